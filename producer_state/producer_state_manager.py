@@ -5,114 +5,57 @@ Kafka's `ProducerStateManager`, without segments and snapshots. State changes on
 deleting records does not change it. The partition keeps it when its leader changes; `convert`
 adapts it to the new leader's rule.
 
-Groundwork for transactions, not used yet: markers, `is_transactional` and `_Transactional`.
-
 The fields of a producer are 38 bytes under KIP-758's rule (id 8, epoch 2, sequences 4 + 4, offset
 8, timestamp 8, floor 4). Under Kafka's they are 130: 24 per further batch, no floor. A million of
 them in 100 partitions take 49 and 149 bytes each of resident memory: 16 rows share the head of a
 bucket, and the allocator rounds buckets up (`benchmarks`, producer-state). Transactional state is
-kept separately, for the producers that have it.
+kept separately (`transactions`), for the producers that have it.
 """
 
 import sys
 from collections.abc import Iterable, Iterator
-from functools import cache
-from struct import Struct
 from typing import NamedTuple
 
+from producer_state.row_layout import (
+    BATCH,
+    BATCHES_AT,
+    EPOCH,
+    EPOCH_AND_NEWEST,
+    FLOOR,
+    FLOOR_AT,
+    LAST_SEQUENCE,
+    epoch_at,
+    layout_of,
+    with_floor,
+)
 from producer_state.row_table import ID_BYTES, RowTable, id_at
 from producer_state.rules import (
     APPEND,
-    NO_EPOCH,
     NO_OFFSET,
     NO_SEQUENCE,
-    NO_TIMESTAMP,
+    OUT_OF_ORDER,
     SEQUENCE_MAX,
+    STALE_EPOCH,
     Batch,
     Decision,
     Entry,
-    RuleSet,
+    Refused,
     decide,
     floor_after,
 )
+from producer_state.transactions import PartitionTransactions, TransactionalEntry
 from protocol.errors import ErrorCode
 
-# After the id: epoch, then the batches as in `Batch`, newest first, then KIP-758's floor.
-_BATCH = Struct("<iiqq")
-_EPOCH = Struct("<h")
-_EPOCH_AND_NEWEST = Struct("<hiiqq")
-_LAST_SEQUENCE = Struct("<h4xi")
-_FLOOR = Struct("<i")
-_BATCHES_AT = ID_BYTES + _EPOCH.size
-_TIMESTAMP_AT = _BATCHES_AT + 16
-_FLOOR_AT = ID_BYTES + _EPOCH_AND_NEWEST.size
 # Only a batch that contains a multiple of this updates the floor: doing so every time would cost a
 # tenth of `apply`. In between, the floor is at most 3/4 of all sequence numbers before the newest
 # one, so it never seems to be after it. An epoch begins with 0, a multiple.
 _FLOOR_PERIOD = 2**29
 _FLOOR_PERIOD_MASK = _FLOOR_PERIOD - 1
+_NO_ENTRIES: dict[int, TransactionalEntry] = {}
 # Later than every timestamp: the bound of a partition without producers.
 _NEVER_MS = 2**63
-_NO_SEQUENCE_BYTES = _FLOOR.pack(NO_SEQUENCE)
-_NO_BATCH = _BATCH.pack(NO_SEQUENCE, NO_SEQUENCE, NO_OFFSET, NO_TIMESTAMP)
-
-_unpack_last_sequence = _LAST_SEQUENCE.unpack_from
-_pack_newest_into = _EPOCH_AND_NEWEST.pack_into
-
-
-class _Layout:
-    """The layout of a row under a rule set; one object for all partitions of that rule set.
-
-    `pack` and `pack_into` take the fields after the id: epoch, newest batch, bytes of the tail. A
-    new row has the tail `first_tail`. Under Kafka's rule the tail has the older batches;
-    `unpack_moved` returns the epoch and the bytes of all batches but the oldest. Under KIP-758's it
-    is the floor. `timestamps` unpacks the newest timestamp of each of several rows.
-    """
-
-    __slots__ = (
-        "batches_end",
-        "first_tail",
-        "has_floor",
-        "pack",
-        "pack_into",
-        "row_bytes",
-        "rules",
-        "timestamps",
-        "unpack_moved",
-    )
-
-    def __init__(self, batches: int, window: int) -> None:
-        self.rules = RuleSet(batches, window)
-        self.has_floor = batches == 1
-        self.first_tail = _FLOOR.pack(0) if self.has_floor else _NO_BATCH * (batches - 1)
-        tail_bytes = len(self.first_tail)
-        fields = Struct(f"<hiiqq{tail_bytes}s")
-        self.row_bytes = ID_BYTES + fields.size
-        self.batches_end = _BATCHES_AT + batches * _BATCH.size
-        self.pack = fields.pack
-        self.pack_into = fields.pack_into
-        self.unpack_moved = Struct(f"<h{tail_bytes}s").unpack_from
-        self.timestamps = Struct(f"<{_TIMESTAMP_AT}xq{tail_bytes}x")
-
-
-_layout_of = cache(_Layout)
-
-
-def _with_floor(row: bytes) -> bytes:
-    """Convert a row of Kafka's rule to one of KIP-758's."""
-    newest = row[:_FLOOR_AT]
-    for batch_at in range(len(row) - _BATCH.size, _BATCHES_AT - 1, -_BATCH.size):
-        if row[batch_at + 4 : batch_at + 8] != _NO_SEQUENCE_BYTES:
-            return newest + row[batch_at : batch_at + 4]
-    return newest + _FLOOR.pack(0)
-
-
-class _Transactional(NamedTuple):
-    """The fields of `Entry` that only transactional producers have (groundwork)."""
-
-    coordinator_epoch: int
-    last_timestamp: int
-    current_txn_start_offset: int
+_unpack_last_sequence = LAST_SEQUENCE.unpack_from
+_pack_newest_into = EPOCH_AND_NEWEST.pack_into
 
 
 class ProducerDescription(NamedTuple):
@@ -142,12 +85,21 @@ class ProducerStateManager:
     it; a duplicate is DUPLICATE_SEQUENCE_NUMBER). Others are a ValueError.
     """
 
-    __slots__ = ("_is_round_open", "_layout", "_oldest_ms", "_table", "_transactional")
+    __slots__ = (
+        "_is_round_open",
+        "_layout",
+        "_oldest_ms",
+        "_table",
+        "_transactional",
+        "_transactions",
+    )
 
     def __init__(self, *, batches: int, window: int) -> None:
-        self._layout = _layout_of(batches, window)
+        self._layout = layout_of(batches, window)
         self._table = RowTable(self._layout.row_bytes)
-        self._transactional: dict[int, _Transactional] = {}
+        # Most partitions never have a transaction.
+        self._transactions: PartitionTransactions | None = None
+        self._transactional = _NO_ENTRIES
         # No producer's last write is older, so `expire` mostly returns at once.
         self._oldest_ms = _NEVER_MS
         # During a round of expiry `_oldest_ms` covers only the producers already checked.
@@ -155,6 +107,20 @@ class ProducerStateManager:
 
     def __len__(self) -> int:
         return len(self._table)
+
+    @property
+    def first_unstable_offset(self) -> int:
+        """The first offset of the oldest open transaction; NO_OFFSET if none is open."""
+        transactions = self._transactions
+        return NO_OFFSET if transactions is None else transactions.first_unstable_offset
+
+    @property
+    def _own_transactions(self) -> PartitionTransactions:
+        """The transactions of this partition, from the first one on."""
+        if self._transactions is None:
+            self._transactions = PartitionTransactions()
+            self._transactional = self._transactions.entries
+        return self._transactions
 
     def check(
         self,
@@ -164,10 +130,17 @@ class ProducerStateManager:
         last_offset_delta: int,
         is_transactional: bool = False,
     ) -> Decision:
-        """Decide about a batch of `last_offset_delta + 1` records; change nothing."""
+        """Decide about a batch of `last_offset_delta + 1` records; change nothing.
+
+        Begin the verification of a transactional batch before.
+        """
         table = self._table
         position = table.find(producer_id)
         if position < 0:
+            if is_transactional and self._own_transactions.is_out_of_order(
+                producer_id, base_sequence, has_batches=False
+            ):
+                return OUT_OF_ORDER
             return APPEND
         known_epoch, last_sequence = _unpack_last_sequence(table.bucket, position + ID_BYTES)
         # The most frequent decision, without creating an entry.
@@ -177,14 +150,56 @@ class ProducerStateManager:
             and producer_id not in self._transactional
         ):
             return APPEND
-        return decide(
+        entry = self.entry(producer_id)
+        decision = decide(
             self._layout.rules,
-            self.entry(producer_id),
+            entry,
             producer_epoch,
             base_sequence,
             last_offset_delta,
             is_transactional=is_transactional,
         )
+        if (
+            is_transactional
+            and decision is APPEND
+            and self._own_transactions.is_out_of_order(
+                producer_id, base_sequence, has_batches=bool(entry and entry.batches)
+            )
+        ):
+            return OUT_OF_ORDER
+        return decision
+
+    def begin_verification(
+        self,
+        producer_id: int,
+        producer_epoch: int,
+        base_sequence: int,
+        now_ms: int,
+        *,
+        supports_epoch_bump: bool,
+    ) -> Refused | bool:
+        """Return whether the transaction of a batch has to be verified before the append.
+
+        That is not so if the producer has an open transaction here. A stale epoch is refused.
+        `supports_epoch_bump`: the producer uses transaction version 2. Kafka's
+        `UnifiedLog.maybeStartTransactionVerification`.
+        """
+        table = self._table
+        position = table.find(producer_id)
+        if position >= 0:
+            known_epoch = epoch_at(table, position)
+            if producer_epoch < known_epoch:
+                return STALE_EPOCH
+            if producer_epoch == known_epoch and self._own_transactions.is_open(producer_id):
+                return False
+        self._own_transactions.begin_verification(
+            producer_id,
+            producer_epoch,
+            base_sequence,
+            now_ms,
+            supports_epoch_bump=supports_epoch_bump,
+        )
+        return True
 
     def apply(
         self,
@@ -206,7 +221,7 @@ class ProducerStateManager:
         if position < 0:
             tail = layout.first_tail
             if layout.has_floor:
-                tail = _FLOOR.pack(floor_after(base_sequence, base_sequence, last_offset_delta))
+                tail = FLOOR.pack(floor_after(base_sequence, base_sequence, last_offset_delta))
             table.add(
                 producer_id,
                 layout.pack(
@@ -240,12 +255,8 @@ class ProducerStateManager:
                 moved if known_epoch == producer_epoch else layout.first_tail,
             )
         if is_transactional or producer_id in self._transactional:
-            known = self._transactional.get(producer_id)
-            start_offset = known.current_txn_start_offset if known else NO_OFFSET
-            self._transactional[producer_id] = _Transactional(
-                known.coordinator_epoch if known else NO_EPOCH,
-                timestamp_ms,
-                base_offset if is_transactional and start_offset == NO_OFFSET else start_offset,
+            self._own_transactions.note_batch(
+                producer_id, base_offset, timestamp_ms, is_transactional=is_transactional
             )
         if timestamp_ms < self._oldest_ms:  # noqa: PLR1730 - a call of min takes three times as long
             self._oldest_ms = timestamp_ms
@@ -256,10 +267,10 @@ class ProducerStateManager:
         """Write the floor after a batch; the row still has the previous batch."""
         bucket = self._table.bucket
         floor = base_sequence
-        if _EPOCH.unpack_from(bucket, position + ID_BYTES)[0] == producer_epoch:
-            floor = _FLOOR.unpack_from(bucket, position + _FLOOR_AT)[0]
+        if EPOCH.unpack_from(bucket, position + ID_BYTES)[0] == producer_epoch:
+            floor = FLOOR.unpack_from(bucket, position + FLOOR_AT)[0]
         floor = floor_after(floor, base_sequence, last_offset_delta)
-        _FLOOR.pack_into(bucket, position + _FLOOR_AT, floor)
+        FLOOR.pack_into(bucket, position + FLOOR_AT, floor)
 
     def convert(self, *, batches: int, window: int) -> None:
         """Change the rule or the window; without a change this is free.
@@ -268,16 +279,16 @@ class ProducerStateManager:
         number of the oldest known batch, since nothing before it is known to be stored. From 1 to
         5 the newest batch is its whole history. A change of `batches` rewrites all rows.
         """
-        layout = _layout_of(batches, window)
+        layout = layout_of(batches, window)
         if layout.row_bytes != self._layout.row_bytes:
-            add_history = lambda row: row[:_FLOOR_AT] + layout.first_tail  # noqa: E731
-            self._table.rewrite(layout.row_bytes, _with_floor if layout.has_floor else add_history)
+            add_history = lambda row: row[:FLOOR_AT] + layout.first_tail  # noqa: E731
+            self._table.rewrite(layout.row_bytes, with_floor if layout.has_floor else add_history)
         self._layout = layout
 
     def check_marker(
         self, producer_id: int, producer_epoch: int, coordinator_epoch: int
     ) -> ErrorCode:
-        """Return the error of a transaction marker, or NONE (groundwork for transactions).
+        """Return the error of a transaction marker, or NONE.
 
         INVALID_PRODUCER_EPOCH for an epoch older than the producer's;
         TRANSACTION_COORDINATOR_FENCED for a coordinator epoch older than the latest marker's.
@@ -293,30 +304,46 @@ class ProducerStateManager:
 
     def apply_marker(
         self, producer_id: int, producer_epoch: int, coordinator_epoch: int, timestamp_ms: int
-    ) -> None:
-        """Store a marker that was just written; it ends the transaction (groundwork).
+    ) -> int:
+        """Store a marker that was just written; it ends the transaction.
+
+        Returns the first offset of the transaction, or NO_OFFSET if none was open.
 
         A marker of the producer's epoch keeps its batches, so that duplicates are still recognised.
         A marker that bumps the epoch clears them and sets the floor to 0, where the epoch begins.
         An unknown producer is added, which fences its older epochs.
         """
+        self._begin_epoch(producer_id, producer_epoch, timestamp_ms)
+        return self._own_transactions.end(
+            producer_id, producer_epoch, coordinator_epoch, timestamp_ms
+        )
+
+    def apply_without_sequence(
+        self, producer_id: int, producer_epoch: int, base_offset: int, timestamp_ms: int
+    ) -> None:
+        """Store a transactional batch without sequence numbers: offsets that a group commits."""
+        self._begin_epoch(producer_id, producer_epoch, timestamp_ms)
+        self._own_transactions.note_batch(
+            producer_id, base_offset, timestamp_ms, is_transactional=True
+        )
+
+    def _begin_epoch(self, producer_id: int, producer_epoch: int, timestamp_ms: int) -> None:
+        """Add a producer, or begin its epoch without batches if it has another one."""
         table = self._table
         position = table.find(producer_id)
-        no_batches = self._layout.pack(
-            producer_epoch,
-            NO_SEQUENCE,
-            NO_SEQUENCE,
-            NO_OFFSET,
-            timestamp_ms,
-            self._layout.first_tail,
-        )
-        if position < 0:
-            table.add(producer_id, no_batches)
-        elif _EPOCH.unpack_from(table.bucket, position + ID_BYTES)[0] != producer_epoch:
-            table.bucket[position + ID_BYTES : position + table.row_bytes] = no_batches
-        self._transactional[producer_id] = _Transactional(
-            coordinator_epoch, timestamp_ms, NO_OFFSET
-        )
+        if position < 0 or epoch_at(table, position) != producer_epoch:
+            no_batches = self._layout.pack(
+                producer_epoch,
+                NO_SEQUENCE,
+                NO_SEQUENCE,
+                NO_OFFSET,
+                timestamp_ms,
+                self._layout.first_tail,
+            )
+            if position < 0:
+                table.add(producer_id, no_batches)
+            else:
+                table.bucket[position + ID_BYTES : position + table.row_bytes] = no_batches
         self._oldest_ms = min(self._oldest_ms, timestamp_ms)
 
     def entry(self, producer_id: int) -> Entry | None:
@@ -326,16 +353,16 @@ class ProducerStateManager:
         if position < 0:
             return None
         bucket, layout = table.bucket, self._layout
-        batches_at, batches_end = position + _BATCHES_AT, position + layout.batches_end
+        batches_at, batches_end = position + BATCHES_AT, position + layout.batches_end
         batches = tuple(
             batch
-            for batch in map(Batch._make, _BATCH.iter_unpack(bucket[batches_at:batches_end]))
+            for batch in map(Batch._make, BATCH.iter_unpack(bucket[batches_at:batches_end]))
             if batch.last_sequence != NO_SEQUENCE
         )
-        producer_epoch = _EPOCH.unpack_from(bucket, position + ID_BYTES)[0]
+        producer_epoch = EPOCH.unpack_from(bucket, position + ID_BYTES)[0]
         floor = NO_SEQUENCE
         if layout.has_floor:
-            floor = _FLOOR.unpack_from(bucket, position + _FLOOR_AT)[0]
+            floor = FLOOR.unpack_from(bucket, position + FLOOR_AT)[0]
         transactional = self._transactional.get(producer_id)
         if transactional is not None:
             return Entry(producer_epoch, batches, floor, *transactional)
@@ -356,6 +383,8 @@ class ProducerStateManager:
         Finish or abandon a round of steps before the next.
         """
         latest_expired_ms = now_ms - expiration_ms
+        if self._transactions is not None:
+            self._transactions.expire_verifications(latest_expired_ms)
         if self._oldest_ms > latest_expired_ms and not self._is_round_open:
             return
         self._is_round_open = True
@@ -400,13 +429,7 @@ class ProducerStateManager:
 
     def _forget(self, producer_id: int) -> bool:
         """Remove a producer's transactional state; return False if a transaction is open."""
-        transactional = self._transactional.get(producer_id)
-        if transactional is None:
-            return True
-        if transactional.current_txn_start_offset != NO_OFFSET:
-            return False
-        del self._transactional[producer_id]
-        return True
+        return self._transactions is None or self._transactions.forget(producer_id)
 
     def describe(self) -> list[ProducerDescription]:
         """Return all producers, sorted by producer id."""
@@ -428,15 +451,11 @@ class ProducerStateManager:
 
     def bytes_held(self) -> int:
         """Return the memory of this object by `sys.getsizeof`, in bytes."""
-        transactional = self._transactional
+        transactions = self._transactions
         return (
             sys.getsizeof(self)
             + self._table.bytes_held()
-            + sys.getsizeof(transactional)
-            + sum(
-                sys.getsizeof(producer_id) + sys.getsizeof(state) + sum(map(sys.getsizeof, state))
-                for producer_id, state in transactional.items()
-            )
+            + (0 if transactions is None else transactions.bytes_held())
         )
 
 

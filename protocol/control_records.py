@@ -9,11 +9,29 @@ from enum import IntEnum
 from struct import Struct
 from struct import error as StructError
 
+from crc32c import crc32c
+
 from protocol.codec import DecodeError
 from protocol.data_messages import data_class, decode_data, encode_data
+from protocol.records import (
+    CONTROL_FLAG,
+    CRC_POSITION,
+    CRC_START,
+    LOG_OVERHEAD_BYTES,
+    MAGIC,
+    TRANSACTIONAL_FLAG,
+)
 
 _KEY = Struct(">hh")
 _KEY_VERSION = _VALUE_VERSION = 0
+_HEADER = Struct(">qiibIhiqqqhii")
+_CRC = Struct(">I")
+# The length and the other numbers of a record are zigzag varints, here of one byte each: length,
+# attributes, timestamp delta, offset delta, length of the key, key, length of the value, value,
+# number of headers.
+_KEY_BYTES, _VALUE_BYTES = 4, 6
+_RECORD = Struct(f">B3x B{_KEY_BYTES}s B{_VALUE_BYTES}s x".replace(" ", ""))
+_RECORD_BYTES = _RECORD.size - 1
 
 EndTxnMarker = data_class("EndTxnMarker")
 
@@ -59,3 +77,45 @@ def decode_end_txn_marker(value: bytes) -> int:
         DecodeError: the bytes are no such value.
     """
     return int(decode_data(EndTxnMarker, value).coordinator_epoch)
+
+
+def encode_end_txn_batch(
+    record_type: ControlRecordType,
+    *,
+    producer_id: int,
+    producer_epoch: int,
+    coordinator_epoch: int,
+    timestamp_ms: int,
+) -> bytes:
+    """Return the control batch with one marker; base offset and leader epoch are still to stamp.
+
+    Kafka's `MemoryRecords.withEndTransactionMarker`.
+    """
+    record = _RECORD.pack(
+        _RECORD_BYTES << 1,
+        _KEY_BYTES << 1,
+        encode_control_key(record_type),
+        _VALUE_BYTES << 1,
+        encode_end_txn_marker(coordinator_epoch),
+    )
+    batch = bytearray(_HEADER.size + len(record))
+    _HEADER.pack_into(
+        batch,
+        0,
+        0,
+        len(batch) - LOG_OVERHEAD_BYTES,
+        -1,
+        MAGIC,
+        0,
+        TRANSACTIONAL_FLAG | CONTROL_FLAG,
+        0,
+        timestamp_ms,
+        timestamp_ms,
+        producer_id,
+        producer_epoch,
+        -1,
+        1,
+    )
+    batch[_HEADER.size :] = record
+    _CRC.pack_into(batch, CRC_POSITION, crc32c(memoryview(batch)[CRC_START:]))
+    return bytes(batch)

@@ -119,6 +119,12 @@ def batch_base_offset(batch: bytes) -> int:
     return int(_BASE_OFFSET.unpack_from(batch, 0)[0])
 
 
+def end_offset(batch: bytes) -> int:
+    """Return the offset after the last record of a stored batch."""
+    header = read_header(batch, 0)
+    return header.base_offset + header.last_offset_delta + 1
+
+
 def read_records(batch: bytes | bytearray | memoryview) -> Iterator[Record]:
     """Decompress and decode a whole batch, record by record.
 

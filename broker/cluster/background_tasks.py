@@ -1,10 +1,11 @@
-"""Regular tasks of a cluster: retention and the expiry of producers."""
+"""Regular tasks of a cluster: retention, the expiry of producers, the ends of transactions."""
 
 from collections.abc import Iterator
 from itertools import chain, islice
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.producer_limit import limit_producer_ids
+from broker.cluster.transactions import start_transaction_tasks
 
 EXPIRY_STEPS_PER_TURN = 500
 """A step checks a few dozen producers; this many steps take about 10 ms."""
@@ -15,6 +16,7 @@ def start_background_tasks(cluster: Cluster, now_ms: int) -> None:
     limit_producer_ids(cluster)
     _schedule_retention(cluster, now_ms)
     _schedule_producer_expiry(cluster, now_ms)
+    start_transaction_tasks(cluster, now_ms)
 
 
 def apply_retention(cluster: Cluster, now_ms: int) -> None:

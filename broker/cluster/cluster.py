@@ -21,6 +21,7 @@ from broker.groups.coordinator import GroupCoordinator
 from broker.routes import RoutesByBroker
 from broker.security.credentials import Credentials, parse_users
 from broker.timers import Timers
+from broker.transactions.coordinator import TransactionCoordinator
 from producer_state.allocator import ProducerIdAllocator
 
 
@@ -50,6 +51,8 @@ class Cluster:
         """Called when a broker's `availability` has changed; the server closes its sockets."""
         self.on_new_leader: Callable[[int, int], None] | None = None
         """Called with a node id and the time when a broker begins to lead a partition."""
+        self.on_leaders_change: Callable[[int], None] | None = None
+        """Called with the time when a broker or a leader may be there again."""
         self._begin()
 
     def _begin(self) -> None:
@@ -66,6 +69,7 @@ class Cluster:
         self.groups = GroupCoordinator(
             config=config, timers=self.timers, member_id_suffix=lambda: str(new_uuid())
         )
+        self.transactions = TransactionCoordinator(config, lambda: self.transaction_version)
         self.quotas = QuotaManagers(config, self.brokers, new_seed=lambda: new_uuid().bytes)
         self.controller_queue = ControllerQueue(
             self.timers, self.shared_config["controller.mutation.time.ms"]
@@ -109,6 +113,12 @@ class Cluster:
         if len(self.brokers) > 1:
             return self.config
         return self.config.for_broker(next(iter(self.brokers)))
+
+    @property
+    def transaction_version(self) -> int:
+        """The finalized level of Kafka's feature `transaction.version`."""
+        version: int = self.config["transaction.version"]
+        return version
 
     # Brokers -------------------------------------------------------------------------------
 
@@ -255,6 +265,7 @@ class Cluster:
         """Replace the configuration of the brokers; it applies to topics and leaders at once."""
         self.config = config
         self.groups.config = config
+        self.transactions.config = config
         self._log_bytes_max = self.shared_config["log.memory.max.bytes"]
         self.controller_queue.mutation_time_ms = self.shared_config["controller.mutation.time.ms"]
         self.limits_producer_ids = self._limits_producer_ids()
@@ -278,6 +289,8 @@ class Cluster:
         partition.leader_epoch += 1
         partition.log.wake(now_ms)
         adopt_rule_of_leader(self.config, partition)
+        if self.on_leaders_change is not None:
+            self.on_leaders_change(now_ms)
         if self.on_new_leader is not None and self.limits_producer_ids and leader_id != NO_LEADER:
             self.on_new_leader(leader_id, now_ms)
 

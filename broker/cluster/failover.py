@@ -54,6 +54,8 @@ def start_broker(cluster: Cluster, node_id: int, now_ms: int) -> None:
     event = ControllerEvent("unfenceBroker", partial(_unfence, cluster, broker))
     cluster.controller_queue.submit(event, now_ms)
     cluster.set_availability(broker, Availability.UP)
+    if cluster.on_leaders_change is not None:
+        cluster.on_leaders_change(now_ms)
 
 
 def fence_broker(cluster: Cluster, node_id: int, now_ms: int) -> None:
@@ -89,6 +91,8 @@ def _unfence(cluster: Cluster, broker: Broker, now_ms: int) -> None:
     if cluster.brokers.get(broker.node_id) is broker:
         before = cluster.coordinators()
         _return_to_isrs(cluster, broker.node_id, now_ms)
+        if cluster.on_leaders_change is not None:
+            cluster.on_leaders_change(now_ms)
         cluster.unload_moved_groups(before, now_ms)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from broker.cluster.transaction_index import AbortedTransaction
 from protocol.errors import ErrorCode
 from quotas.metrics import Measurement
 
@@ -92,6 +93,8 @@ class FetchPartitionData:
     preferred_read_replica: int = -1
     diverging_epoch: tuple[int, int] | None = None
     """The largest epoch that the client has in common with the log, and its end offset."""
+    aborted_transactions: Sequence[AbortedTransaction] = ()
+    """Those with a part in `records`, for a client that reads only committed records."""
 
 
 SentPartition = tuple[CachedPartition, FetchPartitionData]

@@ -8,8 +8,10 @@ All replicas of a partition share this log, so followers always have the leader'
 """
 
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
+
+from broker.cluster.transaction_index import TransactionIndex
 
 Waiter = Callable[[int], None]
 """Called with `now_ms` when the partition has grown, shrunk, or changed its leader."""
@@ -26,6 +28,7 @@ class PartitionLog:
         "log_end_offset",
         "log_start_offset",
         "size_bytes",
+        "transaction_index",
         "waiters",
     )
 
@@ -38,6 +41,7 @@ class PartitionLog:
         self.size_bytes = 0
         # (leader epoch, first offset written in it), ascending, for OffsetForLeaderEpoch.
         self.epoch_starts: list[tuple[int, int]] = []
+        self.transaction_index = TransactionIndex()
         # In the order of arrival: fetches complete in the same order in every run.
         self.waiters: dict[Waiter, None] = {}
 
@@ -64,19 +68,25 @@ class PartitionLog:
         for waiter in tuple(self.waiters):
             waiter(now_ms)
 
-    def read(self, fetch_offset: int, bytes_max: int, *, at_least_one: bool) -> list[bytes]:
+    def read(
+        self,
+        fetch_offset: int,
+        bytes_max: int,
+        *,
+        at_least_one: bool,
+        end_offset: int | None = None,
+    ) -> list[bytes]:
         """Return complete batches from the one with `fetch_offset` on, up to `bytes_max`.
 
         With `at_least_one` the first batch is returned however large it is (KIP-74).
-        `fetch_offset` must lie within the log; at its end there is nothing to read.
+        `fetch_offset` must lie within the log; at its end there is nothing to read. Nothing is read
+        from `end_offset` on, where a batch begins.
         """
-        if fetch_offset >= self.log_end_offset:
-            return []
-        index = self._index_of(fetch_offset)
+        index, index_end = self._range(fetch_offset, end_offset)
         batches = self._batches
         chosen: list[bytes] = []
         left = bytes_max
-        while index < len(batches):
+        while index < index_end:
             batch = batches[index]
             left -= len(batch)
             if left < 0 and (chosen or not at_least_one):
@@ -85,16 +95,26 @@ class PartitionLog:
             index += 1
         return chosen
 
-    def readable_bytes(self, fetch_offset: int, bytes_max: int) -> int:
-        """Return the number of bytes from `fetch_offset` to the end, at most `bytes_max`."""
-        if fetch_offset >= self.log_end_offset:
-            return 0
+    def readable_bytes(
+        self, fetch_offset: int, bytes_max: int, end_offset: int | None = None
+    ) -> int:
+        """Return the number of bytes that `read` can return, at most `bytes_max`."""
         total = 0
-        for index in range(self._index_of(fetch_offset), len(self._batches)):
+        for index in range(*self._range(fetch_offset, end_offset)):
             total += len(self._batches[index])
             if total >= bytes_max:
                 return bytes_max
         return total
+
+    def _range(self, fetch_offset: int, end_offset: int | None) -> tuple[int, int]:
+        """Return the indexes of the first batch to read, and of the first not to read."""
+        if fetch_offset >= self.log_end_offset:
+            return 0, 0
+        if end_offset is None or end_offset >= self.log_end_offset:
+            index_end = len(self._batches)
+        else:
+            index_end = bisect_left(self._base_offsets, end_offset)
+        return self._index_of(fetch_offset), index_end
 
     def _index_of(self, offset: int) -> int:
         return max(0, bisect_right(self._base_offsets, offset) - 1)
@@ -125,6 +145,7 @@ class PartitionLog:
         if offset <= self.log_start_offset:
             return
         self.log_start_offset = offset
+        self.transaction_index.drop_before(offset)
         if offset >= self.log_end_offset:
             self._drop_oldest(len(self._batches))
         else:
@@ -173,4 +194,5 @@ class PartitionLog:
         self.size_bytes -= dropped_bytes
         first = self._base_offsets[0] if self._base_offsets else self.log_end_offset
         self.log_start_offset = max(self.log_start_offset, first)
+        self.transaction_index.drop_before(self.log_start_offset)
         return dropped_bytes

@@ -54,6 +54,14 @@ class Partition:
     removing_replicas: tuple[int, ...] = ()
     log: PartitionLog = field(default_factory=PartitionLog)
 
+    @property
+    def last_stable_offset(self) -> int:
+        """The end of what read_committed consumers read: the first open transaction, or the end."""
+        first_unstable_offset = self.producers.first_unstable_offset
+        if first_unstable_offset < 0:
+            return self.log.log_end_offset
+        return max(first_unstable_offset, self.log.log_start_offset)
+
 
 @dataclass(slots=True, eq=False)
 class Topic:

@@ -31,7 +31,7 @@ BROKER_KEYS: Mapping[str, ConfigKey] = MappingProxyType(
         broker_keys.JOURNAL_KEYS,
         quota_keys.QUOTA_KEYS,
         security_keys.SECURITY_KEYS,
-        ignored_keys.TRANSACTION_KEYS,
+        broker_keys.TRANSACTION_KEYS,
         ignored_keys.INTERNAL_TOPIC_KEYS,
         ignored_keys.LOG_DETAIL_KEYS,
         ignored_keys.PROCESS_KEYS,

@@ -101,6 +101,16 @@ PRODUCER_KEYS: tuple[ConfigKey, ...] = (
     mock_key("max.in.flight.sequence.number.per.connection", INT, 10_000_000, between(1, 1 << 30),  PER_BROKER, "Sequence numbers before the last one that still count as a duplicate (KIP-758)."),
 )
 
+TRANSACTION_KEYS: tuple[ConfigKey, ...] = (
+    ConfigKey("transaction.max.timeout.ms",                 INT,     900_000,    at_least(1), READ_ONLY,  "Longest transaction timeout a producer may ask for."),
+    ConfigKey("transactional.id.expiration.ms",             INT,     7 * DAY_MS, at_least(1), READ_ONLY,  "Time after its last transaction at which a transactional id is removed."),
+    ConfigKey("transaction.abort.timed.out.transaction.cleanup.interval.ms", INT, 10_000, at_least(1), READ_ONLY, "How often the broker aborts transactions that are past their timeout."),
+    ConfigKey("transaction.remove.expired.transaction.cleanup.interval.ms",  INT, HOUR_MS, at_least(1), READ_ONLY, "How often the broker removes expired transactional ids."),
+    ConfigKey("transaction.partition.verification.enable",  BOOLEAN, True,       None,        PER_BROKER, "Whether a batch or an offset of a transaction is refused if its partition was not added to it. Producers of transaction version 2 add partitions by writing."),
+    ConfigKey("transaction.two.phase.commit.enable",        BOOLEAN, False,      None,        READ_ONLY,  "Whether a producer may ask for transactions without a timeout (two-phase commit)."),
+    mock_key("transaction.version",                         INT,     2,          one_of_numbers(0, 1, 2), READ_ONLY, "Level of Kafka's feature transaction.version: 2 bumps the epoch at the end of each transaction (KIP-890)."),
+)
+
 AUDIT_KEYS: tuple[ConfigKey, ...] = (
     mock_key("audit.enable",               BOOLEAN, False,   None,        READ_ONLY, "Whether acknowledged batches are recorded, so that the audit can compare them with the logs."),
     mock_key("audit.acknowledgements.max", INT,     100_000, at_least(1), READ_ONLY, "Acknowledged batches that the audit keeps; the oldest are dropped and counted."),

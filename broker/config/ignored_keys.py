@@ -23,22 +23,14 @@ from broker.config.keys import (
 from broker.config.values import at_least, between, one_of_numbers
 
 # fmt: off
-TRANSACTION_KEYS: tuple[ConfigKey, ...] = (
-    ignored_key("transaction.max.timeout.ms",                           INT,     900_000,    at_least(1), READ_ONLY,  "Longest transaction timeout a producer may ask for."),
-    ignored_key("transactional.id.expiration.ms",                       INT,     7 * DAY_MS, at_least(1), READ_ONLY,  "Time after its last use at which a transactional id is forgotten."),
-    ignored_key("transaction.partition.verification.enable",            BOOLEAN, True,       None,        PER_BROKER, "Whether a transactional write to a partition outside its transaction is refused."),
-    ignored_key("transaction.abort.timed.out.transaction.cleanup.interval.ms", INT,     10_000,     at_least(1), READ_ONLY,  "How often Kafka looks for transactions past their timeout."),
-    ignored_key("transaction.remove.expired.transaction.cleanup.interval.ms", INT,     3_600_000,  at_least(1), READ_ONLY,  "How often Kafka looks for expired transactional ids."),
-    ignored_key("transaction.state.log.replication.factor",             SHORT,   3,          at_least(1), READ_ONLY,  "Replicas of Kafka's internal topic of transactions, which this broker lacks."),
-    ignored_key("transaction.state.log.min.isr",                        INT,     2,          at_least(1), READ_ONLY,  "In-sync replicas of Kafka's internal topic of transactions."),
-    ignored_key("transaction.state.log.num.partitions",                 INT,     50,         at_least(1), READ_ONLY,  "Partitions of Kafka's internal topic of transactions."),
-)
-
 INTERNAL_TOPIC_KEYS: tuple[ConfigKey, ...] = (
     ignored_key("offsets.topic.replication.factor",                 SHORT, 3,  at_least(1), READ_ONLY, "Replicas of Kafka's internal topic of offsets, which this broker lacks."),
     ignored_key("offsets.topic.num.partitions",                     INT,   50, at_least(1), READ_ONLY, "Partitions of Kafka's internal topic of offsets."),
     ignored_key("share.coordinator.state.topic.replication.factor", SHORT, 3,  at_least(1), READ_ONLY, "Replicas of Kafka's internal topic of share groups."),
     ignored_key("share.coordinator.state.topic.min.isr",            SHORT, 2,  at_least(1), READ_ONLY, "In-sync replicas of Kafka's internal topic of share groups."),
+    ignored_key("transaction.state.log.replication.factor", SHORT, 3, at_least(1), READ_ONLY, "Replicas of Kafka's internal topic of transactions, which this broker lacks."),
+    ignored_key("transaction.state.log.min.isr", INT, 2, at_least(1), READ_ONLY, "In-sync replicas of Kafka's internal topic of transactions."),
+    ignored_key("transaction.state.log.num.partitions", INT, 50, at_least(1), READ_ONLY, "Partitions of Kafka's internal topic of transactions."),
 )
 
 # The broker's defaults of topic keys that nothing acts on.

@@ -31,6 +31,7 @@ class FetchParams:
     replica_id: int = -1
     rack_id: str = ""
     requires_leader: bool = True
+    reads_committed: bool = False
     supports_zstd: bool = True
 
     @property
@@ -121,7 +122,8 @@ def is_satisfied(
         if not log.log_start_offset <= fetch_offset <= log.log_end_offset:
             return True
         if fetch_offset < log.log_end_offset:
-            left -= log.readable_bytes(fetch_offset, min(left, max(1, wanted.max_bytes)))
+            limit = min(left, max(1, wanted.max_bytes))
+            left -= log.readable_bytes(fetch_offset, limit, _end_offset(params, partition))
             if left <= 0:
                 return True
     return False
@@ -167,7 +169,7 @@ def _read(
     """Read one partition after others, of which the response has `bytes_before` bytes."""
     log, fetch_offset = partition.log, wanted.fetch_offset
     data = FetchPartitionData(
-        ErrorCode.NONE, log.log_end_offset, log.log_end_offset, log.log_start_offset
+        ErrorCode.NONE, log.log_end_offset, partition.last_stable_offset, log.log_start_offset
     )
     if params.rack_id and partition.leader_id == params.broker_id:
         data.preferred_read_replica = preferred_read_replica(
@@ -186,11 +188,22 @@ def _read(
             return data
     if fetch_offset > log.log_end_offset:
         return FetchPartitionData(ErrorCode.OFFSET_OUT_OF_RANGE)
-    if fetch_offset == log.log_end_offset:
+    end_offset = _end_offset(params, partition)
+    if fetch_offset >= end_offset:
         return data
     limit = min(wanted.max_bytes, max(0, params.bytes_max - bytes_before))
-    batches = log.read(fetch_offset, limit, at_least_one=bytes_before == 0)
+    batches = log.read(fetch_offset, limit, at_least_one=bytes_before == 0, end_offset=end_offset)
     if not params.supports_zstd and any(map(records.is_zstd, batches)):
         return FetchPartitionData(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
     data.records = batches[0] if len(batches) == 1 else b"".join(batches)
+    if params.reads_committed and log.transaction_index and batches:
+        read_end = records.end_offset(batches[-1])
+        data.aborted_transactions = tuple(log.transaction_index.overlapping(fetch_offset, read_end))
     return data
+
+
+def _end_offset(params: FetchParams, partition: Partition) -> int:
+    """Return the offset up to which a request may read."""
+    if params.reads_committed:
+        return partition.last_stable_offset
+    return partition.log.log_end_offset

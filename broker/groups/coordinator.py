@@ -29,6 +29,7 @@ from broker.groups.results import (
     SyncReply,
     SyncResult,
 )
+from broker.groups.transactional_offsets import OffsetKey, TransactionalOffsets
 from broker.timers import Timer, Timers
 from protocol.errors import ErrorCode
 
@@ -50,6 +51,7 @@ class GroupCoordinator:
         self._timers = timers
         self._member_id_suffix = member_id_suffix
         self._groups: dict[str, Group] = {}
+        self.transactional_offsets = TransactionalOffsets()
         self._expiry_timer: Timer | None = None
 
     def __len__(self) -> int:
@@ -154,15 +156,64 @@ class GroupCoordinator:
     def _commit_one(
         self, group: Group, offset: OffsetToCommit, expires_ms: int | None, now_ms: int
     ) -> ErrorCode:
-        metadata = offset.metadata or ""
-        if len(metadata) > self.config["offset.metadata.max.bytes"]:
+        if self._is_metadata_too_large(offset):
             return ErrorCode.OFFSET_METADATA_TOO_LARGE
-        group.offsets.put(
-            offset.topic_name,
-            offset.partition_index,
-            CommittedOffset(offset.offset, offset.leader_epoch, metadata, now_ms, expires_ms),
-        )
+        committed = _committed(offset, now_ms, expires_ms)
+        group.offsets.put(offset.topic_name, offset.partition_index, committed)
+        self.transactional_offsets.replace(_offset_key(group, offset))
         return ErrorCode.NONE
+
+    def _is_metadata_too_large(self, offset: OffsetToCommit) -> bool:
+        metadata_max: int = self.config["offset.metadata.max.bytes"]
+        return len(offset.metadata or "") > metadata_max
+
+    def commit_in_transaction(
+        self,
+        request: CommitRequest,
+        *,
+        offsets_partition: int,
+        producer_id: int,
+        producer_epoch: int,
+        now_ms: int,
+    ) -> tuple[ErrorCode, ...]:
+        """Store offsets until the transaction of a producer ends; return an error code for each.
+
+        The partition of `__consumer_offsets` was added to the transaction before.
+        """
+        if not request.group_id:
+            return (ErrorCode.INVALID_GROUP_ID,) * len(request.offsets)
+        group = self._groups.get(request.group_id)
+        if group is None and request.generation_id < 0:
+            group = self._create(request.group_id, now_ms)
+        if group is None:
+            return (ErrorCode.ILLEGAL_GENERATION,) * len(request.offsets)
+        error_code = group.check_commit(request, is_transactional=True)
+        if error_code is not ErrorCode.NONE:
+            return (error_code,) * len(request.offsets)
+        pending = self.transactional_offsets
+        error_codes = []
+        for offset in request.offsets:
+            if self._is_metadata_too_large(offset):
+                error_codes.append(ErrorCode.OFFSET_METADATA_TOO_LARGE)
+                continue
+            committed = _committed(offset, now_ms, None)
+            pending.add(offsets_partition, producer_id, _offset_key(group, offset), committed)
+            error_codes.append(ErrorCode.NONE)
+        if ErrorCode.NONE in error_codes:
+            pending.note_commit(offsets_partition, producer_id, producer_epoch, now_ms)
+        return tuple(error_codes)
+
+    def end_transaction(self, offsets_partition: int, producer_id: int, *, is_commit: bool) -> None:
+        """Store the pending offsets of a producer, or drop them."""
+        for key, committed in self.transactional_offsets.complete(offsets_partition, producer_id):
+            group_id, topic_name, partition_index = key
+            group = self._groups.get(group_id)
+            if is_commit and group is not None:
+                group.offsets.put(topic_name, partition_index, committed)
+
+    def is_unstable(self, group_id: str, topic_name: str, partition_index: int) -> bool:
+        """Return whether an open transaction commits this offset (UNSTABLE_OFFSET_COMMIT)."""
+        return self.transactional_offsets.is_pending(group_id, topic_name, partition_index)
 
     def committed(
         self, group_id: str, topic_name: str, partition_index: int
@@ -196,6 +247,7 @@ class GroupCoordinator:
                 error_codes.append(ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC)
             else:
                 group.offsets.remove(topic_name, partition_index)
+                self.transactional_offsets.remove((group_id, topic_name, partition_index))
                 error_codes.append(ErrorCode.NONE)
         return ErrorCode.NONE, tuple(error_codes)
 
@@ -203,6 +255,7 @@ class GroupCoordinator:
         """Delete all committed offsets of a topic that was deleted."""
         for group in self._groups.values():
             group.offsets.remove_topic(name)
+        self.transactional_offsets.remove_topic(name)
 
     # Groups --------------------------------------------------------------------------------
 
@@ -278,6 +331,7 @@ class GroupCoordinator:
 
     def _drop(self, group: Group, now_ms: int) -> None:
         group.close(now_ms)
+        self.transactional_offsets.remove_group(group.group_id)
         del self._groups[group.group_id]
 
     # Expiry --------------------------------------------------------------------------------
@@ -297,11 +351,23 @@ class GroupCoordinator:
         retention_ms = self.config["offsets.retention.minutes"] * MINUTE_MS
         for group in tuple(self._groups.values()):
             for topic_name, partition_index, committed in tuple(group.offsets):
-                if _is_expired(group, topic_name, committed, retention_ms, now_ms):
+                is_expired = _is_expired(group, topic_name, committed, retention_ms, now_ms)
+                if is_expired and not self.is_unstable(group.group_id, topic_name, partition_index):
                     group.offsets.remove(topic_name, partition_index)
             is_idle = group.state is GroupState.EMPTY and not group.members.pending
-            if is_idle and not group.offsets:
+            has_pending = self.transactional_offsets.has_pending(group.group_id)
+            if is_idle and not group.offsets and not has_pending:
                 self._drop(group, now_ms)
+
+
+def _committed(offset: OffsetToCommit, now_ms: int, expires_ms: int | None) -> CommittedOffset:
+    return CommittedOffset(
+        offset.offset, offset.leader_epoch, offset.metadata or "", now_ms, expires_ms
+    )
+
+
+def _offset_key(group: Group, offset: OffsetToCommit) -> OffsetKey:
+    return group.group_id, offset.topic_name, offset.partition_index
 
 
 def _is_expired(

@@ -19,15 +19,25 @@ Behaviour:
       fail the batch on that error (producer.id.quota.error.code). It is not appended, the id is not
       remembered, and the client is throttled. Other ids in the request are not affected. Batches
       that the client sent behind a refused one are refused too, until it retries that one.
+    - A transactional batch needs a transactional id in the request, else it gets
+      TRANSACTIONAL_ID_AUTHORIZATION_FAILED. Batches of several producer ids in transactions get
+      INVALID_PRODUCER_ID_MAPPING.
+    - The first batch of a transaction in a partition is verified with the coordinator (KIP-890).
+      From v12 on that adds the partition to the transaction. Before, a partition that was not added
+      gets TRANSACTION_ABORTABLE (v11) or INVALID_TXN_STATE, unless
+      transaction.partition.verification.enable is off. If the coordinator cannot be asked, the
+      error is NOT_ENOUGH_REPLICAS. A fenced producer gets INVALID_PRODUCER_EPOCH.
 
 Gaps:
-    - Transactional batches get TRANSACTIONAL_ID_AUTHORIZATION_FAILED: there are no transactions.
+    - A batch of a transaction whose predecessor is still being ended gets CONCURRENT_TRANSACTIONS
+      at once from v12 on. Kafka tries for add.partitions.to.txn.retry.backoff.max.ms first.
     - A compressed payload is decompressed only when a check needs its records.
 """
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import INTERNAL_TOPICS, Partition, Topic
 from broker.produce.append import append_batch
+from broker.produce.transactional_batches import has_several_producers, verify_batch
 from broker.request.context import RequestContext
 from broker.request.producer_id_gate import producer_id_gate
 from broker.request.session import ProducerIds
@@ -57,15 +67,21 @@ def handle_produce(
     acks = request.acks
     is_limited = cluster.quotas.clients.is_enabled
     gate = producer_id_gate(context, cluster) if is_limited else None
+    transactional_id = request.transactional_id
+    request_error = None
+    if transactional_id is not None and has_several_producers(request, frame):
+        request_error = ErrorCode.INVALID_PRODUCER_ID_MAPPING
     topic_results = []
     has_error = False
     for topic_data in request.topics:
         topic = _find_topic(topic_data, cluster)
         results = []
         for part in topic_data.partitions:
-            error_code = _request_error(request, topic_data, topic)
+            error_code = request_error or _request_error(request, topic_data, topic)
             if error_code is None and topic is not None:
-                result = _produce_partition(context, topic, part, frame, acks, cluster, gate)
+                result = _produce_partition(
+                    context, topic, part, frame, acks, cluster, gate, transactional_id
+                )
             else:
                 result = PartitionResult(part.partition_index, error_code or ErrorCode.NONE)
             has_error = has_error or result.error_code != 0
@@ -97,8 +113,6 @@ def _request_error(
         if topic_data.name in INTERNAL_TOPICS:
             return ErrorCode.INVALID_TOPIC_EXCEPTION
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    if request.transactional_id is not None:
-        return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
     return None
 
 
@@ -110,6 +124,7 @@ def _produce_partition(
     acks: int,
     cluster: Cluster,
     gate: ProducerIds | None,
+    transactional_id: str | None,
 ) -> PartitionResult:
     index = part.partition_index
     partition = topic.partition(index)
@@ -117,9 +132,23 @@ def _produce_partition(
         return PartitionResult(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     if partition.leader_id != context.broker_id:
         return _not_leader(partition)
+    if transactional_id is not None:
+        refusal = verify_batch(context, cluster, partition, transactional_id, frame, part)
+        if refusal is not None:
+            return refusal
     if acks == ACKS_ALL and len(partition.isr) < topic.min_insync_replicas:
         return PartitionResult(index, ErrorCode.NOT_ENOUGH_REPLICAS)
-    return append_batch(context, cluster, topic, partition, frame, part.start, part.end, gate)
+    return append_batch(
+        context,
+        cluster,
+        topic,
+        partition,
+        frame,
+        part.start,
+        part.end,
+        gate,
+        transactional_id is not None,
+    )
 
 
 def _not_leader(partition: Partition) -> PartitionResult:

@@ -19,8 +19,8 @@ Behaviour:
       stops.
     - With replica.selector.class a consumer with a rack gets the replica in its rack (KIP-392).
       From v11 followers serve consumers. Older versions and followers read from the leader.
-    - READ_COMMITTED reads up to the last stable offset, which is the high watermark as long as
-      there are no transactions.
+    - READ_COMMITTED reads up to the last stable offset, the begin of the oldest open transaction,
+      and returns the aborted transactions in what it read. Control batches are returned too.
     - fetch.max.bytes bounds the response.
     - A client beyond its consumer_byte_rate gets an empty response and is throttled; its session
       continues. One response carries no more than its quota allows in a burst.
@@ -127,6 +127,7 @@ def _params(context: RequestContext, request: Any, cluster: Cluster) -> FetchPar
         rack_id=rack_id,
         requires_leader=is_from_follower
         or (replica_id == CONSUMER_REPLICA_ID and version < RACK_VERSION_MIN),
+        reads_committed=not is_from_follower and request.isolation_level == READ_COMMITTED,
         supports_zstd=version >= ZSTD_VERSION_MIN,
     )
 
@@ -254,7 +255,7 @@ def _partition_data(
         high_watermark=data.high_watermark,
         last_stable_offset=data.last_stable_offset,
         log_start_offset=data.log_start_offset,
-        aborted_transactions=[] if reads_committed else None,
+        aborted_transactions=_aborted(data, version) if reads_committed else None,
         preferred_read_replica=data.preferred_read_replica,
         records=data.records,
     )
@@ -262,6 +263,17 @@ def _partition_data(
         epoch, end_offset = data.diverging_epoch
         entry.diverging_epoch = _PartitionData.EpochEndOffset(epoch=epoch, end_offset=end_offset)
     return entry
+
+
+def _aborted(data: FetchPartitionData, version: int) -> list[Any]:
+    return [
+        _PartitionData.AbortedTransaction(
+            version=version,
+            producer_id=transaction.producer_id,
+            first_offset=transaction.first_offset,
+        )
+        for transaction in data.aborted_transactions
+    ]
 
 
 def _node_endpoints(fetch: _Fetch, node_ids: set[int]) -> list[Any]:

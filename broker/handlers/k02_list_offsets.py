@@ -7,6 +7,8 @@ Behaviour:
     - The tiered and pending-upload offsets (-5, -6) are -1: there is no tiered storage.
     - Another negative timestamp, or one that the version lacks, gets UNSUPPORTED_VERSION.
     - A partition that occurs twice in a request gets INVALID_REQUEST.
+    - With READ_COMMITTED (v2) the latest offset is the last stable one, and a record found from
+      there on counts as none.
     - Leader and epoch are checked as for Fetch.
 """
 
@@ -29,6 +31,7 @@ MAX_TIMESTAMP = -3
 EARLIEST_LOCAL = -4
 LATEST_TIERED = -5
 EARLIEST_PENDING_UPLOAD = -6
+READ_COMMITTED = 1
 _VERSION_MIN = {
     LATEST: 0,
     EARLIEST: 0,
@@ -67,7 +70,9 @@ def handle_list_offsets(context: RequestContext, request: Any, cluster: Cluster)
             if request_counts[topic.name, part.partition_index] > 1:
                 error_code = ErrorCode.INVALID_REQUEST
             else:
-                error_code, found = _look_up(context, topic.name, part, cluster)
+                error_code, found = _look_up(
+                    context, topic.name, part, cluster, request.isolation_level
+                )
             responses.append(
                 _PartitionResponse(
                     version=version,
@@ -83,7 +88,11 @@ def handle_list_offsets(context: RequestContext, request: Any, cluster: Cluster)
 
 
 def _look_up(
-    context: RequestContext, topic_name: str, request: Any, cluster: Cluster
+    context: RequestContext,
+    topic_name: str,
+    request: Any,
+    cluster: Cluster,
+    isolation_level: int,
 ) -> tuple[ErrorCode, Found]:
     topic = cluster.topics.get(topic_name)
     partition = None if topic is None else topic.partition(request.partition_index)
@@ -96,9 +105,20 @@ def _look_up(
     if timestamp < 0 and context.api_version < _VERSION_MIN.get(timestamp, 2**15):
         return ErrorCode.UNSUPPORTED_VERSION, Found()
     try:
-        return ErrorCode.NONE, _find(partition, timestamp)
+        found = _find(partition, timestamp)
     except ValueError:
         return ErrorCode.CORRUPT_MESSAGE, Found()
+    if isolation_level == READ_COMMITTED and timestamp not in {EARLIEST, EARLIEST_LOCAL}:
+        found = _bounded(found, partition, timestamp)
+    return ErrorCode.NONE, found
+
+
+def _bounded(found: Found, partition: Partition, timestamp: int) -> Found:
+    """Return the last stable offset for the latest one, and nothing from there on otherwise."""
+    last_stable_offset = partition.last_stable_offset
+    if timestamp == LATEST:
+        return found._replace(offset=last_stable_offset)
+    return found if found.offset < last_stable_offset else Found()
 
 
 def _find(partition: Partition, timestamp: int) -> Found:

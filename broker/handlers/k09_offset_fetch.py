@@ -6,10 +6,11 @@ Behaviour:
     - From v8 a request may name several groups, each with its own error. From v10 topics are named
       by id; the partitions of an unknown id get UNKNOWN_TOPIC_ID.
     - A group that does not exist has no committed offsets.
+    - With require_stable (v7+) an offset that an open transaction commits gets
+      UNSTABLE_OFFSET_COMMIT (KIP-447).
     - Error: NOT_COORDINATOR. v1 has no field for it and sets it on each partition.
 
 Gaps:
-    - require_stable never finds an unstable offset, since there are no transactional commits.
     - Member id and epoch (v9+) are not checked; they belong to the consumer protocol.
 """
 
@@ -50,7 +51,9 @@ def handle_offset_fetch(context: RequestContext, request: Any, cluster: Cluster)
     if version >= MANY_GROUPS_VERSION_MIN:
         groups = []
         for requested in request.groups:
-            error_code, topics = _response_group(context, requested, cluster)
+            error_code, topics = _response_group(
+                context, requested, cluster, require_stable=request.require_stable
+            )
             groups.append(
                 _GroupResponse(
                     version=version,
@@ -60,21 +63,26 @@ def handle_offset_fetch(context: RequestContext, request: Any, cluster: Cluster)
                 )
             )
         return _Response(version=version, groups=groups)
-    error_code, topics = _response_group(context, request, cluster)
+    error_code, topics = _response_group(
+        context, request, cluster, require_stable=request.require_stable
+    )
     return _Response(version=version, error_code=error_code, topics=topics)
 
 
 def _response_group(
-    context: RequestContext, requested: Any, cluster: Cluster
+    context: RequestContext, requested: Any, cluster: Cluster, *, require_stable: bool
 ) -> tuple[ErrorCode, list[Any]]:
     """Return the error and the topics of one group; `requested` has `group_id` and `topics`."""
     version = context.api_version
     error_code = ownership_error(cluster, context.broker_id, requested.group_id)
     if error_code is ErrorCode.NONE:
         if requested.topics is None:
-            return error_code, _fetch_all(cluster, requested.group_id, version)
+            return error_code, _fetch_all(
+                cluster, requested.group_id, version, require_stable=require_stable
+            )
         topics = [
-            _fetch_topic(cluster, requested.group_id, topic, version) for topic in requested.topics
+            _fetch_topic(cluster, requested.group_id, topic, version, require_stable=require_stable)
+            for topic in requested.topics
         ]
         return error_code, topics
     if version >= GROUP_ERROR_VERSION_MIN:
@@ -90,7 +98,9 @@ def _response_group(
     ]
 
 
-def _fetch_topic(cluster: Cluster, group_id: str, requested: Any, version: int) -> Any:
+def _fetch_topic(
+    cluster: Cluster, group_id: str, requested: Any, version: int, *, require_stable: bool
+) -> Any:
     name, topic_id = requested.name, _NO_TOPIC_ID
     if version >= TOPIC_ID_VERSION_MIN:
         topic_id = requested.topic_id
@@ -101,16 +111,40 @@ def _fetch_topic(cluster: Cluster, group_id: str, requested: Any, version: int) 
             return _topic(version, "", topic_id, found)
         name = topic.name
     found = [
-        (index, cluster.groups.committed(group_id, name, index) or _NOTHING, ErrorCode.NONE)
+        _found(
+            cluster,
+            group_id,
+            name,
+            index,
+            cluster.groups.committed(group_id, name, index) or _NOTHING,
+            require_stable=require_stable,
+        )
         for index in requested.partition_indexes
     ]
     return _topic(version, name, topic_id, found)
 
 
-def _fetch_all(cluster: Cluster, group_id: str, version: int) -> list[Any]:
+def _found(
+    cluster: Cluster,
+    group_id: str,
+    name: str,
+    index: int,
+    committed: CommittedOffset,
+    *,
+    require_stable: bool,
+) -> _Found:
+    """Return a committed offset, or UNSTABLE_OFFSET_COMMIT if an open transaction commits it."""
+    if require_stable and cluster.groups.is_unstable(group_id, name, index):
+        return index, _NOTHING, ErrorCode.UNSTABLE_OFFSET_COMMIT
+    return index, committed, ErrorCode.NONE
+
+
+def _fetch_all(cluster: Cluster, group_id: str, version: int, *, require_stable: bool) -> list[Any]:
     by_topic: dict[str, list[_Found]] = {}
     for name, index, committed in cluster.groups.all_committed(group_id):
-        by_topic.setdefault(name, []).append((index, committed, ErrorCode.NONE))
+        by_topic.setdefault(name, []).append(
+            _found(cluster, group_id, name, index, committed, require_stable=require_stable)
+        )
     responses = []
     for name, found in by_topic.items():
         topic = cluster.topics.get(name)

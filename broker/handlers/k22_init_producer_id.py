@@ -8,42 +8,81 @@ Behaviour:
       max.in.flight.sequence.number.per.connection of the requested broker: how many sequence
       numbers back it recognizes duplicates. It is an int32 in the tagged field 10000, which
       all known clients ignore.
-
-Gaps:
-    - A transactional id gets TRANSACTIONAL_ID_AUTHORIZATION_FAILED, and an empty one
-      INVALID_REQUEST: there are no transactions.
+    - With a transactional id the coordinator returns its producer id with the next epoch, which
+      fences all older instances of the producer. With the last epoch used up there is a new
+      producer id. A producer that sends the id and epoch it had (v3+, KIP-360) gets PRODUCER_FENCED
+      (before v4 INVALID_PRODUCER_EPOCH) if a later instance exists.
+    - An ongoing transaction is aborted first. Until its markers are written the error is
+      CONCURRENT_TRANSACTIONS, and the producer asks again.
+    - Errors of a transactional id: INVALID_REQUEST (empty), INVALID_TRANSACTION_TIMEOUT (0, or
+      above transaction.max.timeout.ms), NOT_COORDINATOR. Two-phase commit (v6) needs
+      transaction.two.phase.commit.enable, else TRANSACTIONAL_ID_AUTHORIZATION_FAILED; to keep a
+      prepared transaction gets UNSUPPORTED_VERSION, as in Kafka 4.1.
 """
 
 from typing import Any
 
 from broker.cluster.cluster import Cluster
+from broker.cluster.coordinators import ownership_error
+from broker.cluster.transactions import end_prepared
 from broker.request.context import RequestContext
 from broker.routes import handles
+from broker.transactions.coordinator import InitResult, ProducerIdAndEpoch
+from broker.transactions.transaction import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.init_producer_id import encode_response
 
-NO_PRODUCER_ID = -1
-NO_PRODUCER_EPOCH = -1
+FENCED_VERSION_MIN = 4
+"""The first version that knows PRODUCER_FENCED (KIP-588)."""
 
 
 @handles(ApiKey.INIT_PRODUCER_ID, versions=(0, 6))
 def handle_init_producer_id(context: RequestContext, request: Any, cluster: Cluster) -> bytes:
     """Kafka's `KafkaApis.handleInitProducerIdRequest`; the response is the encoded body."""
-    error_code = _check(context, request)
-    is_granted = error_code == ErrorCode.NONE
+    error_code = _check(request)
+    if error_code is not ErrorCode.NONE:
+        result = InitResult(error_code)
+    elif request.transactional_id is None:
+        producer_id = cluster.producer_ids.next_id(context.broker_id)
+        result = InitResult(ErrorCode.NONE, ProducerIdAndEpoch(producer_id, 0))
+    else:
+        result = _init_transactional(context, request, cluster)
+    error_code = result.error_code
+    if error_code is ErrorCode.PRODUCER_FENCED and context.api_version < FENCED_VERSION_MIN:
+        error_code = ErrorCode.INVALID_PRODUCER_EPOCH
     response = messages.InitProducerIdResponse(
         version=context.api_version,
         throttle_time_ms=0,
         error_code=error_code,
-        producer_id=(
-            cluster.producer_ids.next_id(context.broker_id) if is_granted else NO_PRODUCER_ID
-        ),
-        producer_epoch=0 if is_granted else NO_PRODUCER_EPOCH,
+        producer_id=result.producer.producer_id,
+        producer_epoch=result.producer.producer_epoch,
     )
-    window = _window(context, cluster) if is_granted else None
+    window = _window(context, cluster) if error_code is ErrorCode.NONE else None
     return encode_response(response, context.api_version, window)
+
+
+def _init_transactional(context: RequestContext, request: Any, cluster: Cluster) -> InitResult:
+    transactional_id = request.transactional_id
+    if transactional_id:
+        error_code = ownership_error(cluster, context.broker_id, transactional_id)
+        if error_code is not ErrorCode.NONE:
+            return InitResult(error_code)
+    expected = None
+    if request.producer_id != NO_PRODUCER_ID:
+        expected = ProducerIdAndEpoch(request.producer_id, request.producer_epoch)
+    result = cluster.transactions.init_producer_id(
+        transactional_id,
+        request.transaction_timeout_ms,
+        expected,
+        new_producer_id=lambda: cluster.producer_ids.next_id(context.broker_id),
+        now_ms=context.now_ms,
+        enable_2pc=request.enable2_pc,
+        keep_prepared=request.keep_prepared_txn,
+    )
+    end_prepared(cluster, transactional_id, context.now_ms)
+    return result
 
 
 def _window(context: RequestContext, cluster: Cluster) -> int | None:
@@ -55,14 +94,8 @@ def _window(context: RequestContext, cluster: Cluster) -> int | None:
     return window
 
 
-def _check(context: RequestContext, request: Any) -> ErrorCode:
-    if request.transactional_id == "":
-        return ErrorCode.INVALID_REQUEST
-    if request.transactional_id is not None:
-        return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-    if context.api_version >= 3:
-        has_id = request.producer_id != NO_PRODUCER_ID
-        has_epoch = request.producer_epoch != NO_PRODUCER_EPOCH
-        if has_id != has_epoch:
-            return ErrorCode.INVALID_REQUEST
-    return ErrorCode.NONE
+def _check(request: Any) -> ErrorCode:
+    # Before v3 a request has neither; the schema's default is -1.
+    has_id = request.producer_id != NO_PRODUCER_ID
+    has_epoch = request.producer_epoch != NO_PRODUCER_EPOCH
+    return ErrorCode.NONE if has_id == has_epoch else ErrorCode.INVALID_REQUEST

@@ -2,14 +2,14 @@
 
 Behaviour:
     - Lists the producers of a partition in ascending order of ids: id, epoch, last sequence number,
-      and largest timestamp of the last batch.
+      and largest timestamp of the last batch; of transactional producers also the epoch of the
+      coordinator that wrote the last marker, and the first offset of an open transaction.
     - Every replica serves the request, not the leader alone, as in Kafka. A broker without the
       partition says NOT_LEADER_OR_FOLLOWER; a missing partition gets UNKNOWN_TOPIC_OR_PARTITION.
     - Topics and partitions come in request order.
 
 Gaps:
     - Followers know at once what the leader knows: replicas share the log.
-    - There are no transactions: coordinator epoch and transaction start offset are always -1.
 """
 
 from typing import Any

@@ -21,7 +21,7 @@ from broker.http_admin.operation import (
 )
 from broker.http_admin.state import Admin, bytes_for_json
 from protocol.errors import ErrorCode
-from protocol.records import Record, batch_base_offset, read_header, read_records
+from protocol.records import CONTROL_FLAG, Record, read_header, read_records
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -239,19 +239,19 @@ def _partition_view(partition: Partition) -> PartitionView:
 
 
 def _records(partition: Partition, from_offset: int) -> "Iterator[Record]":
-    """Return records from an offset on; skip batches that cannot be decoded."""
+    """Return records from an offset on; skip control batches and undecodable ones."""
     log = partition.log
     offset = max(from_offset, log.log_start_offset)
     while offset < log.log_end_offset:
         for batch in log.read(offset, _READ_BYTES, at_least_one=True):
+            header = read_header(batch, 0)
             with suppress(ValueError):
                 yield from (
                     read_record
                     for read_record in read_records(batch)
-                    if read_record.offset >= offset
+                    if read_record.offset >= offset and not header.attributes & CONTROL_FLAG
                 )
-            last_offset = batch_base_offset(batch) + read_header(batch, 0).last_offset_delta
-            offset = max(offset, last_offset) + 1
+            offset = max(offset, header.base_offset + header.last_offset_delta) + 1
 
 
 def _record_view(partition_index: int, record: Record, encoding: str) -> RecordView:

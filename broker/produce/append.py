@@ -11,9 +11,11 @@ from producer_state.rules import Append, Duplicate, Refused
 from protocol import records
 from protocol.errors import ErrorCode
 from protocol.produce import PartitionResult
+from protocol.records import TRANSACTIONAL_FLAG
 
 
-def append_batch(
+# Hot path: inlined on purpose.
+def append_batch(  # noqa: C901, PLR0912
     context: RequestContext,
     cluster: Cluster,
     topic: Topic,
@@ -22,9 +24,11 @@ def append_batch(
     start: int,
     end: int,
     gate: ProducerIds | None = None,
+    in_transaction: bool = False,
 ) -> PartitionResult:
     """Append the batch in `frame[start:end]`, or return a refusal and change nothing.
 
+    `in_transaction`: the request names a transactional id, and a transactional batch was verified.
     Kafka's `UnifiedLog.append`.
     """
     now_ms = context.now_ms
@@ -37,6 +41,14 @@ def append_batch(
             error_message=header.error_message,
             record_errors=header.record_errors,
         )
+    is_transactional = in_transaction
+    if header.attributes & TRANSACTIONAL_FLAG:
+        if not in_transaction:
+            return PartitionResult(
+                partition.partition_index, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+            )
+    elif in_transaction:
+        is_transactional = False
     base_offset = log.log_end_offset
     max_timestamp = header.max_timestamp
     if header.producer_id >= 0:
@@ -45,6 +57,7 @@ def append_batch(
             header.producer_epoch,
             header.base_sequence,
             header.last_offset_delta,
+            is_transactional,
         )
         if not isinstance(decision, Append):
             if isinstance(decision, Duplicate) and context.acknowledgements is not None:
@@ -69,6 +82,7 @@ def append_batch(
             header.last_offset_delta,
             base_offset,
             max_timestamp,
+            is_transactional,
         )
         if cluster.limits_producer_ids:
             check_producer_id_limit(cluster, partition.leader_id, now_ms)

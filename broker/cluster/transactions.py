@@ -1,0 +1,213 @@
+"""End transactions: write their markers to the leaders of their partitions.
+
+Markers are written at once where the leader is up. Where it is not, or has too few in-sync
+replicas, the transaction stays prepared, and the marker is written when brokers or leaders change.
+
+Sources: Kafka's `TransactionMarkerChannelManager`, `TransactionMarkerRequestCompletionHandler` and
+`KafkaApis.handleWriteTxnMarkersRequest`.
+"""
+
+from typing import NamedTuple
+
+from broker.cluster.brokers import Availability
+from broker.cluster.cluster import Cluster
+from broker.cluster.topics import NO_LEADER, Partition, Topic
+from broker.cluster.transaction_index import AbortedTransaction
+from broker.timers import TimerCallback
+from broker.transactions.transaction import TopicPartition, Transaction, TransactionState
+from protocol import records
+from protocol.control_records import ControlRecordType, encode_end_txn_batch
+from protocol.errors import ErrorCode
+
+OFFSETS_TOPIC = "__consumer_offsets"
+_RETRIABLE = frozenset(
+    {
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.NOT_ENOUGH_REPLICAS,
+        ErrorCode.INVALID_PRODUCER_EPOCH,
+        ErrorCode.TRANSACTION_COORDINATOR_FENCED,
+    }
+)
+RETRY_MS = 1_000
+"""How often markers are tried again that no change of a broker or a leader has released."""
+
+
+class Marker(NamedTuple):
+    """The end of a producer's transaction, as it is written to its partitions."""
+
+    producer_id: int
+    producer_epoch: int
+    coordinator_epoch: int
+    is_commit: bool
+
+
+def offsets_partition(cluster: Cluster, group_id: str) -> int:
+    """Return the partition of `__consumer_offsets` of a group: Java's hash of its id, modulo."""
+    hash_code = 0
+    data = group_id.encode("utf-16-be", "surrogatepass")
+    for position in range(0, len(data), 2):
+        hash_code = (31 * hash_code + int.from_bytes(data[position : position + 2])) & 0xFFFF_FFFF
+    if hash_code >= 1 << 31:
+        hash_code = ((1 << 32) - hash_code) % (1 << 31)
+    partition_count: int = cluster.config["offsets.topic.num.partitions"]
+    return hash_code % partition_count
+
+
+def is_reachable(cluster: Cluster, node_id: int | None) -> bool:
+    """Return whether other brokers can send a request to a broker."""
+    broker = None if node_id is None else cluster.brokers.get(node_id)
+    return broker is not None and broker.is_alive and broker.availability is Availability.UP
+
+
+def end_prepared(cluster: Cluster, transactional_id: str, now_ms: int) -> None:
+    """Write the markers of a transaction, if it is prepared; complete it if all are written."""
+    transaction = cluster.transactions.prepared.get(transactional_id)
+    if transaction is not None and not _write_markers(cluster, transaction, now_ms):
+        _schedule_retry(cluster, now_ms)
+
+
+def end_all_prepared(cluster: Cluster, now_ms: int) -> None:
+    """Write the markers that could not be written before."""
+    for transaction in tuple(cluster.transactions.prepared.values()):
+        _write_markers(cluster, transaction, now_ms)
+
+
+def _schedule_retry(cluster: Cluster, now_ms: int) -> None:
+    def retry(now_ms: int) -> None:
+        end_all_prepared(cluster, now_ms)
+        if cluster.transactions.prepared:
+            cluster.timers.schedule(now_ms + RETRY_MS, retry)
+
+    if len(cluster.transactions.prepared) == 1:
+        cluster.timers.schedule(now_ms + RETRY_MS, retry)
+
+
+def _write_markers(cluster: Cluster, transaction: Transaction, now_ms: int) -> bool:
+    """Write the markers that can be written; return whether the transaction is complete."""
+    coordinator_id = cluster.coordinator_id(transaction.transactional_id)
+    if coordinator_id is None or not is_reachable(cluster, coordinator_id):
+        return False
+    transaction.note_coordinator(coordinator_id)
+    marker = Marker(
+        transaction.producer_id,
+        transaction.producer_epoch,
+        transaction.coordinator_epoch,
+        transaction.state is TransactionState.PREPARE_COMMIT,
+    )
+    for partition in tuple(transaction.partitions):
+        if _write_marker(cluster, partition, marker, now_ms) not in _RETRIABLE:
+            del transaction.partitions[partition]
+    if transaction.partitions:
+        return False
+    cluster.transactions.complete(transaction, now_ms)
+    return True
+
+
+def _write_marker(
+    cluster: Cluster, topic_partition: TopicPartition, marker: Marker, now_ms: int
+) -> ErrorCode:
+    name, index = topic_partition
+    if name == OFFSETS_TOPIC:
+        groups = cluster.groups.transactional_offsets.groups_of(index, marker.producer_id)
+        if not all(is_reachable(cluster, cluster.coordinator_id(group)) for group in groups):
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return end_offsets(cluster, index, marker, now_ms)
+    topic = cluster.topics.get(name)
+    partition = None if topic is None else topic.partition(index)
+    if topic is None or partition is None:
+        return ErrorCode.NONE  # it was deleted
+    if partition.leader_id == NO_LEADER or not is_reachable(cluster, partition.leader_id):
+        return ErrorCode.NOT_LEADER_OR_FOLLOWER
+    return append_marker(cluster, topic, partition, marker, now_ms)
+
+
+def end_offsets(cluster: Cluster, offsets_partition: int, marker: Marker, now_ms: int) -> ErrorCode:
+    """Commit or drop the pending offsets of a producer in a partition of `__consumer_offsets`."""
+    producers = cluster.groups.transactional_offsets.producers(offsets_partition)
+    error_code = producers.check_marker(*marker[:3])
+    if error_code is not ErrorCode.NONE:
+        return error_code
+    producers.apply_marker(*marker[:3], now_ms)
+    cluster.groups.end_transaction(
+        offsets_partition, marker.producer_id, is_commit=marker.is_commit
+    )
+    return ErrorCode.NONE
+
+
+def append_marker(
+    cluster: Cluster, topic: Topic, partition: Partition, marker: Marker, now_ms: int
+) -> ErrorCode:
+    """Append a control batch to a partition; it ends the transaction of its producer there.
+
+    Returns NOT_ENOUGH_REPLICAS, INVALID_PRODUCER_EPOCH or TRANSACTION_COORDINATOR_FENCED, and
+    changes nothing, if the marker is refused.
+    """
+    if len(partition.isr) < topic.min_insync_replicas:
+        return ErrorCode.NOT_ENOUGH_REPLICAS
+    producers, log = partition.producers, partition.log
+    error_code = producers.check_marker(*marker[:3])
+    if error_code is not ErrorCode.NONE:
+        return error_code
+    batch = encode_end_txn_batch(
+        ControlRecordType.COMMIT if marker.is_commit else ControlRecordType.ABORT,
+        producer_id=marker.producer_id,
+        producer_epoch=marker.producer_epoch,
+        coordinator_epoch=marker.coordinator_epoch,
+        timestamp_ms=now_ms,
+    )
+    offset = log.log_end_offset
+    batch = records.stamp(batch, 0, len(batch), offset, partition.leader_epoch)
+    if topic.is_log_append_time:
+        batch = records.stamp_log_append_time(batch, now_ms)
+    log.append(batch, 1, now_ms, partition.leader_epoch)
+    first_offset = producers.apply_marker(*marker[:3], now_ms)
+    if first_offset >= 0 and not marker.is_commit:
+        log.transaction_index.append(
+            AbortedTransaction(
+                marker.producer_id, first_offset, offset, partition.last_stable_offset
+            )
+        )
+    cluster.appended(topic, partition, len(batch), now_ms)
+    return ErrorCode.NONE
+
+
+# Timeouts and expiry -------------------------------------------------------------------------
+
+
+def start_transaction_tasks(cluster: Cluster, now_ms: int) -> None:
+    """Start the tasks that abort old transactions and remove unused transactional ids."""
+    follow_leaders(cluster)
+    _repeat(
+        cluster,
+        "transaction.abort.timed.out.transaction.cleanup.interval.ms",
+        lambda now_ms: abort_timed_out(cluster, now_ms),
+        now_ms,
+    )
+    _repeat(
+        cluster,
+        "transaction.remove.expired.transaction.cleanup.interval.ms",
+        cluster.transactions.expire,
+        now_ms,
+    )
+
+
+def follow_leaders(cluster: Cluster) -> None:
+    """Write the missing markers when a broker or a leader is there again."""
+    cluster.on_leaders_change = lambda now_ms: end_all_prepared(cluster, now_ms)
+
+
+def _repeat(cluster: Cluster, interval_key: str, task: TimerCallback, now_ms: int) -> None:
+    def run(now_ms: int) -> None:
+        task(now_ms)
+        _repeat(cluster, interval_key, task, now_ms)
+
+    cluster.timers.schedule(now_ms + cluster.config[interval_key], run)
+
+
+def abort_timed_out(cluster: Cluster, now_ms: int) -> None:
+    """Abort the transactions that are older than their timeout, where the coordinator is up."""
+    for transaction in cluster.transactions.timed_out(now_ms):
+        if is_reachable(cluster, cluster.coordinator_id(transaction.transactional_id)):
+            cluster.transactions.abort(transaction, now_ms)
+            end_prepared(cluster, transaction.transactional_id, now_ms)

@@ -1,0 +1,116 @@
+"""Offsets that groups commit in transactions: pending until the marker of the transaction.
+
+Kafka writes them to a partition of `__consumer_offsets`, where the producer's epoch is checked and
+where the marker arrives. Here each such partition has the state of its producers, and the pending
+offsets of each. Sources: Kafka's `OffsetMetadataManager` and `ProducerStateManager`.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from broker.groups.results import CommittedOffset
+from producer_state.producer_state_manager import ProducerStateManager
+
+OffsetKey = tuple[str, str, int]
+"""Group id, topic name, partition index."""
+
+
+class PendingCommit(NamedTuple):
+    """A pending offset; `number` counts commits, so the latest of several wins."""
+
+    number: int
+    committed: CommittedOffset
+
+
+class TransactionalOffsets:
+    """The pending offsets of all groups."""
+
+    def __init__(self) -> None:
+        self._producers: dict[int, ProducerStateManager] = {}
+        # By partition of `__consumer_offsets` and producer id.
+        self._pending: dict[tuple[int, int], dict[OffsetKey, PendingCommit]] = {}
+        self._producer_ids: dict[OffsetKey, set[tuple[int, int]]] = {}
+        self._commit_count = 0
+
+    def producers(self, offsets_partition: int) -> ProducerStateManager:
+        """Return the state of the producers in a partition of `__consumer_offsets`."""
+        producers = self._producers.get(offsets_partition)
+        if producers is None:
+            # No batch has a sequence number, so the rule for duplicates is of no effect.
+            producers = ProducerStateManager(batches=1, window=1)
+            self._producers[offsets_partition] = producers
+        return producers
+
+    def add(
+        self,
+        offsets_partition: int,
+        producer_id: int,
+        key: OffsetKey,
+        committed: CommittedOffset,
+    ) -> None:
+        """Store an offset that becomes valid with the transaction of a producer."""
+        self._commit_count += 1
+        source = (offsets_partition, producer_id)
+        pending = self._pending.setdefault(source, {})
+        pending[key] = PendingCommit(self._commit_count, committed)
+        self._producer_ids.setdefault(key, set()).add(source)
+
+    def note_commit(
+        self, offsets_partition: int, producer_id: int, producer_epoch: int, now_ms: int
+    ) -> None:
+        """Store that a producer has committed offsets in its transaction."""
+        self.producers(offsets_partition).apply_without_sequence(
+            producer_id, producer_epoch, self._commit_count, now_ms
+        )
+
+    def is_pending(self, group_id: str, topic_name: str, partition_index: int) -> bool:
+        """Return whether an open transaction commits the offset of a partition."""
+        return (group_id, topic_name, partition_index) in self._producer_ids
+
+    def has_pending(self, group_id: str) -> bool:
+        """Return whether an open transaction commits any offset of a group."""
+        return any(key[0] == group_id for key in self._producer_ids)
+
+    def groups_of(self, offsets_partition: int, producer_id: int) -> set[str]:
+        """Return the groups for which a producer has pending offsets."""
+        return {key[0] for key in self._pending.get((offsets_partition, producer_id), ())}
+
+    def complete(
+        self, offsets_partition: int, producer_id: int
+    ) -> Iterator[tuple[OffsetKey, CommittedOffset]]:
+        """Remove a producer's pending offsets; yield those that no later commit has replaced."""
+        source = (offsets_partition, producer_id)
+        for key, pending in self._pending.pop(source, {}).items():
+            self._discard_source(key, source)
+            if pending.number:
+                self.replace(key, before=pending.number)
+                yield key, pending.committed
+
+    def replace(self, key: OffsetKey, before: int | None = None) -> None:
+        """Have a commit win over pending ones: all of them, or those with a lower number."""
+        for source in self._producer_ids.get(key, ()):
+            pending = self._pending[source][key]
+            if before is None or pending.number < before:
+                self._pending[source][key] = PendingCommit(0, pending.committed)
+
+    def remove(self, key: OffsetKey) -> None:
+        """Delete the pending offsets of a partition."""
+        for source in self._producer_ids.pop(key, ()):
+            del self._pending[source][key]
+
+    def remove_topic(self, topic_name: str) -> None:
+        """Delete the pending offsets of a topic, for all groups."""
+        for key in [key for key in self._producer_ids if key[1] == topic_name]:
+            self.remove(key)
+
+    def remove_group(self, group_id: str) -> None:
+        """Delete the pending offsets of a group."""
+        for key in [key for key in self._producer_ids if key[0] == group_id]:
+            self.remove(key)
+
+    def _discard_source(self, key: OffsetKey, source: tuple[int, int]) -> None:
+        sources = self._producer_ids.get(key)
+        if sources is not None:
+            sources.discard(source)
+            if not sources:
+                del self._producer_ids[key]

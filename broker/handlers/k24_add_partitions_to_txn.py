@@ -1,0 +1,140 @@
+"""AddPartitionsToTxn: v0-5.
+
+Behaviour:
+    - Adds partitions to the transaction of a producer; the first ones begin it. Versions from 4 on
+      carry several transactions, and may only verify that partitions are in the transaction:
+      brokers send them.
+    - A partition that does not exist gets UNKNOWN_TOPIC_OR_PARTITION; then the others get
+      OPERATION_NOT_ATTEMPTED and none is added.
+    - Errors of all partitions: INVALID_REQUEST (empty transactional id),
+      INVALID_PRODUCER_ID_MAPPING (unknown transactional id, or another producer id),
+      PRODUCER_FENCED (another epoch; before v2 INVALID_PRODUCER_EPOCH), CONCURRENT_TRANSACTIONS
+      (the transaction is being ended), NOT_COORDINATOR. A partition that is verified and not in the
+      transaction gets TRANSACTION_ABORTABLE.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from broker.cluster.cluster import Cluster
+from broker.cluster.coordinators import ownership_error
+from broker.request.context import RequestContext
+from broker.routes import handles
+from broker.transactions.coordinator import ProducerIdAndEpoch
+from broker.transactions.transaction import EPOCH_BUMP_VERSION_MIN, TopicPartition
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+
+FENCED_VERSION_MIN = 2
+BATCH_VERSION_MIN = 4
+
+_Response = messages.AddPartitionsToTxnResponse
+_TopicResult = _Response.AddPartitionsToTxnTopicResult
+_PartitionResult = _TopicResult.AddPartitionsToTxnPartitionResult
+
+
+@handles(ApiKey.ADD_PARTITIONS_TO_TXN, versions=(0, 5))
+def handle_add_partitions_to_txn(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+    """Kafka's `KafkaApis.handleAddPartitionsToTxnRequest`."""
+    version = context.api_version
+    if version < BATCH_VERSION_MIN:
+        error_codes = _add(
+            context,
+            cluster,
+            request.v3_and_below_transactional_id,
+            ProducerIdAndEpoch(
+                request.v3_and_below_producer_id, request.v3_and_below_producer_epoch
+            ),
+            request.v3_and_below_topics,
+        )
+        return _Response(
+            version=version, results_by_topic_v3_and_below=_topic_results(version, error_codes)
+        )
+    return _Response(
+        version=version,
+        results_by_transaction=[
+            _Response.AddPartitionsToTxnResult(
+                version=version,
+                transactional_id=transaction.transactional_id,
+                topic_results=_topic_results(
+                    version,
+                    _add(
+                        context,
+                        cluster,
+                        transaction.transactional_id,
+                        ProducerIdAndEpoch(transaction.producer_id, transaction.producer_epoch),
+                        transaction.topics,
+                        verify_only=transaction.verify_only,
+                    ),
+                ),
+            )
+            for transaction in request.transactions
+        ],
+    )
+
+
+def _add(
+    context: RequestContext,
+    cluster: Cluster,
+    transactional_id: str,
+    producer: ProducerIdAndEpoch,
+    topics: Any,
+    *,
+    verify_only: bool = False,
+) -> Mapping[TopicPartition, ErrorCode]:
+    """Add or verify the partitions of one transaction; return an error code for each."""
+    partitions = [(topic.name, index) for topic in topics for index in topic.partitions]
+    missing = {partition for partition in partitions if not _exists(cluster, partition)}
+    if missing:
+        return {
+            partition: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            if partition in missing
+            else ErrorCode.OPERATION_NOT_ATTEMPTED
+            for partition in partitions
+        }
+    error_code = ErrorCode.INVALID_REQUEST
+    if transactional_id:
+        error_code = ownership_error(cluster, context.broker_id, transactional_id)
+    if error_code is not ErrorCode.NONE:
+        return dict.fromkeys(partitions, error_code)
+    if verify_only:
+        return {
+            partition: cluster.transactions.verify_partition(transactional_id, producer, partition)
+            for partition in partitions
+        }
+    error_code = cluster.transactions.add_partitions(
+        transactional_id,
+        producer,
+        partitions,
+        transaction_version=_transaction_version(context.api_version),
+        now_ms=context.now_ms,
+    )
+    if error_code is ErrorCode.PRODUCER_FENCED and context.api_version < FENCED_VERSION_MIN:
+        error_code = ErrorCode.INVALID_PRODUCER_EPOCH
+    return dict.fromkeys(partitions, error_code)
+
+
+def _transaction_version(version: int) -> int:
+    """Return the transaction version of the sender; clients send v0-3 in older ones only."""
+    return EPOCH_BUMP_VERSION_MIN if version >= BATCH_VERSION_MIN else 0
+
+
+def _exists(cluster: Cluster, partition: TopicPartition) -> bool:
+    name, index = partition
+    topic = cluster.topics.get(name)
+    return topic is not None and topic.partition(index) is not None
+
+
+def _topic_results(version: int, error_codes: Mapping[TopicPartition, ErrorCode]) -> list[Any]:
+    by_topic: dict[str, list[Any]] = {}
+    for (name, index), error_code in error_codes.items():
+        by_topic.setdefault(name, []).append(
+            _PartitionResult(
+                version=version, partition_index=index, partition_error_code=error_code
+            )
+        )
+    return [
+        _TopicResult(version=version, name=name, results_by_partition=results)
+        for name, results in by_topic.items()
+    ]

@@ -1,0 +1,41 @@
+"""AddOffsetsToTxn: v0-4.
+
+Behaviour:
+    - Adds the partition of `__consumer_offsets` of a group to the transaction of a producer, so
+      that TxnOffsetCommit may commit offsets of the group in it.
+    - Errors: INVALID_REQUEST (empty transactional id), INVALID_PRODUCER_ID_MAPPING, PRODUCER_FENCED
+      (before v2 INVALID_PRODUCER_EPOCH), CONCURRENT_TRANSACTIONS, NOT_COORDINATOR.
+"""
+
+from typing import Any
+
+from broker.cluster.cluster import Cluster
+from broker.cluster.coordinators import ownership_error
+from broker.cluster.transactions import OFFSETS_TOPIC, offsets_partition
+from broker.request.context import RequestContext
+from broker.routes import handles
+from broker.transactions.coordinator import ProducerIdAndEpoch
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+
+FENCED_VERSION_MIN = 2
+
+
+@handles(ApiKey.ADD_OFFSETS_TO_TXN, versions=(0, 4))
+def handle_add_offsets_to_txn(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+    """Kafka's `KafkaApis.handleAddOffsetsToTxnRequest`."""
+    error_code = ErrorCode.INVALID_REQUEST
+    if request.transactional_id:
+        error_code = ownership_error(cluster, context.broker_id, request.transactional_id)
+    if error_code is ErrorCode.NONE:
+        error_code = cluster.transactions.add_partitions(
+            request.transactional_id,
+            ProducerIdAndEpoch(request.producer_id, request.producer_epoch),
+            ((OFFSETS_TOPIC, offsets_partition(cluster, request.group_id)),),
+            transaction_version=0,
+            now_ms=context.now_ms,
+        )
+    if error_code is ErrorCode.PRODUCER_FENCED and context.api_version < FENCED_VERSION_MIN:
+        error_code = ErrorCode.INVALID_PRODUCER_EPOCH
+    return messages.AddOffsetsToTxnResponse(version=context.api_version, error_code=error_code)

@@ -1,0 +1,139 @@
+"""TxnOffsetCommit: v0-5.
+
+Behaviour:
+    - Stores offsets of a group that become valid when the transaction of a producer is committed.
+      Until then OffsetFetch returns the offsets before; with require_stable it returns
+      UNSTABLE_OFFSET_COMMIT.
+    - The transaction must have the group's partition of `__consumer_offsets` (AddOffsetsToTxn),
+      else TRANSACTION_ABORTABLE (v4) or INVALID_TXN_STATE. Version 5 adds it (KIP-890).
+    - From v3 a member and its generation are checked as for OffsetCommit, except that a rebalance
+      is no error: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION.
+    - A stale producer epoch gets INVALID_PRODUCER_EPOCH, another producer id
+      INVALID_PRODUCER_ID_MAPPING, and a transaction that is being ended CONCURRENT_TRANSACTIONS. If
+      the coordinator of the transactional id cannot be asked: COORDINATOR_LOAD_IN_PROGRESS (before
+      v2 COORDINATOR_NOT_AVAILABLE).
+    - Errors of a partition: UNKNOWN_TOPIC_OR_PARTITION, OFFSET_METADATA_TOO_LARGE.
+"""
+
+from typing import Any
+
+from broker.cluster.cluster import Cluster
+from broker.cluster.coordinators import ownership_error
+from broker.cluster.transactions import OFFSETS_TOPIC, offsets_partition
+from broker.groups.requests import CommitRequest, OffsetToCommit
+from broker.produce.verification import verify_transaction
+from broker.request.context import RequestContext
+from broker.routes import handles
+from broker.transactions.coordinator import ProducerIdAndEpoch
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+
+LOADING_VERSION_MIN = 2
+ABORTABLE_VERSION_MIN = 4
+ADDS_PARTITION_VERSION_MIN = 5
+_NO_SEQUENCE = -1
+
+_Response = messages.TxnOffsetCommitResponse
+_TopicResponse = _Response.TxnOffsetCommitResponseTopic
+_PartitionResponse = _TopicResponse.TxnOffsetCommitResponsePartition
+
+
+@handles(ApiKey.TXN_OFFSET_COMMIT, versions=(0, 5))
+def handle_txn_offset_commit(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+    """Kafka's `KafkaApis.handleTxnOffsetCommitRequest`."""
+    version = context.api_version
+    offsets = tuple(
+        OffsetToCommit(
+            topic_name=topic.name,
+            partition_index=partition.partition_index,
+            offset=partition.committed_offset,
+            leader_epoch=partition.committed_leader_epoch,
+            metadata=partition.committed_metadata,
+        )
+        for topic in request.topics
+        for partition in topic.partitions
+        if _exists(cluster, topic.name, partition.partition_index)
+    )
+    # One error code for each of `offsets`, taken below in the same order.
+    error_codes = iter(_commit(context, request, offsets, cluster))
+    return _Response(
+        version=version,
+        topics=[
+            _TopicResponse(
+                version=version,
+                name=topic.name,
+                partitions=[
+                    _PartitionResponse(
+                        version=version,
+                        partition_index=partition.partition_index,
+                        error_code=(
+                            next(error_codes)
+                            if _exists(cluster, topic.name, partition.partition_index)
+                            else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                        ),
+                    )
+                    for partition in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ],
+    )
+
+
+def _commit(
+    context: RequestContext, request: Any, offsets: tuple[OffsetToCommit, ...], cluster: Cluster
+) -> tuple[ErrorCode, ...]:
+    if not offsets:
+        return ()
+    index = offsets_partition(cluster, request.group_id)
+    error_code = _verify(context, request, index, cluster)
+    if error_code is not ErrorCode.NONE:
+        return (error_code,) * len(offsets)
+    return cluster.groups.commit_in_transaction(
+        CommitRequest(
+            group_id=request.group_id,
+            offsets=offsets,
+            generation_id=request.generation_id,
+            member_id=request.member_id,
+            group_instance_id=request.group_instance_id,
+        ),
+        offsets_partition=index,
+        producer_id=request.producer_id,
+        producer_epoch=request.producer_epoch,
+        now_ms=context.now_ms,
+    )
+
+
+def _verify(context: RequestContext, request: Any, index: int, cluster: Cluster) -> ErrorCode:
+    version = context.api_version
+    if not request.group_id:
+        return ErrorCode.INVALID_GROUP_ID
+    error_code = ownership_error(cluster, context.broker_id, request.group_id)
+    if error_code is not ErrorCode.NONE:
+        return error_code
+    error_code = verify_transaction(
+        cluster,
+        context.broker_id,
+        request.transactional_id,
+        ProducerIdAndEpoch(request.producer_id, request.producer_epoch),
+        (OFFSETS_TOPIC, index),
+        cluster.groups.transactional_offsets.producers(index),
+        context.now_ms,
+        base_sequence=_NO_SEQUENCE,
+        adds_partition=version >= ADDS_PARTITION_VERSION_MIN,
+        knows_abortable=version >= ABORTABLE_VERSION_MIN,
+    )
+    if error_code is ErrorCode.NETWORK_EXCEPTION:
+        is_known = version >= LOADING_VERSION_MIN
+        return (
+            ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+            if is_known
+            else ErrorCode.COORDINATOR_NOT_AVAILABLE
+        )
+    return error_code
+
+
+def _exists(cluster: Cluster, topic_name: str, partition_index: int) -> bool:
+    topic = cluster.topics.get(topic_name)
+    return topic is not None and topic.partition(partition_index) is not None

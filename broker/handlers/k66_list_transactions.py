@@ -1,0 +1,71 @@
+"""ListTransactions: v0-2.
+
+Behaviour:
+    - Lists the transactional ids whose coordinator is the requested broker, with producer id and
+      state.
+    - Filters by state and producer id, from v1 by the time since the transaction began, from v2 by
+      a regular expression that matches the whole transactional id. An unknown state is returned as
+      such and matches nothing.
+    - An invalid regular expression gets INVALID_REGULAR_EXPRESSION.
+
+Gaps:
+    - Regular expressions are those of Python, which differ from Java's in rare constructs.
+"""
+
+import re
+from typing import Any
+
+from broker.cluster.cluster import Cluster
+from broker.request.context import RequestContext
+from broker.routes import handles
+from broker.transactions.transaction import Transaction, TransactionState
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+
+_Response = messages.ListTransactionsResponse
+_STATES = {state.value: state for state in TransactionState}
+
+
+@handles(ApiKey.LIST_TRANSACTIONS, versions=(0, 2))
+def handle_list_transactions(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+    """Kafka's `KafkaApis.handleListTransactionsRequest`."""
+    version = context.api_version
+    states = {_STATES[name] for name in request.state_filters if name in _STATES}
+    try:
+        pattern = re.compile(request.transactional_id_pattern or ".*", re.DOTALL)
+    except re.error:
+        return _Response(
+            version=version,
+            error_code=ErrorCode.INVALID_REGULAR_EXPRESSION,
+            unknown_state_filters=[],
+            transaction_states=[],
+        )
+    producer_ids = set(request.producer_id_filters)
+    listed = [
+        transaction
+        for transaction in cluster.transactions.all()
+        if (not producer_ids or transaction.producer_id in producer_ids)
+        and (not request.state_filters or transaction.state in states)
+        and _is_older(transaction, request.duration_filter, context.now_ms)
+        and pattern.fullmatch(transaction.transactional_id)
+        and cluster.coordinator_id(transaction.transactional_id) == context.broker_id
+    ]
+    return _Response(
+        version=version,
+        error_code=ErrorCode.NONE,
+        unknown_state_filters=[name for name in request.state_filters if name not in _STATES],
+        transaction_states=[
+            _Response.TransactionState(
+                version=version,
+                transactional_id=transaction.transactional_id,
+                producer_id=transaction.producer_id,
+                transaction_state=transaction.state.value,
+            )
+            for transaction in listed
+        ],
+    )
+
+
+def _is_older(transaction: Transaction, duration_ms: int, now_ms: int) -> bool:
+    return duration_ms < 0 or now_ms - transaction.start_ms > duration_ms

@@ -1,0 +1,95 @@
+"""Verify that a batch or an offset belongs to an ongoing transaction, before the append (KIP-890).
+
+The leader asks the coordinator when a producer writes to the partition for the first time in its
+transaction. Clients of transaction version 2 don't add partitions themselves: the leader does it.
+
+Sources: Kafka's `AddPartitionsToTxnManager`, `ReplicaManager.handleProduceAppend` and
+`CoordinatorRuntime.scheduleTransactionalWriteOperation`.
+"""
+
+from broker.cluster.cluster import Cluster
+from broker.cluster.transactions import is_reachable
+from broker.transactions.coordinator import ProducerIdAndEpoch
+from broker.transactions.transaction import EPOCH_BUMP_VERSION_MIN, TopicPartition
+from producer_state.producer_state_manager import ProducerStateManager
+from producer_state.rules import Refused
+from protocol.errors import ErrorCode
+
+_COORDINATOR_ERRORS = frozenset(
+    {
+        ErrorCode.NETWORK_EXCEPTION,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.NOT_COORDINATOR,
+    }
+)
+
+
+def verify_transaction(
+    cluster: Cluster,
+    broker_id: int,
+    transactional_id: str,
+    producer: ProducerIdAndEpoch,
+    topic_partition: TopicPartition,
+    producers: ProducerStateManager,
+    now_ms: int,
+    *,
+    base_sequence: int,
+    adds_partition: bool,
+    knows_abortable: bool,
+) -> ErrorCode:
+    """Return NONE if the partition is in the transaction of a producer, or was added to it.
+
+    `adds_partition`: the version of the request belongs to transaction version 2.
+    `knows_abortable`: it knows TRANSACTION_ABORTABLE; others get INVALID_TXN_STATE.
+    `producers` is the state of the partition. NETWORK_EXCEPTION and COORDINATOR_NOT_AVAILABLE mean
+    that the coordinator could not be asked.
+    """
+    config = cluster.config.for_broker(broker_id)
+    if not adds_partition and not config["transaction.partition.verification.enable"]:
+        return ErrorCode.NONE
+    started = producers.begin_verification(
+        *producer, base_sequence, now_ms, supports_epoch_bump=adds_partition
+    )
+    if isinstance(started, Refused):
+        return started.error_code
+    if not started:
+        return ErrorCode.NONE
+    coordinator_id = cluster.coordinator_id(transactional_id)
+    if coordinator_id is None:
+        return ErrorCode.COORDINATOR_NOT_AVAILABLE
+    if not is_reachable(cluster, coordinator_id):
+        return ErrorCode.NETWORK_EXCEPTION
+    if adds_partition:
+        error_code = cluster.transactions.add_partitions(
+            transactional_id,
+            producer,
+            (topic_partition,),
+            transaction_version=EPOCH_BUMP_VERSION_MIN,
+            now_ms=now_ms,
+        )
+    else:
+        error_code = cluster.transactions.verify_partition(
+            transactional_id, producer, topic_partition
+        )
+    if error_code is ErrorCode.PRODUCER_FENCED:
+        return ErrorCode.INVALID_PRODUCER_EPOCH
+    if error_code is ErrorCode.TRANSACTION_ABORTABLE and not knows_abortable:
+        return ErrorCode.INVALID_TXN_STATE
+    return error_code
+
+
+def produce_error(error_code: ErrorCode, *, adds_partition: bool) -> tuple[ErrorCode, str | None]:
+    """Return the error and the message of a Produce response for an error of the verification.
+
+    Producers retry NOT_ENOUGH_REPLICAS without looking for another leader.
+    """
+    if error_code is ErrorCode.INVALID_TXN_STATE:
+        return error_code, "Partition was not added to the transaction"
+    is_busy = error_code is ErrorCode.CONCURRENT_TRANSACTIONS and not adds_partition
+    if is_busy or error_code in _COORDINATOR_ERRORS:
+        message = (
+            "Unable to verify the partition has been added to the transaction."
+            f" Underlying error: {error_code.name}"
+        )
+        return ErrorCode.NOT_ENOUGH_REPLICAS, message
+    return error_code, None

@@ -1,0 +1,267 @@
+"""The table of transactional ids: who may begin, extend and end which transaction.
+
+All coordinators of the cluster share this table; which broker answers for a transactional id is
+decided elsewhere. A prepared transaction stays in `prepared` until its markers are written.
+
+Sources: Kafka's `TransactionCoordinator` and `TransactionStateManager`.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from broker.transactions.ending import EndResult, end_transaction
+from broker.transactions.transaction import (
+    EPOCH_BUMP_VERSION_MIN,
+    IDLE,
+    LAST_EPOCH,
+    NO_PRODUCER_EPOCH,
+    NO_PRODUCER_ID,
+    NO_TIMEOUT_MS,
+    PREPARED,
+    TopicPartition,
+    Transaction,
+    TransactionState,
+)
+from protocol.errors import ErrorCode
+
+
+class ProducerIdAndEpoch(NamedTuple):
+    """What InitProducerId returns for a transactional id, and what a producer may send with it."""
+
+    producer_id: int
+    producer_epoch: int
+
+
+class InitResult(NamedTuple):
+    """The result of an InitProducerId with a transactional id."""
+
+    error_code: ErrorCode
+    producer: ProducerIdAndEpoch = ProducerIdAndEpoch(NO_PRODUCER_ID, NO_PRODUCER_EPOCH)
+
+
+class TransactionCoordinator:
+    """All transactional ids of the cluster.
+
+    `config` is a mapping of Kafka's broker keys to parsed values and may be replaced.
+    `transaction_version` returns the version of transactions that the coordinator itself ends.
+    """
+
+    def __init__(self, config: Mapping[str, Any], transaction_version: Callable[[], int]) -> None:
+        self.config = config
+        self._transaction_version = transaction_version
+        self._transactions: dict[str, Transaction] = {}
+        self.prepared: dict[str, Transaction] = {}
+        """Transactions whose markers are not all written, by transactional id."""
+
+    def __len__(self) -> int:
+        return len(self._transactions)
+
+    def get(self, transactional_id: str) -> Transaction | None:
+        """Return the state of a transactional id, or None if it is unknown."""
+        return self._transactions.get(transactional_id)
+
+    # InitProducerId --------------------------------------------------------------------------
+
+    def init_producer_id(
+        self,
+        transactional_id: str,
+        timeout_ms: int,
+        expected: ProducerIdAndEpoch | None,
+        *,
+        new_producer_id: Callable[[], int],
+        now_ms: int,
+        enable_2pc: bool = False,
+        keep_prepared: bool = False,
+    ) -> InitResult:
+        """Return the id and epoch of a new instance of a producer; older instances are fenced.
+
+        `expected` is what the producer had before (KIP-360). An ongoing transaction is aborted
+        first, and the producer has to ask again: CONCURRENT_TRANSACTIONS.
+        """
+        error_code = self._init_error(transactional_id, timeout_ms, enable_2pc, keep_prepared)
+        if error_code is not ErrorCode.NONE:
+            return InitResult(error_code)
+        if enable_2pc:
+            timeout_ms = NO_TIMEOUT_MS
+        transaction = self._transactions.get(transactional_id)
+        if transaction is None:
+            transaction = Transaction(transactional_id, new_producer_id(), timeout_ms, now_ms)
+            self._transactions[transactional_id] = transaction
+        if expected is not None and not _is_known_producer(transaction, expected):
+            return InitResult(ErrorCode.PRODUCER_FENCED)
+        if transaction.state in PREPARED:
+            return InitResult(ErrorCode.CONCURRENT_TRANSACTIONS)
+        if transaction.state is TransactionState.ONGOING:
+            self.abort(transaction, now_ms)
+            return InitResult(ErrorCode.CONCURRENT_TRANSACTIONS)
+        is_rotation = transaction.is_epoch_exhausted and (
+            expected is None or expected.producer_epoch == transaction.producer_epoch
+        )
+        if is_rotation:
+            last_epoch = NO_PRODUCER_EPOCH if expected is None else transaction.producer_epoch
+            transaction.rotate_producer_id(new_producer_id(), last_epoch, timeout_ms, now_ms)
+        else:
+            error_code = _begin_next_epoch(transaction, expected, timeout_ms, now_ms)
+            if error_code is not ErrorCode.NONE:
+                return InitResult(error_code)
+        producer = ProducerIdAndEpoch(transaction.producer_id, transaction.producer_epoch)
+        return InitResult(ErrorCode.NONE, producer)
+
+    def _init_error(
+        self, transactional_id: str, timeout_ms: int, enable_2pc: bool, keep_prepared: bool
+    ) -> ErrorCode:
+        if not transactional_id:
+            return ErrorCode.INVALID_REQUEST
+        if enable_2pc and not self.config["transaction.two.phase.commit.enable"]:
+            return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+        if keep_prepared:
+            return ErrorCode.UNSUPPORTED_VERSION
+        if not enable_2pc and not 0 < timeout_ms <= self.config["transaction.max.timeout.ms"]:
+            return ErrorCode.INVALID_TRANSACTION_TIMEOUT
+        return ErrorCode.NONE
+
+    # Partitions ------------------------------------------------------------------------------
+
+    def add_partitions(
+        self,
+        transactional_id: str,
+        producer: ProducerIdAndEpoch,
+        partitions: Iterable[TopicPartition],
+        *,
+        transaction_version: int,
+        now_ms: int,
+    ) -> ErrorCode:
+        """Add partitions to the transaction of a producer; the first ones begin it."""
+        found = self._find_for(transactional_id, producer)
+        if not isinstance(found, Transaction):
+            return found
+        added = dict.fromkeys(partitions)
+        is_ongoing = found.state is TransactionState.ONGOING
+        if not (is_ongoing and added.keys() <= found.partitions.keys()):
+            found.add(added, transaction_version, now_ms)
+        return ErrorCode.NONE
+
+    def verify_partition(
+        self, transactional_id: str, producer: ProducerIdAndEpoch, partition: TopicPartition
+    ) -> ErrorCode:
+        """Return NONE if a partition is in the transaction, else TRANSACTION_ABORTABLE.
+
+        Errors of the transactional id and of the producer come first.
+        """
+        found = self._find_for(transactional_id, producer)
+        if not isinstance(found, Transaction):
+            return found
+        is_added = partition in found.partitions
+        return ErrorCode.NONE if is_added else ErrorCode.TRANSACTION_ABORTABLE
+
+    def _find_for(
+        self, transactional_id: str, producer: ProducerIdAndEpoch
+    ) -> Transaction | ErrorCode:
+        if not transactional_id:
+            return ErrorCode.INVALID_REQUEST
+        transaction = self._transactions.get(transactional_id)
+        if transaction is None or transaction.producer_id != producer.producer_id:
+            return ErrorCode.INVALID_PRODUCER_ID_MAPPING
+        if transaction.producer_epoch != producer.producer_epoch:
+            return ErrorCode.PRODUCER_FENCED
+        if transaction.state in PREPARED:
+            return ErrorCode.CONCURRENT_TRANSACTIONS
+        return transaction
+
+    # Ends ------------------------------------------------------------------------------------
+
+    def end(
+        self,
+        transactional_id: str,
+        producer: ProducerIdAndEpoch,
+        *,
+        is_commit: bool,
+        transaction_version: int,
+        new_producer_id: Callable[[], int],
+        now_ms: int,
+    ) -> EndResult:
+        """Prepare to commit or abort; write the markers next, if it is in `prepared`."""
+        if not transactional_id:
+            return EndResult(ErrorCode.INVALID_REQUEST)
+        transaction = self._transactions.get(transactional_id)
+        if transaction is None:
+            return EndResult(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+        result = end_transaction(
+            transaction,
+            *producer,
+            is_commit=is_commit,
+            transaction_version=transaction_version,
+            new_producer_id=new_producer_id,
+            now_ms=now_ms,
+        )
+        if transaction.state in PREPARED:
+            self.prepared[transactional_id] = transaction
+        return result
+
+    def abort(self, transaction: Transaction, now_ms: int) -> None:
+        """Fence the producer of an ongoing transaction, and prepare to abort it."""
+        version = self._transaction_version()
+        if version < EPOCH_BUMP_VERSION_MIN:
+            transaction.fence()
+        transaction.prepare(TransactionState.PREPARE_ABORT, version, now_ms)
+        self.prepared[transaction.transactional_id] = transaction
+
+    def complete(self, transaction: Transaction, now_ms: int) -> None:
+        """Finish a prepared transaction that has no partition left without a marker."""
+        transaction.complete(now_ms)
+        del self.prepared[transaction.transactional_id]
+
+    def timed_out(self, now_ms: int) -> list[Transaction]:
+        """Return the ongoing transactions that are older than their timeout."""
+        return [
+            transaction
+            for transaction in self._transactions.values()
+            if transaction.has_timed_out(now_ms)
+        ]
+
+    def expire(self, now_ms: int) -> None:
+        """Remove the transactional ids that had no transaction for the time of their expiry."""
+        latest_ms = now_ms - self.config["transactional.id.expiration.ms"]
+        for transactional_id, transaction in tuple(self._transactions.items()):
+            if transaction.state in IDLE and transaction.last_update_ms <= latest_ms:
+                transaction.state = TransactionState.DEAD
+                del self._transactions[transactional_id]
+
+    # Views -----------------------------------------------------------------------------------
+
+    def all(self) -> Iterable[Transaction]:
+        """Return all transactional ids, in the order in which they were first used."""
+        return self._transactions.values()
+
+
+def _is_known_producer(transaction: Transaction, expected: ProducerIdAndEpoch) -> bool:
+    """Whether a producer may be the one of this transactional id, or its predecessor's retry.
+
+    The epoch is checked later. A transactional id that was just added knows no producer yet.
+    """
+    return (
+        transaction.producer_epoch == NO_PRODUCER_EPOCH
+        or expected.producer_id == transaction.producer_id
+        or (
+            expected.producer_id == transaction.previous_producer_id
+            and expected.producer_epoch >= LAST_EPOCH
+        )
+    )
+
+
+def _begin_next_epoch(
+    transaction: Transaction, expected: ProducerIdAndEpoch | None, timeout_ms: int, now_ms: int
+) -> ErrorCode:
+    """Bump the epoch; a retry of the latest bump gets the same epoch again."""
+    current, last = transaction.producer_epoch, transaction.last_producer_epoch
+    if transaction.is_epoch_exhausted:
+        return ErrorCode.UNKNOWN_SERVER_ERROR  # Kafka throws an IllegalStateException
+    if expected is None:
+        transaction.begin_epoch(current + 1, NO_PRODUCER_EPOCH, timeout_ms, now_ms)
+    elif current in {NO_PRODUCER_EPOCH, expected.producer_epoch}:
+        transaction.begin_epoch(current + 1, current, timeout_ms, now_ms)
+    elif expected.producer_epoch == last:
+        transaction.begin_epoch(current, last, timeout_ms, now_ms)
+    else:
+        return ErrorCode.PRODUCER_FENCED
+    return ErrorCode.NONE

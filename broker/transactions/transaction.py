@@ -1,0 +1,183 @@
+"""One transactional id: its producer, and the state of its transaction.
+
+    Empty -> Ongoing -> PrepareCommit -> CompleteCommit -> Ongoing ...
+                     -> PrepareAbort  -> CompleteAbort  -> Ongoing ...
+
+A prepared transaction waits until its markers are written to all of its partitions.
+
+Sources: Kafka's `TransactionMetadata` and `TransactionState`. Kafka's pending states don't exist
+here: one thread makes each change at once.
+"""
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+TopicPartition = tuple[str, int]
+"""Topic name and partition index."""
+
+NO_PRODUCER_ID = -1
+NO_PRODUCER_EPOCH = -1
+NO_TIME = -1
+LAST_EPOCH = 2**15 - 2
+"""The last epoch that a client gets. The highest int16 fences the producer of this one."""
+NO_TIMEOUT_MS = 2**31 - 1
+"""The timeout of transactions in two-phase commit, which never time out."""
+EPOCH_BUMP_VERSION_MIN = 2
+"""The first transaction version in which the end of every transaction bumps the epoch (KIP-890)."""
+
+
+class TransactionState(Enum):
+    """Kafka's `TransactionState`, by the names that ListTransactions uses."""
+
+    EMPTY = "Empty"
+    ONGOING = "Ongoing"
+    PREPARE_COMMIT = "PrepareCommit"
+    PREPARE_ABORT = "PrepareAbort"
+    COMPLETE_COMMIT = "CompleteCommit"
+    COMPLETE_ABORT = "CompleteAbort"
+    DEAD = "Dead"
+    """The transactional id has expired and is removed."""
+    PREPARE_EPOCH_FENCE = "PrepareEpochFence"
+    """Kafka's state while it bumps an epoch; here that takes no time, so nothing is ever in it."""
+
+
+PREPARED = frozenset({TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT})
+COMPLETE = frozenset({TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT})
+IDLE = COMPLETE | {TransactionState.EMPTY}
+"""The states without a transaction; a transactional id may expire in them."""
+
+_AFTER_IDLE = frozenset(
+    {TransactionState.EMPTY, TransactionState.ONGOING, TransactionState.PREPARE_ABORT}
+)
+TRANSITIONS = {
+    TransactionState.EMPTY: _AFTER_IDLE,
+    TransactionState.ONGOING: PREPARED | {TransactionState.ONGOING},
+    TransactionState.PREPARE_COMMIT: frozenset({TransactionState.COMPLETE_COMMIT}),
+    TransactionState.PREPARE_ABORT: frozenset({TransactionState.COMPLETE_ABORT}),
+    TransactionState.COMPLETE_COMMIT: _AFTER_IDLE,
+    TransactionState.COMPLETE_ABORT: _AFTER_IDLE,
+}
+"""The states that may follow each state."""
+
+
+@dataclass(slots=True, eq=False)
+class Transaction:
+    """A transactional id with its producer, and its latest transaction.
+
+    `producer_epoch` is -1 until the first InitProducerId is answered. `last_producer_epoch` is the
+    one before the latest bump, which a retry may name; -1 if no retry is accepted.
+    `next_producer_id` is set while a transaction ends that used the last epoch of its producer id.
+    `partitions` are those that still need a marker. `transaction_version` is that of the client,
+    or of the cluster if the coordinator ended the transaction. `coordinator_epoch` counts how often
+    another broker became the coordinator; partitions refuse markers of an older epoch.
+    """
+
+    transactional_id: str
+    producer_id: int
+    timeout_ms: int
+    last_update_ms: int
+    previous_producer_id: int = NO_PRODUCER_ID
+    next_producer_id: int = NO_PRODUCER_ID
+    producer_epoch: int = NO_PRODUCER_EPOCH
+    last_producer_epoch: int = NO_PRODUCER_EPOCH
+    state: TransactionState = TransactionState.EMPTY
+    partitions: dict[TopicPartition, None] = field(default_factory=dict)
+    start_ms: int = NO_TIME
+    transaction_version: int = 0
+    coordinator_id: int = -1
+    coordinator_epoch: int = 0
+
+    @property
+    def is_epoch_exhausted(self) -> bool:
+        """Whether the producer id has no further epoch for a client."""
+        return self.producer_epoch >= LAST_EPOCH
+
+    @property
+    def bumps_epoch(self) -> bool:
+        """Whether the end of a transaction bumps the epoch (transaction version 2)."""
+        return self.transaction_version >= EPOCH_BUMP_VERSION_MIN
+
+    def note_coordinator(self, node_id: int) -> None:
+        """Store which broker is the coordinator now; another one has a higher epoch."""
+        if self.coordinator_id not in {-1, node_id}:
+            self.coordinator_epoch += 1
+        self.coordinator_id = node_id
+
+    def has_timed_out(self, now_ms: int) -> bool:
+        """Whether the coordinator has to abort it."""
+        return (
+            self.state is TransactionState.ONGOING
+            and self.timeout_ms != NO_TIMEOUT_MS
+            and self.start_ms + self.timeout_ms < now_ms
+        )
+
+    def begin_epoch(
+        self, producer_epoch: int, last_producer_epoch: int, timeout_ms: int, now_ms: int
+    ) -> None:
+        """Become Empty, with an epoch for a new instance of the producer."""
+        self._enter(TransactionState.EMPTY, now_ms)
+        self.producer_epoch, self.last_producer_epoch = producer_epoch, last_producer_epoch
+        self.timeout_ms, self.start_ms = timeout_ms, NO_TIME
+
+    def rotate_producer_id(
+        self, producer_id: int, last_producer_epoch: int, timeout_ms: int, now_ms: int
+    ) -> None:
+        """Become Empty, with a new producer id at epoch 0."""
+        self.begin_epoch(0, last_producer_epoch, timeout_ms, now_ms)
+        self.producer_id = producer_id
+
+    def add(
+        self, partitions: dict[TopicPartition, None], transaction_version: int, now_ms: int
+    ) -> None:
+        """Add partitions to the transaction; the first ones begin it."""
+        is_new = self.state is not TransactionState.ONGOING
+        self._enter(TransactionState.ONGOING, now_ms)
+        if is_new:
+            self.start_ms = now_ms
+        self.partitions.update(partitions)
+        self.transaction_version = transaction_version
+
+    def prepare(
+        self,
+        state: TransactionState,
+        transaction_version: int,
+        now_ms: int,
+        next_producer_id: int = NO_PRODUCER_ID,
+    ) -> None:
+        """Begin to end the transaction; from version 2 on that bumps the epoch.
+
+        An abort without a transaction begins now, as Kafka says.
+        """
+        if self.state is not TransactionState.ONGOING:
+            self.start_ms = now_ms
+        self._enter(state, now_ms)
+        self.transaction_version = transaction_version
+        self.next_producer_id = next_producer_id
+        if self.bumps_epoch:
+            self.producer_epoch, self.last_producer_epoch = (
+                self.producer_epoch + 1,
+                self.producer_epoch,
+            )
+
+    def fence(self) -> None:
+        """Bump the epoch of an ongoing transaction, so that its producer can't end it."""
+        self.producer_epoch += 1
+        self.last_producer_epoch = NO_PRODUCER_EPOCH
+
+    def complete(self, now_ms: int) -> None:
+        """Become complete, after the last marker was written."""
+        assert not self.partitions
+        is_commit = self.state is TransactionState.PREPARE_COMMIT
+        self._enter(
+            TransactionState.COMPLETE_COMMIT if is_commit else TransactionState.COMPLETE_ABORT,
+            now_ms,
+        )
+        if self.bumps_epoch and self.next_producer_id != NO_PRODUCER_ID:
+            self.producer_id, self.producer_epoch = self.next_producer_id, 0
+        self.next_producer_id = NO_PRODUCER_ID
+
+    def _enter(self, state: TransactionState, now_ms: int) -> None:
+        assert state in TRANSITIONS[self.state], f"{self.state} to {state}"
+        self.state = state
+        self.last_update_ms = now_ms
+        self.previous_producer_id = self.producer_id

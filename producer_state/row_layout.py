@@ -1,0 +1,72 @@
+"""The bytes of a producer's row after its id: epoch, batches, and KIP-758's floor."""
+
+from functools import cache
+from struct import Struct
+
+from producer_state.row_table import ID_BYTES, RowTable
+from producer_state.rules import NO_OFFSET, NO_SEQUENCE, NO_TIMESTAMP, RuleSet
+
+# After the id: epoch, then the batches as in `Batch`, newest first, then KIP-758's floor.
+BATCH = Struct("<iiqq")
+EPOCH = Struct("<h")
+EPOCH_AND_NEWEST = Struct("<hiiqq")
+LAST_SEQUENCE = Struct("<h4xi")
+FLOOR = Struct("<i")
+BATCHES_AT = ID_BYTES + EPOCH.size
+TIMESTAMP_AT = BATCHES_AT + 16
+FLOOR_AT = ID_BYTES + EPOCH_AND_NEWEST.size
+_NO_SEQUENCE_BYTES = FLOOR.pack(NO_SEQUENCE)
+_NO_BATCH = BATCH.pack(NO_SEQUENCE, NO_SEQUENCE, NO_OFFSET, NO_TIMESTAMP)
+
+
+class Layout:
+    """The layout of a row under a rule set; one object for all partitions of that rule set.
+
+    `pack` and `pack_into` take the fields after the id: epoch, newest batch, bytes of the tail. A
+    new row has the tail `first_tail`. Under Kafka's rule the tail has the older batches;
+    `unpack_moved` returns the epoch and the bytes of all batches but the oldest. Under KIP-758's it
+    is the floor. `timestamps` unpacks the newest timestamp of each of several rows.
+    """
+
+    __slots__ = (
+        "batches_end",
+        "first_tail",
+        "has_floor",
+        "pack",
+        "pack_into",
+        "row_bytes",
+        "rules",
+        "timestamps",
+        "unpack_moved",
+    )
+
+    def __init__(self, batches: int, window: int) -> None:
+        self.rules = RuleSet(batches, window)
+        self.has_floor = batches == 1
+        self.first_tail = FLOOR.pack(0) if self.has_floor else _NO_BATCH * (batches - 1)
+        tail_bytes = len(self.first_tail)
+        fields = Struct(f"<hiiqq{tail_bytes}s")
+        self.row_bytes = ID_BYTES + fields.size
+        self.batches_end = BATCHES_AT + batches * BATCH.size
+        self.pack = fields.pack
+        self.pack_into = fields.pack_into
+        self.unpack_moved = Struct(f"<h{tail_bytes}s").unpack_from
+        self.timestamps = Struct(f"<{TIMESTAMP_AT}xq{tail_bytes}x")
+
+
+layout_of = cache(Layout)
+
+
+def with_floor(row: bytes) -> bytes:
+    """Convert a row of Kafka's rule to one of KIP-758's."""
+    newest = row[:FLOOR_AT]
+    for batch_at in range(len(row) - BATCH.size, BATCHES_AT - 1, -BATCH.size):
+        if row[batch_at + 4 : batch_at + 8] != _NO_SEQUENCE_BYTES:
+            return newest + row[batch_at : batch_at + 4]
+    return newest + FLOOR.pack(0)
+
+
+def epoch_at(table: RowTable, position: int) -> int:
+    """Return the epoch in the row at this position of the bucket that was found last."""
+    epoch: int = EPOCH.unpack_from(table.bucket, position + ID_BYTES)[0]
+    return epoch
