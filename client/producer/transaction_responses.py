@@ -250,7 +250,7 @@ def _on_offsets_committed(
     response: TxnOffsetCommitResponse,
     now_ms: int,
 ) -> None:
-    if not transactions.pending_offsets:  # aborted meanwhile
+    if not transactions.pending_offsets:  # aborted since
         return
     pending = transactions.pending_offsets[0]
     for partition, error_code in response.error_codes.items():
