@@ -1,20 +1,22 @@
 """The registry of API handlers, which ApiVersions reads too.
 
 A handler module says `@handles(ApiKey.METADATA, versions=(0, 13))` and nothing else refers to it.
-So the broker advertises exactly the APIs that it handles.
+So the broker advertises exactly the APIs that it handles, in the versions of the release that it
+emulates.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from broker.config.api_versions import parse_api_versions
+from broker.config.api_versions import named_apis, parse_api_versions
 from broker.config.broker_config import BrokerConfig
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.codec import encode_response
 from protocol.errors import ErrorCode
 from protocol.messages import is_flexible
+from protocol.releases import UNADVERTISED_APIS
 
 VERSION_RANGE_MIN = 3
 """Brokers with this version of ApiVersions put their range into UNSUPPORTED_VERSION (KIP-511)."""
@@ -39,6 +41,7 @@ class Route:
     is_raw: bool
     flexible_min: int
     """First version whose header and body have tagged fields; above `version_max` if none has."""
+    is_advertised: bool
 
 
 ROUTES: dict[int, Route] = {}
@@ -66,6 +69,7 @@ def handles(
             flexible_min=next(
                 (v for v in range(version_max + 1) if is_flexible(api_key, v)), version_max + 1
             ),
+            is_advertised=api_key not in UNADVERTISED_APIS,
         )
         return handler
 
@@ -87,25 +91,25 @@ class RoutesByBroker(dict[int, Mapping[int, Route]]):
 
 
 def limited_routes(limits_config: tuple[str, ...]) -> Mapping[int, Route]:
-    """Return the routes that `broker.api.versions` allows; all of them if it is empty.
+    """Return the routes that `broker.api.versions` allows.
 
-    An API without an allowed version is not served.
+    An API without an allowed version is not served. An API that a broker serves without advertising
+    it is advertised if the value names it.
     """
-    if not limits_config:
-        return ROUTES
     limits = parse_api_versions(limits_config)
+    named = named_apis(limits_config)
     routes = {}
     for api_key, route in ROUTES.items():
-        if api_key in limits:
-            low, high = limits[api_key]
-            version_max = min(route.version_max, high)
-            if max(route.version_min, low) <= version_max:
-                routes[api_key] = replace(
-                    route,
-                    version_min=max(route.version_min, low),
-                    version_max=version_max,
-                    advertised_min=max(route.advertised_min, low),
-                )
+        low, high = limits.get(api_key, (0, -1))
+        version_max = min(route.version_max, high)
+        if max(route.version_min, low) <= version_max:
+            routes[api_key] = replace(
+                route,
+                version_min=max(route.version_min, low),
+                version_max=version_max,
+                advertised_min=max(route.advertised_min, low),
+                is_advertised=route.is_advertised or api_key in named,
+            )
     return routes
 
 

@@ -12,6 +12,7 @@ from broker.addresses import Address
 from broker.cluster.brokers import Availability, Broker, coordinator_of
 from broker.cluster.controller_queue import ControllerQueue
 from broker.cluster.fetch_sessions import FetchSessionCache
+from broker.cluster.finalized_features import features_at_start
 from broker.cluster.producer_rules import adopt_rule_of_leader, new_producers
 from broker.cluster.quotas import QuotaManagers
 from broker.cluster.topics import NO_LEADER, Partition, Topic, TopicTable, place_replicas
@@ -60,6 +61,7 @@ class Cluster:
         config, new_uuid = self._first_config, self.new_uuid
         self.config = config
         self.routes = RoutesByBroker(config)
+        self.features = features_at_start(config, map(config.for_broker, self.brokers))
         self.controller_id = 1
         self.decommissioned: dict[int, Broker] = {}
         self.moved_coordinators: dict[str, int] = {}

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Mapping
 
-from protocol.messages import API_NAMES, api_key_of, schema_versions
-from protocol.releases import Release, Versions, find_release, release_versions
+from protocol.messages import api_key_of, schema_versions
+from protocol.releases import DEFAULT_RELEASE, RELEASES, Release, Versions, find_release
 
 NOT_SERVED = "-1"
 _LIMIT = re.compile(r"(?:([0-9]{1,5})-)?([0-9]{1,5})", re.ASCII)
@@ -14,7 +14,7 @@ def parse_api_versions(elements: tuple[str, ...]) -> Mapping[int, Versions]:
     """Return the versions of the served APIs by API key.
 
     Elements are a release, `NAME=HIGHEST`, `NAME=LOWEST-HIGHEST`, or `NAME=-1` for an API that is
-    not served. Other APIs are as in the release, or without a release as in the schemas.
+    not served. Other APIs are as in the release; without one it is the default release.
 
     Raises:
         ValueError: the message names the element and the problem.
@@ -22,18 +22,26 @@ def parse_api_versions(elements: tuple[str, ...]) -> Mapping[int, Versions]:
     releases = [element for element in elements if "=" not in element]
     if len(releases) > 1:
         raise ValueError(f"{releases[0]} and {releases[1]} are two releases")
-    versions = {int(key): schema_versions(key) for key in API_NAMES}
-    if releases:
-        versions = dict(release_versions(releases[0]))
+    versions = dict(RELEASES[emulated_release(elements)])
     for element in elements:
         if "=" in element:
             _limit(versions, element)
     return versions
 
 
-def emulated_release(elements: tuple[str, ...]) -> Release | None:
-    """Return the release that a valid value names; None when it names none."""
-    return next((find_release(name) for name in elements if "=" not in name), None)
+def emulated_release(elements: tuple[str, ...]) -> Release:
+    """Return the release that the value names, or the default release.
+
+    Raises:
+        ValueError: it names a release that is not known.
+    """
+    return next((find_release(name) for name in elements if "=" not in name), DEFAULT_RELEASE)
+
+
+def named_apis(elements: tuple[str, ...]) -> frozenset[int]:
+    """Return the API keys that a valid value names."""
+    names = (element.partition("=")[0].strip() for element in elements if "=" in element)
+    return frozenset(int(api_key_of(name)) for name in names)
 
 
 def _limit(versions: dict[int, Versions], element: str) -> None:

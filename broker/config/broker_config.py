@@ -13,7 +13,9 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from broker.config import broker_keys, ignored_keys, quota_keys, security_keys
+from broker.config.api_versions import emulated_release
 from broker.config.broker_keys import HOUR_MS
+from broker.config.features import release_problem
 from broker.config.keys import ConfigError, ConfigKey, by_name, shortened
 from broker.config.values import format_value, parse_value
 from protocol.configs import ConfigSource, ResourceType
@@ -273,4 +275,8 @@ def _checked(values: dict[str, Any]) -> dict[str, Any]:
     low, high = "group.min.session.timeout.ms", "group.max.session.timeout.ms"
     if values[low] > values[high]:
         raise ConfigError(f"{low} ({values[low]}) must not be more than {high} ({values[high]})")
+    release = emulated_release(values["broker.api.versions"])
+    problem = release_problem(values["cluster.features"], release)
+    if problem is not None:
+        raise ConfigError(f"cluster.features: {problem}")
     return values

@@ -2,6 +2,7 @@
 """Keys that the broker acts on: cluster, topics, logs, connections, groups, producers."""
 
 from broker.config.api_versions import api_versions_problem
+from broker.config.features import feature_levels_problem
 from broker.config.keys import (
     BOOLEAN,
     CLUSTER_WIDE,
@@ -40,11 +41,12 @@ RACK_AWARE_SELECTOR = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 # fmt: off
 CLUSTER_KEYS: tuple[ConfigKey, ...] = (
     mock_key("cluster.id",                  STRING, None,   None,                     READ_ONLY,         "Id of this cluster; if unset, the broker generates one."),
+    mock_key("cluster.features",            LIST,   (),     feature_levels_problem,   READ_ONLY,         "Finalized levels of features at the start, as NAME=LEVEL. Others have the level of the release, if it is implemented."),
     mock_key("broker.clock",                STRING, "real", one_of("real", "scaled", "standing"), READ_ONLY,         "How time passes: as in reality, scaled by broker.clock.factor, or standing until it is moved."),
     mock_key("broker.clock.factor",         DOUBLE, 1.0,    more_than(0),             READ_ONLY,         "How many times faster than real time a scaled clock runs."),
     mock_key("broker.max.producer.ids",     INT,    -1,     unlimited_or_positive,    PER_BROKER,        "Producer ids in the partitions a broker leads; with more it stops, as if out of memory. -1 is unlimited."),
     mock_key("controller.mutation.time.ms", DOUBLE, 0.0,    between(0, MINUTE_MS),    CLUSTER_WIDE,      "Time the controller takes for each partition it creates, adds or deletes; later mutations and elections wait."),
-    mock_key("broker.api.versions",         LIST,   (),     api_versions_problem,     PER_BROKER,        "Advertised APIs: a Kafka release (2.8), NAME=HIGHEST, NAME=LOWEST-HIGHEST, or NAME=-1 for none. Empty: all."),
+    mock_key("broker.api.versions",         LIST,   ("4.1",), api_versions_problem,   PER_BROKER,        "The Kafka release to behave as (2.8), and APIs with other versions: NAME=HIGHEST, NAME=LOWEST-HIGHEST, or NAME=-1 for none."),
     ConfigKey("broker.rack",                STRING, None,   None,                     STATIC_PER_BROKER, "Rack of the broker, as clients see it in Metadata."),
     ConfigKey("replica.selector.class",     STRING, None,   one_of(RACK_AWARE_SELECTOR), STATIC_PER_BROKER, "How a consumer with a rack gets a replica to read from (KIP-392); if unset, everyone reads from the leader."),
     ConfigKey("advertised.listeners",       LIST,   None,   None,                     READ_ONLY,         "Addresses that clients connect to, if they differ from listeners."),

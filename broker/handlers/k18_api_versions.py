@@ -1,10 +1,13 @@
 """ApiVersions: v0-4.
 
 Behaviour:
-    - Lists the registered handlers, as broker.api.versions of the requested broker limits them.
-      It advertises exactly what it serves.
+    - Lists the APIs that the requested broker serves, in the versions of a 4.1.0 broker or of
+      broker.api.versions. Telemetry is served and not advertised, as in Kafka without a plugin
+      for it.
     - Produce is advertised from version 0, because older librdkafka switches compression off
       otherwise (KAFKA-18659).
+    - From v3 lists the features that the release supports and the levels that the cluster
+      finalized, with their epoch. v3 leaves out features whose lowest level is 0 (KAFKA-17492).
     - An unknown version gets a v0 response with UNSUPPORTED_VERSION and the supported range of
       ApiVersions (KIP-511). The range is missing if v3 is not served, as in older brokers. The
       response header is version 0 for every version.
@@ -16,6 +19,7 @@ import re
 from typing import Any
 
 from broker.cluster.cluster import Cluster
+from broker.cluster.finalized_features import NO_EPOCH, release_of, supported_by
 from broker.request.client_software import ClientSoftware
 from broker.request.context import RequestContext
 from broker.routes import handles
@@ -25,6 +29,12 @@ from protocol.errors import ErrorCode
 
 SOFTWARE_VERSION_MIN = 3
 """First version of ApiVersions in which clients send their name and version (KIP-511)."""
+
+LEVEL_0_VERSION_MIN = 4
+"""First version of ApiVersions with features whose lowest level is 0."""
+
+_SupportedFeature = messages.ApiVersionsResponse.SupportedFeatureKey
+_FinalizedFeature = messages.ApiVersionsResponse.FinalizedFeatureKey
 
 _SOFTWARE_PATTERN = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
@@ -39,6 +49,9 @@ def handle_api_versions(context: RequestContext, request: Any, cluster: Cluster)
                 version=context.api_version, error_code=ErrorCode.INVALID_REQUEST, api_keys=[]
             )
         context.session.client_software = software
+    release = release_of(cluster.config.for_broker(context.broker_id))
+    supported = supported_by(release, with_level_0=context.api_version >= LEVEL_0_VERSION_MIN)
+    finalized = cluster.features.shown_by(release)
     return messages.ApiVersionsResponse(
         version=context.api_version,
         error_code=ErrorCode.NONE,
@@ -49,6 +62,16 @@ def handle_api_versions(context: RequestContext, request: Any, cluster: Cluster)
                 max_version=route.version_max,
             )
             for _, route in sorted(cluster.routes[context.broker_id].items())
+            if route.is_advertised
         ],
         throttle_time_ms=0,
+        supported_features=[
+            _SupportedFeature(name=name, min_version=levels.lowest, max_version=levels.highest)
+            for name, levels in supported.items()
+        ],
+        finalized_features=[
+            _FinalizedFeature(name=name, min_version_level=level, max_version_level=level)
+            for name, level in finalized.items()
+        ],
+        finalized_features_epoch=cluster.features.epoch if finalized else NO_EPOCH,
     )

@@ -44,10 +44,8 @@ def handle_alter_client_quotas(context: RequestContext, request: Any, cluster: C
             problems[entity] = "Duplicate client quota entity"
             continue
         changes = [(op.key, None if op.remove else op.value) for op in entry.ops]
-        problem = None
-        if release is not None:
-            added = (name for name, value in changes if value is not None)
-            problem = release_problem(entity, added, release)
+        added = (name for name, value in changes if value is not None)
+        problem = release_problem(entity, added, release)
         problems[entity] = problem or cluster.quotas.clients.alter(
             entity, changes, validate_only=request.validate_only
         )

@@ -13,9 +13,17 @@ from broker.request.context import RequestContext
 from broker.routes import ROUTES
 from protocol import codec
 from protocol.api_keys import ApiKey
+from protocol.messages import API_NAMES
 
 CLUSTER_ID = "test-cluster"
 NOW_MS = 1_700_000_000_000
+ALL_VERSIONS = {
+    "broker.api.versions": ",".join(
+        f"{API_NAMES[route.api_key]}={route.version_min}-{route.version_max}"
+        for route in ROUTES.values()
+    )
+}
+"""Every version that a handler serves; the default release has fewer."""
 
 
 def make_cluster(broker_count: int = 3, /, **overrides: str) -> Cluster:

@@ -22,8 +22,14 @@ def test_the_first_flexible_version_is_that_of_the_schema(api_key: int) -> None:
         assert (version >= route.flexible_min) == is_flexible(route.api_key, version)
 
 
-def test_without_limits_all_registered_apis_are_served() -> None:
-    assert limited_routes(()) is ROUTES
+def test_without_limits_the_default_release_is_served() -> None:
+    assert limited_routes(()) == limited_routes(("4.1.0",))
+
+
+def test_versions_beyond_the_default_release_are_served_when_they_are_named() -> None:
+    assert limited_routes(())[ApiKey.LIST_OFFSETS].version_max == 10
+    assert limited_routes(("ListOffsets=11",))[ApiKey.LIST_OFFSETS].version_max == 11
+    assert limited_routes(("4.3",))[ApiKey.LIST_OFFSETS].version_max == 11
 
 
 @pytest.mark.parametrize("release", RELEASES)
@@ -50,5 +56,5 @@ def test_each_broker_has_the_routes_of_its_configuration() -> None:
 
     assert routes[1][ApiKey.PRODUCE].version_max == 11
     assert routes[2][ApiKey.PRODUCE].version_max == 7
-    assert routes[2][ApiKey.FETCH] == ROUTES[ApiKey.FETCH]
+    assert routes[2][ApiKey.FETCH].version_max == 18
     assert routes[1] is routes[1]

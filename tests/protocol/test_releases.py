@@ -4,7 +4,7 @@ import pytest
 
 from protocol.api_keys import ApiKey
 from protocol.messages import schema_versions
-from protocol.releases import RELEASES, release_versions
+from protocol.releases import RELEASES, UNADVERTISED_APIS, release_versions
 
 
 @pytest.mark.parametrize(
@@ -39,3 +39,13 @@ def test_every_release_can_be_written_to_and_read_from_with_our_schemas(api_key:
     for versions in RELEASES.values():
         release_low, release_high = versions[api_key]
         assert max(low, release_low) <= min(high, release_high)
+
+
+def test_releases_with_kraft_lack_the_apis_among_brokers_and_have_those_of_kraft() -> None:
+    with_zookeeper, with_kraft = release_versions("3.5"), release_versions("3.9")
+    assert 6 in with_zookeeper
+    assert 6 not in with_kraft
+    assert ApiKey.DESCRIBE_QUORUM not in with_zookeeper
+    assert with_kraft[ApiKey.DESCRIBE_QUORUM] == (0, 2)
+    assert release_versions("3.8")[ApiKey.DESCRIBE_QUORUM] == (0, 1)
+    assert release_versions("3.7").keys() & UNADVERTISED_APIS == UNADVERTISED_APIS

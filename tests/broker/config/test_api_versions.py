@@ -5,23 +5,31 @@ import pytest
 from broker.config.api_versions import (
     api_versions_problem,
     emulated_release,
+    named_apis,
     parse_api_versions,
 )
 from broker.config.broker_config import BrokerConfig
 from broker.config.keys import ConfigError
 from protocol.api_keys import ApiKey
-from protocol.messages import API_NAMES, schema_versions
-from protocol.releases import release_versions
+from protocol.releases import DEFAULT_RELEASE, RELEASES, release_versions
 
 KEY = "broker.api.versions"
 
 
-def test_without_a_release_the_other_apis_stay_as_they_are() -> None:
+def test_without_a_release_the_other_apis_are_those_of_the_default_release() -> None:
     versions = parse_api_versions(("Produce=7", "Fetch=5-11", "InitProducerId=-1"))
 
-    everything = {int(key): schema_versions(key) for key in API_NAMES}
-    del everything[ApiKey.INIT_PRODUCER_ID]
-    assert versions == {**everything, ApiKey.PRODUCE: (3, 7), ApiKey.FETCH: (5, 11)}
+    default = dict(RELEASES[DEFAULT_RELEASE])
+    del default[ApiKey.INIT_PRODUCER_ID]
+    assert versions == {**default, ApiKey.PRODUCE: (0, 7), ApiKey.FETCH: (5, 11)}
+
+
+def test_a_version_above_the_release_can_be_added() -> None:
+    assert parse_api_versions(("4.1", "ListOffsets=11"))[ApiKey.LIST_OFFSETS] == (1, 11)
+
+
+def test_the_named_apis_are_found_by_key() -> None:
+    assert named_apis(("4.1", "Fetch = 9", "PRODUCE=-1")) == {ApiKey.FETCH, ApiKey.PRODUCE}
 
 
 @pytest.mark.parametrize("elements", [("2.8", "fetch = 9"), ("fetch=9", "2.8")])
@@ -56,14 +64,15 @@ def test_an_invalid_value_is_explained_in_a_line(elements: tuple[str, ...], prob
 
 def test_an_empty_value_is_valid() -> None:
     assert api_versions_problem(()) is None
-    assert BrokerConfig.from_overrides({})[KEY] == ()
+    assert BrokerConfig.from_overrides({KEY: ""})[KEY] == ()
+    assert BrokerConfig.from_overrides({})[KEY] == ("4.1",)
 
 
 @pytest.mark.parametrize(
     ("elements", "release"),
-    [((), None), (("Fetch=9",), None), (("Fetch=9", "2.6.3"), (2, 6)), (("4.1",), (4, 1))],
+    [((), (4, 1)), (("Fetch=9",), (4, 1)), (("Fetch=9", "2.6.3"), (2, 6)), (("4.1",), (4, 1))],
 )
 def test_a_release_is_found_without_its_patch_number(
-    elements: tuple[str, ...], release: tuple[int, ...] | None
+    elements: tuple[str, ...], release: tuple[int, ...]
 ) -> None:
     assert emulated_release(elements) == release

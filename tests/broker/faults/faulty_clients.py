@@ -9,7 +9,7 @@ from broker.faults.rule import FaultRule
 from broker.request.context import RequestContext
 from protocol import messages
 from tests.batches import make_batch
-from tests.broker.cluster_builder import NOW_MS, make_cluster
+from tests.broker.cluster_builder import ALL_VERSIONS, NOW_MS, make_cluster
 from tests.broker.connection_driver import request_frame
 from tests.broker.faults.requests import TOPIC
 
@@ -20,7 +20,7 @@ class Clients:
     def __init__(
         self, *faults: FaultRule, count: int = 1, overrides: Mapping[str, str] | None = None
     ) -> None:
-        self.cluster = make_cluster(3, **(overrides or {}))
+        self.cluster = make_cluster(3, **ALL_VERSIONS | (overrides or {}))
         self.topic = self.cluster.create_topic(TOPIC, [(1, 2), (1, 3)], {})
         self.now_ms = NOW_MS
         self.bugs: list[BaseException] = []

@@ -245,9 +245,9 @@ def test_an_exception_in_a_delayed_handler_closes_only_that_connection(
     def broken(*_arguments: Any) -> Any:
         raise RuntimeError("broken")
 
-    clients = Clients(fault_rule(api="DescribeCluster", delay_request_ms=5), count=2)
     route = ROUTES[ApiKey.DESCRIBE_CLUSTER]
     monkeypatch.setitem(ROUTES, ApiKey.DESCRIBE_CLUSTER, type(route)(**_fields(route, broken)))
+    clients = Clients(fault_rule(api="DescribeCluster", delay_request_ms=5), count=2)
     frame = request_frame(messages.DescribeClusterRequest(version=0), 0, 1)
     clients.send(frame)
     clients.advance(5)
@@ -264,9 +264,6 @@ def _fields(route: Any, handler: Any) -> dict[str, Any]:
 def test_the_context_of_a_request_names_the_rules_that_fired(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    clients = Clients(
-        fault_rule(api="Metadata", delay_ms=5, times=1), fault_rule(throttle_time_ms=1)
-    )
     seen: list[str | None] = []
     route = ROUTES[ApiKey.METADATA]
 
@@ -275,6 +272,9 @@ def test_the_context_of_a_request_names_the_rules_that_fired(
         return route.handler(context, request, cluster)
 
     monkeypatch.setitem(ROUTES, ApiKey.METADATA, type(route)(**_fields(route, watching)))
+    clients = Clients(
+        fault_rule(api="Metadata", delay_ms=5, times=1), fault_rule(throttle_time_ms=1)
+    )
     clients.send(metadata_frame(1) + metadata_frame(2))
     clients.advance(7)
     clients.dispatcher.faults.clear()

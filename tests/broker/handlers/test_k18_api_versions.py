@@ -1,18 +1,22 @@
 """ApiVersions lists the registered handlers, in every version."""
 
+from typing import Any
+
 import pytest
 
+from broker.cluster.cluster import Cluster
 from broker.handlers.k18_api_versions import handle_api_versions
 from broker.request.client_software import ClientSoftware
 from broker.routes import ROUTES
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.releases import DEFAULT_RELEASE, RELEASES, UNADVERTISED_APIS
 from tests.broker.cluster_builder import call, make_cluster, make_context
 
 
 @pytest.mark.parametrize("version", range(5))
-def test_exactly_the_registered_handlers_are_advertised(version: int) -> None:
+def test_exactly_the_versions_of_the_default_release_are_advertised(version: int) -> None:
     request = messages.ApiVersionsRequest(
         version=version, client_software_name="apache-kafka-java", client_software_version="4.0.0"
     )
@@ -20,7 +24,7 @@ def test_exactly_the_registered_handlers_are_advertised(version: int) -> None:
 
     assert response.error_code == ErrorCode.NONE
     assert {key.api_key: (key.min_version, key.max_version) for key in response.api_keys} == {
-        key: (route.advertised_min, route.version_max) for key, route in ROUTES.items()
+        key: RELEASES[DEFAULT_RELEASE][key] for key in ROUTES if key not in UNADVERTISED_APIS
     }
 
 
@@ -81,3 +85,38 @@ def test_the_session_keeps_the_name_and_version_of_the_software(
 
     expected = ClientSoftware("librdkafka", "2.16.0") if is_known else None
     assert context.session.client_software == expected
+
+
+def features_of(cluster: Cluster, version: int) -> tuple[dict[str, tuple[int, int]], Any]:
+    request = messages.ApiVersionsRequest(
+        version=version, client_software_name="a", client_software_version="1"
+    )
+    response = call(cluster, request, version)
+    supported = {f.name: (f.min_version, f.max_version) for f in response.supported_features}
+    for feature in response.finalized_features:
+        assert feature.min_version_level == feature.max_version_level
+    return supported, response
+
+
+def test_features_come_with_their_epoch() -> None:
+    cluster = make_cluster(1)
+    supported, response = features_of(cluster, 4)
+    assert supported["metadata.version"] == (7, 27)
+    assert supported["transaction.version"] == (0, 2)
+    finalized = {f.name: f.max_version_level for f in response.finalized_features}
+    assert finalized == cluster.features.levels
+    assert response.finalized_features_epoch == cluster.features.epoch
+
+    cluster.features.apply({"metadata.version": 25})
+    assert features_of(cluster, 4)[1].finalized_features_epoch == cluster.features.epoch
+
+
+def test_version_3_leaves_out_features_whose_lowest_level_is_0() -> None:
+    assert list(features_of(make_cluster(1), 3)[0]) == ["metadata.version"]
+
+
+def test_releases_with_zookeeper_have_no_features() -> None:
+    cluster = make_cluster(1, **{"broker.api.versions": "2.8"})
+    supported, response = features_of(cluster, 3)
+    assert (supported, response.finalized_features) == ({}, [])
+    assert response.finalized_features_epoch == -1

@@ -27,7 +27,7 @@ from broker.responses import Close
 from broker.routes import ROUTES
 from protocol import messages
 from protocol.api_keys import ApiKey
-from tests.broker.cluster_builder import NOW_MS, make_cluster, make_context
+from tests.broker.cluster_builder import ALL_VERSIONS, NOW_MS, make_cluster, make_context
 from tests.broker.connection_driver import (
     THROTTLE_TIME_MS,
     Client,
@@ -85,7 +85,7 @@ def test_a_request_is_kept_with_its_response_and_client() -> None:
 
 
 def test_frames_of_every_served_api_can_be_decoded() -> None:
-    client = Client(journalled_cluster())
+    client = Client(journalled_cluster(**ALL_VERSIONS))
     for api_key, route in ROUTES.items():
         if route.is_raw or api_key in {ApiKey.SASL_AUTHENTICATE, ApiKey.JOIN_GROUP}:
             continue

@@ -1,0 +1,88 @@
+"""UpdateFeatures: v0-2.
+
+Behaviour:
+    - Upgrades, downgrades and disables features: all of a request or none. The error names the
+      first feature that cannot have its level. v0 only upgrades, as in Kafka's controller.
+    - INVALID_UPDATE_VERSION: an unknown feature, a level that the controller or a broker does not
+      support, a lower level without a downgrade type, a higher one with it, a metadata.version
+      whose downgrade would lose metadata.
+    - With validate_only (v1) everything is checked and nothing changed. v0 and v1 return a result
+      for each feature of a successful request.
+    - A broker that emulates a release before 4.0 has a result for each feature, and each
+      succeeds or fails alone.
+    - Every broker serves the request.
+
+Gaps:
+    - A level that this broker does not implement is refused, as by a controller that does not
+      support it, although ApiVersions lists it as supported.
+"""
+
+from typing import Any
+
+from broker.administration.feature_update import FeatureUpdate, UpgradeType, update_features
+from broker.cluster.cluster import Cluster
+from broker.cluster.finalized_features import release_of
+from broker.config.features import FEATURES_ARE_KNOWN_SINCE
+from broker.errors import Refusal
+from broker.request.context import RequestContext
+from broker.routes import handles
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+
+_Result = messages.UpdateFeaturesResponse.UpdatableFeatureResult
+
+
+@handles(ApiKey.UPDATE_FEATURES, versions=(0, 2))
+def handle_update_features(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+    """Kafka's `QuorumController.updateFeatures`."""
+    version = context.api_version
+    updates = [
+        FeatureUpdate(
+            update.feature,
+            update.max_version_level,
+            update.upgrade_type if version >= 1 else UpgradeType.UPGRADE,
+        )
+        for update in request.feature_updates
+    ]
+    release = release_of(cluster.config.for_broker(context.broker_id))
+    results = update_features(
+        cluster, updates, release, validate_only=version >= 1 and request.validate_only
+    )
+    if release < FEATURES_ARE_KNOWN_SINCE:
+        return _response(
+            ErrorCode.NONE, "", [_result(name, refusal) for name, refusal in results.items()]
+        )
+    for refusal in results.values():
+        if refusal is not None:
+            return _response(
+                refusal.error_code,
+                "The update failed for all features since the following feature had an error: "
+                f"{refusal.error_message}",
+                [],
+            )
+    return _response(
+        ErrorCode.NONE,
+        None,
+        [
+            _Result(feature=update.name, error_code=ErrorCode.NONE, error_message="NONE")
+            for update in updates
+        ],
+    )
+
+
+def _result(name: str, refusal: Refusal | None) -> Any:
+    return _Result(
+        feature=name,
+        error_code=ErrorCode.NONE if refusal is None else refusal.error_code,
+        error_message=None if refusal is None else refusal.error_message,
+    )
+
+
+def _response(error_code: ErrorCode, error_message: str | None, results: list[Any]) -> Any:
+    return messages.UpdateFeaturesResponse(
+        throttle_time_ms=0,
+        error_code=error_code,
+        error_message=error_message,
+        results=results,
+    )
