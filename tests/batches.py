@@ -18,12 +18,13 @@ def make_batch(
     key: bytes | None = b"k",
     timestamps: list[int] | None = None,
     codec: str = "none",
+    is_transactional: bool = False,
 ) -> bytes:
     """One batch as a producer sends it: base offset 0, CRC right."""
     builder: Any = DefaultRecordBatchBuilder(
         magic=2,
         compression_type=CODECS[codec],
-        is_transactional=False,
+        is_transactional=is_transactional,
         producer_id=producer_id,
         producer_epoch=producer_epoch,
         base_sequence=base_sequence,

@@ -17,6 +17,7 @@ from broker.cluster.producer_rules import adopt_rule_of_leader, new_producers
 from broker.cluster.quotas import QuotaManagers
 from broker.cluster.topics import NO_LEADER, Partition, Topic, TopicTable, place_replicas
 from broker.config.broker_config import BrokerConfig
+from broker.config.features import TRANSACTION_VERSION
 from broker.config.topic_config import TopicConfig
 from broker.groups.coordinator import GroupCoordinator
 from broker.routes import RoutesByBroker
@@ -119,8 +120,7 @@ class Cluster:
     @property
     def transaction_version(self) -> int:
         """The finalized level of Kafka's feature `transaction.version`."""
-        version: int = self.config["transaction.version"]
-        return version
+        return self.features.level(TRANSACTION_VERSION)
 
     # Brokers -------------------------------------------------------------------------------
 

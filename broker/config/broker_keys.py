@@ -110,7 +110,6 @@ TRANSACTION_KEYS: tuple[ConfigKey, ...] = (
     ConfigKey("transaction.remove.expired.transaction.cleanup.interval.ms",  INT, HOUR_MS, at_least(1), READ_ONLY, "How often the broker removes expired transactional ids."),
     ConfigKey("transaction.partition.verification.enable",  BOOLEAN, True,       None,        PER_BROKER, "Whether a batch or an offset of a transaction is refused if its partition was not added to it. Producers of transaction version 2 add partitions by writing."),
     ConfigKey("transaction.two.phase.commit.enable",        BOOLEAN, False,      None,        READ_ONLY,  "Whether a producer may ask for transactions without a timeout (two-phase commit)."),
-    mock_key("transaction.version",                         INT,     2,          one_of_numbers(0, 1, 2), READ_ONLY, "Level of Kafka's feature transaction.version: 2 bumps the epoch at the end of each transaction (KIP-890)."),
 )
 
 AUDIT_KEYS: tuple[ConfigKey, ...] = (

@@ -87,6 +87,16 @@ _ARRAYS: dict[ApiKey, ErrorArray] = {
         _partitions(target="partition_result", index="partition_id"),
     ),
     ApiKey.DESCRIBE_PRODUCERS: ErrorArray("topics", "topics", _NAMED, _INDEXES),
+    ApiKey.WRITE_TXN_MARKERS: ErrorArray(
+        "markers",
+        "markers",
+        _same("producer_id"),
+        ErrorArray("topics", "topics", _NAMED, _INDEXES),
+    ),
+    ApiKey.TXN_OFFSET_COMMIT: ErrorArray("topics", "topics", _NAMED, _partitions()),
+    ApiKey.DESCRIBE_TRANSACTIONS: ErrorArray(
+        "transactional_ids", "transaction_states", _same("transactional_id")
+    ),
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: ErrorArray("topics", "topics", _NAMED),
 }
 """APIs whose response has an error for each entry of the request, in every version."""
@@ -151,6 +161,9 @@ def error_arrays(api_key: ApiKey, version: int) -> Iterator[ErrorArray]:
         yield ErrorArray("groups", "groups", _same("group_id"))
     elif api_key is ApiKey.OFFSET_FETCH and version < 2:
         yield ErrorArray("topics", "topics", _NAMED, _INDEXES)
+    elif api_key is ApiKey.ADD_PARTITIONS_TO_TXN and version < 4:
+        source, target = "v3_and_below_topics", "results_by_topic_v3_and_below"
+        yield ErrorArray(source, target, _NAMED, _partitions("partitions", "results_by_partition"))
     elif api_key is ApiKey.FIND_COORDINATOR and version >= 4:
         yield ErrorArray("coordinator_keys", "coordinators", _same("key"))
     elif api_key is ApiKey.DELETE_TOPICS:
@@ -199,6 +212,8 @@ def _set_error(response: Any, error_code: ErrorCode) -> None:
 
 
 def _with_error(entry: Any, error_code: ErrorCode) -> Any:
+    if hasattr(entry, "partition_error_code"):  # the field of AddPartitionsToTxn
+        entry.partition_error_code = error_code
     if hasattr(entry, "error_code"):
         entry.error_code = error_code
         for name, value in _UNKNOWN.items():

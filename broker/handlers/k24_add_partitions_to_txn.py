@@ -30,8 +30,9 @@ FENCED_VERSION_MIN = 2
 BATCH_VERSION_MIN = 4
 
 _Response = messages.AddPartitionsToTxnResponse
-_TopicResult = _Response.AddPartitionsToTxnTopicResult
-_PartitionResult = _TopicResult.AddPartitionsToTxnPartitionResult
+_TransactionResult = _Response.AddPartitionsToTxnResult
+_OldTopicResult = _Response.AddPartitionsToTxnTopicResult
+_TopicResult = _TransactionResult.AddPartitionsToTxnTopicResult
 
 
 @handles(ApiKey.ADD_PARTITIONS_TO_TXN, versions=(0, 5))
@@ -54,7 +55,7 @@ def handle_add_partitions_to_txn(context: RequestContext, request: Any, cluster:
     return _Response(
         version=version,
         results_by_transaction=[
-            _Response.AddPartitionsToTxnResult(
+            _TransactionResult(
                 version=version,
                 transactional_id=transaction.transactional_id,
                 topic_results=_topic_results(
@@ -127,14 +128,15 @@ def _exists(cluster: Cluster, partition: TopicPartition) -> bool:
 
 
 def _topic_results(version: int, error_codes: Mapping[TopicPartition, ErrorCode]) -> list[Any]:
+    topic_class: Any = _TopicResult if version >= BATCH_VERSION_MIN else _OldTopicResult
     by_topic: dict[str, list[Any]] = {}
     for (name, index), error_code in error_codes.items():
         by_topic.setdefault(name, []).append(
-            _PartitionResult(
+            topic_class.AddPartitionsToTxnPartitionResult(
                 version=version, partition_index=index, partition_error_code=error_code
             )
         )
     return [
-        _TopicResult(version=version, name=name, results_by_partition=results)
+        topic_class(version=version, name=name, results_by_partition=results)
         for name, results in by_topic.items()
     ]

@@ -288,6 +288,7 @@ def test_keys_in_which_brokers_may_differ() -> None:
         "producer.id.quota.error.code",
         "producer.state.batches",
         "replica.selector.class",
+        "transaction.partition.verification.enable",
     }
     defaults = {key.broker_synonym for key in TOPIC_KEYS.values()}
     assert not own & defaults

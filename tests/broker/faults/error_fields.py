@@ -26,6 +26,9 @@ WHERE: dict[ApiKey, tuple[str, ...]] = {
     ApiKey.ALTER_USER_SCRAM_CREDENTIALS: ("results",),
     ApiKey.DESCRIBE_PRODUCERS: ("topics", "partitions"),
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: ("topics",),
+    ApiKey.WRITE_TXN_MARKERS: ("markers", "topics", "partitions"),
+    ApiKey.TXN_OFFSET_COMMIT: ("topics", "partitions"),
+    ApiKey.DESCRIBE_TRANSACTIONS: ("transaction_states",),
 }
 """APIs with an error for each item; all others have one for the complete request."""
 
@@ -37,6 +40,8 @@ def place_of_error(api_key: ApiKey, version: int) -> tuple[str, ...]:
         return ("groups",)
     if api_key is ApiKey.FIND_COORDINATOR and version >= 4:
         return ("coordinators",)
+    if api_key is ApiKey.ADD_PARTITIONS_TO_TXN and version < 4:
+        return ("results_by_topic_v3_and_below", "results_by_partition")
     if api_key is ApiKey.DESCRIBE_LOG_DIRS and version < 3:
         return ("results",)
     return WHERE.get(api_key, ())
@@ -44,6 +49,7 @@ def place_of_error(api_key: ApiKey, version: int) -> tuple[str, ...]:
 
 def codes_at(response: Any, place: tuple[str, ...]) -> list[int]:
     if not place:
-        return [response.error_code]
+        is_partition = hasattr(response, "partition_error_code")
+        return [response.partition_error_code if is_partition else response.error_code]
     inner = [codes_at(entry, place[1:]) for entry in getattr(response, place[0])]
     return [code for codes in inner for code in codes]

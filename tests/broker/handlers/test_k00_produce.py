@@ -211,8 +211,19 @@ def test_log_append_time_is_returned_and_stored() -> None:
 
 
 def test_a_transactional_batch_gets_transactional_id_authorization_failed() -> None:
-    response = send(cluster_with_topic(), [(0, BATCH)], transactional_id="tx")
+    """Without a transactional id in the request."""
+    batch = make_batch(
+        b"a", producer_id=5, producer_epoch=0, base_sequence=0, is_transactional=True
+    )
+    cluster = cluster_with_topic()
+    response = send(cluster, [(0, batch)])
     assert responses(response)[0].error_code == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    assert cluster.topics.get("t").partitions[0].log.log_end_offset == 0
+
+
+def test_a_batch_that_is_not_transactional_needs_no_transaction() -> None:
+    response = send(cluster_with_topic(), [(0, BATCH)], transactional_id="tx")
+    assert responses(response)[0].error_code == ErrorCode.NONE
 
 
 @pytest.mark.parametrize(
