@@ -15,11 +15,13 @@ from mock_kafka.views import (
     Request,
     ShadowCount,
     Topic,
+    Transaction,
     metric_of,
     record_of,
     request_of,
     shadow_count_of,
     topic_of,
+    transaction_of,
 )
 
 _RECORDS_PER_RESPONSE = 10_000
@@ -29,6 +31,7 @@ _WAIT_MARGIN_S = 10.0
 
 ConfigValue = str | int | float | bool
 ClockMode = Literal["real", "scaled", "standing"]
+IsolationLevel = Literal["read_uncommitted", "read_committed"]
 At = Literal["before_handling", "before_response"]
 
 
@@ -316,8 +319,18 @@ class ClusterMethods(ABC):
         """Return all topics with their partitions, leaders and offsets."""
         return list(map(topic_of, self.control.ask("GET", "/v1/topics")))
 
-    def records(self, topic: str, partition: int | None = None, offset: int = 0) -> list[Record]:
+    def records(
+        self,
+        topic: str,
+        partition: int | None = None,
+        offset: int = 0,
+        *,
+        isolation_level: IsolationLevel = "read_uncommitted",
+    ) -> list[Record]:
         """Return the records of a topic or partition, from `offset` on, by partition and offset.
+
+        Their attribute `transaction` is `open`, `committed`, `aborted` or None. With
+        `read_committed` those that such a consumer can't see are omitted.
 
         Raises:
             ControlError: there is no such topic; the message names the existing ones.
@@ -327,9 +340,15 @@ class ClusterMethods(ABC):
         path = f"/v1/topics/{quote(topic, safe='')}/records"
         while remaining:
             index, from_offset = remaining.pop(0)
-            query = {"partition": index, "offset": from_offset, "limit": _RECORDS_PER_RESPONSE}
+            query = {
+                "partition": index,
+                "offset": from_offset,
+                "limit": _RECORDS_PER_RESPONSE,
+                "encoding": "base64",
+                "isolation_level": isolation_level,
+            }
             try:
-                response = self.control.ask("GET", path, query={**query, "encoding": "base64"})
+                response = self.control.ask("GET", path, query=query)
             except ControlError as error:
                 if error.status != 404 or any(known.name == topic for known in self.topics()):
                     raise
@@ -339,6 +358,33 @@ class ClusterMethods(ABC):
             found += [record_of(topic, record) for record in response["records"]]
             remaining += [(int(index), next_) for index, next_ in response["next_offsets"].items()]
         return sorted(found, key=lambda record: (record.partition, record.offset))
+
+    # Transactions --------------------------------------------------------------------------
+
+    def transactions(self) -> list[Transaction]:
+        """Return all transactional ids with the state, producer, partitions and age of each."""
+        return list(map(transaction_of, self.control.ask("GET", "/v1/transactions")))
+
+    def abort_transaction(self, transactional_id: str) -> Transaction:
+        """Abort an ongoing transaction, as its coordinator does after its timeout.
+
+        Its producer is fenced.
+
+        Raises:
+            ControlError: there is no such transactional id, or its transaction is not ongoing.
+        """
+        path = f"/v1/transactions/{quote(transactional_id, safe='')}/abort"
+        return transaction_of(self.control.ask("POST", path))
+
+    def expire_transactional_id(self, transactional_id: str) -> None:
+        """Remove a transactional id, as after `transactional.id.expiration.ms`.
+
+        The next request of its producer gets INVALID_PRODUCER_ID_MAPPING.
+
+        Raises:
+            ControlError: there is no such transactional id, or it has a transaction.
+        """
+        self.control.ask("DELETE", f"/v1/transactions/{quote(transactional_id, safe='')}")
 
     # Requests ------------------------------------------------------------------------------
 

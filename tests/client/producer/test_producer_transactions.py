@@ -42,6 +42,12 @@ async def cluster(transaction_version: int) -> AsyncIterator[Served]:
         yield served
 
 
+async def fail_in_transaction(producer: Producer) -> None:
+    async with producer.transaction():
+        await (await producer.send("orders", b"a"))
+        raise KeyError
+
+
 def log_of(served: Served) -> list[bytes | str]:
     """Return the values in the partition, and its markers."""
     log = served.server.cluster.topics.get("orders").partition(0).log
@@ -121,9 +127,7 @@ async def test_an_error_in_the_block_aborts_the_transaction(version: int) -> Non
     async with cluster(version) as served, Producer(served.servers, transactional()) as producer:
         await producer.init_transactions()
         with pytest.raises(KeyError):
-            async with producer.transaction():
-                await (await producer.send("orders", b"a"))
-                raise KeyError
+            await fail_in_transaction(producer)
         assert log_of(served) == [b"a", ABORT]
         async with producer.transaction():
             await producer.send("orders", b"b")
