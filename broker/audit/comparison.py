@@ -158,7 +158,7 @@ def _compare_partition(
     sequences: dict[tuple[int, int], StoredSequences] = {}
     for stored in log.batches:
         header = records.read_header(stored, 0)
-        if header.producer_id >= 0:
+        if header.producer_id >= 0 and not header.attributes & records.CONTROL_FLAG:
             producer = header.producer_id, header.producer_epoch
             known = sequences.setdefault(producer, StoredSequences())
             problem = _add_batch(known, header)

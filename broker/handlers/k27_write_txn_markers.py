@@ -6,6 +6,7 @@ Behaviour:
       abort`).
     - In a partition of `__consumer_offsets` it commits or drops the pending offsets of the
       producer.
+    - A negative producer id or epoch gets UNKNOWN_SERVER_ERROR for the whole request.
     - Errors of a partition: UNKNOWN_TOPIC_OR_PARTITION (not on this broker),
       NOT_LEADER_OR_FOLLOWER, NOT_ENOUGH_REPLICAS, INVALID_PRODUCER_EPOCH (older than the
       producer's), TRANSACTION_COORDINATOR_FENCED (a coordinator epoch older than that of the last
@@ -34,6 +35,9 @@ _PartitionResult = _TopicResult.WritableTxnMarkerPartitionResult
 def handle_write_txn_markers(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleWriteTxnMarkersRequest`."""
     version = context.api_version
+    is_invalid = any(
+        marker.producer_id < 0 or marker.producer_epoch < 0 for marker in request.markers
+    )
     return messages.WriteTxnMarkersResponse(
         version=version,
         markers=[
@@ -48,7 +52,9 @@ def handle_write_txn_markers(context: RequestContext, request: Any, cluster: Clu
                             _PartitionResult(
                                 version=version,
                                 partition_index=index,
-                                error_code=_write(
+                                error_code=ErrorCode.UNKNOWN_SERVER_ERROR
+                                if is_invalid
+                                else _write(
                                     context,
                                     cluster,
                                     topic.name,

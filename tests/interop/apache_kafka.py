@@ -122,6 +122,8 @@ class ApacheKafka:
             "ssl.keystore.password": PASSWORD,
             "log.dirs": str(self._folder / "data"),
             "offsets.topic.replication.factor": "1",
+            "transaction.state.log.replication.factor": "1",
+            "transaction.state.log.min.isr": "1",
             "group.initial.rebalance.delay.ms": "0",
         }
         path = self._folder / "server.properties"

@@ -72,7 +72,7 @@ TRIES = 200
             "transactional_id: FindCoordinator names none in these versions",
         ),
         (
-            {"delay_ms": 1, "group": "g", "transactional_id": "x"},
+            {"api": "FindCoordinator", "delay_ms": 1, "group": "g", "transactional_id": "x"},
             "transactional_id: no request names it together with group",
         ),
         ({"api": "Heartbeat", "topic": "t", "leader": "none"}, "topic: Heartbeat names none"),
