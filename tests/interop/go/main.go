@@ -1,4 +1,4 @@
-// franz-go: `produce SERVERS TOPIC COUNT` or `consume SERVERS TOPIC COUNT GROUP`; prints tab between words.
+// franz-go: `produce SERVERS TOPIC COUNT`, or `consume` or `copy SERVERS TOPIC COUNT GROUP`; prints tab between words.
 package main
 
 import (
@@ -26,10 +26,13 @@ func main() {
 	ctx, cancel := context.WithTimeout(context.Background(), deadline)
 	defer cancel()
 	seeds := kgo.SeedBrokers(strings.Split(servers, ",")...)
-	if scenario == "produce" {
+	switch scenario {
+	case "produce":
 		produce(ctx, seeds, topic, count)
-	} else {
+	case "consume":
 		consume(ctx, seeds, topic, count, os.Args[5])
+	case "copy":
+		copyInTransactions(ctx, seeds, topic, count, os.Args[5])
 	}
 }
 
@@ -78,6 +81,37 @@ func consume(ctx context.Context, seeds kgo.Opt, topic string, count int, group 
 		}
 		check(client.CommitRecords(ctx, fetches.Records()...))
 		read += fetches.NumRecords()
+	}
+}
+
+// Copies records to another topic, in transactions with their offsets; every third one is aborted.
+func copyInTransactions(ctx context.Context, seeds kgo.Opt, topic string, count int, group string) {
+	session, err := kgo.NewGroupTransactSession(seeds,
+		kgo.TransactionalID(group),
+		kgo.ConsumerGroup(group),
+		kgo.ConsumeTopics(topic),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
+		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
+		kgo.RequireStableFetchOffsets(),
+		kgo.FetchMaxWait(50*time.Millisecond),
+		kgo.RetryBackoffFn(func(int) time.Duration { return 5 * time.Millisecond }))
+	check(err)
+	defer session.Close()
+	for copied, round := 0, 1; copied < count; round++ {
+		fetches := session.PollRecords(ctx, 10)
+		check(fetches.Err())
+		check(session.Begin())
+		for _, record := range fetches.Records() {
+			session.Produce(ctx, &kgo.Record{Topic: topic + "-copy", Value: record.Value},
+				func(_ *kgo.Record, err error) { check(err) })
+		}
+		check(session.Client().Flush(ctx))
+		isCommitted, err := session.End(ctx, kgo.TransactionEndTry(round%3 != 0))
+		check(err)
+		if isCommitted {
+			copied += fetches.NumRecords()
+		}
+		fmt.Printf("end\t%t\n", isCommitted)
 	}
 }
 

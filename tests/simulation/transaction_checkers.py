@@ -1,0 +1,86 @@
+"""Checkers of the promises of transactions. Each yields violations."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from tests.simulation.transactional_client import (
+    ABORTED,
+    COMMITTED,
+    SeenTransaction,
+    TransactionHistory,
+)
+
+TransactionChecker = Callable[[TransactionHistory], Iterator[str]]
+
+
+def _stored(history: TransactionHistory) -> Counter[bytes]:
+    return Counter(value for values in history.stored.values() for value in values)
+
+
+def _is_visible(transaction: SeenTransaction, stored: Counter[bytes]) -> bool:
+    return any(value in stored for value in transaction.values)
+
+
+def atomicity(history: TransactionHistory) -> Iterator[str]:
+    """A committed transaction is read whole and once; any other one whole or not at all."""
+    stored = _stored(history)
+    for transaction in history.transactions:
+        counts = [stored[value] for value in transaction.values]
+        if transaction.outcome == COMMITTED and set(counts) != {1}:
+            yield f"{transaction} is committed, its records are read {counts} times"
+        elif set(counts) not in ({0}, {1}):
+            yield f"{transaction}: its records are read {counts} times"
+
+
+def isolation(history: TransactionHistory) -> Iterator[str]:
+    """A read_committed consumer never reads of a transaction that is not committed."""
+    stored = _stored(history)
+    for transaction in history.transactions:
+        is_certain = transaction.outcome == ABORTED or transaction.commit_ms is None
+        if is_certain and _is_visible(transaction, stored):
+            yield f"{transaction} was never committed, and is read"
+    for value in sorted(history.read - set(stored)):
+        yield f"{value!r} was read, and is not committed at the end"
+
+
+def offsets(history: TransactionHistory) -> Iterator[str]:
+    """The committed offset of a group is that of the last committed transaction with an offset."""
+    stored = _stored(history)
+    expected: dict[str, int] = {}
+    for transaction in history.transactions:
+        if transaction.offset is not None and _is_visible(transaction, stored):
+            known = expected.get(transaction.transactional_id, 0)
+            expected[transaction.transactional_id] = max(known, transaction.offset)
+    if expected != history.offsets:
+        yield f"the committed offsets are {history.offsets}, the transactions have {expected}"
+
+
+def fencing(history: TransactionHistory) -> Iterator[str]:
+    """A transaction is not committed after a later producer of its id has started."""
+    stored = _stored(history)
+    for transaction in history.transactions:
+        starts = [start for start in history.starts if start[0] == transaction.transactional_id]
+        own = [time_ms for _, client, time_ms in starts if client == transaction.client]
+        later = [
+            time_ms
+            for _, client, time_ms in starts
+            if client != transaction.client and own and time_ms > own[0]
+        ]
+        is_late = transaction.commit_ms is not None and any(
+            time_ms < transaction.commit_ms for time_ms in later
+        )
+        if is_late and (transaction.outcome == COMMITTED or _is_visible(transaction, stored)):
+            yield f"{transaction} was committed by a fenced producer"
+
+
+def progress(history: TransactionHistory) -> Iterator[str]:
+    """Every transaction ends, at the latest some time after its timeout."""
+    yield from history.hanging
+
+
+CHECKERS: tuple[TransactionChecker, ...] = (atomicity, isolation, offsets, fencing, progress)
+
+
+def check_transactions(history: TransactionHistory) -> list[str]:
+    """Return the violations, each with the name of its checker."""
+    return [f"{checker.__name__}: {text}" for checker in CHECKERS for text in checker(history)]
