@@ -135,6 +135,11 @@ class ProducerCore:
         return operation
 
     @property
+    def producer_epoch(self) -> int:
+        """The epoch of the producer id; -1 without one."""
+        return self._state.idempotence.epoch
+
+    @property
     def has_open_transaction(self) -> bool:
         """Whether there is a transaction that can be aborted."""
         transactions = self._state.transactions

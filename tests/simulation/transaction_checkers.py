@@ -59,17 +59,19 @@ def fencing(history: TransactionHistory) -> Iterator[str]:
     """A transaction is not committed after a later producer of its id has started."""
     stored = _stored(history)
     for transaction in history.transactions:
-        starts = [start for start in history.starts if start[0] == transaction.transactional_id]
-        own = [time_ms for _, client, time_ms in starts if client == transaction.client]
-        later = [
-            time_ms
-            for _, client, time_ms in starts
-            if client != transaction.client and own and time_ms > own[0]
+        commit_ms = transaction.commit_ms
+        starts = [
+            start
+            for start in history.starts
+            if start.transactional_id == transaction.transactional_id
         ]
-        is_late = transaction.commit_ms is not None and any(
-            time_ms < transaction.commit_ms for time_ms in later
+        (own,) = (start for start in starts if start.client == transaction.client)
+        is_fenced = commit_ms is not None and any(
+            start.epoch > own.epoch and start.time_ms < commit_ms
+            for start in starts
+            if start.client != transaction.client
         )
-        if is_late and (transaction.outcome == COMMITTED or _is_visible(transaction, stored)):
+        if is_fenced and (transaction.outcome == COMMITTED or _is_visible(transaction, stored)):
             yield f"{transaction} was committed by a fenced producer"
 
 

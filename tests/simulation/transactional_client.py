@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 from client.errors import ClientError
 from client.producer.batch import Record, TopicPartition
@@ -34,13 +34,22 @@ class SeenTransaction:
     outcome: str | None = None
 
 
+class Start(NamedTuple):
+    """An InitProducerId that succeeded; later ones have a higher epoch of the same producer id."""
+
+    transactional_id: str
+    client: str
+    time_ms: int
+    epoch: int
+
+
 @dataclass(slots=True)
 class TransactionHistory:
     """What transactional producers and read_committed consumers saw."""
 
     transactions: list[SeenTransaction] = field(default_factory=list)
-    starts: list[tuple[str, str, int]] = field(default_factory=list)
-    """Transactional id, client and time of each InitProducerId that succeeded."""
+    starts: list[Start] = field(default_factory=list)
+    """Each InitProducerId that succeeded."""
     numbers: Counter[str] = field(default_factory=Counter)
     """How many transactions of each transactional id were begun."""
     read: set[bytes] = field(default_factory=set)
@@ -95,7 +104,8 @@ class TransactionalClient(ProducerClient):
             self._finish()
             return
         now_ms = self._network.schedule.time_ms
-        self._transactions.starts.append((self._transactional_id, self.name, now_ms))
+        epoch = self.core.producer_epoch
+        self._transactions.starts.append(Start(self._transactional_id, self.name, now_ms, epoch))
         self._after(self._begin)
 
     def _finish(self) -> None:

@@ -218,7 +218,7 @@ def test_after_a_failed_record_only_an_abort_is_possible_and_the_epoch_is_bumped
     requests = [name for name in names(driver.run(100)) if name != "FindCoordinator"]
     assert requests == expected
     assert (abort.is_done, abort.error) == (True, None)
-    assert driver.core._state.idempotence.epoch == 1
+    assert driver.core.producer_epoch == 1
     driver.core.begin_transaction()
     (delivery,) = driver.send()
     commit = driver.commit()
