@@ -63,6 +63,7 @@ public final class Clients {
             case "administer" -> administer(config, topic);
             case "create" -> create(config, topic, count);
             case "move" -> move(config, topic, count);
+            case "transact" -> transact(config, topic, count);
             case "expire" -> expire(config, topic, count);
             case "copy" -> copy(config, topic, count);
             case "fence" -> fence(config, topic);
@@ -362,6 +363,100 @@ public final class Clients {
                 }
             }
         }
+    }
+
+    /**
+     * Write `count` numbers in one transaction and others in one that is aborted; copy the numbers to
+     * the topic `.out`, each five in a transaction with their offsets, every second one aborted first.
+     * Print what read_committed consumers see there, the offsets, and how a second instance ends the first.
+     */
+    private static void transact(Properties config, String topic, int count) throws Exception {
+        Properties transactional = with(config, "transactional.id", topic);
+        Properties committed = with(config, "isolation.level", "read_committed");
+        committed.setProperty("group.id", topic + ".group");
+        committed.setProperty("auto.offset.reset", "earliest");
+        committed.setProperty("enable.auto.commit", "false");
+        committed.setProperty("max.poll.records", "5");
+        try (KafkaProducer<String, String> producer = producer(transactional)) {
+            producer.initTransactions();
+            producer.beginTransaction();
+            for (int number = 0; number < count; number++) {
+                producer.send(numbered(topic, number % 2, number));
+            }
+            producer.commitTransaction();
+            producer.beginTransaction();
+            producer.send(numbered(topic, 0, count)).get();
+            producer.abortTransaction();
+            copy(producer, committed, topic, count);
+            producer.beginTransaction();
+            producer.send(numbered(topic + ".out", 0, 1000)).get();
+            try (KafkaProducer<String, String> second = producer(transactional)) {
+                second.initTransactions();
+                try {
+                    producer.commitTransaction();
+                    print("fenced", "not");
+                } catch (org.apache.kafka.common.KafkaException error) {
+                    print("fenced", error.getClass().getSimpleName());
+                }
+            }
+        }
+        committed.setProperty("group.id", topic + ".reader");
+        try (KafkaConsumer<String, String> consumer = consumer(committed)) {
+            consumer.subscribe(List.of(topic + ".out"));
+            long deadline = System.nanoTime() + DEADLINE_NANOS;
+            for (int found = 0; found < count && System.nanoTime() < deadline; ) {
+                for (ConsumerRecord<String, String> record : consumer.poll(POLL)) {
+                    print("out", record.value());
+                    found++;
+                }
+            }
+            for (ConsumerRecord<String, String> record : consumer.poll(POLL)) {
+                print("out", record.value());
+            }
+        }
+    }
+
+    private static void copy(
+            KafkaProducer<String, String> producer, Properties config, String topic, int count) {
+        try (KafkaConsumer<String, String> consumer = consumer(config)) {
+            consumer.subscribe(List.of(topic));
+            long deadline = System.nanoTime() + DEADLINE_NANOS;
+            boolean aborts = true;
+            for (int done = 0; done < count && System.nanoTime() < deadline; ) {
+                var records = consumer.poll(POLL);
+                if (records.isEmpty()) {
+                    continue;
+                }
+                Map<TopicPartition, OffsetAndMetadata> offsets = new java.util.HashMap<>();
+                producer.beginTransaction();
+                for (ConsumerRecord<String, String> record : records) {
+                    producer.send(new ProducerRecord<>(topic + ".out", 0, null, record.value()));
+                    offsets.put(
+                            new TopicPartition(topic, record.partition()),
+                            new OffsetAndMetadata(record.offset() + 1));
+                }
+                producer.sendOffsetsToTransaction(offsets, consumer.groupMetadata());
+                if (aborts) {
+                    producer.abortTransaction();
+                    records.partitions().forEach(partition ->
+                            consumer.seek(partition, records.records(partition).get(0).offset()));
+                } else {
+                    producer.commitTransaction();
+                    done += records.count();
+                }
+                aborts = !aborts;
+            }
+            Set<TopicPartition> partitions = consumer.assignment();
+            consumer.committed(partitions).forEach((partition, offset) ->
+                    print("committed", partition.partition(), offset.offset()));
+        }
+    }
+
+    private static Properties with(Properties config, String key, String value) {
+        Properties copy = new Properties();
+        copy.putAll(config);
+        copy.setProperty(key, value);
+        return copy;
     }
 
     private static ProducerRecord<String, String> numbered(String topic, int partition, int number) {

@@ -1,0 +1,72 @@
+"""WriteTxnMarkers: tools and brokers end transactions of a partition."""
+
+from protocol.errors import ErrorCode
+from tests.broker.cluster_builder import NOW_MS
+from tests.broker.transactional_driver import (
+    TransactionDriver,
+    make_driver,
+    transactional_cluster,
+)
+
+NONE = ErrorCode.NONE
+
+
+def test_a_hanging_transaction_is_ended() -> None:
+    """Without verification a batch opens a transaction that no coordinator knows."""
+    driver = make_driver(**{"transaction.partition.verification.enable": "false"})
+    _, producer = driver.init()
+    assert driver.produce(producer, 0) == (NONE, 0)
+    assert driver.describe().transaction_state == "Empty"
+    assert driver.producers() == [(*producer, 0, 0)]
+    assert driver.fetch(0).last_stable_offset == 0
+    assert driver.write_marker(producer, commit=False) == NONE
+    assert driver.fetch(0).aborted == [(producer.producer_id, 0)]
+    assert driver.producers() == [(*producer, 0, -1)]
+
+
+def test_markers_of_older_epochs_and_coordinators_are_refused() -> None:
+    driver = make_driver()
+    assert driver.write_marker((5, 3), commit=True, coordinator_epoch=2) == NONE
+    assert driver.write_marker((5, 2), commit=True, coordinator_epoch=2) == (
+        ErrorCode.INVALID_PRODUCER_EPOCH
+    )
+    assert driver.write_marker((5, 3), commit=True, coordinator_epoch=1) == (
+        ErrorCode.TRANSACTION_COORDINATOR_FENCED
+    )
+    # A marker of an unknown producer fences its older epochs.
+    batch = driver.produce((5, 2), 0, is_transactional=False)
+    assert batch[0] == ErrorCode.INVALID_PRODUCER_EPOCH
+
+
+def test_only_a_leader_with_enough_replicas_writes() -> None:
+    driver = TransactionDriver(transactional_cluster(2))
+    cluster = driver.cluster
+    driver.broker_id = 2
+    assert driver.write_marker((5, 0), commit=True) == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    driver.broker_id = 1
+    assert driver.write_marker((5, 0), commit=True, index=2) == (
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    )
+    topic = cluster.topics.get("t")
+    assert topic is not None
+    cluster.alter_topic_config(topic, {"min.insync.replicas": "2"})
+    topic.partitions[0].isr = (1,)
+    assert driver.write_marker((5, 0), commit=True) == ErrorCode.NOT_ENOUGH_REPLICAS
+    assert driver.write_marker((-5, 0), commit=True) == ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+def test_pending_offsets_are_dropped_in_consumer_offsets() -> None:
+    driver = make_driver()
+    _, producer = driver.init()
+    driver.add_offsets(producer, "g")
+    assert driver.commit_offset(producer, "g", 3) == NONE
+    (topic,) = driver.describe().topics
+    driver.topic = topic.topic
+    (index,) = topic.partitions
+    assert driver.write_marker(producer, commit=False, index=index) == NONE
+    assert driver.write_marker(producer, commit=False, index=50) == (
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    )
+    driver.topic = "t"
+    assert driver.fetch_offset("g") == (NONE, -1)
+    assert driver.now_ms == NOW_MS

@@ -1,0 +1,156 @@
+"""Transactional producers and read_committed consumers of real client libraries."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from mock_kafka import MockKafka
+from scenarios.clients.confluent_kafka import create_topic
+from scenarios.maven import CannotRunError
+from tests.interop.java_clients import JavaClients, compile_java_clients
+from tests.interop.transactional_clients import (
+    PRODUCERS,
+    READERS,
+    TransactionalProducer,
+    committed_offset,
+)
+
+JAVA_VERSIONS = ("3.9.2", "4.1.0")
+
+
+@pytest.fixture(params=PRODUCERS)
+def producer(
+    request: pytest.FixtureRequest, kafka_of_three: MockKafka, topic: str
+) -> Iterator[TransactionalProducer]:
+    """Return a started producer of each library."""
+    create_topic(kafka_of_three.bootstrap_servers, topic, 1)
+    made = PRODUCERS[request.param](kafka_of_three.bootstrap_servers, topic)
+    made.start()
+    yield made
+    made.close()
+
+
+def read(producer: TransactionalProducer, topic: str, isolation_level: str) -> list[bytes]:
+    """Read with the consumer of the producer's library."""
+    names = {made: name for name, made in PRODUCERS.items()}
+    reader = READERS[names[type(producer)]]
+    return reader(producer.servers, topic, isolation_level)
+
+
+def test_read_committed_sees_committed_transactions_only(
+    producer: TransactionalProducer, topic: str
+) -> None:
+    producer.begin()
+    producer.send(topic, b"a", b"b")
+    producer.commit()
+    producer.begin()
+    producer.send(topic, b"no", b"no")
+    producer.abort()
+    producer.begin()
+    producer.send(topic, b"c")
+    producer.commit()
+    producer.begin()
+    producer.send(topic, b"open")
+    assert read(producer, topic, "read_committed") == [b"a", b"b", b"c"]
+    everything = [b"a", b"b", b"no", b"no", b"c", b"open"]
+    assert read(producer, topic, "read_uncommitted") == everything
+    producer.commit()
+    assert read(producer, topic, "read_committed") == [b"a", b"b", b"c", b"open"]
+
+
+def test_offsets_are_committed_with_the_records(
+    producer: TransactionalProducer, topic: str
+) -> None:
+    group = f"{topic}.group"
+
+    def committed() -> int | None:
+        return committed_offset(producer.servers, topic, group)
+
+    producer.begin()
+    producer.send(topic, b"in-0", b"in-1")
+    producer.commit()
+    producer.begin()
+    producer.send(topic, b"out-0")
+    producer.send_offset(topic, 1, group)
+    assert committed() is None
+    producer.commit()
+    assert committed() == 1
+    producer.begin()
+    producer.send(topic, b"no")
+    producer.send_offset(topic, 2, group)
+    producer.abort()
+    assert committed() == 1
+    assert read(producer, topic, "read_committed") == [b"in-0", b"in-1", b"out-0"]
+
+
+def test_a_second_instance_fences_the_first(producer: TransactionalProducer, topic: str) -> None:
+    producer.begin()
+    producer.send(topic, b"zombie")
+    second = type(producer)(producer.servers, producer.transactional_id)
+    second.start()
+    with pytest.raises(Exception, match=r"(?i)fenced|epoch"):
+        producer.commit()
+    second.begin()
+    second.send(topic, b"new")
+    second.commit()
+    second.close()
+    assert read(second, topic, "read_committed") == [b"new"]
+
+
+def test_an_instance_that_crashed_leaves_nothing(
+    producer: TransactionalProducer, topic: str
+) -> None:
+    """The next instance aborts what the crashed one had sent."""
+    producer.begin()
+    producer.send(topic, b"lost")
+    second = type(producer)(producer.servers, producer.transactional_id)
+    second.start()
+    assert read(second, topic, "read_committed") == []
+    second.close()
+
+
+@pytest.mark.slow
+def test_a_transaction_survives_the_stop_of_every_leader_and_coordinator(topic: str) -> None:
+    """Only librdkafka: aiokafka keeps asking the coordinator that Metadata no longer lists."""
+    config = {"default.replication.factor": 3, "log.retention.ms": -1}
+    with MockKafka(brokers=3, config=config) as kafka:
+        kafka.create_topic(topic, partitions=1, replication_factor=3)
+        producer = PRODUCERS["confluent"](kafka.bootstrap_servers, topic)
+        producer.start()
+        for node_id in (1, 2, 3):
+            producer.begin()
+            producer.send(topic, b"%d" % node_id)
+            kafka.stop_broker(node_id)
+            producer.send(topic, b"again")
+            producer.commit()
+            kafka.start_broker(node_id)
+        found = read(producer, topic, "read_committed")
+        producer.close()
+    assert found == [b"1", b"again", b"2", b"again", b"3", b"again"]
+
+
+@pytest.fixture(scope="module", params=JAVA_VERSIONS)
+def java(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> JavaClients:
+    """Return clients of one version; skip without a JDK or Maven Central."""
+    try:
+        return compile_java_clients(request.param, tmp_path_factory.mktemp("classes"))
+    except CannotRunError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.slow
+def test_the_java_clients_consume_transform_and_produce_exactly_once(
+    java: JavaClients, kafka_of_three: MockKafka, topic: str
+) -> None:
+    """Version 3.9 uses transaction version 1, version 4.1 version 2 (KIP-890)."""
+    servers = kafka_of_three.bootstrap_servers
+    create_topic(servers, topic, 2)
+    create_topic(servers, f"{topic}.out", 1)
+    lines = java.run("transact", servers, topic, 20)
+    numbers = sorted(int(line[1]) for line in lines if line[0] == "out")
+    assert numbers == list(range(20))
+    assert sum(int(line[2]) for line in lines if line[0] == "committed") >= 20
+    assert ["fenced", "ProducerFencedException"] in lines or [
+        "fenced",
+        "InvalidProducerEpochException",
+    ] in lines
