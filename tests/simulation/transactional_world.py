@@ -121,7 +121,7 @@ class TransactionWorld(World):
             self.transactions,
             transactional_id,
             PARTITION_COUNT,
-            partial(self.schedule.after, 100, partial(self._start, transactional_id)),
+            partial(self._start_later, transactional_id),
             random,
             name,
             "bookkeeper",
@@ -134,6 +134,9 @@ class TransactionWorld(World):
         )
         self.clients.append(client)
         client.start()
+
+    def _start_later(self, transactional_id: str) -> None:
+        self.schedule.after(100, partial(self._start, transactional_id))
 
     def _crash_one(self) -> None:
         running = [client for client in self.clients if not client.is_idle]

@@ -32,7 +32,8 @@ COMMIT, ABORT = "commit", "abort"
 
 
 def transactional(**changes: Any) -> ProducerSettings:
-    return ProducerSettings(**({"transactional_id": "t", "max_block_ms": 5_000} | changes))
+    values: dict[str, Any] = {"transactional_id": "t", "max_block_ms": 5_000}
+    return ProducerSettings(**(values | changes))
 
 
 @asynccontextmanager

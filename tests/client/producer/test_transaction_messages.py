@@ -95,7 +95,7 @@ def test_a_coordinator_is_found_in_all_versions(version: int) -> None:
     assert read.key_type == 1
     assert (read.key if version < 4 else read.coordinator_keys[0]) == "t"
     response = messages.FindCoordinatorResponse
-    found = {"error_code": 0, "node_id": 3, "host": "h", "port": 9}
+    found: dict[str, Any] = {"error_code": 0, "node_id": 3, "host": "h", "port": 9}
     made = (
         response(throttle_time_ms=4, **found)
         if version < 4
@@ -128,8 +128,8 @@ def test_responses_with_partitions_have_error_codes_by_partition() -> None:
     committed = messages.TxnOffsetCommitResponse
     topic = committed.TxnOffsetCommitResponseTopic
     partition = topic.TxnOffsetCommitResponsePartition(partition_index=1, error_code=22)
-    made = committed(throttle_time_ms=0, topics=[topic(name="b", partitions=[partition])])
-    assert parse_response(offset_commit(1), decoded(made, 3)) == TxnOffsetCommitResponse(
+    response = committed(throttle_time_ms=0, topics=[topic(name="b", partitions=[partition])])
+    assert parse_response(offset_commit(1), decoded(response, 3)) == TxnOffsetCommitResponse(
         {TopicPartition("b", 1): 22}
     )
 
