@@ -3,9 +3,10 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from enum import Enum
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, Unpack
 from urllib.parse import quote
 
+from mock_kafka.arguments import At, ClockMode, IsolationLevel, QuotaValues, RequestFilter
 from mock_kafka.audit import AuditReport, audit_report_of
 from mock_kafka.control import Control, ControlError
 from mock_kafka.fault import Fault, Rules, When, document_of
@@ -30,9 +31,6 @@ _REQUESTS_IN_TIMEOUT_ERROR = 10
 _WAIT_MARGIN_S = 10.0
 
 ConfigValue = str | int | float | bool
-ClockMode = Literal["real", "scaled", "standing"]
-IsolationLevel = Literal["read_uncommitted", "read_committed"]
-At = Literal["before_handling", "before_response"]
 
 
 class Default(Enum):
@@ -43,39 +41,6 @@ class Default(Enum):
 
 DEFAULT = Default.DEFAULT
 """`quota(user=DEFAULT, ...)` applies to all users without their own quota."""
-
-
-class QuotaValues(TypedDict, total=False):
-    """Values of quotas under Kafka's names; None removes a quota."""
-
-    producer_byte_rate: float | None
-    consumer_byte_rate: float | None
-    request_percentage: float | None
-    controller_mutation_rate: float | None
-    producer_ids_rate: float | None
-    connection_creation_rate: float | None
-
-
-class RequestFilter(TypedDict, total=False):
-    """Select requests: all fields that are set must match. Names of APIs and errors ignore case.
-
-    `since` selects entries with a higher number, `since_ms` those from this time of the cluster's
-    clock on. `fault` matches a part of the description of what rules did. The kind `connection`
-    selects connections that a rule refused or delayed, `disconnect` the ends of connections.
-    """
-
-    topic: str
-    group: str
-    client_id: str
-    user: str
-    broker: int
-    connection: int
-    error: str
-    outcome: Literal["waiting", "responded", "no_response", "closed", "refused", "delayed"]
-    fault: str
-    since: int
-    since_ms: int
-    kind: Literal["request", "connection", "disconnect"]
 
 
 class ClusterMethods(ABC):

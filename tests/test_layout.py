@@ -46,6 +46,7 @@ DECLARATIONS = {
     "client/producer/transaction_errors.py",
     "client/producer/transactional_offsets.py",
     "client/resources.py",
+    "mock_kafka/arguments.py",
     "protocol/api_keys.py",
     "scenarios/delivery_timeout/outcome.py",
 }

@@ -14,7 +14,7 @@ from broker.transactions.coordinator import (
     TransactionCoordinator,
 )
 from protocol.errors import ErrorCode
-from tests.simulation.test_mutants import Patch, wrap
+from tests.simulation.patches import Patch, wrap
 from tests.simulation.transactional_world import TransactionWorld
 
 SEEDS_PER_TEST = 10

@@ -18,7 +18,7 @@ from client.producer.actions import (
 from client.producer.producer_connection import ProducerConnection
 from client.security import Security
 from protocol.api_keys import ApiKey
-from tests.client.producer.test_producer import NOBODY, serving
+from tests.client.producer.served_cluster import NOBODY, serving
 
 FIND = FindCoordinatorRequest(CoordinatorKey(CoordinatorType.TRANSACTION, "t"))
 END = EndTxnRequest("t", 0, 0, is_commit=True, transaction_version=1)

@@ -24,7 +24,7 @@ from client import (
 )
 from protocol.control_records import decode_control_key
 from protocol.records import CONTROL_FLAG, read_header, read_records
-from tests.client.producer.test_producer import NOBODY, Served, serving
+from tests.client.producer.served_cluster import NOBODY, Served, serving
 
 GROUP = ConsumerGroupMetadata("readers")
 ORDERS = TopicPartition("orders", 0)
