@@ -21,10 +21,19 @@ def _is_visible(transaction: SeenTransaction, stored: Counter[bytes]) -> bool:
     return any(value in stored for value in transaction.values)
 
 
+def _judged(history: TransactionHistory) -> list[SeenTransaction]:
+    """Return the transactions that no late EndTxn of an earlier one can end."""
+    return [
+        transaction
+        for transaction in history.transactions
+        if transaction.client not in history.late_ends
+    ]
+
+
 def atomicity(history: TransactionHistory) -> Iterator[str]:
     """A committed transaction is read whole and once; any other one whole or not at all."""
     stored = _stored(history)
-    for transaction in history.transactions:
+    for transaction in _judged(history):
         counts = [stored[value] for value in transaction.values]
         if transaction.outcome == COMMITTED and set(counts) != {1}:
             yield f"{transaction} is committed, its records are read {counts} times"
@@ -35,7 +44,7 @@ def atomicity(history: TransactionHistory) -> Iterator[str]:
 def isolation(history: TransactionHistory) -> Iterator[str]:
     """A read_committed consumer never reads of a transaction that is not committed."""
     stored = _stored(history)
-    for transaction in history.transactions:
+    for transaction in _judged(history):
         is_certain = transaction.outcome == ABORTED or transaction.commit_ms is None
         if is_certain and _is_visible(transaction, stored):
             yield f"{transaction} was never committed, and is read"
@@ -51,8 +60,15 @@ def offsets(history: TransactionHistory) -> Iterator[str]:
         if transaction.offset is not None and _is_visible(transaction, stored):
             known = expected.get(transaction.transactional_id, 0)
             expected[transaction.transactional_id] = max(known, transaction.offset)
-    if expected != history.offsets:
-        yield f"the committed offsets are {history.offsets}, the transactions have {expected}"
+    late = {
+        transaction.transactional_id
+        for transaction in history.transactions
+        if transaction.client in history.late_ends
+    }
+    for group in sorted((expected.keys() | history.offsets.keys()) - late):
+        committed = history.offsets.get(group)
+        if committed != expected.get(group):
+            yield f"{group}: offset {committed}, its transactions have {expected.get(group)}"
 
 
 def fencing(history: TransactionHistory) -> Iterator[str]:

@@ -8,6 +8,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from client.errors import ClientError
+from client.producer.actions import EndTxnRequest, Request
 from client.producer.batch import Record, TopicPartition
 from client.producer.transaction_errors import FatalTransactionError
 from client.producer.transactional_offsets import ConsumerGroupMetadata, OffsetAndMetadata
@@ -58,6 +59,12 @@ class TransactionHistory:
     """Values that a read_committed consumer reads at the end."""
     offsets: dict[str, int] = field(default_factory=dict)
     """Committed offsets at the end, by group."""
+    late_ends: set[str] = field(default_factory=set)
+    """Clients of transaction version 1 that sent an EndTxn again.
+
+    The first may arrive late and end a later transaction, since all have the same epoch: one of the
+    reasons for KIP-890.
+    """
     hanging: list[str] = field(default_factory=list)
     """Transactions that are open at the end."""
 
@@ -83,6 +90,7 @@ class TransactionalClient(ProducerClient):
         self._transactional_id = transactional_id
         self._partition_count = partition_count
         self._on_finish = on_finish
+        self._last_end: EndTxnRequest | None = None
         self.is_stopping = False
         self.is_idle = False
 
@@ -95,6 +103,13 @@ class TransactionalClient(ProducerClient):
         """Stop without ending the transaction."""
         self.is_stopping = self.is_idle = True
         self.close()
+
+    def _send(self, node_id: int, call: Request) -> None:
+        if isinstance(call, EndTxnRequest) and call.transaction_version == 1:
+            if self._last_end is not None:
+                self._transactions.late_ends.add(self.name)
+            self._last_end = call
+        super()._send(node_id, call)
 
     def _after(self, action: Callable[[], None]) -> None:
         self._network.schedule.after(self._random.choice((0, 5, 50, 200)), action)
@@ -126,6 +141,7 @@ class TransactionalClient(ProducerClient):
         self._transactions.transactions.append(seen)
         try:
             self.core.begin_transaction()
+            self._last_end = None
             for value in values:
                 self._send_value(value)
             if offset is not None:
