@@ -33,7 +33,8 @@ from typing import Any
 from benchmarks.quiet import wait_until_quiet
 from benchmarks.report import Bar, print_line, progress
 from benchmarks.server_process import PROJECT
-from producer_state.producer_state_manager import ProducerStateManager, count
+from producer_state.counts import count
+from producer_state.producer_state_manager import ProducerStateManager
 
 MODULE = "benchmarks.producer_state_memory"
 RULES = {1: "kip-758", 5: "kafka"}

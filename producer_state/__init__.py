@@ -21,12 +21,8 @@ producer ids in blocks per broker.
 """
 
 from producer_state.allocator import ProducerIdAllocator
-from producer_state.producer_state_manager import (
-    Counts,
-    ProducerDescription,
-    ProducerStateManager,
-    count,
-)
+from producer_state.counts import Counts, count
+from producer_state.producer_state_manager import ProducerStateManager
 from producer_state.rules import (
     APPEND,
     SEQUENCE_MAX,
@@ -36,6 +32,7 @@ from producer_state.rules import (
     Decision,
     Duplicate,
     Entry,
+    ProducerDescription,
     Refused,
     RuleSet,
     decide,

@@ -13,8 +13,7 @@ kept separately (`transactions`), for the producers that have it.
 """
 
 import sys
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterator
 
 from producer_state.row_layout import (
     BATCH,
@@ -39,6 +38,7 @@ from producer_state.rules import (
     Batch,
     Decision,
     Entry,
+    ProducerDescription,
     Refused,
     decide,
     floor_after,
@@ -56,25 +56,6 @@ _NO_ENTRIES: dict[int, TransactionalEntry] = {}
 _NEVER_MS = 2**63
 _unpack_last_sequence = LAST_SEQUENCE.unpack_from
 _pack_newest_into = EPOCH_AND_NEWEST.pack_into
-
-
-class ProducerDescription(NamedTuple):
-    """One producer as in DescribeProducers; -1 for absent values."""
-
-    producer_id: int
-    producer_epoch: int
-    last_sequence: int
-    last_timestamp: int
-    coordinator_epoch: int
-    current_txn_start_offset: int
-
-
-class Counts(NamedTuple):
-    """The size of producer state."""
-
-    producer_ids: int
-    """Pairs of a partition and a producer id."""
-    bytes_held: int
 
 
 class ProducerStateManager:
@@ -462,12 +443,3 @@ class ProducerStateManager:
             + self._table.bytes_held()
             + (0 if transactions is None else transactions.bytes_held())
         )
-
-
-def count(partitions: Iterable[ProducerStateManager]) -> Counts:
-    """Return the counts of several partitions together."""
-    producer_ids = bytes_held = 0
-    for producers in partitions:
-        producer_ids += len(producers)
-        bytes_held += producers.bytes_held()
-    return Counts(producer_ids, bytes_held)

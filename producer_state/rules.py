@@ -70,6 +70,17 @@ class Entry(NamedTuple):
     current_txn_start_offset: int = NO_OFFSET
 
 
+class ProducerDescription(NamedTuple):
+    """One producer as in DescribeProducers; -1 for absent values."""
+
+    producer_id: int
+    producer_epoch: int
+    last_sequence: int
+    last_timestamp: int
+    coordinator_epoch: int
+    current_txn_start_offset: int
+
+
 class Append(NamedTuple):
     """The batch is the next one: append it, then `apply` it."""
 

@@ -411,18 +411,11 @@ class Group:
         self._enter(GroupState.DEAD, now_ms)
 
     def check_commit(self, request: CommitRequest, *, is_transactional: bool = False) -> ErrorCode:
-        """Return why this member may not commit offsets, or NONE.
-
-        A commit in a transaction needs no member, and no stable group.
-        """
+        """Return why this member may not commit; a transaction needs no stable group."""
         if request.generation_id < 0 and self.state is GroupState.EMPTY:
             return ErrorCode.NONE  # an administrator, or a consumer without a group
-        is_member = (
-            request.generation_id >= 0
-            or bool(request.member_id)
-            or request.group_instance_id is not None
-        )
-        if not is_member:
+        is_member = bool(request.member_id) or request.group_instance_id is not None
+        if request.generation_id < 0 and not is_member:
             return ErrorCode.NONE if is_transactional else ErrorCode.UNKNOWN_MEMBER_ID
         error_code = self.members.check(request.member_id, request.group_instance_id)
         if error_code is not ErrorCode.NONE:

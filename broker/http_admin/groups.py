@@ -6,7 +6,7 @@ import msgspec
 
 from broker.http_admin.operation import Input, Name, NodeId, PartitionIndex, Problem, operation
 from broker.http_admin.state import Admin
-from producer_state.producer_state_manager import count
+from producer_state.counts import count
 from protocol.errors import ErrorCode
 
 

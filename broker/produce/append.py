@@ -28,8 +28,7 @@ def append_batch(  # noqa: C901, PLR0912
 ) -> PartitionResult:
     """Append the batch in `frame[start:end]`, or return a refusal and change nothing.
 
-    `in_transaction`: the request names a transactional id, and a transactional batch was verified.
-    Kafka's `UnifiedLog.append`.
+    `in_transaction`: a transactional batch was verified. Kafka's `UnifiedLog.append`.
     """
     now_ms = context.now_ms
     log = partition.log
@@ -44,9 +43,8 @@ def append_batch(  # noqa: C901, PLR0912
     is_transactional = in_transaction
     if header.attributes & TRANSACTIONAL_FLAG:
         if not in_transaction:
-            return PartitionResult(
-                partition.partition_index, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-            )
+            error_code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+            return PartitionResult(partition.partition_index, error_code)
     elif in_transaction:
         is_transactional = False
     base_offset = log.log_end_offset

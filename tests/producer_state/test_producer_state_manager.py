@@ -7,10 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from producer_state.producer_state_manager import (
-    Counts,
-    ProducerDescription,
     ProducerStateManager,
-    count,
 )
 from producer_state.rules import (
     APPEND,
@@ -26,6 +23,7 @@ from producer_state.rules import (
     Batch,
     Decision,
     Duplicate,
+    ProducerDescription,
 )
 from protocol.errors import ErrorCode
 from tests.producer_state.counting_partition import NOW_MS, PRODUCER, WINDOW, Partition, both_rules
@@ -406,18 +404,6 @@ def test_one_batch_costs_less_than_half_of_five() -> None:
 
     assert held[1] < 50
     assert held[1] < held[5] / 2
-
-
-def test_counts_are_added_up_over_partitions() -> None:
-    first, second = Partition(1), Partition(1)
-    for producer_id in range(3):
-        first.send(0, producer_id=producer_id)
-    second.send(0)
-
-    counts = count([first.producers, second.producers])
-
-    assert counts == Counts(4, first.producers.bytes_held() + second.producers.bytes_held())
-    assert count([]) == Counts(0, 0)
 
 
 def numbered(partition: Partition, sequences: list[int], epoch: int = 0) -> list[Decision]:

@@ -11,8 +11,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from producer_state.producer_state_manager import ProducerDescription, ProducerStateManager
-from producer_state.rules import Append, Decision, Duplicate, Refused
+from producer_state.producer_state_manager import ProducerStateManager
+from producer_state.rules import Append, Decision, Duplicate, ProducerDescription, Refused
 from protocol.errors import ErrorCode
 from tests.examples import examples
 

@@ -218,7 +218,9 @@ def test_a_transactional_batch_gets_transactional_id_authorization_failed() -> N
     cluster = cluster_with_topic()
     response = send(cluster, [(0, batch)])
     assert responses(response)[0].error_code == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-    assert cluster.topics.get("t").partitions[0].log.log_end_offset == 0
+    topic = cluster.topics.get("t")
+    assert topic is not None
+    assert topic.partitions[0].log.log_end_offset == 0
 
 
 def test_a_batch_that_is_not_transactional_needs_no_transaction() -> None:

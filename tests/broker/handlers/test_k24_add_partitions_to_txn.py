@@ -13,13 +13,19 @@ from tests.broker.transactional_driver import (
 NONE = ErrorCode.NONE
 
 
+def transaction_version(driver: TransactionDriver) -> int:
+    transaction = driver.cluster.transactions.get("tx")
+    assert transaction is not None
+    return transaction.transaction_version
+
+
 @pytest.mark.parametrize("version", range(4))
 def test_partitions_are_added_in_each_version_of_clients(version: int) -> None:
     driver = make_driver()
     _, producer = driver.init()
     assert driver.add(producer, 0, 1, version=version) == [NONE, NONE]
     assert driver.describe().topics[0].partitions == [0, 1]
-    assert driver.cluster.transactions.get("tx").transaction_version == 0
+    assert transaction_version(driver) == 0
     fenced = ErrorCode.PRODUCER_FENCED if version >= 2 else ErrorCode.INVALID_PRODUCER_EPOCH
     assert driver.add((producer.producer_id, 7), 0, version=version) == [fenced]
 
@@ -55,7 +61,7 @@ def test_brokers_add_and_verify_partitions_of_several_transactions(version: int)
         for result in response.results_by_transaction
     }
     assert found == {"tx": [NONE, NONE], "other": [NONE, ErrorCode.TRANSACTION_ABORTABLE]}
-    assert driver.cluster.transactions.get("tx").transaction_version == 2
+    assert transaction_version(driver) == 2
 
 
 def test_a_missing_partition_keeps_the_others_out() -> None:
@@ -70,7 +76,7 @@ def test_a_missing_partition_keeps_the_others_out() -> None:
 
 def test_only_the_coordinator_answers() -> None:
     driver = TransactionDriver(transactional_cluster(2))
-    driver.broker_id = driver.cluster.coordinator_id("tx")
+    driver.broker_id = driver.cluster.coordinator_id("tx") or 0
     _, producer = driver.init()
     driver.broker_id = 3 - driver.broker_id
     assert driver.add(producer, 0) == [ErrorCode.NOT_COORDINATOR]

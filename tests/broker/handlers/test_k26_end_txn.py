@@ -69,12 +69,12 @@ def test_a_transaction_stays_prepared_until_the_leader_is_there_again(
 
 def test_the_coordinator_moves_with_its_transactions() -> None:
     cluster = transactional_cluster(2)
-    first = cluster.coordinator_id("tx")
+    first = cluster.coordinator_id("tx") or 0
     driver = TransactionDriver(cluster, first)
     _, producer = driver.init()
     driver.add(producer, 0)
     failover.stop_broker(cluster, first, NOW_MS)
-    driver.broker_id = cluster.coordinator_id("tx")
+    driver.broker_id = cluster.coordinator_id("tx") or 0
     assert driver.broker_id != first
     assert driver.produce(producer, 0) == (NONE, 0)
     assert driver.end(producer, commit=True)[0] == NONE

@@ -161,7 +161,7 @@ def test_the_end_with_the_last_epoch_returns_a_new_producer_id() -> None:
 def test_the_request_is_checked_as_in_kafka(
     timeout_ms: int, flags: dict[str, bool], error_code: ErrorCode
 ) -> None:
-    assert Driver().init(timeout_ms=timeout_ms, **flags)[0] is error_code
+    assert Driver().init(None, timeout_ms, **flags)[0] is error_code
 
 
 def test_two_phase_commit_has_no_timeout() -> None:

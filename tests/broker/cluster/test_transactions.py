@@ -1,0 +1,113 @@
+"""Markers, timeouts and expiry in a cluster."""
+
+import pytest
+
+from broker.cluster.background_tasks import start_background_tasks
+from broker.cluster.transactions import offsets_partition
+from protocol.errors import ErrorCode
+from tests.broker.cluster_builder import NOW_MS, make_cluster
+from tests.broker.transactional_driver import (
+    TransactionDriver,
+    make_driver,
+    transactional_cluster,
+)
+
+NONE = ErrorCode.NONE
+
+
+@pytest.mark.parametrize(
+    ("group_id", "index"), [("", 0), ("g", 3), ("my-group", 12), ("polygenelubricants", 0)]
+)
+def test_groups_have_kafkas_partition_of_consumer_offsets(group_id: str, index: int) -> None:
+    """The hash code of the last one is the smallest int32."""
+    assert offsets_partition(make_cluster(1), group_id) == index
+
+
+@pytest.mark.parametrize(("version", "level"), [(4, "1"), (5, "2")])
+def test_a_transaction_that_timed_out_is_aborted_and_its_producer_fenced(
+    version: int, level: str
+) -> None:
+    driver = make_driver(**{"cluster.features": f"transaction.version={level}"})
+    cluster = driver.cluster
+    start_background_tasks(cluster, NOW_MS)
+    _, producer = driver.init(timeout_ms=5_000)
+    driver.add(producer, 0)
+    driver.produce(producer, 0)
+    cluster.timers.run_due(NOW_MS + 4_000)
+    assert driver.describe().transaction_state == "Ongoing"
+    driver.now_ms = NOW_MS + 10_000
+    cluster.timers.run_due(driver.now_ms)
+    assert driver.describe().transaction_state == "CompleteAbort"
+    assert driver.fetch(0).aborted == [(producer.producer_id, 0)]
+    fenced = driver.end(producer, commit=True, version=version)[0]
+    # In version 2 that is the retry of an end with another outcome.
+    assert fenced == (ErrorCode.PRODUCER_FENCED if version == 4 else ErrorCode.INVALID_TXN_STATE)
+    assert driver.produce(producer, 1)[0] == ErrorCode.INVALID_PRODUCER_EPOCH
+
+
+def test_an_idle_transactional_id_expires() -> None:
+    driver = make_driver(**{"transactional.id.expiration.ms": "1000"})
+    start_background_tasks(driver.cluster, NOW_MS)
+    driver.init()
+    driver.cluster.timers.run_due(NOW_MS + 3_600_000)
+    driver.now_ms = NOW_MS + 3_600_000
+    assert driver.describe().error_code == ErrorCode.TRANSACTIONAL_ID_NOT_FOUND
+
+
+def test_a_marker_waits_for_enough_replicas() -> None:
+    driver = TransactionDriver(transactional_cluster(2))
+    cluster = driver.cluster
+    driver.broker_id = cluster.coordinator_id("tx") or 1
+    _, producer = driver.init()
+    driver.add(producer, 0)
+    topic = cluster.topics.get("t")
+    assert topic is not None
+    cluster.alter_topic_config(topic, {"min.insync.replicas": "3"})
+    driver.end(producer, commit=True)
+    assert driver.describe().transaction_state == "PrepareCommit"
+    cluster.alter_topic_config(topic, {})
+    cluster.timers.run_due(NOW_MS + 1_000)
+    assert driver.describe().transaction_state == "CompleteCommit"
+
+
+def test_read_committed_waits_at_the_first_open_transaction() -> None:
+    driver = make_driver()
+    other = TransactionDriver(driver.cluster, transactional_id="other")
+    producer, second = driver.init()[1], other.init()[1]
+    driver.add(producer, 0)
+    other.add(second, 0)
+    assert driver.produce((99, 0), 0, is_transactional=False) == (NONE, 0)
+    assert driver.produce(producer, 0) == (NONE, 1)
+    assert other.produce(second, 0) == (NONE, 2)
+    assert driver.fetch(0).last_stable_offset == driver.list_offset() == 1
+    assert driver.list_offset(timestamp=NOW_MS) == 0
+    driver.end(producer, commit=False)
+    fetched = driver.fetch(0)
+    assert fetched.last_stable_offset == 2
+    assert fetched.aborted == [(producer.producer_id, 1)]
+    assert fetched.records == driver.fetch(0, isolation_level=0).records[: len(fetched.records)]
+    other.end(second, commit=True)
+    assert driver.fetch(0).last_stable_offset == driver.list_offset() == 5
+    topic = driver.cluster.topics.get("t")
+    assert topic is not None
+    driver.cluster.delete_records_before(topic.partitions[0], 4, NOW_MS)
+    assert driver.fetch(4).aborted == []
+
+
+@pytest.mark.parametrize("batches", ["1", "5"])
+def test_finished_transactions_leave_only_their_records(batches: str) -> None:
+    driver = make_driver(**{"producer.state.batches": batches})
+    _, producer = driver.init()
+    topic = driver.cluster.topics.get("t")
+    assert topic is not None
+    producers = topic.partitions[0].producers
+    for number in range(50):
+        assert driver.produce(producer, 0, version=12) == (NONE, 2 * number)
+        error_code, producer = driver.end(producer, commit=True, version=5)
+        assert error_code == NONE
+        if number == 0:
+            held = producers.bytes_held()
+    assert len(driver.cluster.transactions) == len(producers) == 1
+    assert producers.bytes_held() <= held + 100
+    assert not topic.partitions[0].log.transaction_index
+    assert not driver.cluster.transactions.prepared

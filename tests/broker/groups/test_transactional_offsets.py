@@ -1,0 +1,63 @@
+"""Pending offsets: which commit wins, and what a marker moves."""
+
+from broker.groups.results import CommittedOffset
+from broker.groups.transactional_offsets import TransactionalOffsets
+
+NOW_MS = 1_700_000_000_000
+PARTITION, A, B = 7, 1, 2
+KEY = ("g", "t", 0)
+
+
+def committed(offset: int) -> CommittedOffset:
+    return CommittedOffset(offset, -1, "", NOW_MS)
+
+
+def complete(offsets: TransactionalOffsets, producer_id: int) -> list[int]:
+    return [found.offset for _, found in offsets.complete(PARTITION, producer_id)]
+
+
+def test_offsets_are_pending_until_their_transaction_ends() -> None:
+    offsets = TransactionalOffsets()
+    offsets.add(PARTITION, A, KEY, committed(3))
+    offsets.add(PARTITION, A, KEY, committed(4))
+    assert offsets.is_pending(*KEY)
+    assert not offsets.is_pending("g", "t", 1)
+    assert (offsets.has_pending("g"), offsets.has_pending("h")) == (True, False)
+    assert offsets.groups_of(PARTITION, A) == {"g"}
+    assert complete(offsets, B) == []
+    assert complete(offsets, A) == [4]
+    assert not offsets.is_pending(*KEY)
+    assert complete(offsets, A) == []
+
+
+def test_the_latest_commit_wins_in_whatever_order_transactions_end() -> None:
+    offsets = TransactionalOffsets()
+    offsets.add(PARTITION, A, KEY, committed(3))
+    offsets.add(PARTITION, B, KEY, committed(5))
+    assert complete(offsets, B) == [5]
+    assert offsets.is_pending(*KEY)
+    assert complete(offsets, A) == []
+    offsets.add(PARTITION, A, KEY, committed(6))
+    offsets.replace(KEY)  # a commit without a transaction
+    assert offsets.is_pending(*KEY)
+    assert complete(offsets, A) == []
+
+
+def test_deleted_offsets_and_groups_are_not_pending() -> None:
+    offsets = TransactionalOffsets()
+    for group, topic in (("g", "t"), ("g", "u"), ("h", "t")):
+        offsets.add(PARTITION, A, (group, topic, 0), committed(1))
+    offsets.remove_topic("t")
+    assert offsets.has_pending("g")
+    assert not offsets.has_pending("h")
+    offsets.remove_group("g")
+    assert not offsets.has_pending("g")
+    assert complete(offsets, A) == []
+
+
+def test_each_partition_has_its_own_producers() -> None:
+    offsets = TransactionalOffsets()
+    offsets.add(PARTITION, A, KEY, committed(1))
+    offsets.note_commit(PARTITION, A, 5, NOW_MS)
+    assert offsets.producers(PARTITION).check_marker(A, 4, 0).name == "INVALID_PRODUCER_EPOCH"
+    assert offsets.producers(8).check_marker(A, 4, 0).name == "NONE"
