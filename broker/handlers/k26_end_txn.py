@@ -23,8 +23,8 @@ from broker.routes import handles
 from broker.transactions.coordinator import ProducerIdAndEpoch
 from broker.transactions.ending import EndResult
 from broker.transactions.transaction import EPOCH_BUMP_VERSION_MIN
-from protocol import messages
 from protocol.api_keys import ApiKey
+from protocol.end_txn import encode_response
 from protocol.errors import ErrorCode
 
 FENCED_VERSION_MIN = 2
@@ -32,19 +32,14 @@ BUMP_VERSION_MIN = 5
 
 
 @handles(ApiKey.END_TXN, versions=(0, 5))
-def handle_end_txn(context: RequestContext, request: Any, cluster: Cluster) -> Any:
-    """Kafka's `KafkaApis.handleEndTxnRequest`."""
+def handle_end_txn(context: RequestContext, request: Any, cluster: Cluster) -> bytes:
+    """Kafka's `KafkaApis.handleEndTxnRequest`; the response is the encoded body."""
     version = context.api_version
     result = _end(context, request, cluster)
     error_code = result.error_code
     if error_code is ErrorCode.PRODUCER_FENCED and version < FENCED_VERSION_MIN:
         error_code = ErrorCode.INVALID_PRODUCER_EPOCH
-    return messages.EndTxnResponse(
-        version=version,
-        error_code=error_code,
-        producer_id=result.producer_id,
-        producer_epoch=result.producer_epoch,
-    )
+    return encode_response(version, error_code, result.producer_id, result.producer_epoch)
 
 
 def _transaction_version(version: int) -> int:
