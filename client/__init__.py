@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from client.errors import ThrottlingQuotaExceededError as ThrottlingQuotaExceededError
     from client.errors import UnreachableError as UnreachableError
     from client.errors import UnsupportedVersionError as UnsupportedVersionError
+    from client.producer.batch import TopicPartition as TopicPartition
     from client.producer.delivery import BufferFullError as BufferFullError
     from client.producer.delivery import Delivered as Delivered
     from client.producer.delivery import DeliveryRefusedError as DeliveryRefusedError
@@ -27,6 +28,20 @@ if TYPE_CHECKING:
     from client.producer.producer import Producer as Producer
     from client.producer.settings import ConfigurationError as ConfigurationError
     from client.producer.settings import ProducerSettings as ProducerSettings
+    from client.producer.transaction_errors import FatalTransactionError as FatalTransactionError
+    from client.producer.transaction_errors import ProducerFencedError as ProducerFencedError
+    from client.producer.transaction_errors import (
+        TransactionAbortableError as TransactionAbortableError,
+    )
+    from client.producer.transaction_errors import (
+        TransactionAbortedError as TransactionAbortedError,
+    )
+    from client.producer.transaction_errors import TransactionStateError as TransactionStateError
+    from client.producer.transaction_errors import (
+        TransactionTimeoutError as TransactionTimeoutError,
+    )
+    from client.producer.transactional_offsets import ConsumerGroupMetadata as ConsumerGroupMetadata
+    from client.producer.transactional_offsets import OffsetAndMetadata as OffsetAndMetadata
     from client.resources import Address as Address
     from client.resources import ClusterDescription as ClusterDescription
     from client.resources import ConfigChange as ConfigChange
@@ -62,6 +77,7 @@ _NAMES = {
         "UnreachableError",
         "UnsupportedVersionError",
     ),
+    "producer.batch": ("TopicPartition",),
     "producer.delivery": (
         "BufferFullError",
         "Delivered",
@@ -73,6 +89,15 @@ _NAMES = {
     ),
     "producer.producer": ("Producer",),
     "producer.settings": ("ConfigurationError", "ProducerSettings"),
+    "producer.transaction_errors": (
+        "FatalTransactionError",
+        "ProducerFencedError",
+        "TransactionAbortableError",
+        "TransactionAbortedError",
+        "TransactionStateError",
+        "TransactionTimeoutError",
+    ),
+    "producer.transactional_offsets": ("ConsumerGroupMetadata", "OffsetAndMetadata"),
     "resources": (
         "Address",
         "ClusterDescription",

@@ -5,8 +5,10 @@ response only ApiVersions can be sent.
 """
 
 from collections import deque
+from collections.abc import Mapping
 from struct import Struct
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from client.errors import ConnectionLostError, UnsupportedVersionError
 from protocol import messages
@@ -23,6 +25,22 @@ _FRAME_HEADER = Struct(">ihhih")
 _CORRELATION_ID = Struct(">i")
 
 
+NO_FEATURES_EPOCH = -1
+
+
+class FinalizedFeatures(NamedTuple):
+    """The cluster's features in an ApiVersions response (KIP-584): name and finalized level.
+
+    The epoch rises with every change; NO_FEATURES_EPOCH if the response has none.
+    """
+
+    epoch: int
+    levels: Mapping[str, int]
+
+
+NO_FEATURES = FinalizedFeatures(NO_FEATURES_EPOCH, MappingProxyType({}))
+
+
 class ProtocolCodec:
     """Encode requests to frames; decode responses, which come in the order of the requests."""
 
@@ -33,6 +51,8 @@ class ProtocolCodec:
         self._correlation_id = 0
         self._in_flight: deque[tuple[int, ApiKey, int]] = deque()
         self._broker_versions: dict[int, tuple[int, int]] = {}
+        self.features = NO_FEATURES
+        """The features of the ApiVersions response."""
 
     def api_versions_request(self, version_max: int | None = None) -> bytes:
         """Return the ApiVersions request that opens a connection.
@@ -64,6 +84,13 @@ class ProtocolCodec:
         if is_too_new:
             return self.api_versions_request(versions.get(ApiKey.API_VERSIONS, (0, 0))[1])
         self._broker_versions = versions
+        self.features = FinalizedFeatures(
+            response.finalized_features_epoch,
+            {
+                feature.name: feature.max_version_level
+                for feature in response.finalized_features or ()
+            },
+        )
         return None
 
     def version_of(self, api_key: ApiKey) -> int:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from mock_kafka.views import ShadowCount as ShadowCount
     from mock_kafka.views import ShadowEvent as ShadowEvent
     from mock_kafka.views import Topic as Topic
+    from mock_kafka.views import Transaction as Transaction
 
 _MODULES = {
     "DEFAULT": "methods",
@@ -52,6 +53,7 @@ _MODULES = {
     "ShadowEvent": "views",
     "StartError": "broker_process",
     "Topic": "views",
+    "Transaction": "views",
 }
 
 

@@ -3,9 +3,10 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from enum import Enum
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, Unpack
 from urllib.parse import quote
 
+from mock_kafka.arguments import At, ClockMode, IsolationLevel, QuotaValues, RequestFilter
 from mock_kafka.audit import AuditReport, audit_report_of
 from mock_kafka.control import Control, ControlError
 from mock_kafka.fault import Fault, Rules, When, document_of
@@ -15,11 +16,13 @@ from mock_kafka.views import (
     Request,
     ShadowCount,
     Topic,
+    Transaction,
     metric_of,
     record_of,
     request_of,
     shadow_count_of,
     topic_of,
+    transaction_of,
 )
 
 _RECORDS_PER_RESPONSE = 10_000
@@ -28,8 +31,6 @@ _REQUESTS_IN_TIMEOUT_ERROR = 10
 _WAIT_MARGIN_S = 10.0
 
 ConfigValue = str | int | float | bool
-ClockMode = Literal["real", "scaled", "standing"]
-At = Literal["before_handling", "before_response"]
 
 
 class Default(Enum):
@@ -40,39 +41,6 @@ class Default(Enum):
 
 DEFAULT = Default.DEFAULT
 """`quota(user=DEFAULT, ...)` applies to all users without their own quota."""
-
-
-class QuotaValues(TypedDict, total=False):
-    """Values of quotas under Kafka's names; None removes a quota."""
-
-    producer_byte_rate: float | None
-    consumer_byte_rate: float | None
-    request_percentage: float | None
-    controller_mutation_rate: float | None
-    producer_ids_rate: float | None
-    connection_creation_rate: float | None
-
-
-class RequestFilter(TypedDict, total=False):
-    """Select requests: all fields that are set must match. Names of APIs and errors ignore case.
-
-    `since` selects entries with a higher number, `since_ms` those from this time of the cluster's
-    clock on. `fault` matches a part of the description of what rules did. The kind `connection`
-    selects connections that a rule refused or delayed, `disconnect` the ends of connections.
-    """
-
-    topic: str
-    group: str
-    client_id: str
-    user: str
-    broker: int
-    connection: int
-    error: str
-    outcome: Literal["waiting", "responded", "no_response", "closed", "refused", "delayed"]
-    fault: str
-    since: int
-    since_ms: int
-    kind: Literal["request", "connection", "disconnect"]
 
 
 class ClusterMethods(ABC):
@@ -324,8 +292,18 @@ class ClusterMethods(ABC):
         found = map(topic_of, self.control.ask("GET", "/v1/topics"))
         return [topic for topic in found if internal or not topic.is_internal]
 
-    def records(self, topic: str, partition: int | None = None, offset: int = 0) -> list[Record]:
+    def records(
+        self,
+        topic: str,
+        partition: int | None = None,
+        offset: int = 0,
+        *,
+        isolation_level: IsolationLevel = "read_uncommitted",
+    ) -> list[Record]:
         """Return the records of a topic or partition, from `offset` on, by partition and offset.
+
+        Their attribute `transaction` is `open`, `committed`, `aborted` or None. With
+        `read_committed` those that such a consumer can't see are omitted.
 
         Raises:
             ControlError: there is no such topic; the message names the existing ones.
@@ -335,9 +313,15 @@ class ClusterMethods(ABC):
         path = f"/v1/topics/{quote(topic, safe='')}/records"
         while remaining:
             index, from_offset = remaining.pop(0)
-            query = {"partition": index, "offset": from_offset, "limit": _RECORDS_PER_RESPONSE}
+            query = {
+                "partition": index,
+                "offset": from_offset,
+                "limit": _RECORDS_PER_RESPONSE,
+                "encoding": "base64",
+                "isolation_level": isolation_level,
+            }
             try:
-                response = self.control.ask("GET", path, query={**query, "encoding": "base64"})
+                response = self.control.ask("GET", path, query=query)
             except ControlError as error:
                 if error.status != 404 or any(
                     known.name == topic for known in self.topics(internal=True)
@@ -349,6 +333,33 @@ class ClusterMethods(ABC):
             found += [record_of(topic, record) for record in response["records"]]
             remaining += [(int(index), next_) for index, next_ in response["next_offsets"].items()]
         return sorted(found, key=lambda record: (record.partition, record.offset))
+
+    # Transactions --------------------------------------------------------------------------
+
+    def transactions(self) -> list[Transaction]:
+        """Return all transactional ids with the state, producer, partitions and age of each."""
+        return list(map(transaction_of, self.control.ask("GET", "/v1/transactions")))
+
+    def abort_transaction(self, transactional_id: str) -> Transaction:
+        """Abort an ongoing transaction, as its coordinator does after its timeout.
+
+        Its producer is fenced.
+
+        Raises:
+            ControlError: there is no such transactional id, or its transaction is not ongoing.
+        """
+        path = f"/v1/transactions/{quote(transactional_id, safe='')}/abort"
+        return transaction_of(self.control.ask("POST", path))
+
+    def expire_transactional_id(self, transactional_id: str) -> None:
+        """Remove a transactional id, as after `transactional.id.expiration.ms`.
+
+        The next request of its producer gets INVALID_PRODUCER_ID_MAPPING.
+
+        Raises:
+            ControlError: there is no such transactional id, or it has a transaction.
+        """
+        self.control.ask("DELETE", f"/v1/transactions/{quote(transactional_id, safe='')}")
 
     # Requests ------------------------------------------------------------------------------
 

@@ -3,12 +3,17 @@
 from base64 import b64decode
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, Literal
+
+TransactionOutcome = Literal["open", "committed", "aborted"]
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One stored record; `timestamp_ms` is since the epoch."""
+    """One stored record; `timestamp_ms` is since the epoch.
+
+    `transaction` is the state of the transaction it was written in, None if it was in none.
+    """
 
     topic: str
     partition: int
@@ -17,6 +22,7 @@ class Record:
     key: bytes | None
     value: bytes | None
     headers: tuple[tuple[str, bytes | None], ...]
+    transaction: TransactionOutcome | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +50,27 @@ class Topic:
     config: Mapping[str, str]
     partitions: tuple[Partition, ...]
     is_internal: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    """A transactional id and its latest transaction.
+
+    `state` is Kafka's name: Empty, Ongoing, PrepareCommit, PrepareAbort, CompleteCommit or
+    CompleteAbort. `start_ms` and `age_ms` are None without a transaction. `partitions` are topics
+    with partition numbers that have no commit or abort marker yet; those of `__consumer_offsets`
+    stand for the offsets of groups. `coordinator` is None while no broker is up.
+    """
+
+    transactional_id: str
+    state: str
+    producer_id: int
+    producer_epoch: int
+    coordinator: int | None
+    timeout_ms: int
+    start_ms: int | None
+    age_ms: int | None
+    partitions: tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +197,7 @@ def record_of(topic: str, data: Mapping[str, Any]) -> Record:
         _bytes_of(data["key"]),
         _bytes_of(data["value"]),
         tuple((header["key"], _bytes_of(header["value"])) for header in data["headers"]),
+        data["transaction"],
     )
 
 
@@ -182,6 +210,12 @@ def topic_of(data: Mapping[str, Any]) -> Topic:
     """Return a topic from the admin port's JSON."""
     partitions = tuple(map(partition_of, data["partitions"]))
     return Topic(data["name"], data["topic_id"], data["config"], partitions, data["is_internal"])
+
+
+def transaction_of(data: Mapping[str, Any]) -> Transaction:
+    """Return a transaction from the admin port's JSON."""
+    partitions = tuple((each["topic"], each["partition"]) for each in data["partitions"])
+    return Transaction(**{**data, "partitions": partitions})
 
 
 def request_of(data: Mapping[str, Any]) -> Request:

@@ -95,6 +95,11 @@ class ProducerStateManager:
         transactions = self._transactions
         return NO_OFFSET if transactions is None else transactions.first_unstable_offset
 
+    def transaction_start_offset(self, producer_id: int) -> int:
+        """Return the first offset of a producer's open transaction; NO_OFFSET if it has none."""
+        transactions = self._transactions
+        return NO_OFFSET if transactions is None else transactions.start_offset(producer_id)
+
     @property
     def _own_transactions(self) -> PartitionTransactions:
         """The transactions of this partition, from the first one on."""

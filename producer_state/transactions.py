@@ -53,6 +53,10 @@ class PartitionTransactions:
         """Return whether this producer has an open transaction."""
         return producer_id in self._start_offsets
 
+    def start_offset(self, producer_id: int) -> int:
+        """Return the first offset of a producer's open transaction; NO_OFFSET if it has none."""
+        return self._start_offsets.get(producer_id, NO_OFFSET)
+
     def note_batch(
         self, producer_id: int, base_offset: int, timestamp_ms: int, *, is_transactional: bool
     ) -> None:

@@ -19,6 +19,7 @@ from protocol.records import (
     HEADER_BYTES,
     LOG_OVERHEAD_BYTES,
     MAGIC,
+    TRANSACTIONAL_FLAG,
 )
 
 Headers = Sequence[tuple[str, bytes | None]]
@@ -26,6 +27,7 @@ Headers = Sequence[tuple[str, bytes | None]]
 _CRC = Struct(">I")
 _PRODUCER = Struct(">qhi")
 _PRODUCER_POSITION = 43
+_ATTRIBUTES_LOW_POSITION = 22
 _NO_ID = -1
 _UP_TO_CRC = Struct(">qiibI")
 _FROM_ATTRIBUTES = Struct(">hiqqqhii")
@@ -89,9 +91,18 @@ def record_bytes_max(key: bytes | None, value: bytes | None, headers: Headers) -
     return size - HEADER_BYTES
 
 
-def stamp_producer(batch: bytes, producer_id: int, epoch: int, base_sequence: int) -> bytes:
+def stamp_producer(
+    batch: bytes,
+    producer_id: int,
+    epoch: int,
+    base_sequence: int,
+    *,
+    is_transactional: bool = False,
+) -> bytes:
     """Return a copy of a batch with this producer id, epoch and base sequence, and a new CRC."""
     stamped = bytearray(batch)
+    if is_transactional:
+        stamped[_ATTRIBUTES_LOW_POSITION] |= TRANSACTIONAL_FLAG
     _PRODUCER.pack_into(stamped, _PRODUCER_POSITION, producer_id, epoch, base_sequence)
     _CRC.pack_into(stamped, CRC_POSITION, crc32c(memoryview(stamped)[CRC_START:]))
     return bytes(stamped)

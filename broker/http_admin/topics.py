@@ -21,7 +21,14 @@ from broker.http_admin.operation import (
 )
 from broker.http_admin.state import Admin, bytes_for_json
 from protocol.errors import ErrorCode
-from protocol.records import CONTROL_FLAG, Record, read_header, read_records
+from protocol.records import (
+    CONTROL_FLAG,
+    TRANSACTIONAL_FLAG,
+    BatchHeader,
+    Record,
+    read_header,
+    read_records,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +39,9 @@ PEEK_BYTES_MAX = 16 * 1024 * 1024
 """Bound of one response, so that reading a large log does not delay other clients."""
 
 _READ_BYTES = 256 * 1024
+_READ_COMMITTED = "read_committed"
 
+TransactionOutcome = Literal["open", "committed", "aborted"]
 NewCount = Annotated[int, msgspec.Meta(ge=-1, le=INT32_MAX)]
 
 
@@ -93,12 +102,17 @@ class LeaderBody(Input):
 
 
 class RecordsQuery(Input):
-    """The records to return: from `offset` on, of one partition or of all."""
+    """The records to return: from `offset` on, of one partition or of all.
+
+    `read_committed` omits those of aborted transactions, and all from the first open transaction
+    of a partition on.
+    """
 
     partition: PartitionIndex | None = None
     offset: Count = 0
     limit: Annotated[int, msgspec.Meta(ge=1, le=PEEK_RECORDS_MAX)] = 100
     encoding: Literal["auto", "base64"] = "auto"
+    isolation_level: Literal["read_uncommitted", "read_committed"] = "read_uncommitted"
 
 
 class BytesView(msgspec.Struct, omit_defaults=True):
@@ -116,7 +130,10 @@ class HeaderView(msgspec.Struct):
 
 
 class RecordView(msgspec.Struct):
-    """One record; `timestamp` in ms since the epoch."""
+    """One record; `timestamp` in ms since the epoch.
+
+    `transaction` is the state of the transaction it was written in, null if it was in none.
+    """
 
     partition: int
     offset: int
@@ -124,6 +141,7 @@ class RecordView(msgspec.Struct):
     key: BytesView | None
     value: BytesView | None
     headers: list[HeaderView]
+    transaction: TransactionOutcome | None
 
 
 class RecordsView(msgspec.Struct):
@@ -185,8 +203,10 @@ def get_records(admin: Admin, path: TopicPath, query: RecordsQuery) -> RecordsVi
     for partition in partitions:
         next_offset = query.offset
         if len(records) < query.limit and left_bytes > 0:
-            for record in islice(_records(partition, query.offset), query.limit - len(records)):
-                records.append(_record_view(partition.partition_index, record, query.encoding))
+            found = _records(partition, query.offset, query.isolation_level)
+            for record, outcome in islice(found, query.limit - len(records)):
+                view = _record_view(partition.partition_index, record, query.encoding, outcome)
+                records.append(view)
                 next_offset = record.offset + 1
                 left_bytes -= len(record.key or b"") + len(record.value or b"")
                 if left_bytes <= 0:
@@ -194,7 +214,7 @@ def get_records(admin: Admin, path: TopicPath, query: RecordsQuery) -> RecordsVi
             else:
                 if len(records) < query.limit:
                     continue
-        if next_offset < partition.log.log_end_offset:
+        if next_offset < _end_offset(partition, query.isolation_level):
             next_offsets[partition.partition_index] = next_offset
     return RecordsView(records, next_offsets)
 
@@ -243,23 +263,51 @@ def _partition_view(partition: Partition) -> PartitionView:
     )
 
 
-def _records(partition: Partition, from_offset: int) -> "Iterator[Record]":
-    """Return records from an offset on; skip control batches and undecodable ones."""
+def _end_offset(partition: Partition, isolation_level: str) -> int:
+    is_committed = isolation_level == _READ_COMMITTED
+    return partition.last_stable_offset if is_committed else partition.log.log_end_offset
+
+
+def _records(
+    partition: Partition, from_offset: int, isolation_level: str
+) -> "Iterator[tuple[Record, TransactionOutcome | None]]":
+    """Yield records from an offset on; skip control batches and undecodable ones."""
     log = partition.log
     offset = max(from_offset, log.log_start_offset)
-    while offset < log.log_end_offset:
-        for batch in log.read(offset, _READ_BYTES, at_least_one=True):
+    end_offset = _end_offset(partition, isolation_level)
+    while offset < end_offset:
+        for batch in log.read(offset, _READ_BYTES, at_least_one=True, end_offset=end_offset):
             header = read_header(batch, 0)
+            outcome = _outcome(partition, header)
+            is_skipped = header.attributes & CONTROL_FLAG or (
+                outcome == "aborted" and isolation_level == _READ_COMMITTED
+            )
             with suppress(ValueError):
                 yield from (
-                    read_record
+                    (read_record, outcome)
                     for read_record in read_records(batch)
-                    if read_record.offset >= offset and not header.attributes & CONTROL_FLAG
+                    if read_record.offset >= offset and not is_skipped
                 )
             offset = max(offset, header.base_offset + header.last_offset_delta) + 1
 
 
-def _record_view(partition_index: int, record: Record, encoding: str) -> RecordView:
+def _outcome(partition: Partition, header: BatchHeader) -> TransactionOutcome | None:
+    """Return the state of the transaction that a batch belongs to; None if it is in none."""
+    if not header.attributes & TRANSACTIONAL_FLAG:
+        return None
+    start_offset = partition.producers.transaction_start_offset(header.producer_id)
+    if 0 <= start_offset <= header.base_offset:
+        return "open"
+    aborted = partition.log.transaction_index.overlapping(
+        header.base_offset, header.base_offset + 1
+    )
+    is_aborted = any(transaction.producer_id == header.producer_id for transaction in aborted)
+    return "aborted" if is_aborted else "committed"
+
+
+def _record_view(
+    partition_index: int, record: Record, encoding: str, outcome: TransactionOutcome | None
+) -> RecordView:
     return RecordView(
         partition_index,
         record.offset,
@@ -267,6 +315,7 @@ def _record_view(partition_index: int, record: Record, encoding: str) -> RecordV
         _bytes_view(record.key, encoding),
         _bytes_view(record.value, encoding),
         [HeaderView(key, _bytes_view(value, encoding)) for key, value in record.headers],
+        outcome,
     )
 
 

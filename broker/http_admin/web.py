@@ -23,6 +23,7 @@ from broker.http_admin import (  # noqa: F401 - importing them declares the oper
     requests,
     service,
     topics,
+    transactions,
 )
 from broker.http_admin.operation import OPERATIONS, Operation, Problem, encode_result
 from broker.http_admin.state import Admin

@@ -222,10 +222,15 @@ class TransactionCoordinator:
     def expire(self, now_ms: int) -> None:
         """Remove the transactional ids that had no transaction for the time of their expiry."""
         latest_ms = now_ms - self.config["transactional.id.expiration.ms"]
-        for transactional_id, transaction in tuple(self._transactions.items()):
+        for transaction in tuple(self._transactions.values()):
             if transaction.state in IDLE and transaction.last_update_ms <= latest_ms:
-                transaction.state = TransactionState.DEAD
-                del self._transactions[transactional_id]
+                self.remove(transaction)
+
+    def remove(self, transaction: Transaction) -> None:
+        """Remove a transactional id that has no transaction, as if it had expired."""
+        assert transaction.state in IDLE
+        transaction.state = TransactionState.DEAD
+        del self._transactions[transaction.transactional_id]
 
     # Views -----------------------------------------------------------------------------------
 

@@ -16,5 +16,7 @@ A record passes the modules in this order:
 8. `response_handling`: completes, retries (`backoff`), splits or fails the batches of a response.
 9. `delivery`: what the caller of `send` gets: an offset or an error.
 
-`settings` has the configuration.
+`settings` has the configuration. With a transactional id `transactions` decides which request goes
+to a coordinator next, `transaction_responses` handles its response, and `transaction_operations`
+lets the caller wait. `transactional_offsets` and `transaction_errors` are for the caller.
 """

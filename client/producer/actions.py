@@ -4,10 +4,12 @@ Plain values: no sockets, no messages of the protocol.
 """
 
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import NamedTuple
 
 from client.errors import ClientError
-from client.producer.batch import Batch
+from client.producer.batch import Batch, TopicPartition
+from client.producer.transactional_offsets import ConsumerGroupMetadata, OffsetAndMetadata
 from client.resources import Address
 
 
@@ -28,6 +30,8 @@ class ProduceRequest:
     timeout_ms: int
     data: tuple[StampedBatch, ...]
     batches: tuple[Batch, ...]
+    transactional_id: str | None = None
+    transaction_version: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +41,92 @@ class MetadataRequest:
     topics: tuple[str, ...]
 
 
+NO_PRODUCER_ID = -1
+NO_PRODUCER_EPOCH = -1
+
+
 @dataclass(frozen=True, slots=True)
 class InitProducerIdRequest:
-    """An InitProducerId request without a transactional id."""
+    """An InitProducerId request; a transactional producer sends its id and epoch (KIP-360)."""
+
+    transactional_id: str | None = None
+    transaction_timeout_ms: int = 0
+    producer_id: int = NO_PRODUCER_ID
+    producer_epoch: int = NO_PRODUCER_EPOCH
 
 
-Request = ProduceRequest | MetadataRequest | InitProducerIdRequest
+class CoordinatorType(IntEnum):
+    """The `key_type` of FindCoordinator."""
+
+    GROUP = 0
+    TRANSACTION = 1
+
+
+class CoordinatorKey(NamedTuple):
+    """A group id or a transactional id, whose coordinator is a broker."""
+
+    key_type: CoordinatorType
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class FindCoordinatorRequest:
+    """A FindCoordinator request for one key."""
+
+    key: CoordinatorKey
+
+
+@dataclass(frozen=True, slots=True)
+class AddPartitionsToTxnRequest:
+    """An AddPartitionsToTxn request; transaction version 2 has none (KIP-890)."""
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    partitions: tuple[TopicPartition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AddOffsetsToTxnRequest:
+    """An AddOffsetsToTxn request; transaction version 2 has none (KIP-890)."""
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    group_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class TxnOffsetCommitRequest:
+    """A TxnOffsetCommit request to the coordinator of the group."""
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    group: ConsumerGroupMetadata
+    offsets: tuple[tuple[TopicPartition, OffsetAndMetadata], ...]
+    transaction_version: int
+
+
+@dataclass(frozen=True, slots=True)
+class EndTxnRequest:
+    """An EndTxn request."""
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    is_commit: bool
+    transaction_version: int
+
+
+TransactionRequest = (
+    FindCoordinatorRequest
+    | AddPartitionsToTxnRequest
+    | AddOffsetsToTxnRequest
+    | TxnOffsetCommitRequest
+    | EndTxnRequest
+)
+Request = ProduceRequest | MetadataRequest | InitProducerIdRequest | TransactionRequest
 
 
 class Connect(NamedTuple):
@@ -115,9 +199,53 @@ class InitProducerIdResponse:
     """A producer id, or an error; `window` is KIP-758's, None if the broker sent none."""
 
     error_code: int
-    producer_id: int = -1
-    producer_epoch: int = -1
+    producer_id: int = NO_PRODUCER_ID
+    producer_epoch: int = NO_PRODUCER_EPOCH
     window: int | None = None
+    throttle_time_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FindCoordinatorResponse:
+    """The coordinator of the key, or an error."""
+
+    error_code: int
+    node_id: int = -1
+    address: Address | None = None
+    throttle_time_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class AddPartitionsToTxnResponse:
+    """Error codes by partition."""
+
+    error_codes: dict[TopicPartition, int]
+    throttle_time_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class AddOffsetsToTxnResponse:
+    """The result for the whole request."""
+
+    error_code: int
+    throttle_time_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TxnOffsetCommitResponse:
+    """Error codes by partition."""
+
+    error_codes: dict[TopicPartition, int]
+    throttle_time_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class EndTxnResponse:
+    """With transaction version 2 also the producer id and epoch of the next transaction."""
+
+    error_code: int
+    producer_id: int = NO_PRODUCER_ID
+    producer_epoch: int = NO_PRODUCER_EPOCH
     throttle_time_ms: int = 0
 
 
@@ -129,4 +257,17 @@ class RequestFailed:
     throttle_time_ms: int = 0
 
 
-Response = ProduceResponse | MetadataResponse | InitProducerIdResponse | RequestFailed
+TransactionResponse = (
+    FindCoordinatorResponse
+    | AddPartitionsToTxnResponse
+    | AddOffsetsToTxnResponse
+    | TxnOffsetCommitResponse
+    | EndTxnResponse
+)
+Response = (
+    ProduceResponse
+    | MetadataResponse
+    | InitProducerIdResponse
+    | TransactionResponse
+    | RequestFailed
+)

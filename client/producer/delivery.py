@@ -16,6 +16,7 @@ class Phase(StrEnum):
     NO_LEADER = "no leader"
     CONNECTING = "no connection to the leader"
     PRODUCER_ID = "waiting for a producer id"
+    TRANSACTION = "waiting to be added to the transaction"
     QUEUED = "queued behind a full window"
     IN_FLIGHT = "in flight"
     BACKOFF = "backoff"

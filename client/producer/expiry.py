@@ -4,6 +4,7 @@ Batches of a partition expire in the order of creation, those in flight first. A
 stays in flight, since its response decides about the sequence numbers; its records fail at once.
 """
 
+from client.producer import transaction_responses
 from client.producer.batch import Batch
 from client.producer.connections import State
 from client.producer.delivery import DeliveryTimeoutError, Phase
@@ -24,11 +25,11 @@ def expire(state: ProducerState, now_ms: int) -> None:
         created_until_ms
     ):
         state.accumulator.release(bytes_reserved)
-        delivery.resolve(
-            DeliveryTimeoutError(
-                record.topic, record.partition, Phase.METADATA, now_ms - created_ms
-            )
+        error = DeliveryTimeoutError(
+            record.topic, record.partition, Phase.METADATA, now_ms - created_ms
         )
+        transaction_responses.on_record_failed(state, error)
+        delivery.resolve(error)
 
 
 def _expire(state: ProducerState, batch: Batch, now_ms: int) -> None:
@@ -50,6 +51,7 @@ def _expire(state: ProducerState, batch: Batch, now_ms: int) -> None:
         state.accumulator.remove(batch)
         if sequences is not None:
             sequences.give_up(batch)
+    transaction_responses.on_record_failed(state, error)
     state.fail(batch, error)
 
 
@@ -69,4 +71,6 @@ def phase_of(state: ProducerState, batch: Batch, now_ms: int) -> Phase:
         return Phase.BACKOFF
     if state.needs_producer_id:
         return Phase.PRODUCER_ID
+    if state.transactions is not None and not state.transactions.may_produce(batch.partition):
+        return Phase.TRANSACTION
     return Phase.QUEUED

@@ -1,7 +1,8 @@
 """The sequence numbers of an idempotent producer, and how it closes gaps.
 
 Kafka's `TransactionManager` without transactions (KIP-98, KIP-360), and KIP-758's window. A gap is
-closed by the next epoch, in which a partition counts from 0 again (without a request).
+closed by the next epoch, in which a partition counts from 0 again (without a request). A
+transactional producer gets its next epoch from the coordinator instead (`transactions`).
 
 One rule is stricter than Kafka's. After a gap, a batch that was sent gets new numbers only if all
 its requests got a response. A request without one may still reach the broker late, over an old
@@ -118,6 +119,15 @@ class Idempotence:
         self.producer_id, self.epoch, self.broker_window = producer_id, epoch, window
         bounds = [bound for bound in (self._window_max, window) if bound is not None]
         self.window = min(bounds, default=None)
+
+    def on_next_epoch(self, producer_id: int, epoch: int) -> None:
+        """Take the id and epoch for the next transaction from an EndTxn response (KIP-890)."""
+        self.producer_id, self.epoch = producer_id, epoch
+        self.forget_partitions()
+
+    def forget_partitions(self) -> None:
+        """Count from 0 in all partitions, since all batches of the last epoch are decided."""
+        self._partitions.clear()
 
     def of(self, batch: Batch) -> PartitionSequences | None:
         """Return the sequences of a batch's partition, or None for a batch without numbers."""

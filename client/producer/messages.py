@@ -3,6 +3,7 @@
 from typing import Any
 from uuid import UUID
 
+from client.producer import transaction_messages
 from client.producer.actions import (
     InitProducerIdRequest,
     InitProducerIdResponse,
@@ -16,12 +17,12 @@ from client.producer.actions import (
     Response,
     TopicView,
 )
+from client.producer.transactions import IMPLICIT_PARTITIONS_VERSION_MIN
 from client.resources import Address
 from protocol import messages
 from protocol.init_producer_id import window_of
 from protocol.produce import TOPIC_ID_VERSION_MIN
 
-_NO_ID = -1
 _NO_TOPIC_ID = bytes(16)
 
 
@@ -29,8 +30,7 @@ def request_message(request: Request) -> tuple[Any, int | None]:
     """Return the message of a request and the highest version to send it in (None: any)."""
     match request:
         case ProduceRequest():
-            has_ids = all(stamped.topic_id != _NO_TOPIC_ID for stamped in request.data)
-            return _produce_request(request), None if has_ids else TOPIC_ID_VERSION_MIN - 1
+            return _produce_request(request), _produce_version_max(request)
         case MetadataRequest():
             topic_class = messages.MetadataRequest.MetadataRequestTopic
             message = messages.MetadataRequest(
@@ -41,13 +41,23 @@ def request_message(request: Request) -> tuple[Any, int | None]:
         case InitProducerIdRequest():
             return (
                 messages.InitProducerIdRequest(
-                    transactional_id=None,
-                    transaction_timeout_ms=0,
-                    producer_id=_NO_ID,
-                    producer_epoch=_NO_ID,
+                    transactional_id=request.transactional_id,
+                    transaction_timeout_ms=request.transaction_timeout_ms,
+                    producer_id=request.producer_id,
+                    producer_epoch=request.producer_epoch,
                 ),
                 None,
             )
+        case _:
+            return transaction_messages.request_message(request)
+
+
+def _produce_version_max(request: ProduceRequest) -> int | None:
+    is_implicit = request.transaction_version >= IMPLICIT_PARTITIONS_VERSION_MIN
+    if request.transactional_id is not None and not is_implicit:
+        return transaction_messages.IMPLICIT_PRODUCE_VERSION_MIN - 1
+    has_ids = all(stamped.topic_id != _NO_TOPIC_ID for stamped in request.data)
+    return None if has_ids else TOPIC_ID_VERSION_MIN - 1
 
 
 def expects_response(request: Request) -> bool:
@@ -70,6 +80,8 @@ def parse_response(request: Request, response: Any) -> Response:
                 window=window_of(response),
                 throttle_time_ms=response.throttle_time_ms,
             )
+        case _:
+            return transaction_messages.parse_response(request, response)
 
 
 def _produce_request(request: ProduceRequest) -> Any:
@@ -85,7 +97,7 @@ def _produce_request(request: ProduceRequest) -> Any:
             topic_class.PartitionProduceData(index=stamped.partition, records=stamped.records)
         )
     return messages.ProduceRequest(
-        transactional_id=None,
+        transactional_id=request.transactional_id,
         acks=request.acks,
         timeout_ms=request.timeout_ms,
         topic_data=list(topics.values()),

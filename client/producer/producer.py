@@ -8,17 +8,14 @@ async with Producer("127.0.0.1:9092") as producer:
 import asyncio
 import contextlib
 import random
-import ssl
-from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any
 
 import structlog
 
 from client import clock
 from client.addresses import addresses_of
-from client.broker_connection import BrokerConnection
 from client.errors import ClientError, SecurityError, UnsupportedVersionError
 from client.producer.actions import (
     Action,
@@ -27,18 +24,19 @@ from client.producer.actions import (
     InitProducerIdResponse,
     Request,
     RequestFailed,
-    Response,
     Send,
 )
-from client.producer.batch import Record
+from client.producer.batch import Record, TopicPartition
 from client.producer.core import ProducerCore
 from client.producer.delivery import BufferFullError, Delivered, Outcome, ProducerClosedError
-from client.producer.messages import expects_response, parse_response, request_message
+from client.producer.messages import parse_response
+from client.producer.producer_connection import ProducerConnection, Watcher
 from client.producer.settings import ProducerSettings
+from client.producer.transaction_operations import TransactionOperations
+from client.producer.transactional_offsets import ConsumerGroupMetadata, OffsetAndMetadata
 from client.resources import Address
 from client.security import Security
 from client.transport import tls_context
-from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
 log = structlog.get_logger("mock_kafka")
@@ -46,19 +44,6 @@ log = structlog.get_logger("mock_kafka")
 CLIENT_ID = "mock-kafka"
 _SENDS_PER_ITERATION = 256
 """After so many sends the event loop runs, even if there is memory for more."""
-
-
-class Watcher(Protocol):
-    """Observes a producer's requests; called by the producer, and must not raise."""
-
-    def sent(self, node_id: int, request: Request, version: int, request_bytes: int) -> None:
-        """A request was sent to a broker, after all earlier ones."""
-
-    def responded(self, node_id: int, request: Request, response: Response) -> None:
-        """The oldest request got its response; called before the producer handles it."""
-
-    def lost(self, node_id: int) -> None:
-        """The connection is lost, and the responses to all requests on it."""
 
 
 class Producer:
@@ -102,7 +87,7 @@ class Producer:
             bootstrap=addresses_of(bootstrap_servers),
             random=random.Random(seed).random,  # noqa: S311 - jitter, no secret
         )
-        self._connections: dict[int, _Connection] = {}
+        self._connections: dict[int, ProducerConnection] = {}
         self._connecting: set[asyncio.Task[None]] = set()
         self._outstanding: set[asyncio.Future[Delivered]] = set()
         self._has_room = asyncio.Event()
@@ -111,6 +96,7 @@ class Producer:
         self._alarm: asyncio.TimerHandle | None = None
         self._is_closed = False
         self._logged_windows: set[int | None] = set()
+        self._operations = TransactionOperations(self.settings.max_block_ms, self._poll_soon)
 
     @property
     def window(self) -> int | None:
@@ -139,6 +125,7 @@ class Producer:
             BufferFullError: there was no memory for `max_block_ms`.
             RecordTooLargeError: the settings don't allow a record of this size.
             ProducerClosedError: the producer is closed.
+            ClientError: a transactional producer is not in a transaction, or it must be aborted.
         """
         future: asyncio.Future[Delivered] = asyncio.get_running_loop().create_future()
         record = Record(
@@ -157,6 +144,77 @@ class Producer:
             await asyncio.sleep(0)
         return future
 
+    # Transactions ------------------------------------------------------------------------------
+
+    async def init_transactions(self) -> None:
+        """Get a producer id for `transactional_id`; that fences its older producers.
+
+        It and the other operations wait up to `max_block_ms`; after a `TransactionTimeoutError`
+        call the same one again.
+
+        Raises:
+            TransactionTimeoutError: no result yet.
+            TransactionStateError: it is not the time for this operation.
+            TransactionAbortableError: abort the transaction.
+            FatalTransactionError: close the producer; `ProducerFencedError` if it was fenced.
+        """
+        await self._operations.wait("init_transactions", self._core.init_transactions)
+
+    def begin_transaction(self) -> None:
+        """Begin a transaction; the following records and offsets are part of it.
+
+        Raises:
+            TransactionStateError: there is a transaction, or no producer id yet.
+            FatalTransactionError: close the producer.
+        """
+        self._core.begin_transaction()
+
+    async def send_offsets_to_transaction(
+        self,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata],
+        group: ConsumerGroupMetadata,
+    ) -> None:
+        """Commit the offsets of a consumer group if the transaction is committed.
+
+        Raises:
+            TransactionTimeoutError: no result yet; it is not sent again if it is called again.
+            ClientError: as for `init_transactions`.
+        """
+        await self._operations.wait(
+            "send_offsets_to_transaction",
+            lambda callback: self._core.send_offsets_to_transaction(offsets, group, callback),
+        )
+
+    async def commit_transaction(self) -> None:
+        """Wait until all records of the transaction are stored, and commit it.
+
+        If one of them fails, as after `delivery_timeout_ms`, it raises
+        `TransactionAbortableError`. Other errors are those of `init_transactions`.
+        """
+        await self._operations.wait(
+            "commit_transaction",
+            lambda callback: self._core.commit_transaction(clock.now_ms(), callback),
+        )
+
+    async def abort_transaction(self) -> None:
+        """Abort the transaction; records that were not sent yet fail.
+
+        The errors are those of `init_transactions`.
+        """
+        await self._operations.wait("abort_transaction", self._core.abort_transaction)
+
+    @contextlib.asynccontextmanager
+    async def transaction(self) -> AsyncIterator[None]:
+        """Begin a transaction; commit it at the end of the block, or abort it after an error."""
+        self.begin_transaction()
+        try:
+            yield
+            await self.commit_transaction()
+        except BaseException:
+            if self._core.has_open_transaction:
+                await self.abort_transaction()
+            raise
+
     async def flush(self) -> None:
         """Wait until every record sent so far has an outcome; end lingering."""
         self._core.flush(clock.now_ms())
@@ -165,9 +223,15 @@ class Producer:
             await asyncio.wait(self._outstanding)
 
     async def close(self, *, is_flushing: bool = True) -> None:
-        """Flush, or fail all records with `ProducerClosedError`; then close the connections."""
+        """Flush, or fail all records with `ProducerClosedError`; then close the connections.
+
+        An open transaction is aborted, which takes up to `max_block_ms`.
+        """
         if self._is_closed:
             return
+        if self._core.has_open_transaction:
+            with contextlib.suppress(ClientError):
+                await self.abort_transaction()
         self._is_closed = True
         if is_flushing:
             await self.flush()
@@ -268,7 +332,9 @@ class Producer:
             self._watcher.lost(node_id)
 
     def _connect(self, node_id: int, address: Address) -> None:
-        connection = _Connection(self, node_id, self._client_id, self._security, self._watcher)
+        connection = ProducerConnection(
+            self, node_id, self._client_id, self._security, self._watcher
+        )
         self._connections[node_id] = connection
         task = connection.connect(address, self._tls)
         self._connecting.add(task)
@@ -276,7 +342,7 @@ class Producer:
 
     def on_open(self, node_id: int) -> None:
         """Handle an open connection: versions are known, authentication is done."""
-        self._core.on_connected(node_id)
+        self._core.on_connected(node_id, self._connections[node_id].features)
         self._poll_soon()
 
     def on_response(self, node_id: int, request: Request, response: Any) -> None:
@@ -321,71 +387,3 @@ class Producer:
             self._core.fail_all(error)
         self._has_room.set()
         self._poll_soon()
-
-
-class _Connection:
-    """A broker connection and the core's requests in flight on it, oldest first."""
-
-    def __init__(
-        self,
-        producer: Producer,
-        node_id: int,
-        client_id: str,
-        security: Security,
-        watcher: Watcher | None,
-    ) -> None:
-        self._producer = producer
-        self._watcher = watcher
-        self._node_id = node_id
-        self._requests: deque[Request | RequestFailed] = deque()
-        self._connecting: asyncio.Task[None] | None = None
-        self._connection = BrokerConnection(
-            client_id,
-            security.sasl,
-            on_open=lambda: producer.on_open(node_id),
-            on_response=self._on_response,
-            on_lost=lambda error: producer.on_lost(node_id, error),
-        )
-
-    def connect(self, address: Address, tls: ssl.SSLContext | None) -> asyncio.Task[None]:
-        self._connecting = asyncio.create_task(self._connection.connect(address, tls))
-        return self._connecting
-
-    def abort(self) -> None:
-        self._connection.abort()
-        if self._connecting is not None:
-            self._connecting.cancel()
-
-    def send(self, request: Request) -> None:
-        message, version_max = request_message(request)
-        has_response = expects_response(request)
-        try:
-            frame = self._connection.codec.request(
-                message, version_max=version_max, expects_response=has_response
-            )
-        except UnsupportedVersionError as error:
-            self._requests.append(RequestFailed(error))
-            asyncio.get_running_loop().call_soon(self._report_failures)
-            return
-        if has_response:
-            self._requests.append(request)
-        self._connection.write(frame)
-        if self._watcher is not None:
-            version = self._connection.codec.version_of(ApiKey(message.API_KEY))
-            if version_max is not None:
-                version = min(version, version_max)
-            self._watcher.sent(self._node_id, request, version, len(frame))
-
-    def _on_response(self, response: Any) -> None:
-        request = self._requests.popleft()
-        assert not isinstance(request, RequestFailed), (
-            "a failed request is reported when it is the oldest"
-        )
-        self._producer.on_response(self._node_id, request, response)
-        self._report_failures()
-
-    def _report_failures(self) -> None:
-        while self._requests and isinstance(self._requests[0], RequestFailed):
-            failed = self._requests.popleft()
-            assert isinstance(failed, RequestFailed)
-            self._producer.on_request_failed(self._node_id, failed)

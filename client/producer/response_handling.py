@@ -1,6 +1,7 @@
 """Handle responses and lost requests: complete, retry, split or fail batches."""
 
 from client.errors import ClientError, error_name
+from client.producer import transaction_responses
 from client.producer.actions import (
     InitProducerIdRequest,
     InitProducerIdResponse,
@@ -15,7 +16,9 @@ from client.producer.actions import (
 )
 from client.producer.batch import Batch
 from client.producer.delivery import DeliveryRefusedError
+from client.producer.idempotence import PartitionSequences
 from client.producer.state import ProducerState
+from client.producer.transaction_errors import TransactionAbortedError
 from protocol.errors import INVALID_METADATA_ERRORS, RETRIABLE_ERRORS, ErrorCode
 
 _DELIVERED = {ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER}
@@ -27,6 +30,7 @@ _MAYBE_STORED = {
     ErrorCode.KAFKA_STORAGE_ERROR,
 }
 """Errors after which the records may have been appended."""
+_SEQUENCE_ERRORS = {ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.UNKNOWN_PRODUCER_ID}
 
 
 def on_response(state: ProducerState, node_id: int, response: Response, now_ms: int) -> None:
@@ -46,24 +50,30 @@ def on_response(state: ProducerState, node_id: int, response: Response, now_ms: 
             state.accumulator.place_waiting(state.metadata)
             for topic, error_code in failed_topics.items():
                 _fail_topic(state, topic, error_code)
-        case InitProducerIdRequest(), InitProducerIdResponse():
+        case InitProducerIdRequest(transactional_id=None), InitProducerIdResponse():
             _on_producer_id(state, response, now_ms)
         case _, RequestFailed(error=error):
             _on_lost_request(state, request, now_ms, str(error))
             fail_all(state, error)
         case _:
-            raise AssertionError(f"{response} is no response to {request}")
+            transaction_responses.on_response(state, request, response, now_ms)
 
 
 def on_disconnect(state: ProducerState, node_id: int, now_ms: int, reason: str) -> None:
     """Handle a lost connection and the loss of all responses on it."""
     state.metadata.refresh()
+    transaction_responses.on_node_lost(state, node_id)
     for request in state.nodes.lost(node_id, now_ms):
         _on_lost_request(state, request, now_ms, reason)
 
 
 def close_gaps(state: ProducerState) -> None:
-    """Start new epochs where sequence numbers are missing."""
+    """Start new epochs where sequence numbers are missing.
+
+    Not in a transaction: it is aborted instead, and the next one has a new epoch.
+    """
+    if state.transactions is not None:
+        return
     for batch in state.idempotence.resolve():
         state.accumulator.remove(batch)
         state.fail(
@@ -79,14 +89,20 @@ def close_gaps(state: ProducerState) -> None:
 
 
 def fail_all(state: ProducerState, error: ClientError) -> None:
-    """Fail every record that has no outcome yet."""
-    queued = [batch for queue in state.accumulator.queues.values() for batch in queue]
+    """Fail every record that has no outcome yet; a transactional producer is unusable then."""
+    if state.transactions is not None:
+        state.transactions.on_fatal_error(error)
     for batches in list(state.on_wire.values()):
         for batch in batches:
             if not batch.is_done:
                 _cancel(state, batch)
                 state.fail(batch, error)
-    for batch in queued:
+    fail_unsent(state, error)
+
+
+def fail_unsent(state: ProducerState, error: ClientError) -> None:
+    """Fail every record that waits or is queued."""
+    for batch in [batch for queue in state.accumulator.queues.values() for batch in queue]:
         state.accumulator.remove(batch)
         _cancel(state, batch)
         state.fail(batch, error)
@@ -94,6 +110,18 @@ def fail_all(state: ProducerState, error: ClientError) -> None:
         for _, delivery, _, bytes_reserved in state.accumulator.take_waiting(topic):
             state.accumulator.release(bytes_reserved)
             delivery.resolve(error)
+
+
+def end_records(state: ProducerState) -> None:
+    """Fail the records of a transaction that will be aborted, and of an unusable producer."""
+    transactions = state.transactions
+    if transactions is None:
+        return
+    if transactions.is_fatal:
+        assert transactions.error is not None
+        fail_all(state, transactions.error)
+    elif transactions.drops_records:
+        fail_unsent(state, TransactionAbortedError())
 
 
 def _cancel(state: ProducerState, batch: Batch) -> None:
@@ -105,12 +133,16 @@ def _cancel(state: ProducerState, batch: Batch) -> None:
         sequences.is_unresolved = True
     else:
         sequences.give_up(batch)
+        if state.transactions is not None:
+            state.transactions.needs_epoch_bump = True
 
 
 def _fail_topic(state: ProducerState, topic: str, error_code: int) -> None:
     for record, delivery, _, bytes_reserved in state.accumulator.take_waiting(topic):
         state.accumulator.release(bytes_reserved)
-        delivery.resolve(DeliveryRefusedError(topic, record.partition, error_code))
+        error = DeliveryRefusedError(topic, record.partition, error_code)
+        transaction_responses.on_record_failed(state, error)
+        delivery.resolve(error)
 
 
 def _on_lost_request(state: ProducerState, request: Request, now_ms: int, reason: str) -> None:
@@ -120,8 +152,10 @@ def _on_lost_request(state: ProducerState, request: Request, now_ms: int, reason
                 _on_no_response(state, batch, now_ms, reason)
         case MetadataRequest():
             state.metadata.on_failure(now_ms, state.backoff_ms(1))
-        case InitProducerIdRequest():
+        case InitProducerIdRequest(transactional_id=None):
             _retry_producer_id(state, now_ms)
+        case _:
+            transaction_responses.on_lost_request(state, now_ms)
 
 
 def _on_producer_id(state: ProducerState, response: InitProducerIdResponse, now_ms: int) -> None:
@@ -167,10 +201,11 @@ def _on_outcome(state: ProducerState, batch: Batch, outcome: PartitionOutcome, n
     state.off_wire(batch)
     if error_code in INVALID_METADATA_ERRORS:
         state.metadata.refresh()
-    is_sequence_error = sequences is not None and error_code in {
-        ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
-        ErrorCode.UNKNOWN_PRODUCER_ID,
-    }
+    is_sequence_error = (
+        sequences is not None
+        and error_code in _SEQUENCE_ERRORS
+        and (state.transactions is None or _waits_for_others(sequences, batch, error_code))
+    )
     if error_code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER and is_sequence_error:
         state.idempotence.on_out_of_order(batch)
     elif is_sequence_error:
@@ -181,6 +216,15 @@ def _on_outcome(state: ProducerState, batch: Batch, outcome: PartitionOutcome, n
         _split(state, batch)
     else:
         _give_up(state, batch, error_code, outcome.error_message)
+
+
+def _waits_for_others(sequences: PartitionSequences, batch: Batch, error_code: int) -> bool:
+    """Return whether a batch is out of order only because one before it is undecided.
+
+    Otherwise a transactional producer can't repair the order of its sequence numbers.
+    """
+    is_first = sequences.undecided[0] is batch
+    return error_code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER and not is_first
 
 
 def _retry(
@@ -211,13 +255,12 @@ def _give_up(state: ProducerState, batch: Batch, error_code: int, message: str |
     if sequences is not None:
         sequences.give_up(batch)
     if not batch.is_done:
-        state.fail(
-            batch,
-            DeliveryRefusedError(
-                *batch.partition,
-                error_code,
-                message,
-                attempts=batch.attempts,
-                is_possibly_stored=batch.no_response > 0,
-            ),
+        error = DeliveryRefusedError(
+            *batch.partition,
+            error_code,
+            message,
+            attempts=batch.attempts,
+            is_possibly_stored=batch.no_response > 0,
         )
+        transaction_responses.on_record_failed(state, error)
+        state.fail(batch, error)

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from client.producer.actions import (
     Action,
     Connect,
+    CoordinatorKey,
+    FindCoordinatorRequest,
     InitProducerIdRequest,
     MetadataRequest,
     ProduceRequest,
@@ -29,7 +31,12 @@ def next_actions(state: ProducerState, now_ms: int) -> list[Action]:
             state.metadata.add_topic(partition.topic)
         else:
             by_node.setdefault(leader_id, []).append(partition)
-    actions = [*_cluster_requests(state, now_ms)]
+    transactions = state.transactions
+    if transactions is not None:
+        transactions.wanted = transactions.next_request(
+            state.accumulator.queues, is_drained=state.is_drained
+        )
+    actions = [*_cluster_requests(state, now_ms), *_coordinator_request(state, now_ms)]
     for node_id, partitions in by_node.items():
         if state.nodes.may_connect(node_id, now_ms):
             actions.append(_connect(state, node_id, state.metadata.brokers[node_id], now_ms))
@@ -38,7 +45,7 @@ def next_actions(state: ProducerState, now_ms: int) -> list[Action]:
 
 
 def _cluster_requests(state: ProducerState, now_ms: int) -> Iterator[Action]:
-    """Request metadata and a producer id from any broker, if due."""
+    """Request metadata, a producer id and a coordinator from any broker, if due."""
     due_ms = state.metadata.due_ms()
     is_metadata_due = due_ms is not None and now_ms >= due_ms
     is_id_due = (
@@ -47,7 +54,8 @@ def _cluster_requests(state: ProducerState, now_ms: int) -> Iterator[Action]:
         and now_ms >= state.producer_id_retry_ms
         and bool(state.accumulator.queues or state.accumulator.waiting)
     )
-    if not is_metadata_due and not is_id_due:
+    coordinator_key = _unknown_coordinator(state, now_ms)
+    if not is_metadata_due and not is_id_due and coordinator_key is None:
         return
     addresses = state.metadata.brokers or state.bootstrap
     node_id = state.nodes.least_loaded(addresses, now_ms)
@@ -62,6 +70,36 @@ def _cluster_requests(state: ProducerState, now_ms: int) -> Iterator[Action]:
     if is_id_due:
         state.is_producer_id_requested = True
         yield _send(state, node_id, InitProducerIdRequest(), now_ms)
+    if coordinator_key is not None and state.transactions is not None:
+        request = FindCoordinatorRequest(coordinator_key)
+        state.transactions.on_sent(request)
+        yield _send(state, node_id, request, now_ms)
+
+
+def _unknown_coordinator(state: ProducerState, now_ms: int) -> CoordinatorKey | None:
+    """Return whose coordinator must be found now for the next request of the transaction."""
+    transactions = state.transactions
+    if transactions is None or transactions.wanted is None or now_ms < transactions.retry_ms:
+        return None
+    key = transactions.coordinator_key(transactions.wanted)
+    return None if key in transactions.coordinators else key
+
+
+def _coordinator_request(state: ProducerState, now_ms: int) -> Iterator[Action]:
+    """Send the next request of the transaction to its coordinator, or connect to it."""
+    transactions = state.transactions
+    if transactions is None or transactions.wanted is None or now_ms < transactions.retry_ms:
+        return
+    request = transactions.wanted
+    coordinator = transactions.coordinators.get(transactions.coordinator_key(request))
+    if coordinator is None:
+        return
+    node_id, address = coordinator
+    if state.nodes.may_connect(node_id, now_ms):
+        yield _connect(state, node_id, address, now_ms)
+    elif state.nodes[node_id].is_usable(now_ms):
+        transactions.on_sent(request)
+        yield _send(state, node_id, request, now_ms)
 
 
 def _connect_to_any(state: ProducerState, now_ms: int) -> Iterator[Action]:
@@ -120,6 +158,8 @@ def _is_sendable(state: ProducerState, queue: list[Batch], node_id: int, now_ms:
         return False
     if state.in_flight_max == 1 and batch.partition in state.on_wire:
         return False
+    if state.transactions is not None and not state.transactions.may_produce(batch.partition):
+        return False
     return not state.settings.enable_idempotence or state.idempotence.may_send(batch)
 
 
@@ -145,6 +185,8 @@ def _prepare(state: ProducerState, batch: Batch, node_id: int) -> None:
     state.accumulator.pop(batch)
     if state.settings.enable_idempotence:
         state.idempotence.assign_sequence(batch)
+    if state.transactions is not None:
+        state.transactions.on_produce()
     batch.attempts += 1
     batch.leader_tried = node_id
     batch.is_on_wire = True
@@ -160,7 +202,11 @@ def _produce(
             state.metadata.topic_id(batch.partition.topic),
             batch.partition.partition,
             stamp_producer(
-                batch.payload, batch.producer_id, batch.producer_epoch, batch.base_sequence
+                batch.payload,
+                batch.producer_id,
+                batch.producer_epoch,
+                batch.base_sequence,
+                is_transactional=state.transactions is not None,
             )
             if batch.has_sequence
             else batch.payload,
@@ -168,7 +214,12 @@ def _produce(
         for batch in batches
     )
     request = ProduceRequest(
-        state.settings.acks, state.settings.request_timeout_ms, data, tuple(batches)
+        state.settings.acks,
+        state.settings.request_timeout_ms,
+        data,
+        tuple(batches),
+        state.settings.transactional_id,
+        0 if state.transactions is None else state.transactions.version,
     )
     if state.settings.acks == 0:
         for batch in batches:
@@ -185,6 +236,7 @@ def next_ms(state: ProducerState, now_ms: int) -> int | None:
         *_deadlines(state),
         *state.nodes.next_due_ms(),
         *_cluster_requests_due(state),
+        *_coordinator_request_due(state),
         *_batches_due(state, now_ms),
     ]
     return max(now_ms, min(times)) if times else None
@@ -201,20 +253,41 @@ def _deadlines(state: ProducerState) -> Iterator[int]:
 
 
 def _cluster_requests_due(state: ProducerState) -> Iterator[int]:
-    """Yield when a Metadata or InitProducerId request can be sent."""
-    due_ms = state.metadata.due_ms()
+    """Yield when a Metadata, InitProducerId or FindCoordinator request can be sent."""
+    metadata_ms = state.metadata.due_ms()
+    times = [] if metadata_ms is None else [metadata_ms]
     has_records = bool(state.accumulator.queues or state.accumulator.waiting)
     if state.needs_producer_id and not state.is_producer_id_requested and has_records:
-        id_due_ms = state.producer_id_retry_ms
-        due_ms = id_due_ms if due_ms is None else min(due_ms, id_due_ms)
-    if due_ms is None:
+        times.append(state.producer_id_retry_ms)
+    transactions = state.transactions
+    if transactions is not None and transactions.wanted is not None:
+        key = transactions.coordinator_key(transactions.wanted)
+        if key not in transactions.coordinators:
+            times.append(transactions.retry_ms)
+    if not times:
         return
+    due_ms = min(times)
     nodes = [state.nodes[node_id] for node_id in {**state.metadata.brokers, **state.bootstrap}]
     states = {node.state for node in nodes}
     if State.UP in states:
         yield min(max(node.mute_until_ms, due_ms) for node in nodes if node.state is State.UP)
     elif State.CONNECTING not in states:
         yield min(max(node.retry_at_ms, due_ms) for node in nodes)
+
+
+def _coordinator_request_due(state: ProducerState) -> Iterator[int]:
+    """Yield when the next request of the transaction can be sent to its known coordinator."""
+    transactions = state.transactions
+    if transactions is None or transactions.wanted is None:
+        return
+    coordinator = transactions.coordinators.get(transactions.coordinator_key(transactions.wanted))
+    if coordinator is None:
+        return
+    node = state.nodes[coordinator[0]]
+    if node.state is State.UP:
+        yield max(transactions.retry_ms, node.mute_until_ms)
+    elif node.state is State.DOWN:
+        yield max(transactions.retry_ms, node.retry_at_ms)
 
 
 def _batches_due(state: ProducerState, now_ms: int) -> Iterator[int]:

@@ -35,11 +35,12 @@ RANGES: Mapping[str, tuple[int, int]] = MappingProxyType(
         "retries": (0, INT_MAX),
         "retry_backoff_max_ms": (0, LONG_MAX),
         "retry_backoff_ms": (0, LONG_MAX),
+        "transaction_timeout_ms": (1, INT_MAX),
     }
 )
 """Smallest and largest value of each number, as the types and validators in `ProducerConfig` of
-kafka-clients 4.1.0 have it. Two are not from there: Kafka checks no connection setup timeout, and
-the range of sequence numbers is KIP-758's."""
+kafka-clients 4.1.0 have it. Three are not from there: Kafka checks no connection setup timeout, its
+brokers refuse a transaction timeout below 1, and the range of sequence numbers is KIP-758's."""
 
 _UNSET_IS_ALLOWED = {
     "delivery_timeout_ms",
@@ -101,6 +102,9 @@ class ProducerSettings:
     an idempotent producer has in flight (KIP-758). The smaller of it and the broker's window
     applies; None leaves it to the broker.
 
+    With a `transactional_id` all records are sent in transactions. The coordinator aborts one that
+    is older than `transaction_timeout_ms`.
+
     Raises:
         ConfigurationError: a value is out of its range (`RANGES`), or two contradict each other.
     """
@@ -124,6 +128,8 @@ class ProducerSettings:
     retries: int = INT_MAX
     retry_backoff_ms: int = 100
     retry_backoff_max_ms: int = 1_000
+    transaction_timeout_ms: int = 60_000
+    transactional_id: str | None = None
     delivery_deadline_ms: int = field(init=False)
     """`delivery_timeout_ms` as it is in force."""
 
@@ -134,6 +140,10 @@ class ProducerSettings:
             raise ConfigurationError(f"acks={self.acks}: -1, 0 or 1")
         if self.enable_idempotence and self.acks != -1:
             raise ConfigurationError("an idempotent producer needs acks=-1")
+        if self.transactional_id == "":
+            raise ConfigurationError("transactional_id is empty")
+        if self.transactional_id is not None and not self.enable_idempotence:
+            raise ConfigurationError("a transactional producer needs enable_idempotence")
         if self.compression_type not in COMPRESSION_NAMES:
             raise ConfigurationError(
                 f"compression_type={self.compression_type}: one of {', '.join(COMPRESSION_NAMES)}"

@@ -10,7 +10,12 @@ from client.producer.connections import Nodes
 from client.producer.idempotence import Idempotence
 from client.producer.settings import ProducerSettings
 from client.producer.topic_metadata import TopicMetadata
+from client.producer.transactions import ProducerTransactions
+from client.protocol_codec import NO_FEATURES_EPOCH, FinalizedFeatures
 from client.resources import Address
+
+TRANSACTION_VERSION = "transaction.version"
+"""The feature that decides how transactions begin and end (KIP-890)."""
 
 
 class ProducerState:
@@ -28,6 +33,14 @@ class ProducerState:
         self.metadata = TopicMetadata(settings.metadata_max_age_ms)
         self.nodes = Nodes(settings, random)
         self.idempotence = Idempotence(settings.max_in_flight_sequence_number_per_connection)
+        self.transactions = (
+            None
+            if settings.transactional_id is None
+            else ProducerTransactions(
+                settings.transactional_id, settings.transaction_timeout_ms, self.idempotence
+            )
+        )
+        self.features_epoch = NO_FEATURES_EPOCH
         self.bootstrap = {-1 - index: address for index, address in enumerate(bootstrap)}
         self.on_wire: dict[TopicPartition, list[Batch]] = {}
         """Batches in requests without a response, oldest first."""
@@ -39,8 +52,23 @@ class ProducerState:
 
     @property
     def needs_producer_id(self) -> bool:
-        """Whether batches wait for a producer id."""
-        return self.settings.enable_idempotence and not self.idempotence.is_ready
+        """Whether batches wait for a producer id that any broker gives."""
+        return (
+            self.settings.enable_idempotence
+            and self.transactions is None
+            and not self.idempotence.is_ready
+        )
+
+    @property
+    def is_drained(self) -> bool:
+        """Whether no record waits, is queued or is on the wire."""
+        return not (self.accumulator.queues or self.accumulator.waiting or self.on_wire)
+
+    def on_features(self, features: FinalizedFeatures) -> None:
+        """Note the cluster's features; those of an older epoch are ignored."""
+        if self.transactions is not None and features.epoch > self.features_epoch:
+            self.features_epoch = features.epoch
+            self.transactions.broker_version = features.levels.get(TRANSACTION_VERSION, 0)
 
     @property
     def in_flight_max(self) -> int:

@@ -48,7 +48,7 @@ class _Open:
 
 
 class DeliveryTimeout(LoadClient):
-    """One producer with a batch for each event; a `producer.Watcher`."""
+    """One producer with a batch for each event; a `producer_connection.Watcher`."""
 
     def __init__(self, run: Run, tenant: Tenant, number: int) -> None:
         super().__init__(run, tenant, number)
@@ -185,7 +185,7 @@ class DeliveryTimeout(LoadClient):
     # Requests of the producer --------------------------------------------------------------
 
     def sent(self, node_id: int, call: Request, version: int, request_bytes: int) -> None:
-        """See `producer.Watcher`."""
+        """See `producer_connection.Watcher`."""
         now_us = clock.now_us()
         event, attempt = Event(NO_EVENT, now_us, now_us, 0), 1
         producer_id = epoch = sequence = -1
@@ -221,7 +221,7 @@ class DeliveryTimeout(LoadClient):
         self._on_wire.setdefault(node_id, deque()).append(row)
 
     def responded(self, node_id: int, call: Request, response: Response) -> None:
-        """See `producer.Watcher`."""
+        """See `producer_connection.Watcher`."""
         row, counts = self._on_wire[node_id].popleft(), self.run.counts
         error_code, base_offset = 0, -1
         if isinstance(response, InitProducerIdResponse):
@@ -238,7 +238,7 @@ class DeliveryTimeout(LoadClient):
         counts.throttled += response.throttle_time_ms > 0
 
     def lost(self, node_id: int) -> None:
-        """See `producer.Watcher`."""
+        """See `producer_connection.Watcher`."""
         for row in self._on_wire.pop(node_id, ()):
             self.run.rows.mark_lost(row)
             self.run.counts.requests += 1

@@ -11,9 +11,10 @@ from broker.faults import FaultRule
 from broker.faults.fields import kind_of
 from broker.faults.match import Match, Trigger
 from broker.faults.rule import rule_schema
+from mock_kafka.arguments import At
 from mock_kafka.control import Control
 from mock_kafka.fault import Fault, When, document_of, rules_file
-from mock_kafka.methods import At, ClusterMethods
+from mock_kafka.methods import ClusterMethods
 
 
 def test_the_repr_has_the_id_and_the_fields() -> None:

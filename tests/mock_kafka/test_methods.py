@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from kafka import KafkaConsumer, KafkaProducer
-from kafka.errors import NotEnoughReplicasError
+from kafka.errors import KafkaError, NotEnoughReplicasError
 
 from mock_kafka import DEFAULT, ControlError, MockKafka
 
@@ -278,6 +278,65 @@ def test_metrics_have_the_byte_rate_of_a_user_with_a_quota(
     producer.send("orders", b"1").get(30)
     rates = [metric for metric in kafka.metrics() if metric.name == "byte-rate"]
     assert any(rate.value is not None and rate.value > 0 for rate in rates), kafka.metrics()
+
+
+@pytest.fixture
+def transactional(kafka: MockKafka) -> Iterator[KafkaProducer]:
+    kafka.create_topic("orders", 1)
+    producer = KafkaProducer(
+        bootstrap_servers=kafka.bootstrap_servers,
+        transactional_id="till",
+        transaction_timeout_ms=20_000,
+        retry_backoff_ms=10,
+    )
+    producer.init_transactions()
+    yield producer
+    producer.close(timeout=0)
+
+
+def test_transactions_are_listed_and_their_records_have_an_outcome(
+    kafka: MockKafka, transactional: KafkaProducer
+) -> None:
+    kafka.set_clock("standing")
+    for value in (b"1", b"2", b"3"):
+        transactional.begin_transaction()
+        transactional.send("orders", value).get(30)
+        if value == b"1":
+            transactional.commit_transaction()
+        elif value == b"2":
+            transactional.abort_transaction()
+    kafka.advance(ms=700)
+    [transaction] = kafka.transactions()
+    assert (transaction.transactional_id, transaction.state) == ("till", "Ongoing")
+    assert (transaction.age_ms, transaction.partitions) == (700, (("orders", 0),))
+    assert (transaction.timeout_ms, transaction.producer_id) == (20_000, 0)
+    records = kafka.records("orders")
+    assert [(record.value, record.transaction) for record in records] == [
+        (b"1", "committed"),
+        (b"2", "aborted"),
+        (b"3", "open"),
+    ]
+    committed = kafka.records("orders", isolation_level="read_committed")
+    assert [record.value for record in committed] == [b"1"]
+    kafka.advance(seconds=40)
+    assert kafka.transactions()[0].state == "CompleteAbort"
+
+
+def test_a_transaction_is_aborted_and_its_transactional_id_removed(
+    kafka: MockKafka, transactional: KafkaProducer
+) -> None:
+    transactional.begin_transaction()
+    transactional.send("orders", b"1").get(30)
+    with pytest.raises(ControlError, match="abort it first"):
+        kafka.expire_transactional_id("till")
+    assert kafka.abort_transaction("till").state == "CompleteAbort"
+    with pytest.raises((KafkaError, RuntimeError)):
+        transactional.commit_transaction()
+    assert [record.transaction for record in kafka.records("orders")] == ["aborted"]
+    kafka.expire_transactional_id("till")
+    assert kafka.transactions() == []
+    with pytest.raises(ControlError, match="no transactional id 'till'"):
+        kafka.abort_transaction("till")
 
 
 def test_requests_are_decoded_and_filtered(kafka: MockKafka, producer: KafkaProducer) -> None:

@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import FrozenInstanceError, fields
 from types import UnionType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import pytest
 
 from broker.http_admin import audit as rest_audit
 from broker.http_admin import quotas as rest_quotas
 from broker.http_admin import topics as rest_topics
+from broker.http_admin import transactions as rest_transactions
 from mock_kafka.audit import AuditFinding, AuditReport, NotCovered
 from mock_kafka.views import (
     Metric,
@@ -19,6 +20,7 @@ from mock_kafka.views import (
     ShadowCount,
     ShadowEvent,
     Topic,
+    Transaction,
     metric_of,
     record_of,
     request_of,
@@ -115,10 +117,12 @@ def test_bytes_and_nulls_of_a_record_are_distinguished() -> None:
         "key": None,
         "value": {"base64": ""},
         "headers": [{"key": "h", "value": {"base64": "/w=="}}, {"key": "n", "value": None}],
+        "transaction": "aborted",
     }
     record = record_of("t", plain)
     assert (record.key, record.value) == (None, b"")
     assert record.headers == (("h", b"\xff"), ("n", None))
+    assert record.transaction == "aborted"
 
 
 def test_a_metric_may_have_no_value() -> None:
@@ -159,6 +163,7 @@ VIEWS: dict[type[Any], type[Any]] = {
     rest_topics.PartitionView: Partition,
     rest_topics.RecordView: Record,
     rest_topics.TopicView: Topic,
+    rest_transactions.TransactionView: Transaction,
 }
 """What the admin port returns, and the frozen value that users get of it."""
 RENAMED: dict[tuple[Any, str], str] = {(rest_topics.RecordView, "timestamp"): "timestamp_ms"}
@@ -166,6 +171,7 @@ RETYPED: dict[tuple[Any, str], Any] = {
     (rest_topics.RecordView, "key"): bytes | None,
     (rest_topics.RecordView, "value"): bytes | None,
     (rest_topics.RecordView, "headers"): tuple[tuple[str, bytes | None], ...],
+    (rest_transactions.TransactionView, "partitions"): tuple[tuple[str, int], ...],
     (rest_audit.AuditView, "excluded"): Mapping[int, int],
 }
 NOT_IN_JSON = {Record: {"topic": str}}
@@ -180,7 +186,7 @@ def frozen_type(of_json: Any) -> Any:
     if get_origin(of_json) is dict:
         key, value = arguments
         return Mapping[key, value]  # type: ignore[valid-type]
-    assert get_origin(of_json) in {None, UnionType}, of_json
+    assert get_origin(of_json) in {None, UnionType, Union}, of_json
     return VIEWS.get(of_json, of_json)
 
 

@@ -6,10 +6,12 @@ import sys
 import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from traceback import format_exception
 
 import structlog
 
+from tests.simulation.transactional_world import TransactionWorld
 from tests.simulation.world import Report, World
 
 CHUNK = 10
@@ -20,10 +22,10 @@ def quieten() -> None:
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
 
 
-def run(seed: int) -> Report:
+def run(world_class: type[World], seed: int) -> Report:
     """Run one world; an exception in it is a violation too."""
     try:
-        return World(seed).run()
+        return world_class(seed).run()
     except Exception as error:  # noqa: BLE001 - the other worlds still run
         return Report(seed, [f"raised: {''.join(format_exception(error)[-4:])}"], 0, 0, 0)
 
@@ -35,28 +37,36 @@ def main() -> int:
     parser.add_argument("--from", type=int, default=0, dest="first", help="the first seed")
     parser.add_argument("--seed", type=int, help="replay this seed with a full trace")
     parser.add_argument("--jobs", type=int, default=1, help="number of processes")
+    parser.add_argument(
+        "--transactions", action="store_true", help="worlds with transactional producers"
+    )
     options = parser.parse_args()
     quieten()
+    world_class = TransactionWorld if options.transactions else World
     if options.seed is not None:
-        return replay(options.seed)
-    return run_many(range(options.first, options.first + options.seeds), options.jobs)
+        return replay(world_class, options.seed)
+    seeds = range(options.first, options.first + options.seeds)
+    return run_many(world_class, seeds, options.jobs)
 
 
-def replay(seed: int) -> int:
+def replay(world_class: type[World], seed: int) -> int:
     """Run one world and print its trace; return 1 if there is a violation."""
-    report = World(seed, print).run()
+    report = world_class(seed, print).run()
     print(f"seed {report.seed}: {len(report.violations)} violations, digest {report.digest:08x}")
     print(*(f"  {name}: {count}" for name, count in report.counts.items()), sep="\n")
     return bool(report.violations)
 
 
-def run_many(seeds: range, jobs: int) -> int:
+def run_many(world_class: type[World], seeds: range, jobs: int) -> int:
     """Run worlds and print the progress; return 1 if there is a violation."""
     started_s = time.perf_counter()
     failed: list[int] = []
     totals: Counter[str] = Counter()
     with ProcessPoolExecutor(jobs, initializer=quieten) as pool:
-        reports = map(run, seeds) if jobs == 1 else pool.map(run, seeds, chunksize=CHUNK)
+        run_world = partial(run, world_class)
+        reports = (
+            map(run_world, seeds) if jobs == 1 else pool.map(run_world, seeds, chunksize=CHUNK)
+        )
         for number, report in enumerate(reports, 1):
             totals.update(report.counts, virtual_ms=report.virtual_ms)
             if report.violations:

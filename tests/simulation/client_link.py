@@ -9,7 +9,7 @@ from broker.dispatch.connection import Connection
 from broker.dispatch.dispatcher import Dispatcher
 from client.errors import ClientError
 from client.handshake import Handshake
-from client.protocol_codec import ProtocolCodec
+from client.protocol_codec import FinalizedFeatures, ProtocolCodec
 from client.resources import Address
 from protocol.api_keys import ApiKey
 from tests.broker.cluster_builder import make_cluster
@@ -86,6 +86,11 @@ class ClientLink:
         """Connect."""
         host = f"host-of-{self._user}"
         self._link = self._network.connect(self._user, host, address, self)
+
+    @property
+    def features(self) -> FinalizedFeatures:
+        """The features that the broker announced."""
+        return self._wire.features
 
     @property
     def in_flight_count(self) -> int:

@@ -110,7 +110,7 @@ class ProducerClient:
 
     def _connect(self, node_id: int, address: Address) -> None:
         def on_open() -> None:
-            self.core.on_connected(node_id)
+            self.core.on_connected(node_id, link.features)
             self._poll()
 
         def on_lost(reason: str) -> None:

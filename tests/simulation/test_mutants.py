@@ -23,11 +23,11 @@ from producer_state.rules import WINDOW_MAX, Decision, Entry, RuleSet, sequence_
 from protocol.errors import ErrorCode
 from quotas.producer_ids import ProducerIdQuotaManager
 from quotas.token_bucket import TokenBucket
+from tests.simulation.patches import Patch, wrap
 from tests.simulation.provoking_worlds import LostResponsesWorld, SmallLogsWorld
 from tests.simulation.world import World
 
 SEEDS_MAX = 200
-Patch = pytest.MonkeyPatch
 
 
 def first_violations(checker: str, world_class: type[World]) -> list[str]:
@@ -38,11 +38,6 @@ def first_violations(checker: str, world_class: type[World]) -> list[str]:
         if found:
             return found
     return []
-
-
-def wrap(patch: Patch, owner: Any, name: str, make: Callable[[Any], Any]) -> None:
-    """Replace a function by `make(function)`."""
-    patch.setattr(owner, name, make(getattr(owner, name)))
 
 
 def forget_producers(patch: Patch) -> None:

@@ -582,6 +582,33 @@ const filterRow = (each, now) =>
     el("td", null, el("div", { class: "layers" }, ...each.layers.map((layer) => layerBar(layer, now)))),
   );
 
+// Transactions -----------------------------------------------------------------------------
+const transactionRow = (each) =>
+  el(
+    "tr",
+    null,
+    name(each.transactional_id),
+    el("td", { class: each.state === "Ongoing" ? "warn" : "soft" }, each.state),
+    el("td", { class: "num" }, `${each.producer_id} / ${each.producer_epoch}`),
+    el("td", null, each.partitions.slice(0, 6).map((part) => `${part.topic}-${part.partition}`).join(", ")),
+    el("td", { class: "num" }, each.age_ms === null ? "" : span(each.age_ms)),
+    el(
+      "td",
+      null,
+      each.state === "Ongoing"
+        ? el(
+            "button",
+            {
+              class: "quiet",
+              title: "Abort it and fence its producer",
+              onclick: () => act("POST", `/v1/transactions/${encodeURIComponent(each.transactional_id)}/abort`),
+            },
+            "Abort",
+          )
+        : null,
+    ),
+  );
+
 // The poll ---------------------------------------------------------------------------------
 async function openedRecords(topics) {
   const topic = opened && topics.find((each) => each.name === opened.topic),
@@ -616,8 +643,9 @@ async function look() {
       "/v1/quotas/shadow",
       "/v1/producer-id-filters",
       "/v1/faults",
+      "/v1/transactions",
     ];
-    const [health, time, brokers, topics, connections, quotas, live, shadow, filters, faults] =
+    const [health, time, brokers, topics, connections, quotas, live, shadow, filters, faults, transactions] =
       await Promise.all(paths.map(get));
     await openedRecords(topics);
     clock = time;
@@ -636,6 +664,19 @@ async function look() {
             topics.length > TOPICS_MAX ? empty(`and ${topics.length - TOPICS_MAX} more`) : null,
           ]
         : empty("No topic yet."),
+    );
+    const ongoing = transactions.filter((each) => each.state === "Ongoing").length;
+    byId("transactions-count").textContent = transactions.length ? `${ongoing} ongoing` : "";
+    show("transactions", transactions, () =>
+      transactions.length
+        ? table(
+            ["Transactional id", "State", ">Producer / epoch", "Partitions", ">Age", ""],
+            [...transactions]
+              .sort((a, b) => (b.state === "Ongoing") - (a.state === "Ongoing"))
+              .slice(0, 200)
+              .map(transactionRow),
+          )
+        : empty("No transactional id yet."),
     );
     byId("connections-count").textContent = connections.length || "";
     const muted = connections.some((each) => each.muted_until_ms);

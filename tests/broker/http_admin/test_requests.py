@@ -16,7 +16,7 @@ from broker.http_admin.requests import (
 from broker.http_admin.state import Admin
 from broker.journal.journal import Outcome
 from broker.journal.rendering import JournalFilter
-from mock_kafka.methods import RequestFilter
+from mock_kafka.arguments import RequestFilter
 from tests.broker.connection_driver import Client, metadata_frame
 from tests.broker.http_admin.admin_server import make_admin
 from tests.broker.journal.journalled_cluster import produce_frame

@@ -226,6 +226,8 @@ class ProducerMachine(RuleBasedStateMachine):
                     code, self.cluster.next_producer_id, 0, self.window, throttle_time_ms
                 )
                 self.core.on_response(node_id, response, self.now)
+            case _:
+                raise AssertionError(f"a producer without transactions sends {request}")
 
     def handle_produce(
         self,

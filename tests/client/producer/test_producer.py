@@ -2,15 +2,11 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
 
-from broker.config.broker_config import BrokerConfig
-from broker.serve import ServeOptions, bootstrap_lines, start_server
 from client import Producer, ProducerSettings
 from client.errors import UnsupportedVersionError
 from client.producer.actions import Request, Response
@@ -22,29 +18,9 @@ from client.producer.delivery import (
     ProducerClosedError,
     RecordTooLargeError,
 )
+from tests.client.producer.served_cluster import NOBODY, serving
 
-NOBODY = "127.0.0.1:1"
 SHORT: dict[str, Any] = {"delivery_timeout_ms": 80, "request_timeout_ms": 50}
-
-
-class Served:
-    """A running cluster."""
-
-    def __init__(self, server: Any) -> None:
-        self.server = server
-        self.servers = bootstrap_lines(server.cluster)[0].partition("=")[2]
-
-
-@asynccontextmanager
-async def serving(**config: str) -> AsyncIterator[Served]:
-    properties = {key.replace("_", "."): value for key, value in config.items()}
-    options = ServeOptions("127.0.0.1", 0, 1, BrokerConfig(properties))
-    server = await start_server(options)
-    try:
-        async with asyncio.timeout(20):
-            yield Served(server)
-    finally:
-        await server.stop()
 
 
 async def test_a_delivered_record_has_an_offset_and_a_timestamp() -> None:

@@ -67,6 +67,8 @@ def test_defaults_are_kafkas() -> None:
         {"max_in_flight_requests_per_connection": 0},
         {"linger_ms": -1},
         {"retries": INT_MAX + 1},
+        {"transactional_id": ""},
+        {"transactional_id": "t", "enable_idempotence": False},
     ],
 )
 def test_invalid_settings_are_refused(changes: dict[str, Any]) -> None:
@@ -91,6 +93,7 @@ BOUNDS = {
     "retries": (0, INT_MAX),
     "retry_backoff_max_ms": (0, LONG_MAX),
     "retry_backoff_ms": (0, LONG_MAX),
+    "transaction_timeout_ms": (1, INT_MAX),
 }
 
 
@@ -99,6 +102,7 @@ def test_every_number_has_a_range() -> None:
         "acks",
         "compression_type",
         "enable_idempotence",
+        "transactional_id",
     }
     assert numbers == set(BOUNDS)
 

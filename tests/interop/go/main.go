@@ -1,4 +1,4 @@
-// franz-go: `produce SERVERS TOPIC COUNT`, `consume SERVERS TOPIC COUNT GROUP` or
+// franz-go: `produce SERVERS TOPIC COUNT`, `consume` or `copy SERVERS TOPIC COUNT GROUP`, or
 // `recreate SERVERS TOPIC MILLISECONDS`; prints tab between words.
 package main
 
@@ -34,8 +34,10 @@ func main() {
 		produce(ctx, seeds, topic, count)
 	case "recreate":
 		recreate(ctx, seeds, topic, time.Duration(count)*time.Millisecond)
-	default:
+	case "consume":
 		consume(ctx, seeds, topic, count, os.Args[5])
+	case "copy":
+		copyInTransactions(ctx, seeds, topic, count, os.Args[5])
 	}
 }
 
@@ -147,6 +149,37 @@ type fetchCounter struct{ count atomic.Int64 }
 func (counter *fetchCounter) OnBrokerWrite(_ kgo.BrokerMetadata, key int16, _ int, _, _ time.Duration, _ error) {
 	if key == int16(kmsg.Fetch) {
 		counter.count.Add(1)
+	}
+}
+
+// Copies records to another topic, in transactions with their offsets; every third one is aborted.
+func copyInTransactions(ctx context.Context, seeds kgo.Opt, topic string, count int, group string) {
+	session, err := kgo.NewGroupTransactSession(seeds,
+		kgo.TransactionalID(group),
+		kgo.ConsumerGroup(group),
+		kgo.ConsumeTopics(topic),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
+		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
+		kgo.RequireStableFetchOffsets(),
+		kgo.FetchMaxWait(50*time.Millisecond),
+		kgo.RetryBackoffFn(func(int) time.Duration { return 5 * time.Millisecond }))
+	check(err)
+	defer session.Close()
+	for copied, round := 0, 1; copied < count; round++ {
+		fetches := session.PollRecords(ctx, 10)
+		check(fetches.Err())
+		check(session.Begin())
+		for _, record := range fetches.Records() {
+			session.Produce(ctx, &kgo.Record{Topic: topic + "-copy", Value: record.Value},
+				func(_ *kgo.Record, err error) { check(err) })
+		}
+		check(session.Client().Flush(ctx))
+		isCommitted, err := session.End(ctx, kgo.TransactionEndTry(round%3 != 0))
+		check(err)
+		if isCommitted {
+			copied += fetches.NumRecords()
+		}
+		fmt.Printf("end\t%t\n", isCommitted)
 	}
 }
 

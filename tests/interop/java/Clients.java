@@ -3,6 +3,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -22,6 +23,7 @@ import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.admin.RecordsToDelete;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.producer.KafkaProducer;
@@ -63,6 +65,9 @@ public final class Clients {
             case "move" -> move(config, topic, count);
             case "transact" -> transact(config, topic, count);
             case "expire" -> expire(config, topic, count);
+            case "copy" -> copy(config, topic, count);
+            case "fence" -> fence(config, topic);
+            case "open" -> open(config, topic);
             default -> throw new IllegalArgumentException(arguments[0]);
         }
     }
@@ -122,6 +127,76 @@ public final class Clients {
             }
             consumer.commitSync();
         }
+    }
+
+    /** Copy `count` records to another topic, in transactions with their offsets; abort every third one. */
+    private static void copy(Properties config, String topic, int count) {
+        Properties reading = new Properties();
+        reading.putAll(config);
+        reading.remove("transactional.id");
+        reading.setProperty("isolation.level", "read_committed");
+        reading.setProperty("enable.auto.commit", "false");
+        reading.setProperty("max.poll.records", "10");
+        try (KafkaProducer<String, String> producer = producer(config);
+                KafkaConsumer<String, String> consumer = consumer(reading)) {
+            producer.initTransactions();
+            consumer.subscribe(List.of(topic));
+            long deadline = System.nanoTime() + DEADLINE_NANOS;
+            for (int copied = 0, round = 1; copied < count && System.nanoTime() < deadline; ) {
+                ConsumerRecords<String, String> records = consumer.poll(POLL);
+                if (records.isEmpty()) {
+                    continue;
+                }
+                producer.beginTransaction();
+                Map<TopicPartition, OffsetAndMetadata> offsets = new HashMap<>();
+                for (ConsumerRecord<String, String> record : records) {
+                    producer.send(new ProducerRecord<>(topic + "-copy", record.value()));
+                    offsets.put(
+                            new TopicPartition(topic, record.partition()),
+                            new OffsetAndMetadata(record.offset() + 1));
+                }
+                producer.sendOffsetsToTransaction(offsets, consumer.groupMetadata());
+                producer.flush();
+                boolean isCommitted = round++ % 3 != 0;
+                if (isCommitted) {
+                    producer.commitTransaction();
+                    copied += records.count();
+                } else {
+                    producer.abortTransaction();
+                    records.partitions().forEach(
+                            partition -> consumer.seek(partition, records.records(partition).get(0).offset()));
+                }
+                print("end", isCommitted);
+            }
+        }
+    }
+
+    /** Begin a transaction, then start a second producer with its id; the first can't commit. */
+    private static void fence(Properties config, String topic) throws Exception {
+        try (KafkaProducer<String, String> first = producer(config);
+                KafkaProducer<String, String> second = producer(config)) {
+            first.initTransactions();
+            first.beginTransaction();
+            first.send(new ProducerRecord<>(topic, "first")).get();
+            second.initTransactions();
+            try {
+                first.commitTransaction();
+            } catch (RuntimeException error) {
+                print("first", error.getClass().getSimpleName());
+            }
+            second.beginTransaction();
+            second.send(new ProducerRecord<>(topic, "second"));
+            second.commitTransaction();
+        }
+    }
+
+    /** Leave a transaction open, as a process that is killed. */
+    private static void open(Properties config, String topic) throws Exception {
+        KafkaProducer<String, String> producer = producer(config);
+        producer.initTransactions();
+        producer.beginTransaction();
+        producer.send(new ProducerRecord<>(topic, "open")).get();
+        Runtime.getRuntime().halt(0);
     }
 
     /** Two members of one group read `count` records; then one leaves, and the other has it all. */

@@ -1,4 +1,4 @@
-// kafkajs: `produce SERVERS TOPIC COUNT` or `consume SERVERS TOPIC COUNT GROUP`; prints tab between words.
+// kafkajs: `produce SERVERS TOPIC COUNT`, or `consume` or `copy SERVERS TOPIC COUNT GROUP`; prints tab between words.
 const { CompressionTypes, Kafka, logLevel } = require("kafkajs");
 
 const PARTITIONS = 2;
@@ -50,6 +50,53 @@ async function consume(kafka, topic, count, groupId) {
   await consumer.disconnect();
 }
 
+// Copies records to another topic, in transactions with their offsets; every third one is aborted.
+async function copy(kafka, topic, count, groupId) {
+  const producer = kafka.producer({ transactionalId: groupId, idempotent: true, maxInFlightRequests: 1 });
+  await producer.connect();
+  const consumer = kafka.consumer({ groupId, maxWaitTimeInMs: 50, readUncommitted: false });
+  await consumer.connect();
+  await consumer.subscribe({ topic, fromBeginning: true });
+  let copied = 0;
+  let round = 0;
+  await new Promise((done, fail) => {
+    consumer.run({
+      autoCommit: false,
+      eachBatchAutoResolve: false,
+      eachBatch: async ({ batch }) => {
+        try {
+          const { partition } = batch;
+          for (let start = 0; start < batch.messages.length; start += 10) {
+            const messages = batch.messages.slice(start, start + 10);
+            const offset = String(Number(messages[messages.length - 1].offset) + 1);
+            for (let isCommitted = false; !isCommitted; ) {
+              isCommitted = ++round % 3 !== 0;
+              const transaction = await producer.transaction();
+              await transaction.send({
+                topic: `${topic}-copy`,
+                messages: messages.map(({ value }) => ({ value })),
+              });
+              await transaction.sendOffsets({
+                consumerGroupId: groupId,
+                topics: [{ topic, partitions: [{ partition, offset }] }],
+              });
+              await (isCommitted ? transaction.commit() : transaction.abort());
+              console.log(["end", isCommitted].join("\t"));
+            }
+            copied += messages.length;
+          }
+          consumer.seek({ topic, partition, offset: String(Number(batch.lastOffset()) + 1) });
+          if (copied === count) done();
+        } catch (error) {
+          fail(error);
+        }
+      },
+    });
+  });
+  await consumer.disconnect();
+  await producer.disconnect();
+}
+
 const [scenario, servers, topic, count, group] = process.argv.slice(2);
 const kafka = new Kafka({
   clientId: "kafkajs",
@@ -57,7 +104,7 @@ const kafka = new Kafka({
   logLevel: logLevel.NOTHING,
   retry: { initialRetryTime: 20, retries: 20, maxRetryTime: 200 },
 });
-({ produce, consume })[scenario](kafka, topic, Number(count), group).catch((error) => {
+({ produce, consume, copy })[scenario](kafka, topic, Number(count), group).catch((error) => {
   console.error(error);
   process.exit(1);
 });

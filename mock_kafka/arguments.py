@@ -1,0 +1,40 @@
+"""The types of the arguments of a cluster's methods."""
+
+from typing import Literal, TypedDict
+
+ClockMode = Literal["real", "scaled", "standing"]
+IsolationLevel = Literal["read_uncommitted", "read_committed"]
+At = Literal["before_handling", "before_response"]
+
+
+class QuotaValues(TypedDict, total=False):
+    """Values of quotas under Kafka's names; None removes a quota."""
+
+    producer_byte_rate: float | None
+    consumer_byte_rate: float | None
+    request_percentage: float | None
+    controller_mutation_rate: float | None
+    producer_ids_rate: float | None
+    connection_creation_rate: float | None
+
+
+class RequestFilter(TypedDict, total=False):
+    """Select requests: all fields that are set must match. Names of APIs and errors ignore case.
+
+    `since` selects entries with a higher number, `since_ms` those from this time of the cluster's
+    clock on. `fault` matches a part of the description of what rules did. The kind `connection`
+    selects connections that a rule refused or delayed, `disconnect` the ends of connections.
+    """
+
+    topic: str
+    group: str
+    client_id: str
+    user: str
+    broker: int
+    connection: int
+    error: str
+    outcome: Literal["waiting", "responded", "no_response", "closed", "refused", "delayed"]
+    fault: str
+    since: int
+    since_ms: int
+    kind: Literal["request", "connection", "disconnect"]
