@@ -69,7 +69,7 @@ def test_the_file_of_a_conversation_is_in_the_form_that_it_is_written_in(tmp_pat
         assert (tmp_path / "again.json").read_text() == path.read_text(), name(path)
 
 
-@pytest.mark.long
+@pytest.mark.compare
 @pytest.mark.xdist_group("jvm")
 @pytest.mark.parametrize("path", KEPT_OF_ONE_BROKER, ids=name)
 def test_kafka_still_answers_a_kept_conversation_in_the_same_way(
@@ -82,7 +82,7 @@ def test_kafka_still_answers_a_kept_conversation_in_the_same_way(
 
 
 @pytest.mark.xfail(strict=False, reason="the search still finds differences that no file has")
-@pytest.mark.long
+@pytest.mark.compare
 @pytest.mark.xdist_group("jvm")
 @pytest.mark.parametrize("api_key", sorted(ROUTES))
 def test_generated_conversations_of_an_api_have_no_new_difference(

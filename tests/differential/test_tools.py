@@ -42,7 +42,7 @@ def processes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ToolPr
         pytest.skip(str(error))
 
 
-@pytest.mark.long
+@pytest.mark.compare
 @pytest.mark.xdist_group("jvm")
 @pytest.mark.parametrize("session", sessions(), ids=subject)
 def test_a_tool_session_has_the_known_differences(
