@@ -10,16 +10,15 @@ Sources: Kafka's `Topic`, `AutoTopicCreationManager`, `GroupCoordinatorService.p
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from struct import Struct
 from typing import Any
 
 from broker.cluster.topics import GROUP_METADATA_TOPIC, Partition, Topic
 from broker.config.broker_config import BrokerConfig
 from protocol.batch_builder import BatchBuilder, uncompressed_batch
 from protocol.coordinator_records import CoordinatorRecord
+from protocol.hash_order import string_hash
 from protocol.records import COMPRESSION_NAMES, HEADER_BYTES, read_records, stamp
 
-_UTF_16_UNIT = Struct(">H")
 _INT32_MIN = 1 << 31
 _RECORD_OVERHEAD_BYTES_MAX = 23
 """Lengths of record, key and value, offset delta (five bytes at most), and three single bytes."""
@@ -65,9 +64,7 @@ GROUP_METADATA = InternalTopic(
 @lru_cache(maxsize=4096)
 def partition_for(key: str, partition_count: int) -> int:
     """Return the partition of a key: the absolute value of Java's hash code of it, modulo."""
-    hash_code = 0
-    for (unit,) in _UTF_16_UNIT.iter_unpack(key.encode("utf-16-be", "surrogatepass")):
-        hash_code = (31 * hash_code + unit) & 0xFFFF_FFFF
+    hash_code = string_hash(key)
     if hash_code >= _INT32_MIN:
         # Kafka's `Utils.abs` has no positive counterpart of the smallest number, and takes 0.
         hash_code = ((1 << 32) - hash_code) % _INT32_MIN

@@ -6,6 +6,8 @@ or a Java `Properties`. It depends on the names and on the size of the table onl
 
 from collections.abc import Iterable
 
+from protocol.hash_order import string_hash
+
 _TABLE_LENGTH_MIN = 16
 
 
@@ -20,16 +22,7 @@ def in_hash_order(names: Iterable[str]) -> list[str]:
 
 def _position(name: str, length: int) -> tuple[int, int]:
     """Return the bucket of a name, and its rank within the bucket."""
-    text_hash = _string_hash(name)
+    text_hash = string_hash(name)
     text_hash ^= text_hash >> 16
     signed = text_hash - (1 << 32) if text_hash >> 31 else text_hash
     return text_hash & (length - 1), signed
-
-
-def _string_hash(text: str) -> int:
-    """Return Java's `String.hashCode` as 32 unsigned bits."""
-    encoded = text.encode("utf-16-be", "surrogatepass")
-    text_hash = 0
-    for high, low in zip(encoded[::2], encoded[1::2], strict=True):
-        text_hash = (text_hash * 31 + (high << 8 | low)) & 0xFFFF_FFFF
-    return text_hash
