@@ -68,7 +68,12 @@ def kafka_4_1(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApacheKafka]
 
 @pytest.fixture(scope="module")
 def ours() -> Iterator[MockKafka]:
-    with MockKafka(config=PROPERTIES) as kafka:
+    # Those of the fixture of Apache Kafka, which has one broker.
+    one_replica = {
+        "transaction.state.log.replication.factor": "1",
+        "transaction.state.log.min.isr": "1",
+    }
+    with MockKafka(config=PROPERTIES | one_replica) as kafka:
         create_topic(kafka.bootstrap_servers)
         yield kafka
 

@@ -41,6 +41,8 @@ SET_BY_THE_FIXTURE = {
     "inter.broker.listener.name",
     "listener.security.protocol.map",
     "offsets.topic.replication.factor",
+    "transaction.state.log.min.isr",
+    "transaction.state.log.replication.factor",
     "process.roles",
     "sasl.enabled.mechanisms",
     "ssl.keystore.location",
