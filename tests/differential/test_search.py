@@ -23,6 +23,7 @@ def other() -> Iterator[MockKafka]:
 
 
 def search(ours: ComparedCluster, other: MockKafka, api: str) -> Report:
+    compared(other).warm_up()
     served = ours.api_versions()
     versions = common_versions(served, served, schemas())
     return Search(Pair(ours, compared(other)), api, versions, frozenset()).run(1, 8)

@@ -64,7 +64,7 @@ def ask(server: str, version: int) -> Any:
 
 
 @pytest.mark.interop
-@pytest.mark.parametrize("version", range(7))
+@pytest.mark.parametrize("version", range(6))
 def test_init_producer_id_response_has_the_window_under_kip_758(
     kafka_with_window: MockKafka, batches: int, version: int
 ) -> None:

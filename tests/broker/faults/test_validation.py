@@ -179,6 +179,12 @@ def request_of(api_key: ApiKey, version: int, has_id: bool) -> Any:
     message = sample_message(api_key, version)
     if has_id and api_key == ApiKey.FIND_COORDINATOR:
         message.key, message.key_type, message.coordinator_keys = ID, 1, [ID]
+    elif has_id and api_key == ApiKey.ADD_PARTITIONS_TO_TXN and version >= 4:
+        message.transactions[0].transactional_id = ID
+    elif has_id and api_key == ApiKey.DESCRIBE_TRANSACTIONS:
+        message.transactional_ids = [ID]
+    elif has_id and api_key == ApiKey.ADD_PARTITIONS_TO_TXN:
+        message.v3_and_below_transactional_id = ID
     elif has_id:
         message.transactional_id = ID
     body = bytes(message.encode(version=version))
