@@ -1,4 +1,4 @@
-"""kafka-python: pure Python, with a thread of its own for each producer."""
+"""kafka-python: pure Python, with a separate thread for each producer."""
 
 import contextlib
 import threading
