@@ -22,3 +22,10 @@ class Refusal:
     def error_message(self) -> str | None:
         """Return the message, cut to `ERROR_MESSAGE_CHARACTERS_MAX`."""
         return None if self.message is None else self.message[:ERROR_MESSAGE_CHARACTERS_MAX]
+
+
+INVALID_REQUEST_MESSAGE = (
+    "This most likely occurs because of a request being malformed by the client library or the"
+    " message was sent to an incompatible broker. See the broker logs for more details."
+)
+"""Kafka's own text of INVALID_REQUEST."""

@@ -21,6 +21,7 @@ from broker.cluster.cluster import Cluster
 from broker.cluster.controller_queue import ControllerEvent
 from broker.cluster.coordinators import ensure_internal_topic
 from broker.cluster.internal_topics import GROUP_METADATA
+from broker.errors import INVALID_REQUEST_MESSAGE
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
@@ -37,10 +38,7 @@ SHARE_VERSION_MIN = 6
 _MESSAGES = {
     ErrorCode.NONE: "NONE",  # what Kafka sends if there is no error
     ErrorCode.COORDINATOR_NOT_AVAILABLE: "The coordinator is not available.",
-    ErrorCode.INVALID_REQUEST: (
-        "This most likely occurs because of a request being malformed by the client library or the"
-        " message was sent to an incompatible broker. See the broker logs for more details."
-    ),
+    ErrorCode.INVALID_REQUEST: INVALID_REQUEST_MESSAGE,
 }
 
 

@@ -40,7 +40,7 @@ from broker.config.release_keys import (
     GROUP_RESOURCES_SINCE,
     is_known,
 )
-from broker.errors import Refusal
+from broker.errors import INVALID_REQUEST_MESSAGE, Refusal
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
@@ -54,11 +54,6 @@ _Entry = _Result.DescribeConfigsResourceResult
 _Synonym = _Entry.DescribeConfigsSynonym
 
 _KNOWN_TYPES = frozenset(ResourceType)
-_MALFORMED = (
-    "This most likely occurs because of a request being malformed by the client library or the"
-    " message was sent to an incompatible broker. See the broker logs for more details."
-)
-"""Kafka's text of INVALID_REQUEST."""
 
 
 @handles(ApiKey.DESCRIBE_CONFIGS, versions=(1, 4))
@@ -83,7 +78,7 @@ def _invalid_request(resource: Any) -> Any:
     """Return the result of a resource in a request that names an unknown type."""
     return _Result(
         error_code=ErrorCode.INVALID_REQUEST,
-        error_message=_MALFORMED,
+        error_message=INVALID_REQUEST_MESSAGE,
         resource_type=resource.resource_type,
         resource_name=resource.resource_name,
         configs=[],
@@ -133,7 +128,7 @@ def _describe(
         case ResourceType.BROKER_LOGGER:
             return _broker_refusal(name, broker_id, f", expected {broker_id}") or []
         case ResourceType.GROUP if release < GROUP_RESOURCES_SINCE:
-            return Refusal(ErrorCode.INVALID_REQUEST, _MALFORMED)
+            return Refusal(ErrorCode.INVALID_REQUEST, INVALID_REQUEST_MESSAGE)
         case ResourceType.GROUP if not name:
             return Refusal(ErrorCode.INVALID_REQUEST, "Group name must not be empty")
         case ResourceType.CLIENT_METRICS if not name:
