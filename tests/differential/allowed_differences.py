@@ -14,7 +14,7 @@ class AllowedDifference:
 
     `kind` limits it to entries that are `missing`, `extra` or in another `order`, or to a
     `connection` on which only one of both responds. `kafka` limits it to this answer of Kafka,
-    `brokers_min` to clusters of at least so many brokers.
+    `place` to entries with these keys, `brokers_min` to clusters of at least so many brokers.
     """
 
     api: str
@@ -22,6 +22,7 @@ class AllowedDifference:
     reason: str
     kind: str = ""
     kafka: Any = field(default=None, hash=False)
+    place: str = "*"
     brokers_min: int = 1
 
 
@@ -64,6 +65,22 @@ ALLOWED_DIFFERENCES: tuple[AllowedDifference, ...] = (
         for api in ("DescribeCluster", "Metadata")
     ),
     *(
+        AllowedDifference(
+            "DescribeTopicPartitions",
+            f"topics[].partitions[].{name}",
+            "Kafka places the partitions from a random broker on",
+            place="topics[__consumer_offsets]*",
+            brokers_min=2,
+        )
+        for name in ("leader_id", "replica_nodes", "isr_nodes")
+    ),
+    AllowedDifference(
+        "DescribeUserScramCredentials",
+        "results[].credential_infos",
+        "Kafka's order of the mechanisms is another one after each start",
+        kind="order",
+    ),
+    *(
         AllowedDifference(api, path, "Kafka's order is that of a hash map", kind="order")
         for api, path in (
             ("AlterClientQuotas", "entries"),
@@ -78,7 +95,9 @@ ALLOWED_DIFFERENCES: tuple[AllowedDifference, ...] = (
             ("DescribeLogDirs", "results[].topics"),
             ("DescribeLogDirs", "results[].topics[].partitions"),
             ("DescribeProducers", "topics[].partitions[].active_producers"),
+            ("DescribeUserScramCredentials", "results"),
             ("ElectLeaders", "replica_election_results"),
+            ("ListConfigResources", "config_resources"),
             ("ListGroups", "groups"),
             ("ListOffsets", "topics"),
             ("ListOffsets", "topics[].partitions"),

@@ -31,6 +31,7 @@ KEYS = (
     "entity_type",
     "producer_id",
     "key",
+    "mechanism",
 )
 """Fields that identify an entry of an array, the first that it has."""
 
@@ -119,10 +120,15 @@ def find_allowed(difference: Difference, brokers: int = 1) -> AllowedDifference 
             and fnmatchcase(_without_indexes(difference.path), _without_indexes(allowed.path))
             and (not allowed.kind or difference.kind == allowed.kind)
             and allowed.kafka in (None, difference.kafka)
+            and fnmatchcase(_without_brackets(difference.place), _without_brackets(allowed.place))
             and allowed.brokers_min <= brokers
         ):
             return allowed
     return None
+
+
+def _without_brackets(place: str) -> str:
+    return place.replace("[", "(").replace("]", ")")
 
 
 def _without_indexes(path: str) -> str:
