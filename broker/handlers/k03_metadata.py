@@ -50,7 +50,7 @@ def handle_metadata(context: RequestContext, request: Any, cluster: Cluster) -> 
     version = context.api_version
     requested = request.topics
     if 10 <= version < 12 and any(
-        t.name is None or t.topic_id != _NO_TOPIC_ID for t in requested or ()
+        topic.name is None or _has_id(topic) for topic in requested or ()
     ):
         return _refuse_ids(version, requested)
     if requested is None or (version == 0 and not requested):
@@ -91,6 +91,10 @@ def handle_metadata(context: RequestContext, request: Any, cluster: Cluster) -> 
     return response
 
 
+def _has_id(topic: Any) -> bool:
+    return topic.topic_id is not None and topic.topic_id != _NO_TOPIC_ID
+
+
 def _refuse_ids(version: int, requested: list[Any]) -> Any:
     """Return the response to topic ids before v12, which has nothing but the error."""
     return messages.MetadataResponse(
@@ -121,7 +125,7 @@ def _response_rank(topic: Any) -> int:
 
 def _find(context: RequestContext, requested: Any, cluster: Cluster, *, may_create: bool) -> Any:
     version = context.api_version
-    if version >= 10 and requested.topic_id is not None and requested.topic_id != _NO_TOPIC_ID:
+    if version >= 10 and _has_id(requested):
         topic = cluster.topics.get_by_id(requested.topic_id)
         if topic is None:
             return _missing(version, ErrorCode.UNKNOWN_TOPIC_ID, None, requested.topic_id)

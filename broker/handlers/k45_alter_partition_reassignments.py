@@ -91,7 +91,7 @@ def _respond(
         version=version,
         throttle_time_ms=0,
         # Kafka's controller sets this and the message only if it has work; these are the defaults.
-        allow_replication_factor_change=may_change or not request.topics,
+        allow_replication_factor_change=may_change or not request.topics or failure is not None,
         error_code=failure.error_code if failure else ErrorCode.NONE,
         error_message=None if request.topics else "",
         responses=topics,
