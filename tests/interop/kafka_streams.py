@@ -2,6 +2,7 @@
 
 import subprocess
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -75,7 +76,12 @@ class WordCount:
         self._class_path = f"{folder}:{jars}/*"
 
     def instance(
-        self, name: str, servers: str, topic: str, applications: dict[str, str], **config: object
+        self,
+        name: str,
+        servers: str,
+        topic: str,
+        applications: Mapping[str, str],
+        config: Mapping[str, object],
     ) -> WordCountInstance:
         """Return an instance that counts the words of a topic; it is not started.
 

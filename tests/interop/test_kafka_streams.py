@@ -25,7 +25,7 @@ SHARED = {
     "heartbeat_interval_ms": 500,
     "repartition_purge_interval_ms": 500,
 }
-# The timeout also tells the transactions of the two instances apart.
+# The two instances have different timeouts, to distinguish their transactions.
 SLOW = {**SHARED, "commit_interval_ms": 3000, "transaction_timeout_ms": 5000}
 FAST = {**SHARED, "commit_interval_ms": 100, "transaction_timeout_ms": 4000}
 TIMEOUT_S = 60
@@ -152,8 +152,8 @@ def test_words_are_counted_through_a_killed_instance_and_a_stopped_broker(
         run = Run(kafka, topic)
         to_count = (kafka.bootstrap_servers, topic, APPLICATIONS)
         with (
-            word_count.instance("slow", *to_count, **SLOW) as slow,
-            word_count.instance("fast", *to_count, **FAST) as fast,
+            word_count.instance("slow", *to_count, SLOW) as slow,
+            word_count.instance("fast", *to_count, FAST) as fast,
         ):
             eventually(lambda: run.assigned_member_counts() == [2, 2])
             run.feed.write(LINE_COUNT)

@@ -92,6 +92,11 @@ class Copy:
         records = self.kafka.records(self.target, isolation_level="read_committed")
         return [record.value for record in records]
 
+    def wait_for_more(self) -> None:
+        """Wait until another transaction is committed."""
+        copied = len(self.committed())
+        eventually(lambda: len(self.committed()) > copied)
+
     def is_between_send_and_commit(self) -> bool:
         """Return whether a transaction has copied records."""
         return any(
@@ -117,12 +122,10 @@ class Copy:
         with ThreadPoolExecutor() as threads:
             lines = threads.submit(run, remaining)
             for node_id in (1, 2, 3):
-                copied = len(self.committed())
-                eventually(lambda copied=copied: len(self.committed()) > copied)
+                self.wait_for_more()
                 self.kafka.stop_broker(node_id)
                 assert not lines.done()
-                copied = len(self.committed())
-                eventually(lambda copied=copied: len(self.committed()) > copied)
+                self.wait_for_more()
                 self.kafka.start_broker(node_id)
             assert ["end", "false"] in lines.result()
         self.check()

@@ -216,4 +216,5 @@ def copy(
 
 
 if __name__ == "__main__":
-    copy(*sys.argv[1:4], count=sys.maxsize, crash_after=TRANSACTIONS_BEFORE_CRASH)
+    library, servers, topic = sys.argv[1:]
+    copy(library, servers, topic, sys.maxsize, TRANSACTIONS_BEFORE_CRASH)
