@@ -131,6 +131,7 @@ class Cluster:
         self._begin()
         for broker in self.brokers.values():
             broker.is_alive = True
+            broker.is_shutting_down = False
             self.set_availability(broker, Availability.UP)
 
     @property
