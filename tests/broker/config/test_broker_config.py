@@ -176,7 +176,7 @@ def test_a_group_without_keys_is_still_a_resource() -> None:
         (ResourceType.GROUP, "consumer.session.timeout.ms"),
         (ResourceType.CLIENT_METRICS, "interval.ms"),
     ):
-        assert not config.with_resource((kind, "never"), {}).resources
+        assert config.with_resource((kind, "never"), {}) is config
         config = config.with_resource((kind, "a"), {key: "46000"}).with_resource((kind, "a"), {})
     assert config.resources == {(ResourceType.GROUP, "a"): {}}
 
