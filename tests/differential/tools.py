@@ -87,8 +87,12 @@ _AFTER_SUBCOMMAND = frozenset({"cluster"})
 """Tools whose --bootstrap-server follows the subcommand."""
 
 _CHANGE = re.compile(r"--(alter|create|delete|execute|cancel|expire|renew)\b|upgrade|downgrade")
-_CHANGE_S = 0.5
-"""A broker of Kafka applies a change of metadata some time after the response to it."""
+_BROKER_CHANGE = re.compile(r"configs .*--alter .*--(broker|entity-type brokers)")
+_CHANGE_S, _BROKER_CHANGE_S = 0.3, 1.5
+"""A broker of Kafka applies a change of metadata some time after the response to it.
+
+While it applies its own configuration, it describes the old values with the new synonyms.
+"""
 
 _MAPPED = (
     (re.compile(r"(?<=TopicId: )[\w-]{22}"), "topic-id"),
@@ -181,7 +185,7 @@ class ToolProcess:
             placeholder: "{}:{}".format(*cluster.address(1, listener))
             for placeholder, listener in (("servers", "PLAINTEXT"), ("sasl", "SASL_PLAINTEXT"))
         }
-        self._change_s = _CHANGE_S if cluster.settle_s else 0
+        self._is_asynchronous = cluster.settle_s > 0
         self._folder = folder
         self._prefix = ""
         self._files: dict[str, str] = {}
@@ -214,8 +218,9 @@ class ToolProcess:
         results = []
         for command in map(_command, session.commands):
             results.append(self._run(command))
-            if _CHANGE.search(command.command):
-                time.sleep(self._change_s)
+            if self._is_asynchronous and _CHANGE.search(command.command):
+                is_slow = _BROKER_CHANGE.search(command.command)
+                time.sleep(_BROKER_CHANGE_S if is_slow else _CHANGE_S)
         return results
 
     def _run(self, command: Command) -> Result:
