@@ -66,6 +66,10 @@ ALLOWED_DIFFERENCES: tuple[AllowedDifference, ...] = (
     *(
         AllowedDifference(api, path, "Kafka's order is that of a hash map", kind="order")
         for api, path in (
+            ("AddPartitionsToTxn", "results_by_topic_v3_and_below"),
+            ("AddPartitionsToTxn", "results_by_topic_v3_and_below[].results_by_partition"),
+            ("AddPartitionsToTxn", "results_by_transaction[].topic_results"),
+            ("AddPartitionsToTxn", "results_by_transaction[].topic_results[].results_by_partition"),
             ("AlterClientQuotas", "entries"),
             ("AlterUserScramCredentials", "results"),
             ("CreatePartitions", "results"),
@@ -84,7 +88,12 @@ ALLOWED_DIFFERENCES: tuple[AllowedDifference, ...] = (
             ("ListOffsets", "topics[].partitions"),
             ("Metadata", "topics"),
             ("Metadata", "topics[].partitions"),
+            ("Produce", "responses"),
+            ("Produce", "responses[].partition_responses"),
             ("SaslHandshake", "mechanisms"),
+            ("WriteTxnMarkers", "markers"),
+            ("WriteTxnMarkers", "markers[].topics"),
+            ("WriteTxnMarkers", "markers[].topics[].partitions"),
         )
     ),
 )
