@@ -285,7 +285,9 @@ class ToolProcess:
             text = pattern.sub(replacement, text)
         if command.has_own_numbers:
             text = _NUMBER.sub("N", text)
-        return "\n".join(sorted(text.splitlines())) if command.has_any_order else text
+        if command.has_any_order:
+            return "\n".join(sorted(line.strip() for line in text.splitlines()))
+        return text
 
 
 def _command(given: Command | str) -> Command:

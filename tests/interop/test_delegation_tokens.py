@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mock_kafka import MockKafka
+from mock_kafka import ConfigValue, MockKafka
 from scenarios.maven import CannotRunError
 from tests.differential.clusters import compared
 from tests.differential.tools import Command, Session, ToolProcess, compile_tools
@@ -22,7 +22,7 @@ FILES = {
     "token.properties": _LOGIN.format('username="{token}" password="{hmac}" tokenauth="true"'),
 }
 SECRETS = {"token": r"tokenId : (\S+)", "hmac": r"\n\S+ +(\S{88}) "}
-CONFIG = {
+CONFIG: dict[str, ConfigValue] = {
     "listeners": "PLAINTEXT://:0,SASL_PLAINTEXT://:0",
     "sasl.users": "alice:secret",
     "delegation.token.secret.key": "key",
