@@ -16,13 +16,15 @@ from broker.cluster.controller_queue import ControllerQueue
 from broker.cluster.fetch_sessions import FetchSessionCache
 from broker.cluster.finalized_features import features_at_start
 from broker.cluster.group_log import GroupLog
+from broker.cluster.group_topics import GroupTopics
 from broker.cluster.internal_topics import GROUP_METADATA, note_client_batch
 from broker.cluster.producer_rules import adopt_rule_of_leader, new_producers
 from broker.cluster.quotas import QuotaManagers
 from broker.cluster.topics import NO_LEADER, Partition, Topic, TopicTable, place_replicas
 from broker.config.api_versions import release_of
 from broker.config.broker_config import BrokerConfig
-from broker.config.features import TRANSACTION_VERSION
+from broker.config.features import GROUP_VERSION, TRANSACTION_VERSION
+from broker.config.resource_keys import group_setting
 from broker.config.topic_config import TopicConfig
 from broker.groups.coordinator import GroupCoordinator
 from broker.routes import RoutesByBroker
@@ -83,11 +85,14 @@ class Cluster:
         self.topics = TopicTable()
         self.producer_ids = ProducerIdAllocator()
         self.group_log = GroupLog(self.topics, config)
+        self._group_topics = GroupTopics(self.topics, self._rack_of)
         self.groups = GroupCoordinator(
             config=config,
             timers=self.timers,
             member_id_suffix=lambda: str(new_uuid()),
             append_records=self.group_log.append,
+            topics=self._group_topics,
+            setting=lambda group_id, key: group_setting(self.config, group_id, key),
         )
         self.transactions = TransactionCoordinator(config, lambda: self.transaction_version)
         self.quotas = QuotaManagers(config, self.brokers, new_seed=lambda: new_uuid().bytes)
@@ -143,6 +148,12 @@ class Cluster:
     def transaction_version(self) -> int:
         """The finalized level of Kafka's feature `transaction.version`."""
         return self.features.level(TRANSACTION_VERSION)
+
+    @property
+    def has_consumer_protocol(self) -> bool:
+        """Whether groups may use the consumer protocol (KIP-848)."""
+        is_on = "consumer" in self.config["group.coordinator.rebalance.protocols"]
+        return is_on and self.features.level(GROUP_VERSION) > 0
 
     # Brokers -------------------------------------------------------------------------------
 
@@ -251,6 +262,7 @@ class Cluster:
         topic = Topic(name, topic_id, [], TopicConfig(self.shared_config, overrides))
         topic.by_broker = self._topic_by_broker(topic)
         self.topics.add(topic)
+        self._group_topics.created_count += 1
         self.add_partitions(topic, assignments)
         if not topic.is_internal:
             # Where the topics of clients are does not depend on when the first group came.
@@ -273,6 +285,16 @@ class Cluster:
                     compaction=Compaction() if topic.is_internal else None,
                 )
             )
+        self._note_topic_change(topic.name)
+
+    def _note_topic_change(self, name: str) -> None:
+        """Let groups know that partitions or replicas of a topic have changed."""
+        self._group_topics.forget(name)
+        self.groups.note_topic_change(name)
+
+    def _rack_of(self, node_id: int) -> str | None:
+        broker = self.brokers.get(node_id)
+        return None if broker is None else broker.rack
 
     def delete_topic(self, topic: Topic, now_ms: int) -> None:
         """Delete a topic with its records, its producers' state and its committed offsets.
@@ -283,6 +305,7 @@ class Cluster:
         if topic.name == GROUP_METADATA.name:
             self.groups.forget_all(now_ms)
         self.groups.forget_topic(topic.name, now_ms)
+        self._note_topic_change(topic.name)
         for partition in topic.partitions:
             self._freed(partition, partition.log.size_bytes)
             partition.leader_id = NO_LEADER
@@ -350,6 +373,7 @@ class Cluster:
             if old_id not in partition.replicas:
                 old_id = partition.replicas[0]
             partition.replicas = tuple(node_id if n == old_id else n for n in partition.replicas)
+            self._note_topic_change(partition.topic_name)
             partition.isr = tuple(n for n in partition.isr if n != old_id)
             partition.adding_replicas = partition.removing_replicas = ()
         in_sync = {*partition.isr, node_id}
@@ -366,6 +390,7 @@ class Cluster:
         Followers share the log, so a reassignment has nothing to copy and completes at once.
         """
         partition.replicas = tuple(replicas)
+        self._note_topic_change(partition.topic_name)
         partition.adding_replicas = partition.removing_replicas = ()
         partition.isr = tuple(filter(self.is_alive, partition.replicas))
         if partition.leader_id not in partition.isr:

@@ -1,0 +1,49 @@
+"""What the group coordinator knows about the topics of the cluster."""
+
+from collections.abc import Callable, Iterable
+from uuid import UUID
+
+from broker.cluster.topics import TopicTable
+from broker.groups.consumer.topics import TopicMetadata, topic_hash
+
+
+class GroupTopics:
+    """The topics as `broker/groups/consumer/topics.py` describes them, with their hashes."""
+
+    def __init__(self, topics: TopicTable, rack_of: Callable[[int], str | None]) -> None:
+        """`rack_of` returns the rack of a broker by its node id, or None."""
+        self.created_count = 0
+        self._topics = topics
+        self._rack_of = rack_of
+        self._known: dict[str, TopicMetadata] = {}
+
+    def get(self, name: str) -> TopicMetadata | None:
+        """Return the topic with this name, or None."""
+        known = self._known.get(name)
+        if known is not None:
+            return known
+        topic = self._topics.get(name)
+        if topic is None:
+            return None
+        racks = [
+            [rack for rack in map(self._rack_of, partition.replicas) if rack is not None]
+            for partition in topic.partitions
+        ]
+        metadata = TopicMetadata(
+            name, topic.topic_id, len(racks), topic_hash(name, topic.topic_id, racks)
+        )
+        self._known[name] = metadata
+        return metadata
+
+    def name_of(self, topic_id: UUID) -> str | None:
+        """Return the name of a topic id, or None if there is no such topic."""
+        topic = self._topics.get_by_id(topic_id)
+        return None if topic is None else topic.name
+
+    def names(self) -> Iterable[str]:
+        """Return the names of all topics."""
+        return [topic.name for topic in self._topics.all()]
+
+    def forget(self, name: str) -> None:
+        """Read a topic again when a group needs it, because it has changed."""
+        self._known.pop(name, None)
