@@ -27,7 +27,7 @@ from broker.groups.consumer.requests import (
 )
 from broker.groups.consumer.topics import NO_TOPICS, TopicSource
 from broker.groups.group import Group
-from broker.groups.group_table import GroupTable, tombstones_of
+from broker.groups.group_table import GroupTable, is_empty, tombstones_of
 from broker.groups.joining import join as join_group
 from broker.groups.records import AppendRecords, discard_records, group_key, group_value
 from broker.groups.requests import (
@@ -234,7 +234,7 @@ class GroupCoordinator(GroupTable):
             if does_join:
                 return ConsumerGroup(request.group_id)
             return group_not_found(f"Consumer group {request.group_id} not found.")
-        if does_join and group.is_empty:
+        if does_join and is_empty(group):
             return ConsumerGroup(request.group_id, group.offsets)
         return group_not_found(f"Group {request.group_id} is not a consumer group.")
 

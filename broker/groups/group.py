@@ -82,16 +82,6 @@ class Group:
         """Whether its members use the protocol of consumers, which names topics."""
         return self.protocol_type == CONSUMER_PROTOCOL_TYPE
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether it has no members."""
-        return self.state is GroupState.EMPTY
-
-    @property
-    def is_idle(self) -> bool:
-        """Whether it has no members and nobody is about to join."""
-        return self.is_empty and not self.members.pending
-
     def deliver(self) -> None:
         """Send the queued responses; sending one may handle the client's next request."""
         while self._outbox:

@@ -189,7 +189,7 @@ class GroupTable:
         group = self._groups.get(group_id)
         if group is None:
             return ErrorCode.GROUP_ID_NOT_FOUND, ()
-        if isinstance(group, Group) and not group.is_empty and not group.is_consumer_group:
+        if isinstance(group, Group) and not is_empty(group) and not group.is_consumer_group:
             return ErrorCode.NON_EMPTY_GROUP, ()
         error_codes = []
         deleted = []
@@ -283,7 +283,7 @@ class GroupTable:
         group = self._groups.get(group_id)
         if group is None:
             return ErrorCode.GROUP_ID_NOT_FOUND
-        if not group.is_empty:
+        if not is_empty(group):
             return ErrorCode.NON_EMPTY_GROUP
         self._drop(group, now_ms)
         return ErrorCode.NONE
@@ -357,7 +357,7 @@ class GroupTable:
             ]
             self._remove_offsets(group, expired, now_ms)
             has_pending = self.transactional_offsets.has_pending(group.group_id)
-            if group.is_idle and not group.offsets and not has_pending:
+            if _is_idle(group) and not group.offsets and not has_pending:
                 self._drop(group, now_ms)
 
 
@@ -366,3 +366,15 @@ def tombstones_of(group: AnyGroup) -> list[CoordinatorRecord]:
     if isinstance(group, ConsumerGroup):
         return group.tombstones()
     return [(group_key(group.group_id), None)]
+
+
+def is_empty(group: AnyGroup) -> bool:
+    """Return whether a group has no members."""
+    if isinstance(group, ConsumerGroup):
+        return group.is_empty
+    return group.state is GroupState.EMPTY
+
+
+def _is_idle(group: AnyGroup) -> bool:
+    """Whether it has no members and nobody is about to join."""
+    return is_empty(group) and not (isinstance(group, Group) and group.members.pending)

@@ -41,7 +41,7 @@ def handle_consumer_group_describe(context: RequestContext, request: Any, cluste
     if request.include_authorized_operations:
         for group in groups:
             if group.error_code == ErrorCode.NONE:
-                group.authorized_operations = GROUP_OPERATIONS
+                group.authorized_operations = sum(1 << code for code in GROUP_OPERATIONS)
     return messages.ConsumerGroupDescribeResponse(version=version, groups=groups)
 
 

@@ -248,11 +248,6 @@ class ConsumerGroup:
         """Whether it has no members."""
         return not self.members
 
-    @property
-    def is_idle(self) -> bool:
-        """Whether it has no members; a member joins in one request, so nobody is about to."""
-        return not self.members
-
     # Views -------------------------------------------------------------------------------------
 
     @property

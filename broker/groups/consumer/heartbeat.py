@@ -137,7 +137,7 @@ def unknown_member(group: ConsumerGroup, member_id: str) -> Refusal:
 
 
 def _check_epoch(member: ConsumerMember, request: ConsumerHeartbeat) -> Refusal | None:
-    """A member may be one epoch behind, if it may have missed the response that told it."""
+    """A member may be one epoch behind, if it may have missed the response with the new one."""
     received, known = request.member_epoch, member.member_epoch
     if received == known:
         return None

@@ -41,8 +41,8 @@ class ClassicMetadata:
 class ConsumerMember:
     """One member; `classic` is None unless it uses the classic protocol.
 
-    It owns `assigned_partitions` and `partitions_pending_revocation`. The latter it was told to
-    give up. A `rebalance_timeout_ms` of -1 is unknown.
+    It owns `assigned_partitions` and `partitions_pending_revocation`, and has to give up the
+    latter. A `rebalance_timeout_ms` of -1 is unknown.
     """
 
     member_id: str

@@ -89,7 +89,7 @@ class ConsumerMembership:
             self._resolve_later(group, now_ms)
         self.write(group, now_ms)
         assigned = NO_PARTITIONS if before is None else before.assigned_partitions
-        is_told = (
+        needs_assignment = (
             request.member_epoch == 0
             or request.is_full
             or (member is not before and member.assigned_partitions != assigned)
@@ -99,7 +99,7 @@ class ConsumerMembership:
             member_id=member.member_id,
             member_epoch=member.member_epoch,
             heartbeat_interval_ms=self._setting(group.group_id, HEARTBEAT_INTERVAL_KEY),
-            assignment=member.assigned_partitions if is_told else None,
+            assignment=member.assigned_partitions if needs_assignment else None,
         )
 
     def leave(

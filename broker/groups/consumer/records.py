@@ -31,7 +31,7 @@ _VERSION = 0
 
 
 def member_record(group_id: str, member: ConsumerMember) -> CoordinatorRecord:
-    """Return the record of what a member told about itself."""
+    """Return the record of what a member said about itself."""
     classic = member.classic
     value_class = ConsumerGroupMemberMetadataValue
     classic_class = value_class.ClassicMemberMetadata
