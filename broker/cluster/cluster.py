@@ -23,7 +23,7 @@ from broker.cluster.quotas import QuotaManagers
 from broker.cluster.topics import NO_LEADER, Partition, Topic, TopicTable, place_replicas
 from broker.config.api_versions import release_of
 from broker.config.broker_config import BrokerConfig
-from broker.config.features import GROUP_VERSION, TRANSACTION_VERSION
+from broker.config.features import TRANSACTION_VERSION
 from broker.config.resource_keys import group_setting
 from broker.config.topic_config import TopicConfig
 from broker.groups.coordinator import GroupCoordinator
@@ -85,7 +85,7 @@ class Cluster:
         self.topics = TopicTable()
         self.producer_ids = ProducerIdAllocator()
         self.group_log = GroupLog(self.topics, config)
-        self._group_topics = GroupTopics(self.topics, self._rack_of)
+        self._group_topics = GroupTopics(self.topics, lambda: self.brokers)
         self.groups = GroupCoordinator(
             config=config,
             timers=self.timers,
@@ -148,12 +148,6 @@ class Cluster:
     def transaction_version(self) -> int:
         """The finalized level of Kafka's feature `transaction.version`."""
         return self.features.level(TRANSACTION_VERSION)
-
-    @property
-    def has_consumer_protocol(self) -> bool:
-        """Whether groups may use the consumer protocol (KIP-848)."""
-        is_on = "consumer" in self.config["group.coordinator.rebalance.protocols"]
-        return is_on and self.features.level(GROUP_VERSION) > 0
 
     # Brokers -------------------------------------------------------------------------------
 
@@ -291,10 +285,6 @@ class Cluster:
         """Let groups know that partitions or replicas of a topic have changed."""
         self._group_topics.forget(name)
         self.groups.note_topic_change(name)
-
-    def _rack_of(self, node_id: int) -> str | None:
-        broker = self.brokers.get(node_id)
-        return None if broker is None else broker.rack
 
     def delete_topic(self, topic: Topic, now_ms: int) -> None:
         """Delete a topic with its records, its producers' state and its committed offsets.

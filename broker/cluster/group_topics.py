@@ -1,8 +1,9 @@
 """What the group coordinator knows about the topics of the cluster."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from uuid import UUID
 
+from broker.cluster.brokers import Broker
 from broker.cluster.topics import TopicTable
 from broker.groups.consumer.topics import TopicMetadata, topic_hash
 
@@ -10,11 +11,11 @@ from broker.groups.consumer.topics import TopicMetadata, topic_hash
 class GroupTopics:
     """The topics as `broker/groups/consumer/topics.py` describes them, with their hashes."""
 
-    def __init__(self, topics: TopicTable, rack_of: Callable[[int], str | None]) -> None:
-        """`rack_of` returns the rack of a broker by its node id, or None."""
+    def __init__(self, topics: TopicTable, brokers: Callable[[], Mapping[int, Broker]]) -> None:
+        """`brokers` returns the brokers by node id, whose racks count."""
         self.created_count = 0
         self._topics = topics
-        self._rack_of = rack_of
+        self._brokers = brokers
         self._known: dict[str, TopicMetadata] = {}
 
     def get(self, name: str) -> TopicMetadata | None:
@@ -25,8 +26,9 @@ class GroupTopics:
         topic = self._topics.get(name)
         if topic is None:
             return None
+        rack_of = {node_id: broker.rack for node_id, broker in self._brokers().items()}
         racks = [
-            [rack for rack in map(self._rack_of, partition.replicas) if rack is not None]
+            [rack for rack in map(rack_of.get, partition.replicas) if rack is not None]
             for partition in topic.partitions
         ]
         metadata = TopicMetadata(

@@ -14,8 +14,8 @@ Behaviour:
     - A client that disconnects while it waits stays a member until its session expires.
 
 Gaps:
-    - A group of the consumer protocol that has members gets INCONSISTENT_GROUP_PROTOCOL; it does not
-      change its protocol.
+    - A group of the consumer protocol that has members does not change its protocol:
+      INCONSISTENT_GROUP_PROTOCOL.
     - The reason field is accepted and not used.
 """
 

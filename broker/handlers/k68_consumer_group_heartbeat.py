@@ -25,7 +25,7 @@ Gaps:
 from typing import Any
 
 from broker.cluster.cluster import Cluster
-from broker.cluster.coordinators import ownership_error
+from broker.cluster.coordinators import has_consumer_protocol, ownership_error
 from broker.groups.consumer.assignment import Assignment, assignment_of
 from broker.groups.consumer.requests import ConsumerHeartbeat, HeartbeatResult
 from broker.request.context import RequestContext
@@ -44,7 +44,7 @@ _Assignment = _Response.Assignment
 def handle_consumer_group_heartbeat(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleConsumerGroupHeartbeat`."""
     version = context.api_version
-    if not cluster.has_consumer_protocol:
+    if not has_consumer_protocol(cluster):
         return _Response(version=version, error_code=ErrorCode.UNSUPPORTED_VERSION)
     error_code = ownership_error(cluster, context.broker_id, request.group_id)
     if error_code is not ErrorCode.NONE:

@@ -15,7 +15,7 @@ from typing import Any
 
 from broker.administration.authorized_operations import GROUP_OPERATIONS
 from broker.cluster.cluster import Cluster
-from broker.cluster.coordinators import ownership_error
+from broker.cluster.coordinators import has_consumer_protocol, ownership_error
 from broker.errors import Refusal
 from broker.groups.consumer.assignment import Assignment
 from broker.groups.consumer.member import ConsumerMember
@@ -48,7 +48,7 @@ def handle_consumer_group_describe(context: RequestContext, request: Any, cluste
 def _describe(context: RequestContext, group_id: str, cluster: Cluster) -> Any:
     version = context.api_version
     error_code = ownership_error(cluster, context.broker_id, group_id)
-    if not cluster.has_consumer_protocol:
+    if not has_consumer_protocol(cluster):
         error_code = ErrorCode.UNSUPPORTED_VERSION
     if error_code is not ErrorCode.NONE:
         return _GroupResponse(version=version, group_id=group_id, error_code=error_code)

@@ -6,7 +6,7 @@ from tests.broker.groups.group_cluster import GroupCluster
 
 
 def topics_of(cluster: Cluster) -> GroupTopics:
-    return GroupTopics(cluster.topics, lambda node_id: cluster.brokers[node_id].rack)
+    return GroupTopics(cluster.topics, lambda: cluster.brokers)
 
 
 def test_a_topic_has_its_id_partitions_and_name() -> None:
