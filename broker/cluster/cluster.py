@@ -87,13 +87,12 @@ class Cluster:
         self.topics = TopicTable()
         self.producer_ids = ProducerIdAllocator()
         self.group_log = GroupLog(self.topics, config)
-        self._group_topics = GroupTopics(self.topics, lambda: self.brokers)
         self.groups = GroupCoordinator(
             config=config,
             timers=self.timers,
             member_id_suffix=lambda: str(new_uuid()),
             append_records=self.group_log.append,
-            topics=self._group_topics,
+            topics=GroupTopics(self.topics, lambda: self.brokers),
             setting=lambda group_id, key: group_setting(self.config, group_id, key),
         )
         self.transactions = TransactionCoordinator(config, lambda: self.transaction_version)
@@ -266,7 +265,6 @@ class Cluster:
         topic = Topic(name, topic_id, [], TopicConfig(self.shared_config, overrides))
         topic.by_broker = self._topic_by_broker(topic)
         self.topics.add(topic)
-        self._group_topics.created_count += 1
         self.add_partitions(topic, assignments)
         if not topic.is_internal:
             # Where the topics of clients are does not depend on when the first group came.
@@ -289,12 +287,7 @@ class Cluster:
                     compaction=Compaction() if topic.is_internal else None,
                 )
             )
-        self._note_topic_change(topic.name)
-
-    def _note_topic_change(self, name: str) -> None:
-        """Let groups know that partitions or replicas of a topic have changed."""
-        self._group_topics.forget(name)
-        self.groups.note_topic_change(name)
+        self.groups.note_topic_change(topic.name)
 
     def delete_topic(self, topic: Topic, now_ms: int) -> None:
         """Delete a topic with its records, its producers' state and its committed offsets.
@@ -305,7 +298,7 @@ class Cluster:
         if topic.name == GROUP_METADATA.name:
             self.groups.forget_all(now_ms)
         self.groups.forget_topic(topic.name, now_ms)
-        self._note_topic_change(topic.name)
+        self.groups.note_topic_change(topic.name)
         for partition in topic.partitions:
             self._freed(partition, partition.log.size_bytes)
             partition.leader_id = NO_LEADER
@@ -373,7 +366,6 @@ class Cluster:
             if old_id not in partition.replicas:
                 old_id = partition.replicas[0]
             partition.replicas = tuple(node_id if n == old_id else n for n in partition.replicas)
-            self._note_topic_change(partition.topic_name)
             partition.isr = tuple(n for n in partition.isr if n != old_id)
             partition.adding_replicas = partition.removing_replicas = ()
         in_sync = {*partition.isr, node_id}
@@ -393,7 +385,7 @@ class Cluster:
         """
         removes_any = not set(partition.replicas) <= set(replicas)
         partition.replicas = tuple(replicas)
-        self._note_topic_change(partition.topic_name)
+        self.groups.note_topic_change(partition.topic_name)
         partition.adding_replicas = partition.removing_replicas = ()
         self.expand_isr(partition)
         if partition.leader_id not in partition.isr:

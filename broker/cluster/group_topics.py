@@ -13,10 +13,14 @@ class GroupTopics:
 
     def __init__(self, topics: TopicTable, brokers: Callable[[], Mapping[int, Broker]]) -> None:
         """`brokers` returns the brokers by node id, whose racks count."""
-        self.created_count = 0
         self._topics = topics
         self._brokers = brokers
         self._known: dict[str, TopicMetadata] = {}
+
+    @property
+    def created_count(self) -> int:
+        """How many topics have been created so far."""
+        return self._topics.created_count
 
     def get(self, name: str) -> TopicMetadata | None:
         """Return the topic with this name, or None."""

@@ -205,6 +205,7 @@ class GroupTable:
 
     def note_topic_change(self, name: str) -> None:
         """Have groups that subscribe to a topic look at it again, with their next heartbeat."""
+        self._consumers.topics.forget(name)
         for group in self._groups.values():
             if isinstance(group, ConsumerGroup) and group.is_subscribed_to(name):
                 group.has_current_metadata = False

@@ -41,6 +41,10 @@ class TopicSource(Protocol):
         """Return the names of all topics."""
         ...
 
+    def forget(self, name: str) -> None:
+        """Look a topic up again when it is needed, because it has changed."""
+        ...
+
 
 class NoTopics:
     """A cluster without topics."""
@@ -58,6 +62,9 @@ class NoTopics:
     def names(self) -> Iterable[str]:
         """Return nothing."""
         return ()
+
+    def forget(self, _name: str) -> None:
+        """Do nothing."""
 
 
 NO_TOPICS = NoTopics()

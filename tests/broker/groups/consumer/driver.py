@@ -68,6 +68,9 @@ class Topics:
         """Return the names of all topics."""
         return self._by_name
 
+    def forget(self, name: str) -> None:
+        """Do nothing: a change is seen at once."""
+
 
 class ConsumerDriver:
     """The members of one group: they send at `now_ms`."""
