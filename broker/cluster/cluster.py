@@ -4,6 +4,7 @@ A cluster of several brokers runs in one process and on one thread. Handlers get
 argument. Nothing else keeps state that a request can change.
 """
 
+from base64 import urlsafe_b64encode
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
@@ -27,6 +28,7 @@ from broker.config.topic_config import TopicConfig
 from broker.groups.coordinator import GroupCoordinator
 from broker.routes import RoutesByBroker
 from broker.security.credentials import Credentials, parse_users
+from broker.security.delegation_tokens import DelegationTokens
 from broker.timers import Timers
 from broker.transactions.coordinator import TransactionCoordinator
 from producer_state.allocator import ProducerIdAllocator
@@ -99,8 +101,15 @@ class Cluster:
         """The fetch sessions of each broker, by node id."""
         for node_id in self.brokers:
             self.add_fetch_sessions(node_id)
+        self.delegation_tokens = DelegationTokens(
+            secret_key=config["delegation.token.secret.key"],
+            lifetime_ms=config["delegation.token.max.lifetime.ms"],
+            renew_period_ms=config["delegation.token.expiry.time.ms"],
+            new_token_id=lambda: urlsafe_b64encode(new_uuid().bytes).decode().rstrip("="),
+        )
         self.credentials = Credentials(
             parse_users(config["sasl.users"]),
+            self.delegation_tokens,
             new_nonce=lambda: new_uuid().hex,
             new_salt=lambda: new_uuid().bytes,
         )
@@ -122,6 +131,7 @@ class Cluster:
         self._begin()
         for broker in self.brokers.values():
             broker.is_alive = True
+            broker.is_shutting_down = False
             self.set_availability(broker, Availability.UP)
 
     @property
