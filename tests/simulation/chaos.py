@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from broker.cluster import failover
 from broker.cluster.brokers import Availability
 from broker.cluster.coordinators import move_coordinator, move_transaction_coordinator
-from broker.cluster.topics import NO_LEADER
+from broker.cluster.topics import NO_LEADER, Partition
 from broker.faults import FaultRule
 from tests.simulation.brokers import SimulatedServer
 from tests.simulation.history import History
@@ -115,10 +115,18 @@ class Chaos:
     def _some_broker(self) -> int:
         return self._random.choice(tuple(self._cluster.brokers))
 
-    def move_leader(self) -> None:
-        """Make another broker the leader of a partition."""
+    def _partitions(self, topic_name: str | None) -> list[Partition]:
+        return [
+            partition
+            for topic in self._cluster.topics.all()
+            for partition in topic.partitions
+            if topic_name in {None, topic.name}
+        ]
+
+    def move_leader(self, topic_name: str | None = None) -> None:
+        """Make another broker the leader of a partition, of this topic or of any."""
         alive = self._cluster.alive_broker_ids()
-        partitions = [each for topic in self._cluster.topics.all() for each in topic.partitions]
+        partitions = self._partitions(topic_name)
         if alive and partitions:
             partition, node_id = self._random.choice(partitions), self._random.choice(alive)
             self._network.trace(
@@ -126,9 +134,9 @@ class Chaos:
             )
             self._cluster.move_leader(partition, node_id, self._server.clock.now_ms())
 
-    def take_leader_away(self) -> None:
-        """Remove the leader of a partition for some time."""
-        partitions = [each for topic in self._cluster.topics.all() for each in topic.partitions]
+    def take_leader_away(self, topic_name: str | None = None) -> None:
+        """Remove the leader of a partition for some time, of this topic or of any."""
+        partitions = self._partitions(topic_name)
         if not partitions:
             return
         partition = self._random.choice(partitions)

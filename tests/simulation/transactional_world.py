@@ -151,6 +151,9 @@ class TransactionWorld(World):
         for _ in range(random.randint(0, 4)):
             move = partial(self.chaos.move_transaction_coordinator, random.choice(self.ids))
             schedule.after(random.randrange(CHAOS_MS), move)
+        for _ in range(random.randint(0, 4)):
+            deed = random.choice((self.chaos.move_leader, self.chaos.take_leader_away))
+            schedule.after(random.randrange(CHAOS_MS), partial(deed, LEDGER))
         for at_ms in range(0, CHAOS_MS, STEP_MS):
             schedule.after(at_ms, self._consume)
         for _ in range(random.randint(0, 2)):
