@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Any
 from client.errors import error_name
 from loadgen.analysis import checks
 from loadgen.analysis.checks import Verdict
-from loadgen.plan.plan import Plan
+from loadgen.analysis.committed_offsets import CommittedOffset
+from loadgen.analysis.transactions import (
+    CONSUMED,
+    TRANSACTIONS,
+    open_transaction_views,
+    transaction_verdicts,
+)
+from loadgen.plan.plan import Plan, Tenant
 from loadgen.plan.run_spec import PreparedTarget
 from loadgen.plan.schedule import event_counts
 
@@ -92,7 +99,8 @@ THROTTLES = """
     FROM results GROUP BY tenant ORDER BY tenant"""
 DUPLICATES = """
     SELECT kind, error_code, count(*) AS requests FROM results
-    WHERE kind != 'new' GROUP BY kind, error_code ORDER BY kind, error_code"""
+    WHERE kind != 'new' AND api = 'Produce'
+    GROUP BY kind, error_code ORDER BY kind, error_code"""
 EXPIRIES = """
     SELECT tenant, count_if(expired_us IS NOT NULL) AS expired,
            max(coalesce(expired_us, completed_us) - submitted_us) AS latest_us
@@ -155,7 +163,7 @@ MAIN_APIS = {
     "topic-deleter": "DeleteTopics",
     "consumer-group": "Fetch",
 }
-"""The API whose response completes an event; Produce for the other behaviours."""
+"""The API whose response completes an event; EndTxn or Produce for the other behaviours."""
 SEVERAL_BATCHES = {"restart-loop", "retries-lost-responses"}
 CAN_REPEAT = {"new-producer-per-error"}
 HEAT_CELLS = 60
@@ -184,6 +192,8 @@ class RunData:
     """When an aborted run ended; None for a complete one."""
     shadow_report: Sequence[Mapping[str, Any]] = ()
     """The broker's report of quotas in shadow mode."""
+    committed_offsets: Sequence[CommittedOffset] = ()
+    """The offsets of tenants that consume a source."""
 
 
 def summarise(spark: "SparkSession", data: RunData) -> dict[str, Any]:
@@ -240,6 +250,11 @@ def _summarise(spark: "SparkSession", data: RunData) -> dict[str, Any]:
         "lateness": LATENESS,
         "workers": WORKERS,
         **({"stored": STORED, "repeated": REPEATED} if data.read_back_path else {}),
+        **(
+            {"transactions": TRANSACTIONS, "consumed": CONSUMED}
+            if _judges_transactions(data)
+            else {}
+        ),
     }
     with ThreadPoolExecutor(_CONCURRENT_QUERIES) as pool:
         found = dict(zip(queries, pool.map(rows, queries.values()), strict=True))
@@ -256,6 +271,11 @@ def _summarise(spark: "SparkSession", data: RunData) -> dict[str, Any]:
         *(
             _stored_verdicts(plan, found["stored"], found["repeated"])
             if data.read_back_path
+            else ()
+        ),
+        *(
+            transaction_verdicts(plan, found["transactions"], found["consumed"])
+            if _judges_transactions(data)
             else ()
         ),
         checks.lateness(_ms(lateness["lateness_us"], 1), plan.lateness_p99_ms),
@@ -291,7 +311,7 @@ def _open_views(spark: "SparkSession", data: RunData, partitions: int | None) ->
         [
             (
                 tenant.name,
-                MAIN_APIS.get(tenant.behaviour, "Produce"),
+                _main_api(tenant),
                 tenant.behaviour in SEVERAL_BATCHES,
                 tenant.arrival != "closed",
             )
@@ -302,8 +322,23 @@ def _open_views(spark: "SparkSession", data: RunData, partitions: int | None) ->
     open_view("plan_tenants", tenants)
     if data.read_back_path is not None:
         open_view("read_back", spark.read.parquet(data.read_back_path))
+    if _judges_transactions(data):
+        open_transaction_views(spark, data.plan, data.committed_offsets)
     for name, sql in VIEWS.items():
         spark.sql(sql).createOrReplaceTempView(name)
+
+
+def _main_api(tenant: Tenant) -> str:
+    """Return the API whose response completes an event."""
+    if tenant.is_judged_by_record:
+        return "EndTxn" if tenant.transactions else "Produce"
+    return MAIN_APIS.get(tenant.behaviour, "Produce")
+
+
+def _judges_transactions(data: RunData) -> bool:
+    return data.read_back_path is not None and any(
+        tenant.is_judged_by_record for tenant in data.plan.tenants
+    )
 
 
 def _ms(percentiles: list[float] | None, index: int) -> float | None:
@@ -407,7 +442,7 @@ def _stored_verdicts(plan: Plan, stored: Rows, repeated: Rows) -> list[Verdict]:
     times = {row["tenant"]: row["repeated"] for row in repeated}
     verdicts = []
     for tenant in plan.tenants:
-        if tenant.behaviour in MAIN_APIS:
+        if tenant.behaviour in MAIN_APIS or tenant.is_judged_by_record:
             continue
         row = by_tenant.get(tenant.name, {"acknowledged": 0, "missing": 0})
         verdicts.append(
