@@ -149,7 +149,12 @@ def exactly_once(
 
 
 def transactions(
-    tenant: str, committed: int, missing: int, repeated: int, uncommitted: int, partial: int
+    tenant: str,
+    committed: int = 0,
+    missing: int = 0,
+    repeated: int = 0,
+    uncommitted: int = 0,
+    partial: int = 0,
 ) -> Verdict:
     """Check that read_committed has each committed transaction once, and no other.
 
@@ -169,7 +174,7 @@ def transactions(
 
 
 def consumed_and_produced(
-    tenant: str, consumed: int, missing: int, repeated: int, early: int
+    tenant: str, consumed: int = 0, missing: int = 0, repeated: int = 0, early: int = 0
 ) -> Verdict:
     """Check that there is one record for each consumed one.
 

@@ -16,8 +16,7 @@ from loadgen.analysis import checks
 from loadgen.analysis.checks import Verdict
 from loadgen.analysis.committed_offsets import CommittedOffset
 from loadgen.analysis.transactions import (
-    CONSUMED,
-    TRANSACTIONS,
+    TRANSACTION_QUERIES,
     open_transaction_views,
     transaction_verdicts,
 )
@@ -152,7 +151,7 @@ TOTALS = """
 # The events that a closed loop adds have larger ids.
 EVENTS_SEEN = """
     SELECT count(DISTINCT event_id) AS events FROM results
-    WHERE event_id >= 0 AND event_id < 4294967296"""
+    WHERE event_id BETWEEN 0 AND 4294967295"""
 WORKERS = """
     SELECT worker, max(worker_cpu_us) AS cpu_us, max(worker_wall_us) AS wall_us,
            count(*) AS rows FROM results GROUP BY worker ORDER BY worker"""
@@ -194,6 +193,12 @@ class RunData:
     """The broker's report of quotas in shadow mode."""
     committed_offsets: Sequence[CommittedOffset] = ()
     """The offsets of tenants that consume a source."""
+
+    @property
+    def judges_transactions(self) -> bool:
+        """Whether there are transactions, and what they have stored was read back."""
+        tenants = self.plan.tenants
+        return self.read_back_path is not None and any(t.is_judged_by_record for t in tenants)
 
 
 def summarise(spark: "SparkSession", data: RunData) -> dict[str, Any]:
@@ -250,11 +255,7 @@ def _summarise(spark: "SparkSession", data: RunData) -> dict[str, Any]:
         "lateness": LATENESS,
         "workers": WORKERS,
         **({"stored": STORED, "repeated": REPEATED} if data.read_back_path else {}),
-        **(
-            {"transactions": TRANSACTIONS, "consumed": CONSUMED}
-            if _judges_transactions(data)
-            else {}
-        ),
+        **(TRANSACTION_QUERIES if data.judges_transactions else {}),
     }
     with ThreadPoolExecutor(_CONCURRENT_QUERIES) as pool:
         found = dict(zip(queries, pool.map(rows, queries.values()), strict=True))
@@ -268,16 +269,8 @@ def _summarise(spark: "SparkSession", data: RunData) -> dict[str, Any]:
         *_throttle_verdicts(plan, throttles),
         *_duplicate_verdicts(found["duplicates"]),
         *_delivery_verdicts(plan, found["expiries"]),
-        *(
-            _stored_verdicts(plan, found["stored"], found["repeated"])
-            if data.read_back_path
-            else ()
-        ),
-        *(
-            transaction_verdicts(plan, found["transactions"], found["consumed"])
-            if _judges_transactions(data)
-            else ()
-        ),
+        *(_stored_verdicts(plan, found) if data.read_back_path else ()),
+        *(transaction_verdicts(plan, found) if data.judges_transactions else ()),
         checks.lateness(_ms(lateness["lateness_us"], 1), plan.lateness_p99_ms),
     ]
     return {
@@ -322,7 +315,7 @@ def _open_views(spark: "SparkSession", data: RunData, partitions: int | None) ->
     open_view("plan_tenants", tenants)
     if data.read_back_path is not None:
         open_view("read_back", spark.read.parquet(data.read_back_path))
-    if _judges_transactions(data):
+    if data.judges_transactions:
         open_transaction_views(spark, data.plan, data.committed_offsets)
     for name, sql in VIEWS.items():
         spark.sql(sql).createOrReplaceTempView(name)
@@ -333,12 +326,6 @@ def _main_api(tenant: Tenant) -> str:
     if tenant.is_judged_by_record:
         return "EndTxn" if tenant.transactions else "Produce"
     return MAIN_APIS.get(tenant.behaviour, "Produce")
-
-
-def _judges_transactions(data: RunData) -> bool:
-    return data.read_back_path is not None and any(
-        tenant.is_judged_by_record for tenant in data.plan.tenants
-    )
 
 
 def _ms(percentiles: list[float] | None, index: int) -> float | None:
@@ -437,9 +424,9 @@ def _delivery_verdicts(plan: Plan, rows: Rows) -> list[Verdict]:
     ]
 
 
-def _stored_verdicts(plan: Plan, stored: Rows, repeated: Rows) -> list[Verdict]:
-    by_tenant: Mapping[str, dict[str, Any]] = {row["tenant"]: row for row in stored}
-    times = {row["tenant"]: row["repeated"] for row in repeated}
+def _stored_verdicts(plan: Plan, found: Mapping[str, Rows]) -> list[Verdict]:
+    by_tenant: Mapping[str, dict[str, Any]] = {row["tenant"]: row for row in found["stored"]}
+    times = {row["tenant"]: row["repeated"] for row in found["repeated"]}
     verdicts = []
     for tenant in plan.tenants:
         if tenant.behaviour in MAIN_APIS or tenant.is_judged_by_record:

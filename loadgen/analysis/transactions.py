@@ -1,6 +1,6 @@
 """Judge transactions by what a read_committed consumer reads after the run."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from loadgen.analysis import checks
@@ -60,6 +60,8 @@ CONSUMED = """
            count_if(consumed.offset IS NULL) AS early
     FROM consumed FULL OUTER JOIN produced USING (tenant, partition, offset) GROUP BY tenant"""
 
+TRANSACTION_QUERIES = {"transactions": TRANSACTIONS, "consumed": CONSUMED}
+
 
 def open_transaction_views(
     spark: "SparkSession", plan: Plan, committed_offsets: Sequence[CommittedOffset]
@@ -84,20 +86,17 @@ def open_transaction_views(
     ).coalesce(1).createOrReplaceTempView("committed_offsets")
 
 
-def transaction_verdicts(plan: Plan, transactions: Rows, consumed: Rows) -> list[Verdict]:
-    """Return a verdict for each tenant with transactions."""
-    found = {row["tenant"]: row for row in [*transactions, *consumed]}
+def transaction_verdicts(plan: Plan, found: Mapping[str, Rows]) -> list[Verdict]:
+    """Return a verdict for each tenant with transactions, from the rows of each query."""
+    rows = {row["tenant"]: row for name in TRANSACTION_QUERIES for row in found[name]}
     verdicts = []
     for tenant in plan.tenants:
-        if not tenant.is_judged_by_record:
-            continue
-        row = found.get(tenant.name, {})
-        if tenant.source:
-            names = ("consumed", "missing", "repeated", "early")
-            counts = [int(row.get(name, 0)) for name in names]
-            verdicts.append(checks.consumed_and_produced(tenant.name, *counts))
-        else:
-            names = ("committed", "missing", "repeated", "uncommitted", "partial")
-            counts = [int(row.get(name, 0)) for name in names]
-            verdicts.append(checks.transactions(tenant.name, *counts))
+        counts = {
+            name: int(count)
+            for name, count in rows.get(tenant.name, {}).items()
+            if name != "tenant"
+        }
+        if tenant.is_judged_by_record:
+            judge = checks.consumed_and_produced if tenant.source else checks.transactions
+            verdicts.append(judge(tenant.name, **counts))
     return verdicts
