@@ -27,10 +27,8 @@ class Answered(CoordinatorClient):
     async def connection_to(self, node: int) -> Any:
         return node
 
-    async def send_request(
-        self, _event: Any, _connection: Any, node: int, *_: Any, **__: Any
-    ) -> Any:
-        self.nodes.append(node)
+    async def send_request(self, *arguments: Any, **_: Any) -> Any:
+        self.nodes.append(arguments[2])
         return self.responses.pop(0)
 
 

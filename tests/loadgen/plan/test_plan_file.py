@@ -156,7 +156,7 @@ def test_a_path_is_loaded_as_a_file(tmp_path: Path) -> None:
 
 def test_an_unknown_plan_is_refused_with_the_names_of_the_built_in_plans() -> None:
     with pytest.raises(
-        PlanError, match=r"'stead' is neither a file nor a built-in plan; built in: exactly-once, lost"
+        PlanError, match=r"'stead' is neither a file nor a built-in plan; built in: exactly-once"
     ):
         load_plan("stead")
     with pytest.raises(PlanError, match=r"cannot read none.yaml"):
