@@ -188,6 +188,7 @@ class TransactionWorld(World):
 
     def _move_clock(self, duration_ms: int) -> None:
         self.trace(f"the clock of the brokers moves by {duration_ms} ms")
+        self.history.clock_moves.append(self.schedule.time_ms)
         self.server.advance(duration_ms)
 
     def _add_faults(self, random: Random) -> None:
