@@ -4,6 +4,7 @@ A cluster of several brokers runs in one process and on one thread. Handlers get
 argument. Nothing else keeps state that a request can change.
 """
 
+from base64 import urlsafe_b64encode
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
@@ -16,6 +17,7 @@ from broker.cluster.controller_queue import ControllerQueue
 from broker.cluster.fetch_sessions import FetchSessionCache
 from broker.cluster.finalized_features import features_at_start
 from broker.cluster.group_log import GroupLog
+from broker.cluster.group_topics import GroupTopics
 from broker.cluster.internal_topics import GROUP_METADATA, note_client_batch
 from broker.cluster.producer_rules import adopt_rule_of_leader, new_producers
 from broker.cluster.quotas import QuotaManagers
@@ -23,10 +25,12 @@ from broker.cluster.topics import NO_LEADER, Partition, Topic, TopicTable, place
 from broker.config.api_versions import release_of
 from broker.config.broker_config import BrokerConfig
 from broker.config.features import TRANSACTION_VERSION
+from broker.config.resource_keys import group_setting
 from broker.config.topic_config import TopicConfig
 from broker.groups.coordinator import GroupCoordinator
 from broker.routes import RoutesByBroker
 from broker.security.credentials import Credentials, parse_users
+from broker.security.delegation_tokens import DelegationTokens
 from broker.timers import Timers
 from broker.transactions.coordinator import TransactionCoordinator
 from producer_state.allocator import ProducerIdAllocator
@@ -88,6 +92,8 @@ class Cluster:
             timers=self.timers,
             member_id_suffix=lambda: str(new_uuid()),
             append_records=self.group_log.append,
+            topics=GroupTopics(self.topics, lambda: self.brokers),
+            setting=lambda group_id, key: group_setting(self.config, group_id, key),
         )
         self.transactions = TransactionCoordinator(config, lambda: self.transaction_version)
         self.quotas = QuotaManagers(config, self.brokers, new_seed=lambda: new_uuid().bytes)
@@ -99,8 +105,15 @@ class Cluster:
         """The fetch sessions of each broker, by node id."""
         for node_id in self.brokers:
             self.add_fetch_sessions(node_id)
+        self.delegation_tokens = DelegationTokens(
+            secret_key=config["delegation.token.secret.key"],
+            lifetime_ms=config["delegation.token.max.lifetime.ms"],
+            renew_period_ms=config["delegation.token.expiry.time.ms"],
+            new_token_id=lambda: urlsafe_b64encode(new_uuid().bytes).decode().rstrip("="),
+        )
         self.credentials = Credentials(
             parse_users(config["sasl.users"]),
+            self.delegation_tokens,
             new_nonce=lambda: new_uuid().hex,
             new_salt=lambda: new_uuid().bytes,
         )
@@ -122,6 +135,7 @@ class Cluster:
         self._begin()
         for broker in self.brokers.values():
             broker.is_alive = True
+            broker.is_shutting_down = False
             self.set_availability(broker, Availability.UP)
 
     @property
@@ -273,6 +287,7 @@ class Cluster:
                     compaction=Compaction() if topic.is_internal else None,
                 )
             )
+        self.groups.note_topic_change(topic.name)
 
     def delete_topic(self, topic: Topic, now_ms: int) -> None:
         """Delete a topic with its records, its producers' state and its committed offsets.
@@ -283,6 +298,7 @@ class Cluster:
         if topic.name == GROUP_METADATA.name:
             self.groups.forget_all(now_ms)
         self.groups.forget_topic(topic.name, now_ms)
+        self.groups.note_topic_change(topic.name)
         for partition in topic.partitions:
             self._freed(partition, partition.log.size_bytes)
             partition.leader_id = NO_LEADER
@@ -363,16 +379,26 @@ class Cluster:
     def set_replicas(self, partition: Partition, replicas: Sequence[int], now_ms: int) -> None:
         """Finish a reassignment: all new replicas are in sync, and one of them leads.
 
-        Followers share the log, so a reassignment has nothing to copy and completes at once.
+        Followers share the log, so a reassignment has nothing to copy and completes at once. A new
+        leader epoch begins if the leader changes or a replica is removed
+        (`PartitionChangeBuilder.triggerLeaderEpochBumpForReplicaReassignmentIfNeeded`).
         """
+        removes_any = not set(partition.replicas) <= set(replicas)
         partition.replicas = tuple(replicas)
+        self.groups.note_topic_change(partition.topic_name)
         partition.adding_replicas = partition.removing_replicas = ()
-        partition.isr = tuple(filter(self.is_alive, partition.replicas))
+        self.expand_isr(partition)
         if partition.leader_id not in partition.isr:
-            leader_id = partition.isr[0] if partition.isr else NO_LEADER
+            leader_id = next((n for n in replicas if n in partition.isr), NO_LEADER)
             self.set_leader(partition, leader_id, now_ms)
-        else:
+        elif removes_any:
             partition.leader_epoch += 1
+
+    def expand_isr(self, partition: Partition) -> None:
+        """Append to the ISR, in which nobody stays who is down, all other replicas that are up."""
+        alive = [n for n in partition.replicas if self.is_alive(n)]
+        kept = [n for n in partition.isr if n in alive]
+        partition.isr = (*kept, *(n for n in alive if n not in kept))
 
     # Records -------------------------------------------------------------------------------
 

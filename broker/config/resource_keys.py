@@ -1,17 +1,18 @@
 # ruff: noqa: E501
 """The keys of groups and of client metrics (Kafka's `GroupConfig` and `ClientMetricsConfigs`).
 
-The broker stores and describes them and acts on none: its groups are classic ones, which take
-their settings from the client, and it collects no client metrics.
+The broker acts on those of the consumer protocol, and stores and describes the others.
 
 Sources of the messages: Kafka's `GroupConfig.validate` and `ClientMetricsConfigs.validate`.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from broker.config.broker_config import BrokerConfig
+from broker.config.hash_order import in_hash_order
 from broker.config.keys import (
     INT,
     LIST,
@@ -29,8 +30,8 @@ from protocol.errors import ErrorCode
 
 # fmt: off
 GROUP_RESOURCE_KEYS: tuple[ConfigKey, ...] = (
-    ignored_key("consumer.session.timeout.ms",    INT,    45_000,             at_least(1),              READ_ONLY, "Time without a heartbeat after which a member is removed."),
-    ignored_key("consumer.heartbeat.interval.ms", INT,    5000,               at_least(1),              READ_ONLY, "Time between a consumer's heartbeats."),
+    ConfigKey("consumer.session.timeout.ms",    INT,    45_000,             at_least(1),              READ_ONLY, "Time without a heartbeat after which a member is removed."),
+    ConfigKey("consumer.heartbeat.interval.ms", INT,    5000,               at_least(1),              READ_ONLY, "Time between a consumer's heartbeats."),
     ignored_key("share.session.timeout.ms",       INT,    45_000,             at_least(1),              READ_ONLY, "Time without a heartbeat after which a member of a share group is removed."),
     ignored_key("share.heartbeat.interval.ms",    INT,    5000,               at_least(1),              READ_ONLY, "Time between the heartbeats of a member of a share group."),
     ignored_key("share.record.lock.duration.ms",  INT,    30_000,             at_least(1000),             READ_ONLY, "Time that a member of a share group holds a record."),
@@ -93,21 +94,34 @@ def group_defaults(broker_values: Mapping[str, Any]) -> dict[str, Any]:
     return defaults | {name: broker_values[f"group.{name}"] for name in _WITH_BROKER_DEFAULT}
 
 
+def group_setting(config: BrokerConfig, group_id: str, key: str) -> int:
+    """Return a number of a group's configuration: its own, or the broker's `group.KEY`."""
+    layer = config.resources.get((ResourceType.GROUP, group_id))
+    if layer is not None and key in layer:
+        return int(parse_value(RESOURCE_KEYS[ResourceType.GROUP][key], layer[key]))
+    return int(config[f"group.{key}"])
+
+
 def group_problem(layer: Mapping[str, str], broker_values: Mapping[str, Any]) -> str | None:
     """Return why a group cannot have this configuration, or None.
 
     Keys that are not set count with Kafka's default, whatever the broker's is.
     """
     keys = RESOURCE_KEYS[ResourceType.GROUP]
-    for name in layer:
+    for name in in_hash_order(layer):
         if name not in keys:
             return f"Unknown group config name: {name}"
     values = {name: key.default for name, key in keys.items()}
     try:
-        values |= {name: parse_value(keys[name], text) for name, text in layer.items()}
+        values |= _parse(GROUP_RESOURCE_KEYS, layer)
     except ConfigError as error:
         return str(error)
     return _bound_problem(values, broker_values) or _heartbeat_problem(values)
+
+
+def _parse(keys: Iterable[ConfigKey], layer: Mapping[str, str]) -> dict[str, Any]:
+    """Parse in the order of the keys, which is that of Kafka's definitions."""
+    return {key.name: parse_value(key, layer[key.name]) for key in keys if key.name in layer}
 
 
 def _bound_problem(values: Mapping[str, Any], broker_values: Mapping[str, Any]) -> str | None:
@@ -138,12 +152,12 @@ def client_metrics_refusal(layer: Mapping[str, str]) -> Refusal | None:
     Most are INVALID_REQUEST; a number that is none and a wrong `match` are INVALID_CONFIG.
     """
     keys = RESOURCE_KEYS[ResourceType.CLIENT_METRICS]
-    for name in layer:
+    for name in in_hash_order(layer):
         if name not in keys:
             message = f"Unknown client metrics configuration: {name}"
             return Refusal(ErrorCode.INVALID_REQUEST, message)
     try:
-        values = {name: parse_value(keys[name], text) for name, text in layer.items()}
+        values = _parse(CLIENT_METRICS_KEYS, layer)
     except ConfigError as error:
         return Refusal(ErrorCode.INVALID_CONFIG, str(error))
     interval_ms = values.get("interval.ms")

@@ -11,11 +11,15 @@ from typing import NamedTuple
 
 from broker.cluster.topics import Topic
 from protocol import records
+from protocol.compression import ZSTD, TooLargeError
 from protocol.errors import ErrorCode
 from protocol.produce import RecordError
 from protocol.records import BatchHeader, Record
 
 ZSTD_PRODUCE_VERSION_MIN = 7
+DECOMPRESSION_FACTOR = 16
+"""A batch whose records are checked may take 16 times `max.message.bytes` after decompression."""
+
 _TIMESTAMP_MAX = 2**63 - 1
 _HEADER_BYTES, _LOG_OVERHEAD_BYTES, _MAGIC = (
     records.HEADER_BYTES,
@@ -62,7 +66,7 @@ def read_batch(
         is_whole = header.batch_length + _LOG_OVERHEAD_BYTES == size and header.magic == _MAGIC
         if is_whole and (
             api_version >= ZSTD_PRODUCE_VERSION_MIN
-            or header.attributes & records.COMPRESSION_MASK < records.ZSTD
+            or header.attributes & records.COMPRESSION_MASK < ZSTD
         ):
             return header
     return _read_unusual(buffer, start, end, api_version)
@@ -78,8 +82,8 @@ def _read_unusual(
     if size == 0 or buffer[start + records.MAGIC_AT] != records.MAGIC:
         return _INVALID
     compression = buffer[start + records.CRC_POSITION + 5] & records.COMPRESSION_MASK
-    if api_version < ZSTD_PRODUCE_VERSION_MIN and compression >= records.ZSTD:
-        if compression > records.ZSTD:
+    if api_version < ZSTD_PRODUCE_VERSION_MIN and compression >= ZSTD:
+        if compression > ZSTD:
             return _FAILED
         return BatchRefusal(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
     next_size = _complete_size(buffer, start + size, end)
@@ -161,7 +165,7 @@ def check_batch(
         return BatchRefusal(ErrorCode.MESSAGE_TOO_LARGE)
     if not records.has_valid_crc(buffer, start, end, crc):
         return _CORRUPT
-    if attributes & records.COMPRESSION_MASK > records.ZSTD:
+    if attributes & records.COMPRESSION_MASK > ZSTD:
         return _UNKNOWN_COMPRESSION
     if count <= 0 or last_delta + 1 != count or attributes & records.CONTROL_FLAG:
         return _INVALID_IN_LOG
@@ -195,7 +199,8 @@ def _check_records(
     errors: list[RecordError] = []
     is_timestamp_invalid = False
     try:
-        for index, record in enumerate(records.read_records(batch)):
+        bytes_max = topic.max_message_bytes * DECOMPRESSION_FACTOR
+        for index, record in enumerate(records.read_records(batch, bytes_max)):
             if topic.is_compacted and record.key is None:
                 message: str | None = (
                     "Compacted topic cannot accept message without key in topic partition"
@@ -206,6 +211,8 @@ def _check_records(
                 is_timestamp_invalid |= message is not None
             if message is not None:
                 errors.append(RecordError(index, message))
+    except TooLargeError as error:
+        return BatchRefusal(ErrorCode.MESSAGE_TOO_LARGE, str(error))
     except ValueError:
         return _CORRUPT
     if not errors:

@@ -69,9 +69,7 @@ def test_a_transactional_batch_without_a_transactional_id_fails_the_request() ->
         assert refusal.error_code == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
 
 
-def test_batches_of_two_transactional_producers_fail_the_request_if_both_exist() -> (
-    None
-):
+def test_batches_of_two_transactional_producers_fail_the_request_if_both_exist() -> None:
     refusal = read((0, transactional(5)), (1, transactional(6)), transactional_id="x")
     assert isinstance(refusal, BatchRefusal)
     assert refusal.error_code == ErrorCode.INVALID_PRODUCER_ID_MAPPING
