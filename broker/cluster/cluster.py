@@ -19,6 +19,7 @@ from broker.cluster.group_log import GroupLog
 from broker.cluster.internal_topics import GROUP_METADATA, note_client_batch
 from broker.cluster.producer_rules import adopt_rule_of_leader, new_producers
 from broker.cluster.quotas import QuotaManagers
+from broker.cluster.share_groups import ShareGroups
 from broker.cluster.topics import NO_LEADER, Partition, Topic, TopicTable, place_replicas
 from broker.config.api_versions import release_of
 from broker.config.broker_config import BrokerConfig
@@ -88,6 +89,13 @@ class Cluster:
             timers=self.timers,
             member_id_suffix=lambda: str(new_uuid()),
             append_records=self.group_log.append,
+        )
+        self.share = ShareGroups(
+            config,
+            self.topics,
+            self.timers,
+            self.group_log.append,
+            is_taken=lambda group_id: self.groups.describe(group_id) is not None,
         )
         self.transactions = TransactionCoordinator(config, lambda: self.transaction_version)
         self.quotas = QuotaManagers(config, self.brokers, new_seed=lambda: new_uuid().bytes)
@@ -193,9 +201,10 @@ class Cluster:
             self.timers.schedule(now_ms, unload)
 
     def add_fetch_sessions(self, node_id: int) -> None:
-        """Give a broker a cache of fetch sessions, unless it has one."""
+        """Give a broker its caches of fetch sessions and share sessions, unless it has them."""
         if node_id in self.fetch_sessions:
             return
+        self.share.add_leader(node_id)
         slot_count = self.config.for_broker(node_id)["max.incremental.fetch.session.cache.slots"]
         sessions = FetchSessionCache(slot_count, new_random=lambda: self.new_uuid().int)
         self.fetch_sessions[node_id] = sessions
@@ -283,6 +292,7 @@ class Cluster:
         if topic.name == GROUP_METADATA.name:
             self.groups.forget_all(now_ms)
         self.groups.forget_topic(topic.name, now_ms)
+        self.share.delete_topic(topic, now_ms)
         for partition in topic.partitions:
             self._freed(partition, partition.log.size_bytes)
             partition.leader_id = NO_LEADER
@@ -307,6 +317,7 @@ class Cluster:
         """Replace the configuration of the brokers; it applies to topics and leaders at once."""
         self.config = config
         self.groups.config = config
+        self.share.set_config(config)
         self.transactions.config = config
         self._log_bytes_max = self.shared_config["log.memory.max.bytes"]
         self.controller_queue.mutation_time_ms = self.shared_config["controller.mutation.time.ms"]
@@ -327,6 +338,7 @@ class Cluster:
         """Set the leader, or NO_LEADER, and begin a new leader epoch."""
         if partition.leader_id == leader_id:
             return
+        self.share.leave_leader(self.topics.get(partition.topic_name), partition, now_ms)
         partition.leader_id = leader_id
         partition.leader_epoch += 1
         partition.log.wake(now_ms)

@@ -29,6 +29,7 @@ def stop_broker(cluster: Cluster, node_id: int, now_ms: int, *, elect: bool = Tr
     _take_offline(cluster, node_id, Availability.DOWN, now_ms, elect=elect)
     cluster.quotas.brokers[node_id].producer_ids.forget()
     cluster.fetch_sessions[node_id].clear()
+    cluster.share.leaders[node_id].clear(now_ms)
 
 
 def isolate_broker(cluster: Cluster, node_id: int, now_ms: int, *, elect: bool = False) -> None:

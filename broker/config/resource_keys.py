@@ -1,7 +1,7 @@
 # ruff: noqa: E501
 """The keys of groups and of client metrics (Kafka's `GroupConfig` and `ClientMetricsConfigs`).
 
-The broker stores and describes them and acts on none: its groups are classic ones, which take
+The broker acts on the keys of share groups. It stores and describes the others: classic groups take
 their settings from the client, and it collects no client metrics.
 
 Sources of the messages: Kafka's `GroupConfig.validate` and `ClientMetricsConfigs.validate`.
@@ -31,11 +31,11 @@ from protocol.errors import ErrorCode
 GROUP_RESOURCE_KEYS: tuple[ConfigKey, ...] = (
     ignored_key("consumer.session.timeout.ms",    INT,    45_000,             at_least(1),              READ_ONLY, "Time without a heartbeat after which a member is removed."),
     ignored_key("consumer.heartbeat.interval.ms", INT,    5000,               at_least(1),              READ_ONLY, "Time between a consumer's heartbeats."),
-    ignored_key("share.session.timeout.ms",       INT,    45_000,             at_least(1),              READ_ONLY, "Time without a heartbeat after which a member of a share group is removed."),
-    ignored_key("share.heartbeat.interval.ms",    INT,    5000,               at_least(1),              READ_ONLY, "Time between the heartbeats of a member of a share group."),
-    ignored_key("share.record.lock.duration.ms",  INT,    30_000,             at_least(1000),             READ_ONLY, "Time that a member of a share group holds a record."),
-    ignored_key("share.auto.offset.reset",        STRING, "latest",           share_auto_offset_reset,                    READ_ONLY, "Where a share group starts: earliest, latest or by_duration:PT1H."),
-    ignored_key("share.isolation.level",          STRING, "read_uncommitted", one_of("read_committed", "read_uncommitted"), READ_ONLY, "Whether a share group sees records of open transactions."),
+    ConfigKey("share.session.timeout.ms",       INT,    45_000,             at_least(1),              READ_ONLY, "Time without a heartbeat after which a member of a share group is removed."),
+    ConfigKey("share.heartbeat.interval.ms",    INT,    5000,               at_least(1),              READ_ONLY, "Time between the heartbeats of a member of a share group."),
+    ConfigKey("share.record.lock.duration.ms",  INT,    30_000,             at_least(1000),             READ_ONLY, "Time that a member of a share group holds a record."),
+    ConfigKey("share.auto.offset.reset",        STRING, "latest",           share_auto_offset_reset,                    READ_ONLY, "Where a share group starts: earliest, latest or by_duration:PT1H."),
+    ConfigKey("share.isolation.level",          STRING, "read_uncommitted", one_of("read_committed", "read_uncommitted"), READ_ONLY, "Whether a share group sees records of open transactions."),
     ignored_key("streams.session.timeout.ms",     INT,    45_000,             at_least(1),              READ_ONLY, "Time without a heartbeat after which a member of a streams group is removed."),
     ignored_key("streams.heartbeat.interval.ms",  INT,    5000,               at_least(1),              READ_ONLY, "Time between the heartbeats of a member of a streams group."),
     ignored_key("streams.num.standby.replicas",   INT,    0,                  at_least(0),              READ_ONLY, "Standby copies of each task of a streams group."),
@@ -91,6 +91,20 @@ def group_defaults(broker_values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of a group without a configuration, which are the broker's."""
     defaults = {name: key.default for name, key in RESOURCE_KEYS[ResourceType.GROUP].items()}
     return defaults | {name: broker_values[f"group.{name}"] for name in _WITH_BROKER_DEFAULT}
+
+
+def group_setting(
+    config: Mapping[str, Any],
+    resources: Mapping[tuple[ResourceType, str], Mapping[str, str]],
+    group_id: str,
+    name: str,
+) -> Any:
+    """Return the value of a key of one group: its own, the broker's, or the default."""
+    text = resources.get((ResourceType.GROUP, group_id), {}).get(name)
+    key = RESOURCE_KEYS[ResourceType.GROUP][name]
+    if text is not None:
+        return parse_value(key, text)
+    return config[f"group.{name}"] if name in _WITH_BROKER_DEFAULT else key.default
 
 
 def group_problem(layer: Mapping[str, str], broker_values: Mapping[str, Any]) -> str | None:

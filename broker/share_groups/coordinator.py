@@ -90,10 +90,7 @@ class ShareGroupCoordinator:
     # Heartbeats ------------------------------------------------------------------------------
 
     def heartbeat(self, request: ShareHeartbeat, now_ms: int) -> ShareHeartbeatResult | Refusal:
-        """Carry out a heartbeat: join, stay or leave."""
-        problem = _problem(request)
-        if problem is not None:
-            return Refusal(ErrorCode.INVALID_REQUEST, problem)
+        """Carry out a heartbeat that `request_problem` has checked: join, stay or leave."""
         if request.member_epoch == LEAVE_EPOCH:
             return self._leave(request, now_ms)
         group = self._group_of(request)
@@ -238,16 +235,17 @@ class ShareGroupCoordinator:
                 self._restart_session(group, member_id, now_ms)
 
 
-def _problem(request: ShareHeartbeat) -> str | None:
+def request_problem(request: ShareHeartbeat) -> Refusal | None:
     """Return why a request is invalid, or None."""
+    problem = None
     if not request.member_id.strip():
-        return "MemberId can't be empty."
-    if not request.group_id.strip():
-        return "GroupId can't be empty."
-    if request.rack_id is not None and not request.rack_id.strip():
-        return "RackId can't be empty."
-    if request.member_epoch == JOIN_EPOCH and not request.subscribed_topic_names:
-        return "SubscribedTopicNames must be set in first request."
-    if request.member_epoch < LEAVE_EPOCH:
-        return "MemberEpoch is invalid."
-    return None
+        problem = "MemberId can't be empty."
+    elif not request.group_id.strip():
+        problem = "GroupId can't be empty."
+    elif request.rack_id is not None and not request.rack_id.strip():
+        problem = "RackId can't be empty."
+    elif request.member_epoch == JOIN_EPOCH and not request.subscribed_topic_names:
+        problem = "SubscribedTopicNames must be set in first request."
+    elif request.member_epoch < LEAVE_EPOCH:
+        problem = "MemberEpoch is invalid."
+    return None if problem is None else Refusal(ErrorCode.INVALID_REQUEST, problem)

@@ -20,7 +20,7 @@ class ShareSessionKey(NamedTuple):
     """The member whose session it is."""
 
     group_id: str
-    member_id: UUID
+    member_id: str
 
 
 class TopicIdPartition(NamedTuple):

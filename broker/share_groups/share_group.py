@@ -176,13 +176,11 @@ class ShareGroup:
     def _has_unassigned(self, topics: Iterable[SubscribedTopic | None]) -> bool:
         """Whether partitions whose state exists are assigned to nobody."""
         for topic in topics:
-            left = set(self.initialized.get(topic.topic_id, ())) if topic is not None else set()
-            if left and topic is not None:
-                left.difference_update(
-                    *(target.get(topic.topic_id, ()) for target in self.targets.values())
-                )
-                if left:
-                    return True
+            if topic is None:
+                continue
+            assigned = (target.get(topic.topic_id, ()) for target in self.targets.values())
+            if self.initialized.get(topic.topic_id, set()).difference(*assigned):
+                return True
         return False
 
     def _assign(self, topics: ShareTopics) -> None:

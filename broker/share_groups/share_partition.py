@@ -28,8 +28,8 @@ from broker.share_groups.in_flight_records import InFlightRecords
 from broker.share_groups.record_acknowledgement import acknowledge_records
 from broker.share_groups.state_changes import StateChanges
 
-WriteState = Callable[[int, Sequence[StateBatch]], Refusal | None]
-"""`write_state(start_offset, state_batches)` stores changes; it returns why it could not."""
+WriteState = Callable[[int, Sequence[StateBatch], int], Refusal | None]
+"""`write_state(start_offset, state_batches, now_ms)` stores changes, or returns why it cannot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +249,7 @@ class SharePartition:
     # Acknowledge -----------------------------------------------------------------------------
 
     def acknowledge(
-        self, member_id: str, batches: Sequence[AcknowledgementBatch]
+        self, member_id: str, batches: Sequence[AcknowledgementBatch], now_ms: int
     ) -> Refusal | None:
         """Accept, release or reject records that a member has acquired: all of them, or none.
 
@@ -268,9 +268,9 @@ class SharePartition:
         if refusal is not None:
             changes.undo()
             return refusal
-        return self._store(changes)
+        return self._store(changes, now_ms)
 
-    def release_member(self, member_id: str) -> Refusal | None:
+    def release_member(self, member_id: str, now_ms: int) -> Refusal | None:
         """Release what a member has acquired, as if it had never been delivered.
 
         The session of the member ends. Records before `start_offset` are archived.
@@ -288,7 +288,7 @@ class SharePartition:
                     state.finish(RecordState.ARCHIVED)
                 else:
                     state.take_back()
-        return self._store(changes)
+        return self._store(changes, now_ms)
 
     # Locks -----------------------------------------------------------------------------------
 
@@ -319,7 +319,7 @@ class SharePartition:
                     else:
                         state.make_available(self._limits.delivery_count_max)
         if changes:
-            self._write_state(self.start_offset, changes.state_batches())
+            self._write_state(self.start_offset, changes.state_batches(), now_ms)
             self._finish(changes)
         return bool(changes)
 
@@ -341,10 +341,10 @@ class SharePartition:
         self.start_offset = log_start_offset
         self.end_offset = max(self.end_offset, log_start_offset)
 
-    def _store(self, changes: StateChanges) -> Refusal | None:
+    def _store(self, changes: StateChanges, now_ms: int) -> Refusal | None:
         if not changes:
             return None
-        refusal = self._write_state(self.start_offset, changes.state_batches())
+        refusal = self._write_state(self.start_offset, changes.state_batches(), now_ms)
         if refusal is not None:
             changes.undo()
             return refusal

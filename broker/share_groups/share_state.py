@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from broker.errors import Refusal
+from broker.errors import UNKNOWN_PARTITION_MESSAGE, Refusal
 from broker.share_groups.in_flight import StateBatch
+from broker.share_groups.sessions import TopicIdPartition
 from broker.share_groups.state_batches import NO_OFFSET, combine_batches
 from protocol.coordinator_records import (
     CoordinatorRecord,
@@ -100,6 +101,17 @@ class ShareStates:
         state = ShareState(snapshot_epoch, state_epoch, 0, start_offset, (), now_ms)
         return self._snapshot(key, state, now_ms)
 
+    def initialize_all(
+        self,
+        group_id: str,
+        state_epoch: int,
+        partitions: Iterable[TopicIdPartition],
+        now_ms: int,
+    ) -> list[bool]:
+        """Begin the states of partitions that a group reads; say for each if it succeeded."""
+        keys = (SharePartitionKey(group_id, *partition) for partition in partitions)
+        return [self.initialize(key, state_epoch, NO_OFFSET, now_ms) is None for key in keys]
+
     def read(self, key: SharePartitionKey, leader_epoch: int, now_ms: int) -> ShareState | Refusal:
         """Return a state to the leader of a new epoch, which no older leader may change then."""
         if key.partition_index < 0:
@@ -172,10 +184,9 @@ class ShareStates:
             if key.topic_id == topic_id:
                 self._delete(key, now_ms)
 
-    def forget(self, keys: Iterable[SharePartitionKey]) -> None:
-        """Drop states whose log was deleted."""
-        for key in keys:
-            self._states.pop(key, None)
+    def forget_all(self) -> None:
+        """Drop all states, because their log was deleted."""
+        self._states.clear()
 
     def _delete(self, key: SharePartitionKey, now_ms: int) -> Refusal | None:
         if key not in self._states:
@@ -254,9 +265,7 @@ def _batches(value_class: Any, batches: Iterable[StateBatch]) -> list[Any]:
 
 def unknown_partition() -> Refusal:
     """Return the refusal of a partition that the cluster does not have."""
-    return Refusal(
-        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "This server does not host this topic-partition."
-    )
+    return Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_PARTITION_MESSAGE)
 
 
 def _negative_partition() -> Refusal:
