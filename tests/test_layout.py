@@ -42,6 +42,7 @@ DECLARATIONS = {
     "broker/responses.py",
     "broker/groups/requests.py",
     "broker/groups/results.py",
+    "broker/share_groups/member.py",
     "client/producer/actions.py",
     "client/producer/state.py",
     "client/producer/transaction_errors.py",

@@ -11,7 +11,7 @@ Behaviour:
 
 from typing import Any
 
-from broker.administration.authorized_operations import GROUP_OPERATIONS
+from broker.administration.authorized_operations import GROUP_OPERATIONS, bit_field
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import ownership_error
 from broker.cluster.share_loading import are_share_groups_enabled
@@ -40,7 +40,7 @@ def handle_share_group_describe(context: RequestContext, request: Any, cluster: 
     if request.include_authorized_operations:
         for group in groups:
             if group.error_code == ErrorCode.NONE:
-                group.authorized_operations = GROUP_OPERATIONS
+                group.authorized_operations = bit_field(GROUP_OPERATIONS)
     return _Response(groups=groups)
 
 

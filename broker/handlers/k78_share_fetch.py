@@ -108,11 +108,7 @@ def _open_session(
     if epoch == INITIAL_EPOCH:
         if _has_acknowledgements(request):
             return Refusal(ErrorCode.INVALID_REQUEST, None)
-        opened = sessions.open(key, requested, context.connection_id)
-        if isinstance(opened, ShareSession):
-            # A response to a full request has all partitions.
-            opened.must_send.update(requested)
-        return opened
+        return sessions.open(key, requested, context.connection_id)
     session = sessions.resume(key, epoch)
     if isinstance(session, ShareSession):
         forgotten = [
@@ -198,11 +194,16 @@ def _respond(
     """Return what was acquired, or nothing and a wait for a client that has had too much."""
     if session.epoch != epoch:
         return _error(ErrorCode.INVALID_SHARE_SESSION_EPOCH)
-    sent = {
-        partition: data
-        for partition, data in result.items()
-        if session.take_into_response(partition, data.error_code, has_records=bool(data.records))
-    }
+    sent = result
+    if request.share_session_epoch != INITIAL_EPOCH:
+        # A response to a full request has all partitions.
+        sent = {
+            partition: data
+            for partition, data in result.items()
+            if session.take_into_response(
+                partition, data.error_code, has_records=bool(data.records)
+            )
+        }
     response = _response(context, request, cluster, sent, acknowledged)
     if not cluster.quotas.clients.is_enabled:
         return response

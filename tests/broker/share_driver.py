@@ -11,8 +11,9 @@ from broker.produce.append import append_batch
 from broker.routes import ROUTES
 from protocol import codec, messages
 from protocol.api_keys import ApiKey
+from protocol.configs import ResourceType
 from protocol.errors import ErrorCode
-from protocol.records import read_records
+from protocol.records import LOG_OVERHEAD_BYTES, read_header, read_records
 from tests.batches import make_batch
 from tests.broker.cluster_builder import NOW_MS, make_cluster, make_context
 
@@ -29,11 +30,13 @@ def member_id(number: int) -> str:
 
 
 class ShareDriver:
-    """Brokers with a topic of one partition that broker 1 leads; share groups start at its begin."""
+    """Brokers with a topic that broker 1 leads; share groups start at its begin."""
 
     def __init__(self, broker_count: int = 1, partition_count: int = 1, **overrides: str) -> None:
         keys = {name.replace("_", "."): value for name, value in overrides.items()}
-        self.cluster = make_cluster(broker_count, **({"cluster.features": "share.version=1"} | keys))
+        self.cluster = make_cluster(
+            broker_count, **({"cluster.features": "share.version=1"} | keys)
+        )
         self.topic = self.cluster.create_topic(TOPIC, [(1,)] * partition_count, {})
         ensure_internal_topic(self.cluster, GROUP_METADATA)
         self.now_ms = NOW_MS
@@ -42,8 +45,6 @@ class ShareDriver:
 
     def configure(self, name: str, value: str, group_id: str = GROUP) -> None:
         """Set a key of a group."""
-        from protocol.configs import ResourceType
-
         config = self.cluster.config
         layer = dict(config.resources.get((ResourceType.GROUP, group_id), {})) | {name: value}
         self.cluster.set_config(config.with_resource((ResourceType.GROUP, group_id), layer))
@@ -183,16 +184,12 @@ class ShareDriver:
             ]
             if partitions
             else [],
-            forgotten_topics_data=[
-                request_class.ForgottenTopic(topic_id=wanted, partitions=forget)
-            ]
+            forgotten_topics_data=[request_class.ForgottenTopic(topic_id=wanted, partitions=forget)]
             if forget
             else [],
         )
         self._epochs[member] = 0 if epoch < 0 else epoch + 1
-        received = self.send(
-            request, broker_id=broker_id, connection_id=connection_id or number
-        )
+        received = self.send(request, broker_id=broker_id, connection_id=connection_id or number)
         self.cluster.timers.run_due(self.now_ms)
         return received
 
@@ -270,11 +267,21 @@ def acquired(response: Any) -> list[tuple[int, int, int]]:
 
 
 def values(response: Any) -> list[bytes | None]:
-    """Return the values of the records in a response of one batch."""
+    """Return the values of all records in a response."""
     return [
         record.value
         for topic in response.responses
         for entry in topic.partitions
-        if entry.records
-        for record in read_records(entry.records)
+        for batch in split_batches(entry.records)
+        for record in read_records(batch)
     ]
+
+
+def split_batches(records: bytes) -> list[bytes]:
+    """Return the batches of a response."""
+    batches, position = [], 0
+    while position < len(records):
+        end = position + LOG_OVERHEAD_BYTES + read_header(records, position).batch_length
+        batches.append(records[position:end])
+        position = end
+    return batches

@@ -374,10 +374,19 @@ class SharePartitionMachine(RuleBasedStateMachine):
         first=st.integers(-3, 12),
         kinds=st.lists(st.sampled_from([GAP, ACCEPT, RELEASE, REJECT]), min_size=1, max_size=9),
         is_uniform=st.booleans(),
+        is_owned=st.booleans(),
     )
-    def acknowledge(self, member: str, first: int, kinds: list[int], is_uniform: bool) -> None:
+    def acknowledge(
+        self, member: str, first: int, kinds: list[int], is_uniform: bool, is_owned: bool
+    ) -> None:
         share = self.partition.share
-        first = max(0, share.start_offset + first)
+        owned_offsets = [offset for offset, known in self.known.items() if known.holder == member]
+        if is_owned and owned_offsets:
+            first = owned_offsets[first % len(owned_offsets)]
+            run = [offset in owned_offsets for offset in range(first, first + len(kinds))]
+            kinds = kinds[: run.index(False) if False in run else len(run)]
+        else:
+            first = max(0, share.start_offset + first)
         last = first + len(kinds) - 1
         types = (kinds[0],) if is_uniform else tuple(kinds)
         start = share.start_offset
@@ -398,9 +407,7 @@ class SharePartitionMachine(RuleBasedStateMachine):
         known = self.known[offset]
         known.holder = None
         known.is_final = (
-            is_final
-            or known.count >= DELIVERIES_MAX
-            or offset < self.partition.share.start_offset
+            is_final or known.count >= DELIVERIES_MAX or offset < self.partition.share.start_offset
         )
 
     @rule(member=MEMBERS)
