@@ -30,6 +30,7 @@ from producer_state.row_layout import (
 from producer_state.row_table import ID_BYTES, RowTable, id_at
 from producer_state.rules import (
     APPEND,
+    NO_EPOCH,
     NO_OFFSET,
     NO_SEQUENCE,
     OUT_OF_ORDER,
@@ -277,14 +278,15 @@ class ProducerStateManager:
         """Return the error of a transaction marker, or NONE.
 
         INVALID_PRODUCER_EPOCH for an epoch older than the producer's;
-        TRANSACTION_COORDINATOR_FENCED for a coordinator epoch older than the latest marker's.
+        TRANSACTION_COORDINATOR_FENCED for a coordinator epoch older than the latest marker's. An
+        unknown producer has the epochs -1. A negative producer id is no producer.
         """
-        entry = self.entry(producer_id)
-        if entry is None:
+        if producer_id < 0:
             return ErrorCode.NONE
-        if producer_epoch < entry.producer_epoch:
+        entry = self.entry(producer_id)
+        if producer_epoch < (entry.producer_epoch if entry else NO_EPOCH):
             return ErrorCode.INVALID_PRODUCER_EPOCH
-        if coordinator_epoch < entry.coordinator_epoch:
+        if coordinator_epoch < (entry.coordinator_epoch if entry else NO_EPOCH):
             return ErrorCode.TRANSACTION_COORDINATOR_FENCED
         return ErrorCode.NONE
 

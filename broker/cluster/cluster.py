@@ -4,6 +4,7 @@ A cluster of several brokers runs in one process and on one thread. Handlers get
 argument. Nothing else keeps state that a request can change.
 """
 
+from base64 import urlsafe_b64encode
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
@@ -28,6 +29,7 @@ from broker.config.topic_config import TopicConfig
 from broker.groups.coordinator import GroupCoordinator
 from broker.routes import RoutesByBroker
 from broker.security.credentials import Credentials, parse_users
+from broker.security.delegation_tokens import DelegationTokens
 from broker.timers import Timers
 from broker.transactions.coordinator import TransactionCoordinator
 from producer_state.allocator import ProducerIdAllocator
@@ -107,8 +109,15 @@ class Cluster:
         """The fetch sessions of each broker, by node id."""
         for node_id in self.brokers:
             self.add_fetch_sessions(node_id)
+        self.delegation_tokens = DelegationTokens(
+            secret_key=config["delegation.token.secret.key"],
+            lifetime_ms=config["delegation.token.max.lifetime.ms"],
+            renew_period_ms=config["delegation.token.expiry.time.ms"],
+            new_token_id=lambda: urlsafe_b64encode(new_uuid().bytes).decode().rstrip("="),
+        )
         self.credentials = Credentials(
             parse_users(config["sasl.users"]),
+            self.delegation_tokens,
             new_nonce=lambda: new_uuid().hex,
             new_salt=lambda: new_uuid().bytes,
         )
@@ -130,6 +139,7 @@ class Cluster:
         self._begin()
         for broker in self.brokers.values():
             broker.is_alive = True
+            broker.is_shutting_down = False
             self.set_availability(broker, Availability.UP)
 
     @property
@@ -375,16 +385,25 @@ class Cluster:
     def set_replicas(self, partition: Partition, replicas: Sequence[int], now_ms: int) -> None:
         """Finish a reassignment: all new replicas are in sync, and one of them leads.
 
-        Followers share the log, so a reassignment has nothing to copy and completes at once.
+        Followers share the log, so a reassignment has nothing to copy and completes at once. A new
+        leader epoch begins if the leader changes or a replica is removed
+        (`PartitionChangeBuilder.triggerLeaderEpochBumpForReplicaReassignmentIfNeeded`).
         """
+        removes_any = not set(partition.replicas) <= set(replicas)
         partition.replicas = tuple(replicas)
         partition.adding_replicas = partition.removing_replicas = ()
-        partition.isr = tuple(filter(self.is_alive, partition.replicas))
+        self.expand_isr(partition)
         if partition.leader_id not in partition.isr:
-            leader_id = partition.isr[0] if partition.isr else NO_LEADER
+            leader_id = next((n for n in replicas if n in partition.isr), NO_LEADER)
             self.set_leader(partition, leader_id, now_ms)
-        else:
+        elif removes_any:
             partition.leader_epoch += 1
+
+    def expand_isr(self, partition: Partition) -> None:
+        """Append to the ISR, in which nobody stays who is down, all other replicas that are up."""
+        alive = [n for n in partition.replicas if self.is_alive(n)]
+        kept = [n for n in partition.isr if n in alive]
+        partition.isr = (*kept, *(n for n in alive if n not in kept))
 
     # Records -------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from broker.cluster.topics import NO_LEADER, Partition, Topic
 from broker.cluster.transaction_index import AbortedTransaction
 from broker.timers import TimerCallback
 from broker.transactions.transaction import TopicPartition, Transaction, TransactionState
+from producer_state.rules import NO_OFFSET
 from protocol import records
 from protocol.control_records import ControlRecordType, encode_end_txn_batch
 from protocol.errors import ErrorCode
@@ -118,7 +119,8 @@ def end_offsets(cluster: Cluster, offsets_partition: int, marker: Marker, now_ms
     error_code = producers.check_marker(*marker[:3])
     if error_code is not ErrorCode.NONE:
         return error_code
-    producers.apply_marker(*marker[:3], now_ms)
+    if marker.producer_id >= 0:
+        producers.apply_marker(*marker[:3], now_ms)
     cluster.groups.end_transaction(
         offsets_partition, marker.producer_id, now_ms, is_commit=marker.is_commit
     )
@@ -151,8 +153,10 @@ def append_marker(
     if topic.is_log_append_time:
         batch = records.stamp_log_append_time(batch, now_ms)
     log.append(batch, 1, now_ms, partition.leader_epoch)
-    first_offset = producers.apply_marker(*marker[:3], now_ms)
-    if first_offset >= 0 and not marker.is_commit:
+    first_offset = NO_OFFSET
+    if marker.producer_id >= 0:
+        first_offset = producers.apply_marker(*marker[:3], now_ms)
+    if first_offset != NO_OFFSET and not marker.is_commit:
         log.transaction_index.append(
             AbortedTransaction(
                 marker.producer_id, first_offset, offset, partition.last_stable_offset

@@ -108,7 +108,7 @@ def _view(admin: Admin, transaction: Transaction) -> TransactionView:
         transaction.state.value,
         transaction.producer_id,
         transaction.producer_epoch,
-        admin.cluster.coordinator_id(transaction.transactional_id),
+        admin.cluster.transaction_coordinator_id(transaction.transactional_id),
         transaction.timeout_ms,
         transaction.start_ms if is_begun else None,
         max(0, admin.now_ms() - transaction.start_ms) if is_begun else None,

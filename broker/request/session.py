@@ -8,6 +8,7 @@ from protocol.produce import PartitionResult
 
 ANONYMOUS = "ANONYMOUS"
 NEVER_MS = (1 << 63) - 1
+REAUTHENTICATION_INTERVAL_MS = 1000
 
 
 class ProducerIds(Protocol):
@@ -27,14 +28,16 @@ class Session:
     version of ApiVersions v3+; None if the client sent none. `producer_ids` are those it has used,
     if users have a quota of them (KIP-936). `shadow_muted_until_ms`: when a mute by quotas in
     shadow mode would have ended. `takes_raw_tokens`: after a SaslHandshake v0 the next frames are
-    SASL tokens without headers.
+    SASL tokens without headers. `is_token_authenticated`: the client used a delegation token.
     """
 
     __slots__ = (
+        "_reauthentication_began_ms",
         "client_software",
         "exchange",
         "is_authenticated",
         "is_sasl",
+        "is_token_authenticated",
         "limited_from_ms",
         "listener",
         "mechanism",
@@ -51,6 +54,7 @@ class Session:
         self.is_sasl = is_sasl
         self.principal = principal
         self.is_authenticated = not is_sasl
+        self.is_token_authenticated = False
         self.limited_from_ms: int = 0 if is_sasl else NEVER_MS
         self.mechanism: str | None = None
         self.exchange: Exchange | None = None
@@ -58,17 +62,34 @@ class Session:
         self.producer_ids: ProducerIds | None = None
         self.shadow_muted_until_ms = 0
         self.takes_raw_tokens = False
+        self._reauthentication_began_ms: int | None = None
 
-    def begin(self, mechanism: str, exchange: Exchange, *, takes_raw_tokens: bool) -> None:
+    def may_reauthenticate(self, now_ms: int) -> bool:
+        """Whether a handshake of an authenticated client begins an exchange.
+
+        Source: `KafkaChannel.maybeBeginServerReauthentication`.
+        """
+        began_ms = self._reauthentication_began_ms
+        is_early = began_ms is not None and now_ms - began_ms < REAUTHENTICATION_INTERVAL_MS
+        return self.limited_from_ms != NEVER_MS and not is_early
+
+    def begin(
+        self, mechanism: str, exchange: Exchange, now_ms: int, *, takes_raw_tokens: bool
+    ) -> None:
         """Start an exchange; until it ends, only the APIs of authentication are served."""
+        if self.is_authenticated:
+            self._reauthentication_began_ms = now_ms
         self.mechanism = mechanism
         self.exchange = exchange
         self.takes_raw_tokens = takes_raw_tokens
         self.limited_from_ms = 0
 
-    def authenticate(self, principal: str, ends_at_ms: int | None) -> None:
+    def authenticate(
+        self, principal: str, ends_at_ms: int | None, *, by_delegation_token: bool = False
+    ) -> None:
         """Set the principal that the exchange has proved; `ends_at_ms` is None for no end."""
         self.principal = principal
+        self.is_token_authenticated = by_delegation_token
         self.producer_ids = None
         self.is_authenticated = True
         self.exchange = None

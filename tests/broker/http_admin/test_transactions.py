@@ -2,6 +2,7 @@
 
 import pytest
 
+from broker.cluster.coordinators import move_transaction_coordinator
 from broker.cluster.transactions import end_prepared
 from broker.http_admin.operation import Problem
 from broker.http_admin.state import Admin
@@ -100,13 +101,14 @@ def test_a_transaction_is_listed_with_its_producer_partitions_and_age() -> None:
     admin = make_admin()
     create_topic(admin, NewTopicBody("a"))
     producer = begin(admin)
+    move_transaction_coordinator(admin.cluster, "t", 2)
     (view,) = list_transactions(admin)
     assert view == TransactionView(
         transactional_id="t",
         state="Ongoing",
         producer_id=7,
         producer_epoch=0,
-        coordinator=admin.cluster.coordinator_id("t"),
+        coordinator=2,
         timeout_ms=60_000,
         start_ms=NOW_MS - 300,
         age_ms=300,
