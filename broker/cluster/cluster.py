@@ -18,6 +18,7 @@ from broker.cluster.fetch_sessions import FetchSessionCache
 from broker.cluster.finalized_features import features_at_start
 from broker.cluster.group_log import GroupLog
 from broker.cluster.internal_topics import GROUP_METADATA, note_client_batch
+from broker.cluster.log_memory import drop_from_largest
 from broker.cluster.producer_rules import adopt_rule_of_leader, new_producers
 from broker.cluster.quotas import QuotaManagers
 from broker.cluster.share_groups import ShareGroups
@@ -417,7 +418,9 @@ class Cluster:
         if 0 <= topic.retention_bytes < log.size_bytes:
             self._freed(partition, log.drop_beyond_size(topic.retention_bytes))
         if self.log_bytes > self._log_bytes_max:
-            self._shrink_logs()
+            # It frees more than needed, so that the next appends need not search for the largest.
+            target_bytes = self._log_bytes_max - self._log_bytes_max // 8
+            self.log_bytes -= drop_from_largest(self.topics.all(), self.log_bytes - target_bytes)
         if log.waiters:
             log.wake(now_ms)
 
@@ -435,21 +438,3 @@ class Cluster:
     def _freed(self, partition: Partition, byte_count: int) -> None:
         if partition.compaction is None:
             self.log_bytes -= byte_count
-
-    def _shrink_logs(self) -> None:
-        """Delete the oldest batches of the largest partitions until an eighth of the bound is free.
-
-        It frees more than needed, so that the next appends need not search for the largest.
-        """
-        target_bytes = self._log_bytes_max - self._log_bytes_max // 8
-        logs = [
-            partition.log
-            for topic in self.topics.all()
-            if not topic.is_internal
-            for partition in topic.partitions
-        ]
-        logs.sort(key=lambda log: log.size_bytes, reverse=True)
-        for log in logs:
-            if self.log_bytes <= target_bytes:
-                return
-            self.log_bytes -= log.drop_at_least(self.log_bytes - target_bytes)

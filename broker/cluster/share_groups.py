@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
-from broker.cluster.group_topics import GroupTopics
 from broker.cluster.internal_topics import GROUP_METADATA, SHARE_GROUP_STATE
 from broker.cluster.share_leaders import ShareLeader
 from broker.cluster.share_log import ShareLog
+from broker.cluster.share_topics import ShareGroupTopics
 from broker.cluster.topics import Partition, Topic, TopicTable
 from broker.config.broker_config import BrokerConfig
 from broker.config.resource_keys import group_setting
@@ -39,7 +39,7 @@ class ShareGroups:
         self.groups = ShareGroupCoordinator(
             config,
             timers,
-            GroupTopics(topics),
+            ShareGroupTopics(topics),
             self.setting,
             append_records,
             self.states.initialize_all,

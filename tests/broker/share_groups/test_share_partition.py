@@ -73,7 +73,7 @@ class Partition:
         offset = self.share.next_fetch_offset()
         read = [batch for batch in self.batches if batch.last_offset >= offset]
         return [
-            tuple(acquired)
+            (acquired.first_offset, acquired.last_offset, acquired.delivery_count)
             for acquired in self.share.acquire(
                 member,
                 read,

@@ -1,4 +1,4 @@
-"""The topics of the cluster, as groups with a server-side assignor see them."""
+"""The topics of the cluster, as share groups see them."""
 
 from collections.abc import Iterable
 from hashlib import blake2b
@@ -10,7 +10,7 @@ from broker.share_groups.share_group import SubscribedTopic
 _HASH_BYTES = 8
 
 
-class GroupTopics:
+class ShareGroupTopics:
     """A view of the table of topics."""
 
     def __init__(self, topics: TopicTable) -> None:

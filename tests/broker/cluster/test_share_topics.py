@@ -1,12 +1,12 @@
-"""The topics as groups see them."""
+"""The topics as share groups see them."""
 
-from broker.cluster.group_topics import GroupTopics
+from broker.cluster.share_topics import ShareGroupTopics
 from tests.broker.cluster_builder import make_cluster
 
 
 def test_the_hash_of_topics_changes_with_them() -> None:
     cluster = make_cluster(1)
-    topics = GroupTopics(cluster.topics)
+    topics = ShareGroupTopics(cluster.topics)
     assert topics.metadata_hash(["t"]) == 0
     topic = cluster.create_topic("t", [(1,)], {})
 
