@@ -255,7 +255,6 @@ AUTHENTICATION_KEYS: tuple[ConfigKey, ...] = (
     ignored_key("sasl.oauthbearer.sub.claim.name",                      STRING,   "sub",       None,          READ_ONLY),
     ignored_key("sasl.oauthbearer.token.endpoint.url",                  STRING,   None,        None,          READ_ONLY),
     ignored_key("sasl.server.callback.handler.class",                   CLASS,    None,        None,          READ_ONLY),
-    ignored_key("sasl.server.max.receive.size",                         INT,      524_288,     None,          READ_ONLY),
     ignored_key("security.providers",                                   STRING,   None,        None,          READ_ONLY),
 )
 

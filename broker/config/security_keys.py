@@ -22,6 +22,7 @@ SECURITY_KEYS: tuple[ConfigKey, ...] = (
     ConfigKey("listeners",                                 STRING,   "PLAINTEXT://:9092",  None,                     ONE_BROKER, "Name, host and port of every listener. An empty host is --host."),
     ConfigKey("listener.security.protocol.map",            STRING,   PROTOCOL_MAP,         None,                     ONE_BROKER, "Which security protocol each listener speaks."),
     ConfigKey("sasl.enabled.mechanisms",                   LIST,     MECHANISMS,           each_of(*MECHANISMS),     ONE_BROKER, "SASL mechanisms that clients may use. Kafka's default, GSSAPI, is not supported."),
+    ConfigKey("sasl.server.max.receive.size",              INT,      524_288,              None,                     READ_ONLY,  "Largest request of a client that has to authenticate; a larger one closes the connection."),
     mock_key("sasl.users",                                 PASSWORD, None,                 None,                     READ_ONLY, "Users of PLAIN and SCRAM as NAME:PASSWORD,...; %2C is a comma, %25 a percent sign."),
     ConfigKey("delegation.token.secret.key",               PASSWORD, None,                 None,                     READ_ONLY, "Secret from which the HMACs of delegation tokens are made; without it there are no tokens."),
     ConfigKey("delegation.token.max.lifetime.ms",          LONG,     604_800_000,          at_least(1),              READ_ONLY, "Longest life of a delegation token, however often it is renewed."),

@@ -120,6 +120,8 @@ ALLOWED_DIFFERENCES: tuple[AllowedDifference, ...] = (
             ("DescribeLogDirs", "results[].topics"),
             ("DescribeLogDirs", "results[].topics[].partitions"),
             ("DescribeProducers", "topics[].partitions[].active_producers"),
+            ("DescribeTransactions", "transaction_states[].topics"),
+            ("DescribeTransactions", "transaction_states[].topics[].partitions"),
             ("DescribeUserScramCredentials", "results"),
             ("ElectLeaders", "replica_election_results"),
             ("ListConfigResources", "config_resources"),

@@ -42,6 +42,7 @@ TIME_FIELDS = frozenset(
         "issue_timestamp_ms",
         "expiry_timestamp_ms",
         "max_timestamp_ms",
+        "transaction_start_time_ms",
     }
 )
 """Fields in ms since the epoch: `now` if the broker's clock gave the value."""
