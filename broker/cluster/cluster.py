@@ -17,6 +17,7 @@ from broker.cluster.controller_queue import ControllerQueue
 from broker.cluster.fetch_sessions import FetchSessionCache
 from broker.cluster.finalized_features import features_at_start
 from broker.cluster.group_log import GroupLog
+from broker.cluster.group_topics import GroupTopics
 from broker.cluster.internal_topics import GROUP_METADATA, note_client_batch
 from broker.cluster.log_memory import drop_from_largest
 from broker.cluster.producer_rules import adopt_rule_of_leader, new_producers
@@ -26,6 +27,7 @@ from broker.cluster.topics import NO_LEADER, Partition, Topic, TopicTable, place
 from broker.config.api_versions import release_of
 from broker.config.broker_config import BrokerConfig
 from broker.config.features import TRANSACTION_VERSION
+from broker.config.resource_keys import group_setting
 from broker.config.topic_config import TopicConfig
 from broker.groups.coordinator import GroupCoordinator
 from broker.routes import RoutesByBroker
@@ -87,18 +89,22 @@ class Cluster:
         self.topics = TopicTable()
         self.producer_ids = ProducerIdAllocator()
         self.group_log = GroupLog(self.topics, config)
+        group_topics = GroupTopics(self.topics, lambda: self.brokers)
         self.groups = GroupCoordinator(
             config=config,
             timers=self.timers,
             member_id_suffix=lambda: str(new_uuid()),
             append_records=self.group_log.append,
+            topics=group_topics,
+            setting=lambda group_id, key: group_setting(self.config, group_id, key),
         )
         self.share = ShareGroups(
             config,
             self.topics,
+            group_topics,
             self.timers,
             self.group_log.append,
-            is_taken=lambda group_id: self.groups.describe(group_id) is not None,
+            is_taken=lambda group_id: group_id in self.groups,
         )
         self.transactions = TransactionCoordinator(config, lambda: self.transaction_version)
         self.quotas = QuotaManagers(config, self.brokers, new_seed=lambda: new_uuid().bytes)
@@ -293,6 +299,7 @@ class Cluster:
                     compaction=Compaction() if topic.is_internal else None,
                 )
             )
+        self.groups.note_topic_change(topic.name)
 
     def delete_topic(self, topic: Topic, now_ms: int) -> None:
         """Delete a topic with its records, its producers' state and its committed offsets.
@@ -304,6 +311,7 @@ class Cluster:
             self.groups.forget_all(now_ms)
         self.groups.forget_topic(topic.name, now_ms)
         self.share.delete_topic(topic, now_ms)
+        self.groups.note_topic_change(topic.name)
         for partition in topic.partitions:
             self._freed(partition, partition.log.size_bytes)
             partition.leader_id = NO_LEADER
@@ -392,6 +400,7 @@ class Cluster:
         """
         removes_any = not set(partition.replicas) <= set(replicas)
         partition.replicas = tuple(replicas)
+        self.groups.note_topic_change(partition.topic_name)
         partition.adding_replicas = partition.removing_replicas = ()
         self.expand_isr(partition)
         if partition.leader_id not in partition.isr:

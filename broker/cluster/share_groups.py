@@ -6,10 +6,10 @@ from typing import Any
 from broker.cluster.internal_topics import GROUP_METADATA, SHARE_GROUP_STATE
 from broker.cluster.share_leaders import ShareLeader
 from broker.cluster.share_log import ShareLog
-from broker.cluster.share_topics import ShareGroupTopics
 from broker.cluster.topics import Partition, Topic, TopicTable
 from broker.config.broker_config import BrokerConfig
 from broker.config.resource_keys import group_setting
+from broker.groups.consumer.topics import TopicSource
 from broker.groups.records import AppendRecords
 from broker.share_groups.coordinator import ShareGroupCoordinator
 from broker.share_groups.share_state import ShareStates
@@ -23,6 +23,7 @@ class ShareGroups:
         self,
         config: BrokerConfig,
         topics: TopicTable,
+        group_topics: TopicSource,
         timers: Timers,
         append_records: AppendRecords,
         is_taken: Callable[[str], bool],
@@ -39,7 +40,7 @@ class ShareGroups:
         self.groups = ShareGroupCoordinator(
             config,
             timers,
-            ShareGroupTopics(topics),
+            group_topics,
             self.setting,
             append_records,
             self.states.initialize_all,
@@ -50,7 +51,7 @@ class ShareGroups:
 
     def setting(self, group_id: str, name: str) -> Any:
         """Return the value of a key of a group, which may be that of the brokers."""
-        return group_setting(self._config, self._config.resources, group_id, name)
+        return group_setting(self._config, group_id, name)
 
     def set_config(self, config: BrokerConfig) -> None:
         """Replace the configuration of the brokers and groups."""

@@ -1,8 +1,7 @@
 # ruff: noqa: E501
 """The keys of groups and of client metrics (Kafka's `GroupConfig` and `ClientMetricsConfigs`).
 
-The broker acts on the keys of share groups. It stores and describes the others: classic groups take
-their settings from the client, and it collects no client metrics.
+The broker acts on those of consumer groups and share groups, and stores and describes the others.
 
 Sources of the messages: Kafka's `GroupConfig.validate` and `ClientMetricsConfigs.validate`.
 """
@@ -12,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from broker.config.broker_config import BrokerConfig
 from broker.config.hash_order import in_hash_order
 from broker.config.keys import (
     INT,
@@ -30,8 +30,8 @@ from protocol.errors import ErrorCode
 
 # fmt: off
 GROUP_RESOURCE_KEYS: tuple[ConfigKey, ...] = (
-    ignored_key("consumer.session.timeout.ms",    INT,    45_000,             at_least(1),              READ_ONLY, "Time without a heartbeat after which a member is removed."),
-    ignored_key("consumer.heartbeat.interval.ms", INT,    5000,               at_least(1),              READ_ONLY, "Time between a consumer's heartbeats."),
+    ConfigKey("consumer.session.timeout.ms",    INT,    45_000,             at_least(1),              READ_ONLY, "Time without a heartbeat after which a member is removed."),
+    ConfigKey("consumer.heartbeat.interval.ms", INT,    5000,               at_least(1),              READ_ONLY, "Time between a consumer's heartbeats."),
     ConfigKey("share.session.timeout.ms",       INT,    45_000,             at_least(1),              READ_ONLY, "Time without a heartbeat after which a member of a share group is removed."),
     ConfigKey("share.heartbeat.interval.ms",    INT,    5000,               at_least(1),              READ_ONLY, "Time between the heartbeats of a member of a share group."),
     ConfigKey("share.record.lock.duration.ms",  INT,    30_000,             at_least(1000),             READ_ONLY, "Time that a member of a share group holds a record."),
@@ -94,18 +94,13 @@ def group_defaults(broker_values: Mapping[str, Any]) -> dict[str, Any]:
     return defaults | {name: broker_values[f"group.{name}"] for name in _WITH_BROKER_DEFAULT}
 
 
-def group_setting(
-    config: Mapping[str, Any],
-    resources: Mapping[tuple[ResourceType, str], Mapping[str, str]],
-    group_id: str,
-    name: str,
-) -> Any:
-    """Return the value of a key of one group: its own, the broker's, or the default."""
-    text = resources.get((ResourceType.GROUP, group_id), {}).get(name)
-    key = RESOURCE_KEYS[ResourceType.GROUP][name]
-    if text is not None:
-        return parse_value(key, text)
-    return config[f"group.{name}"] if name in _WITH_BROKER_DEFAULT else key.default
+def group_setting(config: BrokerConfig, group_id: str, key: str) -> Any:
+    """Return a value of a group: its own, the broker's `group.KEY`, or the default."""
+    layer = config.resources.get((ResourceType.GROUP, group_id))
+    config_key = RESOURCE_KEYS[ResourceType.GROUP][key]
+    if layer is not None and key in layer:
+        return parse_value(config_key, layer[key])
+    return config[f"group.{key}"] if key in _WITH_BROKER_DEFAULT else config_key.default
 
 
 def group_problem(layer: Mapping[str, str], broker_values: Mapping[str, Any]) -> str | None:

@@ -6,10 +6,10 @@ Sources: Kafka's `ShareGroup`, `ShareGroupAssignmentBuilder` and
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import NamedTuple, Protocol
 from uuid import UUID
 
 from broker.errors import Refusal
+from broker.groups.consumer.topics import TopicMetadata, TopicSource, group_hash
 from broker.share_groups.member import JOIN_EPOCH, ShareHeartbeat, ShareMember
 from broker.share_groups.records import (
     current_record,
@@ -27,29 +27,6 @@ from protocol.coordinator_records import CoordinatorRecord
 from protocol.errors import ErrorCode
 
 
-class SubscribedTopic(NamedTuple):
-    """A topic of the cluster."""
-
-    topic_id: UUID
-    partition_count: int
-
-
-class ShareTopics(Protocol):
-    """The topics of the cluster."""
-
-    def get(self, name: str) -> SubscribedTopic | None:
-        """Return the topic with this name, or None."""
-        ...
-
-    def name_of(self, topic_id: UUID) -> str | None:
-        """Return the name of a topic id, or None if there is no such topic."""
-        ...
-
-    def metadata_hash(self, names: Iterable[str]) -> int:
-        """Return the hash of topics, which is another one after any of them has changed."""
-        ...
-
-
 class ShareGroup:
     """The state machine of one group. `unwritten` has the records of its latest changes."""
 
@@ -64,7 +41,7 @@ class ShareGroup:
         self.initializing: dict[UUID, set[int]] = {}
         self.unwritten: list[CoordinatorRecord] = []
         self._subscribed: tuple[str, ...] = ()
-        self._metadata: tuple[SubscribedTopic | None, ...] = ()
+        self._metadata: tuple[TopicMetadata | None, ...] = ()
         self._topic_names: dict[UUID, str] = {}
 
     @property
@@ -123,7 +100,7 @@ class ShareGroup:
         )
 
     def heartbeat(
-        self, before: ShareMember, request: ShareHeartbeat, topics: ShareTopics
+        self, before: ShareMember, request: ShareHeartbeat, topics: TopicSource
     ) -> ShareMember:
         """Take a heartbeat of a checked member; return the member with its new assignment."""
         member = self._updated(before, request)
@@ -153,7 +130,7 @@ class ShareGroup:
             else frozenset(names),
         )
 
-    def remove(self, member_id: str, topics: ShareTopics) -> None:
+    def remove(self, member_id: str, topics: TopicSource) -> None:
         """Remove a member, which begins a new epoch."""
         del self.members[member_id]
         self.targets.pop(member_id, None)
@@ -167,13 +144,13 @@ class ShareGroup:
 
     # Assignment ------------------------------------------------------------------------------
 
-    def _begin_epoch(self, topics: ShareTopics) -> None:
+    def _begin_epoch(self, topics: TopicSource) -> None:
         self.group_epoch += 1
         self._metadata = tuple(map(topics.get, self._subscribed))
-        metadata_hash = topics.metadata_hash(self._subscribed)
+        metadata_hash = group_hash(topic for topic in self._metadata if topic is not None)
         self.unwritten.append(epoch_record(self.group_id, self.group_epoch, metadata_hash))
 
-    def _has_unassigned(self, topics: Iterable[SubscribedTopic | None]) -> bool:
+    def _has_unassigned(self, topics: Iterable[TopicMetadata | None]) -> bool:
         """Whether partitions whose state exists are assigned to nobody."""
         for topic in topics:
             if topic is None:
@@ -183,7 +160,7 @@ class ShareGroup:
                 return True
         return False
 
-    def _assign(self, topics: ShareTopics) -> None:
+    def _assign(self, topics: TopicSource) -> None:
         """Compute the target assignment of the group's epoch."""
         subscriptions = {
             member_id: self._assignable(member.subscribed_topic_names, topics)
@@ -198,7 +175,7 @@ class ShareGroup:
         self.unwritten.append(target_epoch_record(self.group_id, self.assignment_epoch))
 
     def _assignable(
-        self, topic_names: frozenset[str], topics: ShareTopics
+        self, topic_names: frozenset[str], topics: TopicSource
     ) -> list[TopicIdPartition]:
         found = []
         for name in sorted(topic_names):
@@ -228,7 +205,7 @@ class ShareGroup:
 
     # Share state -----------------------------------------------------------------------------
 
-    def begin_initialization(self, topics: ShareTopics) -> list[TopicIdPartition]:
+    def begin_initialization(self, topics: TopicSource) -> list[TopicIdPartition]:
         """Return the subscribed partitions whose share state has to be created now."""
         found: list[TopicIdPartition] = []
         for name in self._subscribed:
@@ -260,7 +237,7 @@ class ShareGroup:
         if succeeded or failed:
             self._note_state_partitions()
 
-    def set_initialized(self, partitions: Iterable[TopicIdPartition], topics: ShareTopics) -> None:
+    def set_initialized(self, partitions: Iterable[TopicIdPartition], topics: TopicSource) -> None:
         """Note states that were created for an administrator."""
         for topic_id, _index in (partitions := tuple(partitions)):
             self._topic_names[topic_id] = topics.name_of(topic_id) or ""

@@ -1,12 +1,12 @@
 """One share group: epochs, members and assignments."""
 
-from collections.abc import Iterable
 from uuid import UUID
 
 from broker.errors import Refusal
+from broker.groups.consumer.topics import TopicMetadata
 from broker.share_groups.member import ShareHeartbeat, ShareMember
 from broker.share_groups.sessions import TopicIdPartition
-from broker.share_groups.share_group import ShareGroup, SubscribedTopic
+from broker.share_groups.share_group import ShareGroup
 from protocol.coordinator_records import GROUP_RECORDS, decode_key, decode_value
 from protocol.errors import ErrorCode
 
@@ -16,17 +16,24 @@ TOPIC_ID = UUID(int=7)
 class Topics:
     """The topic t."""
 
+    created_count = 1
+
     def __init__(self, partition_count: int = 2) -> None:
         self.partition_count = partition_count
 
-    def get(self, name: str) -> SubscribedTopic | None:
-        return SubscribedTopic(TOPIC_ID, self.partition_count) if name == "t" else None
+    def get(self, name: str) -> TopicMetadata | None:
+        if name != "t":
+            return None
+        return TopicMetadata("t", TOPIC_ID, self.partition_count, self.partition_count)
 
     def name_of(self, topic_id: UUID) -> str | None:
         return "t" if topic_id == TOPIC_ID else None
 
-    def metadata_hash(self, names: Iterable[str]) -> int:
-        return len(list(names))
+    def names(self) -> list[str]:
+        return ["t"]
+
+    def forget(self, name: str) -> None:
+        """Nothing is kept."""
 
 
 def beat(
