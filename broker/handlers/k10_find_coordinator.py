@@ -33,7 +33,6 @@ TRANSACTION_KEY_TYPE = 1
 SHARE_KEY_TYPE = 2
 _KEY_TYPES = frozenset({GROUP_KEY_TYPE, TRANSACTION_KEY_TYPE, SHARE_KEY_TYPE})
 BATCH_VERSION_MIN = 4
-SHARE_VERSION_MIN = 6
 
 _MESSAGES = {
     ErrorCode.NONE: "NONE",  # what Kafka sends if there is no error
@@ -59,9 +58,7 @@ def handle_find_coordinator(context: RequestContext, request: Any, cluster: Clus
             version=version, error_message=_MESSAGES[found.error_code], **found._asdict()
         )
     # Since version 4 only an unknown type of key, which fails the whole request, has a message.
-    is_known_type = request.key_type in _KEY_TYPES and (
-        request.key_type != SHARE_KEY_TYPE or version >= SHARE_VERSION_MIN
-    )
+    is_known_type = request.key_type in _KEY_TYPES
     coordinators = []
     for key in request.coordinator_keys:
         found = _find(context, cluster, request.key_type, key)
