@@ -137,13 +137,15 @@ class Command(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
 class Session(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """Commands in order, about one subject; a file is written when a command names it.
 
-    `allowed` has regular expressions of lines that may differ, with the reason.
+    `allowed` has regular expressions of lines that may differ, with the reason. `differs_because`
+    is why there are known differences beyond these.
     """
 
     about: str
     commands: tuple[Command | str, ...]
     files: dict[str, str] = {}
     allowed: dict[str, str] = {}
+    differs_because: str = ""
 
 
 class Result(NamedTuple):
