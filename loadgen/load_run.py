@@ -18,6 +18,7 @@ from rich.console import Console
 from loadgen import clock, host_info, terminal
 from loadgen.admin_port import AdminPort, AdminPortError
 from loadgen.analysis.checks import THIS_RUN
+from loadgen.analysis.committed_offsets import CommittedOffset, committed_offsets
 from loadgen.plan.plan import RECORDS, Plan
 from loadgen.plan.plan_file import load_plan
 from loadgen.plan.run_spec import STOPPED_BY_USER, PreparedTarget, RunSpec
@@ -205,16 +206,20 @@ def _send_and_summarise(
         except AdminPortError as error:
             reasons.append(f"no report of shadow quotas: {error}")
     read_back_path: str | None = paths.of("read-back") if plan.read_back and plan.topics else None
+    offsets: list[CommittedOffset] = []
     if STOPPED_BY_USER in reasons:
         read_back_path = None  # reading the topics back takes long
     elif read_back_path is not None:
         try:
             read_back(spark, spec, read_back_path)
+            offsets = committed_offsets(spec)
         except Exception as error:  # noqa: BLE001 - Spark wraps errors in its own types
             reasons.append(f"the topics could not be read back: {first_line(error)}")
             read_back_path = None
     stopped_us = ended_us if reasons else None
-    data = RunData(plan, target, paths.of("results"), read_back_path, stopped_us, shadow_report)
+    data = RunData(
+        plan, target, paths.of("results"), read_back_path, stopped_us, shadow_report, offsets
+    )
     summary = summarise(spark, data)
     workers_cpu_us = sum(worker["cpu_us"] for worker in summary["workers"])
     workers_wall_us = max((worker["wall_us"] for worker in summary["workers"]), default=0)

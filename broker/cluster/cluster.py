@@ -17,6 +17,7 @@ from broker.cluster.controller_queue import ControllerQueue
 from broker.cluster.fetch_sessions import FetchSessionCache
 from broker.cluster.finalized_features import features_at_start
 from broker.cluster.group_log import GroupLog
+from broker.cluster.group_topics import GroupTopics
 from broker.cluster.internal_topics import GROUP_METADATA, note_client_batch
 from broker.cluster.producer_rules import adopt_rule_of_leader, new_producers
 from broker.cluster.quotas import QuotaManagers
@@ -24,6 +25,7 @@ from broker.cluster.topics import NO_LEADER, Partition, Topic, TopicTable, place
 from broker.config.api_versions import release_of
 from broker.config.broker_config import BrokerConfig
 from broker.config.features import TRANSACTION_VERSION
+from broker.config.resource_keys import group_setting
 from broker.config.topic_config import TopicConfig
 from broker.groups.coordinator import GroupCoordinator
 from broker.routes import RoutesByBroker
@@ -90,6 +92,8 @@ class Cluster:
             timers=self.timers,
             member_id_suffix=lambda: str(new_uuid()),
             append_records=self.group_log.append,
+            topics=GroupTopics(self.topics, lambda: self.brokers),
+            setting=lambda group_id, key: group_setting(self.config, group_id, key),
         )
         self.transactions = TransactionCoordinator(config, lambda: self.transaction_version)
         self.quotas = QuotaManagers(config, self.brokers, new_seed=lambda: new_uuid().bytes)
@@ -283,6 +287,7 @@ class Cluster:
                     compaction=Compaction() if topic.is_internal else None,
                 )
             )
+        self.groups.note_topic_change(topic.name)
 
     def delete_topic(self, topic: Topic, now_ms: int) -> None:
         """Delete a topic with its records, its producers' state and its committed offsets.
@@ -293,6 +298,7 @@ class Cluster:
         if topic.name == GROUP_METADATA.name:
             self.groups.forget_all(now_ms)
         self.groups.forget_topic(topic.name, now_ms)
+        self.groups.note_topic_change(topic.name)
         for partition in topic.partitions:
             self._freed(partition, partition.log.size_bytes)
             partition.leader_id = NO_LEADER
@@ -379,6 +385,7 @@ class Cluster:
         """
         removes_any = not set(partition.replicas) <= set(replicas)
         partition.replicas = tuple(replicas)
+        self.groups.note_topic_change(partition.topic_name)
         partition.adding_replicas = partition.removing_replicas = ()
         self.expand_isr(partition)
         if partition.leader_id not in partition.isr:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from broker.groups.commit_check import check_commit
+from broker.groups.consumer.group import ConsumerGroup
 from broker.groups.group import Group
 from broker.groups.requests import CommitRequest, OffsetToCommit
 from broker.groups.results import CommittedOffset
@@ -61,7 +62,7 @@ class TransactionalOffsets:
 
     def commit(
         self,
-        group: Group,
+        group: Group | ConsumerGroup,
         request: CommitRequest,
         offsets_partition: int,
         producer_id: int,
@@ -161,6 +162,6 @@ def committed_offset(
     )
 
 
-def key_of(group: Group, offset: OffsetToCommit) -> OffsetKey:
+def key_of(group: Group | ConsumerGroup, offset: OffsetToCommit) -> OffsetKey:
     """Return the key of an offset that a group commits."""
     return group.group_id, offset.topic_name, offset.partition_index

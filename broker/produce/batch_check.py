@@ -8,11 +8,15 @@ from typing import NamedTuple
 
 from broker.cluster.topics import Topic
 from protocol import records
+from protocol.compression import ZSTD, TooLargeError
 from protocol.errors import ErrorCode
 from protocol.produce import RecordError
 from protocol.records import BatchHeader, Record
 
 ZSTD_PRODUCE_VERSION_MIN = 7
+DECOMPRESSION_FACTOR = 16
+"""A batch whose records are checked may take 16 times `max.message.bytes` after decompression."""
+
 _TIMESTAMP_MAX = 2**63 - 1
 
 
@@ -44,10 +48,7 @@ def check_batch(
         return header
     size = end - start
     attributes = header.attributes
-    if (
-        attributes & records.COMPRESSION_MASK == records.ZSTD
-        and api_version < ZSTD_PRODUCE_VERSION_MIN
-    ):
+    if attributes & records.COMPRESSION_MASK == ZSTD and api_version < ZSTD_PRODUCE_VERSION_MIN:
         return BatchRefusal(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
     if header.base_offset != 0:
         return _INVALID
@@ -89,7 +90,7 @@ def _check_fields(header: BatchHeader) -> BatchRefusal | None:
         return _INVALID
     if header.attributes & records.CONTROL_FLAG:
         return _INVALID
-    if header.attributes & records.COMPRESSION_MASK > records.ZSTD:
+    if header.attributes & records.COMPRESSION_MASK > ZSTD:
         return _CORRUPT
     if header.producer_id >= 0 and header.base_sequence < 0:
         return _INVALID
@@ -119,7 +120,8 @@ def _check_records(
     errors: list[RecordError] = []
     is_timestamp_invalid = False
     try:
-        for index, record in enumerate(records.read_records(batch)):
+        bytes_max = topic.max_message_bytes * DECOMPRESSION_FACTOR
+        for index, record in enumerate(records.read_records(batch, bytes_max)):
             if topic.is_compacted and record.key is None:
                 message: str | None = (
                     "Compacted topic cannot accept message without key in topic partition"
@@ -130,6 +132,8 @@ def _check_records(
                 is_timestamp_invalid |= message is not None
             if message is not None:
                 errors.append(RecordError(index, message))
+    except TooLargeError as error:
+        return BatchRefusal(ErrorCode.MESSAGE_TOO_LARGE, str(error))
     except ValueError:
         return _CORRUPT
     if not errors:

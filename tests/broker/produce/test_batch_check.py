@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from broker.cluster.topics import Topic
 from broker.config.broker_config import BrokerConfig
 from broker.config.topic_config import TopicConfig
-from broker.produce.batch_check import BatchRefusal, check_batch
+from broker.produce.batch_check import DECOMPRESSION_FACTOR, BatchRefusal, check_batch
 from protocol import records
 from protocol.errors import ErrorCode
 from protocol.records import BatchHeader
@@ -186,6 +186,17 @@ def test_a_log_append_time_topic_accepts_any_timestamp() -> None:
         message_timestamp_type="LogAppendTime", message_timestamp_before_max_ms="1000"
     )
     assert isinstance(check(make_batch(b"a", timestamps=[1]), topic=topic), BatchHeader)
+
+
+@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
+def test_a_batch_that_is_much_larger_after_decompression_is_too_large(codec: str) -> None:
+    topic = make_topic(cleanup_policy="compact", max_message_bytes="100000")
+    limit = 100_000 * DECOMPRESSION_FACTOR
+    assert isinstance(check(make_batch(bytes(limit - 100), codec=codec), topic=topic), BatchHeader)
+
+    refusal = check(make_batch(bytes(limit), codec=codec), topic=topic)
+    message = f"more than {limit} bytes after decompression"
+    assert refusal == BatchRefusal(ErrorCode.MESSAGE_TOO_LARGE, message)
 
 
 def test_an_undecodable_payload_is_corrupt_when_a_rule_needs_its_records() -> None:
