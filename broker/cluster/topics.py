@@ -14,7 +14,8 @@ TOPIC_NAME_LENGTH_MAX = 249
 _LEGAL = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 
 GROUP_METADATA_TOPIC = "__consumer_offsets"
-INTERNAL_TOPICS = frozenset({GROUP_METADATA_TOPIC, "__transaction_state", "__share_group_state"})
+SHARE_GROUP_STATE_TOPIC = "__share_group_state"
+INTERNAL_TOPICS = frozenset({GROUP_METADATA_TOPIC, "__transaction_state", SHARE_GROUP_STATE_TOPIC})
 """Names of topics in which coordinators keep their state; clients may not write to them."""
 
 
@@ -137,6 +138,11 @@ class TopicTable:
     def get_by_id(self, topic_id: UUID) -> Topic | None:
         """Return the topic with this id, or None."""
         return self._by_id.get(topic_id)
+
+    def has_partition(self, topic_id: UUID, partition_index: int) -> bool:
+        """Return whether there is a partition of a topic."""
+        topic = self._by_id.get(topic_id)
+        return topic is not None and topic.partition(partition_index) is not None
 
     def all(self) -> Iterable[Topic]:
         """Return all topics, as a view that must not be kept across changes."""
