@@ -104,6 +104,7 @@ _MAPPED = (
     (re.compile(r"(?m)^\s+at .*\n|^\s+\.\.\. \d+ more\n"), ""),
     (re.compile(r"/mock-kafka/broker-\d+|/\S+/data\b|/tmp/[^\s\"}]+"), "folder"),
     (re.compile(r"\b127\.0\.0\.1:\d+"), "address"),
+    (re.compile(r"(?<=CONTROLLER://)servers\b"), "address"),
     (re.compile(r"\bconsole-consumer-\d+"), "console-consumer-N"),
     (re.compile(r"\b(tries=|after |correlation id |Epoch: |HighWatermark: +)\d+"), r"\1N"),
     (re.compile(r"(?<=\"directoryId\": \")[\w-]{22}|(?<=\t)[\w-]{22}(?=\t)"), "directory-id"),
