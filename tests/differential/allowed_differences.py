@@ -48,6 +48,28 @@ def _names_a_resource_twice(arguments: Mapping[str, Any]) -> bool:
     return len(set(resources)) < len(resources)
 
 
+def _has_null_records(arguments: Mapping[str, Any]) -> bool:
+    """Whether a Produce request has a partition with null instead of records."""
+    return any(
+        "records" in partition and partition["records"] is None
+        for topic in arguments.get("topic_data") or ()
+        for partition in topic.get("partition_data") or ()
+    )
+
+
+def _marks_a_partition_twice(arguments: Mapping[str, Any]) -> bool:
+    """Whether a marker of WriteTxnMarkers names a partition twice."""
+    for marker in arguments.get("markers") or ():
+        partitions = [
+            (topic.get("name", ""), index)
+            for topic in marker.get("topics") or ()
+            for index in topic.get("partition_indexes") or ()
+        ]
+        if len(set(partitions)) < len(partitions):
+            return True
+    return False
+
+
 ALLOWED_DIFFERENCES: tuple[AllowedDifference, ...] = (
     AllowedDifference(
         "AlterConfigs",
@@ -56,6 +78,22 @@ ALLOWED_DIFFERENCES: tuple[AllowedDifference, ...] = (
         kind="connection",
         kafka={"connection": "no response"},
         request=_names_a_resource_twice,
+    ),
+    AllowedDifference(
+        "Produce",
+        "response",
+        "Kafka never responds to null instead of records; here they are an INVALID_RECORD",
+        kind="connection",
+        kafka={"connection": "no response"},
+        request=_has_null_records,
+    ),
+    AllowedDifference(
+        "WriteTxnMarkers",
+        "response",
+        "Kafka never responds if a marker names a partition twice; here it is written once",
+        kind="connection",
+        kafka={"connection": "no response"},
+        request=_marks_a_partition_twice,
     ),
     AllowedDifference(
         "ApiVersions", "finalized_features_epoch", "the number of metadata records until now"
