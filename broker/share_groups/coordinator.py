@@ -245,12 +245,10 @@ class ShareGroupCoordinator:
         self._sessions.clear()
         self._groups.clear()
 
-    def restart_sessions(self, group_id: str, now_ms: int) -> None:
+    def restart_sessions(self, group: ShareGroup, now_ms: int) -> None:
         """Begin the sessions of a group again, as a new coordinator does."""
-        group = self._groups.get(group_id)
-        if group is not None:
-            for member_id in group.members:
-                self._restart_session(group, member_id, now_ms)
+        for member_id in group.members:
+            self._restart_session(group, member_id, now_ms)
 
 
 def request_problem(request: ShareHeartbeat) -> Refusal | None:
