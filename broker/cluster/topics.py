@@ -95,6 +95,14 @@ class Topic:
         self.is_internal = self.name in INTERNAL_TOPICS
         self.refresh_settings()
 
+    def has_too_few_in_sync(self, partition: Partition) -> bool:
+        """Return whether acks=-1 is refused (Kafka's `Partition.effectiveMinIsr`).
+
+        min.insync.replicas asks for no more replicas than the partition has.
+        """
+        in_sync = len(partition.isr)
+        return in_sync < self.min_insync_replicas and in_sync < len(partition.replicas)
+
     def refresh_settings(self) -> None:
         """Update the settings of the hot path; call it when `config` was replaced."""
         config = self.config
