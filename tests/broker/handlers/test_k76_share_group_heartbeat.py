@@ -1,5 +1,7 @@
 """ShareGroupHeartbeat on the wire."""
 
+from typing import Any
+
 from protocol import messages
 from protocol.errors import ErrorCode
 from tests.broker.share_driver import GROUP, TOPIC, ShareDriver, member_id
@@ -102,8 +104,10 @@ def test_share_groups_are_listed_and_deleted_with_the_others() -> None:
     driver.join(1)
 
     def listed(**filters: list[str]) -> list[tuple[str, str, str, str]]:
-        fields = {"states_filter": [], "types_filter": []} | filters
-        groups = driver.ask(messages.ListGroupsRequest(**fields), 5).groups
+        request: Any = messages.ListGroupsRequest(states_filter=[], types_filter=[])
+        for name, value in filters.items():
+            setattr(request, name, value)
+        groups = driver.ask(request, 5).groups
         return [(g.group_id, g.protocol_type, g.group_state, g.group_type) for g in groups]
 
     def delete() -> int:

@@ -10,9 +10,9 @@ def test_a_summary_has_the_start_offset_or_minus_one() -> None:
     driver.acquire(1)
     driver.acknowledge(1, (0, 0, [1]))
 
-    def summary(**fields: int) -> tuple[int, int, int]:
+    def summary(partition: int = 0) -> tuple[int, int, int]:
         result = ask_state(
-            driver, "ReadShareGroupStateSummaryRequest", "ReadStateSummaryData", **fields
+            driver, "ReadShareGroupStateSummaryRequest", "ReadStateSummaryData", partition=partition
         )
         return result.error_code, result.start_offset, result.state_epoch
 
