@@ -117,6 +117,10 @@ class ConsumerGroup:
         self.unwritten.append(target_record(self.group_id, new.member_id, target))
         self.unwritten.append(current_record(self.group_id, new))
 
+    def is_owned(self, partition: TopicPartition) -> bool:
+        """Return whether a member owns a partition, or has still to revoke it."""
+        return partition in self._owned
+
     def _uncount(self, member: ConsumerMember | None) -> None:
         if member is None:
             return
@@ -247,6 +251,23 @@ class ConsumerGroup:
     def is_empty(self) -> bool:
         """Whether it has no members."""
         return not self.members
+
+    def restore(
+        self, members: Mapping[str, ConsumerMember], group_epoch: int, topics: TopicSource
+    ) -> None:
+        """Begin with members whose targets are what they own."""
+        self.group_epoch = self.assignment_epoch = group_epoch
+        for member in members.values():
+            self.write_member(member)
+            self._targets[member.member_id] = member.assigned_partitions
+        self._metadata_hash = group_hash(self.subscribed_topics(topics))
+        self.unwritten.append(epoch_record(self.group_id, group_epoch, self._metadata_hash))
+        self.unwritten += [
+            target_record(self.group_id, member_id, target)
+            for member_id, target in self._targets.items()
+        ]
+        self.unwritten.append(target_epoch_record(self.group_id, group_epoch))
+        self.unwritten += [current_record(self.group_id, member) for member in members.values()]
 
     # Views -------------------------------------------------------------------------------------
 
