@@ -8,12 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from uuid import UUID  # noqa: TC003 - plain imports show the layers
 
-from broker.groups.consumer.assignment import (
-    NO_PARTITIONS,
-    Assignment,
-    TopicPartition,
-    partitions_of,
-)
+from broker.groups.consumer.assignment import NO_PARTITIONS, Assignment, TopicPartition
 from broker.groups.consumer.group_spec import Assignor, GroupSpec, MemberSpec
 from broker.groups.consumer.group_state import ConsumerGroupState
 from broker.groups.consumer.member import ConsumerMember
@@ -60,7 +55,7 @@ class ConsumerGroup:
         self._metadata_hash = 0
         self._targets: dict[str, Assignment] = {}
         self._static_ids: dict[str, str] = {}
-        self._owned: set[TopicPartition] = set()
+        self._owned: dict[UUID, set[int]] = {}
         self._name_counts: Counter[str] = Counter()
         self._regex_counts: Counter[str] = Counter()
 
@@ -80,8 +75,9 @@ class ConsumerGroup:
         """Add a member, or replace the one with its id."""
         self._uncount(self.members.get(member.member_id))
         self.members[member.member_id] = member
-        self._owned.update(partitions_of(member.assigned_partitions))
-        self._owned.update(partitions_of(member.partitions_pending_revocation))
+        for owned in (member.assigned_partitions, member.partitions_pending_revocation):
+            for topic_id, indexes in owned.items():
+                self._owned.setdefault(topic_id, set()).update(indexes)
         self._name_counts.update(member.subscribed_topic_names)
         if member.subscribed_topic_regex:
             self._regex_counts[member.subscribed_topic_regex] += 1
@@ -119,13 +115,17 @@ class ConsumerGroup:
 
     def is_owned(self, partition: TopicPartition) -> bool:
         """Return whether a member owns a partition, or has still to revoke it."""
-        return partition in self._owned
+        topic_id, index = partition
+        return index in self._owned.get(topic_id, ())
 
     def _uncount(self, member: ConsumerMember | None) -> None:
         if member is None:
             return
-        self._owned.difference_update(partitions_of(member.assigned_partitions))
-        self._owned.difference_update(partitions_of(member.partitions_pending_revocation))
+        for owned in (member.assigned_partitions, member.partitions_pending_revocation):
+            for topic_id, indexes in owned.items():
+                self._owned[topic_id] -= indexes
+                if not self._owned[topic_id]:
+                    del self._owned[topic_id]
         _subtract(self._name_counts, member.subscribed_topic_names)
         if member.subscribed_topic_regex:
             _subtract(self._regex_counts, (member.subscribed_topic_regex,))

@@ -1,5 +1,7 @@
 """Groups that change their protocol while they have members."""
 
+from typing import Any
+
 import pytest
 
 from broker.groups.group import Group
@@ -12,7 +14,7 @@ from tests.broker.groups.consumer.classic_clients import T, heartbeat, join, par
 from tests.broker.groups.consumer.driver import GROUP, ConsumerDriver
 
 
-def classic_group(assignment: bytes | None = None, **config: object) -> tuple[ConsumerDriver, str]:
+def classic_group(assignment: bytes | None = None, **config: Any) -> tuple[ConsumerDriver, str]:
     """A stable classic group with one member that owns all partitions of t."""
     driver = ConsumerDriver(**config)
     (joined,) = join(driver)

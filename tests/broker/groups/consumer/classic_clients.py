@@ -17,7 +17,7 @@ def subscription(owned: list[int], *topics: str) -> bytes:
     """Return a cooperative subscription, by default to t, of a member that owns partitions of t."""
     entry = ConsumerProtocolSubscription.TopicPartition
     message = ConsumerProtocolSubscription(
-        topics=topics or ["t"], owned_partitions=[entry(topic="t", partitions=owned)]
+        topics=list(topics) or ["t"], owned_partitions=[entry(topic="t", partitions=owned)]
     )
     return encode_data(message, 1)
 

@@ -96,8 +96,10 @@ def test_sync_and_heartbeat_check_member_generation_and_protocol() -> None:
     driver, member_id = mixed()
     assert sync(driver, "new", 2).error_code is ErrorCode.UNKNOWN_MEMBER_ID
     assert sync(driver, member_id, 1).error_code is ErrorCode.ILLEGAL_GENERATION
-    for field in ("protocol_type", "protocol_name"):
-        result = sync(driver, member_id, 2, **{field: "other"})
+    for result in (
+        sync(driver, member_id, 2, protocol_type="other"),
+        sync(driver, member_id, 2, protocol_name="other"),
+    ):
         assert result.error_code is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
     assert heartbeat(driver, "nobody", 2) is ErrorCode.UNKNOWN_MEMBER_ID
     assert heartbeat(driver, member_id, 1) is ErrorCode.ILLEGAL_GENERATION
