@@ -75,7 +75,7 @@ def _keep_up_to_quota(
             if len(indexes) > quota:
                 ordered = sorted(indexes)
                 unassigned.extend((topic_id, index) for index in ordered[quota:])
-                indexes = frozenset(ordered[:quota])  # noqa: PLW2901 - the rest is taken away
+                indexes = frozenset(ordered[:quota])  # noqa: PLW2901 - others get the rest
             if indexes:
                 kept[topic_id] = indexes
             quota -= len(indexes)
