@@ -21,6 +21,7 @@ from loadgen.analysis.checks import THIS_RUN
 from loadgen.analysis.committed_offsets import CommittedOffset, committed_offsets
 from loadgen.plan.plan import RECORDS, Plan
 from loadgen.plan.plan_file import load_plan
+from loadgen.plan.redaction import without_passwords
 from loadgen.plan.run_spec import STOPPED_BY_USER, PreparedTarget, RunSpec
 from loadgen.plan.schedule import event_counts
 from loadgen.plan.yaml_reader import PlanError
@@ -262,5 +263,6 @@ def _write(summary: dict[str, Any], plan: Plan, target: PreparedTarget, paths: P
         stale.unlink()
     for name, png in charts.items():
         (folder / f"{name}.png").write_bytes(png)
-    (paths.out / "report.html").write_text(render(summary, charts, plan.text), encoding="utf-8")
-    (paths.out / "plan.yaml").write_text(plan.text, encoding="utf-8")
+    plan_text = without_passwords(plan.text)
+    (paths.out / "report.html").write_text(render(summary, charts, plan_text), encoding="utf-8")
+    (paths.out / "plan.yaml").write_text(plan_text, encoding="utf-8")

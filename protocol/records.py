@@ -74,7 +74,7 @@ class Record(NamedTuple):
 
 def read_header(buffer: bytes | bytearray, start: int) -> BatchHeader:
     """Return the header of the batch at `start`; the buffer must have `HEADER_BYTES` from there."""
-    return BatchHeader._make(_HEADER.unpack_from(buffer, start))
+    return tuple.__new__(BatchHeader, _HEADER.unpack_from(buffer, start))  # faster than _make
 
 
 def has_valid_crc(buffer: bytes | bytearray, start: int, end: int, crc: int) -> bool:

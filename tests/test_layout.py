@@ -45,6 +45,7 @@ DECLARATIONS = {
     "broker/groups/consumer/requests.py",
     "broker/groups/requests.py",
     "broker/groups/results.py",
+    "broker/share_groups/member.py",
     "client/producer/actions.py",
     "client/producer/state.py",
     "client/producer/transaction_errors.py",

@@ -12,7 +12,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from broker.cluster.topics import GROUP_METADATA_TOPIC, Partition, Topic
+from broker.cluster.topics import (
+    GROUP_METADATA_TOPIC,
+    SHARE_GROUP_STATE_TOPIC,
+    Partition,
+    Topic,
+)
 from broker.config.broker_config import BrokerConfig
 from protocol.batch_builder import BatchBuilder, uncompressed_batch
 from protocol.coordinator_records import CoordinatorRecord
@@ -59,6 +64,18 @@ GROUP_METADATA = InternalTopic(
     settings_from={"segment.bytes": "offsets.topic.segment.bytes"},
 )
 """`__consumer_offsets`: groups and their committed offsets."""
+
+SHARE_GROUP_STATE = InternalTopic(
+    name=SHARE_GROUP_STATE_TOPIC,
+    partition_count_key="share.coordinator.state.topic.num.partitions",
+    replication_factor_key="share.coordinator.state.topic.replication.factor",
+    settings={"cleanup.policy": "delete", "compression.type": "producer", "retention.ms": "-1"},
+    settings_from={
+        "segment.bytes": "share.coordinator.state.topic.segment.bytes",
+        "min.insync.replicas": "share.coordinator.state.topic.min.isr",
+    },
+)
+"""`__share_group_state`: what the leaders of share partitions store."""
 
 
 @lru_cache(maxsize=4096)

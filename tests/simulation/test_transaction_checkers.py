@@ -22,7 +22,7 @@ PLACE = ("ledger", 0)
 def seen(number: int, **changes: Any) -> SeenTransaction:
     """Return a transaction of the old producer."""
     values = [f"{number} {part}".encode() for part in range(2)]
-    fields = {"offset": number, "late_offsets": set()} | changes
+    fields: dict[str, Any] = {"offset": number, "late_offsets": set()} | changes
     return SeenTransaction("id", "old", OLD, number, values, **fields)
 
 

@@ -20,7 +20,8 @@ def test_a_batch_that_no_broker_stores_expires_at_its_deadline() -> None:
         "[{name: a, behaviour: delivery-timeout, topic: t, clients: 2, rate: 20,"
         " delivery_timeout_ms: 300, request_timeout_ms: 200}]"
     )
-    with MockKafka(config={"min.insync.replicas": 2}) as kafka:  # of topics with one replica
+    with MockKafka() as kafka:
+        kafka.fail(api="Produce", error="NOT_ENOUGH_REPLICAS")
         produce = of_api(run(plan, kafka.bootstrap_servers), "Produce")
     expired = [row for row in produce if row["status"] == "expired"]
     assert sorted(row["event_id"] for row in expired) == list(range(10))
