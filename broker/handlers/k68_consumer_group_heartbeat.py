@@ -49,6 +49,12 @@ def handle_consumer_group_heartbeat(context: RequestContext, request: Any, clust
     error_code = ownership_error(cluster, context.broker_id, request.group_id)
     if error_code is not ErrorCode.NONE:
         return _Response(version=version, error_code=error_code)
+    if request.group_id in cluster.share.groups:
+        return _Response(
+            version=version,
+            error_code=ErrorCode.GROUP_ID_NOT_FOUND,
+            error_message=f"Group {request.group_id} is not a consumer group.",
+        )
     partitions = request.topic_partitions
     result = cluster.groups.consumer_heartbeat(
         ConsumerHeartbeat(
