@@ -10,9 +10,13 @@ Sources: Kafka's `Topic`, `AutoTopicCreationManager`, `GroupCoordinatorService.p
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
-from broker.cluster.topics import GROUP_METADATA_TOPIC, Partition, Topic
+from broker.cluster.topics import (
+    GROUP_METADATA_TOPIC,
+    TRANSACTION_STATE_TOPIC,
+    Partition,
+    Topic,
+)
 from broker.config.broker_config import BrokerConfig
 from protocol.batch_builder import BatchBuilder, uncompressed_batch
 from protocol.coordinator_records import CoordinatorRecord
@@ -29,7 +33,8 @@ class InternalTopic:
     """What the broker's configuration says about an internal topic.
 
     The fields `..._key` name the broker's keys. `settings` are the topic's own keys with their
-    values, `settings_from` those whose value is that of a broker's key.
+    values, `settings_from` those whose value is that of a broker's key. Without a `min_isr_key` the
+    default of the brokers applies.
     """
 
     name: str
@@ -37,11 +42,21 @@ class InternalTopic:
     replication_factor_key: str
     settings: Mapping[str, str]
     settings_from: Mapping[str, str]
+    min_isr_key: str | None = None
 
-    def overrides(self, config: Mapping[str, Any]) -> dict[str, str]:
+    def overrides(self, config: BrokerConfig, replication_factor: int) -> dict[str, str]:
         """Return the configuration that the topic is created with."""
         copied = {name: str(config[key]) for name, key in self.settings_from.items()}
+        if self.min_isr_key is not None:
+            copied["min.insync.replicas"] = str(self._min_isr(config, replication_factor))
         return {**self.settings, **copied}
+
+    def _min_isr(self, config: BrokerConfig, replication_factor: int) -> int:
+        """Return `min.insync.replicas`; by default one replica may be down, as with Kafka's 3."""
+        configured: int = config[self.min_isr_key or ""]
+        if self.min_isr_key in config.overrides:
+            return configured
+        return min(configured, max(1, replication_factor - 1))
 
     def replication_factor(self, config: BrokerConfig, broker_count: int) -> int:
         """Return the number of replicas; the default is as many as possible, up to 3."""
@@ -59,6 +74,23 @@ GROUP_METADATA = InternalTopic(
     settings_from={"segment.bytes": "offsets.topic.segment.bytes"},
 )
 """`__consumer_offsets`: groups and their committed offsets."""
+
+TRANSACTION_STATE = InternalTopic(
+    name=TRANSACTION_STATE_TOPIC,
+    partition_count_key="transaction.state.log.num.partitions",
+    replication_factor_key="transaction.state.log.replication.factor",
+    settings={
+        "cleanup.policy": "compact",
+        "compression.type": "uncompressed",
+        "unclean.leader.election.enable": "false",
+    },
+    settings_from={"segment.bytes": "transaction.state.log.segment.bytes"},
+    min_isr_key="transaction.state.log.min.isr",
+)
+"""`__transaction_state`: transactional ids and their transactions."""
+
+BY_NAME = {internal.name: internal for internal in (GROUP_METADATA, TRANSACTION_STATE)}
+"""The internal topics that the broker creates when a client looks for them."""
 
 
 @lru_cache(maxsize=4096)

@@ -74,23 +74,19 @@ def _schedule_retry(cluster: Cluster, now_ms: int) -> None:
 
 def _write_markers(cluster: Cluster, transaction: Transaction, now_ms: int) -> bool:
     """Write the markers that can be written; return whether the transaction is complete."""
-    coordinator_id = cluster.transaction_coordinator_id(transaction.transactional_id)
-    if coordinator_id is None or not is_reachable(cluster, coordinator_id):
+    coordinating = cluster.transaction_log.partition(transaction.transactional_id)
+    if coordinating is None or not is_reachable(cluster, coordinating.leader_id):
         return False
-    transaction.note_coordinator(coordinator_id)
     marker = Marker(
         transaction.producer_id,
         transaction.producer_epoch,
-        transaction.coordinator_epoch,
+        coordinating.leader_epoch,
         transaction.state is TransactionState.PREPARE_COMMIT,
     )
     for partition in tuple(transaction.partitions):
         if _write_marker(cluster, partition, marker, now_ms) not in _RETRIABLE:
             del transaction.partitions[partition]
-    if transaction.partitions:
-        return False
-    cluster.transactions.complete(transaction, now_ms)
-    return True
+    return not transaction.partitions and cluster.transactions.complete(transaction, now_ms)
 
 
 def _write_marker(

@@ -7,7 +7,8 @@ Behaviour:
       created: offsets.topic.replication.factor is set to more than the brokers that are up.
     - With internal.topic.creation.async the topic waits in the controller's queue, and until it
       exists the error is COORDINATOR_NOT_AVAILABLE, at least once.
-    - Transactional ids (key type 1) are spread over the brokers that are up.
+    - The coordinator of a transactional id (key type 1) is the leader of its partition of
+      `__transaction_state`, which is created in the same way.
     - Other key types, such as share groups, get INVALID_REQUEST.
     - From v4 a request has a batch of keys, each with its own result.
 
@@ -20,7 +21,7 @@ from typing import Any, NamedTuple
 from broker.cluster.cluster import Cluster
 from broker.cluster.controller_queue import ControllerEvent
 from broker.cluster.coordinators import ensure_internal_topic
-from broker.cluster.internal_topics import GROUP_METADATA
+from broker.cluster.internal_topics import GROUP_METADATA, TRANSACTION_STATE, InternalTopic
 from broker.errors import INVALID_REQUEST_MESSAGE
 from broker.request.context import RequestContext
 from broker.routes import handles
@@ -79,10 +80,13 @@ def handle_find_coordinator(context: RequestContext, request: Any, cluster: Clus
 def _find(context: RequestContext, cluster: Cluster, key_type: int, key: str) -> _Found:
     if key_type not in {GROUP_KEY_TYPE, TRANSACTION_KEY_TYPE}:
         return _Found(ErrorCode.INVALID_REQUEST)
-    if key_type == TRANSACTION_KEY_TYPE:
-        node_id = cluster.transaction_coordinator_id(key)
-    else:
-        node_id = _group_coordinator_id(context, cluster, key)
+    is_transactional = key_type == TRANSACTION_KEY_TYPE
+    internal = TRANSACTION_STATE if is_transactional else GROUP_METADATA
+    if not _exists(context, cluster, internal):
+        return _Found(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    node_id = (
+        cluster.transaction_coordinator_id(key) if is_transactional else cluster.coordinator_id(key)
+    )
     if node_id is None:
         return _Found(ErrorCode.COORDINATOR_NOT_AVAILABLE)
     broker = cluster.brokers[node_id]
@@ -90,27 +94,28 @@ def _find(context: RequestContext, cluster: Cluster, key_type: int, key: str) ->
     return _Found(ErrorCode.NONE, broker.node_id, address.host, address.port)
 
 
-def _group_coordinator_id(context: RequestContext, cluster: Cluster, group_id: str) -> int | None:
-    if cluster.topics.get(GROUP_METADATA.name) is None:
-        if cluster.config["internal.topic.creation.async"]:
-            _create_later(context, cluster)
-            return None
-        ensure_internal_topic(cluster, GROUP_METADATA)
-    return cluster.coordinator_id(group_id)
+def _exists(context: RequestContext, cluster: Cluster, internal: InternalTopic) -> bool:
+    """Return whether an internal topic exists; create it now or later if it is missing."""
+    if cluster.topics.get(internal.name) is not None:
+        return True
+    if cluster.config["internal.topic.creation.async"]:
+        _create_later(context, cluster, internal)
+        return False
+    return ensure_internal_topic(cluster, internal) is not None
 
 
-def _create_later(context: RequestContext, cluster: Cluster) -> None:
-    """Create `__consumer_offsets` as an event of the controller, unless it waits already."""
-    queue, name = cluster.controller_queue, GROUP_METADATA.name
+def _create_later(context: RequestContext, cluster: Cluster, internal: InternalTopic) -> None:
+    """Create an internal topic as an event of the controller, unless it waits already."""
+    queue, name = cluster.controller_queue, internal.name
     if name in queue.pending_topics:
         return
 
     def create(_now_ms: int) -> None:
         queue.pending_topics.discard(name)
-        ensure_internal_topic(cluster, GROUP_METADATA)
+        ensure_internal_topic(cluster, internal)
 
     def mutation_count() -> int:
-        partition_count: int = cluster.config[GROUP_METADATA.partition_count_key]
+        partition_count: int = cluster.config[internal.partition_count_key]
         return 0 if cluster.topics.get(name) is not None else partition_count
 
     queue.pending_topics.add(name)

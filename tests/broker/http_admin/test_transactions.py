@@ -2,6 +2,8 @@
 
 import pytest
 
+from broker.cluster.coordinators import ensure_internal_topic
+from broker.cluster.internal_topics import TRANSACTION_STATE
 from broker.cluster.transactions import end_prepared
 from broker.http_admin.operation import Problem
 from broker.http_admin.state import Admin
@@ -34,6 +36,7 @@ PARTITION = ("a", 0)
 
 def begin(admin: Admin) -> ProducerIdAndEpoch:
     """Begin a transaction of the transactional id `t` with one partition."""
+    ensure_internal_topic(admin.cluster, TRANSACTION_STATE)
     transactions = admin.cluster.transactions
     result = transactions.init_producer_id(
         "t", 60_000, None, new_producer_id=lambda: 7, now_ms=NOW_MS - 500
@@ -106,7 +109,7 @@ def test_a_transaction_is_listed_with_its_producer_partitions_and_age() -> None:
         state="Ongoing",
         producer_id=7,
         producer_epoch=0,
-        coordinator=admin.cluster.coordinator_id("t"),
+        coordinator=admin.cluster.transaction_coordinator_id("t"),
         timeout_ms=60_000,
         start_ms=NOW_MS - 300,
         age_ms=300,
