@@ -129,13 +129,15 @@ class ProducerStateManager:
                 return OUT_OF_ORDER
             return APPEND
         known_epoch, last_sequence = _unpack_last_sequence(table.bucket, position + ID_BYTES)
-        # The most frequent decision, without creating an entry.
-        if (
-            producer_epoch == known_epoch
-            and base_sequence == (last_sequence + 1) & SEQUENCE_MAX
-            and producer_id not in self._transactional
-        ):
-            return APPEND
+        # The most frequent decisions, without creating an entry.
+        if producer_epoch == known_epoch and base_sequence == (last_sequence + 1) & SEQUENCE_MAX:
+            if producer_id not in self._transactional:
+                return APPEND
+            if is_transactional:
+                is_out_of_order = self._own_transactions.is_out_of_order(
+                    producer_id, base_sequence, has_batches=last_sequence != NO_SEQUENCE
+                )
+                return OUT_OF_ORDER if is_out_of_order else APPEND
         entry = self.entry(producer_id)
         decision = decide(
             self._layout.rules,
@@ -279,12 +281,14 @@ class ProducerStateManager:
         INVALID_PRODUCER_EPOCH for an epoch older than the producer's;
         TRANSACTION_COORDINATOR_FENCED for a coordinator epoch older than the latest marker's.
         """
-        entry = self.entry(producer_id)
-        if entry is None:
+        table = self._table
+        position = table.find(producer_id)
+        if position < 0:
             return ErrorCode.NONE
-        if producer_epoch < entry.producer_epoch:
+        if producer_epoch < epoch_at(table, position):
             return ErrorCode.INVALID_PRODUCER_EPOCH
-        if coordinator_epoch < entry.coordinator_epoch:
+        transactional = self._transactional.get(producer_id)
+        if transactional is not None and coordinator_epoch < transactional.coordinator_epoch:
             return ErrorCode.TRANSACTION_COORDINATOR_FENCED
         return ErrorCode.NONE
 

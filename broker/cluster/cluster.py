@@ -19,7 +19,7 @@ from broker.cluster.group_log import GroupLog
 from broker.cluster.internal_topics import (
     GROUP_METADATA,
     TRANSACTION_STATE,
-    note_client_batch,
+    note_appended,
 )
 from broker.cluster.producer_rules import adopt_rule_of_leader, new_producers
 from broker.cluster.quotas import QuotaManagers
@@ -394,7 +394,7 @@ class Cluster:
         """Account for an appended batch: enforce memory bounds, then wake waiting requests."""
         log = partition.log
         if topic.is_internal:
-            note_client_batch(topic, partition, now_ms)
+            note_appended(topic, partition, now_ms)
         else:
             self.log_bytes += byte_count
         if 0 <= topic.retention_bytes < log.size_bytes:

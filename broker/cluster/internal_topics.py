@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from broker.cluster.compaction import Compaction
 from broker.cluster.topics import (
     GROUP_METADATA_TOPIC,
     TRANSACTION_STATE_TOPIC,
@@ -18,12 +19,22 @@ from broker.cluster.topics import (
     Topic,
 )
 from broker.config.broker_config import BrokerConfig
-from protocol.batch_builder import BatchBuilder, uncompressed_batch
+from protocol.batch_builder import BatchBuilder, stamp_producer, uncompressed_batch
+from protocol.control_records import ControlRecordType, decode_control_key
 from protocol.coordinator_records import CoordinatorRecord
 from protocol.hash_order import string_hash
-from protocol.records import COMPRESSION_NAMES, HEADER_BYTES, read_records, stamp
+from protocol.records import (
+    COMPRESSION_NAMES,
+    CONTROL_FLAG,
+    HEADER_BYTES,
+    TRANSACTIONAL_FLAG,
+    read_header,
+    read_records,
+    stamp,
+)
 
 _INT32_MIN = 1 << 31
+_NO_SEQUENCE = -1
 _RECORD_OVERHEAD_BYTES_MAX = 23
 """Lengths of record, key and value, offset delta (five bytes at most), and three single bytes."""
 
@@ -109,13 +120,17 @@ def append_records(
     records: Sequence[CoordinatorRecord],
     compression_codec: int,
     now_ms: int,
+    producer: tuple[int, int] | None = None,
 ) -> None:
-    """Append records to an internal topic, as batches that the topic's configuration allows."""
-    if batch_bytes_max(records) <= topic.max_message_bytes:
-        _append_batch(topic, partition, records, compression_codec, now_ms)
+    """Append records to an internal topic, as batches that the topic's configuration allows.
+
+    With a producer id and epoch they belong to their transaction, until its marker is appended.
+    """
+    if len(records) == 1 or batch_bytes_max(records) <= topic.max_message_bytes:
+        _append_batch(topic, partition, records, compression_codec, now_ms, producer)
     else:
         for part in _split(records, topic.max_message_bytes):
-            _append_batch(topic, partition, part, compression_codec, now_ms)
+            _append_batch(topic, partition, part, compression_codec, now_ms, producer)
     if partition.log.waiters:
         partition.log.wake(now_ms)
 
@@ -126,15 +141,24 @@ def _append_batch(
     records: Sequence[CoordinatorRecord],
     codec: int,
     now_ms: int,
+    producer: tuple[int, int] | None,
 ) -> None:
     log, epoch = partition.log, partition.leader_epoch
     base_offset = log.log_end_offset
     if codec == 0:
-        batch = uncompressed_batch(records, base_offset, epoch, now_ms)
+        batch = uncompressed_batch(records, base_offset, epoch, now_ms, producer)
     else:
-        batch = _compressed_batch(records, base_offset, epoch, now_ms, codec)
+        batch = _compressed_batch(records, base_offset, epoch, now_ms, codec, producer)
     log.append(batch, len(records), now_ms, epoch)
-    _compact(topic, partition, base_offset, records, now_ms)
+    compaction = partition.compaction
+    if producer is not None:
+        partition.producers.apply_without_sequence(*producer, base_offset, now_ms)
+        if compaction is not None:
+            compaction.add_transactional(producer[0], base_offset, records)
+    elif compaction is not None:
+        compaction.add(base_offset, records, now_ms)
+    if compaction is not None and compaction.is_due():
+        _compact(topic, partition, compaction, now_ms)
 
 
 def _compressed_batch(
@@ -143,21 +167,36 @@ def _compressed_batch(
     leader_epoch: int,
     now_ms: int,
     codec: int,
+    producer: tuple[int, int] | None,
 ) -> bytes:
     builder = BatchBuilder(COMPRESSION_NAMES[codec], batch_bytes_max(records))
     for key, value in records:
         builder.append(now_ms, key, value, ())
     built = builder.build()
+    if producer is not None:
+        built = stamp_producer(built, *producer, _NO_SEQUENCE, is_transactional=True)
     return stamp(built, 0, len(built), base_offset, leader_epoch)
 
 
-def note_client_batch(topic: Topic, partition: Partition, now_ms: int) -> None:
-    """Note the last batch of the log, which a client produced."""
-    log = partition.log
+def note_appended(topic: Topic, partition: Partition, now_ms: int) -> None:
+    """Note the last batch of the log: a marker, or what a client produced."""
+    log, compaction = partition.log, partition.compaction
+    if compaction is None:
+        return
     (batch,) = log.read(log.log_end_offset - 1, 0, at_least_one=True)
-    records = tuple(read_records(batch))
+    header, records = read_header(batch, 0), tuple(read_records(batch))
     pairs = [(record.key or b"", record.value) for record in records]
-    _compact(topic, partition, records[0].offset, pairs, now_ms)
+    if header.attributes & CONTROL_FLAG:
+        is_commit = decode_control_key(pairs[0][0]) == ControlRecordType.COMMIT
+        compaction.end_transaction(
+            header.producer_id, header.base_offset, now_ms, is_commit=is_commit
+        )
+    elif header.attributes & TRANSACTIONAL_FLAG:
+        compaction.add_transactional(header.producer_id, header.base_offset, pairs)
+    else:
+        compaction.add(header.base_offset, pairs, now_ms)
+    if compaction.is_due():
+        _compact(topic, partition, compaction, now_ms)
 
 
 def batch_bytes_max(records: Sequence[CoordinatorRecord]) -> int:
@@ -170,19 +209,8 @@ def batch_bytes_max(records: Sequence[CoordinatorRecord]) -> int:
     return size_bytes
 
 
-def _compact(
-    topic: Topic,
-    partition: Partition,
-    base_offset: int,
-    records: Sequence[CoordinatorRecord],
-    now_ms: int,
-) -> None:
-    compaction = partition.compaction
-    if compaction is None:
-        return
-    compaction.add(base_offset, records, now_ms)
-    if compaction.is_due():
-        compaction.compact(partition.log, now_ms, topic.config["delete.retention.ms"])
+def _compact(topic: Topic, partition: Partition, compaction: Compaction, now_ms: int) -> None:
+    compaction.compact(partition.log, now_ms, topic.config["delete.retention.ms"])
 
 
 def _split(

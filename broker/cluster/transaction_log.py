@@ -1,7 +1,7 @@
 """The log of the transaction coordinators: the partitions of `__transaction_state`."""
 
 from broker.cluster.internal_topics import TRANSACTION_STATE, append_records, partition_for
-from broker.cluster.topics import NO_LEADER, Partition, TopicTable
+from broker.cluster.topics import NO_LEADER, TRANSACTION_STATE_TOPIC, Partition, TopicTable
 from broker.config.broker_config import BrokerConfig
 from protocol.coordinator_records import CoordinatorRecord
 from protocol.errors import ErrorCode
@@ -23,19 +23,21 @@ class TransactionLog:
 
     def partition(self, transactional_id: str) -> Partition | None:
         """Return the partition of a transactional id, or None if there is no such partition."""
-        topic = self._topics.get(TRANSACTION_STATE.name)
-        return None if topic is None else topic.partition(self.partition_index(transactional_id))
+        topic = self._topics.get(TRANSACTION_STATE_TOPIC)
+        if topic is None:
+            return None
+        return topic.partition(partition_for(transactional_id, self._partition_count))
 
     def check(self, transactional_id: str) -> ErrorCode:
         """Return NONE if a record can be appended, else the error of Kafka's coordinator.
 
         COORDINATOR_NOT_AVAILABLE if too few replicas are in sync.
         """
-        topic, partition = (
-            self._topics.get(TRANSACTION_STATE.name),
-            self.partition(transactional_id),
-        )
-        if topic is None or partition is None or partition.leader_id == NO_LEADER:
+        topic = self._topics.get(TRANSACTION_STATE_TOPIC)
+        if topic is None:
+            return ErrorCode.NOT_COORDINATOR
+        partition = topic.partition(partition_for(transactional_id, self._partition_count))
+        if partition is None or partition.leader_id == NO_LEADER:
             return ErrorCode.NOT_COORDINATOR
         if len(partition.isr) < topic.min_insync_replicas:
             return ErrorCode.COORDINATOR_NOT_AVAILABLE
@@ -43,9 +45,8 @@ class TransactionLog:
 
     def append(self, transactional_id: str, record: CoordinatorRecord, now_ms: int) -> None:
         """Append the record of a transactional id, after `check`."""
-        topic, partition = (
-            self._topics.get(TRANSACTION_STATE.name),
-            self.partition(transactional_id),
-        )
-        if topic is not None and partition is not None:
-            append_records(topic, partition, (record,), _NO_COMPRESSION, now_ms)
+        topic = self._topics.get(TRANSACTION_STATE_TOPIC)
+        assert topic is not None
+        partition = topic.partition(partition_for(transactional_id, self._partition_count))
+        assert partition is not None
+        append_records(topic, partition, (record,), _NO_COMPRESSION, now_ms)

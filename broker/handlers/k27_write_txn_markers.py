@@ -19,7 +19,7 @@ Gaps:
 from typing import Any
 
 from broker.cluster.cluster import Cluster
-from broker.cluster.transactions import OFFSETS_TOPIC, Marker, append_marker, end_offsets
+from broker.cluster.transactions import Marker, append_marker
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
@@ -81,14 +81,6 @@ def handle_write_txn_markers(context: RequestContext, request: Any, cluster: Clu
 def _write(
     context: RequestContext, cluster: Cluster, topic_name: str, index: int, marker: Marker
 ) -> ErrorCode:
-    if topic_name == OFFSETS_TOPIC:
-        offsets_topic = cluster.topics.get(topic_name)
-        offsets_partition = None if offsets_topic is None else offsets_topic.partition(index)
-        if offsets_partition is None:
-            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        if offsets_partition.leader_id != context.broker_id:
-            return ErrorCode.NOT_LEADER_OR_FOLLOWER
-        return end_offsets(cluster, index, marker, context.now_ms)
     topic = cluster.topics.get(topic_name)
     partition = None if topic is None else topic.partition(index)
     if topic is None or partition is None or context.broker_id not in partition.replicas:

@@ -23,6 +23,8 @@ ABORTABLE_VERSION_MIN = 11
 
 def has_several_producers(request: ProduceRequest, frame: bytes | bytearray) -> bool:
     """Return whether the transactional batches of a request come from several producers."""
+    if len(request.topics) == 1 and len(request.topics[0].partitions) == 1:
+        return False
     producers = {(header.producer_id, header.producer_epoch) for header in _headers(request, frame)}
     return len(producers) > 1
 
