@@ -133,7 +133,7 @@ class Producer:
     def _end(self) -> bytes:
         request = messages.EndTxnRequest(
             version=_END_VERSION,
-            transactional_id=self.transactional_id,
+            transactional_id=self.transactional_id or "",
             producer_id=self.producer_id,
             producer_epoch=self.producer_epoch,
             committed=self.is_commit,
@@ -278,7 +278,7 @@ def measure_growth(transaction_count: int) -> bool:
             "command": "scripts/bench transactions",
         }
     )
-    return growth_bytes <= GROWTH_BYTES_MAX
+    return bool(growth_bytes <= GROWTH_BYTES_MAX)
 
 
 def main() -> int:

@@ -162,6 +162,13 @@ def _add_serve_arguments(command: argparse.ArgumentParser) -> None:
         help="address of the admin port (default: %(default)s)",
     )
     command.add_argument(
+        "--admin-allowed-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="name of the admin port, besides addresses and localhost; may be repeated",
+    )
+    command.add_argument(
         "--faults",
         type=Path,
         metavar="FILE",
@@ -270,6 +277,7 @@ def serve_options(parsed: argparse.Namespace) -> ServeOptions:
         log_level=parsed.log_level,
         log_format=parsed.log_format,
         admin_host=parsed.admin_host,
+        admin_allowed_hosts=tuple(parsed.admin_allowed_host),
         admin_port=parsed.admin_port,
         faults=read_faults(parsed.faults),
     )

@@ -22,12 +22,23 @@ class Clock(Protocol):
         ...
 
 
+_NANOSECOND_SOURCE = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+"""Nobody sets it, and on Linux it goes on while the machine is suspended."""
+
+
 class SystemClock:
-    """The machine's wall clock."""
+    """Time since the epoch that no change of the machine's wall clock moves.
+
+    The offset to the wall clock is taken once, when the object is made.
+    """
+
+    def __init__(self) -> None:
+        """Take the offset to the wall clock."""
+        self._offset_ns = time.time_ns() - time.clock_gettime_ns(_NANOSECOND_SOURCE)
 
     def now_ms(self) -> int:
-        """Return wall-clock milliseconds since the epoch."""
-        return time.time_ns() // 1_000_000
+        """Return milliseconds since the epoch."""
+        return (time.clock_gettime_ns(_NANOSECOND_SOURCE) + self._offset_ns) // 1_000_000
 
 
 _MACHINE = SystemClock()
@@ -44,7 +55,7 @@ class ClockMode(Enum):
 class BrokerClock:
     """A clock that runs in real time, runs scaled, or stands; it can be moved forward.
 
-    It starts at the system's time and never goes back, even if the system's does.
+    It starts at the system's time and never goes back.
     """
 
     def __init__(

@@ -2,12 +2,17 @@
 
 import asyncio
 import base64
+import errno
 import gc
 import logging
+import os
+import resource
 import signal
 import socket
 import sys
 from dataclasses import dataclass
+from ipaddress import ip_address
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
@@ -23,6 +28,7 @@ from broker.security.principal_mapping import name_mapper
 from broker.server.listener import ListenError, cannot_listen, listening_sockets
 from broker.server.listener_security import ListenerSecurity
 from broker.server.listener_settings import plan_listeners
+from broker.server.log_output import NonBlockingOutput
 from broker.server.server import Server, log_bug
 from broker.server.tls import server_context
 
@@ -32,6 +38,15 @@ if TYPE_CHECKING:  # its import takes longer than the rest of the start
 
 GC_THRESHOLD = 50_000
 """Allocations between garbage collections. Python's default of 700 slows the broker down."""
+
+
+RESERVED_FILES = 32
+"""Open files that connections leave to the admin port, to modules that load late, and to TLS."""
+
+IMPORT_RETRY_S = 0.05
+
+
+log = structlog.get_logger("mock_kafka")
 
 
 class StartError(Exception):
@@ -51,6 +66,8 @@ class ServeOptions:
     admin_host: str = "127.0.0.1"
     admin_port: int | None = None
     """Port of the HTTP admin API; 0 for any free port, None for no admin API."""
+    admin_allowed_hosts: tuple[str, ...] = ()
+    """Names in the Host header that the admin port accepts besides addresses and localhost."""
     faults: tuple[FaultRule, ...] = ()
 
 
@@ -70,6 +87,7 @@ async def serve(options: ServeOptions) -> None:
     for signal_number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(signal_number, stopped.set)
     server = await start_server(options)
+    server.connections_max = max_connections()
     lines = bootstrap_lines(server.cluster)
     admin_socket = None if options.admin_port is None else bind_admin_port(options, server)
     if admin_socket is not None:
@@ -163,11 +181,35 @@ async def serve_admin_port(
     A thread imports its modules. The import takes longer than the rest of the start, and Kafka
     clients are served during it.
     """
-    make_admin, make_port = await asyncio.to_thread(_load_admin_port)
+    while True:
+        try:
+            make_admin, make_port = await asyncio.to_thread(_load_admin_port)
+            break
+        except (ImportError, OSError) as error:
+            # A burst of connections holds the last files until the excess ones are closed.
+            if os.strerror(errno.EMFILE) not in str(error):
+                raise
+            await asyncio.sleep(IMPORT_RETRY_S)
     assert isinstance(server.clock, BrokerClock)
-    port = make_port(make_admin(server, server.clock), options.config["broker.admin.token"])
-    await port.start(options.admin_host, admin_socket.sockets)
+    token = options.config["broker.admin.token"]
+    if token is None and not is_loopback(options.admin_host):
+        log.warning(
+            "the admin port is open to other machines without a token",
+            host=options.admin_host,
+            remedy="set broker.admin.token",
+        )
+    admin = make_admin(server, server.clock)
+    port = make_port(admin, token, {"localhost", *options.admin_allowed_hosts})
+    await port.start(admin_socket.sockets)
     return port
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine can connect to `host`, a name or an address."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _load_admin_port() -> tuple[type["Admin"], type["AdminPort"]]:
@@ -197,17 +239,23 @@ def new_cluster_id() -> str:
 
 def raise_file_limit() -> None:
     """Raise the limit of open files to the hard limit; each connection needs one."""
-    try:
-        import resource  # noqa: PLC0415 - missing on Windows
-    except ImportError:
-        return
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
+def max_connections() -> int:
+    """Return how many connections leave `RESERVED_FILES` of the limit of open files."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    # The system gives the lowest free number to a new file.
+    with Path(os.devnull).open() as probe:
+        return max(1, limit - probe.fileno() - RESERVED_FILES)
+
+
 def configure_logging(level: str, log_format: str) -> None:
-    """Send log lines to standard error, as text or as JSON."""
+    """Send log lines to standard error, as text or as JSON; a reader that stops blocks nothing."""
+    output: Any = NonBlockingOutput(sys.stderr.fileno())
+    logging.basicConfig(stream=output)  # of asyncio
     renderer: Any = (
         structlog.processors.JSONRenderer()
         if log_format == "json"
@@ -226,6 +274,6 @@ def configure_logging(level: str, log_format: str) -> None:
         wrapper_class=structlog.make_filtering_bound_logger(
             logging.getLevelNamesMapping()[level.upper()]
         ),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=structlog.WriteLoggerFactory(output),
         cache_logger_on_first_use=True,
     )

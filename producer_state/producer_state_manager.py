@@ -30,6 +30,7 @@ from producer_state.row_layout import (
 from producer_state.row_table import ID_BYTES, RowTable, id_at
 from producer_state.rules import (
     APPEND,
+    NO_EPOCH,
     NO_OFFSET,
     NO_SEQUENCE,
     OUT_OF_ORDER,
@@ -92,13 +93,13 @@ class ProducerStateManager:
     @property
     def first_unstable_offset(self) -> int:
         """The first offset of the oldest open transaction; NO_OFFSET if none is open."""
-        transactions = self._transactions
-        return NO_OFFSET if transactions is None else transactions.first_unstable_offset
+        return NO_OFFSET if (known := self._transactions) is None else known.first_unstable_offset
 
     def transaction_start_offset(self, producer_id: int) -> int:
         """Return the first offset of a producer's open transaction; NO_OFFSET if it has none."""
-        transactions = self._transactions
-        return NO_OFFSET if transactions is None else transactions.start_offset(producer_id)
+        return (
+            NO_OFFSET if (known := self._transactions) is None else known.start_offset(producer_id)
+        )
 
     @property
     def _own_transactions(self) -> PartitionTransactions:
@@ -134,8 +135,9 @@ class ProducerStateManager:
             if producer_id not in self._transactional:
                 return APPEND
             if is_transactional:
+                has_batches = last_sequence != NO_SEQUENCE
                 is_out_of_order = self._own_transactions.is_out_of_order(
-                    producer_id, base_sequence, has_batches=last_sequence != NO_SEQUENCE
+                    producer_id, base_sequence, has_batches=has_batches
                 )
                 return OUT_OF_ORDER if is_out_of_order else APPEND
         entry = self.entry(producer_id)
@@ -279,16 +281,17 @@ class ProducerStateManager:
         """Return the error of a transaction marker, or NONE.
 
         INVALID_PRODUCER_EPOCH for an epoch older than the producer's;
-        TRANSACTION_COORDINATOR_FENCED for a coordinator epoch older than the latest marker's.
+        TRANSACTION_COORDINATOR_FENCED for a coordinator epoch older than the latest marker's. An
+        unknown producer has the epochs -1. A negative producer id is no producer.
         """
+        if producer_id < 0:
+            return ErrorCode.NONE
         table = self._table
         position = table.find(producer_id)
-        if position < 0:
-            return ErrorCode.NONE
-        if producer_epoch < epoch_at(table, position):
+        if producer_epoch < (NO_EPOCH if position < 0 else epoch_at(table, position)):
             return ErrorCode.INVALID_PRODUCER_EPOCH
         transactional = self._transactional.get(producer_id)
-        if transactional is not None and coordinator_epoch < transactional.coordinator_epoch:
+        if coordinator_epoch < (transactional.coordinator_epoch if transactional else NO_EPOCH):
             return ErrorCode.TRANSACTION_COORDINATOR_FENCED
         return ErrorCode.NONE
 

@@ -125,7 +125,7 @@ def uncompressed_batch(
         body = _record(b"\0", *records[0])
         encoded = _varint(len(body)) + body
     else:
-        parts = []
+        parts: list[bytes] = []
         for offset_delta, (key, value) in enumerate(records):
             body = _record(_varint(offset_delta), key, value)
             parts += (_varint(len(body)), body)

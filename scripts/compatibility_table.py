@@ -22,6 +22,8 @@ def table() -> str:
         api = "all" if allowed.api == "*" else allowed.api
         field = "the whole response" if allowed.path == "response" else f"`{allowed.path}`"
         field += {"order": ", its order"}.get(allowed.kind, "")
+        if allowed.place != "*":
+            field += f" of `{allowed.place.rstrip('*')}`"
         if allowed.brokers_min > 1:
             field += ", with several brokers"
         lines.append(f"| {api} | {field} | {allowed.reason} |")

@@ -38,17 +38,17 @@ def check_new_partitions(
             f"{partition_count} would not be an increase.",
         )
     added_count = partition_count - present_count
-    if added_count > PARTITIONS_MAX:
-        message = "Unable to perform excessively large batch operation."
-        return Refusal(ErrorCode.POLICY_VIOLATION, message)
-    if assignments is None:
-        return place_more(cluster, topic, added_count)
-    if len(assignments) != added_count:
+    if assignments is not None and len(assignments) != added_count:
         return Refusal(
             ErrorCode.INVALID_REPLICA_ASSIGNMENT,
             f"Attempted to add {added_count} additional partition(s), but only "
             f"{len(assignments)} assignment(s) were specified.",
         )
+    if added_count > PARTITIONS_MAX:
+        message = "Unable to perform excessively large batch operation."
+        return Refusal(ErrorCode.POLICY_VIOLATION, message)
+    if assignments is None:
+        return place_more(cluster, topic, added_count)
     replication_factor = len(topic.partitions[0].replicas)
     for partition_index, replicas in enumerate(assignments, present_count):
         refusal = check_new_replicas(cluster, replicas, partition_index, replication_factor)

@@ -6,7 +6,7 @@ Sources: `ClientQuotaControlManager.alterClientQuotas`, `ClientQuotasImage.descr
 `AlterClientQuotasRequest.entries` and `ClientQuotaEntity`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from protocol.hash_order import (
     CAPACITY_DEFAULT,
@@ -31,17 +31,23 @@ def ordered_names(
     return in_hash_order(entity, lambda pair: string_hash(pair[0]), capacity_min=capacity_min)
 
 
+def requested_names(parts: Sequence[tuple[str, str | None]]) -> Entity:
+    """Return the types and names of a requested entity in the order in which Kafka checks them.
+
+    The last name of a type counts. The map has room for all parts, also those that occur twice.
+    """
+    capacity = 1 << max(0, len(parts) - 1).bit_length()
+    return tuple(ordered_names(tuple(dict(parts).items()), capacity_min=capacity))
+
+
 def ordered_keys(keys: Iterable[str]) -> list[str]:
     """Return distinct keys of one entity, in the order in which Kafka checks and describes them."""
     return in_hash_order(keys, string_hash, capacity_min=1)
 
 
 def entity_text(entity: Entity) -> str:
-    """Return an entity as Kafka's error messages show it."""
-    names = (
-        f"{entity_type}={'null' if name is None else name}"
-        for entity_type, name in ordered_names(entity, capacity_min=1)
-    )
+    """Return an entity, in the order of `requested_names`, as Kafka's error messages show it."""
+    names = (f"{entity_type}={'null' if name is None else name}" for entity_type, name in entity)
     return f"ClientQuotaEntity(entries={{{', '.join(names)}}})"
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from broker.administration.placement import check_replicas
 from broker.cluster.cluster import Cluster
 from broker.cluster.replicas import complete_reassignment, is_reassigning
-from broker.cluster.topics import NO_LEADER, Partition, Topic
+from broker.cluster.topics import Partition, Topic
 from broker.errors import Refusal
 from protocol.errors import ErrorCode
 
@@ -26,7 +26,10 @@ def start_reassignment(
     *,
     may_change_replication_factor: bool = True,
 ) -> Refusal | None:
-    """Move a partition to `replicas`, replacing a waiting move; complete it at once if possible."""
+    """Move a partition to `replicas`; complete the move at once if possible.
+
+    It replaces a waiting move, whose new replicas are then to be removed like the old ones.
+    """
     found = _find(cluster, topic_name, partition_index)
     if isinstance(found, Refusal):
         return found
@@ -34,22 +37,25 @@ def start_reassignment(
     refusal = check_replicas(cluster, replicas)
     if refusal is not None:
         return refusal
-    original, target = original_replicas(partition), tuple(replicas)
-    if not may_change_replication_factor and len(target) != len(original):
+    count = len(partition.replicas) - len(partition.removing_replicas)
+    if not may_change_replication_factor and len(replicas) != count:
         return Refusal(
             ErrorCode.INVALID_REPLICATION_FACTOR,
-            f"The replication factor is changed from {len(original)} to {len(target)}",
+            f"The replication factor is changed from {count} to {len(replicas)}",
         )
-    if target == partition.replicas and not is_reassigning(partition):
+    current, target = partition.replicas, tuple(replicas)
+    if target == current:
         return None
-    partition.adding_replicas = tuple(n for n in target if n not in original)
-    partition.removing_replicas = tuple(n for n in original if n not in target)
-    partition.replicas = target + partition.removing_replicas
-    if not is_reassigning(partition):
-        # Only the order changes, or the original replicas return: no broker to wait for.
+    adding = tuple(sorted(set(target) - set(current)))
+    removing = tuple(sorted(set(current) - set(target)))
+    partition.adding_replicas = adding or partition.adding_replicas
+    partition.removing_replicas = removing or partition.removing_replicas
+    if is_reassigning(partition):
+        partition.replicas = target + removing
+        complete_reassignment(cluster, partition, now_ms)
+    else:
+        # Only the order changes: no broker to wait for.
         cluster.set_replicas(partition, target, now_ms)
-    elif not complete_reassignment(cluster, partition, now_ms):
-        _remove_added_from_isr(cluster, partition, now_ms)
     return None
 
 
@@ -63,7 +69,7 @@ def cancel_reassignment(
     topic, partition = found
     if not is_reassigning(partition):
         return Refusal(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, None)
-    original = original_replicas(partition)
+    original = [n for n in partition.replicas if n not in partition.adding_replicas]
     is_clean = any(node_id in original for node_id in partition.isr)
     if not is_clean and not topic.config["unclean.leader.election.enable"]:
         return Refusal(
@@ -73,19 +79,6 @@ def cancel_reassignment(
         )
     cluster.set_replicas(partition, original, now_ms)
     return None
-
-
-def _remove_added_from_isr(cluster: Cluster, partition: Partition, now_ms: int) -> None:
-    """Remove from the ISR the replicas that only the replaced move added."""
-    partition.isr = tuple(n for n in partition.isr if n in partition.replicas)
-    if partition.leader_id not in partition.isr:
-        alive = filter(cluster.is_alive, partition.isr)
-        cluster.set_leader(partition, next(alive, NO_LEADER), now_ms)
-
-
-def original_replicas(partition: Partition) -> tuple[int, ...]:
-    """Return the replicas without those that a waiting move adds."""
-    return tuple(n for n in partition.replicas if n not in partition.adding_replicas)
 
 
 def _find(

@@ -45,6 +45,9 @@ ALTERED_TWICE = Refusal(
     ErrorCode.DUPLICATE_RESOURCE, "A user credential cannot be altered twice in the same request"
 )
 
+EMPTY_KEY = Refusal(ErrorCode.UNKNOWN_SERVER_ERROR, None)
+"""Java computes no HMAC with an empty key: `ScramControlManager.finishUpsertion` catches that."""
+
 
 def alter_credentials(
     credentials: Credentials, deletions: Sequence[Deletion], upsertions: Sequence[Upsertion]
@@ -68,6 +71,10 @@ def alter_credentials(
             accepted[name] = alteration
         else:
             refused[name] = refusal
+    for name, alteration in list(accepted.items()):
+        if isinstance(alteration, Upsertion) and not alteration.salted_password:
+            del accepted[name]
+            refused[name] = EMPTY_KEY
     for alteration in accepted.values():
         _apply(credentials, alteration)
     deleted = [name for name, alteration in accepted.items() if isinstance(alteration, Deletion)]
@@ -94,8 +101,6 @@ def _check(credentials: Credentials, alteration: Alteration) -> Refusal | None:
         return Refusal(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too many iterations")
     if alteration.iterations < ITERATIONS_MIN:
         return Refusal(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too few iterations")
-    if not alteration.salt or not alteration.salted_password:
-        return Refusal(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Salt and password must not be empty")
     return None
 
 

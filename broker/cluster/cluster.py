@@ -377,16 +377,25 @@ class Cluster:
     def set_replicas(self, partition: Partition, replicas: Sequence[int], now_ms: int) -> None:
         """Finish a reassignment: all new replicas are in sync, and one of them leads.
 
-        Followers share the log, so a reassignment has nothing to copy and completes at once.
+        Followers share the log, so a reassignment has nothing to copy and completes at once. A new
+        leader epoch begins if the leader changes or a replica is removed
+        (`PartitionChangeBuilder.triggerLeaderEpochBumpForReplicaReassignmentIfNeeded`).
         """
+        removes_any = not set(partition.replicas) <= set(replicas)
         partition.replicas = tuple(replicas)
         partition.adding_replicas = partition.removing_replicas = ()
-        partition.isr = tuple(filter(self.is_alive, partition.replicas))
+        self.expand_isr(partition)
         if partition.leader_id not in partition.isr:
-            leader_id = partition.isr[0] if partition.isr else NO_LEADER
+            leader_id = next((n for n in replicas if n in partition.isr), NO_LEADER)
             self.set_leader(partition, leader_id, now_ms)
-        else:
+        elif removes_any:
             partition.leader_epoch += 1
+
+    def expand_isr(self, partition: Partition) -> None:
+        """Append to the ISR, in which nobody stays who is down, all other replicas that are up."""
+        alive = [n for n in partition.replicas if self.is_alive(n)]
+        kept = [n for n in partition.isr if n in alive]
+        partition.isr = (*kept, *(n for n in alive if n not in kept))
 
     # Records -------------------------------------------------------------------------------
 

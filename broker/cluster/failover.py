@@ -121,7 +121,7 @@ def _return_to_isrs(cluster: Cluster, node_id: int, now_ms: int) -> None:
         if partition.leader_id == NO_LEADER:
             _elect(cluster, topic, partition, now_ms)
         if partition.leader_id != NO_LEADER:
-            partition.isr = tuple(filter(cluster.is_alive, partition.replicas))
+            cluster.expand_isr(partition)
         complete_reassignment(cluster, partition, now_ms)
 
 

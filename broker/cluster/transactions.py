@@ -16,6 +16,7 @@ from broker.cluster.topics import NO_LEADER, Partition, Topic
 from broker.cluster.transaction_index import AbortedTransaction
 from broker.timers import TimerCallback
 from broker.transactions.transaction import TopicPartition, Transaction, TransactionState
+from producer_state.rules import NO_OFFSET
 from protocol import records
 from protocol.control_records import ControlRecordType, encode_end_txn_batch
 from protocol.errors import ErrorCode
@@ -130,8 +131,10 @@ def append_marker(
     if topic.is_log_append_time:
         batch = records.stamp_log_append_time(batch, now_ms)
     log.append(batch, 1, now_ms, partition.leader_epoch)
-    first_offset = producers.apply_marker(*marker[:3], now_ms)
-    if first_offset >= 0 and not marker.is_commit:
+    first_offset = NO_OFFSET
+    if marker.producer_id >= 0:
+        first_offset = producers.apply_marker(*marker[:3], now_ms)
+    if first_offset != NO_OFFSET and not marker.is_commit:
         log.transaction_index.append(
             AbortedTransaction(
                 marker.producer_id, first_offset, offset, partition.last_stable_offset

@@ -8,10 +8,11 @@ Sources of the messages: Kafka's `GroupConfig.validate` and `ClientMetricsConfig
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from broker.config.hash_order import in_hash_order
 from broker.config.keys import (
     INT,
     LIST,
@@ -99,15 +100,20 @@ def group_problem(layer: Mapping[str, str], broker_values: Mapping[str, Any]) ->
     Keys that are not set count with Kafka's default, whatever the broker's is.
     """
     keys = RESOURCE_KEYS[ResourceType.GROUP]
-    for name in layer:
+    for name in in_hash_order(layer):
         if name not in keys:
             return f"Unknown group config name: {name}"
     values = {name: key.default for name, key in keys.items()}
     try:
-        values |= {name: parse_value(keys[name], text) for name, text in layer.items()}
+        values |= _parse(GROUP_RESOURCE_KEYS, layer)
     except ConfigError as error:
         return str(error)
     return _bound_problem(values, broker_values) or _heartbeat_problem(values)
+
+
+def _parse(keys: Iterable[ConfigKey], layer: Mapping[str, str]) -> dict[str, Any]:
+    """Parse in the order of the keys, which is that of Kafka's definitions."""
+    return {key.name: parse_value(key, layer[key.name]) for key in keys if key.name in layer}
 
 
 def _bound_problem(values: Mapping[str, Any], broker_values: Mapping[str, Any]) -> str | None:
@@ -138,12 +144,12 @@ def client_metrics_refusal(layer: Mapping[str, str]) -> Refusal | None:
     Most are INVALID_REQUEST; a number that is none and a wrong `match` are INVALID_CONFIG.
     """
     keys = RESOURCE_KEYS[ResourceType.CLIENT_METRICS]
-    for name in layer:
+    for name in in_hash_order(layer):
         if name not in keys:
             message = f"Unknown client metrics configuration: {name}"
             return Refusal(ErrorCode.INVALID_REQUEST, message)
     try:
-        values = {name: parse_value(keys[name], text) for name, text in layer.items()}
+        values = _parse(CLIENT_METRICS_KEYS, layer)
     except ConfigError as error:
         return Refusal(ErrorCode.INVALID_CONFIG, str(error))
     interval_ms = values.get("interval.ms")

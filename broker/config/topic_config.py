@@ -9,9 +9,10 @@ from typing import Any
 
 from broker.config.broker_keys import HOUR_MS
 from broker.config.broker_requirements import retention_ms
+from broker.config.hash_order import in_hash_order
 from broker.config.keys import ConfigError
 from broker.config.release_keys import is_known
-from broker.config.topic_keys import TOPIC_KEYS
+from broker.config.topic_keys import CHECK_ORDER, TOPIC_KEYS
 from broker.config.values import parse_value
 from protocol.releases import DEFAULT_RELEASE, Release
 
@@ -51,12 +52,14 @@ def validate_topic_overrides(
 ) -> str | None:
     """Return Kafka's error message for the keys of a new or altered topic, or None.
 
-    Keys that came after `release` are unknown.
+    Keys that came after `release` are unknown. Of several errors it is the one that Kafka finds
+    first: unknown keys come before values, in the order of a Java `Properties`, and values in that
+    of `CHECK_ORDER`.
     """
     nulls = [name for name, text in overrides.items() if text is None]
     if nulls:
         return f"Null value not supported for topic configs: {','.join(nulls)}"
-    for name in overrides:
+    for name in in_hash_order(overrides):
         if not is_known(name, release):
             return f"Unknown topic config name: {name}"
     try:
@@ -70,7 +73,11 @@ def _parse(overrides: Mapping[str, str]) -> dict[str, Any]:
     for name in overrides:
         if name not in TOPIC_KEYS:
             raise ConfigError(f"Unknown topic config name: {name}")
-    return {name: parse_value(TOPIC_KEYS[name], text) for name, text in overrides.items()}
+    return {
+        name: parse_value(TOPIC_KEYS[name], overrides[name])
+        for name in CHECK_ORDER
+        if name in overrides
+    }
 
 
 def _contradiction(values: Mapping[str, Any]) -> str | None:

@@ -10,6 +10,7 @@ from broker import handlers  # noqa: F401 - importing the package registers the 
 from broker.audit.acknowledgements import Acknowledgements
 from broker.clock import perf_ns
 from broker.cluster.cluster import Cluster
+from broker.faults.error_responses import response_without_data
 from broker.faults.injector import Injector
 from broker.faults.table import FaultTable
 from broker.journal.journal import Entry, Journal
@@ -23,6 +24,7 @@ from broker.responses import Close, CompletedResponse, DispatchResult, PendingFr
 from broker.routes import Route, unsupported_version_response
 from protocol import codec
 from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
 from protocol.framing import Frame
 
 AUTHENTICATION_APIS = frozenset(
@@ -76,8 +78,14 @@ class Dispatcher:
             )
         except codec.DecodeError as error:
             return Close(f"undecodable request header: {error}")
-        if is_limited and api_key not in AUTHENTICATION_APIS:
-            return Close(f"API key {api_key} before authentication (ILLEGAL_SASL_STATE)")
+        if is_limited:
+            if session.exchange is not None and api_key != ApiKey.SASL_AUTHENTICATE:
+                return self._refuse_unauthenticated(frame, connection, now_ms)
+            if session.exchange is None and session.is_authenticated:
+                if api_key != ApiKey.SASL_HANDSHAKE:
+                    return Close(f"API key {api_key} after the end of the session")
+            elif api_key not in AUTHENTICATION_APIS:
+                return Close(f"API key {api_key} before authentication (ILLEGAL_SASL_STATE)")
         cluster = self._cluster
         broker_id = connection.broker_id
         route = cluster.routes[broker_id].get(api_key)
@@ -128,6 +136,51 @@ class Dispatcher:
         if acknowledgements.is_enabled:
             response = acknowledgements.follow(context, response)
         return response if entry is None else self._note(entry, response)
+
+    def _refuse_unauthenticated(
+        self, frame: Frame, connection: Peer, now_ms: int
+    ) -> CompletedResponse:
+        """Respond to a request in the middle of an authentication with an error, and close.
+
+        Source: `SaslServerAuthenticator.handleSaslToken`.
+        """
+        buffer, start, end = frame
+        api_key, api_version, correlation_id, client_id, position = codec.decode_header(
+            buffer, start, end
+        )
+        reason = f"API key {api_key} during authentication (ILLEGAL_SASL_STATE)"
+        route = self._cluster.routes[connection.broker_id].get(api_key)
+        if route is None or route.is_raw:
+            return Close(reason)
+        if not route.version_min <= api_version <= route.version_max:
+            return Close(reason)
+        context = RequestContext(
+            api_key,
+            api_version,
+            correlation_id,
+            client_id,
+            now_ms,
+            end - start,
+            connection.broker_id,
+            connection.connection_id,
+            connection.client_host,
+            connection.session.principal,
+            connection.session,
+        )
+
+        def respond() -> CompletedResponse:
+            body_start = position
+            if api_version >= route.flexible_min:
+                body_start = codec.skip_tagged_fields(buffer, position, end)
+            request = codec.decode_request(route.api_key, api_version, buffer, body_start, end)
+            name = ApiKey(api_key).name
+            message = f"Unexpected Kafka request of type {name} during SASL authentication."
+            response = response_without_data(
+                context, request, ErrorCode.ILLEGAL_SASL_STATE, message
+            )
+            return encode_response(route, context, Close(reason, response))
+
+        return close_on_error(context, self._report_bug, respond)
 
     def _note(self, entry: Entry, result: DispatchResult) -> DispatchResult:
         """Have the journal record the response, now or when it arrives."""

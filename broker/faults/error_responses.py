@@ -20,6 +20,9 @@ from protocol.produce import PartitionResult, TopicResult
 LOG_DIRS_ERROR_VERSION_MIN = 3
 ERROR_MESSAGE = "Injected by a fault rule."
 
+Failure = tuple[ErrorCode, str]
+"""Error code and message."""
+
 
 @dataclass(frozen=True, slots=True)
 class ErrorArray:
@@ -151,18 +154,26 @@ def error_response(
         return Framed(unsupported_version_response(context.correlation_id, route))
     if api_key is ApiKey.METADATA:
         return _metadata_response(context, request, error_code, cluster)
-    version = context.api_version
+    return response_without_data(context, request, error_code, ERROR_MESSAGE)
+
+
+def response_without_data(
+    context: RequestContext, request: Any, error_code: ErrorCode, error_message: str
+) -> Any:
+    """Return a response of any API but Produce that has nothing but the error, also in Metadata."""
+    api_key, version = ApiKey(context.api_key), context.api_version
     response = messages.response_class(api_key)(version=version)
     if api_key is ApiKey.JOIN_GROUP:
         response.member_id = request.member_id
+    failure = (error_code, error_message)
     for array in error_arrays(api_key, version):
-        _fill(response, request, array, version, error_code)
+        _fill(response, request, array, version, failure)
     if api_key is ApiKey.ALTER_REPLICA_LOG_DIRS:
         for directory in request.dirs:
-            _fill(response, directory, _LOG_DIR_TOPICS, version, error_code)
-    _set_error(response, error_code)
+            _fill(response, directory, _LOG_DIR_TOPICS, version, failure)
+    _set_error(response, failure)
     if api_key is ApiKey.DESCRIBE_LOG_DIRS and version < LOG_DIRS_ERROR_VERSION_MIN:
-        response.results = [_with_error(_new_entry(response, "results", version), error_code)]
+        response.results = [_with_error(_new_entry(response, "results", version), failure)]
     return response
 
 
@@ -192,9 +203,7 @@ def error_arrays(api_key: ApiKey, version: int) -> Iterator[ErrorArray]:
             yield ErrorArray(source, "results", (("user", "name"),))
 
 
-def _fill(
-    response: Any, request: Any, array: ErrorArray, version: int, error_code: ErrorCode
-) -> None:
+def _fill(response: Any, request: Any, array: ErrorArray, version: int, failure: Failure) -> None:
     """Add to an array of `response` the entries for those of `request`.
 
     Entries that copy fields of the request occur once.
@@ -208,9 +217,9 @@ def _fill(
             elif target == array.copied[0][0]:
                 setattr(entry, target, element)
         if array.inner is not None:
-            _fill(entry, element, array.inner, version, error_code)
+            _fill(entry, element, array.inner, version, failure)
         if array.carries_error:
-            _with_error(entry, error_code)
+            _with_error(entry, failure)
         is_anonymous = not array.copied and array.inner is None
         if is_anonymous or entry not in entries:
             entries.append(entry)
@@ -221,14 +230,15 @@ def _new_entry(response: Any, field_name: str, version: int) -> Any:
     return messages.entry_class(response, field_name)(version=version)
 
 
-def _set_error(response: Any, error_code: ErrorCode) -> None:
+def _set_error(response: Any, failure: Failure) -> None:
     """Set the error code of the whole response, unless its partitions carry it."""
     if response.API_KEY == ApiKey.FETCH and response.responses:
         return
-    _with_error(response, error_code)
+    _with_error(response, failure)
 
 
-def _with_error(entry: Any, error_code: ErrorCode) -> Any:
+def _with_error(entry: Any, failure: Failure) -> Any:
+    error_code, error_message = failure
     if hasattr(entry, "partition_error_code"):  # the field of AddPartitionsToTxn
         entry.partition_error_code = error_code
     if hasattr(entry, "error_code"):
@@ -237,7 +247,7 @@ def _with_error(entry: Any, error_code: ErrorCode) -> Any:
             if hasattr(entry, name):
                 setattr(entry, name, value)
         if hasattr(entry, "error_message") and error_code:
-            entry.error_message = ERROR_MESSAGE
+            entry.error_message = error_message
     return entry
 
 

@@ -3,7 +3,8 @@
 Behaviour:
     - Lists the brokers that are up, the controller, and topics with leaders, replicas and ISR.
     - In v0 an empty list of topics means all. Later versions use null for all, and an empty list
-      for none. From v12 a request may name topics by id; an unknown id gets UNKNOWN_TOPIC_ID.
+      for none. From v12 a request may name topics by id; an unknown id gets UNKNOWN_TOPIC_ID. An
+      id or no name in v10-11 gets INVALID_REQUEST for every topic, and no brokers.
     - A topic that occurs twice is described once. If any topic is named by id, names are ignored.
       Unknown ids come first, missing topics last.
     - A missing topic is created if the request and auto.create.topics.enable allow it and its name
@@ -48,6 +49,10 @@ def handle_metadata(context: RequestContext, request: Any, cluster: Cluster) -> 
     """Kafka's `KafkaApis.handleTopicMetadataRequest`."""
     version = context.api_version
     requested = request.topics
+    if 10 <= version < 12 and any(
+        topic.name is None or _has_id(topic) for topic in requested or ()
+    ):
+        return _refuse_ids(version, requested)
     if requested is None or (version == 0 and not requested):
         topics = [_describe(cluster, topic, version) for topic in cluster.topics.all()]
     else:
@@ -86,6 +91,23 @@ def handle_metadata(context: RequestContext, request: Any, cluster: Cluster) -> 
     return response
 
 
+def _has_id(topic: Any) -> bool:
+    return topic.topic_id is not None and topic.topic_id != _NO_TOPIC_ID
+
+
+def _refuse_ids(version: int, requested: list[Any]) -> Any:
+    """Return the response to topic ids before v12, which has nothing but the error."""
+    return messages.MetadataResponse(
+        version=version,
+        throttle_time_ms=0,
+        brokers=[],
+        topics=[
+            _missing(version, ErrorCode.INVALID_REQUEST, topic.name, topic.topic_id)
+            for topic in requested
+        ],
+    )
+
+
 def _distinct(requested: list[Any], version: int) -> list[Any]:
     """Return each requested topic once; only those with an id, if any has one."""
     by_id = {topic.topic_id: topic for topic in requested} if version >= 10 else {}
@@ -103,9 +125,7 @@ def _response_rank(topic: Any) -> int:
 
 def _find(context: RequestContext, requested: Any, cluster: Cluster, *, may_create: bool) -> Any:
     version = context.api_version
-    if version >= 10 and requested.topic_id is not None and requested.topic_id != _NO_TOPIC_ID:
-        if version < 12:
-            return _missing(version, ErrorCode.INVALID_REQUEST, requested.name, requested.topic_id)
+    if version >= 10 and _has_id(requested):
         topic = cluster.topics.get_by_id(requested.topic_id)
         if topic is None:
             return _missing(version, ErrorCode.UNKNOWN_TOPIC_ID, None, requested.topic_id)

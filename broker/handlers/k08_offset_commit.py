@@ -3,6 +3,8 @@
 Behaviour:
     - Stores offsets for members of the current generation. With generation -1 it stores them for
       consumers without a group, while the group has no members, and creates the group if needed.
+    - The response begins with the topics and partitions that do not exist. A known topic without
+      partitions is left out.
     - A member's commit also keeps its session alive. From v10 topics are named by id.
     - Errors of a partition: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID (v10),
       OFFSET_METADATA_TOO_LARGE (offset.metadata.max.bytes).
@@ -20,6 +22,7 @@ from typing import Any
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import ownership_error
 from broker.cluster.topics import Topic
+from broker.groups.commit_results import response_topics, split_commit
 from broker.groups.requests import CommitRequest, OffsetToCommit
 from broker.request.context import RequestContext
 from broker.routes import handles
@@ -38,7 +41,18 @@ _PartitionResponse = _TopicResponse.OffsetCommitResponsePartition
 def handle_offset_commit(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleOffsetCommitRequest`."""
     version = context.api_version
-    topics = [(requested, _find_topic(cluster, requested, version)) for requested in request.topics]
+    uses_topic_ids = version >= TOPIC_ID_VERSION_MIN
+    split = split_commit(
+        (
+            (
+                requested.topic_id if uses_topic_ids else requested.name,
+                _find_topic(cluster, requested, version),
+                requested.partitions,
+            )
+            for requested in request.topics
+        ),
+        ErrorCode.UNKNOWN_TOPIC_ID if uses_topic_ids else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    )
     offsets = tuple(
         OffsetToCommit(
             topic_name=topic.name,
@@ -46,38 +60,25 @@ def handle_offset_commit(context: RequestContext, request: Any, cluster: Cluster
             offset=partition.committed_offset,
             leader_epoch=partition.committed_leader_epoch,
             metadata=partition.committed_metadata,
-            topic_id=topic.topic_id if version >= TOPIC_ID_VERSION_MIN else None,
+            topic_id=topic.topic_id if uses_topic_ids else None,
         )
-        for requested, topic in topics
-        if topic is not None
-        for partition in requested.partitions
-        if _has_partition(topic, partition.partition_index)
+        for _key, topic, partitions in split.known
+        for partition in partitions
     )
-    # One error code for each of `offsets`, taken below in the same order.
-    error_codes = iter(_commit(context, request, offsets, cluster))
-    return messages.OffsetCommitResponse(
-        version=version,
-        topics=[
-            _TopicResponse(
-                version=version,
-                name=requested.name,
-                topic_id=requested.topic_id,
-                partitions=[
-                    _PartitionResponse(
-                        version=version,
-                        partition_index=partition.partition_index,
-                        error_code=(
-                            _missing_error(topic, version)
-                            if topic is None or not _has_partition(topic, partition.partition_index)
-                            else next(error_codes)
-                        ),
-                    )
-                    for partition in requested.partitions
-                ],
-            )
-            for requested, topic in topics
-        ],
-    )
+    error_codes = _commit(context, request, offsets, cluster)
+    topics = []
+    for key, errors in response_topics(split, error_codes):
+        partitions = [
+            _PartitionResponse(version=version, partition_index=index, error_code=error_code)
+            for index, error_code in errors
+        ]
+        topic_response: Any = _TopicResponse(version=version, partitions=partitions)
+        if uses_topic_ids:
+            topic_response.topic_id = key
+        else:
+            topic_response.name = key
+        topics.append(topic_response)
+    return messages.OffsetCommitResponse(version=version, topics=topics)
 
 
 def _commit(
@@ -106,13 +107,3 @@ def _find_topic(cluster: Cluster, requested: Any, version: int) -> Topic | None:
     if version >= TOPIC_ID_VERSION_MIN:
         return cluster.topics.get_by_id(requested.topic_id)
     return cluster.topics.get(requested.name)
-
-
-def _has_partition(topic: Topic, partition_index: int) -> bool:
-    return 0 <= partition_index < len(topic.partitions)
-
-
-def _missing_error(topic: Topic | None, version: int) -> ErrorCode:
-    if topic is None and version >= TOPIC_ID_VERSION_MIN:
-        return ErrorCode.UNKNOWN_TOPIC_ID
-    return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

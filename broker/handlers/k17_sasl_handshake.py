@@ -6,11 +6,9 @@ Behaviour:
     - A mechanism that is not enabled gets UNSUPPORTED_SASL_MECHANISM with the list of those that
       are, and the connection closes. On a listener without SASL: ILLEGAL_SASL_STATE. In the middle
       of an authentication: ILLEGAL_SASL_STATE, and the connection closes.
-    - On an authenticated connection it begins a re-authentication, with the same mechanism. No
-      other request is served until that is complete (KIP-368).
-
-Gaps:
-    - Kafka refuses a re-authentication within one second of the last one.
+    - On an authenticated connection whose session has an end it begins a re-authentication, with
+      the same mechanism. No other request is served until that is complete (KIP-368). If the
+      session has no end, or the last re-authentication began less than 1 s ago: ILLEGAL_SASL_STATE.
 """
 
 from typing import Any
@@ -28,13 +26,8 @@ from protocol.errors import ErrorCode
 def handle_sasl_handshake(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `SaslServerAuthenticator.handleHandshakeRequest`."""
     session = context.session
-    if not session.is_sasl:
+    if session.is_authenticated and not session.may_reauthenticate(context.now_ms):
         return _response(context, ErrorCode.ILLEGAL_SASL_STATE, ())
-    if session.exchange is not None:
-        return Close(
-            "SaslHandshake in the middle of an authentication",
-            _response(context, ErrorCode.ILLEGAL_SASL_STATE, ()),
-        )
     enabled = cluster.config["sasl.enabled.mechanisms"]
     is_other = session.is_authenticated and request.mechanism != session.mechanism
     if request.mechanism not in enabled or is_other:
@@ -45,6 +38,7 @@ def handle_sasl_handshake(context: RequestContext, request: Any, cluster: Cluste
     session.begin(
         request.mechanism,
         cluster.credentials.new_exchange(request.mechanism),
+        context.now_ms,
         takes_raw_tokens=context.api_version == 0,
     )
     return _response(context, ErrorCode.NONE, enabled)

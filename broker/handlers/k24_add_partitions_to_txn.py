@@ -13,8 +13,8 @@ Behaviour:
       transaction gets TRANSACTION_ABORTABLE.
 """
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import transaction_ownership_error
@@ -33,6 +33,8 @@ _Response = messages.AddPartitionsToTxnResponse
 _TransactionResult = _Response.AddPartitionsToTxnResult
 _OldTopicResult = _Response.AddPartitionsToTxnTopicResult
 _TopicResult = _TransactionResult.AddPartitionsToTxnTopicResult
+_Results: TypeAlias = Sequence[tuple[str, Sequence[tuple[int, ErrorCode]]]]
+"""The error code of each partition, by topic."""
 
 
 @handles(ApiKey.ADD_PARTITIONS_TO_TXN, versions=(0, 5))
@@ -40,7 +42,7 @@ def handle_add_partitions_to_txn(context: RequestContext, request: Any, cluster:
     """Kafka's `KafkaApis.handleAddPartitionsToTxnRequest`."""
     version = context.api_version
     if version < BATCH_VERSION_MIN:
-        error_codes = _add(
+        results = _add(
             context,
             cluster,
             request.v3_and_below_transactional_id,
@@ -48,10 +50,15 @@ def handle_add_partitions_to_txn(context: RequestContext, request: Any, cluster:
                 request.v3_and_below_producer_id, request.v3_and_below_producer_epoch
             ),
             request.v3_and_below_topics,
+            request.v3_and_below_topics,
         )
         return _Response(
-            version=version, results_by_topic_v3_and_below=_topic_results(version, error_codes)
+            version=version, results_by_topic_v3_and_below=_topic_results(version, results)
         )
+    # Of transactions with the same transactional id Kafka adds the partitions of the last one, and
+    # reports those of the first one.
+    topics = {each.transactional_id: each.topics for each in request.transactions}
+    reported = {each.transactional_id: each.topics for each in reversed(request.transactions)}
     return _Response(
         version=version,
         results_by_transaction=[
@@ -65,7 +72,8 @@ def handle_add_partitions_to_txn(context: RequestContext, request: Any, cluster:
                         cluster,
                         transaction.transactional_id,
                         ProducerIdAndEpoch(transaction.producer_id, transaction.producer_epoch),
-                        transaction.topics,
+                        topics[transaction.transactional_id],
+                        reported[transaction.transactional_id],
                         verify_only=transaction.verify_only,
                     ),
                 ),
@@ -81,39 +89,51 @@ def _add(
     transactional_id: str,
     producer: ProducerIdAndEpoch,
     topics: Any,
+    reported: Any,
     *,
     verify_only: bool = False,
-) -> Mapping[TopicPartition, ErrorCode]:
-    """Add or verify the partitions of one transaction; return an error code for each."""
-    partitions = [(topic.name, index) for topic in topics for index in topic.partitions]
+) -> _Results:
+    """Add or verify the partitions of one transaction; return an error code for each.
+
+    Kafka reports the topics as they are requested, with duplicates, when partitions are added, and
+    each partition once otherwise.
+    """
+    partitions = dict.fromkeys(
+        (topic.name, index) for topic in topics for index in topic.partitions
+    )
     missing = {partition for partition in partitions if not _exists(cluster, partition)}
     if missing:
-        return {
-            partition: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            if partition in missing
-            else ErrorCode.OPERATION_NOT_ATTEMPTED
-            for partition in partitions
-        }
+        return _by_topic(
+            {
+                partition: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                if partition in missing
+                else ErrorCode.OPERATION_NOT_ATTEMPTED
+                for partition in partitions
+            }
+        )
     error_code = ErrorCode.INVALID_REQUEST
     if transactional_id:
         error_code = transaction_ownership_error(cluster, context.broker_id, transactional_id)
-    if error_code is not ErrorCode.NONE:
-        return dict.fromkeys(partitions, error_code)
+    is_owned = error_code is ErrorCode.NONE
     if verify_only:
-        return {
-            partition: cluster.transactions.verify_partition(transactional_id, producer, partition)
-            for partition in partitions
-        }
-    error_code = cluster.transactions.add_partitions(
-        transactional_id,
-        producer,
-        partitions,
-        transaction_version=_transaction_version(context.api_version),
-        now_ms=context.now_ms,
-    )
+        verify = cluster.transactions.verify_partition
+        return _by_topic(
+            {
+                partition: verify(transactional_id, producer, partition) if is_owned else error_code
+                for partition in partitions
+            }
+        )
+    if is_owned:
+        error_code = cluster.transactions.add_partitions(
+            transactional_id,
+            producer,
+            partitions,
+            transaction_version=_transaction_version(context.api_version),
+            now_ms=context.now_ms,
+        )
     if error_code is ErrorCode.PRODUCER_FENCED and context.api_version < FENCED_VERSION_MIN:
         error_code = ErrorCode.INVALID_PRODUCER_EPOCH
-    return dict.fromkeys(partitions, error_code)
+    return [(topic.name, [(index, error_code) for index in topic.partitions]) for topic in reported]
 
 
 def _transaction_version(version: int) -> int:
@@ -127,16 +147,25 @@ def _exists(cluster: Cluster, partition: TopicPartition) -> bool:
     return topic is not None and topic.partition(index) is not None
 
 
-def _topic_results(version: int, error_codes: Mapping[TopicPartition, ErrorCode]) -> list[Any]:
-    topic_class: Any = _TopicResult if version >= BATCH_VERSION_MIN else _OldTopicResult
-    by_topic: dict[str, list[Any]] = {}
+def _by_topic(error_codes: Mapping[TopicPartition, ErrorCode]) -> _Results:
+    by_topic: dict[str, list[tuple[int, ErrorCode]]] = {}
     for (name, index), error_code in error_codes.items():
-        by_topic.setdefault(name, []).append(
-            topic_class.AddPartitionsToTxnPartitionResult(
-                version=version, partition_index=index, partition_error_code=error_code
-            )
-        )
+        by_topic.setdefault(name, []).append((index, error_code))
+    return list(by_topic.items())
+
+
+def _topic_results(version: int, results: _Results) -> list[Any]:
+    topic_class: Any = _TopicResult if version >= BATCH_VERSION_MIN else _OldTopicResult
     return [
-        topic_class(version=version, name=name, results_by_partition=results)
-        for name, results in by_topic.items()
+        topic_class(
+            version=version,
+            name=name,
+            results_by_partition=[
+                topic_class.AddPartitionsToTxnPartitionResult(
+                    version=version, partition_index=index, partition_error_code=error_code
+                )
+                for index, error_code in error_codes
+            ],
+        )
+        for name, error_codes in results
     ]

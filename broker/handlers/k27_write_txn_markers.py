@@ -6,7 +6,11 @@ Behaviour:
       abort`).
     - In a partition of `__consumer_offsets` it commits or drops the pending offsets of the
       producer.
-    - A negative producer id or epoch gets UNKNOWN_SERVER_ERROR for the whole request.
+    - The response has each producer id once, with the partitions of all its markers; a marker
+      without partitions is left out.
+    - A marker with the producer id -1 or the epoch -1 cannot be written. If it names a partition of
+      this broker, all partitions get UNKNOWN_SERVER_ERROR, and later markers are not written. For a
+      partition of `__consumer_offsets` it is the error of that partition only.
     - Errors of a partition: UNKNOWN_TOPIC_OR_PARTITION (not on this broker),
       NOT_LEADER_OR_FOLLOWER, NOT_ENOUGH_REPLICAS, INVALID_PRODUCER_EPOCH (older than the
       producer's), TRANSACTION_COORDINATOR_FENCED (a coordinator epoch older than that of the last
@@ -16,12 +20,15 @@ Gaps:
     - Version 2, which Kafka 4.1 lacks, is not served.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from broker.cluster.cluster import Cluster
-from broker.cluster.transactions import Marker, append_marker
+from broker.cluster.topics import Partition, Topic
+from broker.cluster.transactions import OFFSETS_TOPIC, Marker, append_marker
 from broker.request.context import RequestContext
 from broker.routes import handles
+from broker.transactions.transaction import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, TopicPartition
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -34,57 +41,97 @@ _PartitionResult = _TopicResult.WritableTxnMarkerPartitionResult
 @handles(ApiKey.WRITE_TXN_MARKERS, versions=(1, 1))
 def handle_write_txn_markers(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleWriteTxnMarkersRequest`."""
-    version = context.api_version
-    is_invalid = any(
-        marker.producer_id < 0 or marker.producer_epoch < 0 for marker in request.markers
+    results: dict[int, dict[TopicPartition, ErrorCode]] = {}
+    for requested in request.markers:
+        marker = Marker(
+            requested.producer_id,
+            requested.producer_epoch,
+            requested.coordinator_epoch,
+            requested.transaction_result,
+        )
+        is_writable = marker.producer_id != NO_PRODUCER_ID and (
+            marker.producer_epoch != NO_PRODUCER_EPOCH
+        )
+        partitions = _partitions(requested)
+        if not is_writable and any(_needs_append(context, cluster, each) for each in partitions):
+            return _response(context.api_version, _failed(request))
+        for partition in partitions:
+            error_code = _write(context, cluster, partition, marker, is_writable=is_writable)
+            results.setdefault(marker.producer_id, {})[partition] = error_code
+    return _response(context.api_version, results)
+
+
+def _partitions(marker: Any) -> list[TopicPartition]:
+    """Return the partitions of a marker, each once."""
+    return list(
+        dict.fromkeys(
+            (topic.name, index) for topic in marker.topics for index in topic.partition_indexes
+        )
     )
+
+
+def _find(
+    context: RequestContext, cluster: Cluster, partition: TopicPartition
+) -> tuple[Topic, Partition] | None:
+    """Return a partition of which this broker has a replica."""
+    name, index = partition
+    topic = cluster.topics.get(name)
+    found = None if topic is None else topic.partition(index)
+    if topic is None or found is None or context.broker_id not in found.replicas:
+        return None
+    return topic, found
+
+
+def _needs_append(context: RequestContext, cluster: Cluster, partition: TopicPartition) -> bool:
+    return partition[0] != OFFSETS_TOPIC and _find(context, cluster, partition) is not None
+
+
+def _write(
+    context: RequestContext,
+    cluster: Cluster,
+    topic_partition: TopicPartition,
+    marker: Marker,
+    *,
+    is_writable: bool,
+) -> ErrorCode:
+    found = _find(context, cluster, topic_partition)
+    if found is None:
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    topic, partition = found
+    if partition.leader_id != context.broker_id:
+        return ErrorCode.NOT_LEADER_OR_FOLLOWER
+    if not is_writable:
+        return ErrorCode.UNKNOWN_SERVER_ERROR
+    return append_marker(cluster, topic, partition, marker, context.now_ms)
+
+
+def _failed(request: Any) -> dict[int, dict[TopicPartition, ErrorCode]]:
+    """Return an error for all partitions; of markers with the same producer id the last counts."""
+    return {
+        marker.producer_id: dict.fromkeys(_partitions(marker), ErrorCode.UNKNOWN_SERVER_ERROR)
+        for marker in request.markers
+    }
+
+
+def _response(
+    version: int, results: Mapping[int, Mapping[TopicPartition, ErrorCode]]
+) -> messages.WriteTxnMarkersResponse:
     return messages.WriteTxnMarkersResponse(
         version=version,
         markers=[
-            _MarkerResult(
-                version=version,
-                producer_id=marker.producer_id,
-                topics=[
-                    _TopicResult(
-                        version=version,
-                        name=topic.name,
-                        partitions=[
-                            _PartitionResult(
-                                version=version,
-                                partition_index=index,
-                                error_code=ErrorCode.UNKNOWN_SERVER_ERROR
-                                if is_invalid
-                                else _write(
-                                    context,
-                                    cluster,
-                                    topic.name,
-                                    index,
-                                    Marker(
-                                        marker.producer_id,
-                                        marker.producer_epoch,
-                                        marker.coordinator_epoch,
-                                        marker.transaction_result,
-                                    ),
-                                ),
-                            )
-                            for index in topic.partition_indexes
-                        ],
-                    )
-                    for topic in marker.topics
-                ],
-            )
-            for marker in request.markers
+            _MarkerResult(version=version, producer_id=producer_id, topics=_topics(version, errors))
+            for producer_id, errors in results.items()
         ],
     )
 
 
-def _write(
-    context: RequestContext, cluster: Cluster, topic_name: str, index: int, marker: Marker
-) -> ErrorCode:
-    topic = cluster.topics.get(topic_name)
-    partition = None if topic is None else topic.partition(index)
-    if topic is None or partition is None or context.broker_id not in partition.replicas:
-        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    if partition.leader_id != context.broker_id:
-        return ErrorCode.NOT_LEADER_OR_FOLLOWER
-    return append_marker(cluster, topic, partition, marker, context.now_ms)
+def _topics(version: int, errors: Mapping[TopicPartition, ErrorCode]) -> list[Any]:
+    by_topic: dict[str, list[Any]] = {}
+    for (name, index), error_code in errors.items():
+        by_topic.setdefault(name, []).append(
+            _PartitionResult(version=version, partition_index=index, error_code=error_code)
+        )
+    return [
+        _TopicResult(version=version, name=name, partitions=partitions)
+        for name, partitions in by_topic.items()
+    ]

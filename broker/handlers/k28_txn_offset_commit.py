@@ -12,7 +12,8 @@ Behaviour:
       INVALID_PRODUCER_ID_MAPPING, and a transaction that is being ended CONCURRENT_TRANSACTIONS. If
       the coordinator of the transactional id cannot be asked: COORDINATOR_LOAD_IN_PROGRESS (before
       v2 COORDINATOR_NOT_AVAILABLE).
-    - Errors of a partition: UNKNOWN_TOPIC_OR_PARTITION, OFFSET_METADATA_TOO_LARGE.
+    - Errors of a partition: UNKNOWN_TOPIC_OR_PARTITION, OFFSET_METADATA_TOO_LARGE. The response
+      begins with the topics and partitions that do not exist.
 """
 
 from typing import Any
@@ -20,6 +21,7 @@ from typing import Any
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import ownership_error
 from broker.cluster.transactions import OFFSETS_TOPIC
+from broker.groups.commit_results import response_topics, split_commit
 from broker.groups.requests import CommitRequest, OffsetToCommit
 from broker.produce.verification import verify_transaction
 from broker.request.context import RequestContext
@@ -43,6 +45,9 @@ _PartitionResponse = _TopicResponse.TxnOffsetCommitResponsePartition
 def handle_txn_offset_commit(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleTxnOffsetCommitRequest`."""
     version = context.api_version
+    split = split_commit(
+        (topic.name, cluster.topics.get(topic.name), topic.partitions) for topic in request.topics
+    )
     offsets = tuple(
         OffsetToCommit(
             topic_name=topic.name,
@@ -51,32 +56,24 @@ def handle_txn_offset_commit(context: RequestContext, request: Any, cluster: Clu
             leader_epoch=partition.committed_leader_epoch,
             metadata=partition.committed_metadata,
         )
-        for topic in request.topics
-        for partition in topic.partitions
-        if _exists(cluster, topic.name, partition.partition_index)
+        for _key, topic, partitions in split.known
+        for partition in partitions
     )
-    # One error code for each of `offsets`, taken below in the same order.
-    error_codes = iter(_commit(context, request, offsets, cluster))
+    error_codes = _commit(context, request, offsets, cluster)
     return _Response(
         version=version,
         topics=[
             _TopicResponse(
                 version=version,
-                name=topic.name,
+                name=name,
                 partitions=[
                     _PartitionResponse(
-                        version=version,
-                        partition_index=partition.partition_index,
-                        error_code=(
-                            next(error_codes)
-                            if _exists(cluster, topic.name, partition.partition_index)
-                            else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-                        ),
+                        version=version, partition_index=index, error_code=error_code
                     )
-                    for partition in topic.partitions
+                    for index, error_code in errors
                 ],
             )
-            for topic in request.topics
+            for name, errors in response_topics(split, error_codes)
         ],
     )
 
@@ -132,8 +129,3 @@ def _verify(context: RequestContext, request: Any, index: int, cluster: Cluster)
             else ErrorCode.COORDINATOR_NOT_AVAILABLE
         )
     return error_code
-
-
-def _exists(cluster: Cluster, topic_name: str, partition_index: int) -> bool:
-    topic = cluster.topics.get(topic_name)
-    return topic is not None and topic.partition(partition_index) is not None

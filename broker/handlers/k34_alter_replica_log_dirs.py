@@ -6,7 +6,8 @@ Behaviour:
     - A partition without a replica on the broker gets REPLICA_NOT_AVAILABLE, a missing one
       UNKNOWN_TOPIC_OR_PARTITION, a topic whose name is too long for a future directory
       INVALID_TOPIC_EXCEPTION.
-    - One result per partition; the last directory that the request names for it counts.
+    - One result per partition; the last directory that the request names for it counts. A topic
+      without partitions has none.
 
 Gaps:
     - Results come in request order, not in the order of Kafka's hash maps.
@@ -51,5 +52,6 @@ def handle_alter_replica_log_dirs(context: RequestContext, request: Any, cluster
                 ],
             )
             for topic_name, path_by_index in paths.items()
+            if path_by_index
         ],
     )

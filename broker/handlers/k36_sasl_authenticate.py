@@ -2,8 +2,8 @@
 
 Behaviour:
     - Carries the tokens of PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 and OAUTHBEARER after
-      SaslHandshake v1. Without a handshake the connection closes. On a listener without SASL:
-      ILLEGAL_SASL_STATE.
+      SaslHandshake v1. Without a handshake the connection closes. On a listener without SASL, and
+      after an authentication: ILLEGAL_SASL_STATE.
     - Wrong credentials get SASL_AUTHENTICATION_FAILED after
       `connection.failed.authentication.delay.ms`, then the connection closes.
     - From v1 the response has the session lifetime: the rest of a token's or
@@ -32,7 +32,7 @@ from protocol.errors import ErrorCode
 def handle_sasl_authenticate(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `SaslServerAuthenticator.handleSaslToken`."""
     session = context.session
-    if not session.is_sasl:
+    if session.exchange is None and session.is_authenticated:
         message = "SaslAuthenticate request received after successful authentication"
         return _response(context, ErrorCode.ILLEGAL_SASL_STATE, message)
     if session.exchange is None:
@@ -49,7 +49,7 @@ def handle_sasl_authenticate(context: RequestContext, request: Any, cluster: Clu
 def _response(
     context: RequestContext,
     error_code: ErrorCode = ErrorCode.NONE,
-    error_message: str | None = None,
+    error_message: str = "",
     *,
     auth_bytes: bytes = b"",
     session_lifetime_ms: int = 0,

@@ -7,7 +7,7 @@ Behaviour:
     - An unclean election (type 1) gives a partition without a leader any replica that is up.
       ELIGIBLE_LEADERS_NOT_AVAILABLE if there is none.
     - ELECTION_NOT_NEEDED if the leader is right already. Another type gets INVALID_REQUEST for
-      everything.
+      everything. An empty list has no errors, whatever the type and the timeout.
     - A null list means all partitions of all topics; the response then leaves out partitions that
       need no election.
     - The election waits behind mutations in the controller's queue (controller.mutation.time.ms).
@@ -38,6 +38,13 @@ _PartitionResult = _TopicResult.PartitionResult
 def handle_elect_leaders(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `ReplicationControlManager.electLeaders`."""
     version = context.api_version
+    if request.topic_partitions == []:
+        return messages.ElectLeadersResponse(
+            version=version,
+            throttle_time_ms=0,
+            error_code=ErrorCode.NONE,
+            replica_election_results=[],
+        )
     election_type = _election_type(version, request)
 
     def elect(now_ms: int) -> Any:
@@ -46,7 +53,7 @@ def handle_elect_leaders(context: RequestContext, request: Any, cluster: Cluster
     def time_out(now_ms: int) -> Any:
         return _respond(version, request, cluster, TIMED_OUT, now_ms)
 
-    if is_over(request.timeout_ms) and request.topic_partitions != []:
+    if is_over(request.timeout_ms):
         return time_out(context.now_ms)
     if isinstance(election_type, Refusal):
         return elect(context.now_ms)
@@ -80,7 +87,7 @@ def _respond(
         version=version,
         throttle_time_ms=0,
         error_code=failure.error_code if failure else ErrorCode.NONE,
-        replica_election_results=topics if not failure or request.topic_partitions else [],
+        replica_election_results=[] if failure and request.topic_partitions is None else topics,
     )
 
 

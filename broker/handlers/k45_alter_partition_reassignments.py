@@ -90,9 +90,9 @@ def _respond(
     return messages.AlterPartitionReassignmentsResponse(
         version=version,
         throttle_time_ms=0,
-        allow_replication_factor_change=may_change,
+        # Kafka's controller sets this and the message only if it has work; these are the defaults.
+        allow_replication_factor_change=may_change or not request.topics or failure is not None,
         error_code=failure.error_code if failure else ErrorCode.NONE,
-        # Kafka's default is an empty text; its controller sets null if it has work.
         error_message=None if request.topics else "",
         responses=topics,
     )

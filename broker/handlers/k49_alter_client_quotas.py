@@ -24,7 +24,7 @@ from broker.administration.quota_order import (
     entity_text,
     ordered_entities,
     ordered_keys,
-    ordered_names,
+    requested_names,
 )
 from broker.cluster.cluster import Cluster
 from broker.config.api_versions import release_of
@@ -34,7 +34,7 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.releases import Release
-from quotas.entities import Entity, make_entity, release_problem
+from quotas.entities import Entity, entity_problem, make_entity, release_problem
 
 _Result = messages.AlterClientQuotasResponse.EntryData
 
@@ -48,19 +48,24 @@ def handle_alter_client_quotas(context: RequestContext, request: Any, cluster: C
     version = context.api_version
     release = release_of(cluster.config.for_broker(context.broker_id))
     problems: dict[Entity, str | None] = {}
+    names_by_entity: dict[Entity, Entity] = {}
     changes_by_entity: dict[Entity, Changes] = {}
     for entry in request.entries:
-        entity = make_entity((part.entity_type, part.entity_name) for part in entry.entity)
+        names = requested_names([(part.entity_type, part.entity_name) for part in entry.entity])
+        entity = make_entity(names)
+        names_by_entity.setdefault(entity, names)
         values = {op.key: None if op.remove else op.value for op in entry.ops}
         if entity in problems or len(values) < len(entry.ops):
-            problems[entity] = f"Ignoring duplicate entity {entity_text(entity)}"
+            problems[entity] = f"Ignoring duplicate entity {entity_text(names)}"
         else:
             problems[entity] = None
             changes_by_entity[entity] = [(key, values[key]) for key in ordered_keys(values)]
     # Kafka puts the new entities of a request before each other (`HashMap.computeIfAbsent`).
     for entity, changes in reversed(changes_by_entity.items()):
-        problem = _release_problem(entity, changes, release) or cluster.quotas.clients.alter(
-            entity, changes, validate_only=request.validate_only
+        problem = (
+            entity_problem(names_by_entity[entity])
+            or _release_problem(entity, changes, release)
+            or cluster.quotas.clients.alter(entity, changes, validate_only=request.validate_only)
         )
         problems[entity] = problems[entity] or problem
     return messages.AlterClientQuotasResponse(
@@ -72,7 +77,7 @@ def handle_alter_client_quotas(context: RequestContext, request: Any, cluster: C
                 error_message=(problems[entity] or "")[:1000] or None,
                 entity=[
                     _Result.EntityData(version=version, entity_type=entity_type, entity_name=name)
-                    for entity_type, name in ordered_names(entity, capacity_min=1)
+                    for entity_type, name in names_by_entity[entity]
                 ],
             )
             for entity in ordered_entities(problems)

@@ -31,7 +31,8 @@ _STATES = {state.value: state for state in TransactionState}
 def handle_list_transactions(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleListTransactionsRequest`."""
     version = context.api_version
-    states = {_STATES[name] for name in request.state_filters if name in _STATES}
+    state_filters = dict.fromkeys(request.state_filters)
+    states = {_STATES[name] for name in state_filters if name in _STATES}
     try:
         pattern = re.compile(request.transactional_id_pattern or ".*", re.DOTALL)
     except re.error:
@@ -46,7 +47,7 @@ def handle_list_transactions(context: RequestContext, request: Any, cluster: Clu
         transaction
         for transaction in cluster.transactions.all()
         if (not producer_ids or transaction.producer_id in producer_ids)
-        and (not request.state_filters or transaction.state in states)
+        and (not state_filters or transaction.state in states)
         and _is_older(transaction, request.duration_filter, context.now_ms)
         and pattern.fullmatch(transaction.transactional_id)
         and cluster.transaction_coordinator_id(transaction.transactional_id) == context.broker_id
@@ -54,7 +55,7 @@ def handle_list_transactions(context: RequestContext, request: Any, cluster: Clu
     return _Response(
         version=version,
         error_code=ErrorCode.NONE,
-        unknown_state_filters=[name for name in request.state_filters if name not in _STATES],
+        unknown_state_filters=[name for name in state_filters if name not in _STATES],
         transaction_states=[
             _Response.TransactionState(
                 version=version,

@@ -114,6 +114,8 @@ class Operation:
             return msgspec.json.decode(body or b"{}", type=self.body_type)
         except msgspec.ValidationError as error:
             raise Problem(400, f"body: {error}") from error
+        except RecursionError as error:
+            raise Problem(400, "body: JSON is nested too deeply") from error
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise Problem(400, f"body: invalid JSON: {error}") from error
         except ValueError as error:  # of `read_body`

@@ -2,7 +2,7 @@
 
 import hmac
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Set
 from inspect import isasyncgenfunction, iscoroutinefunction
 from ipaddress import ip_address
 from socket import socket
@@ -48,16 +48,18 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 class AdminPort:
     """Serve the operations over HTTP, from `start` until `stop`."""
 
-    def __init__(self, admin: Admin, token: str | None) -> None:
-        """Callers must send `token` as `Authorization: Bearer`; None requires no token."""
+    def __init__(self, admin: Admin, token: str | None, allowed_hosts: Set[str]) -> None:
+        """Callers must send `token` as `Authorization: Bearer`; None requires no token.
+
+        The Host header must be an IP address or one of `allowed_hosts`.
+        """
         self._admin = admin
         self._token = token
-        self._host = ""
+        self._allowed_hosts = {host.lower() for host in allowed_hosts}
         self._runner: web.AppRunner | None = None
 
-    async def start(self, host: str, sockets: Iterable[socket]) -> None:
-        """Serve on sockets that listen already; `host` is the name they are bound to."""
-        self._host = host
+    async def start(self, sockets: Iterable[socket]) -> None:
+        """Serve on sockets that listen already."""
         app = web.Application(middlewares=[self._guard], client_max_size=BODY_BYTES_MAX)
         for op in OPERATIONS:
             app.router.add_route(op.method, op.path, self._handler_of(op))
@@ -99,7 +101,7 @@ class AdminPort:
             return
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not hmac.compare_digest(
-            token.strip().encode(), self._token.encode()
+            token.strip().encode(errors="surrogateescape"), self._token.encode()
         ):
             detail = "send the header 'Authorization: Bearer TOKEN'; the token is the value of"
             raise Problem(401, f"{detail} broker.admin.token")
@@ -123,24 +125,25 @@ class AdminPort:
         origin = request.headers.get("Origin")
         if origin is not None and origin.partition("://")[2] != request.host:
             raise Problem(403, f"pages of {origin} may not use this port")
-        if _is_loopback(self._host) and not _is_local_name(request.host):
-            raise Problem(403, f"use this port's own address, not {request.host!r}")
+        host = _host_of(request.host)
+        if not _is_address(host) and host not in self._allowed_hosts:
+            detail = "use an address or localhost, or start with --admin-allowed-host"
+            raise Problem(403, f"{host!r} is not a name of this port: {detail}")
 
 
-def _is_loopback(host: str) -> bool:
+def _host_of(host_and_port: str) -> str:
+    """Return the name or address of a Host header, without port and brackets."""
+    host, separator, port = host_and_port.rpartition(":")
+    if not separator or not port.isdigit():
+        host = host_and_port
+    return host.removeprefix("[").removesuffix("]").lower()
+
+
+def _is_address(host: str) -> bool:
     try:
-        return ip_address(host).is_loopback
+        ip_address(host)
     except ValueError:
-        return host == "localhost"
-
-
-def _is_local_name(host_and_port: str) -> bool:
-    host = host_and_port.rpartition(":")[0] if ":" in host_and_port else host_and_port
-    host = host_and_port if host_and_port.endswith("]") else host
-    try:
-        ip_address(host.strip("[]"))
-    except ValueError:
-        return host == "localhost"
+        return False
     return True
 
 

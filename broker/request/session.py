@@ -8,6 +8,7 @@ from protocol.produce import PartitionResult
 
 ANONYMOUS = "ANONYMOUS"
 NEVER_MS = (1 << 63) - 1
+REAUTHENTICATION_INTERVAL_MS = 1000
 
 
 class ProducerIds(Protocol):
@@ -31,6 +32,7 @@ class Session:
     """
 
     __slots__ = (
+        "_reauthentication_began_ms",
         "client_software",
         "exchange",
         "is_authenticated",
@@ -58,9 +60,23 @@ class Session:
         self.producer_ids: ProducerIds | None = None
         self.shadow_muted_until_ms = 0
         self.takes_raw_tokens = False
+        self._reauthentication_began_ms: int | None = None
 
-    def begin(self, mechanism: str, exchange: Exchange, *, takes_raw_tokens: bool) -> None:
+    def may_reauthenticate(self, now_ms: int) -> bool:
+        """Whether a handshake of an authenticated client begins an exchange.
+
+        Source: `KafkaChannel.maybeBeginServerReauthentication`.
+        """
+        began_ms = self._reauthentication_began_ms
+        is_early = began_ms is not None and now_ms - began_ms < REAUTHENTICATION_INTERVAL_MS
+        return self.limited_from_ms != NEVER_MS and not is_early
+
+    def begin(
+        self, mechanism: str, exchange: Exchange, now_ms: int, *, takes_raw_tokens: bool
+    ) -> None:
         """Start an exchange; until it ends, only the APIs of authentication are served."""
+        if self.is_authenticated:
+            self._reauthentication_began_ms = now_ms
         self.mechanism = mechanism
         self.exchange = exchange
         self.takes_raw_tokens = takes_raw_tokens

@@ -4,6 +4,7 @@ Every listener belongs to one broker of the cluster.
 """
 
 import asyncio
+import sys
 from collections.abc import Callable, Iterator
 from itertools import count
 
@@ -23,6 +24,9 @@ from broker.server.client_protocol import ClientProtocol
 from broker.server.listener import Listener, ListenError
 from broker.server.listener_security import PLAINTEXT, ListenerSecurity
 from broker.server.listener_settings import Listener as ListenerPlan
+
+ALARM_S_MAX = 1.0
+"""Longest time until the timers are looked at again, in seconds of the event loop."""
 
 STOP_TURNS_MAX = 200
 STOP_TURN_S = 0.005
@@ -52,6 +56,8 @@ class Server:
         self.dispatcher = Dispatcher(cluster, report_bug)
         self.first_faults: tuple[FaultRule, ...] = ()
         """The fault rules that a reset adds again."""
+        self.connections_max = sys.maxsize
+        """Connections for which the process has files; more are closed with a log line."""
         self.connection_ids: Iterator[int] = count(1)
         self.listener_plans: list[tuple[ListenerPlan, ListenerSecurity]] = []
         """The listeners of every broker and their security."""
@@ -187,6 +193,8 @@ class Server:
         """Count a new connection; return why it must be closed, or None."""
         config = self.cluster.config.for_broker(protocol.broker_id)
         from_host = self._connections_by_host.get(host, 0)
+        if len(self._protocols) >= self.connections_max:
+            return f"the limit of open files leaves room for {self.connections_max} connections"
         if len(self._protocols) >= config["max.connections"]:
             return f"max.connections ({config['max.connections']}) reached"
         if from_host >= config["max.connections.per.ip"]:
@@ -284,7 +292,8 @@ class Server:
         assert self._loop is not None
         delay_s = self.clock.wait_s(due_ms - self.clock.now_ms())
         if delay_s is not None:
-            self._alarm = self._loop.call_later(delay_s, self._ring)
+            # The event loop's time stands while the machine is suspended, the broker's does not.
+            self._alarm = self._loop.call_later(min(delay_s, ALARM_S_MAX), self._ring)
 
     def _ring(self) -> None:
         self._alarm = None

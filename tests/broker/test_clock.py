@@ -31,6 +31,19 @@ def test_the_machines_time_is_in_milliseconds_since_the_epoch() -> None:
     assert before_ms <= BrokerClock().now_ms() <= time.time() * 1000 + 1
 
 
+def test_a_change_of_the_wall_clock_does_not_move_the_brokers_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    source_ns = 5_000_000_000
+    monkeypatch.setattr(time, "clock_gettime_ns", lambda _source: source_ns)
+    monkeypatch.setattr(time, "time_ns", lambda: START_MS * 1_000_000)
+    machine = SystemClock()
+    monkeypatch.setattr(time, "time_ns", lambda: (START_MS - 3_600_000) * 1_000_000)
+    assert machine.now_ms() == START_MS
+    source_ns += 7_000_000
+    assert machine.now_ms() == START_MS + 7
+
+
 @pytest.mark.parametrize(
     ("mode", "factor", "passed_ms", "wait_s"),
     [

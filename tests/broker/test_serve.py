@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -24,10 +24,12 @@ TIMEOUT_S = 20
 
 
 @contextmanager
-def serving(*arguments: str) -> Iterator[tuple["subprocess.Popen[str]", str]]:
-    """Start a broker process; return it with its first line."""
+def serving(
+    *arguments: str, before: tuple[str, ...] = ()
+) -> Iterator[tuple["subprocess.Popen[str]", str]]:
+    """Start a broker process, with a command before its own; return it with its first line."""
     with subprocess.Popen(
-        [sys.executable, "-m", "broker", "serve", *arguments],
+        [*before, sys.executable, "-m", "broker", "serve", *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -203,6 +205,55 @@ def test_every_listener_has_its_own_line_and_ports() -> None:
         assert len({port for _, port in addresses}) == 4
         for address in addresses:
             socket.create_connection(address, timeout=5).close()
+
+
+@pytest.mark.slow
+def test_a_log_that_nobody_reads_does_not_stop_the_broker() -> None:
+    with serving("--port", "0") as (process, line):
+        [address] = parse_first_line(line)
+        for _ in range(1_000):  # a log line each, more than the pipe holds
+            with socket.create_connection(address, TIMEOUT_S) as connection:
+                connection.sendall(b"\xff\xff\xff\xff")
+                assert connection.recv(1) == b""
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(TIMEOUT_S) == 0
+
+
+@pytest.mark.slow
+def test_clients_beyond_the_limit_of_open_files_are_closed_and_nothing_else_fails() -> None:
+    limited = ("bash", "-c", 'ulimit -n 64; exec "$0" "$@"')
+    with serving("--port", "0", "--admin-port", "0", before=limited) as (process, line):
+        [address] = parse_first_line(line)
+        assert process.stdout is not None
+        clients = [socket.create_connection(address, TIMEOUT_S) for _ in range(200)]
+        url = process.stdout.readline().split("=")[1].strip()
+        with urlopen(f"{url}/v1/clock", timeout=TIMEOUT_S) as response:
+            assert response.status == 200
+        clients[0].sendall(metadata_frame(1))
+        assert clients[0].recv(8)[4:] == (1).to_bytes(4, "big")
+        clients[-1].settimeout(TIMEOUT_S)
+        with suppress(ConnectionResetError):
+            assert clients[-1].recv(1) == b""
+        for client in clients:
+            client.close()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(TIMEOUT_S) == 0
+        assert process.stderr is not None
+        assert "limit of open files" in process.stderr.read()
+
+
+@pytest.mark.slow
+def test_an_admin_port_for_other_machines_without_a_token_logs_a_warning() -> None:
+    for arguments, warns in ((), True), (("-o", "broker.admin.token=sesame"), False):
+        admin = ("--admin-host", "0.0.0.0", "--admin-port", "0", *arguments)
+        with serving("--port", "0", *admin) as (process, _):
+            assert process.stdout is not None
+            url = process.stdout.readline().split("=")[1].strip()
+            with urlopen(f"{url}/healthz", timeout=TIMEOUT_S):
+                pass
+            process.send_signal(signal.SIGTERM)
+            _, errors = process.communicate(timeout=TIMEOUT_S)
+        assert ("without a token" in errors) is warns
 
 
 def test_contradictory_listeners_are_one_clear_line_and_status_1() -> None:

@@ -4,8 +4,11 @@
 another name in each cluster (ids, hosts, times) is in `canonical.py`.
 """
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from protocol.configs import ResourceType
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +17,7 @@ class AllowedDifference:
 
     `kind` limits it to entries that are `missing`, `extra` or in another `order`, or to a
     `connection` on which only one of both responds. `kafka` limits it to this answer of Kafka,
+    `place` to entries with these keys, `request` to requests whose arguments it accepts,
     `brokers_min` to clusters of at least so many brokers.
     """
 
@@ -22,16 +26,32 @@ class AllowedDifference:
     reason: str
     kind: str = ""
     kafka: Any = field(default=None, hash=False)
+    place: str = "*"
+    request: Callable[[Mapping[str, Any]], bool] | None = None
     brokers_min: int = 1
+
+
+_RESOURCE_TYPES = frozenset(ResourceType)
+
+
+def _has_unknown_resources_of_one_name(arguments: Mapping[str, Any]) -> bool:
+    names = [
+        resource.get("resource_name", "")
+        for resource in arguments.get("resources", ())
+        if resource.get("resource_type", 0) not in _RESOURCE_TYPES
+    ]
+    return len(set(names)) < len(names)
 
 
 ALLOWED_DIFFERENCES: tuple[AllowedDifference, ...] = (
     AllowedDifference(
-        "*",
+        "AlterConfigs",
         "response",
-        "Kafka loses the request to an exception and never responds; here it gets an error",
+        "Kafka never responds to two resources of unknown types with one name; here both get an"
+        " error",
         kind="connection",
         kafka={"connection": "no response"},
+        request=_has_unknown_resources_of_one_name,
     ),
     AllowedDifference(
         "ApiVersions", "finalized_features_epoch", "the number of metadata records until now"
@@ -64,9 +84,31 @@ ALLOWED_DIFFERENCES: tuple[AllowedDifference, ...] = (
         for api in ("DescribeCluster", "Metadata")
     ),
     *(
+        AllowedDifference(
+            "DescribeTopicPartitions",
+            f"topics[].partitions[].{name}",
+            "Kafka places the partitions from a random broker on",
+            place="topics[__consumer_offsets]*",
+            brokers_min=2,
+        )
+        for name in ("leader_id", "replica_nodes", "isr_nodes")
+    ),
+    AllowedDifference(
+        "DescribeUserScramCredentials",
+        "results[].credential_infos",
+        "Kafka's order of the mechanisms is another one after each start",
+        kind="order",
+    ),
+    *(
         AllowedDifference(api, path, "Kafka's order is that of a hash map", kind="order")
         for api, path in (
+            ("AddPartitionsToTxn", "results_by_topic_v3_and_below"),
+            ("AddPartitionsToTxn", "results_by_topic_v3_and_below[].results_by_partition"),
+            ("AddPartitionsToTxn", "results_by_transaction[].topic_results"),
+            ("AddPartitionsToTxn", "results_by_transaction[].topic_results[].results_by_partition"),
             ("AlterClientQuotas", "entries"),
+            ("AlterReplicaLogDirs", "results"),
+            ("AlterReplicaLogDirs", "results[].partitions"),
             ("AlterUserScramCredentials", "results"),
             ("CreatePartitions", "results"),
             ("DeleteGroups", "results"),
@@ -78,13 +120,20 @@ ALLOWED_DIFFERENCES: tuple[AllowedDifference, ...] = (
             ("DescribeLogDirs", "results[].topics"),
             ("DescribeLogDirs", "results[].topics[].partitions"),
             ("DescribeProducers", "topics[].partitions[].active_producers"),
+            ("DescribeUserScramCredentials", "results"),
             ("ElectLeaders", "replica_election_results"),
+            ("ListConfigResources", "config_resources"),
             ("ListGroups", "groups"),
             ("ListOffsets", "topics"),
             ("ListOffsets", "topics[].partitions"),
             ("Metadata", "topics"),
             ("Metadata", "topics[].partitions"),
+            ("Produce", "responses"),
+            ("Produce", "responses[].partition_responses"),
             ("SaslHandshake", "mechanisms"),
+            ("WriteTxnMarkers", "markers"),
+            ("WriteTxnMarkers", "markers[].topics"),
+            ("WriteTxnMarkers", "markers[].topics[].partitions"),
         )
     ),
 )

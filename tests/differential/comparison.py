@@ -31,6 +31,7 @@ KEYS = (
     "entity_type",
     "producer_id",
     "key",
+    "mechanism",
 )
 """Fields that identify an entry of an array, the first that it has."""
 
@@ -92,14 +93,14 @@ def _shape(message: Any) -> str:
 class Comparison:
     """What two answers, or two conversations, have in common."""
 
-    brokers: int = 1
+    conversation: Conversation
     differences: list[Difference] = field(default_factory=list)
     fields: int = 0
     allowed: dict[AllowedDifference, int] = field(default_factory=dict)
 
     def note(self, difference: Difference) -> None:
         """Add a difference, unless it is allowed."""
-        allowed = find_allowed(difference, self.brokers)
+        allowed = find_allowed(difference, self.conversation)
         if allowed is None:
             self.differences.append(difference)
         else:
@@ -111,18 +112,26 @@ class Comparison:
         return frozenset(difference.signature for difference in self.differences)
 
 
-def find_allowed(difference: Difference, brokers: int = 1) -> AllowedDifference | None:
+def find_allowed(difference: Difference, conversation: Conversation) -> AllowedDifference | None:
     """Return the entry of the list that allows this difference, or None."""
+    step = conversation.steps[difference.step]
+    arguments = step.arguments if isinstance(step, Send) else {}
     for allowed in ALLOWED_DIFFERENCES:
         if (
             fnmatchcase(difference.api, allowed.api)
             and fnmatchcase(_without_indexes(difference.path), _without_indexes(allowed.path))
             and (not allowed.kind or difference.kind == allowed.kind)
             and allowed.kafka in (None, difference.kafka)
-            and allowed.brokers_min <= brokers
+            and fnmatchcase(_without_brackets(difference.place), _without_brackets(allowed.place))
+            and allowed.brokers_min <= conversation.brokers
+            and (allowed.request is None or allowed.request(arguments))
         ):
             return allowed
     return None
+
+
+def _without_brackets(place: str) -> str:
+    return place.replace("[", "(").replace("]", ")")
 
 
 def _without_indexes(path: str) -> str:
@@ -131,7 +140,7 @@ def _without_indexes(path: str) -> str:
 
 def compare(conversation: Conversation, kafka: Sequence[Any], ours: Sequence[Any]) -> Comparison:
     """Compare the answers to each step of a conversation."""
-    comparison = Comparison(conversation.brokers)
+    comparison = Comparison(conversation)
     for step, (api, kafka_answer, our_answer) in enumerate(
         zip(answering_apis(conversation), kafka, ours, strict=True)
     ):

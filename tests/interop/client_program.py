@@ -10,6 +10,7 @@ _RUN_TIMEOUT_S = 60
 Lines = list[list[str]]
 """Lines of output, split at tabs."""
 CompletedProgram = subprocess.CompletedProcess[str]
+RunningProgram = subprocess.Popen[str]
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,15 @@ class ClientProgram:
         done = self.run_unchecked(*arguments)
         assert done.returncode == 0, done.stdout + done.stderr
         return [line.split("\t") for line in done.stdout.splitlines()]
+
+    def start(self, *arguments: object) -> RunningProgram:
+        """Start a scenario that the test ends."""
+        return subprocess.Popen(
+            [*self.command, *map(str, arguments)],
+            env={**os.environ, **self.environment},
+            stdout=subprocess.DEVNULL,
+            text=True,
+        )
 
     def run_unchecked(self, *arguments: object) -> CompletedProgram:
         """Run a scenario to its end, whether it succeeds or not."""

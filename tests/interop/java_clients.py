@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scenarios.clients.java import compile_java, java_command, kafka_clients_jars
-from tests.interop.client_program import ClientProgram, CompletedProgram, Lines
+from tests.interop.client_program import ClientProgram, CompletedProgram, Lines, RunningProgram
 
 SOURCE = Path(__file__).with_name("java") / "Clients.java"
 
@@ -37,6 +37,12 @@ class JavaClients:
     ) -> CompletedProgram:
         """Run a scenario to its end, whether it succeeds or not."""
         return self._program.run_unchecked(*_arguments(scenario, servers, topic, count, config))
+
+    def start(
+        self, scenario: str, servers: str, topic: str, count: int = 0, **config: object
+    ) -> RunningProgram:
+        """Start a scenario that the test ends."""
+        return self._program.start(*_arguments(scenario, servers, topic, count, config))
 
     @property
     def _program(self) -> ClientProgram:

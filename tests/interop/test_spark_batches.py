@@ -10,6 +10,7 @@ from kafka.admin import KafkaAdminClient
 from mock_kafka import MockKafka
 from scenarios.clients.confluent_kafka import create_topic
 from tests.interop.spark_connector import Connector, Options, Row, offsets, write_at
+from tests.interop.transactional_clients import Confluent
 
 OLD_OFFSET_READER = "spark.sql.streaming.kafka.useDeprecatedOffsetFetching"
 
@@ -118,14 +119,53 @@ def test_few_partitions_are_read_by_many_tasks(
     assert connector.rows(options) == written
 
 
-def test_read_committed_and_offsets_by_consumer_group_work(
+def test_read_committed_omits_aborted_and_open_transactions(
+    connector: Connector, kafka_of_three: MockKafka, topic: str
+) -> None:
+    servers = kafka_of_three.bootstrap_servers
+    create_topic(servers, topic, partition_count=2)
+    producer = Confluent(servers, topic)
+    producer.start()
+
+    def send(*values: bytes) -> None:
+        producer.begin()
+        producer.send(topic, *values)
+
+    send(b"a", b"b")
+    producer.commit()
+    send(b"aborted")
+    producer.abort()
+    send(b"c")
+    producer.commit()
+    send(b"open")
+    connector.write([Row(topic, 0, None, b"behind"), Row(topic, 1, None, b"other partition")])
+
+    def values(**options: str) -> list[bytes | None]:
+        return [row.value for row in connector.rows({"subscribe": topic, **options})]
+
+    committed = {"kafka.isolation.level": "read_committed"}
+    assert values(**committed) == [b"a", b"b", b"c", b"other partition"]
+    # The markers of the transactions have offsets, too, and none of them is a record.
+    from_the_middle = {"startingOffsets": offsets(topic, {0: 1, 1: 0})}
+    assert values(**committed, **from_the_middle, minPartitions="4") == [
+        b"b",
+        b"c",
+        b"other partition",
+    ]
+    everything = [b"a", b"b", b"aborted", b"c", b"open", b"behind", b"other partition"]
+    assert values() == everything
+    producer.commit()
+    producer.close()
+    everything.remove(b"aborted")
+    assert values(**committed) == everything
+
+
+def test_offsets_by_consumer_group_work(
     connector: Connector, kafka_of_three: MockKafka, topic: str
 ) -> None:
     create_topic(kafka_of_three.bootstrap_servers, topic, partition_count=2)
     written = numbered(topic, 0, 5) + numbered(topic, 1, 5)
     connector.write(written)
-    committed = {"subscribe": topic, "kafka.isolation.level": "read_committed"}
-    assert connector.rows(committed) == written
     with setting(connector, OLD_OFFSET_READER, "true"):
         assert connector.rows({"subscribe": topic}) == written
 

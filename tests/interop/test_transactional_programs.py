@@ -1,22 +1,30 @@
 """Consume-transform-produce with the Java clients, franz-go and kafkajs, and Kafka's own tool."""
 
 import subprocess
+import time
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import confluent_kafka
 import pytest
 
 from mock_kafka import MockKafka
 from scenarios.clients.confluent_kafka import create_topic
 from scenarios.clients.java import java_command
 from scenarios.maven import CannotRunError, fetch_jars
-from tests.interop.client_program import Lines
+from tests.interop.client_program import ClientProgram, Lines, RunningProgram
 from tests.interop.go_and_node_clients import CLIENTS
 from tests.interop.java_clients import JavaClients, compile_java_clients
 
-RECORD_COUNT = 60
 JAVA_VERSIONS = ("3.9.2", "4.1.0")
+RECORD_COUNT = 600
+COPIED_BEFORE_KILL = 50
+COMMIT_DELAY_MS = 20
+CONFIG = {"default.replication.factor": 3, "log.retention.ms": -1}
+"""The clients copy in transactions of ten records at most."""
+_TIMEOUT_S = 60
 _TOOL_TIMEOUT_S = 120
 
 
@@ -32,72 +40,138 @@ def java(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 @pytest.fixture(scope="module", params=CLIENTS)
 def program(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Callable[..., Lines]:
+) -> ClientProgram:
     """Return a client's program; skip if its toolchain or registry is missing."""
     try:
-        return CLIENTS[request.param](tmp_path_factory.mktemp("client")).run
+        return CLIENTS[request.param](tmp_path_factory.mktemp("client"))
     except CannotRunError as error:
         pytest.skip(f"{request.param}: {error}")
 
 
-def check_copied(kafka: MockKafka, topic: str, lines: Lines) -> None:
-    """Every record was copied in one committed transaction, and in some that were aborted."""
-    ends = [line[1] for line in lines if line[0] == "end"]
-    assert "false" in ends
-    expected = {str(number).encode(): 1 for number in range(RECORD_COUNT)}
-    copy = f"{topic}-copy"
-    committed = kafka.records(copy, isolation_level="read_committed")
-    assert Counter(record.value for record in committed) == expected
-    outcomes = Counter(record.transaction for record in kafka.records(copy))
-    assert outcomes["committed"] == RECORD_COUNT
-    assert outcomes["aborted"] > 0
-    assert set(outcomes) == {"committed", "aborted"}
-    mine = [entry for entry in kafka.transactions() if entry.transactional_id == f"{topic}.group"]
-    assert [entry.state for entry in mine] in (["CompleteCommit"], ["Empty"])
+def eventually(holds: Callable[[], object]) -> None:
+    """Wait for what a program does in its own time."""
+    deadline = time.monotonic() + _TIMEOUT_S
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
-def test_the_java_clients_copy_exactly_once(
-    java: JavaClients, kafka_of_three: MockKafka, topic: str
-) -> None:
-    servers = kafka_of_three.bootstrap_servers
-    create_topic(servers, topic, partition_count=2)
-    create_topic(servers, f"{topic}-copy", partition_count=2)
-    java.run("produce", servers, topic, RECORD_COUNT)
-    group = f"{topic}.group"
-    lines = java.run(
-        "copy",
-        servers,
-        topic,
-        RECORD_COUNT,
-        group_id=group,
-        transactional_id=group,
-        auto_offset_reset="earliest",
+def write_committed_and_aborted(servers: str, topic: str) -> None:
+    """Write numbers in transactions of fifty; between them others that are aborted."""
+    producer = confluent_kafka.Producer(
+        {"bootstrap.servers": servers, "transactional.id": f"{topic}.writer"}
     )
-    check_copied(kafka_of_three, topic, lines)
+    producer.init_transactions(_TIMEOUT_S)
+    for start in range(0, RECORD_COUNT, 50):
+        for is_committed in (False, True):
+            producer.begin_transaction()
+            for number in range(start, start + 50):
+                value = str(number) if is_committed else "aborted"
+                producer.produce(topic, value, partition=number % 2)
+            end = producer.commit_transaction if is_committed else producer.abort_transaction
+            producer.flush(_TIMEOUT_S)
+            end(_TIMEOUT_S)
 
 
-def test_the_java_producer_is_fenced_by_its_successor(
-    java: JavaClients, kafka_of_three: MockKafka, topic: str
+class Copy:
+    """Programs that copy the records of a topic to another one, one after the other."""
+
+    def __init__(self, kafka: MockKafka, topic: str) -> None:
+        self.kafka = kafka
+        self.source = topic
+        self.target = f"{topic}-copy"
+        self.transactional_id = f"{topic}.group"
+        for name in (self.source, self.target):
+            kafka.create_topic(name, 2, 3)
+        write_committed_and_aborted(kafka.bootstrap_servers, topic)
+        # Time between send and commit, for what happens to the program and to brokers then.
+        kafka.delay(ms=COMMIT_DELAY_MS, at="before_handling", api="EndTxn")
+
+    def committed(self) -> list[bytes | None]:
+        """Return the values that read_committed consumers see."""
+        records = self.kafka.records(self.target, isolation_level="read_committed")
+        return [record.value for record in records]
+
+    def wait_for_more(self) -> None:
+        """Wait until another transaction is committed."""
+        copied = len(self.committed())
+        eventually(lambda: len(self.committed()) > copied)
+
+    def is_between_send_and_commit(self) -> bool:
+        """Return whether a transaction has copied records."""
+        return any(
+            (entry.transactional_id, entry.state) == (self.transactional_id, "Ongoing")
+            and any(name == self.target for name, _ in entry.partitions)
+            for entry in self.kafka.transactions()
+        )
+
+    def kill_in_the_middle(self, process: RunningProgram) -> None:
+        """Kill a program that copies; its session and its transaction then end."""
+        with process:
+            try:
+                eventually(lambda: len(self.committed()) > COPIED_BEFORE_KILL)
+                eventually(self.is_between_send_and_commit)
+            finally:
+                process.kill()
+        self.kafka.advance(seconds=60)
+
+    def finish(self, run: Callable[[int], Lines]) -> None:
+        """Copy the rest, while each broker stops in turn and returns."""
+        remaining = RECORD_COUNT - len(self.committed())
+        assert remaining > 0
+        with ThreadPoolExecutor() as threads:
+            lines = threads.submit(run, remaining)
+            for node_id in (1, 2, 3):
+                self.wait_for_more()
+                self.kafka.stop_broker(node_id)
+                assert not lines.done()
+                self.wait_for_more()
+                self.kafka.start_broker(node_id)
+            assert ["end", "false"] in lines.result()
+        self.check()
+
+    def check(self) -> None:
+        """Every record was copied in one committed transaction, and in some that were aborted."""
+        assert Counter(self.committed()) == {
+            str(number).encode(): 1 for number in range(RECORD_COUNT)
+        }
+        outcomes = Counter(record.transaction for record in self.kafka.records(self.target))
+        assert outcomes["committed"] == RECORD_COUNT
+        assert set(outcomes) == {"committed", "aborted"}
+        [mine] = [
+            entry
+            for entry in self.kafka.transactions()
+            if entry.transactional_id == self.transactional_id
+        ]
+        assert mine.state in {"CompleteCommit", "Empty"}
+
+
+@pytest.mark.long
+def test_the_java_clients_copy_exactly_once_through_a_kill_and_stopped_brokers(
+    java: JavaClients, topic: str
 ) -> None:
-    servers = kafka_of_three.bootstrap_servers
-    create_topic(servers, topic, partition_count=1)
-    lines = java.run("fence", servers, topic, transactional_id=topic)
-    assert lines == [["first", "ProducerFencedException"]]
-    records = kafka_of_three.records(topic)
-    assert [(record.value, record.transaction) for record in records] == [
-        (b"first", "aborted"),
-        (b"second", "committed"),
-    ]
+    with MockKafka(brokers=3, config=CONFIG) as kafka:
+        copy = Copy(kafka, topic)
+        config = {
+            "group_id": copy.transactional_id,
+            "transactional_id": copy.transactional_id,
+            "auto_offset_reset": "earliest",
+        }
+        arguments = ("copy", kafka.bootstrap_servers, topic)
+        copy.kill_in_the_middle(java.start(*arguments, RECORD_COUNT, **config))
+        copy.finish(lambda remaining: java.run(*arguments, remaining, **config))
 
 
-def test_franz_go_and_kafkajs_copy_exactly_once(
-    program: Callable[..., Lines], kafka_of_three: MockKafka, topic: str
+@pytest.mark.long
+def test_franz_go_and_kafkajs_copy_exactly_once_through_a_kill_and_stopped_brokers(
+    program: ClientProgram, topic: str
 ) -> None:
-    servers = kafka_of_three.bootstrap_servers
-    program("produce", servers, topic, RECORD_COUNT)
-    create_topic(servers, f"{topic}-copy", partition_count=2)
-    lines = program("copy", servers, topic, RECORD_COUNT, f"{topic}.group")
-    check_copied(kafka_of_three, topic, lines)
+    with MockKafka(brokers=3, config=CONFIG) as kafka:
+        copy = Copy(kafka, topic)
+        arguments = ("copy", kafka.bootstrap_servers, topic)
+        group = copy.transactional_id
+        copy.kill_in_the_middle(program.start(*arguments, RECORD_COUNT, group))
+        copy.finish(lambda remaining: program.run(*arguments, remaining, group))
 
 
 class TransactionsTool:

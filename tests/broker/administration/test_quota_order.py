@@ -5,6 +5,7 @@ from broker.administration.quota_order import (
     ordered_entities,
     ordered_keys,
     ordered_names,
+    requested_names,
 )
 from quotas.entities import make_entity
 
@@ -32,11 +33,17 @@ def test_keys_come_in_kafkas_order() -> None:
 def test_the_client_id_of_an_entity_comes_before_its_user() -> None:
     entity = make_entity([("user", "alice"), ("client-id", None)])
     assert ordered_names(entity) == [("client-id", None), ("user", "alice")]
-    assert entity_text(entity) == "ClientQuotaEntity(entries={client-id=null, user=alice})"
+    requested = requested_names(entity)
+    assert entity_text(requested) == "ClientQuotaEntity(entries={client-id=null, user=alice})"
+
+
+def test_types_of_the_same_bucket_keep_the_order_of_the_request() -> None:
+    assert requested_names([("", None), ("client-id", "a")]) == (("", None), ("client-id", "a"))
+    assert requested_names([("client-id", "a"), ("", None)]) == (("client-id", "a"), ("", None))
 
 
 def test_an_address_comes_before_a_user_in_an_alteration_only() -> None:
     entity = make_entity([("user", "a"), ("ip", "1.1.1.1")])
     in_description = [entity_type for entity_type, _name in ordered_names(entity)]
-    in_alteration = [entity_type for entity_type, _name in ordered_names(entity, capacity_min=1)]
+    in_alteration = [entity_type for entity_type, _name in requested_names(entity)]
     assert (in_description, in_alteration) == (["ip", "user"], ["user", "ip"])

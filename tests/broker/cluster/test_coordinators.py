@@ -110,10 +110,13 @@ def test_the_coordinator_of_a_transactional_id_leads_its_partition() -> None:
     cluster = make_cluster()
     assert cluster.transaction_coordinator_id("x") is None
     assert transaction_ownership_error(cluster, 1, "x") == ErrorCode.NOT_COORDINATOR
+    topic = ensure_internal_topic(cluster, TRANSACTION_STATE)
+    partition = cluster.transaction_log.partition("x")
+    assert topic is not None
+    assert partition is not None
+    assert partition in topic.partitions
     for node_id in (2, 3):
         move_transaction_coordinator(cluster, "x", node_id, NOW_MS)
-        partition = cluster.transaction_log.partition("x")
-        assert partition is not None
         assert cluster.transaction_coordinator_id("x") == partition.leader_id == node_id
         assert transaction_ownership_error(cluster, node_id, "x") == ErrorCode.NONE
     stop_broker(cluster, 3, NOW_MS)

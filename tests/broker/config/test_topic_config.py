@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from broker.config.broker_config import BrokerConfig
 from broker.config.keys import ConfigError
 from broker.config.topic_config import TopicConfig, validate_topic_overrides
-from broker.config.topic_keys import TOPIC_KEYS
+from broker.config.topic_keys import CHECK_ORDER, TOPIC_KEYS
 
 
 def test_with_an_unconfigured_broker_a_topic_has_kafkas_defaults() -> None:
@@ -129,3 +129,10 @@ def test_a_valid_topic_configuration_can_be_created(overrides: dict[str, str]) -
 def test_an_invalid_override_raises_a_config_error() -> None:
     with pytest.raises(ConfigError):
         TopicConfig(BrokerConfig(), {"retention.ms": "x"})
+
+
+def test_of_several_invalid_values_the_one_that_kafka_checks_first_is_named() -> None:
+    assert sorted(CHECK_ORDER) == sorted(TOPIC_KEYS)
+    overrides = {"compression.type": "bogus", "max.message.bytes": "-1"}
+    for pairs in (overrides, dict(reversed(overrides.items()))):
+        assert "max.message.bytes" in (validate_topic_overrides(pairs) or "")

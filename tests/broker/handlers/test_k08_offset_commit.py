@@ -53,7 +53,7 @@ def test_every_version_commits_existing_partitions_and_refuses_missing_ones(vers
 
     no_topic = ErrorCode.UNKNOWN_TOPIC_ID if version >= 10 else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     no_partition = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    assert codes(response) == [[(0, no_topic)], [(1, 0), (2, no_partition), (-1, no_partition)]]
+    assert codes(response) == [[(0, no_topic)], [(2, no_partition), (-1, no_partition), (1, 0)]]
     if version >= 10:
         assert [topic.topic_id for topic in response.topics] == [NOBODYS_ID, cluster.topic.topic_id]
     else:
@@ -80,7 +80,7 @@ def test_an_error_of_the_member_is_set_on_each_existing_partition(
     ]
 
     def code(**fields: Any) -> int:
-        ((first, second, missing),) = codes(commit(cluster, version, topics, **fields))
+        ((missing, first, second),) = codes(commit(cluster, version, topics, **fields))
         assert missing[1] == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         assert first[1] == second[1]
         return first[1]

@@ -5,7 +5,7 @@ import pytest
 from protocol import codec, messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from tests.broker.cluster_builder import call, make_cluster
+from tests.broker.cluster_builder import NOW_MS, call, make_cluster
 from tests.broker.connection_driver import request_frame
 from tests.broker.request.sasl_client import SaslClient
 
@@ -30,11 +30,31 @@ def test_a_handshake_during_an_exchange_gets_illegal_sasl_state_and_closes() -> 
 
 
 def test_a_reauthentication_keeps_its_mechanism() -> None:
-    client = SaslClient()
+    client = SaslClient(**{"connections.max.reauth.ms": "60000"})
     client.handshake("PLAIN")
     client.authenticate(b"\0alice\0secret")
     response = client.handshake("SCRAM-SHA-256")
     assert response.error_code == ErrorCode.UNSUPPORTED_SASL_MECHANISM
+
+
+def test_a_session_without_an_end_has_no_reauthentication_and_continues() -> None:
+    client = SaslClient()
+    client.handshake("PLAIN")
+    client.authenticate(b"\0alice\0secret")
+    response = client.handshake("PLAIN")
+    assert (response.error_code, response.mechanisms) == (ErrorCode.ILLEGAL_SASL_STATE, [])
+    assert client.expects_response()
+
+
+def test_a_reauthentication_less_than_a_second_after_the_last_one_is_refused() -> None:
+    client = SaslClient(**{"connections.max.reauth.ms": "60000"})
+    for now_ms in (NOW_MS, NOW_MS + 1):
+        client.handshake("PLAIN", now_ms=now_ms)
+        client.authenticate(b"\0alice\0secret", now_ms=now_ms)
+    refused = client.handshake("PLAIN", now_ms=NOW_MS + 1000)
+    accepted = client.handshake("PLAIN", now_ms=NOW_MS + 1001)
+    assert refused.error_code == ErrorCode.ILLEGAL_SASL_STATE
+    assert accepted.error_code == ErrorCode.NONE
 
 
 @pytest.mark.parametrize("version", [0, 1])

@@ -64,6 +64,40 @@ def test_brokers_add_and_verify_partitions_of_several_transactions(version: int)
     assert transaction_version(driver) == 2
 
 
+def _results(driver: TransactionDriver, *topics: tuple[str, list[int]]) -> list[object]:
+    topic_class = messages.AddPartitionsToTxnRequest.AddPartitionsToTxnTopic
+    request = messages.AddPartitionsToTxnRequest(
+        version=3,
+        v3_and_below_transactional_id="tx",
+        v3_and_below_topics=[
+            topic_class(name=name, partitions=indexes) for name, indexes in topics
+        ],
+    )
+    return [
+        (
+            topic.name,
+            [
+                (part.partition_index, part.partition_error_code)
+                for part in topic.results_by_partition
+            ],
+        )
+        for topic in driver.call(request, 3).results_by_topic_v3_and_below
+    ]
+
+
+def test_duplicates_are_reported_unless_a_partition_is_missing() -> None:
+    driver = make_driver()
+    unknown = ErrorCode.INVALID_PRODUCER_ID_MAPPING
+    assert _results(driver, ("t", [0, 0]), ("t", []), ("t", [1])) == [
+        ("t", [(0, unknown), (0, unknown)]),
+        ("t", []),
+        ("t", [(1, unknown)]),
+    ]
+    assert _results(driver, ("t", [0, 0]), ("x", []), ("t", [2])) == [
+        ("t", [(0, ErrorCode.OPERATION_NOT_ATTEMPTED), (2, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)])
+    ]
+
+
 def test_a_missing_partition_keeps_the_others_out() -> None:
     driver = make_driver()
     _, producer = driver.init()

@@ -1,5 +1,8 @@
 """WriteTxnMarkers: tools and brokers end transactions of a partition."""
 
+from typing import Any
+
+from protocol import messages
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import NOW_MS
 from tests.broker.transactional_driver import (
@@ -9,6 +12,32 @@ from tests.broker.transactional_driver import (
 )
 
 NONE = ErrorCode.NONE
+_Marker = messages.WriteTxnMarkersRequest.WritableTxnMarker
+
+
+def _marker(producer_id: int, *topics: tuple[str, list[int]], epoch: int = 0) -> Any:
+    return _Marker(
+        producer_id=producer_id,
+        producer_epoch=epoch,
+        transaction_result=True,
+        topics=[
+            _Marker.WritableTxnMarkerTopic(name=name, partition_indexes=indexes)
+            for name, indexes in topics
+        ],
+    )
+
+
+def _write(driver: TransactionDriver, *markers: Any) -> dict[int, dict[tuple[str, int], int]]:
+    request = messages.WriteTxnMarkersRequest(version=1, markers=list(markers))
+    response = driver.call(request, 1)
+    return {
+        marker.producer_id: {
+            (topic.name, partition.partition_index): partition.error_code
+            for topic in marker.topics
+            for partition in topic.partitions
+        }
+        for marker in response.markers
+    }
 
 
 def test_a_hanging_transaction_is_ended() -> None:
@@ -52,7 +81,49 @@ def test_only_a_leader_with_enough_replicas_writes() -> None:
     cluster.alter_topic_config(topic, {"min.insync.replicas": "2"})
     topic.partitions[0].isr = (1,)
     assert driver.write_marker((5, 0), commit=True) == ErrorCode.NOT_ENOUGH_REPLICAS
-    assert driver.write_marker((-5, 0), commit=True) == ErrorCode.UNKNOWN_SERVER_ERROR
+    assert driver.write_marker((-1, 0), commit=True) == ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+def test_the_response_has_each_producer_and_partition_once() -> None:
+    driver = make_driver()
+    response = _write(
+        driver,
+        _marker(5, ("missing", [1, 1])),
+        _marker(6),
+        _marker(5, ("t", [0]), ("missing", [2]), ("other", [])),
+    )
+    assert response == {
+        5: {
+            ("missing", 1): ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+            ("t", 0): NONE,
+            ("missing", 2): ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        }
+    }
+
+
+def test_a_marker_that_cannot_be_written_fails_the_request_where_the_partition_exists() -> None:
+    driver = make_driver()
+    unknown = {("missing", 0): ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+    assert _write(driver, _marker(-1, ("missing", [0]))) == {-1: unknown}
+    failed = ErrorCode.UNKNOWN_SERVER_ERROR
+    epoch_missing = _marker(6, ("t", [0]), epoch=-1)
+    later = _marker(7, ("missing", [0]))
+    assert _write(driver, epoch_missing, later, _marker(8)) == {
+        6: {("t", 0): failed},
+        7: {("missing", 0): failed},
+        8: {},
+    }
+    assert driver.producers() == []
+
+
+def test_a_marker_of_a_negative_producer_id_changes_no_producer() -> None:
+    driver = make_driver()
+    assert _write(driver, _marker(-2, ("t", [0]), epoch=-5)) == {-2: {("t", 0): NONE}}
+    assert driver.producers() == []
+    assert driver.fetch(0).high_watermark == 1
+    assert _write(driver, _marker(5, ("t", [0]), epoch=-2)) == {
+        5: {("t", 0): ErrorCode.INVALID_PRODUCER_EPOCH}
+    }
 
 
 def test_pending_offsets_are_dropped_in_consumer_offsets() -> None:

@@ -63,10 +63,10 @@ async def serving_site(
         await server.open(started)
         ports.append(started.port)
     server.start()
-    port = AdminPort(admin, token)
+    port = AdminPort(admin, token, {"localhost", "kafka.test"})
     sockets = listening_sockets("127.0.0.1", 0)
     url = f"http://127.0.0.1:{sockets[0].getsockname()[1]}"
-    await port.start("127.0.0.1", sockets)
+    await port.start(sockets)
     try:
         async with aiohttp.ClientSession() as session, asyncio.timeout(60):
             yield Site(admin, url, port, ports, session)

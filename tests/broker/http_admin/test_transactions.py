@@ -2,7 +2,7 @@
 
 import pytest
 
-from broker.cluster.coordinators import ensure_internal_topic
+from broker.cluster.coordinators import ensure_internal_topic, move_transaction_coordinator
 from broker.cluster.internal_topics import TRANSACTION_STATE
 from broker.cluster.transactions import end_prepared
 from broker.http_admin.operation import Problem
@@ -103,13 +103,14 @@ def test_a_transaction_is_listed_with_its_producer_partitions_and_age() -> None:
     admin = make_admin()
     create_topic(admin, NewTopicBody("a"))
     producer = begin(admin)
+    move_transaction_coordinator(admin.cluster, "t", 2, NOW_MS)
     (view,) = list_transactions(admin)
     assert view == TransactionView(
         transactional_id="t",
         state="Ongoing",
         producer_id=7,
         producer_epoch=0,
-        coordinator=admin.cluster.transaction_coordinator_id("t"),
+        coordinator=2,
         timeout_ms=60_000,
         start_ms=NOW_MS - 300,
         age_ms=300,

@@ -34,6 +34,8 @@ async def test_a_topic_is_created_and_read_over_http() -> None:
         ("GET", "/v1/clock?x=1", None, 400, "x"),
         ("POST", "/v1/reset", b"{}", 400, "takes no body"),
         ("GET", "/v1/requests/events?since=-1", None, 400, "since"),
+        ("POST", "/v1/faults", b"[" * 999, 400, "nested too deeply"),
+        ("POST", "/v1/topics", b'{"name":' * 120, 400, "body"),
     ],
 )
 async def test_an_invalid_request_gets_a_problem_document(
@@ -64,6 +66,9 @@ async def test_all_operations_but_health_and_the_page_need_the_token() -> None:
         for header in ("Bearer wrong", "Basic sesame", "Bearer", "sesame", "Bearer sesame2"):
             headers = {"Authorization": header}
             assert (await site.ask("GET", "/v1/clock", headers=headers))[0] == 401
+        for value in (b"Bearer \xff\xfe", b"\xff", b"Bearer "):
+            headers = {"Authorization": value.decode("utf-8", "surrogateescape")}
+            assert (await site.ask("GET", "/v1/clock", headers=headers))[0] == 401
         headers = {"Authorization": "Bearer sesame"}
         assert (await site.ask("GET", "/v1/clock", headers=headers))[0] == 200
 
@@ -77,6 +82,8 @@ async def test_all_operations_but_health_and_the_page_need_the_token() -> None:
         ({"Host": "evil.example"}, 403),
         ({"Host": "evil.example:80"}, 403),
         ({"Host": "localhost:1"}, 200),
+        ({"Host": "Kafka.test:1"}, 200),
+        ({"Host": "192.0.2.1:1"}, 200),
         ({"Host": "[::1]:1"}, 200),
         ({"Host": "[::1]"}, 200),
     ],

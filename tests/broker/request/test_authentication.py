@@ -28,14 +28,31 @@ def test_after_plain_authentication_requests_have_the_principal(version: int) ->
     assert client.expects_response()
 
 
-@pytest.mark.parametrize("is_first", [True, False])
-def test_a_request_before_authentication_closes_the_connection(is_first: bool) -> None:
+def test_a_request_before_authentication_closes_the_connection() -> None:
     client = SaslClient()
-    if not is_first:
-        client.handshake("PLAIN")
     assert not client.expects_response()
     assert client.close_reason is not None
     assert "ILLEGAL_SASL_STATE" in client.close_reason
+
+
+def test_a_request_in_the_middle_of_an_authentication_gets_an_error_and_closes() -> None:
+    client = SaslClient()
+    client.handshake("PLAIN")
+    topic = messages.MetadataRequest.MetadataRequestTopic(name="t")
+    request = messages.MetadataRequest(version=8, topics=[topic])
+    client.send(request_frame(request, 8, 5))
+    response = messages.MetadataResponse.decode(client.take()[4:], version=8)
+    assert (response.brokers, response.cluster_id) == ([], None)
+    assert [topic.error_code for topic in response.topics] == [ErrorCode.ILLEGAL_SASL_STATE]
+    assert client.close_reason is not None
+
+
+def test_an_expired_session_serves_nothing_but_a_handshake() -> None:
+    client = SaslClient(**{"connections.max.reauth.ms": "1000"})
+    client.handshake("PLAIN")
+    client.authenticate(b"\0alice\0secret")
+    client.send(request_frame(messages.ApiVersionsRequest(version=0), 0, 1), NOW_MS + 1000)
+    assert (client.written, client.close_reason) == (b"", "API key 18 after the end of the session")
 
 
 def test_api_versions_works_before_authentication() -> None:
@@ -124,7 +141,7 @@ def test_an_expired_session_can_be_renewed_by_the_same_principal() -> None:
 
 
 def test_a_reauthentication_may_not_change_the_principal() -> None:
-    client = SaslClient()
+    client = SaslClient(**{"connections.max.reauth.ms": "60000"})
     client.handshake("PLAIN")
     client.authenticate(b"\0alice\0secret")
     client.handshake("PLAIN")

@@ -66,7 +66,6 @@ public final class Clients {
             case "transact" -> transact(config, topic, count);
             case "expire" -> expire(config, topic, count);
             case "copy" -> copy(config, topic, count);
-            case "fence" -> fence(config, topic);
             case "open" -> open(config, topic);
             default -> throw new IllegalArgumentException(arguments[0]);
         }
@@ -168,25 +167,6 @@ public final class Clients {
                 }
                 print("end", isCommitted);
             }
-        }
-    }
-
-    /** Begin a transaction, then start a second producer with its id; the first can't commit. */
-    private static void fence(Properties config, String topic) throws Exception {
-        try (KafkaProducer<String, String> first = producer(config);
-                KafkaProducer<String, String> second = producer(config)) {
-            first.initTransactions();
-            first.beginTransaction();
-            first.send(new ProducerRecord<>(topic, "first")).get();
-            second.initTransactions();
-            try {
-                first.commitTransaction();
-            } catch (RuntimeException error) {
-                print("first", error.getClass().getSimpleName());
-            }
-            second.beginTransaction();
-            second.send(new ProducerRecord<>(topic, "second"));
-            second.commitTransaction();
         }
     }
 

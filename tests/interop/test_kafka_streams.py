@@ -1,0 +1,183 @@
+"""Kafka Streams: windowed word counts go on when an instance is killed and when a broker stops."""
+
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from pathlib import Path
+
+import confluent_kafka
+import pytest
+from confluent_kafka.admin import AdminClient
+
+from mock_kafka import MockKafka, Transaction
+from scenarios.maven import CannotRunError
+from tests.interop.kafka_streams import WordCount
+
+APPLICATIONS = {"once": "exactly_once_v2", "again": "at_least_once"}
+LINE_COUNT = 120
+LINE_INTERVAL_MS = 1000
+WINDOW_MS = 60_000
+WORDS = ("apple", "pear", "plum", "fig", "grape", "lime", "kiwi")
+BROKER_CONFIG = {"default.replication.factor": 3, "num.partitions": 2}
+SHARED = {
+    "statestore_cache_max_bytes": 0,  # every count is a result
+    "session_timeout_ms": 6000,
+    "heartbeat_interval_ms": 500,
+    "repartition_purge_interval_ms": 500,
+}
+# The two instances have different timeouts, to distinguish their transactions.
+SLOW = {**SHARED, "commit_interval_ms": 3000, "transaction_timeout_ms": 5000}
+FAST = {**SHARED, "commit_interval_ms": 100, "transaction_timeout_ms": 4000}
+TIMEOUT_S = 60
+
+
+def words_of(number: int) -> list[str]:
+    """Return three words of a line."""
+    return [WORDS[number * factor % len(WORDS)] for factor in (1, 2, 3)]
+
+
+class Feed:
+    """Lines in a topic, a second of their time between them."""
+
+    def __init__(self, servers: str, topic: str) -> None:
+        self._producer = confluent_kafka.Producer({"bootstrap.servers": servers, "log_level": 0})
+        self._topic = topic
+        self._start_ms = (round(time.time()) - 600) * 1000
+        self._count = 0
+        self.word_counts: Counter[str] = Counter()
+        """How often a word is in a window, by the key of the result."""
+
+    def write(self, count: int) -> None:
+        """Write more lines and wait until they are stored."""
+        for number in range(self._count, self._count + count):
+            timestamp_ms = self._start_ms + number * LINE_INTERVAL_MS
+            words = words_of(number)
+            self._producer.produce(
+                self._topic, " ".join(words), str(number), timestamp=timestamp_ms
+            )
+            window_ms = timestamp_ms // 60_000 * 60_000
+            self.word_counts.update(f"{word}@{window_ms}" for word in words)
+        self._count += count
+        assert self._producer.flush(TIMEOUT_S) == 0
+
+
+def eventually(holds: Callable[[], object]) -> None:
+    """Wait for what processes do in their own time."""
+    deadline = time.monotonic() + TIMEOUT_S
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+class Run:
+    """A cluster with the topics of lines and of results."""
+
+    def __init__(self, kafka: MockKafka, topic: str) -> None:
+        self.kafka = kafka
+        self.topic = topic
+        for name in (topic, *map(self.results_topic, APPLICATIONS)):
+            kafka.create_topic(name, 2, 3)
+        self.feed = Feed(kafka.bootstrap_servers, topic)
+
+    def results_topic(self, application: str) -> str:
+        """Return the topic that an application writes to."""
+        return f"{self.topic}.{application}"
+
+    def results(self, application: str) -> dict[str, list[int]]:
+        """Return the counts that read_committed consumers see, in order, by key."""
+        topic = self.results_topic(application)
+        found = defaultdict(list)
+        for record in self.kafka.records(topic, isolation_level="read_committed"):
+            assert record.key is not None
+            assert record.value is not None
+            found[record.key.decode()].append(int(record.value))
+        return found
+
+    def has_all_results(self) -> bool:
+        """Return whether the applications have counted each word that was written."""
+        expected = self.feed.word_counts
+        return all(
+            max(found.get(key, [0])) >= count
+            for found in map(self.results, APPLICATIONS)
+            for key, count in expected.items()
+        )
+
+    def open_transactions(self, timeout_ms: int) -> list[Transaction]:
+        """Return the transactions with this timeout that have written results."""
+        return [
+            entry
+            for entry in self.kafka.transactions()
+            if entry.timeout_ms == timeout_ms
+            and entry.state == "Ongoing"
+            and any(name == self.results_topic("once") for name, _ in entry.partitions)
+        ]
+
+    def assigned_member_counts(self) -> list[int]:
+        """Return how many members of each application's group have partitions."""
+        admin = AdminClient({"bootstrap.servers": self.kafka.bootstrap_servers, "log_level": 0})
+        described = admin.describe_consumer_groups(list(APPLICATIONS))
+        groups = [future.result() for future in described.values()]
+        return [
+            sum(bool(member.assignment.topic_partitions) for member in group.members)
+            for group in groups
+        ]
+
+
+def check_internal_topics(kafka: MockKafka) -> None:
+    """The applications created them, and deleted what they had read."""
+    topics = {topic.name: topic for topic in kafka.topics()}
+    for application in APPLICATIONS:
+        changelog = topics[f"{application}-counts-changelog"]
+        assert changelog.config["cleanup.policy"] == "compact,delete"
+        repartition = topics[f"{application}-words-repartition"]
+        assert repartition.config["retention.ms"] == "-1"
+        assert all(partition.log_start_offset > 0 for partition in repartition.partitions)
+
+
+@pytest.fixture
+def word_count(tmp_path: Path) -> WordCount:
+    """Return the program; skip without a JDK or Maven Central."""
+    try:
+        return WordCount(tmp_path)
+    except CannotRunError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.long
+def test_words_are_counted_through_a_killed_instance_and_a_stopped_broker(
+    word_count: WordCount, topic: str
+) -> None:
+    """With `exactly_once_v2` each count appears once; with `at_least_once` none is missing."""
+    with MockKafka(brokers=3, config=BROKER_CONFIG) as kafka:
+        run = Run(kafka, topic)
+        to_count = (kafka.bootstrap_servers, topic, APPLICATIONS)
+        with (
+            word_count.instance("slow", *to_count, SLOW) as slow,
+            word_count.instance("fast", *to_count, FAST) as fast,
+        ):
+            eventually(lambda: run.assigned_member_counts() == [2, 2])
+            run.feed.write(LINE_COUNT)
+            eventually(lambda: run.open_transactions(SLOW["transaction_timeout_ms"]))
+            slow.kill()
+            run.feed.write(LINE_COUNT)
+            eventually(run.has_all_results)
+
+            [coordinator] = {
+                entry.coordinator
+                for entry in kafka.transactions()
+                if entry.timeout_ms == FAST["transaction_timeout_ms"]
+            }
+            assert coordinator is not None
+            kafka.stop_broker(coordinator)
+            run.feed.write(LINE_COUNT)
+            eventually(run.has_all_results)
+            kafka.start_broker(coordinator)
+            run.feed.write(LINE_COUNT)
+            eventually(run.has_all_results)
+        assert slow.errors == fast.errors == []
+        assert run.results("once") == {
+            key: list(range(1, count + 1)) for key, count in run.feed.word_counts.items()
+        }
+        outcomes = Counter(record.transaction for record in kafka.records(f"{topic}.once"))
+        assert set(outcomes) == {"committed", "aborted"}
+        check_internal_topics(kafka)
