@@ -242,7 +242,7 @@ def measure_cost() -> bool:
             "command": "scripts/bench transactions",
         }
     )
-    return ratio <= RATIO_MAX
+    return bool(ratio <= RATIO_MAX)
 
 
 def measure_growth(transaction_count: int) -> bool:

@@ -157,14 +157,17 @@ class ClusterMethods(ABC):
 
     # Brokers and leaders -------------------------------------------------------------------
 
-    def stop_broker(self, broker: int, *, elect: bool = True) -> None:
+    def stop_broker(self, broker: int, *, elect: bool = True, controlled: bool = False) -> None:
         """Close a broker's connections and refuse new ones; no record is lost.
 
-        With `elect` leaders and coordinators move to other brokers. With
+        With `elect` leaders and coordinators move to other brokers. With `controlled` they move
+        first, as on SIGTERM: the broker refers clients to the new leaders, and its connections
+        close 50 ms later by the cluster's clock. With
         `controller.mutation.time.ms` the election waits in the controller's queue behind topic
         requests: this returns at once, and Metadata has the old leaders until then (see `advance`).
         """
-        self.control.ask("POST", f"/v1/brokers/{broker}/stop", {"elect": elect})
+        body = {"elect": elect, "controlled": controlled}
+        self.control.ask("POST", f"/v1/brokers/{broker}/stop", body)
 
     def isolate_broker(self, broker: int, *, elect: bool = False) -> None:
         """Keep a broker's connections open, but pass no data through them."""

@@ -117,10 +117,7 @@ class ProducerStateManager:
         last_offset_delta: int,
         is_transactional: bool = False,
     ) -> Decision:
-        """Decide about a batch of `last_offset_delta + 1` records; change nothing.
-
-        Begin the verification of a transactional batch before.
-        """
+        """Decide about a batch, changing nothing; verify a transactional one before."""
         table = self._table
         position = table.find(producer_id)
         if position < 0:

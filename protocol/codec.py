@@ -24,6 +24,9 @@ Every field becomes a Python object many times its size on the wire, so this bou
 hostile request. Only Produce carries more, and it has its own decoder.
 """
 
+TAGGED_FIELDS_MAX = 1000
+"""Most tagged fields of one section that is skipped."""
+
 
 class DecodeError(Exception):
     """The bytes are not the expected message."""
@@ -88,10 +91,12 @@ def skip_tagged_fields(frame: bytes | bytearray | memoryview, position: int, end
     """Return the position after a section of tagged fields; their values are ignored.
 
     Raises:
-        DecodeError: the section does not fit into the frame.
+        DecodeError: the section does not fit into the frame, or has too many fields.
     """
     try:
         count, position = read_unsigned_varint(frame, position)
+        if count > TAGGED_FIELDS_MAX:
+            raise DecodeError(f"more than {TAGGED_FIELDS_MAX} tagged fields")
         for _ in range(count):
             _tag, position = read_unsigned_varint(frame, position)
             size, position = read_unsigned_varint(frame, position)

@@ -21,13 +21,14 @@ class FrameError(Exception):
 class FrameReader:
     """Collect bytes and return complete frames, oldest first."""
 
-    __slots__ = ("_buffer", "_frame_bytes_max", "_position")
+    __slots__ = ("_buffer", "_position", "frame_bytes_max", "limit_name")
 
-    def __init__(self, frame_bytes_max: int) -> None:
-        """`frame_bytes_max` is Kafka's `socket.request.max.bytes`, inclusive."""
+    def __init__(self, frame_bytes_max: int, limit_name: str = "socket.request.max.bytes") -> None:
+        """`frame_bytes_max` is inclusive, and the value of the key `limit_name`."""
         self._buffer: bytes | bytearray = b""
         self._position = 0
-        self._frame_bytes_max = frame_bytes_max
+        self.frame_bytes_max = frame_bytes_max
+        self.limit_name = limit_name
 
     @property
     def buffered_bytes(self) -> int:
@@ -62,10 +63,9 @@ class FrameReader:
         (size,) = _SIZE.unpack_from(buffer, position)
         if size < 0:
             raise FrameError(f"frame of negative size {size}")
-        if size > self._frame_bytes_max:
+        if size > self.frame_bytes_max:
             raise FrameError(
-                f"frame of {size} bytes is larger than socket.request.max.bytes "
-                f"({self._frame_bytes_max})"
+                f"frame of {size} bytes is larger than {self.limit_name} ({self.frame_bytes_max})"
             )
         end = position + 4 + size
         if available < 4 + size:

@@ -382,7 +382,7 @@ def test_the_pytest_plugin_and_type_checkers_find_the_public_names(
     )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_spark_workers_find_the_classes_of_the_wheel(
     environment: Environment, tmp_path: Path
 ) -> None:

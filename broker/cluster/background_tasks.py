@@ -1,4 +1,4 @@
-"""Regular tasks of a cluster: retention, the expiry of producers, the ends of transactions."""
+"""Regular tasks of a cluster: retention, expiry of producers and tokens, ends of transactions."""
 
 from collections.abc import Iterator
 from itertools import chain, islice
@@ -16,6 +16,8 @@ def start_background_tasks(cluster: Cluster, now_ms: int) -> None:
     limit_producer_ids(cluster)
     _schedule_retention(cluster, now_ms + cluster.config["log.initial.task.delay.ms"])
     _schedule_producer_expiry(cluster, now_ms)
+    if cluster.delegation_tokens.is_enabled:
+        _schedule_token_expiry(cluster, now_ms)
     start_transaction_tasks(cluster, now_ms)
 
 
@@ -38,6 +40,15 @@ def _schedule_retention(cluster: Cluster, due_ms: int) -> None:
         _schedule_retention(cluster, now_ms + interval_ms)
 
     cluster.timers.schedule(due_ms, run)
+
+
+def _schedule_token_expiry(cluster: Cluster, now_ms: int) -> None:
+    def run(now_ms: int) -> None:
+        cluster.delegation_tokens.remove_expired(now_ms)
+        _schedule_token_expiry(cluster, now_ms)
+
+    interval_ms = cluster.config["delegation.token.expiry.check.interval.ms"]
+    cluster.timers.schedule(now_ms + interval_ms, run)
 
 
 def _schedule_producer_expiry(cluster: Cluster, now_ms: int) -> None:

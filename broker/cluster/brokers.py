@@ -34,6 +34,8 @@ class Broker:
     rack: str | None = None
     is_alive: bool = True
     availability: Availability = Availability.UP
+    is_shutting_down: bool = False
+    """Whether it will be down in a moment, when its controlled shutdown is complete."""
     is_out_of_memory: bool = False
     """Whether it stopped because of `broker.max.producer.ids`, until it is started again."""
     endpoints: dict[str, Address] = field(default_factory=dict)

@@ -4,6 +4,7 @@ A cluster of several brokers runs in one process and on one thread. Handlers get
 argument. Nothing else keeps state that a request can change.
 """
 
+from base64 import urlsafe_b64encode
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
@@ -16,11 +17,7 @@ from broker.cluster.controller_queue import ControllerQueue
 from broker.cluster.fetch_sessions import FetchSessionCache
 from broker.cluster.finalized_features import features_at_start
 from broker.cluster.group_log import GroupLog
-from broker.cluster.internal_topics import (
-    GROUP_METADATA,
-    TRANSACTION_STATE,
-    note_appended,
-)
+from broker.cluster.internal_topics import GROUP_METADATA, TRANSACTION_STATE, note_appended
 from broker.cluster.producer_rules import adopt_rule_of_leader, new_producers
 from broker.cluster.quotas import QuotaManagers
 from broker.cluster.topics import NO_LEADER, Partition, Topic, TopicTable, place_replicas
@@ -32,6 +29,7 @@ from broker.config.topic_config import TopicConfig
 from broker.groups.coordinator import GroupCoordinator
 from broker.routes import RoutesByBroker
 from broker.security.credentials import Credentials, parse_users
+from broker.security.delegation_tokens import DelegationTokens
 from broker.timers import Timers
 from broker.transactions.coordinator import TransactionCoordinator
 from producer_state.allocator import ProducerIdAllocator
@@ -105,8 +103,15 @@ class Cluster:
         """The fetch sessions of each broker, by node id."""
         for node_id in self.brokers:
             self.add_fetch_sessions(node_id)
+        self.delegation_tokens = DelegationTokens(
+            secret_key=config["delegation.token.secret.key"],
+            lifetime_ms=config["delegation.token.max.lifetime.ms"],
+            renew_period_ms=config["delegation.token.expiry.time.ms"],
+            new_token_id=lambda: urlsafe_b64encode(new_uuid().bytes).decode().rstrip("="),
+        )
         self.credentials = Credentials(
             parse_users(config["sasl.users"]),
+            self.delegation_tokens,
             new_nonce=lambda: new_uuid().hex,
             new_salt=lambda: new_uuid().bytes,
         )
@@ -128,6 +133,7 @@ class Cluster:
         self._begin()
         for broker in self.brokers.values():
             broker.is_alive = True
+            broker.is_shutting_down = False
             self.set_availability(broker, Availability.UP)
 
     @property
@@ -177,17 +183,14 @@ class Cluster:
 
         None if there is no such topic yet, or the partition has no leader.
         """
-        partition = self.group_log.partition(group_id)
-        if partition is None or not self.is_alive(partition.leader_id):
-            return None
-        return partition.leader_id
+        return self._leader_id(self.group_log.partition(group_id))
 
     def transaction_coordinator_id(self, transactional_id: str) -> int | None:
-        """Return the coordinator: the leader of the id's partition of `__transaction_state`.
+        """Return the coordinator: the leader of the id's partition of `__transaction_state`."""
+        return self._leader_id(self.transaction_log.partition(transactional_id))
 
-        None if there is no such topic yet, or the partition has no leader.
-        """
-        partition = self.transaction_log.partition(transactional_id)
+    def _leader_id(self, partition: Partition | None) -> int | None:
+        """Return the leader of a partition if it is up."""
         if partition is None or not self.is_alive(partition.leader_id):
             return None
         return partition.leader_id
@@ -288,8 +291,7 @@ class Cluster:
     def delete_topic(self, topic: Topic, now_ms: int) -> None:
         """Delete a topic with its records, its producers' state and its committed offsets.
 
-        Without `__consumer_offsets` no group is left, without `__transaction_state` no
-        transactional id.
+        Without the topic of its coordinators no group, or no transactional id, is left.
         """
         self.topics.remove(topic)
         if topic.name == GROUP_METADATA.name:

@@ -1,7 +1,7 @@
 """Failover: stop, isolate, fence and start brokers; update ISRs and elect leaders.
 
-Sources: Kafka's `ReplicationControlManager.handleBrokerFenced`, `handleBrokerUnfenced` and
-`PartitionChangeBuilder`.
+Sources: Kafka's `ReplicationControlManager.handleBrokerFenced`, `handleBrokerUnfenced`,
+`handleBrokerInControlledShutdown`, `BrokerLifecycleManager` and `PartitionChangeBuilder`.
 """
 
 from collections.abc import Iterator
@@ -12,6 +12,9 @@ from broker.cluster.cluster import Cluster
 from broker.cluster.controller_queue import ControllerEvent
 from broker.cluster.replicas import complete_reassignment
 from broker.cluster.topics import NO_LEADER, Partition, Topic
+
+CONTROLLED_SHUTDOWN_MS = 50
+"""After this time Kafka's broker asks the controller again whether it may close its sockets."""
 
 
 def stop_broker(cluster: Cluster, node_id: int, now_ms: int, *, elect: bool = True) -> None:
@@ -27,8 +30,26 @@ def stop_broker(cluster: Cluster, node_id: int, now_ms: int, *, elect: bool = Tr
         ValueError: there is no such broker.
     """
     _take_offline(cluster, node_id, Availability.DOWN, now_ms, elect=elect)
+    cluster.brokers[node_id].is_shutting_down = False
     cluster.quotas.brokers[node_id].producer_ids.forget()
     cluster.fetch_sessions[node_id].clear()
+
+
+def shut_down_broker(cluster: Cluster, node_id: int, now_ms: int) -> None:
+    """Shut a broker down as SIGTERM does Kafka's: leaders move before its connections close.
+
+    What it led, coordinated or controlled moves to brokers that are up. For the next
+    `CONTROLLED_SHUTDOWN_MS` it refers clients to the new leaders, then it stops. To start it before
+    that calls the shutdown off.
+
+    Raises:
+        ValueError: there is no such broker.
+    """
+    broker = cluster.broker(node_id)
+    broker.is_shutting_down = True
+    fence_broker(cluster, node_id, now_ms)
+    event = ControllerEvent("controlledShutdown", partial(_schedule_stop, cluster, broker))
+    cluster.controller_queue.submit(event, now_ms)
 
 
 def isolate_broker(cluster: Cluster, node_id: int, now_ms: int, *, elect: bool = False) -> None:
@@ -51,6 +72,7 @@ def start_broker(cluster: Cluster, node_id: int, now_ms: int) -> None:
         ValueError: there is no such broker.
     """
     broker = cluster.broker(node_id)
+    broker.is_shutting_down = False
     event = ControllerEvent("unfenceBroker", partial(_unfence, cluster, broker))
     cluster.controller_queue.submit(event, now_ms)
     cluster.set_availability(broker, Availability.UP)
@@ -78,6 +100,14 @@ def _take_offline(
         event = ControllerEvent("fenceBroker", partial(_fence, cluster, broker))
         cluster.controller_queue.submit(event, now_ms)
     cluster.set_availability(broker, availability)
+
+
+def _schedule_stop(cluster: Cluster, broker: Broker, now_ms: int) -> None:
+    def stop(now_ms: int) -> None:
+        if broker.is_shutting_down and cluster.brokers.get(broker.node_id) is broker:
+            stop_broker(cluster, broker.node_id, now_ms, elect=False)
+
+    cluster.timers.schedule(now_ms + CONTROLLED_SHUTDOWN_MS, stop)
 
 
 def _fence(cluster: Cluster, broker: Broker, now_ms: int) -> None:

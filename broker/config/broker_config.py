@@ -7,7 +7,7 @@ defaults. `config[key]` is the value of brokers without a value of their own;
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import dropwhile
 from types import MappingProxyType
@@ -129,7 +129,10 @@ class BrokerConfig(Mapping[str, Any]):
         self.overrides_by_broker = _without_empty(overrides_by_broker or {})
         self.dynamic_default: Mapping[str, str] = MappingProxyType(dict(dynamic_default))
         self.dynamic_by_broker = _without_empty(dynamic_by_broker or {})
-        self.resources = _without_empty(resources or {})
+        # As in Kafka, a group whose keys were all deleted is still a resource.
+        self.resources = _without_empty(
+            resources or {}, keep=lambda name: name[0] is ResourceType.GROUP
+        )
         for name in overrides:
             find_key(name)
         self._values: dict[str, Any] = _checked(overrides, dynamic_default)
@@ -185,6 +188,8 @@ class BrokerConfig(Mapping[str, Any]):
 
     def with_resource(self, name: ResourceName, layer: Mapping[str, str]) -> "BrokerConfig":
         """Return it with the keys of a group or of client metrics replaced, unchecked."""
+        if not layer and name not in self.resources:
+            return self
         return self._changed(resources={**self.resources, name: layer})
 
     def _changed(self, **layers: Any) -> "BrokerConfig":
@@ -287,9 +292,12 @@ class BrokerConfig(Mapping[str, Any]):
         return f"BrokerConfig({len(self.overrides)} set, {len(self.dynamic_default)} dynamic)"
 
 
-def _without_empty(layers: Mapping[_Name, Mapping[str, str]]) -> Mapping[_Name, Mapping[str, str]]:
-    kept = {name: MappingProxyType(dict(layer)) for name, layer in layers.items() if layer}
-    return MappingProxyType(kept)
+def _without_empty(
+    layers: Mapping[_Name, Mapping[str, str]], keep: Callable[[_Name], bool] = lambda _name: False
+) -> Mapping[_Name, Mapping[str, str]]:
+    """Return the layers that have a key, or a name for which `keep` holds."""
+    kept = ((name, layer) for name, layer in layers.items() if layer or keep(name))
+    return MappingProxyType({name: MappingProxyType(dict(layer)) for name, layer in kept})
 
 
 def find_key(name: str) -> ConfigKey:

@@ -205,13 +205,9 @@ SOCKET_KEYS: tuple[ConfigKey, ...] = (
     ignored_key("telemetry.max.bytes",                     INT,      1_048_576,   at_least(1),   READ_ONLY),
 )
 
-# Authentication, authorization and delegation tokens.
+# Authentication and authorization.
 AUTHENTICATION_KEYS: tuple[ConfigKey, ...] = (
     ignored_key("authorizer.class.name",                                STRING,   "",          None,          READ_ONLY),
-    ignored_key("delegation.token.expiry.check.interval.ms",            LONG,     3_600_000,   at_least(1),   READ_ONLY),
-    ignored_key("delegation.token.expiry.time.ms",                      LONG,     86_400_000,  at_least(1),   READ_ONLY),
-    ignored_key("delegation.token.max.lifetime.ms",                     LONG,     604_800_000, at_least(1),   READ_ONLY),
-    ignored_key("delegation.token.secret.key",                          PASSWORD, None,        None,          READ_ONLY),
     ignored_key("principal.builder.class",                              CLASS,    "org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder", None,          ONE_BROKER),
     ignored_key("sasl.client.callback.handler.class",                   CLASS,    None,        None,          READ_ONLY),
     ignored_key("sasl.jaas.config",                                     PASSWORD, None,        None,          ONE_BROKER),
@@ -259,7 +255,6 @@ AUTHENTICATION_KEYS: tuple[ConfigKey, ...] = (
     ignored_key("sasl.oauthbearer.sub.claim.name",                      STRING,   "sub",       None,          READ_ONLY),
     ignored_key("sasl.oauthbearer.token.endpoint.url",                  STRING,   None,        None,          READ_ONLY),
     ignored_key("sasl.server.callback.handler.class",                   CLASS,    None,        None,          READ_ONLY),
-    ignored_key("sasl.server.max.receive.size",                         INT,      524_288,     None,          READ_ONLY),
     ignored_key("security.providers",                                   STRING,   None,        None,          READ_ONLY),
 )
 

@@ -38,6 +38,7 @@ class Connection:
     __slots__ = (
         "_close_reason",
         "_dispatcher",
+        "_frame_bytes_max",
         "_has_more",
         "_muted_until_ms",
         "_on_ready",
@@ -59,19 +60,24 @@ class Connection:
         connection_id: int,
         client_host: str,
         frame_bytes_max: int,
+        sasl_bytes_max: int | None = None,
         on_ready: Callable[[], None],
         session: Session | None = None,
     ) -> None:
         """`on_ready` is called when a pending response has arrived; then call `resume`.
 
-        `session` has the listener of the client; by default it is PLAINTEXT.
+        `session` has the listener of the client; by default it is PLAINTEXT. `sasl_bytes_max`
+        bounds the frames of a client that has to authenticate (`sasl.server.max.receive.size`).
         """
         self.broker_id = broker_id
         self.connection_id = connection_id
         self.client_host = client_host
         self.session = session or Session()
         self._dispatcher = dispatcher
+        self._frame_bytes_max = frame_bytes_max
         self._reader = FrameReader(frame_bytes_max)
+        if sasl_bytes_max is not None and not self.session.is_authenticated:
+            self._reader = FrameReader(sasl_bytes_max, "sasl.server.max.receive.size")
         self._on_ready = on_ready
         self._pending: PendingResponse | None = None
         self._ready_response: CompletedResponse = None
@@ -169,6 +175,10 @@ class Connection:
                     if self._close_reason is not None:
                         break
         except FrameError as error:
+            if self.session.is_authenticated and reader.frame_bytes_max != self._frame_bytes_max:
+                reader.frame_bytes_max = self._frame_bytes_max
+                reader.limit_name = "socket.request.max.bytes"
+                return self._advance(out, now_ms)
             self._close_reason = str(error)
         self._has_more = left_bytes <= 0
         return ConnectionOutput(

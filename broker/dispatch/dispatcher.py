@@ -26,6 +26,7 @@ from protocol import codec
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.framing import Frame
+from protocol.request_bounds import COUNTED_BYTES_MIN, check_bounds
 
 AUTHENTICATION_APIS = frozenset(
     {ApiKey.API_VERSIONS, ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE}
@@ -61,7 +62,7 @@ class Dispatcher:
         self._now_ns = now_ns
 
     # Hot path: inlined on purpose; each further call costs about 0.1 µs.
-    def dispatch(  # noqa: C901, PLR0912
+    def dispatch(  # noqa: C901, PLR0912, PLR0915
         self, frame: Frame, connection: Peer, now_ms: int
     ) -> DispatchResult:
         """Handle one frame of a connection."""
@@ -122,6 +123,9 @@ class Dispatcher:
                     position += 1
                 else:
                     position = codec.skip_tagged_fields(buffer, position, end)
+            if end - position > COUNTED_BYTES_MIN:
+                elements_max = cluster.config["request.elements.max"]
+                check_bounds(route.api_key, api_version, buffer, position, end, elements_max)
             if self.faults.is_enabled:
                 response = self._injector.intercept(
                     route, context, buffer, position, end, self._handle

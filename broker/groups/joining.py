@@ -11,6 +11,9 @@ from broker.groups.requests import UNKNOWN_MEMBER, JoinRequest
 from broker.groups.results import GroupState, JoinReply, JoinResult
 from protocol.errors import ErrorCode
 
+MEMBER_ID_BYTES_MAX = 32_767
+"""The longest id that every version of DescribeGroups can name; a client id may be as long."""
+
 
 def join(
     group: Group,
@@ -43,15 +46,17 @@ def _join_without_id(
     group: Group, request: JoinRequest, reply: JoinReply, now_ms: int, suffix: str
 ) -> None:
     instance_id = request.group_instance_id
+    new_member_id = f"{request.client_id if instance_id is None else instance_id}-{suffix}"
+    if len(new_member_id.encode()) > MEMBER_ID_BYTES_MAX:
+        _refuse(group, reply, ErrorCode.INVALID_REQUEST, UNKNOWN_MEMBER)
+        return
     if instance_id is not None:
-        new_member_id = f"{instance_id}-{suffix}"
         current = group.members.get(group.members.static_id(instance_id) or UNKNOWN_MEMBER)
         if current is None:
             group.add_member(new_member_id, request, reply, now_ms)
         else:
             _replace_static(group, current, new_member_id, request, reply, now_ms)
         return
-    new_member_id = f"{request.client_id}-{suffix}"
     if request.must_know_id:
         group.reserve_member_id(new_member_id, request.session_timeout_ms, now_ms)
         _refuse(group, reply, ErrorCode.MEMBER_ID_REQUIRED, new_member_id)

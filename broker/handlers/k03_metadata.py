@@ -25,7 +25,7 @@ from typing import Any
 from uuid import UUID
 
 from broker.administration.authorized_operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
-from broker.administration.new_topic import NewTopic, TopicPlan, check_new_topic
+from broker.administration.new_topic import NewTopic, TopicPlan, check_new_topic, check_size
 from broker.cluster import internal_topics
 from broker.cluster.cluster import Cluster
 from broker.cluster.controller_queue import ControllerEvent
@@ -59,10 +59,11 @@ def handle_metadata(context: RequestContext, request: Any, cluster: Cluster) -> 
         may_create = cluster.config["auto.create.topics.enable"] and (
             version < AUTO_CREATION_CHOICE_VERSION_MIN or request.allow_auto_topic_creation
         )
-        topics = [
-            _find(context, topic, cluster, may_create=may_create)
-            for topic in _distinct(requested, version)
-        ]
+        distinct = _distinct(requested, version)
+        if may_create:
+            new = [topic.name for topic in distinct if cluster.topics.get(topic.name) is None]
+            may_create = check_size(cluster, map(NewTopic, new)) is None
+        topics = [_find(context, topic, cluster, may_create=may_create) for topic in distinct]
         topics.sort(key=_response_rank)
     if version >= 8 and request.include_topic_authorized_operations:
         for topic in topics:

@@ -1,13 +1,17 @@
 """CreateDelegationToken: v1-3.
 
 Behaviour:
-    - A connection that is not authenticated gets DELEGATION_TOKEN_REQUEST_NOT_ALLOWED.
-    - Others get DELEGATION_TOKEN_AUTH_DISABLED, as from Kafka without
-      `delegation.token.secret.key`.
-    - A renewer that is no user gets INVALID_PRINCIPAL_TYPE.
+    - Creates a token for the connection's user or, from v3, for another owner. It lives for
+      `max_lifetime_ms`, at most `delegation.token.max.lifetime.ms`, and must be renewed within
+      `delegation.token.expiry.time.ms`.
+    - A connection that is not authenticated, or by a token, gets
+      DELEGATION_TOKEN_REQUEST_NOT_ALLOWED. Without `delegation.token.secret.key` others get
+      DELEGATION_TOKEN_AUTH_DISABLED.
+    - A renewer that is no user gets INVALID_PRINCIPAL_TYPE, an owner without a type
+      UNKNOWN_SERVER_ERROR.
 
 Gaps:
-    - There are no delegation tokens.
+    - There is no authorization: any user may create tokens of other users.
 """
 
 from typing import Any
@@ -17,10 +21,13 @@ from broker.administration.delegation_tokens import (
     USER_TYPE,
     is_allowed,
     refusal_of,
+    requester_of,
 )
 from broker.cluster.cluster import Cluster
 from broker.request.context import RequestContext
+from broker.request.session import ANONYMOUS
 from broker.routes import handles
+from broker.security.delegation_tokens import Principal
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -29,27 +36,65 @@ OWNER_VERSION_MIN = 3
 
 
 @handles(ApiKey.CREATE_DELEGATION_TOKEN, versions=(1, 3))
-def handle_create_delegation_token(context: RequestContext, request: Any, _cluster: Cluster) -> Any:
+def handle_create_delegation_token(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleCreateTokenRequest`."""
-    error_code, timestamp_ms = refusal_of(context)
-    is_for_other = context.api_version >= OWNER_VERSION_MIN and request.owner_principal_name
-    owner_type = request.owner_principal_type if is_for_other else USER_TYPE
-    owner_name = request.owner_principal_name if is_for_other else context.principal
-    if is_allowed(context) and any(
-        renewer.principal_type != USER_TYPE for renewer in request.renewers
-    ):
-        error_code, timestamp_ms = ErrorCode.INVALID_PRINCIPAL_TYPE, NO_TIMESTAMP
+    owner = requester = requester_of(context)
+    if context.api_version >= OWNER_VERSION_MIN and request.owner_principal_name:
+        owner = Principal(request.owner_principal_type, request.owner_principal_name)
+    renewers = tuple(
+        Principal(renewer.principal_type, renewer.principal_name) for renewer in request.renewers
+    )
+    refusal = refusal_of(context, cluster.delegation_tokens)
+    if is_allowed(context) and any(renewer.type != USER_TYPE for renewer in renewers):
+        refusal = ErrorCode.INVALID_PRINCIPAL_TYPE, NO_TIMESTAMP
+    if owner.type is None:
+        owner = requester = Principal(USER_TYPE, ANONYMOUS)
+        refusal = ErrorCode.UNKNOWN_SERVER_ERROR, NO_TIMESTAMP
+    if refusal is not None:
+        error_code, timestamp_ms = refusal
+        return _response(
+            context,
+            requester,
+            owner,
+            error_code=error_code,
+            issue_timestamp_ms=timestamp_ms,
+            expiry_timestamp_ms=timestamp_ms,
+            max_timestamp_ms=timestamp_ms,
+        )
+    token = cluster.delegation_tokens.create(
+        requester, owner, renewers, request.max_lifetime_ms, context.now_ms
+    )
+    return _response(
+        context,
+        requester,
+        owner,
+        issue_timestamp_ms=token.issue_timestamp_ms,
+        expiry_timestamp_ms=token.expiry_timestamp_ms,
+        max_timestamp_ms=token.max_timestamp_ms,
+        token_id=token.token_id,
+        hmac=token.hmac,
+    )
+
+
+def _response(
+    context: RequestContext,
+    requester: Principal,
+    owner: Principal,
+    *,
+    error_code: ErrorCode = ErrorCode.NONE,
+    token_id: str = "",
+    hmac: bytes = b"",
+    **timestamps: int,
+) -> Any:
     return messages.CreateDelegationTokenResponse(
         version=context.api_version,
         error_code=error_code,
-        principal_type=owner_type,
-        principal_name=owner_name,
-        token_requester_principal_type=USER_TYPE,
-        token_requester_principal_name=context.principal,
-        issue_timestamp_ms=timestamp_ms,
-        expiry_timestamp_ms=timestamp_ms,
-        max_timestamp_ms=timestamp_ms,
-        token_id="",
-        hmac=b"",
+        principal_type=owner.type,
+        principal_name=owner.name,
+        token_requester_principal_type=requester.type,
+        token_requester_principal_name=requester.name,
+        token_id=token_id,
+        hmac=hmac,
         throttle_time_ms=0,
+        **timestamps,
     )

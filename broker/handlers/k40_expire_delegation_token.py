@@ -1,17 +1,18 @@
 """ExpireDelegationToken: v1-2.
 
 Behaviour:
-    - A connection that is not authenticated gets DELEGATION_TOKEN_REQUEST_NOT_ALLOWED.
-    - Others get DELEGATION_TOKEN_AUTH_DISABLED, as from Kafka without
-      `delegation.token.secret.key`.
-
-Gaps:
-    - There are no delegation tokens.
+    - The owner or a renewer lets a token expire after `expiry_time_period_ms`; a negative period
+      removes it at once. Open connections stay.
+    - Errors: DELEGATION_TOKEN_NOT_FOUND, DELEGATION_TOKEN_EXPIRED,
+      DELEGATION_TOKEN_OWNER_MISMATCH.
+    - A connection that is not authenticated, or by a token, gets
+      DELEGATION_TOKEN_REQUEST_NOT_ALLOWED. Without `delegation.token.secret.key` others get
+      DELEGATION_TOKEN_AUTH_DISABLED.
 """
 
 from typing import Any
 
-from broker.administration.delegation_tokens import refusal_of
+from broker.administration.delegation_tokens import refusal_of, requester_of
 from broker.cluster.cluster import Cluster
 from broker.request.context import RequestContext
 from broker.routes import handles
@@ -20,14 +21,18 @@ from protocol.api_keys import ApiKey
 
 
 @handles(ApiKey.EXPIRE_DELEGATION_TOKEN, versions=(1, 2))
-def handle_expire_delegation_token(
-    context: RequestContext, _request: Any, _cluster: Cluster
-) -> Any:
+def handle_expire_delegation_token(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleExpireTokenRequest`."""
-    error_code, timestamp_ms = refusal_of(context)
+    refusal = refusal_of(context, cluster.delegation_tokens)
+    error_code, expiry_timestamp_ms = refusal or cluster.delegation_tokens.expire(
+        bytes(request.hmac),
+        requester_of(context),
+        request.expiry_time_period_ms,
+        context.now_ms,
+    )
     return messages.ExpireDelegationTokenResponse(
         version=context.api_version,
         error_code=error_code,
-        expiry_timestamp_ms=timestamp_ms,
+        expiry_timestamp_ms=expiry_timestamp_ms,
         throttle_time_ms=0,
     )

@@ -1,12 +1,14 @@
 """DescribeDelegationToken: v1-3.
 
 Behaviour:
-    - A connection that is not authenticated gets DELEGATION_TOKEN_REQUEST_NOT_ALLOWED.
-    - Others get DELEGATION_TOKEN_AUTH_DISABLED, as from Kafka without
-      `delegation.token.secret.key`.
+    - Returns the tokens that one of `owners` owns, requested or may renew; all tokens for null. A
+      token that has expired is returned until `delegation.token.expiry.check.interval.ms` is over.
+    - A connection that is not authenticated, or by a token, gets
+      DELEGATION_TOKEN_REQUEST_NOT_ALLOWED. Without `delegation.token.secret.key` others get
+      DELEGATION_TOKEN_AUTH_DISABLED.
 
 Gaps:
-    - There are no delegation tokens.
+    - There is no authorization: any user may describe all tokens, with their HMACs.
 """
 
 from typing import Any
@@ -15,16 +17,46 @@ from broker.administration.delegation_tokens import refusal_of
 from broker.cluster.cluster import Cluster
 from broker.request.context import RequestContext
 from broker.routes import handles
+from broker.security.delegation_tokens import DelegationToken, Principal
 from protocol import messages
 from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+
+_Token = messages.DescribeDelegationTokenResponse.DescribedDelegationToken
 
 
 @handles(ApiKey.DESCRIBE_DELEGATION_TOKEN, versions=(1, 3))
 def handle_describe_delegation_token(
-    context: RequestContext, _request: Any, _cluster: Cluster
+    context: RequestContext, request: Any, cluster: Cluster
 ) -> Any:
     """Kafka's `KafkaApis.handleDescribeTokensRequest`."""
-    error_code, _timestamp_ms = refusal_of(context)
+    refusal = refusal_of(context, cluster.delegation_tokens)
+    owners = request.owners
+    if owners is not None:
+        owners = {Principal(owner.principal_type, owner.principal_name) for owner in owners}
+    tokens = [] if refusal else cluster.delegation_tokens.described(owners)
     return messages.DescribeDelegationTokenResponse(
-        version=context.api_version, error_code=error_code, tokens=[], throttle_time_ms=0
+        version=context.api_version,
+        error_code=ErrorCode.NONE if refusal is None else refusal[0],
+        tokens=list(map(_described, tokens)),
+        throttle_time_ms=0,
+    )
+
+
+def _described(token: DelegationToken) -> Any:
+    renewer_type = _Token.DescribedDelegationTokenRenewer
+    return _Token(
+        principal_type=token.owner.type,
+        principal_name=token.owner.name,
+        token_requester_principal_type=token.requester.type,
+        token_requester_principal_name=token.requester.name,
+        issue_timestamp=token.issue_timestamp_ms,
+        expiry_timestamp=token.expiry_timestamp_ms,
+        max_timestamp=token.max_timestamp_ms,
+        token_id=token.token_id,
+        hmac=token.hmac,
+        renewers=[
+            renewer_type(principal_type=renewer.type, principal_name=renewer.name)
+            for renewer in token.renewers
+        ],
     )

@@ -1,10 +1,10 @@
 """ListConfigResources: v0-1.
 
 Behaviour:
-    - Lists configurable resources: every topic, every broker and its loggers, and the groups and
-      client metrics that have a configuration (KIP-1142). No types, or an empty list, means all.
-      v0 lists client metrics only (KIP-714). Types come in Kafka's order: groups, client metrics,
-      loggers, brokers, topics.
+    - Lists configurable resources: every topic, every broker and its loggers, the groups that have
+      or had a configuration, and the client metrics that have one (KIP-1142). No types, or an
+      empty list, means all. v0 lists client metrics only (KIP-714). Types come in Kafka's order:
+      groups, client metrics, loggers, brokers, topics.
     - Another type gets UNSUPPORTED_VERSION.
 """
 

@@ -44,9 +44,14 @@ class NewBrokerBody(Input):
 
 
 class StopBody(Input):
-    """Whether the controller fences the broker and elects other leaders."""
+    """How the broker stops.
+
+    `elect`: the controller fences it and elects other leaders. `controlled`: as on SIGTERM, leaders
+    move first, and its connections close 50 ms later.
+    """
 
     elect: bool = True
+    controlled: bool = False
 
 
 class StartBody(Input):
@@ -131,7 +136,12 @@ def stop_broker(admin: Admin, path: BrokerPath, body: StopBody) -> BrokerView:
     queue. Until then the broker is alive and leads.
     """
     admin.check_broker(path.node_id)
-    failover.stop_broker(admin.cluster, path.node_id, admin.now_ms(), elect=body.elect)
+    if not body.controlled:
+        failover.stop_broker(admin.cluster, path.node_id, admin.now_ms(), elect=body.elect)
+    elif body.elect:
+        failover.shut_down_broker(admin.cluster, path.node_id, admin.now_ms())
+    else:
+        raise Problem(400, "a controlled shutdown elects other leaders: elect must be true")
     return _view(admin, admin.cluster.brokers[path.node_id])
 
 

@@ -53,7 +53,7 @@ def take_token(session: Session, token: bytes, cluster: Cluster, now_ms: int) ->
             return Progress(response)
         case Refused(message):
             return Failure(message, session.mechanism)
-        case Authenticated(principal, response, expires_at_ms):
+        case Authenticated(principal, response, expires_at_ms, by_delegation_token):
             if session.is_authenticated and principal != session.principal:
                 return Failure(
                     "Cannot change principals during re-authentication", session.mechanism
@@ -62,7 +62,7 @@ def take_token(session: Session, token: bytes, cluster: Cluster, now_ms: int) ->
                 expires_at_ms, cluster.config["connections.max.reauth.ms"], now_ms
             )
             ends_at_ms = None if lifetime_ms is None else now_ms + lifetime_ms
-            session.authenticate(principal, ends_at_ms)
+            session.authenticate(principal, ends_at_ms, by_delegation_token=by_delegation_token)
             return Progress(response, lifetime_ms or 0)
 
 
@@ -77,5 +77,5 @@ def response_raw_token(session: Session, token: bytes, cluster: Cluster, now_ms:
 def _lifetime_ms(expires_at_ms: int | None, max_reauth_ms: int, now_ms: int) -> int | None:
     bounds = [max_reauth_ms] if max_reauth_ms > 0 else []
     if expires_at_ms is not None:
-        bounds.append(expires_at_ms - now_ms)
+        bounds.append(max(0, expires_at_ms - now_ms))
     return min(bounds) if bounds else None

@@ -28,7 +28,7 @@ class Session:
     version of ApiVersions v3+; None if the client sent none. `producer_ids` are those it has used,
     if users have a quota of them (KIP-936). `shadow_muted_until_ms`: when a mute by quotas in
     shadow mode would have ended. `takes_raw_tokens`: after a SaslHandshake v0 the next frames are
-    SASL tokens without headers.
+    SASL tokens without headers. `is_token_authenticated`: the client used a delegation token.
     """
 
     __slots__ = (
@@ -37,6 +37,7 @@ class Session:
         "exchange",
         "is_authenticated",
         "is_sasl",
+        "is_token_authenticated",
         "limited_from_ms",
         "listener",
         "mechanism",
@@ -53,6 +54,7 @@ class Session:
         self.is_sasl = is_sasl
         self.principal = principal
         self.is_authenticated = not is_sasl
+        self.is_token_authenticated = False
         self.limited_from_ms: int = 0 if is_sasl else NEVER_MS
         self.mechanism: str | None = None
         self.exchange: Exchange | None = None
@@ -82,9 +84,12 @@ class Session:
         self.takes_raw_tokens = takes_raw_tokens
         self.limited_from_ms = 0
 
-    def authenticate(self, principal: str, ends_at_ms: int | None) -> None:
+    def authenticate(
+        self, principal: str, ends_at_ms: int | None, *, by_delegation_token: bool = False
+    ) -> None:
         """Set the principal that the exchange has proved; `ends_at_ms` is None for no end."""
         self.principal = principal
+        self.is_token_authenticated = by_delegation_token
         self.producer_ids = None
         self.is_authenticated = True
         self.exchange = None

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from urllib.parse import unquote
 
 from broker.config.keys import ConfigError
+from broker.security.delegation_tokens import DelegationTokens
 from broker.security.oauthbearer import OauthBearerExchange
 from broker.security.plain import PlainExchange
 from broker.security.sasl import (
@@ -18,6 +19,7 @@ from broker.security.scram import (
     ITERATIONS_MIN,
     ScramCredential,
     ScramExchange,
+    TokenCredential,
     credential_of_password,
 )
 
@@ -49,9 +51,15 @@ class Credentials:
     """The credentials of all users, shared by the brokers of a cluster."""
 
     def __init__(
-        self, users: Mapping[str, str], *, new_nonce: Nonce, new_salt: Callable[[], bytes]
+        self,
+        users: Mapping[str, str],
+        tokens: DelegationTokens,
+        *,
+        new_nonce: Nonce,
+        new_salt: Callable[[], bytes],
     ) -> None:
         self._passwords = dict(users)
+        self._tokens = tokens
         self._new_nonce = new_nonce
         self._new_salt = new_salt
         # Credentials are derived from passwords on demand, which takes milliseconds.
@@ -65,7 +73,12 @@ class Credentials:
             return PlainExchange(self.has_password)
         if mechanism == OAUTHBEARER:
             return OauthBearerExchange()
-        return ScramExchange(mechanism, lambda name: self.scram(name, mechanism), self._new_nonce())
+        return ScramExchange(
+            mechanism,
+            lambda name: self.scram(name, mechanism),
+            self._new_nonce(),
+            lambda token_id: self._of_token(token_id, mechanism),
+        )
 
     def has_password(self, name: str, password: str) -> bool:
         """Whether the configuration gives this user this password."""
@@ -79,6 +92,13 @@ class Credentials:
             known = credential_of_password(mechanism, known, self._new_salt(), ITERATIONS_MIN)
             self._scram[name, mechanism] = known
         return known
+
+    def _of_token(self, token_id: str, mechanism: str) -> TokenCredential | None:
+        token = self._tokens.find(token_id)
+        if token is None:
+            return None
+        credential = token.credential(mechanism, self._new_salt)
+        return TokenCredential(credential, token.owner.name, token.expiry_timestamp_ms)
 
     def scram_iterations(self, name: str, mechanism: str) -> int | None:
         """Return the iterations of a user's credential, or None."""

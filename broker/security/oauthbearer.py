@@ -28,6 +28,9 @@ class Token:
     expires_at_ms: int
 
 
+_TIME_MS_MAX = 2**63 - 1
+
+
 class TokenError(ValueError):
     """A token is invalid; the message is one line."""
 
@@ -69,6 +72,8 @@ def read_token(text: str, now_ms: int) -> Token:
     subject = claims.get("sub")
     if not isinstance(subject, str) or not subject:
         raise TokenError("the claim sub is missing or not a text")
+    if not _is_unicode(subject):
+        raise TokenError("the claim sub has a surrogate without its pair")
     expires_at_ms = _time_ms(claims, "exp")
     if expires_at_ms is None:
         raise TokenError("the claim exp is missing")
@@ -91,6 +96,14 @@ def _object(part: str) -> dict[str, Any]:
     return value
 
 
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _time_ms(claims: dict[str, Any], name: str) -> int | None:
     seconds = claims.get(name)
     if seconds is None:
@@ -98,6 +111,7 @@ def _time_ms(claims: dict[str, Any], name: str) -> int | None:
     if isinstance(seconds, bool) or not isinstance(seconds, int | float):
         raise TokenError(f"the claim {name} is not a number")
     try:
-        return int(seconds * 1000)
+        time_ms = int(seconds * 1000)
     except (OverflowError, ValueError):
         raise TokenError(f"the claim {name} is not a time") from None
+    return max(-_TIME_MS_MAX, min(time_ms, _TIME_MS_MAX))  # as Java rounds a double to a long

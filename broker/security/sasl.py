@@ -23,11 +23,15 @@ class Challenge:
 
 @dataclass(frozen=True, slots=True)
 class Authenticated:
-    """The exchange succeeded. `expires_at_ms` is when the credential itself ends, or None."""
+    """The exchange succeeded. `expires_at_ms` is when the credential itself ends, or None.
+
+    `by_delegation_token`: the credential was a delegation token of the principal.
+    """
 
     principal: str
     token: bytes = b""
     expires_at_ms: int | None = None
+    by_delegation_token: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import hmac
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from broker.security.sasl import (
     SCRAM_SHA_256,
@@ -28,7 +29,8 @@ ITERATIONS_MAX = 16384
 
 _CLIENT_FIRST = re.compile(
     r"(?P<gs2>[ny],(?:a=(?P<authzid>[^,]*))?,)"
-    r"(?P<bare>n=(?P<name>[^,]+),r=(?P<nonce>[\x21-\x2b\x2d-\x7e]+)(?:,[a-zA-Z]+=[^,]+)*)"
+    r"(?P<bare>n=(?P<name>[^,]+),r=(?P<nonce>[\x21-\x2b\x2d-\x7e]+)"
+    r"(?P<extensions>(?:,[a-zA-Z]+=[^,]+)*))"
 )
 _CLIENT_FINAL = re.compile(
     r"(?P<unproved>c=(?P<binding>[^,]*),r=(?P<nonce>[^,]+)(?:,[a-zA-Z]+=[^,]+)*),p=(?P<proof>[^,]+)"
@@ -73,17 +75,38 @@ def credential_of_password(
     return credential_of_salted(mechanism, salted, salt, iterations)
 
 
+class TokenCredential(NamedTuple):
+    """The credential of a delegation token, its owner, and when it expires (ms since 1970)."""
+
+    credential: ScramCredential
+    owner: str
+    expires_at_ms: int
+
+
+def _no_token(_token_id: str) -> None:
+    return None
+
+
 class ScramExchange:
     """Kafka's `ScramSaslServer`: two tokens from the client, two from the server."""
 
     def __init__(
-        self, mechanism: str, find: Callable[[str], ScramCredential | None], nonce: str
+        self,
+        mechanism: str,
+        find: Callable[[str], ScramCredential | None],
+        nonce: str,
+        find_token: Callable[[str], TokenCredential | None] = _no_token,
     ) -> None:
-        """`find(name)` returns a user's credential; `nonce` is the server's part of the nonce."""
+        """`nonce` is the server's part of the nonce.
+
+        `find(name)` returns a user's credential, `find_token(token_id)` that of a delegation token.
+        """
         self._mechanism = mechanism
         self._find = find
+        self._find_token = find_token
         self._nonce = nonce
-        self._name = ""
+        self._principal = ""
+        self._expires_at_ms: int | None = None
         self._gs2 = ""
         self._signed_so_far = ""
         self._credential: ScramCredential | None = None
@@ -100,15 +123,19 @@ class ScramExchange:
         found = _CLIENT_FIRST.fullmatch(text)
         if found is None:
             return invalid_credentials(self._mechanism)
-        self._name = _unescaped(found["name"])
-        if found["authzid"] and _unescaped(found["authzid"]) != self._name:
+        name = _unescaped(found["name"])
+        if _has_token(found["extensions"]):
+            credential = self._credential_of_token(name)
+        else:
+            self._principal = name
+            credential = self._find(name)
+        if credential is None:
+            return invalid_credentials(self._mechanism)
+        if found["authzid"] and _unescaped(found["authzid"]) != name:
             return Refused(
                 "Authentication failed: Client requested an authorization id that is different"
                 " from username"
             )
-        credential = self._find(self._name)
-        if credential is None:
-            return invalid_credentials(self._mechanism)
         self._credential = credential
         self._gs2 = found["gs2"]
         self._nonce = found["nonce"] + self._nonce
@@ -116,6 +143,13 @@ class ScramExchange:
         response = f"r={self._nonce},s={salt},i={credential.iterations}"
         self._signed_so_far = f"{found['bare']},{response}"
         return Challenge(response.encode())
+
+    def _credential_of_token(self, token_id: str) -> ScramCredential | None:
+        found = self._find_token(token_id)
+        if found is None:
+            return None
+        self._principal, self._expires_at_ms = found.owner, found.expires_at_ms
+        return found.credential
 
     def _final(self, text: str) -> Outcome:
         credential = self._credential
@@ -139,7 +173,18 @@ class ScramExchange:
         ):
             return invalid_credentials(self._mechanism)
         verifier = hmac.digest(credential.server_key, signed, hash_name)
-        return Authenticated(self._name, b"v=" + base64.b64encode(verifier))
+        return Authenticated(
+            self._principal,
+            b"v=" + base64.b64encode(verifier),
+            self._expires_at_ms,
+            by_delegation_token=self._expires_at_ms is not None,
+        )
+
+
+def _has_token(extensions: str) -> bool:
+    """Return whether `,name=value,...` says that the name is that of a delegation token."""
+    values = dict(entry.split("=", 1) for entry in extensions.split(",")[1:])
+    return values.get("tokenauth", "").lower() == "true"
 
 
 def _unescaped(name: str) -> str:

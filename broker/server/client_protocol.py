@@ -148,6 +148,7 @@ class ClientProtocol(asyncio.Protocol):
             connection_id=next(server.connection_ids),
             client_host=host,
             frame_bytes_max=server.cluster.config["socket.request.max.bytes"],
+            sasl_bytes_max=server.cluster.config["sasl.server.max.receive.size"],
             on_ready=lambda: server.make_ready(self),
             session=session,
         )

@@ -10,19 +10,25 @@ from broker.cluster.cluster import Cluster
 from broker.dispatch.connection import Connection
 from broker.dispatch.dispatcher import Dispatcher
 from broker.request.context import RequestContext
+from broker.request.session import Session
 from broker.routes import ROUTES
 from protocol import messages
 from protocol.api_keys import ApiKey
 
 NOW_MS = 1_700_000_000_000
 FRAME_BYTES_MAX = 100_000
+SASL_BYTES_MAX = 1_000
 
 
 class Client:
     """Drives a connection core and keeps the bytes that it wrote."""
 
     def __init__(
-        self, cluster: Cluster, broker_id: int = 1, dispatcher: Dispatcher | None = None
+        self,
+        cluster: Cluster,
+        broker_id: int = 1,
+        dispatcher: Dispatcher | None = None,
+        session: Session | None = None,
     ) -> None:
         self.cluster = cluster
         self.bugs: list[BaseException] = []
@@ -37,6 +43,8 @@ class Client:
             client_host="127.0.0.1",
             frame_bytes_max=FRAME_BYTES_MAX,
             on_ready=self._on_ready,
+            sasl_bytes_max=SASL_BYTES_MAX,
+            session=session,
         )
 
     def _report_bug(self, error: BaseException, _context: RequestContext) -> None:

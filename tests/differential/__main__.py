@@ -20,7 +20,6 @@ from scenarios.maven import CannotRunError
 from tests.differential.clusters import (
     REBALANCE_DELAY_MS,
     RELEASES,
-    REPLAY_REBALANCE_DELAY_MS,
     ComparedCluster,
     apache_cluster,
     our_cluster,
@@ -49,7 +48,7 @@ from tests.differential.tools import (
     known_differences,
     save_known_differences,
     sessions,
-    tool_processes,
+    tools_of_both,
 )
 
 _JOBS = 6
@@ -126,9 +125,7 @@ def _compare_tools(console: Console, options: argparse.Namespace) -> int:
     """Run the sessions of Kafka's tools; return 1 if a difference is not known."""
     with (
         tempfile.TemporaryDirectory() as folder,
-        apache_cluster(Path(folder), "4.1", REPLAY_REBALANCE_DELAY_MS) as kafka,
-        our_cluster("4.1", REPLAY_REBALANCE_DELAY_MS) as ours,
-        tool_processes(kafka, ours) as processes,
+        tools_of_both(Path(folder)) as processes,
     ):
         known = known_differences()
         found = {}

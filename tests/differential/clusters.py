@@ -20,6 +20,7 @@ _SETTLE_S = 0.06
 _SETTLE_OF_MANY_S = 0.4
 _WARM_UP_S = 30
 
+NO_CONFIG: Mapping[str, str] = {}
 # A busy machine must not fence a broker.
 _PATIENCE = {"broker.session.timeout.ms": "60000"}
 Versions = tuple[int, int]
@@ -140,9 +141,15 @@ def broker_config(rebalance_delay_ms: int, brokers: int = 1) -> dict[str, str]:
 
 @contextmanager
 def apache_cluster(
-    folder: Path, release: str, rebalance_delay_ms: int = REBALANCE_DELAY_MS, brokers: int = 1
+    folder: Path,
+    release: str,
+    rebalance_delay_ms: int = REBALANCE_DELAY_MS,
+    brokers: int = 1,
+    config: Mapping[str, str] = NO_CONFIG,
 ) -> Iterator[ComparedCluster]:
     """Run brokers of Apache Kafka with the default features of their release.
+
+    `config` has more keys of both clusters.
 
     Raises:
         CannotRunError: no java, no mvn, or nothing comes from Maven Central.
@@ -158,7 +165,7 @@ def apache_cluster(
                 broker_folder,
                 version=RELEASES[release],
                 features={},
-                properties=broker_config(rebalance_delay_ms, brokers) | _PATIENCE,
+                properties={**broker_config(rebalance_delay_ms, brokers), **_PATIENCE, **config},
                 node_id=node_id,
                 controller=controller,
             )
@@ -176,11 +183,14 @@ def apache_cluster(
 
 @contextmanager
 def our_cluster(
-    release: str = "", rebalance_delay_ms: int = REBALANCE_DELAY_MS, brokers: int = 1
+    release: str = "",
+    rebalance_delay_ms: int = REBALANCE_DELAY_MS,
+    brokers: int = 1,
+    config: Mapping[str, str] = NO_CONFIG,
 ) -> Iterator[ComparedCluster]:
     """Run our brokers so that they should behave like this release; the newest if empty."""
-    config = our_config(release, rebalance_delay_ms, brokers)
-    with MockKafka(brokers, config=config) as kafka:
+    all_config = {**our_config(release, rebalance_delay_ms, brokers), **config}
+    with MockKafka(brokers, config=all_config) as kafka:
         cluster = compared(kafka)
         cluster.warm_up()
         yield cluster

@@ -1,7 +1,9 @@
 """Run Kafka's command line tools against a cluster, all of them in one JVM.
 
 A session is a list of commands such as `topics --create --topic ~a`. Each tool gets
-`--bootstrap-server`; `~` stands for a prefix, `{file:NAME}` for a file of the session.
+`--bootstrap-server`, except if the command has `{servers}` or `{sasl}`, the addresses of the
+listeners, or `--no-server`. `~` stands for a prefix, `{file:NAME}` for a file of the session,
+`{NAME}` for what a command before kept of its output.
 """
 
 import base64
@@ -10,7 +12,8 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -22,7 +25,12 @@ import msgspec
 from scenarios.clients.java import compile_java, java_command
 from scenarios.maven import CannotRunError, fetch_jars
 from tests.differential.canonical import new_prefix
-from tests.differential.clusters import ComparedCluster
+from tests.differential.clusters import (
+    REPLAY_REBALANCE_DELAY_MS,
+    ComparedCluster,
+    apache_cluster,
+    our_cluster,
+)
 from tests.interop.apache_kafka import VERSION
 
 SESSIONS = Path(__file__).with_name("tool_sessions.json")
@@ -37,29 +45,54 @@ TOOLS: Mapping[str, str] = {
     "broker-api-versions": f"{_PACKAGE}.BrokerApiVersionsCommand",
     "client-metrics": f"{_PACKAGE}.ClientMetricsCommand",
     "cluster": f"{_PACKAGE}.ClusterTool",
+    "client-compatibility": f"{_PACKAGE}.ClientCompatibilityTest",
     "configs": "kafka.admin.ConfigCommand",
     "console-consumer": f"{_PACKAGE}.consumer.ConsoleConsumer",
     "console-producer": f"{_PACKAGE}.ConsoleProducer",
+    "consumer-perf": f"{_PACKAGE}.ConsumerPerformance",
     "consumer-groups": f"{_PACKAGE}.consumer.group.ConsumerGroupCommand",
     "delegation-tokens": f"{_PACKAGE}.DelegationTokenCommand",
     "delete-records": f"{_PACKAGE}.DeleteRecordsCommand",
+    "end-to-end-latency": f"{_PACKAGE}.EndToEndLatency",
     "features": f"{_PACKAGE}.FeatureCommand",
     "get-offsets": f"{_PACKAGE}.GetOffsetShell",
     "groups": f"{_PACKAGE}.GroupsCommand",
     "leader-election": f"{_PACKAGE}.LeaderElectionCommand",
     "log-dirs": f"{_PACKAGE}.LogDirsCommand",
     "metadata-quorum": f"{_PACKAGE}.MetadataQuorumCommand",
+    "open-transaction": "OpenTransaction",
+    "producer-perf": f"{_PACKAGE}.ProducerPerformance",
     "reassign-partitions": f"{_PACKAGE}.reassign.ReassignPartitionsCommand",
     "share-groups": f"{_PACKAGE}.consumer.group.ShareGroupCommand",
+    "streams-application-reset": f"{_PACKAGE}.StreamsResetter",
     "streams-groups": f"{_PACKAGE}.streams.StreamsGroupCommand",
     "topics": f"{_PACKAGE}.TopicCommand",
+    "transactional-message-copier": f"{_PACKAGE}.TransactionalMessageCopier",
     "transactions": f"{_PACKAGE}.TransactionsCommand",
+    "verifiable-consumer": f"{_PACKAGE}.VerifiableConsumer",
+    "verifiable-producer": f"{_PACKAGE}.VerifiableProducer",
 }
-"""The main classes of Kafka's scripts `kafka-NAME.sh`."""
-_ENDS_ITS_JVM = frozenset({"cluster", "features"})
-"""Tools that end their JVM on wrong arguments: each call gets its own."""
+"""The main classes of Kafka's scripts `kafka-NAME.sh`, and our own open-transaction."""
+_ENDS_ITS_JVM = frozenset(
+    {
+        "cluster",
+        "features",
+        "transactional-message-copier",
+        "verifiable-consumer",
+        "verifiable-producer",
+    }
+)
+"""Tools that end their JVM themselves: each call gets its own."""
 _AFTER_SUBCOMMAND = frozenset({"cluster"})
 """Tools whose --bootstrap-server follows the subcommand."""
+
+_CHANGE = re.compile(r"--(alter|create|delete|execute|cancel|expire|renew)\b|upgrade|downgrade")
+_BROKER_CHANGE = re.compile(r"configs .*--alter .*--(broker|entity-type brokers)")
+_CHANGE_S, _BROKER_CHANGE_S = 0.3, 1.5
+"""A broker of Kafka applies a change of metadata some time after the response to it.
+
+While it applies its own configuration, it describes the old values with the new synonyms.
+"""
 
 _MAPPED = (
     (re.compile(r"(?<=TopicId: )[\w-]{22}"), "topic-id"),
@@ -69,23 +102,48 @@ _MAPPED = (
     (re.compile(r"(?m)^\[?20\d\d-\d\d-\d\d[ T]\d\d:\d\d:\d\d[,.]\d+\]? "), ""),
     (re.compile(r"\b1[789]\d{11}\b"), "time"),
     (re.compile(r"(?m)^\s+at .*\n|^\s+\.\.\. \d+ more\n"), ""),
-    (re.compile(r"\blog-dir\b|/\S+/data\b|/tmp/\S+"), "folder"),
+    (re.compile(r"/mock-kafka/broker-\d+|/\S+/data\b|/tmp/[^\s\"}]+"), "folder"),
+    (re.compile(r"\b127\.0\.0\.1:\d+"), "address"),
+    (re.compile(r"\bconsole-consumer-\d+"), "console-consumer-N"),
+    (re.compile(r"\b(tries=|after |correlation id |Epoch: |HighWatermark: +)\d+"), r"\1N"),
+    (re.compile(r"(?<=\"directoryId\": \")[\w-]{22}|(?<=\t)[\w-]{22}(?=\t)"), "directory-id"),
+    (re.compile(r"(?<=directoryId=)[\w-]{22}"), "directory-id"),
+    (re.compile(r"(?<=Valid states are: ).*"), "in any order"),
+    (re.compile(r"(?<=only supports operations )\[.*\]"), "in any order"),
+    (re.compile(r"(SCRAM-SHA-512=\S+), (SCRAM-SHA-256=\S+)"), r"\2, \1"),
+    (re.compile(r"\b20\d\d-\d\d-\d\dT\d\d:\d\d\b"), "date"),
+    # Columns are as wide as their values, ids included.
+    (re.compile(r" {2,}"), "  "),
+    (re.compile(r"(?m) +$"), ""),
 )
+_NUMBER = re.compile(r"\d+(\.\d+)?")
 
 
 class Command(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One call of a tool; `input` is its standard input."""
+    """One call of a tool; `input` is its standard input.
+
+    `keep` has regular expressions by name: what their first group matches in the output replaces
+    `{NAME}` in later commands and files. `has_own_numbers`: numbers in the output are measured, or
+    count something else on each cluster. `has_any_order`: a Java set decides the order of lines.
+    """
 
     command: str
     input: str = ""
+    keep: dict[str, str] = {}
+    has_own_numbers: bool = False
+    has_any_order: bool = False
 
 
 class Session(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Commands in order, about one subject; `files` are written before the first one."""
+    """Commands in order, about one subject; a file is written when a command names it.
+
+    `allowed` has regular expressions of lines that may differ, with the reason.
+    """
 
     about: str
     commands: tuple[Command | str, ...]
     files: dict[str, str] = {}
+    allowed: dict[str, str] = {}
 
 
 class Result(NamedTuple):
@@ -122,9 +180,16 @@ def compile_tools(folder: Path) -> tuple[Path, Path]:
 class ToolProcess:
     """One JVM that runs tools against one cluster."""
 
-    def __init__(self, classes: Path, jars: Path, servers: str, folder: Path) -> None:
-        self._servers = servers
+    def __init__(self, classes: Path, jars: Path, cluster: ComparedCluster, folder: Path) -> None:
+        self._listeners = {
+            placeholder: "{}:{}".format(*cluster.address(1, listener))
+            for placeholder, listener in (("servers", "PLAINTEXT"), ("sasl", "SASL_PLAINTEXT"))
+        }
+        self._is_asynchronous = cluster.settle_s > 0
         self._folder = folder
+        self._prefix = ""
+        self._files: dict[str, str] = {}
+        self._kept: dict[str, str] = {}
         self._class_path = f"{classes}:{jars}/*"
         self._process = subprocess.Popen(
             java_command(self._class_path, "Tools", log_level="off"),
@@ -148,61 +213,80 @@ class ToolProcess:
 
     def run(self, session: Session, prefix: str = "") -> list[Result]:
         """Run the commands of a session."""
-        prefix = prefix or new_prefix()
-        for name, text in session.files.items():
-            (self._folder / name).write_text(text.replace("~", prefix), encoding="utf-8")
-        return [self._run(_command(each), prefix) for each in session.commands]
+        self._prefix = prefix or new_prefix()
+        self._files, self._kept = session.files, {}
+        results = []
+        for command in map(_command, session.commands):
+            results.append(self._run(command))
+            if self._is_asynchronous and _CHANGE.search(command.command):
+                is_slow = _BROKER_CHANGE.search(command.command)
+                time.sleep(_BROKER_CHANGE_S if is_slow else _CHANGE_S)
+        return results
 
-    def _run(self, command: Command, prefix: str) -> Result:
-        tool, *arguments = shlex.split(command.command.replace("~", prefix))
-        arguments = [
-            re.sub(r"\{file:(\S+?)\}", lambda found: str(self._folder / found[1]), argument)
-            for argument in arguments
-        ]
-        if "--no-server" in arguments:
-            arguments.remove("--no-server")
-        elif "--bootstrap-server" not in arguments:
+    def _run(self, command: Command) -> Result:
+        tool, *arguments = shlex.split(command.command)
+        needs_server = not {"--no-server", "--bootstrap-server"} & set(arguments)
+        if needs_server and not re.search(r"\{(servers|sasl)\}", command.command):
             position = 1 if tool in _AFTER_SUBCOMMAND else 0
-            arguments[position:position] = ["--bootstrap-server", self._servers]
-        if tool in _ENDS_ITS_JVM:
-            return self._run_alone(TOOLS[tool], arguments, prefix)
-        line = [
-            str(_LIMIT_MS),
-            TOOLS[tool],
-            base64.b64encode(command.input.replace("~", prefix).encode()).decode(),
-            *arguments,
-        ]
+            arguments[position:position] = ["--bootstrap-server", "{servers}"]
+        arguments = [self._filled(given) for given in arguments if given != "--no-server"]
+        run = self._run_alone if tool in _ENDS_ITS_JVM else self._run_inside
+        status, output, errors = run(TOOLS[tool], arguments, self._filled(command.input))
+        for name, pattern in command.keep.items():
+            found = re.search(pattern, output)
+            self._kept[name] = found[1] if found else f"no {name}"
+        return Result(status, self._text(output, command), self._text(errors, command))
+
+    def _filled(self, text: str) -> str:
+        """Replace `~` and all placeholders; write the file that `{file:NAME}` names."""
+        text = text.replace("~", self._prefix)
+        for name, value in (self._listeners | self._kept).items():
+            text = text.replace(f"{{{name}}}", value)
+        return re.sub(r"\{file:(\S+?)\}", lambda found: self._write(found[1]), text)
+
+    def _write(self, name: str) -> str:
+        path = self._folder / name
+        path.write_text(self._filled(self._files[name]), encoding="utf-8")
+        return str(path)
+
+    def _run_inside(self, main_class: str, arguments: list[str], text: str) -> Result:
+        encoded_input = base64.b64encode(text.encode()).decode()
+        line = [str(_LIMIT_MS), main_class, encoded_input, *arguments]
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write("\t".join(line) + "\n")
         self._process.stdin.flush()
         result = self._process.stdout.readline()
-        assert result, f"the JVM ended: {command.command}"
+        assert result, f"the JVM ended: {main_class} {arguments}"
         status, *encoded = result.rstrip("\n").split("\t")
         output, errors = (base64.b64decode(part).decode() for part in encoded)
-        return Result(status, self._text(output, prefix), self._text(errors, prefix))
+        return Result(status, output, errors)
 
-    def _run_alone(self, main_class: str, arguments: list[str], prefix: str) -> Result:
+    def _run_alone(self, main_class: str, arguments: list[str], text: str) -> Result:
         done = subprocess.run(
             java_command(self._class_path, main_class, *arguments, log_level="off"),
             check=False,
             capture_output=True,
+            input=text,
             text=True,
             timeout=_OWN_JVM_TIMEOUT_S,
         )
-        return Result(
-            str(done.returncode),
-            self._text(done.stdout, prefix),
-            self._text(done.stderr, prefix),
-        )
+        return Result(str(done.returncode), done.stdout, done.stderr)
 
-    def _text(self, text: str, prefix: str) -> str:
-        text = text.replace(prefix, "~")
-        host, _, port = self._servers.rpartition(":")
-        text = text.replace(f"{host}:{port}", "servers").replace(port, "port")
-        text = text.replace(str(self._folder), "folder")
+    def _text(self, text: str, command: Command) -> str:
+        """Return the output of a command without what differs between any two clusters."""
+        known = {self._prefix: "~", str(self._folder): "folder"}
+        known |= {value: f"{{{name}}}" for name, value in self._kept.items()}
+        known |= {value: name for name, value in self._listeners.items()}
+        known |= {value.rpartition(":")[2]: "port" for value in self._listeners.values()}
+        for value, name in known.items():
+            text = text.replace(value, name)
         for pattern, replacement in _MAPPED:
             text = pattern.sub(replacement, text)
+        if command.has_own_numbers:
+            text = _NUMBER.sub("N", text)
+        if command.has_any_order:
+            return "\n".join(sorted(line.strip() for line in text.splitlines()))
         return text
 
 
@@ -213,6 +297,23 @@ def _command(given: Command | str) -> Command:
 def command_line(given: Command | str) -> str:
     """Return the command line of a command."""
     return _command(given).command
+
+
+@contextmanager
+def tools_of_both(folder: Path) -> Iterator[tuple[ToolProcess, ToolProcess]]:
+    """Run both clusters, with delegation tokens, and a JVM with the tools for each.
+
+    Raises:
+        CannotRunError: there is no JDK, or nothing comes from Maven Central.
+    """
+    delay_ms = REPLAY_REBALANCE_DELAY_MS
+    config = {"delegation.token.secret.key": "secret-of-both"}
+    with (
+        apache_cluster(folder, "4.1", delay_ms, config=config) as kafka,
+        our_cluster("4.1", delay_ms, config=config) as ours,
+        tool_processes(kafka, ours) as processes,
+    ):
+        yield processes
 
 
 @contextmanager
@@ -231,10 +332,7 @@ def tool_processes(
         for name, cluster in (("kafka", kafka), ("ours", ours)):
             files = folder / name
             files.mkdir()
-            host, port = cluster.address(1, "PLAINTEXT")
-            processes.append(
-                stack.enter_context(ToolProcess(classes, jars, f"{host}:{port}", files))
-            )
+            processes.append(stack.enter_context(ToolProcess(classes, jars, cluster, files)))
         yield processes[0], processes[1]
 
 
@@ -256,20 +354,31 @@ def compare_session(
         lines = []
         if expected.status != actual.status:
             lines.append(f"status: Kafka {expected.status}, ours {actual.status}")
-        lines += differing_lines(expected.output, actual.output)
-        lines += differing_lines(expected.errors, actual.errors)
+        for kafka_text, our_text in (
+            (expected.output, actual.output),
+            (expected.errors, actual.errors),
+        ):
+            lines += differing_lines(kafka_text, our_text, session.allowed)
         if lines:
             found[f"{number}: {command_line(command)}"] = lines
     return found
 
 
-def differing_lines(kafka: str, ours: str) -> list[str]:
-    """Return the lines that only one of both has, with the sign of a diff."""
-    kafka_lines, our_lines = kafka.splitlines(), ours.splitlines()
+def differing_lines(kafka: str, ours: str, allowed: Collection[str] = ()) -> list[str]:
+    """Return the lines that only one of both has, with the sign of a diff.
+
+    Lines that match a regular expression of `allowed` are not compared.
+    """
+
+    def compared(text: str) -> list[str]:
+        lines = text.splitlines()
+        return [line for line in lines if not any(re.search(each, line) for each in allowed)]
+
+    kafka_lines, our_lines = compared(kafka), compared(ours)
     lines = [f"Kafka: {line}" for line in kafka_lines if line not in our_lines]
     lines += [f"ours:  {line}" for line in our_lines if line not in kafka_lines]
     if not lines and kafka_lines != our_lines:
-        lines = ["the same lines in another order"]
+        lines = ["the same lines in another order, or not as often"]
     return lines
 
 

@@ -22,6 +22,8 @@ import pytest
 from kafka import KafkaProducer
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
+from tests.interop.transactional_clients import Confluent
+
 SCREENSHOTS = Path(__file__).parent.parent.parent / "artifacts" / "screenshots"
 EVIL = "<img src=x onerror=\"document.title='owned'\"><b>x</b>"
 CHROMIUM = os.environ.get("CHROMIUM") or next(
@@ -173,6 +175,31 @@ def test_the_page_shows_which_clients_shadow_quotas_would_throttle(
     expect(row).to_contain_text("producer_byte_rate would wait")
     page.locator("#clear-shadow").click()
     expect(page.locator("#shadow")).to_have_text("No client went beyond a quota in shadow mode.")
+
+
+def test_the_page_lists_transactions_and_aborts_one(cluster: Cluster, page: Page) -> None:
+    topic = {"name": "orders", "partitions": 3, "replication_factor": 1}
+    cluster.ask("POST", "/v1/topics", topic)
+    producers = [Confluent(cluster.bootstrap_servers, name) for name in ("finished", "open", EVIL)]
+    for producer in producers:
+        producer.start()
+        producer.begin()
+        producer.send("orders", b"one coffee")
+    producers[0].commit()
+
+    rows = page.locator("#transactions tbody tr")
+    expect(page.locator("#transactions-count")).to_have_text("2 ongoing · 3 ids")
+    expect(rows.locator("td:first-child")).to_have_text(["open", EVIL, "finished"])
+    expect(rows.nth(0)).to_contain_text("orders 0")
+    expect(rows.nth(0).locator("td").nth(1)).to_have_attribute(
+        "title", re.compile(r"The coordinator is broker \d")
+    )
+    rows.nth(0).get_by_role("button", name="Abort").click()
+    expect(rows.filter(has_text="CompleteAbort").locator("td:first-child")).to_have_text(["open"])
+    expect(page.locator("#transactions-count")).to_have_text("1 ongoing · 3 ids")
+    assert page.locator("#transactions img").count() == 0
+    for producer in producers:
+        producer.close()
 
 
 def test_the_page_fits_a_phone_screen(cluster: Cluster, page: Page) -> None:

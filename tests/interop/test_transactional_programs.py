@@ -1,5 +1,6 @@
 """Consume-transform-produce with the Java clients, franz-go and kafkajs, and Kafka's own tool."""
 
+import re
 import subprocess
 import time
 from collections import Counter
@@ -172,6 +173,21 @@ def test_franz_go_and_kafkajs_copy_exactly_once_through_a_kill_and_stopped_broke
         group = copy.transactional_id
         copy.kill_in_the_middle(program.start(*arguments, RECORD_COUNT, group))
         copy.finish(lambda remaining: program.run(*arguments, remaining, group))
+
+
+def test_franz_go_and_kafkajs_are_fenced_by_a_second_instance(
+    program: ClientProgram, kafka_of_three: MockKafka, topic: str
+) -> None:
+    servers = kafka_of_three.bootstrap_servers
+    create_topic(servers, topic, partition_count=1)
+    [[instance, error]] = program.run("fence", servers, topic, 0)
+    assert instance == "first"
+    assert re.search("PRODUCER_FENCED|INVALID_PRODUCER_EPOCH", error)
+    records = kafka_of_three.records(topic)
+    assert [(record.value, record.transaction) for record in records] == [
+        (b"first", "aborted"),
+        (b"second", "committed"),
+    ]
 
 
 class TransactionsTool:

@@ -206,6 +206,11 @@ def test_the_clock_can_be_stopped_and_moved(kafka: MockKafka) -> None:
         kafka.set_clock("scaled")
 
 
+def _address(kafka: MockKafka, broker: int) -> tuple[str, int]:
+    host, _, port = kafka.bootstrap_servers_list[broker - 1].rpartition(":")
+    return host, int(port)
+
+
 def test_brokers_stop_and_leaders_move(kafka: MockKafka) -> None:
     [partition] = kafka.create_topic("orders", 1, 2).partitions
     leader, follower = partition.replicas
@@ -217,6 +222,14 @@ def test_brokers_stop_and_leaders_move(kafka: MockKafka) -> None:
     kafka.isolate_broker(follower, elect=True)
     assert kafka.topics()[0].partitions[0].leader == leader
     kafka.start_broker(follower)
+    kafka.set_clock("standing")
+    kafka.stop_broker(leader, controlled=True)
+    assert kafka.topics()[0].partitions[0].leader == follower
+    socket.create_connection(_address(kafka, leader), timeout=30).close()
+    kafka.advance(ms=50)
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(_address(kafka, leader), timeout=30)
+    kafka.start_broker(leader)
     kafka.move_leader("orders", 0, follower)
     kafka.move_coordinator("billing", follower)
     assert kafka.topics()[0].partitions[0].leader == follower

@@ -281,7 +281,7 @@ def manager_with_five_ids(seed: bytes) -> ProducerIdQuotaManager:
     return setup.manager
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_ids_searched_with_a_wrong_seed_have_the_usual_false_positive_rate() -> None:
     seeds = [bytes([number] * 16) for number in range(6)]
     colliding = search_colliding_ids(seeds[0], 100)

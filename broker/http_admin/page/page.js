@@ -583,14 +583,37 @@ const filterRow = (each, now) =>
   );
 
 // Transactions -----------------------------------------------------------------------------
+const TRANSACTIONS_MAX = 200;
+const isPrepared = (each) => each.state.startsWith("Prepare");
+/** 0 for a transaction that is open, 1 for one that is being ended, 2 for none. */
+const rank = (each) => (each.state === "Ongoing" ? 0 : isPrepared(each) ? 1 : 2);
+/** The partitions by topic, successive ones as a range: "orders 0–11, payments 3". */
+function partitionsText(partitions) {
+  const ranges = [];
+  for (const { topic, partition } of partitions) {
+    const last = ranges.at(-1);
+    if (last && last.topic === topic && last.end + 1 === partition) last.end = partition;
+    else ranges.push({ topic, start: partition, end: partition });
+  }
+  return ranges.map(({ topic, start, end }) => `${topic} ${start === end ? start : `${start}–${end}`}`).join(", ");
+}
+const coordinatorText = (each) =>
+  each.coordinator === null ? "No coordinator is up" : `The coordinator is broker ${each.coordinator}`;
 const transactionRow = (each) =>
   el(
     "tr",
     null,
     name(each.transactional_id),
-    el("td", { class: each.state === "Ongoing" ? "warn" : "soft" }, each.state),
+    el(
+      "td",
+      {
+        class: rank(each) < 2 ? "warn" : "soft",
+        title: coordinatorText(each) + (isPrepared(each) ? "; waits for the leaders of these partitions" : ""),
+      },
+      each.state,
+    ),
     el("td", { class: "num" }, `${each.producer_id} / ${each.producer_epoch}`),
-    el("td", null, each.partitions.slice(0, 6).map((part) => `${part.topic}-${part.partition}`).join(", ")),
+    name(partitionsText(each.partitions)),
     el("td", { class: "num" }, each.age_ms === null ? "" : span(each.age_ms)),
     el(
       "td",
@@ -608,6 +631,17 @@ const transactionRow = (each) =>
         : null,
     ),
   );
+function transactionTable(transactions) {
+  if (!transactions.length) return empty("No transactional id yet.");
+  const sorted = [...transactions].sort((a, b) => rank(a) - rank(b));
+  return [
+    table(
+      ["Transactional id", "State", ">Producer / epoch", "Partitions", ">Age", ""],
+      sorted.slice(0, TRANSACTIONS_MAX).map(transactionRow),
+    ),
+    sorted.length > TRANSACTIONS_MAX ? empty(`and ${sorted.length - TRANSACTIONS_MAX} more`) : null,
+  ];
+}
 
 // The poll ---------------------------------------------------------------------------------
 async function openedRecords(topics) {
@@ -665,19 +699,12 @@ async function look() {
           ]
         : empty("No topic yet."),
     );
-    const ongoing = transactions.filter((each) => each.state === "Ongoing").length;
-    byId("transactions-count").textContent = transactions.length ? `${ongoing} ongoing` : "";
-    show("transactions", transactions, () =>
-      transactions.length
-        ? table(
-            ["Transactional id", "State", ">Producer / epoch", "Partitions", ">Age", ""],
-            [...transactions]
-              .sort((a, b) => (b.state === "Ongoing") - (a.state === "Ongoing"))
-              .slice(0, 200)
-              .map(transactionRow),
-          )
-        : empty("No transactional id yet."),
-    );
+    const ongoing = transactions.filter((each) => rank(each) === 0).length,
+      prepared = transactions.filter(isPrepared).length;
+    byId("transactions-count").textContent = transactions.length
+      ? `${ongoing} ongoing${prepared ? `, ${prepared} prepared` : ""} · ${count(transactions.length, "id")}`
+      : "";
+    show("transactions", transactions, () => transactionTable(transactions));
     byId("connections-count").textContent = connections.length || "";
     const muted = connections.some((each) => each.muted_until_ms);
     show(

@@ -2,11 +2,18 @@
 
 import pytest
 
-from broker.administration.delegation_tokens import is_allowed, refusal_of
+from broker.administration.delegation_tokens import is_allowed, refusal_of, requester_of
 from broker.request.session import Session
+from broker.security.delegation_tokens import DelegationTokens, Principal
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import make_context
+
+
+def make_tokens(secret_key: str | None) -> DelegationTokens:
+    return DelegationTokens(
+        secret_key=secret_key, lifetime_ms=1, renew_period_ms=1, new_token_id=lambda: "token"
+    )
 
 
 @pytest.mark.parametrize(
@@ -24,4 +31,17 @@ def test_only_authenticated_connections_may_ask(session: Session, *, expected: b
     assert is_allowed(context) == expected
     not_allowed = (ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, -1)
     disabled = (ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED, 0)
-    assert refusal_of(context) == (disabled if expected else not_allowed)
+    assert refusal_of(context, make_tokens(None)) == (disabled if expected else not_allowed)
+    assert refusal_of(context, make_tokens("key")) == (None if expected else not_allowed)
+
+
+def test_a_connection_that_used_a_token_may_not_ask_for_tokens() -> None:
+    session = Session("SASL", is_sasl=True)
+    session.authenticate("alice", None, by_delegation_token=True)
+    context = make_context(
+        ApiKey.RENEW_DELEGATION_TOKEN, 1, session=session, principal=session.principal
+    )
+    assert requester_of(context) == Principal("User", "alice")
+    assert not is_allowed(context)
+    session.authenticate("alice", None)
+    assert is_allowed(context)

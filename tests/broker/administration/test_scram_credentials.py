@@ -11,12 +11,16 @@ from broker.administration.scram_credentials import (
     alter_credentials,
 )
 from broker.security.credentials import Credentials
+from broker.security.delegation_tokens import DelegationTokens
 from broker.security.scram import credential_of_password
 from protocol.errors import ErrorCode
 
 
 def make(**users: str) -> Credentials:
-    return Credentials(users, new_nonce=lambda: "nonce", new_salt=lambda: b"salt")
+    tokens = DelegationTokens(
+        secret_key=None, lifetime_ms=1, renew_period_ms=1, new_token_id=lambda: "token"
+    )
+    return Credentials(users, tokens, new_nonce=lambda: "nonce", new_salt=lambda: b"salt")
 
 
 def upsertion(

@@ -1,6 +1,7 @@
 """Retention and the expiry of producers run regularly, in short steps."""
 
 from broker.cluster.background_tasks import start_background_tasks
+from broker.security.delegation_tokens import Principal
 from tests.broker.cluster.stored_records import DAY_MS, append, stored_bytes
 from tests.broker.cluster_builder import NOW_MS, make_cluster
 
@@ -94,3 +95,21 @@ def test_producers_expire_by_the_setting_of_the_leader() -> None:
     assert [len(partition.producers) for partition in partitions] == [0, 1]
     cluster.timers.run_due(NOW_MS + 500)
     assert [len(partition.producers) for partition in partitions] == [0, 0]
+
+
+def test_expired_delegation_tokens_are_removed_at_every_interval() -> None:
+    cluster = make_cluster(
+        **{
+            "delegation.token.secret.key": "key",
+            "delegation.token.expiry.time.ms": "3000",
+            "delegation.token.expiry.check.interval.ms": "5000",
+        }
+    )
+    start_background_tasks(cluster, NOW_MS)
+    counts = []
+    for time_ms in (0, 4000, 5000, 9999, 10_000):
+        cluster.timers.run_due(NOW_MS + time_ms)
+        counts.append(len(cluster.delegation_tokens))
+        alice = Principal("User", "alice")
+        cluster.delegation_tokens.create(alice, alice, (), -1, NOW_MS + time_ms)
+    assert counts == [0, 1, 1, 2, 1]

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from broker.cluster import failover
 from broker.cluster.brokers import Availability, Broker
 from broker.cluster.cluster import Cluster
+from broker.cluster.controller_queue import ControllerEvent
 from broker.cluster.coordinators import ensure_internal_topic
 from broker.cluster.internal_topics import GROUP_METADATA
 from broker.cluster.topics import NO_LEADER, Partition
@@ -164,3 +165,54 @@ def test_a_fenced_broker_is_not_advertised_and_leads_nothing_but_serves_connecti
 
     failover.start_broker(cluster, 1, NOW_MS)
     assert (isr_and_leader(partition), changes) == (((2, 1), 2), [])
+
+
+def test_leaders_move_before_a_broker_that_shuts_down_closes_its_connections() -> None:
+    cluster, changes = cluster_and_reach_changes()
+    shared, alone = cluster.create_topic("a", [(1, 3, 2), (1,)], {}).partitions
+
+    failover.shut_down_broker(cluster, 1, NOW_MS)
+
+    assert (isr_and_leader(shared), isr_and_leader(alone)) == (((3, 2), 3), ((1,), NO_LEADER))
+    assert cluster.controller_id == 2
+    cluster.timers.run_due(NOW_MS + failover.CONTROLLED_SHUTDOWN_MS - 1)
+    assert (1, Availability.DOWN) not in changes
+    cluster.timers.run_due(NOW_MS + failover.CONTROLLED_SHUTDOWN_MS)
+    assert changes[-1] == (1, Availability.DOWN)
+    assert isr_and_leader(shared) == ((3, 2), 3)
+
+
+def test_a_controlled_shutdown_waits_for_its_election_in_the_queue() -> None:
+    cluster = make_cluster(2, **{"controller.mutation.time.ms": "100"})
+    changes: list[tuple[int, Availability]] = []
+    cluster.on_availability_change = lambda broker: changes.append(
+        (broker.node_id, broker.availability)
+    )
+    topic = cluster.create_topic("a", [(1, 2)], {})
+    cluster.controller_queue.submit(ControllerEvent("x", lambda _now_ms: None, lambda: 5), NOW_MS)
+    failover.shut_down_broker(cluster, 1, NOW_MS)
+    cluster.timers.run_due(NOW_MS + 499)
+    assert topic.partitions[0].leader_id == 1
+    cluster.timers.run_due(NOW_MS + 549)
+    assert topic.partitions[0].leader_id == 2
+    assert not changes
+    cluster.timers.run_due(NOW_MS + 600)
+    assert changes == [(1, Availability.DOWN)]
+
+
+def test_a_start_calls_a_controlled_shutdown_off() -> None:
+    cluster, changes = cluster_and_reach_changes()
+    failover.shut_down_broker(cluster, 1, NOW_MS)
+    failover.start_broker(cluster, 1, NOW_MS + 1)
+    cluster.timers.run_due(NOW_MS + 1000)
+    assert cluster.brokers[1].is_alive
+    assert (1, Availability.DOWN) not in changes
+
+
+def test_a_reset_calls_a_controlled_shutdown_off() -> None:
+    cluster, _changes = cluster_and_reach_changes()
+    failover.shut_down_broker(cluster, 1, NOW_MS)
+    cluster.reset()
+    cluster.timers.run_due(NOW_MS + 1000)
+    assert cluster.brokers[1].availability == Availability.UP
+    assert not cluster.brokers[1].is_shutting_down

@@ -168,7 +168,17 @@ def test_overrides_and_dynamic_layers_are_independent() -> None:
     assert config["message.max.bytes"] == 5
     assert config["num.partitions"] == 3
     assert list(config.resources) == [(ResourceType.GROUP, "g")]
-    assert not config.with_resource((ResourceType.GROUP, "g"), {}).resources
+
+
+def test_a_group_without_keys_is_still_a_resource() -> None:
+    config = BrokerConfig()
+    for kind, key in (
+        (ResourceType.GROUP, "consumer.session.timeout.ms"),
+        (ResourceType.CLIENT_METRICS, "interval.ms"),
+    ):
+        assert config.with_resource((kind, "never"), {}) is config
+        config = config.with_resource((kind, "a"), {key: "46000"}).with_resource((kind, "a"), {})
+    assert config.resources == {(ResourceType.GROUP, "a"): {}}
 
 
 @pytest.mark.parametrize("target", [None, 1])

@@ -13,6 +13,7 @@ from broker.cluster.cluster import Cluster
 from broker.dispatch.connection import WRITE_BYTES_PER_TURN
 from broker.pending_response import PendingResponse
 from broker.request.context import RequestContext
+from broker.request.session import Session
 from broker.routes import ROUTES
 from protocol import messages
 from protocol.api_keys import ApiKey
@@ -20,6 +21,7 @@ from tests.broker.cluster_builder import make_cluster
 from tests.broker.connection_driver import (
     FRAME_BYTES_MAX,
     NOW_MS,
+    SASL_BYTES_MAX,
     THROTTLE_TIME_MS,
     Client,
     CountingQuota,
@@ -153,6 +155,21 @@ def test_invalid_input_closes_the_connection_with_a_reason(data: bytes, reason: 
     assert client.close_reason is not None
     assert reason in client.close_reason
     assert client.correlation_ids() == [1]
+
+
+def test_a_client_that_has_to_authenticate_sends_small_requests_until_it_has() -> None:
+    large = (FRAME_BYTES_MAX).to_bytes(4, "big") + bytes(10)
+    stranger = Client(make_cluster(), session=Session("SASL_PLAINTEXT", is_sasl=True))
+    stranger.send(large)
+    limit = f"sasl.server.max.receive.size ({SASL_BYTES_MAX})"
+    assert stranger.close_reason == f"frame of {FRAME_BYTES_MAX} bytes is larger than {limit}"
+
+    session = Session("SASL_PLAINTEXT", is_sasl=True)
+    known = Client(make_cluster(), session=session)
+    session.authenticate("alice", None)
+    known.send(large)
+    assert known.close_reason is None
+    assert known.connection.buffered_bytes == len(large)
 
 
 def test_no_request_is_handled_after_the_close() -> None:

@@ -34,6 +34,15 @@ def test_a_member_that_must_know_its_id_joins_in_two_steps() -> None:
     assert (second.error_code, second.member_id) == (ErrorCode.NONE, "client-id1")
 
 
+@pytest.mark.parametrize("instance_id", [None, "i" * 32_767])
+def test_a_member_whose_id_would_be_too_long_is_refused(instance_id: str | None) -> None:
+    driver = Driver()
+    client_id = "client" if instance_id else "c" * 32_767
+    (result,) = driver.join(client_id=client_id, group_instance_id=instance_id)
+    assert result == JoinResult(ErrorCode.INVALID_REQUEST, "")
+    assert driver.is_empty
+
+
 def test_a_reserved_member_id_expires_after_the_session_timeout() -> None:
     driver = Driver()
     (kept,) = driver.join(must_know_id=True)

@@ -130,6 +130,22 @@ def test_an_invalid_topic_is_not_auto_created(name: str) -> None:
     assert len(cluster.topics) == 1
 
 
+def test_a_request_that_would_create_too_many_partitions_creates_none() -> None:
+    cluster = make_cluster(**{"num.partitions": "1000"})
+    cluster.create_topic("known", [(1,)], {})
+
+    names = ["known", *(f"new-{i}" for i in range(11))]
+    response = ask(cluster, names, may_create=True)
+
+    codes = {topic.name: topic.error_code for topic in response.topics}
+    assert codes.pop("known") == ErrorCode.NONE
+    assert set(codes.values()) == {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+    assert len(cluster.topics) == 1
+
+    ask(cluster, names[:-1], may_create=True)
+    assert len(cluster.topics) == 11
+
+
 def test_the_topic_of_offsets_is_auto_created_with_its_own_configuration() -> None:
     cluster = make_cluster()
 

@@ -416,7 +416,10 @@ def test_keys_of_groups_and_client_metrics_are_stored_until_deleted() -> None:
         (GROUP, "g", [("consumer.session.timeout.ms", DELETE, None)]),
         (CLIENT_METRICS, "m", [("metrics", SET, "b")]),
     )
-    assert cluster.config.resources == {metrics: {"metrics": "b", "interval.ms": "100"}}
+    assert cluster.config.resources == {
+        group: {},
+        metrics: {"metrics": "b", "interval.ms": "100"},
+    }
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -60,6 +60,15 @@ def test_a_broker_is_stopped_isolated_and_started() -> None:
     assert (unnoticed.is_alive, unnoticed.availability) == (True, "down")
     assert isolate_broker(admin, path, CutBody()).availability == "isolated"
     assert start_broker(admin, path, StartBody()).is_alive
+
+
+def test_a_controlled_shutdown_moves_leaders_before_the_broker_is_down() -> None:
+    admin = make_admin()
+    path = BrokerPath(1)
+    shutting_down = stop_broker(admin, path, StopBody(controlled=True))
+    assert (shutting_down.is_alive, shutting_down.availability) == (False, "up")
+    with pytest.raises(Problem, match="elect must be true"):
+        stop_broker(admin, path, StopBody(elect=False, controlled=True))
     fenced = fence_broker(admin, path)
     assert (fenced.is_alive, fenced.availability) == (False, "up")
     assert start_broker(admin, path, StartBody()).is_alive

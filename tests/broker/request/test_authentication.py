@@ -1,7 +1,9 @@
 """Authentication on a connection: order, delay, end, and logs."""
 
 import asyncio
+from base64 import b64encode
 from struct import pack
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,8 +16,9 @@ from protocol import messages
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import NOW_MS
 from tests.broker.connection_driver import request_frame
+from tests.broker.handlers.token_requests import ask_for_tokens, create_token
 from tests.broker.request.sasl_client import USERS, SaslClient
-from tests.broker.security.sasl_messages import initial
+from tests.broker.security.sasl_messages import initial, response
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])
@@ -152,6 +155,52 @@ def test_a_reauthentication_may_not_change_the_principal() -> None:
     assert "principal" in response.error_message
     assert client.session.principal == "alice"
     assert client.close_reason is not None
+
+
+def test_a_delegation_token_ends_the_session_when_it_expires() -> None:
+    client = SaslClient(
+        **{"delegation.token.secret.key": "key", "delegation.token.expiry.time.ms": "3000"}
+    )
+    created = create_token(client.cluster, "carol")
+    assert _log_in_with(client, created, NOW_MS + 1000).session_lifetime_ms == 2000
+    assert client.session.principal == "carol"
+    assert client.expects_response(NOW_MS + 2999)
+    renewal = messages.RenewDelegationTokenRequest(
+        version=1, hmac=created.hmac, renew_period_ms=3000
+    )
+    ask_for_tokens(renewal, 1, "carol", client.cluster, NOW_MS + 2000)
+    assert _log_in_with(client, created, NOW_MS + 3000).session_lifetime_ms == 2000
+    assert not client.expects_response(NOW_MS + 5000)
+
+
+def test_an_expired_delegation_token_gives_a_session_that_has_ended() -> None:
+    client = SaslClient(
+        **{"delegation.token.secret.key": "key", "delegation.token.expiry.time.ms": "3000"}
+    )
+    created = create_token(client.cluster)
+    result = _log_in_with(client, created, NOW_MS + 4000)
+    assert (result.error_code, result.session_lifetime_ms) == (ErrorCode.NONE, 0)
+    assert not client.expects_response(NOW_MS + 4000)
+
+
+def test_a_client_with_a_delegation_token_gets_no_other_token() -> None:
+    client = SaslClient(**{"delegation.token.secret.key": "key"})
+    _log_in_with(client, create_token(client.cluster), NOW_MS)
+    request = messages.CreateDelegationTokenRequest(version=1, renewers=[], max_lifetime_ms=-1)
+    client.send(request_frame(request, 1, 5))
+    response = messages.CreateDelegationTokenResponse.decode(client.take()[4:], version=1)
+    assert response.error_code == ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
+
+
+def _log_in_with(client: SaslClient, created: Any, now_ms: int) -> Any:
+    """Authenticate with a token; return the last response."""
+    mechanism = "SCRAM-SHA-512"
+    first = f"n,,n={created.token_id},r=abc,tokenauth=true"
+    client.handshake(mechanism, now_ms=now_ms)
+    challenge = bytes(client.authenticate(first.encode(), now_ms=now_ms).auth_bytes)
+    password = b64encode(created.hmac).decode()
+    final = response(challenge, first, password, mechanism)
+    return client.authenticate(final, now_ms=now_ms)
 
 
 @given(st.integers(0, 60), st.integers(0, 255))

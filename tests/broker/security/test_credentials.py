@@ -1,17 +1,27 @@
 """Users from the configuration, and their credentials for each mechanism."""
 
+import base64
+import hmac
+
 import pytest
 
 from broker.config.keys import ConfigError
 from broker.security.credentials import Credentials, parse_users
+from broker.security.delegation_tokens import DelegationTokens, Principal
 from broker.security.oauthbearer import OauthBearerExchange
 from broker.security.plain import PlainExchange
-from broker.security.sasl import MECHANISMS
+from broker.security.sasl import MECHANISMS, Authenticated, Challenge, Refused
 from broker.security.scram import ScramExchange, credential_of_password
+from tests.broker.security.sasl_messages import response
 
 
 def make(**users: str) -> Credentials:
-    return Credentials(users, new_nonce=lambda: "nonce", new_salt=lambda: b"salt")
+    tokens = DelegationTokens(
+        secret_key="key", lifetime_ms=1000, renew_period_ms=1000, new_token_id=lambda: "token"
+    )
+    alice = Principal("User", "alice")
+    tokens.create(alice, alice, (), -1, 0)
+    return Credentials(users, tokens, new_nonce=lambda: "nonce", new_salt=lambda: b"salt")
 
 
 def test_users_are_percent_encoded_names_and_passwords() -> None:
@@ -41,3 +51,27 @@ def test_a_configured_user_has_a_password_and_both_scram_credentials() -> None:
 def test_every_mechanism_has_its_exchange() -> None:
     kinds = [type(make().new_exchange(mechanism)) for mechanism in MECHANISMS]
     assert kinds == [PlainExchange, ScramExchange, ScramExchange, OauthBearerExchange]
+
+
+@pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "SCRAM-SHA-512"])
+@pytest.mark.parametrize("extension", ["tokenauth=true", "other=1,tokenauth=TRUE"])
+def test_a_delegation_token_authenticates_its_owner(mechanism: str, extension: str) -> None:
+    exchange = make(alice="secret").new_exchange(mechanism)
+    first = f"n,,n=token,r=client,{extension}"
+    challenge = exchange.step(first.encode(), 0)
+    assert isinstance(challenge, Challenge)
+    password = base64.b64encode(hmac.digest(b"key", b"token", "sha512")).decode()
+    outcome = exchange.step(response(challenge.token, first, password, mechanism), 0)
+    assert isinstance(outcome, Authenticated)
+    assert (outcome.principal, outcome.expires_at_ms) == ("alice", 1000)
+    assert outcome.by_delegation_token
+
+
+@pytest.mark.parametrize(
+    ("name", "extension"),
+    [("alice", ",tokenauth=true"), ("token", ",tokenauth=false"), ("token", "")],
+)
+def test_users_and_delegation_tokens_have_separate_names(name: str, extension: str) -> None:
+    exchange = make(alice="secret").new_exchange("SCRAM-SHA-256")
+    outcome = exchange.step(f"n,,n={name},r=client{extension}".encode(), 0)
+    assert isinstance(outcome, Refused)

@@ -21,6 +21,12 @@ def test_the_subject_of_a_token_is_the_principal_until_it_expires() -> None:
     )
 
 
+@pytest.mark.parametrize("expires_s", [2**63, 1e300])
+def test_a_token_expires_in_the_range_of_the_protocol(expires_s: float) -> None:
+    outcome = OauthBearerExchange().step(initial({"sub": "alice", "exp": expires_s}), NOW_MS)
+    assert outcome == Authenticated("alice", expires_at_ms=2**63 - 1)
+
+
 @pytest.mark.parametrize(
     "token",
     [
@@ -31,6 +37,8 @@ def test_the_subject_of_a_token_is_the_principal_until_it_expires() -> None:
         initial({"sub": "alice", "exp": float("inf")}),
         initial({"sub": "", "exp": NOW_S + 1}),
         initial({"sub": 7, "exp": NOW_S + 1}),
+        initial({"sub": "a\ud800", "exp": NOW_S + 1}),
+        initial({"sub": "alice", "exp": -1e300}),
         initial({"exp": NOW_S + 1}),
         initial([]),
         initial({"sub": "alice", "exp": NOW_S + 60, "iat": NOW_S + 1}),

@@ -95,3 +95,10 @@ def test_a_final_message_without_the_password_is_refused(final: bytes) -> None:
     exchange = ScramExchange("SCRAM-SHA-256", {"user": credential}.get, "server")
     assert isinstance(exchange.step(b"n,,n=user,r=x", 0), Challenge)
     assert isinstance(exchange.step(final, 0), Refused)
+
+
+def test_an_unknown_user_is_refused_before_another_authorization_id() -> None:
+    exchange = ScramExchange("SCRAM-SHA-256", lambda _name: None, "server")
+    outcome = exchange.step(b"n,a=bob,n=alice,r=client", 0)
+    assert isinstance(outcome, Refused)
+    assert "invalid credentials" in outcome.message

@@ -5,10 +5,17 @@ import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.lang.reflect.InvocationTargetException;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.Base64;
+import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicReference;
 
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.serialization.StringSerializer;
 import org.apache.kafka.common.utils.Exit;
 
 /**
@@ -27,6 +34,8 @@ public final class Tools {
         }
     }
 
+    private static final Queue<Runnable> HOOKS = new ConcurrentLinkedQueue<>();
+
     private static void end(int status) {
         throw new Ended(status);
     }
@@ -37,6 +46,7 @@ public final class Tools {
             new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         Exit.setExitProcedure((status, message) -> end(status));
         Exit.setHaltProcedure((status, message) -> end(status));
+        Exit.setShutdownHookAdder((name, hook) -> HOOKS.add(hook));
         String line;
         while ((line = commands.readLine()) != null) {
             String[] parts = line.split("\t", -1);
@@ -58,7 +68,12 @@ public final class Tools {
         System.setOut(new PrintStream(out, true, StandardCharsets.UTF_8));
         System.setErr(new PrintStream(err, true, StandardCharsets.UTF_8));
         AtomicReference<String> status = new AtomicReference<>("timeout");
-        Thread thread = new Thread(() -> status.set(call(mainClass, arguments)), "main");
+        Thread thread = new Thread(() -> {
+            String result = call(mainClass, arguments);
+            HOOKS.forEach(Runnable::run);
+            status.set(result);
+        }, "main");
+        HOOKS.clear();
         thread.setDaemon(true);
         thread.start();
         thread.join(limitMs);
@@ -89,5 +104,23 @@ public final class Tools {
 
     private static String encode(ByteArrayOutputStream bytes) {
         return Base64.getEncoder().encodeToString(bytes.toByteArray());
+    }
+}
+
+/**
+ * Writes a record in a transaction and leaves it open, which no tool of Kafka does.
+ *
+ * Arguments: --bootstrap-server, the servers, the topic, the transactional id.
+ */
+final class OpenTransaction {
+    public static void main(String[] arguments) throws Exception {
+        KafkaProducer<String, String> producer = new KafkaProducer<>(
+            Map.of("bootstrap.servers", arguments[1], "transactional.id", arguments[3]),
+            new StringSerializer(),
+            new StringSerializer());
+        producer.initTransactions();
+        producer.beginTransaction();
+        producer.send(new ProducerRecord<>(arguments[2], 0, "key", "value")).get();
+        producer.close(Duration.ZERO);
     }
 }

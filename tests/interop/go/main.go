@@ -1,5 +1,5 @@
-// franz-go: `produce SERVERS TOPIC COUNT`, `consume` or `copy SERVERS TOPIC COUNT GROUP`, or
-// `recreate SERVERS TOPIC MILLISECONDS`; prints tab between words.
+// franz-go: `produce SERVERS TOPIC COUNT`, `consume` or `copy SERVERS TOPIC COUNT GROUP`,
+// `fence SERVERS TOPIC 0`, or `recreate SERVERS TOPIC MILLISECONDS`; prints tab between words.
 package main
 
 import (
@@ -38,6 +38,8 @@ func main() {
 		consume(ctx, seeds, topic, count, os.Args[5])
 	case "copy":
 		copyInTransactions(ctx, seeds, topic, count, os.Args[5])
+	case "fence":
+		fence(ctx, seeds, topic)
 	}
 }
 
@@ -181,6 +183,23 @@ func copyInTransactions(ctx context.Context, seeds kgo.Opt, topic string, count 
 		}
 		fmt.Printf("end\t%t\n", isCommitted)
 	}
+}
+
+// Two clients with one transactional id: the second one ends the transaction of the first.
+func fence(ctx context.Context, seeds kgo.Opt, topic string) {
+	open := func(value string) *kgo.Client {
+		client, err := kgo.NewClient(seeds, kgo.TransactionalID(topic), kgo.DefaultProduceTopic(topic))
+		check(err)
+		check(client.BeginTransaction())
+		check(client.ProduceSync(ctx, kgo.StringRecord(value)).FirstErr())
+		return client
+	}
+	first := open("first")
+	defer first.Close()
+	second := open("second")
+	defer second.Close()
+	check(second.EndTransaction(ctx, kgo.TryCommit))
+	fmt.Printf("first\t%v\n", first.EndTransaction(ctx, kgo.TryCommit))
 }
 
 func check(err error) {

@@ -1,4 +1,5 @@
-// kafkajs: `produce SERVERS TOPIC COUNT`, or `consume` or `copy SERVERS TOPIC COUNT GROUP`; prints tab between words.
+// kafkajs: `produce SERVERS TOPIC COUNT`, `consume` or `copy SERVERS TOPIC COUNT GROUP`, or `fence SERVERS TOPIC 0`;
+// prints tab between words.
 const { CompressionTypes, Kafka, logLevel } = require("kafkajs");
 
 const PARTITIONS = 2;
@@ -97,6 +98,23 @@ async function copy(kafka, topic, count, groupId) {
   await producer.disconnect();
 }
 
+// Two producers with one transactional id: the second one ends the transaction of the first.
+async function fence(kafka, topic) {
+  const open = async (value) => {
+    const producer = kafka.producer({ transactionalId: topic, idempotent: true, maxInFlightRequests: 1 });
+    await producer.connect();
+    const transaction = await producer.transaction();
+    await transaction.send({ topic, messages: [{ value }] });
+    return { producer, transaction };
+  };
+  const first = await open("first");
+  const second = await open("second");
+  await second.transaction.commit();
+  await first.transaction.commit().catch((error) => console.log(["first", error.type].join("\t")));
+  await first.producer.disconnect();
+  await second.producer.disconnect();
+}
+
 const [scenario, servers, topic, count, group] = process.argv.slice(2);
 const kafka = new Kafka({
   clientId: "kafkajs",
@@ -104,7 +122,7 @@ const kafka = new Kafka({
   logLevel: logLevel.NOTHING,
   retry: { initialRetryTime: 20, retries: 20, maxRetryTime: 200 },
 });
-({ produce, consume, copy })[scenario](kafka, topic, Number(count), group).catch((error) => {
+({ produce, consume, copy, fence })[scenario](kafka, topic, Number(count), group).catch((error) => {
   console.error(error);
   process.exit(1);
 });

@@ -1,5 +1,6 @@
 """Skipped, with the reason, without a JDK or Maven Central."""
 
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -65,7 +66,8 @@ def test_an_expired_record_comes_back_with_javas_error(client: JavaClient, lab: 
     producer.flush()
     producer.abort()
     assert [delivery.error_name for delivery in deliveries] == ["TimeoutException"]
-    assert "Expiring" in str(deliveries[0].error)
+    # Both timeouts end at the same time; the client reports the one that it notices first.
+    assert re.search("Expiring|Disconnected", str(deliveries[0].error))
 
 
 @pytest.mark.interop
