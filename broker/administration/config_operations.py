@@ -11,6 +11,7 @@ from broker.config.values import format_value
 from broker.errors import Refusal
 from protocol.configs import ConfigOperation
 from protocol.errors import ErrorCode
+from protocol.hash_order import in_hash_order, string_hash
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +40,15 @@ def apply_operations(
     *,
     has_lists: bool = True,
 ) -> dict[str, str] | Refusal:
-    """Return the layer after the operations; their kinds are valid.
+    """Return the layer after the operations; their kinds are valid, and each key occurs once.
+
+    Of several errors it is the one that Kafka finds first in its hash map.
 
     Only lists can be appended to or subtracted from; an element occurs once. A list that is not set
     begins with Kafka's default. Kafka knows no lists of groups and client metrics: `has_lists`.
     """
     changed = dict(layer)
-    for operation in operations:
+    for operation in in_hash_order(operations, lambda operation: string_hash(operation.name)):
         name, text = operation.name, operation.text or ""
         if operation.kind == ConfigOperation.SET:
             changed[name] = text

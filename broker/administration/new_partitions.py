@@ -45,8 +45,8 @@ def check_new_partitions(
             f"{len(assignments)} assignment(s) were specified.",
         )
     if added_count > PARTITIONS_MAX:
-        message = "Unable to perform excessively large batch operation."
-        return Refusal(ErrorCode.POLICY_VIOLATION, message)
+        # Kafka's list of records is full, which it takes for an error of its own.
+        return Refusal(ErrorCode.UNKNOWN_SERVER_ERROR, None)
     if assignments is None:
         return place_more(cluster, topic, added_count)
     replication_factor = len(topic.partitions[0].replicas)

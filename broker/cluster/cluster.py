@@ -17,6 +17,7 @@ from broker.cluster.controller_queue import ControllerQueue
 from broker.cluster.fetch_sessions import FetchSessionCache
 from broker.cluster.finalized_features import features_at_start
 from broker.cluster.group_log import GroupLog
+from broker.cluster.group_topics import GroupTopics
 from broker.cluster.internal_topics import GROUP_METADATA, TRANSACTION_STATE, note_appended
 from broker.cluster.producer_rules import adopt_rule_of_leader, new_producers
 from broker.cluster.quotas import QuotaManagers
@@ -25,6 +26,7 @@ from broker.cluster.transaction_log import TransactionLog
 from broker.config.api_versions import release_of
 from broker.config.broker_config import BrokerConfig
 from broker.config.features import TRANSACTION_VERSION
+from broker.config.resource_keys import group_setting
 from broker.config.topic_config import TopicConfig
 from broker.groups.coordinator import GroupCoordinator
 from broker.routes import RoutesByBroker
@@ -89,6 +91,8 @@ class Cluster:
             timers=self.timers,
             member_id_suffix=lambda: str(new_uuid()),
             append_records=self.group_log.append,
+            topics=GroupTopics(self.topics, lambda: self.brokers),
+            setting=lambda group_id, key: group_setting(self.config, group_id, key),
         )
         self.transaction_log = TransactionLog(self.topics, config)
         self.transactions = TransactionCoordinator(
@@ -179,10 +183,7 @@ class Cluster:
     # Coordinators --------------------------------------------------------------------------
 
     def coordinator_id(self, group_id: str) -> int | None:
-        """Return the coordinator of a group: the leader of its partition of `__consumer_offsets`.
-
-        None if there is no such topic yet, or the partition has no leader.
-        """
+        """Return the coordinator of a group: the leader of its partition of `__consumer_offsets`."""
         return self._leader_id(self.group_log.partition(group_id))
 
     def transaction_coordinator_id(self, transactional_id: str) -> int | None:
@@ -190,7 +191,6 @@ class Cluster:
         return self._leader_id(self.transaction_log.partition(transactional_id))
 
     def _leader_id(self, partition: Partition | None) -> int | None:
-        """Return the leader of a partition if it is up."""
         if partition is None or not self.is_alive(partition.leader_id):
             return None
         return partition.leader_id
@@ -287,18 +287,17 @@ class Cluster:
                     compaction=Compaction() if topic.is_internal else None,
                 )
             )
+        self.groups.note_topic_change(topic.name)
 
     def delete_topic(self, topic: Topic, now_ms: int) -> None:
-        """Delete a topic with its records, its producers' state and its committed offsets.
-
-        Without the topic of its coordinators no group, or no transactional id, is left.
-        """
+        """Delete a topic with its records and producers, and what coordinators keep of or in it."""
         self.topics.remove(topic)
         if topic.name == GROUP_METADATA.name:
             self.groups.forget_all(now_ms)
         if topic.name == TRANSACTION_STATE.name:
             self.transactions.forget_all()
         self.groups.forget_topic(topic.name, now_ms)
+        self.groups.note_topic_change(topic.name)
         for partition in topic.partitions:
             self._freed(partition, partition.log.size_bytes)
             partition.leader_id = NO_LEADER
@@ -385,6 +384,7 @@ class Cluster:
         """
         removes_any = not set(partition.replicas) <= set(replicas)
         partition.replicas = tuple(replicas)
+        self.groups.note_topic_change(partition.topic_name)
         partition.adding_replicas = partition.removing_replicas = ()
         self.expand_isr(partition)
         if partition.leader_id not in partition.isr:

@@ -6,6 +6,7 @@ Sources: Kafka's `AutoTopicCreationManager` and `KafkaApis.getCoordinator`.
 from broker.cluster.cluster import Cluster
 from broker.cluster.internal_topics import GROUP_METADATA, TRANSACTION_STATE, InternalTopic
 from broker.cluster.topics import Topic
+from broker.config.features import GROUP_VERSION
 from broker.config.topic_config import validate_topic_overrides
 from protocol.errors import ErrorCode
 
@@ -18,6 +19,12 @@ def ownership_error(cluster: Cluster, broker_id: int, group_id: str) -> ErrorCod
     if cluster.coordinator_id(group_id) == broker_id:
         return ErrorCode.NONE
     return ErrorCode.NOT_COORDINATOR
+
+
+def has_consumer_protocol(cluster: Cluster) -> bool:
+    """Return whether groups may use the consumer protocol (KIP-848)."""
+    is_on = "consumer" in cluster.config["group.coordinator.rebalance.protocols"]
+    return is_on and cluster.features.level(GROUP_VERSION) > 0
 
 
 def transaction_ownership_error(

@@ -125,6 +125,8 @@ class TopicTable:
     def __init__(self) -> None:
         self._by_name: dict[str, Topic] = {}
         self._by_id: dict[UUID, Topic] = {}
+        self.created_count = 0
+        """How many topics have been added so far."""
 
     def __len__(self) -> int:
         return len(self._by_name)
@@ -156,6 +158,7 @@ class TopicTable:
         assert topic.name not in self._by_name
         self._by_name[topic.name] = topic
         self._by_id[topic.topic_id] = topic
+        self.created_count += 1
 
     def remove(self, topic: Topic) -> None:
         """Remove a topic."""

@@ -18,6 +18,7 @@ from protocol.suggestions import did_you_mean
 METADATA_VERSION = "metadata.version"
 KRAFT_VERSION = "kraft.version"
 TRANSACTION_VERSION = "transaction.version"
+GROUP_VERSION = "group.version"
 
 FEATURES_ARE_KNOWN_SINCE: Release = (4, 0)
 """First release whose controller refuses every unknown feature, also at level 0."""
@@ -61,7 +62,7 @@ FEATURES: Mapping[str, Feature] = {
         Feature(METADATA_VERSION,                   99, {(3, 6): Levels(1, 14, 14), (3, 7): Levels(1, 19, 19), (3, 8): Levels(1, 20, 20), (3, 9): Levels(1, 21, 21), (4, 0): Levels(7, 25, 25), (4, 1): Levels(7, 27, 27), (4, 2): Levels(7, 29, 29), (4, 3): Levels(7, 30, 30)}),
         Feature(KRAFT_VERSION,                      0,  {(3, 9): Levels(0, 1, 0)}),
         Feature(TRANSACTION_VERSION,                2,  {(4, 0): Levels(0, 2, 2)}),
-        Feature("group.version",                    0,  {(4, 0): Levels(0, 1, 1)}),
+        Feature(GROUP_VERSION,                      1,  {(4, 0): Levels(0, 1, 1)}),
         Feature("eligible.leader.replicas.version", 0,  {(4, 0): Levels(0, 1, 0), (4, 1): Levels(0, 1, 1)}, metadata_min=23),
         Feature("share.version",                    0,  {(4, 1): Levels(0, 1, 0), (4, 2): Levels(0, 1, 1)}),
         Feature("streams.version",                  0,  {(4, 1): Levels(0, 0, 0), (4, 2): Levels(0, 1, 1)}),

@@ -66,18 +66,18 @@ CONTROLLER_KEYS: tuple[ConfigKey, ...] = (
 # Consumer groups of KIP-848, share groups and streams groups; the limits of timeouts bound the keys
 # of groups.
 GROUP_PROTOCOL_KEYS: tuple[ConfigKey, ...] = (
-    ignored_key("group.consumer.assignors",                                LIST,     ("uniform", "range"), None,          READ_ONLY),
+    ConfigKey("group.consumer.assignors",                                LIST,     ("uniform", "range"), None,          READ_ONLY),
     ConfigKey("group.consumer.heartbeat.interval.ms",                    INT,      5000,        at_least(1),   READ_ONLY),
     ConfigKey("group.consumer.max.heartbeat.interval.ms",                INT,      15_000,      at_least(1),   READ_ONLY),
     ConfigKey("group.consumer.max.session.timeout.ms",                   INT,      60_000,      at_least(1),   READ_ONLY),
-    ignored_key("group.consumer.max.size",                                 INT,      INT_MAX,     at_least(1),   READ_ONLY),
+    ConfigKey("group.consumer.max.size",                                 INT,      INT_MAX,     at_least(1),   READ_ONLY),
     ignored_key("group.consumer.migration.policy",                         STRING,   "bidirectional", one_of_ignoring_case("DISABLED", "DOWNGRADE", "UPGRADE", "BIDIRECTIONAL"), READ_ONLY),
     ConfigKey("group.consumer.min.heartbeat.interval.ms",                INT,      5000,        at_least(1),   READ_ONLY),
     ConfigKey("group.consumer.min.session.timeout.ms",                   INT,      45_000,      at_least(1),   READ_ONLY),
-    internal_key("group.consumer.regex.refresh.interval.ms",                INT,      600_000,     at_least(10_000), READ_ONLY),
+    ConfigKey("group.consumer.regex.refresh.interval.ms",                INT,      600_000,     at_least(10_000), READ_ONLY, is_internal=True),
     ConfigKey("group.consumer.session.timeout.ms",                       INT,      45_000,      at_least(1),   READ_ONLY),
     ignored_key("group.coordinator.append.linger.ms",                      INT,      5,           at_least(0),   READ_ONLY),
-    ignored_key("group.coordinator.rebalance.protocols",                   LIST,     ("classic", "consumer", "streams"), each_of("consumer", "classic", "share", "streams"), READ_ONLY),
+    ConfigKey("group.coordinator.rebalance.protocols",                   LIST,     ("classic", "consumer", "streams"), each_of("consumer", "classic", "share", "streams"), READ_ONLY),
     ignored_key("group.coordinator.threads",                               INT,      4,           at_least(1),   READ_ONLY),
     ignored_key("group.share.assignors",                                   LIST,     ("simple",), None,          READ_ONLY),
     ignored_key("group.share.delivery.count.limit",                        INT,      5,           between(2, 10), READ_ONLY),

@@ -1,8 +1,7 @@
 # ruff: noqa: E501
 """The keys of groups and of client metrics (Kafka's `GroupConfig` and `ClientMetricsConfigs`).
 
-The broker stores and describes them and acts on none: its groups are classic ones, which take
-their settings from the client, and it collects no client metrics.
+The broker acts on those of the consumer protocol, and stores and describes the others.
 
 Sources of the messages: Kafka's `GroupConfig.validate` and `ClientMetricsConfigs.validate`.
 """
@@ -12,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from broker.config.broker_config import BrokerConfig
 from broker.config.hash_order import in_hash_order
 from broker.config.keys import (
     INT,
@@ -30,8 +30,8 @@ from protocol.errors import ErrorCode
 
 # fmt: off
 GROUP_RESOURCE_KEYS: tuple[ConfigKey, ...] = (
-    ignored_key("consumer.session.timeout.ms",    INT,    45_000,             at_least(1),              READ_ONLY, "Time without a heartbeat after which a member is removed."),
-    ignored_key("consumer.heartbeat.interval.ms", INT,    5000,               at_least(1),              READ_ONLY, "Time between a consumer's heartbeats."),
+    ConfigKey("consumer.session.timeout.ms",    INT,    45_000,             at_least(1),              READ_ONLY, "Time without a heartbeat after which a member is removed."),
+    ConfigKey("consumer.heartbeat.interval.ms", INT,    5000,               at_least(1),              READ_ONLY, "Time between a consumer's heartbeats."),
     ignored_key("share.session.timeout.ms",       INT,    45_000,             at_least(1),              READ_ONLY, "Time without a heartbeat after which a member of a share group is removed."),
     ignored_key("share.heartbeat.interval.ms",    INT,    5000,               at_least(1),              READ_ONLY, "Time between the heartbeats of a member of a share group."),
     ignored_key("share.record.lock.duration.ms",  INT,    30_000,             at_least(1000),             READ_ONLY, "Time that a member of a share group holds a record."),
@@ -92,6 +92,14 @@ def group_defaults(broker_values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of a group without a configuration, which are the broker's."""
     defaults = {name: key.default for name, key in RESOURCE_KEYS[ResourceType.GROUP].items()}
     return defaults | {name: broker_values[f"group.{name}"] for name in _WITH_BROKER_DEFAULT}
+
+
+def group_setting(config: BrokerConfig, group_id: str, key: str) -> int:
+    """Return a number of a group's configuration: its own, or the broker's `group.KEY`."""
+    layer = config.resources.get((ResourceType.GROUP, group_id))
+    if layer is not None and key in layer:
+        return int(parse_value(RESOURCE_KEYS[ResourceType.GROUP][key], layer[key]))
+    return int(config[f"group.{key}"])
 
 
 def group_problem(layer: Mapping[str, str], broker_values: Mapping[str, Any]) -> str | None:

@@ -60,7 +60,7 @@ def validate_topic_overrides(
     if nulls:
         return f"Null value not supported for topic configs: {','.join(nulls)}"
     for name in in_hash_order(overrides):
-        if not is_known(name, release):
+        if name not in TOPIC_KEYS or not is_known(name, release):
             return f"Unknown topic config name: {name}"
     try:
         values = _parse({name: text for name, text in overrides.items() if text is not None})

@@ -102,6 +102,7 @@ _ARRAYS: dict[ApiKey, ErrorArray] = {
     ApiKey.DESCRIBE_TRANSACTIONS: ErrorArray(
         "transactional_ids", "transaction_states", _same("transactional_id")
     ),
+    ApiKey.CONSUMER_GROUP_DESCRIBE: ErrorArray("group_ids", "groups", _same("group_id")),
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: ErrorArray("topics", "topics", _NAMED),
 }
 """APIs whose response has an error for each entry of the request, in every version."""

@@ -1,8 +1,9 @@
 """Check who may commit offsets to a group.
 
-Source: Kafka's `ClassicGroup.validateOffsetCommit`.
+Source: Kafka's `ClassicGroup.validateOffsetCommit`; for the consumer protocol the group has it.
 """
 
+from broker.groups.consumer.group import ConsumerGroup
 from broker.groups.group import Group
 from broker.groups.requests import CommitRequest
 from broker.groups.results import GroupState
@@ -10,12 +11,14 @@ from protocol.errors import ErrorCode
 
 
 def check_commit(
-    group: Group, request: CommitRequest, *, is_transactional: bool = False
+    group: Group | ConsumerGroup, request: CommitRequest, *, is_transactional: bool = False
 ) -> ErrorCode:
     """Return NONE, or why the member of a group may not commit offsets.
 
     A commit in a transaction needs no member, and no stable group.
     """
+    if isinstance(group, ConsumerGroup):
+        return group.check_commit(request, is_transactional=is_transactional)
     if request.generation_id < 0 and group.state is GroupState.EMPTY:
         return ErrorCode.NONE  # an administrator, or a consumer without a group
     is_member = bool(request.member_id) or request.group_instance_id is not None

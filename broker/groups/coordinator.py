@@ -1,37 +1,44 @@
-"""The table of groups: find or create the group of a request, and expire committed offsets.
+"""The coordinator of groups: members join, report and leave, in both protocols.
 
-This module makes the checks that need no group, in the order of Kafka's `GroupCoordinatorService`.
-`group` and `joining` decide what happens inside a group.
+This module finds or creates the group of a request, and makes the checks that need no group, in
+the order of Kafka's `GroupCoordinatorService`. `group` and `joining` decide what happens inside a
+group of the classic protocol, `consumer` has the groups of the consumer protocol.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
 from typing import Any
 
-from broker.groups.commit_check import check_commit
-from broker.groups.group import Group
-from broker.groups.joining import join as join_group
-from broker.groups.offset_expiry import is_expired
-from broker.groups.records import (
-    AppendRecords,
-    discard_records,
-    group_key,
-    group_value,
-    offset_key,
-    offset_value,
+from broker.errors import Refusal
+from broker.groups.consumer.group import ConsumerGroup
+from broker.groups.consumer.heartbeat import check_member, check_request
+from broker.groups.consumer.member import LEAVE_EPOCH, STATIC_LEAVE_EPOCH
+from broker.groups.consumer.membership import (
+    ConsumerMembership,
+    GroupSetting,
+    assignors_of,
+    refused,
 )
+from broker.groups.consumer.requests import (
+    ConsumerGroupDescription,
+    ConsumerHeartbeat,
+    HeartbeatResult,
+)
+from broker.groups.consumer.topics import NO_TOPICS, TopicSource
+from broker.groups.group import Group
+from broker.groups.group_table import GroupTable, is_empty, tombstones_of
+from broker.groups.joining import join as join_group
+from broker.groups.records import AppendRecords, discard_records, group_key, group_value
 from broker.groups.requests import (
     UNKNOWN_MEMBER,
-    CommitRequest,
     JoinRequest,
     MemberIdentity,
-    OffsetToCommit,
     SyncRequest,
 )
 from broker.groups.results import (
-    CommittedOffset,
     DescribedMember,
     GroupDescription,
-    GroupListing,
     GroupState,
     JoinReply,
     JoinResult,
@@ -39,26 +46,18 @@ from broker.groups.results import (
     SyncReply,
     SyncResult,
 )
-from broker.groups.transactional_offsets import (
-    OffsetKey,
-    TransactionalOffsets,
-    committed_offset,
-    key_of,
-)
-from broker.timers import Timer, Timers
-from protocol.coordinator_records import CoordinatorRecord
+from broker.timers import Timers
 from protocol.errors import ErrorCode
 
-MINUTE_MS = 60_000
-CLASSIC_GROUP_TYPE = "classic"
 
-
-class GroupCoordinator:
+class GroupCoordinator(GroupTable):
     """All groups of the cluster.
 
     `config` is a mapping of Kafka's broker keys to parsed values and may be replaced.
     `member_id_suffix` gives the unique part of a new member's id. `append_records` stores what
-    another coordinator would need to go on: each change of members and offsets.
+    another coordinator would need to go on: each change of members and offsets. `topics` are those
+    that members can subscribe to. `setting` returns the value of a group's own configuration; by
+    default it is the broker's.
     """
 
     def __init__(
@@ -67,17 +66,17 @@ class GroupCoordinator:
         timers: Timers,
         member_id_suffix: Callable[[], str],
         append_records: AppendRecords = discard_records,
+        topics: TopicSource = NO_TOPICS,
+        setting: GroupSetting | None = None,
     ) -> None:
-        self.config = config
-        self._timers = timers
-        self._member_id_suffix = member_id_suffix
-        self._append_records = append_records
-        self._groups: dict[str, Group] = {}
-        self.transactional_offsets = TransactionalOffsets()
-        self._expiry_timer: Timer | None = None
+        def broker_setting(_group_id: str, key: str) -> int:
+            return int(self.config[f"group.{key}"])
 
-    def __len__(self) -> int:
-        return len(self._groups)
+        consumers = ConsumerMembership(
+            timers, topics, setting or broker_setting, append_records, self._fence_member
+        )
+        super().__init__(config, timers, append_records, consumers)
+        self._member_id_suffix = member_id_suffix
 
     # Membership ----------------------------------------------------------------------------
 
@@ -92,6 +91,11 @@ class GroupCoordinator:
             reply(JoinResult(ErrorCode.INVALID_SESSION_TIMEOUT, request.member_id))
             return
         group = self._groups.get(request.group_id)
+        if isinstance(group, ConsumerGroup):
+            if not group.is_empty:
+                reply(JoinResult(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, UNKNOWN_MEMBER))
+                return
+            group = self._replace_by_classic(group, now_ms)
         is_new = group is None
         if group is None:
             if request.member_id != UNKNOWN_MEMBER:
@@ -110,18 +114,6 @@ class GroupCoordinator:
             self._write_new_group(group, now_ms)
         group.deliver()
 
-    def _write_metadata(self, group: Group, now_ms: int) -> None:
-        """Write the generation of a group with its members and their assignments."""
-        value = group_value(
-            protocol_type=group.protocol_type,
-            generation_id=group.generation_id,
-            protocol_name=group.protocol_name,
-            leader_id=group.members.leader_id,
-            state_since_ms=group.state_since_ms,
-            members=group.members,
-        )
-        self._append_records(group.group_id, [(group_key(group.group_id), value)], now_ms)
-
     def _write_new_group(self, group: Group, now_ms: int) -> None:
         value = group_value(
             protocol_type=None,
@@ -138,7 +130,7 @@ class GroupCoordinator:
         group = self._groups.get(request.group_id)
         if not request.group_id:
             reply(SyncResult(ErrorCode.INVALID_GROUP_ID))
-        elif group is None:
+        elif not isinstance(group, Group):
             reply(SyncResult(ErrorCode.UNKNOWN_MEMBER_ID))
         else:
             group.sync(request, reply, now_ms)
@@ -156,7 +148,7 @@ class GroupCoordinator:
         if not group_id:
             return ErrorCode.INVALID_GROUP_ID
         group = self._groups.get(group_id)
-        if group is None:
+        if not isinstance(group, Group):
             return ErrorCode.UNKNOWN_MEMBER_ID
         return group.heartbeat(member_id, group_instance_id, generation_id, now_ms)
 
@@ -173,158 +165,16 @@ class GroupCoordinator:
                 LeftMember(leaver.member_id, leaver.group_instance_id, unknown)
                 for leaver in leavers
             )
+        if isinstance(group, ConsumerGroup):
+            return ErrorCode.NONE, self._remove_leavers(group, leavers, now_ms)
         left = group.leave(leavers, now_ms)
         group.deliver()
         return ErrorCode.NONE, left
 
-    # Committed offsets ---------------------------------------------------------------------
-
-    def commit(self, request: CommitRequest, now_ms: int) -> tuple[ErrorCode, ...]:
-        """Store committed offsets; return one error code for each, in request order.
-
-        A commit without a generation creates a missing group, without members.
-        """
-        group = self._groups.get(request.group_id)
-        if group is None and request.generation_id < 0:
-            group = self._create(request.group_id, now_ms)
-        if group is None:
-            missing = ErrorCode.GROUP_ID_NOT_FOUND
-            error_code = missing if request.knows_missing_groups else ErrorCode.ILLEGAL_GENERATION
-        else:
-            error_code = check_commit(group, request)
-        if group is None or error_code is not ErrorCode.NONE:
-            return (error_code,) * len(request.offsets)
-        if group.state is not GroupState.EMPTY:
-            group.touch(request.member_id, now_ms)
-        expires_ms = now_ms + request.retention_ms if request.retention_ms >= 0 else None
-        return self._store(group, request.offsets, expires_ms, now_ms)
-
-    def _store(
-        self,
-        group: Group,
-        offsets: Sequence[OffsetToCommit],
-        expires_ms: int | None,
-        now_ms: int,
-    ) -> tuple[ErrorCode, ...]:
-        metadata_max: int = self.config["offset.metadata.max.bytes"]
-        error_codes: list[ErrorCode] = []
-        records: list[CoordinatorRecord] = []
-        stored: list[tuple[OffsetKey, CommittedOffset]] = []
-        for offset in offsets:
-            if len(offset.metadata or "") > metadata_max:
-                error_codes.append(ErrorCode.OFFSET_METADATA_TOO_LARGE)
-                continue
-            key, committed = key_of(group, offset), committed_offset(offset, now_ms, expires_ms)
-            records.append((offset_key(*key), offset_value(committed)))
-            stored.append((key, committed))
-            error_codes.append(ErrorCode.NONE)
-        error_code = ErrorCode.NONE
-        if records:
-            error_code = self._append_records(group.group_id, records, now_ms, is_atomic=True)
-        if error_code is not ErrorCode.NONE:
-            return (error_code,) * len(error_codes)
-        for key, committed in stored:
-            group.offsets.put(*key[1:], committed)
-            self.transactional_offsets.replace(key)
-        return tuple(error_codes)
-
-    def commit_in_transaction(
-        self,
-        request: CommitRequest,
-        *,
-        offsets_partition: int,
-        producer: tuple[int, int],
-        now_ms: int,
-    ) -> tuple[ErrorCode, ...]:
-        """Store offsets until the transaction of a producer ends; return an error code for each."""
-        group = self._groups.get(request.group_id)
-        if group is None and request.generation_id < 0:
-            group = self._create(request.group_id, now_ms)
-        if group is None:
-            return (ErrorCode.ILLEGAL_GENERATION,) * len(request.offsets)
-        return self.transactional_offsets.commit(
-            group,
-            request,
-            offsets_partition,
-            producer,
-            now_ms,
-            metadata_max=self.config["offset.metadata.max.bytes"],
-            append_records=self._append_records,
-        )
-
-    def end_transaction(self, offsets_partition: int, producer_id: int, *, is_commit: bool) -> None:
-        """Make the pending offsets of a producer valid, or drop them; their marker is written."""
-        for key, committed in self.transactional_offsets.complete(offsets_partition, producer_id):
-            group = self._groups.get(key[0])
-            if is_commit and group is not None:
-                group.offsets.put(*key[1:], committed)
-
-    def is_unstable(self, group_id: str, topic_name: str, partition_index: int) -> bool:
-        """Return whether an open transaction commits this offset (UNSTABLE_OFFSET_COMMIT)."""
-        return self.transactional_offsets.is_pending(group_id, topic_name, partition_index)
-
-    def committed(
-        self, group_id: str, topic_name: str, partition_index: int
-    ) -> CommittedOffset | None:
-        """Return the offset that a group last committed for a partition, or None."""
-        group = self._groups.get(group_id)
-        return None if group is None else group.offsets.get(topic_name, partition_index)
-
-    def all_committed(self, group_id: str) -> Iterator[tuple[str, int, CommittedOffset]]:
-        """Return topic name, partition index and offset of every commit of a group."""
-        group = self._groups.get(group_id)
-        return iter(()) if group is None else iter(group.offsets)
-
-    def delete_offsets(
-        self, group_id: str, partitions: Sequence[tuple[str, int]], now_ms: int
-    ) -> tuple[ErrorCode, tuple[ErrorCode, ...]]:
-        """Delete offsets of partitions that no member of the group reads.
-
-        Returns an error for all, or NONE and an error code for each (topic name, index).
-        """
-        if not group_id:
-            return ErrorCode.INVALID_GROUP_ID, ()
-        group = self._groups.get(group_id)
-        if group is None:
-            return ErrorCode.GROUP_ID_NOT_FOUND, ()
-        if group.state is not GroupState.EMPTY and not group.is_consumer_group:
-            return ErrorCode.NON_EMPTY_GROUP, ()
-        error_codes = []
-        deleted = []
-        for topic_name, partition_index in partitions:
-            if group.is_subscribed_to(topic_name):
-                error_codes.append(ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC)
-            else:
-                deleted.append((topic_name, partition_index))
-                self.transactional_offsets.remove((group_id, topic_name, partition_index))
-                error_codes.append(ErrorCode.NONE)
-        self._remove_offsets(group, deleted, now_ms)
-        return ErrorCode.NONE, tuple(error_codes)
-
-    def forget_topic(self, name: str, now_ms: int) -> None:
-        """Delete all committed offsets of a topic that was deleted."""
-        for group in self._groups.values():
-            indexes = group.offsets.partition_indexes(name)
-            if indexes:
-                self._remove_offsets(group, [(name, index) for index in indexes], now_ms)
-        self.transactional_offsets.remove_topic(name)
-
-    def _remove_offsets(
-        self, group: Group, partitions: Iterable[tuple[str, int]], now_ms: int
-    ) -> None:
-        tombstones: list[CoordinatorRecord] = []
-        for topic_name, partition_index in partitions:
-            if group.offsets.remove(topic_name, partition_index):
-                tombstones.append((offset_key(group.group_id, topic_name, partition_index), None))
-        if tombstones:
-            self._append_records(group.group_id, tombstones, now_ms)
-
-    # Groups --------------------------------------------------------------------------------
-
     def describe(self, group_id: str) -> GroupDescription | None:
-        """Return a group with its members, or None if there is no group with this id."""
+        """Return a classic group with its members, or None if there is none with this id."""
         group = self._groups.get(group_id)
-        if group is None:
+        if not isinstance(group, Group):
             return None
         stable_protocol = group.protocol_name if group.state is GroupState.STABLE else None
         return GroupDescription(
@@ -345,102 +195,120 @@ class GroupCoordinator:
             ),
         )
 
-    def list_groups(
-        self, states: Collection[str] = (), types: Collection[str] = ()
-    ) -> list[GroupListing]:
-        """Return all groups, or those in these states and of these types, ignoring case."""
-        state_names = {name.strip().lower() for name in states}
-        type_names = {name.strip().lower() for name in types}
-        if type_names and CLASSIC_GROUP_TYPE not in type_names:
-            return []
-        return [
-            GroupListing(group.group_id, group.state, group.protocol_type or "")
-            for group in self._groups.values()
-            if not state_names or group.state.value.lower() in state_names
-        ]
+    # The consumer protocol -----------------------------------------------------------------
 
-    def group_ids(self) -> list[str]:
-        """Return the ids of all groups."""
-        return list(self._groups)
+    def consumer_heartbeat(self, request: ConsumerHeartbeat, now_ms: int) -> HeartbeatResult:
+        """Handle a ConsumerGroupHeartbeat: a member joins, reports or leaves."""
+        assignors = _assignors(self.config["group.consumer.assignors"])
+        refusal = check_request(request, assignors)
+        if refusal is not None:
+            return refused(refusal)
+        if request.member_epoch in {LEAVE_EPOCH, STATIC_LEAVE_EPOCH}:
+            return self._consumer_leave(request, now_ms)
+        group = self._consumer_group(request, now_ms)
+        if isinstance(group, Refusal):
+            return refused(group)
+        size_max = self.config["group.consumer.max.size"]
+        refusal = check_member(group, request, size_max=size_max)
+        if refusal is not None:
+            return refused(refusal)
+        if self._groups.get(request.group_id) is not group:
+            self._put_consumer_group(group, now_ms)
+        if not request.member_id:
+            request = replace(request, member_id=self._member_id_suffix())
+        return self._consumers.heartbeat(
+            group,
+            request,
+            assignors,
+            now_ms,
+            refresh_interval_ms=self.config["group.consumer.regex.refresh.interval.ms"],
+        )
 
-    def unload(self, group_id: str, now_ms: int) -> None:
-        """Move a group to another coordinator; waiting requests get NOT_COORDINATOR."""
-        group = self._groups[group_id]
-        group.unload(now_ms)
-        group.deliver()
+    def _consumer_group(self, request: ConsumerHeartbeat, now_ms: int) -> ConsumerGroup | Refusal:
+        """Return the group of a heartbeat, perhaps one that is not in the table yet."""
+        group = self._groups.get(request.group_id)
+        if isinstance(group, ConsumerGroup):
+            return group
+        does_join = request.member_epoch == 0
+        if group is None:
+            if does_join:
+                return ConsumerGroup(request.group_id)
+            return group_not_found(f"Consumer group {request.group_id} not found.")
+        if does_join and is_empty(group):
+            return ConsumerGroup(request.group_id, group.offsets)
+        return group_not_found(f"Group {request.group_id} is not a consumer group.")
 
-    def forget_all(self, now_ms: int) -> None:
-        """Forget all groups and their offsets, because their log was deleted.
+    def _put_consumer_group(self, group: ConsumerGroup, now_ms: int) -> None:
+        """Add a new group, or put it in the place of an empty classic one."""
+        classic = self._groups.get(group.group_id)
+        if classic is not None:
+            self._append_records(group.group_id, tombstones_of(classic), now_ms)
+            self._close(classic)
+        self._put(group, now_ms)
 
-        Waiting requests get NOT_COORDINATOR after the current request.
-        """
-        groups = tuple(self._groups.values())
-        self._groups.clear()
-        self.transactional_offsets = TransactionalOffsets()
-        for group in groups:
-            group.close()
+    def _replace_by_classic(self, group: ConsumerGroup, now_ms: int) -> Group:
+        """Put a classic group in the place of an empty one of the consumer protocol."""
+        self._append_records(group.group_id, tombstones_of(group), now_ms)
+        self._close(group)
+        return self._create(group.group_id, now_ms, group.offsets)
 
-        def deliver(_now_ms: int) -> None:
-            for group in groups:
-                group.deliver()
+    def _consumer_leave(self, request: ConsumerHeartbeat, now_ms: int) -> HeartbeatResult:
+        group = self._groups.get(request.group_id)
+        if group is None:
+            return refused(group_not_found(f"Group {request.group_id} not found."))
+        if not isinstance(group, ConsumerGroup):
+            return refused(group_not_found(f"Group {request.group_id} is not a consumer group."))
+        left = self._consumers.leave(group, request, now_ms)
+        if isinstance(left, HeartbeatResult):
+            return left
+        self._fence_members(group, [left.member_id], now_ms)
+        return HeartbeatResult(
+            ErrorCode.NONE, member_id=left.member_id, member_epoch=request.member_epoch
+        )
 
-        self._timers.schedule(now_ms, deliver)
+    def _remove_leavers(
+        self, group: ConsumerGroup, leavers: Sequence[MemberIdentity], now_ms: int
+    ) -> tuple[LeftMember, ...]:
+        """Remove the members that a LeaveGroup names, as an administrator's client sends it."""
+        left, member_ids = [], []
+        for leaver in leavers:
+            error_code = ErrorCode.NONE
+            member = group.members.get(leaver.member_id)
+            if leaver.group_instance_id is not None:
+                member = group.static_member(leaver.group_instance_id)
+                is_named = leaver.member_id != UNKNOWN_MEMBER
+                if member is not None and is_named and member.member_id != leaver.member_id:
+                    error_code = ErrorCode.FENCED_INSTANCE_ID
+            if member is None:
+                error_code = ErrorCode.UNKNOWN_MEMBER_ID
+            elif error_code is ErrorCode.NONE:
+                member_ids.append(member.member_id)
+            left.append(LeftMember(leaver.member_id, leaver.group_instance_id, error_code))
+        self._fence_members(group, list(dict.fromkeys(member_ids)), now_ms)
+        return tuple(left)
 
-    def delete_group(self, group_id: str, now_ms: int) -> ErrorCode:
-        """Delete a group that has no members, with its offsets."""
+    def _fence_member(self, group: ConsumerGroup, member_id: str, now_ms: int) -> None:
+        """Remove a member whose session or rebalance took too long, unless it is gone."""
+        if self._groups.get(group.group_id) is group and member_id in group.members:
+            self._fence_members(group, [member_id], now_ms)
+
+    def _fence_members(self, group: ConsumerGroup, member_ids: Sequence[str], now_ms: int) -> None:
+        self._consumers.remove(group, member_ids, now_ms)
+
+    def describe_consumer_group(self, group_id: str) -> ConsumerGroupDescription | Refusal:
+        """Return a group of the consumer protocol with its members, or GROUP_ID_NOT_FOUND."""
         group = self._groups.get(group_id)
         if group is None:
-            return ErrorCode.GROUP_ID_NOT_FOUND
-        if group.state is not GroupState.EMPTY:
-            return ErrorCode.NON_EMPTY_GROUP
-        self._drop(group, now_ms)
-        return ErrorCode.NONE
+            return group_not_found(f"Group {group_id} not found.")
+        if not isinstance(group, ConsumerGroup):
+            return group_not_found(f"Group {group_id} is not a consumer group.")
+        default = next(iter(_assignors(self.config["group.consumer.assignors"])))
+        return group.describe(default)
 
-    def _create(self, group_id: str, now_ms: int) -> Group:
-        group = Group(
-            group_id,
-            self._timers,
-            initial_rebalance_delay_ms=self.config["group.initial.rebalance.delay.ms"],
-            now_ms=now_ms,
-            on_metadata=self._write_metadata,
-        )
-        self._groups[group_id] = group
-        if self._expiry_timer is None:
-            self._schedule_expiry(now_ms)
-        return group
 
-    def _drop(self, group: Group, now_ms: int) -> None:
-        partitions = [(name, index) for name, index, _committed in group.offsets]
-        self._remove_offsets(group, partitions, now_ms)
-        self._append_records(group.group_id, [(group_key(group.group_id), None)], now_ms)
-        group.close()
-        self.transactional_offsets.remove_group(group.group_id)
-        del self._groups[group.group_id]
+def group_not_found(message: str) -> Refusal:
+    """Return the refusal of a request to a group that does not exist, or has another type."""
+    return Refusal(ErrorCode.GROUP_ID_NOT_FOUND, message)
 
-    # Expiry --------------------------------------------------------------------------------
 
-    def _schedule_expiry(self, now_ms: int) -> None:
-        interval_ms = self.config["offsets.retention.check.interval.ms"]
-        self._expiry_timer = self._timers.schedule(now_ms + interval_ms, self._run_expiry)
-
-    def _run_expiry(self, now_ms: int) -> None:
-        self.expire_offsets(now_ms)
-        self._expiry_timer = None
-        if self._groups:
-            self._schedule_expiry(now_ms)
-
-    def expire_offsets(self, now_ms: int) -> None:
-        """Delete offsets past their retention, and empty groups without offsets."""
-        retention_ms = self.config["offsets.retention.minutes"] * MINUTE_MS
-        for group in tuple(self._groups.values()):
-            expired = [
-                (topic_name, partition_index)
-                for topic_name, partition_index, committed in group.offsets
-                if is_expired(group, topic_name, committed, retention_ms, now_ms)
-                and not self.is_unstable(group.group_id, topic_name, partition_index)
-            ]
-            self._remove_offsets(group, expired, now_ms)
-            is_idle = group.state is GroupState.EMPTY and not group.members.pending
-            has_pending = self.transactional_offsets.has_pending(group.group_id)
-            if is_idle and not group.offsets and not has_pending:
-                self._drop(group, now_ms)
+_assignors = cache(assignors_of)

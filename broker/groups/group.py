@@ -43,6 +43,8 @@ NEW_MEMBER_JOIN_TIMEOUT_MS = 300_000
 class Group:
     """One group. Call `deliver` after any method that may complete a response."""
 
+    group_type = "classic"
+
     def __init__(
         self,
         group_id: str,
@@ -51,6 +53,7 @@ class Group:
         initial_rebalance_delay_ms: int,
         now_ms: int,
         on_metadata: Callable[["Group", int], None],
+        offsets: OffsetTable | None = None,
     ) -> None:
         self.group_id = group_id
         self.on_metadata = on_metadata
@@ -63,7 +66,7 @@ class Group:
         self.subscribed_topics: frozenset[str] | None = None
         """Topics that members subscribe to; None if unknown."""
         self.members = Membership()
-        self.offsets = OffsetTable()
+        self.offsets = OffsetTable() if offsets is None else offsets
         self._timers = timers
         self._initial_rebalance_delay_ms = initial_rebalance_delay_ms
         # The first rebalance ends after a delay, all others when every member has joined.

@@ -1,17 +1,24 @@
 """When a committed offset expires (KIP-211)."""
 
+from broker.groups.consumer.group import ConsumerGroup
 from broker.groups.group import Group
 from broker.groups.results import CommittedOffset, GroupState
 
 
 def is_expired(
-    group: Group, topic_name: str, committed: CommittedOffset, retention_ms: int, now_ms: int
+    group: Group | ConsumerGroup,
+    topic_name: str,
+    committed: CommittedOffset,
+    retention_ms: int,
+    now_ms: int,
 ) -> bool:
     """Return whether an offset is past its retention (`ClassicGroup.offsetExpirationCondition`).
 
     Retention counts from the time at which the group lost its last member. If it never had one,
     and for topics that a stable group no longer subscribes to, it counts from the commit.
     """
+    if isinstance(group, ConsumerGroup):
+        return group.is_expired(topic_name, committed, retention_ms, now_ms)
     if group.protocol_type is None:
         since_ms = committed.committed_ms
     elif group.state is GroupState.EMPTY:

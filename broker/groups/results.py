@@ -101,10 +101,11 @@ class GroupDescription:
 
 @dataclass(frozen=True, slots=True)
 class GroupListing:
-    """A group as ListGroups shows it."""
+    """A group as ListGroups shows it; the type is classic or consumer."""
 
     group_id: str
-    state: GroupState
+    state: str
+    group_type: str
     protocol_type: str
 
 

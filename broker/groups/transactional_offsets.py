@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from broker.groups.commit_check import check_commit
+from broker.groups.consumer.group import ConsumerGroup
 from broker.groups.group import Group
 from broker.groups.records import AppendRecords, offset_key, offset_value
 from broker.groups.requests import CommitRequest, OffsetToCommit
@@ -51,7 +52,7 @@ class TransactionalOffsets:
 
     def commit(
         self,
-        group: Group,
+        group: Group | ConsumerGroup,
         request: CommitRequest,
         offsets_partition: int,
         producer: tuple[int, int],
@@ -152,6 +153,6 @@ def committed_offset(
     )
 
 
-def key_of(group: Group, offset: OffsetToCommit) -> OffsetKey:
+def key_of(group: Group | ConsumerGroup, offset: OffsetToCommit) -> OffsetKey:
     """Return the key of an offset that a group commits."""
     return group.group_id, offset.topic_name, offset.partition_index

@@ -11,6 +11,8 @@ Behaviour:
     - Errors of all partitions: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION,
       REBALANCE_IN_PROGRESS (before the group is stable), NOT_COORDINATOR. From v9 a generation of a
       group that does not exist gets GROUP_ID_NOT_FOUND, before v9 ILLEGAL_GENERATION.
+    - A member of the consumer protocol sends its epoch (v9+) as the generation. If it is not the
+      current one: STALE_MEMBER_EPOCH; before v9 UNSUPPORTED_VERSION.
     - An offset is a record in the group's partition of `__consumer_offsets`. If its ISR has fewer
       members than min.insync.replicas: COORDINATOR_NOT_AVAILABLE; if the commit is larger than its
       max.message.bytes: UNKNOWN_SERVER_ERROR.

@@ -8,10 +8,10 @@ Behaviour:
     - A group that does not exist has no committed offsets.
     - With require_stable (v7+) an offset that an open transaction commits gets
       UNSTABLE_OFFSET_COMMIT (KIP-447).
-    - Error: NOT_COORDINATOR. v1 has no field for it and sets it on each partition.
-
-Gaps:
-    - Member id and epoch (v9+) are not checked; they belong to the consumer protocol.
+    - A member of the consumer protocol sends its id and epoch (v9+). Others of a group of this
+      protocol are refused: UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH; ILLEGAL_GENERATION for a member
+      that uses the classic protocol.
+    - Error: NOT_COORDINATOR. v1 has no field for errors and sets them on each partition.
 """
 
 from collections.abc import Iterable
@@ -29,6 +29,7 @@ from protocol.errors import ErrorCode
 
 GROUP_ERROR_VERSION_MIN = 2
 MANY_GROUPS_VERSION_MIN = 8
+MEMBER_EPOCH_VERSION_MIN = 9
 TOPIC_ID_VERSION_MIN = 10
 
 _Response = messages.OffsetFetchResponse
@@ -75,6 +76,10 @@ def _response_group(
     """Return the error and the topics of one group; `requested` has `group_id` and `topics`."""
     version = context.api_version
     error_code = ownership_error(cluster, context.broker_id, requested.group_id)
+    if error_code is ErrorCode.NONE and version >= MEMBER_EPOCH_VERSION_MIN:
+        error_code = cluster.groups.check_fetch(
+            requested.group_id, requested.member_id, requested.member_epoch
+        )
     if error_code is ErrorCode.NONE:
         if requested.topics is None:
             return error_code, _fetch_all(

@@ -14,7 +14,8 @@ Behaviour:
     - A client that disconnects while it waits stays a member until its session expires.
 
 Gaps:
-    - Only the classic protocol: there are no groups of the consumer protocol (KIP-848).
+    - A group of the consumer protocol that has members does not change its protocol:
+      INCONSISTENT_GROUP_PROTOCOL.
     - The reason field is accepted and not used.
 """
 

@@ -3,7 +3,8 @@
 Behaviour:
     - Returns the state, protocol and members of each group. Metadata and the protocol's name are
       there only while the group is stable.
-    - A group that does not exist is Dead; from v6 it also gets GROUP_ID_NOT_FOUND (KIP-1043).
+    - A group that does not exist, or is no classic group, is Dead; from v6 it also gets
+      GROUP_ID_NOT_FOUND (KIP-1043).
     - A group of another coordinator gets NOT_COORDINATOR.
     - Authorized operations (v3+), if requested, are all operations of a group that is described:
       nothing is forbidden.
@@ -51,7 +52,7 @@ def _describe(context: RequestContext, group_id: str, cluster: Cluster) -> Any:
             version=version,
             group_id=group_id,
             error_code=ErrorCode.GROUP_ID_NOT_FOUND if is_error else ErrorCode.NONE,
-            error_message=f"Group {group_id} not found." if is_error else None,
+            error_message=_missing_message(group_id, cluster) if is_error else None,
             group_state=GroupState.DEAD.value,
         )
     return _GroupResponse(
@@ -63,6 +64,12 @@ def _describe(context: RequestContext, group_id: str, cluster: Cluster) -> Any:
         protocol_data=group.protocol_name,
         members=[_describe_member(member, version) for member in group.members],
     )
+
+
+def _missing_message(group_id: str, cluster: Cluster) -> str:
+    if group_id in cluster.groups:
+        return f"Group {group_id} is not a classic group."
+    return f"Group {group_id} not found."
 
 
 def _describe_member(member: DescribedMember, version: int) -> Any:

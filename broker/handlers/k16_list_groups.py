@@ -3,13 +3,12 @@
 Behaviour:
     - Lists the groups that this broker coordinates; clients send it to every broker.
     - From v4 filters by state, from v5 by type, both ignoring case; an empty filter means all.
-    - All groups have the type classic.
+    - The type is classic or consumer.
 """
 
 from typing import Any
 
 from broker.cluster.cluster import Cluster
-from broker.groups.coordinator import CLASSIC_GROUP_TYPE
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
@@ -29,8 +28,8 @@ def handle_list_groups(context: RequestContext, request: Any, cluster: Cluster) 
                 version=version,
                 group_id=group.group_id,
                 protocol_type=group.protocol_type,
-                group_state=group.state.value,
-                group_type=CLASSIC_GROUP_TYPE,
+                group_state=group.state,
+                group_type=group.group_type,
             )
             for group in cluster.groups.list_groups(request.states_filter, request.types_filter)
             if cluster.coordinator_id(group.group_id) == context.broker_id

@@ -6,7 +6,8 @@ Behaviour:
       then says where the next request should begin.
     - A cursor must name a topic of the list, if there is one, and a partition from 0 on; else every
       requested topic gets INVALID_REQUEST.
-    - A request that names the empty topic gets UNKNOWN_SERVER_ERROR for every topic.
+    - A request without a cursor that names the empty topic gets UNKNOWN_SERVER_ERROR for every
+      topic.
     - A missing topic gets UNKNOWN_TOPIC_OR_PARTITION, an invalid name INVALID_TOPIC_EXCEPTION. A
       partition without a leader has leader -1 and no error.
     - Authorized operations are all operations: nothing is forbidden.
@@ -77,7 +78,9 @@ def _request_error(cursor: Cursor | None, requested_names: list[str]) -> ErrorCo
         cursor.partition_index < 0 or (requested_names and cursor.topic_name not in requested_names)
     ):
         return ErrorCode.INVALID_REQUEST
-    return ErrorCode.UNKNOWN_SERVER_ERROR if "" in requested_names else ErrorCode.NONE
+    # Without a cursor Kafka takes the empty name for the cursor's topic.
+    has_mistaken_cursor = cursor is None and "" in requested_names
+    return ErrorCode.UNKNOWN_SERVER_ERROR if has_mistaken_cursor else ErrorCode.NONE
 
 
 def _describe(cluster: Cluster, version: int, entry: PageEntry) -> Any:

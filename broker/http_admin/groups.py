@@ -5,6 +5,8 @@ from typing import Annotated
 import msgspec
 
 from broker.cluster.coordinators import move_coordinator, move_transaction_coordinator
+from broker.errors import Refusal
+from broker.groups.consumer.assignment import Assignment
 from broker.http_admin.operation import Input, Name, NodeId, PartitionIndex, Problem, operation
 from broker.http_admin.state import Admin
 from producer_state.counts import count
@@ -21,17 +23,37 @@ class OffsetView(msgspec.Struct):
     metadata: str
 
 
+class AssignedView(msgspec.Struct):
+    """Partitions of one topic."""
+
+    topic: str
+    partitions: list[int]
+
+
 class MemberView(msgspec.Struct):
-    """One member of a group."""
+    """One member of a group; what comes after the host is null in a classic group.
+
+    `state` is stable, unrevoked_partitions or unreleased_partitions. `assigned` is what it may
+    read, `revoking` what it has to give up, `target` what it shall have in the end.
+    """
 
     member_id: str
     group_instance_id: str | None
     client_id: str
     client_host: str
+    member_epoch: int | None = None
+    state: str | None = None
+    assigned: list[AssignedView] | None = None
+    revoking: list[AssignedView] | None = None
+    target: list[AssignedView] | None = None
 
 
 class GroupView(msgspec.Struct):
-    """One group; `coordinator` is null while its partition has no leader."""
+    """One group; `coordinator` is null while its partition has no leader.
+
+    The type is classic or consumer. The protocol's name is the assignor. Epochs are null in a
+    classic group.
+    """
 
     group_id: str
     state: str
@@ -40,6 +62,9 @@ class GroupView(msgspec.Struct):
     coordinator: int | None
     members: list[MemberView]
     offsets: list[OffsetView]
+    group_type: str = "classic"
+    group_epoch: int | None = None
+    assignment_epoch: int | None = None
 
 
 class GroupPath(Input):
@@ -154,10 +179,67 @@ def list_producers(admin: Admin, query: ProducersQuery) -> ProducersView:
 
 
 def _view(admin: Admin, group_id: str) -> GroupView:
-    cluster = admin.cluster
-    group = cluster.groups.describe(group_id)
+    group = admin.cluster.groups.describe(group_id)
     if group is None:
+        return _consumer_view(admin, group_id)
+    return GroupView(
+        group_id=group_id,
+        state=group.state.value,
+        protocol_type=group.protocol_type,
+        protocol_name=group.protocol_name,
+        coordinator=admin.cluster.coordinator_id(group_id),
+        members=[
+            MemberView(
+                member.member_id, member.group_instance_id, member.client_id, member.client_host
+            )
+            for member in group.members
+        ],
+        offsets=_offsets(admin, group_id),
+    )
+
+
+def _consumer_view(admin: Admin, group_id: str) -> GroupView:
+    group = admin.cluster.groups.describe_consumer_group(group_id)
+    if isinstance(group, Refusal):
         raise Problem(404, f"there is no group {group_id!r}; GET /v1/groups lists them")
+    return GroupView(
+        group_id=group_id,
+        state=group.state.value,
+        protocol_type="consumer",
+        protocol_name=group.assignor_name,
+        coordinator=admin.cluster.coordinator_id(group_id),
+        members=[
+            MemberView(
+                member.member_id,
+                member.group_instance_id,
+                member.client_id,
+                member.client_host,
+                member.member_epoch,
+                member.state.name.lower(),
+                _assigned(admin, member.assigned_partitions),
+                _assigned(admin, member.partitions_pending_revocation),
+                _assigned(admin, target),
+            )
+            for member, target in group.members
+        ],
+        offsets=_offsets(admin, group_id),
+        group_type="consumer",
+        group_epoch=group.group_epoch,
+        assignment_epoch=group.assignment_epoch,
+    )
+
+
+def _assigned(admin: Admin, assignment: Assignment) -> list[AssignedView]:
+    found = []
+    for topic_id, indexes in assignment.items():
+        topic = admin.cluster.topics.get_by_id(topic_id)
+        if topic is not None:
+            found.append(AssignedView(topic.name, sorted(indexes)))
+    return found
+
+
+def _offsets(admin: Admin, group_id: str) -> list[OffsetView]:
+    cluster = admin.cluster
     offsets = []
     for topic_name, partition_index, committed in cluster.groups.all_committed(group_id):
         topic = cluster.topics.get(topic_name)
@@ -166,17 +248,4 @@ def _view(admin: Admin, group_id: str) -> GroupView:
         offsets.append(
             OffsetView(topic_name, partition_index, committed.offset, lag, committed.metadata)
         )
-    return GroupView(
-        group_id=group_id,
-        state=group.state.value,
-        protocol_type=group.protocol_type,
-        protocol_name=group.protocol_name,
-        coordinator=cluster.coordinator_id(group_id),
-        members=[
-            MemberView(
-                member.member_id, member.group_instance_id, member.client_id, member.client_host
-            )
-            for member in group.members
-        ],
-        offsets=offsets,
-    )
+    return offsets

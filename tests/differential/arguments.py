@@ -81,8 +81,8 @@ def _bytes(argument: Any, resolve: Resolve) -> bytes:
 def _records(argument: Mapping[str, Any], resolve: Resolve) -> bytes:
     """Return record batches: `{"batches": [{"records": [[key, value], ...], ...}]}`.
 
-    A batch can have `compression`, `timestamp`, `producer_id`, `producer_epoch` and
-    `base_sequence`; `flip` inverts the byte at this position afterwards.
+    A batch can have `compression`, `timestamp`, `producer_id`, `producer_epoch`, `base_sequence`
+    and `is_transactional`; `flip` inverts the byte at this position afterwards.
     """
     if "hex" in argument:
         return bytes.fromhex(argument["hex"])
@@ -99,6 +99,7 @@ def _batch(batch: Mapping[str, Any], resolve: Resolve) -> bytes:
         resolve(batch.get("producer_id", -1)),
         batch.get("producer_epoch", -1),
         batch.get("base_sequence", -1),
+        is_transactional=batch.get("is_transactional", False),
     )
     position = batch.get("flip")
     if position is None:

@@ -42,6 +42,7 @@ TIME_FIELDS = frozenset(
         "issue_timestamp_ms",
         "expiry_timestamp_ms",
         "max_timestamp_ms",
+        "transaction_start_time_ms",
     }
 )
 """Fields in ms since the epoch: `now` if the broker's clock gave the value."""
@@ -116,10 +117,13 @@ class Names:
     def canonical(self, api: str, value: Any, field: str = "") -> Any:
         """Return a response's value with canonical names, without what others' names are in."""
         if isinstance(value, dict):
+            if field == "next_cursor" and self._is_foreign(value):
+                return None
             if value.keys() == {"hex"}:
                 return {"hex": value["hex"].replace(self._prefix.encode().hex(), b"~".hex())}
             return {name: self.canonical(api, each, name) for name, each in value.items()}
         if isinstance(value, list):
+            self._name_topic_ids(value)
             return [
                 self.canonical(api, each, field) for each in value if not self._is_foreign(each)
             ]
@@ -133,6 +137,17 @@ class Names:
         if field in TIME_FIELDS and isinstance(value, int):
             return self._time(value)
         return value
+
+    def _name_topic_ids(self, entries: list[Any]) -> None:
+        """Name the ids of topics in the order of their names: a list of them has any order."""
+        topics = [
+            entry
+            for entry in entries
+            if isinstance(entry, dict) and entry.keys() >= {"name", "topic_id"}
+        ]
+        for topic in sorted(topics, key=lambda topic: topic["name"] or ""):
+            if not self._is_foreign(topic):
+                self._named("topic_id", topic["topic_id"])
 
     def _is_foreign(self, entry: Any) -> bool:
         """Return whether this entry of a list belongs to another conversation."""

@@ -118,15 +118,20 @@ class ComparedCluster:
 
     def warm_up(self) -> None:
         """Have it create what Kafka creates on first use, and wait until coordinators answer."""
-        self.ask(ApiKey.INIT_PRODUCER_ID, 1, transactional_id=None, transaction_timeout_ms=1000)
         deadline_s = time.monotonic() + _WARM_UP_S
         while time.monotonic() < deadline_s:
-            found = self.ask(ApiKey.FIND_COORDINATOR, 1, key="warm-up", key_type=0)
-            listed = self.ask(ApiKey.LIST_GROUPS, 1)
-            if found["error_code"] == listed["error_code"] == 0 and self.is_healthy():
+            responses = [
+                self.ask(
+                    ApiKey.INIT_PRODUCER_ID, 1, transactional_id=None, transaction_timeout_ms=1000
+                ),
+                *(self.ask(ApiKey.FIND_COORDINATOR, 1, key="", key_type=key) for key in (0, 1)),
+                self.ask(ApiKey.LIST_GROUPS, 1),
+                self.ask(ApiKey.LIST_TRANSACTIONS, 0),
+            ]
+            if self.is_healthy() and not any(found["error_code"] for found in responses):
                 return
             time.sleep(0.2)
-        raise AssertionError("the group coordinators did not start")
+        raise AssertionError("the coordinators did not start")
 
 
 def broker_config(rebalance_delay_ms: int, brokers: int = 1) -> dict[str, str]:

@@ -9,7 +9,6 @@ from typing import TypeAlias
 import msgspec
 
 from mock_kafka import MockKafka
-from protocol.api_keys import ApiKey
 from tests.differential.clusters import (
     REPLAY_REBALANCE_DELAY_MS,
     ComparedCluster,
@@ -35,12 +34,12 @@ ReplayClusters: TypeAlias = Mapping[int, MockKafka]
 def replay(kept: KeptConversation, clusters: ReplayClusters) -> Comparison:
     """Play a kept conversation with a new cluster and compare it with Kafka's answers.
 
-    The cluster has __consumer_offsets already, as Kafka's had when it answered.
+    It has its internal topics and has given a producer id, as Kafka had when it answered.
     """
     ours = clusters[kept.conversation.brokers]
     ours.reset()
     cluster = compared(ours)
-    cluster.ask(ApiKey.FIND_COORDINATOR, 1, key="", key_type=0)
+    cluster.warm_up()
     play = Play(cluster).run(kept.conversation)
     return compare(kept.conversation, kept.answers, play.answers)
 

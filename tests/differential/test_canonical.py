@@ -64,6 +64,19 @@ def test_entries_of_other_conversations_are_left_out() -> None:
     }
     entries = [{"entity": [{"entity_type": "user", "entity_name": other}]}]
     assert names().canonical("DescribeClientQuotas", {"entries": entries}) == {"entries": []}
+    cursor = {"next_cursor": {"topic_name": other, "partition_index": 0}}
+    assert names().canonical("DescribeTopicPartitions", cursor) == {"next_cursor": None}
+
+
+def test_topic_ids_of_a_list_have_the_same_names_in_any_order_of_its_topics() -> None:
+    ids = {"~b": UUID(int=2), "__consumer_offsets": UUID(int=3)}
+    for order in (sorted(ids), sorted(ids, reverse=True)):
+        listed = [{"name": name.replace("~", PREFIX), "topic_id": str(ids[name])} for name in order]
+        canonical = names().canonical("Metadata", {"topics": listed})["topics"]
+        assert {topic["name"]: topic["topic_id"] for topic in canonical} == {
+            "__consumer_offsets": "topic_id#0",
+            "~b": "topic_id#1",
+        }
 
 
 def test_long_names_are_short_in_arguments_and_answers() -> None:

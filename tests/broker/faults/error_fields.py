@@ -28,6 +28,7 @@ WHERE: dict[ApiKey, tuple[str, ...]] = {
     ApiKey.ALTER_CLIENT_QUOTAS: ("entries",),
     ApiKey.ALTER_USER_SCRAM_CREDENTIALS: ("results",),
     ApiKey.DESCRIBE_PRODUCERS: ("topics", "partitions"),
+    ApiKey.CONSUMER_GROUP_DESCRIBE: ("groups",),
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: ("topics",),
     ApiKey.WRITE_TXN_MARKERS: ("markers", "topics", "partitions"),
     ApiKey.TXN_OFFSET_COMMIT: ("topics", "partitions"),

@@ -4,6 +4,7 @@ from itertools import count
 from typing import Any
 
 from broker.groups.coordinator import GroupCoordinator
+from broker.groups.group import Group
 from broker.groups.requests import CommitRequest, JoinRequest, OffsetToCommit, SyncRequest
 from broker.groups.results import GroupDescription, GroupState, JoinResult, SyncResult
 from broker.timers import Timers
@@ -133,7 +134,9 @@ class Driver:
     @property
     def generation_id(self) -> int:
         """The current generation; reading it changes nothing."""
-        return self.groups._groups[GROUP].generation_id
+        group = self.groups._groups[GROUP]
+        assert isinstance(group, Group)
+        return group.generation_id
 
     def stable_static_and_dynamic(self) -> tuple[str, str]:
         """Create a stable group of a static leader (instance i) and a dynamic member; return the

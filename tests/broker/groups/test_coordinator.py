@@ -66,7 +66,9 @@ def test_a_commit_without_a_generation_creates_the_group() -> None:
     assert driver.commit(offset=6) is ErrorCode.NONE
 
     assert driver.committed() == 6
-    assert driver.groups.list_groups() == [GroupListing(GROUP, GroupState.EMPTY, "")]
+    assert driver.groups.list_groups() == [
+        GroupListing(GROUP, GroupState.EMPTY.value, "classic", "")
+    ]
 
 
 def test_a_commit_stores_every_field_of_the_request() -> None:

@@ -8,6 +8,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from broker.groups.consumer.group import ConsumerGroup
 from broker.groups.group import NEW_MEMBER_JOIN_TIMEOUT_MS, Group
 from broker.groups.requests import MemberIdentity
 from broker.groups.results import GroupState, JoinResult, SyncResult
@@ -47,7 +48,9 @@ class GroupMachine(RuleBasedStateMachine):
 
     @property
     def group(self) -> Group | None:
-        return self.driver.groups._groups.get(GROUP)
+        group = self.driver.groups._groups.get(GROUP)
+        assert not isinstance(group, ConsumerGroup)
+        return group
 
     @property
     def state(self) -> GroupState | None:

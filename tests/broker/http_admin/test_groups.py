@@ -3,9 +3,11 @@
 import pytest
 
 from broker.cluster import failover
+from broker.groups.consumer.requests import ConsumerHeartbeat
 from broker.groups.requests import JoinRequest
 from broker.groups.results import JoinResult
 from broker.http_admin.groups import (
+    AssignedView,
     CoordinatorBody,
     GroupPath,
     ProducersQuery,
@@ -101,3 +103,35 @@ def test_producer_state_is_counted_and_shown_by_partition() -> None:
     assert list_producers(admin, ProducersQuery("a", 1)).count == 0
     with pytest.raises(Problem):
         list_producers(admin, ProducersQuery("nowhere"))
+
+
+def test_a_group_of_the_consumer_protocol_has_epochs_and_each_members_partitions() -> None:
+    admin = make_admin()
+    admin.cluster.create_topic("t", [(1,), (2,)], {})
+    for member_id in ("m", "n"):
+        admin.cluster.groups.consumer_heartbeat(
+            ConsumerHeartbeat(
+                "g",
+                member_id,
+                0,
+                rebalance_timeout_ms=1000,
+                subscribed_topic_names=["t"],
+                owned_partitions={},
+            ),
+            NOW_MS,
+        )
+
+    group = get_group(admin, GroupPath("g"))
+
+    assert (group.group_type, group.state, group.protocol_name) == (
+        *("consumer", "Reconciling", "uniform"),
+    )
+    assert (group.group_epoch, group.assignment_epoch) == (2, 2)
+    first, second = group.members
+    assert (first.member_id, first.member_epoch, first.state) == ("m", 1, "stable")
+    assert (first.assigned, first.target) == (
+        [AssignedView("t", [0, 1])],
+        [AssignedView("t", [0])],
+    )
+    assert (second.state, second.assigned) == ("unreleased_partitions", [])
+    assert second.target == [AssignedView("t", [1])]

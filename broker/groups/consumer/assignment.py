@@ -1,0 +1,53 @@
+"""Partitions of topics, as members own them and as assignors give them."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
+from uuid import UUID
+
+Assignment = Mapping[UUID, frozenset[int]]
+"""Partition indexes by topic id, without empty sets. Never changed in place."""
+
+TopicPartition = tuple[UUID, int]
+"""Topic id and partition index."""
+
+NO_PARTITIONS: Assignment = MappingProxyType({})
+
+
+def no_partitions() -> Assignment:
+    """Return `NO_PARTITIONS`, as the default of a field."""
+    return NO_PARTITIONS
+
+
+def assignment_of(partitions: Iterable[tuple[UUID, Iterable[int]]]) -> Assignment:
+    """Return the assignment with these topics; a topic that occurs twice has both lists."""
+    merged: dict[UUID, frozenset[int]] = {}
+    for topic_id, indexes in partitions:
+        merged[topic_id] = merged.get(topic_id, frozenset()) | frozenset(indexes)
+    return {topic_id: indexes for topic_id, indexes in merged.items() if indexes}
+
+
+def partitions_of(assignment: Assignment) -> Iterator[TopicPartition]:
+    """Yield topic id and partition index of every partition."""
+    for topic_id, indexes in assignment.items():
+        for index in indexes:
+            yield topic_id, index
+
+
+def partition_count(assignment: Assignment) -> int:
+    """Return the number of partitions."""
+    return sum(map(len, assignment.values()))
+
+
+def is_subset(owned: Assignment, assignment: Assignment) -> bool:
+    """Return whether every owned partition is in an assignment."""
+    return all(
+        indexes <= assignment.get(topic_id, frozenset()) for topic_id, indexes in owned.items()
+    )
+
+
+def overlaps(one: Assignment, other: Assignment) -> bool:
+    """Return whether two assignments have a partition in common."""
+    return any(
+        not indexes.isdisjoint(other.get(topic_id, frozenset()))
+        for topic_id, indexes in one.items()
+    )

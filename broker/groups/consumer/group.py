@@ -1,0 +1,334 @@
+"""The state of one group of the consumer protocol: members, epochs, targets and owners.
+
+`heartbeat` decides what a request changes. Every change that another coordinator would need is
+added to `unwritten`. Source: Kafka's `ConsumerGroup` and `ModernGroup`.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from uuid import UUID  # noqa: TC003 - plain imports show the layers
+
+from broker.groups.consumer.assignment import (
+    NO_PARTITIONS,
+    Assignment,
+    TopicPartition,
+    partitions_of,
+)
+from broker.groups.consumer.group_spec import Assignor, GroupSpec, MemberSpec
+from broker.groups.consumer.group_state import ConsumerGroupState
+from broker.groups.consumer.member import ConsumerMember
+from broker.groups.consumer.reconciliation import reconcile
+from broker.groups.consumer.records import (
+    current_record,
+    epoch_record,
+    group_tombstones,
+    member_record,
+    member_tombstones,
+    regex_record,
+    regex_tombstone,
+    target_epoch_record,
+    target_record,
+)
+from broker.groups.consumer.regexes import ResolvedRegex
+from broker.groups.consumer.requests import ConsumerGroupDescription
+from broker.groups.consumer.topics import TopicMetadata, TopicSource, group_hash
+from broker.groups.offsets import OffsetTable
+from broker.groups.requests import CommitRequest
+from broker.groups.results import CommittedOffset
+from protocol.coordinator_records import CoordinatorRecord
+from protocol.errors import ErrorCode
+
+
+class ConsumerGroup:
+    """One group. It never reads a clock, and looks topics up in a `TopicSource`."""
+
+    group_type = "consumer"
+    protocol_type = "consumer"
+
+    def __init__(self, group_id: str, offsets: OffsetTable | None = None) -> None:
+        self.group_id = group_id
+        self.group_epoch = 0
+        self.assignment_epoch = 0
+        self.members: dict[str, ConsumerMember] = {}
+        self.offsets = OffsetTable() if offsets is None else offsets
+        self.resolved_regexes: dict[str, ResolvedRegex] = {}
+        self.is_resolving = False
+        """Whether the coordinator is going to resolve the expressions."""
+        self.has_current_metadata = False
+        """Whether no subscribed topic has changed since the last epoch."""
+        self.unwritten: list[CoordinatorRecord] = []
+        self._metadata_hash = 0
+        self._targets: dict[str, Assignment] = {}
+        self._static_ids: dict[str, str] = {}
+        self._owned: set[TopicPartition] = set()
+        self._name_counts: Counter[str] = Counter()
+        self._regex_counts: Counter[str] = Counter()
+
+    def take_records(self) -> list[CoordinatorRecord]:
+        """Return the records of all changes since the last call."""
+        records, self.unwritten = self.unwritten, []
+        return records
+
+    # Members ---------------------------------------------------------------------------------
+
+    def static_member(self, group_instance_id: str) -> ConsumerMember | None:
+        """Return the member with an instance id, or None."""
+        member_id = self._static_ids.get(group_instance_id)
+        return None if member_id is None else self.members[member_id]
+
+    def put_member(self, member: ConsumerMember) -> None:
+        """Add a member, or replace the one with its id."""
+        self._uncount(self.members.get(member.member_id))
+        self.members[member.member_id] = member
+        self._owned.update(partitions_of(member.assigned_partitions))
+        self._owned.update(partitions_of(member.partitions_pending_revocation))
+        self._name_counts.update(member.subscribed_topic_names)
+        if member.subscribed_topic_regex:
+            self._regex_counts[member.subscribed_topic_regex] += 1
+        if member.group_instance_id is not None:
+            self._static_ids[member.group_instance_id] = member.member_id
+
+    def write_member(self, member: ConsumerMember) -> None:
+        """Put a member whose subscription or client has changed."""
+        self.put_member(member)
+        self.unwritten.append(member_record(self.group_id, member))
+
+    def write_assignment(self, member: ConsumerMember) -> None:
+        """Put a member whose epoch or partitions have changed."""
+        self.put_member(member)
+        self.unwritten.append(current_record(self.group_id, member))
+
+    def remove_member(self, member_id: str) -> ConsumerMember:
+        """Remove a member and its target; its partitions are free. The epoch stays."""
+        member = self.members.pop(member_id)
+        self._uncount(member)
+        if self._static_ids.get(member.group_instance_id or "") == member_id:
+            del self._static_ids[member.group_instance_id or ""]
+        self._targets.pop(member_id, None)
+        self.unwritten += member_tombstones(self.group_id, member_id)
+        return member
+
+    def replace_static_member(self, old: ConsumerMember, new: ConsumerMember) -> None:
+        """Give the instance, the target and the partitions of a member to a new member id."""
+        target = self._targets.get(old.member_id, NO_PARTITIONS)
+        self.remove_member(old.member_id)
+        self.write_member(new)
+        self._targets[new.member_id] = target
+        self.unwritten.append(target_record(self.group_id, new.member_id, target))
+        self.unwritten.append(current_record(self.group_id, new))
+
+    def _uncount(self, member: ConsumerMember | None) -> None:
+        if member is None:
+            return
+        self._owned.difference_update(partitions_of(member.assigned_partitions))
+        self._owned.difference_update(partitions_of(member.partitions_pending_revocation))
+        _subtract(self._name_counts, member.subscribed_topic_names)
+        if member.subscribed_topic_regex:
+            _subtract(self._regex_counts, (member.subscribed_topic_regex,))
+
+    # Subscriptions ---------------------------------------------------------------------------
+
+    def is_subscribed_to(self, topic_name: str) -> bool:
+        """Return whether a member subscribes to a topic by name, or by a resolved expression."""
+        return topic_name in self._name_counts or any(
+            topic_name in resolved.topic_names for resolved in self.resolved_regexes.values()
+        )
+
+    @property
+    def subscribed_regexes(self) -> Mapping[str, int]:
+        """The number of members by the regular expression that they subscribe to."""
+        return self._regex_counts
+
+    def subscribed_topics(self, topics: TopicSource) -> list[TopicMetadata]:
+        """Return the existing topics that members subscribe to."""
+        names = set(self._name_counts)
+        for resolved in self.resolved_regexes.values():
+            names |= resolved.topic_names
+        return [topic for topic in map(topics.get, names) if topic is not None]
+
+    @property
+    def is_homogeneous(self) -> bool:
+        """Whether all members subscribe to the same topics."""
+        member_count = len(self.members)
+        if not self._regex_counts:
+            return all(count == member_count for count in self._name_counts.values())
+        if self._name_counts or next(iter(self._regex_counts.values())) != member_count:
+            return False
+        # Members whose expression was replaced may have left its topics behind.
+        return len(self.resolved_regexes) <= 1
+
+    def put_regex(self, regex: str, resolved: ResolvedRegex) -> None:
+        """Store the topics that an expression matches."""
+        self.resolved_regexes[regex] = resolved
+        self.unwritten.append(regex_record(self.group_id, regex, resolved))
+
+    def forget_unused_regex(self, regex: str) -> None:
+        """Forget an expression unless a member subscribes to it."""
+        if regex and regex not in self._regex_counts:
+            self.resolved_regexes.pop(regex, None)
+            self.unwritten.append(regex_tombstone(self.group_id, regex))
+
+    def topic_names_of(self, member: ConsumerMember) -> frozenset[str]:
+        """Return the topics that a member subscribes to, by name and by expression."""
+        resolved = self.resolved_regexes.get(member.subscribed_topic_regex)
+        if resolved is None:
+            return member.subscribed_topic_names
+        return member.subscribed_topic_names | resolved.topic_names
+
+    # Epochs and assignments --------------------------------------------------------------------
+
+    def update_epoch(self, topics: TopicSource, *, must_rise: bool) -> None:
+        """Begin a new epoch if it must, or if a subscribed topic has changed."""
+        current_hash = group_hash(self.subscribed_topics(topics))
+        if must_rise or current_hash != self._metadata_hash:
+            self._metadata_hash = current_hash
+            self.group_epoch += 1
+            self.unwritten.append(epoch_record(self.group_id, self.group_epoch, current_hash))
+        self.has_current_metadata = True
+
+    def target_of(self, member_id: str) -> Assignment:
+        """Return the target assignment of a member."""
+        return self._targets.get(member_id, NO_PARTITIONS)
+
+    def preferred_assignor(self, default: str) -> str:
+        """Return the assignor that most members ask for."""
+        counts = Counter(
+            member.server_assignor
+            for member in self.members.values()
+            if member.server_assignor is not None
+        )
+        return counts.most_common(1)[0][0] if counts else default
+
+    def update_targets(self, assignor: Assignor, topics: TopicSource) -> None:
+        """Compute the target assignment of the group's epoch."""
+        subscribed = {topic.name: topic for topic in self.subscribed_topics(topics)}
+        ids_of: dict[frozenset[str], list[UUID]] = {}
+        members: dict[str, MemberSpec] = {}
+        for member_id, member in self.members.items():
+            names = self.topic_names_of(member)
+            topic_ids = ids_of.get(names)
+            if topic_ids is None:
+                found = (subscribed.get(name) for name in sorted(names))
+                ids_of[names] = topic_ids = [topic.topic_id for topic in found if topic is not None]
+            members[member_id] = MemberSpec(
+                topic_ids, self.target_of(member_id), member.group_instance_id
+            )
+        targets = assignor(
+            GroupSpec(
+                members=members,
+                partition_counts={
+                    topic.topic_id: topic.partition_count for topic in subscribed.values()
+                },
+                is_homogeneous=self.is_homogeneous,
+            )
+        )
+        for member_id in self.members:
+            target = targets.get(member_id, NO_PARTITIONS)
+            if self._targets.get(member_id) != target:
+                self._targets[member_id] = target
+                self.unwritten.append(target_record(self.group_id, member_id, target))
+        self.assignment_epoch = self.group_epoch
+        self.unwritten.append(target_epoch_record(self.group_id, self.assignment_epoch))
+
+    def reconcile(self, member: ConsumerMember, reported: Assignment | None) -> ConsumerMember:
+        """Move a member towards its target as far as it can go; return it as it is then.
+
+        `reported` is what the member says it owns, or None if its request has none.
+        """
+        if member.is_reconciled_to(self.assignment_epoch):
+            return member
+        target = self.target_of(member.member_id)
+        updated = reconcile(member, self.assignment_epoch, target, self._owned, reported)
+        if updated != member:
+            self.write_assignment(updated)
+        return updated
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it has no members."""
+        return not self.members
+
+    # Views -------------------------------------------------------------------------------------
+
+    @property
+    def state(self) -> ConsumerGroupState:
+        """The state, which follows from members and epochs."""
+        if not self.members:
+            return ConsumerGroupState.EMPTY
+        if self.group_epoch > self.assignment_epoch:
+            return ConsumerGroupState.ASSIGNING
+        if all(m.is_reconciled_to(self.assignment_epoch) for m in self.members.values()):
+            return ConsumerGroupState.STABLE
+        return ConsumerGroupState.RECONCILING
+
+    def describe(self, default_assignor: str) -> ConsumerGroupDescription:
+        """Return the group with its members, as they are now."""
+        return ConsumerGroupDescription(
+            group_id=self.group_id,
+            state=self.state,
+            group_epoch=self.group_epoch,
+            assignment_epoch=self.assignment_epoch,
+            assignor_name=self.preferred_assignor(default_assignor),
+            members=tuple(
+                (member, self.target_of(member_id)) for member_id, member in self.members.items()
+            ),
+        )
+
+    def tombstones(self) -> list[CoordinatorRecord]:
+        """Return the records that delete the group."""
+        return group_tombstones(self.group_id, list(self.members), list(self.resolved_regexes))
+
+    # Committed offsets -------------------------------------------------------------------------
+
+    def check_commit(self, request: CommitRequest, *, is_transactional: bool) -> ErrorCode:
+        """Return NONE, or why a member may not commit offsets."""
+        is_member = bool(request.member_id) or request.group_instance_id is not None
+        if request.generation_id < 0 and (not self.members or (is_transactional and not is_member)):
+            return ErrorCode.NONE
+        member = self.members.get(request.member_id)
+        if member is None:
+            return ErrorCode.UNKNOWN_MEMBER_ID
+        knows_epochs = request.knows_missing_groups or is_transactional
+        if not knows_epochs and member.classic is None:
+            return ErrorCode.UNSUPPORTED_VERSION
+        error_code = _check_epoch(member, request.generation_id)
+        if is_transactional and error_code is ErrorCode.STALE_MEMBER_EPOCH:
+            return ErrorCode.ILLEGAL_GENERATION
+        return error_code
+
+    def check_fetch(self, member_id: str | None, member_epoch: int) -> ErrorCode:
+        """Return NONE, or why a member may not fetch committed offsets."""
+        if member_id is None and member_epoch < 0:
+            return ErrorCode.NONE  # an administrator
+        member = self.members.get(member_id or "")
+        if member is None:
+            return ErrorCode.UNKNOWN_MEMBER_ID
+        return _check_epoch(member, member_epoch)
+
+    def is_expired(
+        self, topic_name: str, committed: CommittedOffset, retention_ms: int, now_ms: int
+    ) -> bool:
+        """Return whether an offset is past its retention, which counts from the commit.
+
+        Offsets of topics that the group subscribes to stay.
+        """
+        if self.is_subscribed_to(topic_name):
+            return False
+        if committed.expires_ms is not None:
+            return now_ms >= committed.expires_ms
+        return now_ms - committed.committed_ms >= retention_ms
+
+
+def _check_epoch(member: ConsumerMember, member_epoch: int) -> ErrorCode:
+    if member_epoch == member.member_epoch:
+        return ErrorCode.NONE
+    is_classic = member.classic is not None
+    return ErrorCode.ILLEGAL_GENERATION if is_classic else ErrorCode.STALE_MEMBER_EPOCH
+
+
+def _subtract(counts: Counter[str], names: Iterable[str]) -> None:
+    """Count each name one time less, and remove it at 0."""
+    for name in names:
+        counts[name] -= 1
+        if not counts[name]:
+            del counts[name]

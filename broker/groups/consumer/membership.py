@@ -1,0 +1,170 @@
+"""Carry out the requests of members of the consumer protocol, with their timers and records."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from broker.errors import Refusal
+from broker.groups.consumer.assignment import NO_PARTITIONS
+from broker.groups.consumer.group import ConsumerGroup
+from broker.groups.consumer.group_spec import Assignor
+from broker.groups.consumer.heartbeat import (
+    check_instance,
+    fence,
+    leave_for_a_while,
+    needs_resolution,
+    resolve,
+    unknown_member,
+    update,
+)
+from broker.groups.consumer.member import STATIC_LEAVE_EPOCH, ConsumerMember
+from broker.groups.consumer.range_assignor import assign_ranges
+from broker.groups.consumer.requests import ConsumerHeartbeat, HeartbeatResult
+from broker.groups.consumer.sessions import FenceMember, MemberSessions
+from broker.groups.consumer.topics import TopicSource
+from broker.groups.consumer.uniform_assignor import assign_uniformly
+from broker.groups.records import AppendRecords
+from broker.timers import Timers
+from protocol.errors import ErrorCode
+
+GroupSetting = Callable[[str, str], int]
+"""Returns the value of a key of a group's configuration: `setting(group_id, key)`."""
+
+SESSION_TIMEOUT_KEY = "consumer.session.timeout.ms"
+HEARTBEAT_INTERVAL_KEY = "consumer.heartbeat.interval.ms"
+
+_ASSIGNORS: Mapping[str, Assignor] = {"uniform": assign_uniformly, "range": assign_ranges}
+_ASSIGNOR_CLASSES: Mapping[str, str] = {
+    "org.apache.kafka.coordinator.group.assignor.UniformAssignor": "uniform",
+    "org.apache.kafka.coordinator.group.assignor.RangeAssignor": "range",
+}
+
+
+def assignors_of(names: Sequence[str]) -> Mapping[str, Assignor]:
+    """Return the assignors of `group.consumer.assignors`, which has names or Kafka's classes."""
+    known = (_ASSIGNOR_CLASSES.get(name, name) for name in names)
+    return {name: _ASSIGNORS[name] for name in known if name in _ASSIGNORS}
+
+
+class ConsumerMembership:
+    """The heartbeats, sessions and records of all groups of the consumer protocol.
+
+    `fence` is called when a session or a rebalance has taken too long.
+    """
+
+    def __init__(
+        self,
+        timers: Timers,
+        topics: TopicSource,
+        setting: GroupSetting,
+        append_records: AppendRecords,
+        fence: FenceMember,
+    ) -> None:
+        self.topics = topics
+        self._timers = timers
+        self._setting = setting
+        self._append_records = append_records
+        self._sessions = MemberSessions(timers, fence)
+
+    def write(self, group: ConsumerGroup, now_ms: int) -> None:
+        """Append the records of what has changed in a group."""
+        if group.unwritten:
+            self._append_records(group.group_id, group.take_records(), now_ms)
+
+    # Heartbeats ------------------------------------------------------------------------------
+
+    def heartbeat(
+        self,
+        group: ConsumerGroup,
+        request: ConsumerHeartbeat,
+        assignors: Mapping[str, Assignor],
+        now_ms: int,
+        *,
+        refresh_interval_ms: int,
+    ) -> HeartbeatResult:
+        """Carry out a checked heartbeat that does not leave."""
+        before, member = update(group, request, self.topics, assignors)
+        if before is None or _has_moved(before, member):
+            self._sessions.watch_revocation(group, member, now_ms)
+        self._restart_session(group, member, now_ms)
+        if needs_resolution(group, self.topics, refresh_interval_ms, now_ms):
+            self._resolve_later(group, now_ms)
+        self.write(group, now_ms)
+        assigned = NO_PARTITIONS if before is None else before.assigned_partitions
+        needs_assignment = (
+            request.member_epoch == 0
+            or request.is_full
+            or (member is not before and member.assigned_partitions != assigned)
+        )
+        return HeartbeatResult(
+            ErrorCode.NONE,
+            member_id=member.member_id,
+            member_epoch=member.member_epoch,
+            heartbeat_interval_ms=self._setting(group.group_id, HEARTBEAT_INTERVAL_KEY),
+            assignment=member.assigned_partitions if needs_assignment else None,
+        )
+
+    def leave(
+        self, group: ConsumerGroup, request: ConsumerHeartbeat, now_ms: int
+    ) -> HeartbeatResult | ConsumerMember:
+        """Return the result for a member that leaves, or the member that has to be removed."""
+        instance_id = request.group_instance_id
+        if instance_id is not None:
+            refusal = check_instance(group, instance_id, request.member_id)
+            if refusal is not None:
+                return refused(refusal)
+        member = group.members.get(request.member_id)
+        if member is None:
+            return refused(unknown_member(group, request.member_id))
+        if instance_id is not None and request.member_epoch == STATIC_LEAVE_EPOCH:
+            leave_for_a_while(group, member)
+            self._sessions.watch_revocation(group, member, now_ms)
+            self.write(group, now_ms)
+            return HeartbeatResult(
+                ErrorCode.NONE, member_id=member.member_id, member_epoch=STATIC_LEAVE_EPOCH
+            )
+        return member
+
+    def remove(self, group: ConsumerGroup, member_ids: Sequence[str], now_ms: int) -> None:
+        """Remove members of a group, which begins a new epoch."""
+        fence(group, member_ids, self.topics)
+        self._sessions.stop(group, member_ids)
+        self.write(group, now_ms)
+
+    # Timers ----------------------------------------------------------------------------------
+
+    def restart_timers(self, group: ConsumerGroup, now_ms: int) -> None:
+        """Begin all sessions again, as a new coordinator does."""
+        for member in group.members.values():
+            self._restart_session(group, member, now_ms)
+            self._sessions.watch_revocation(group, member, now_ms)
+
+    def stop_timers(self, group: ConsumerGroup) -> None:
+        """Stop the timers of all members of a group."""
+        self._sessions.stop(group, tuple(group.members))
+
+    def _restart_session(self, group: ConsumerGroup, member: ConsumerMember, now_ms: int) -> None:
+        timeout_ms = self._setting(group.group_id, SESSION_TIMEOUT_KEY)
+        self._sessions.restart(group, member.member_id, timeout_ms, now_ms)
+
+    def _resolve_later(self, group: ConsumerGroup, now_ms: int) -> None:
+        """Resolve the expressions of a group after this request, as Kafka's executor does."""
+        group.is_resolving = True
+
+        def run(now_ms: int) -> None:
+            group.is_resolving = False
+            resolve(group, self.topics, now_ms)
+            self.write(group, now_ms)
+
+        self._timers.schedule(now_ms, run)
+
+
+def refused(refusal: Refusal) -> HeartbeatResult:
+    """Return the result of a heartbeat that was refused."""
+    return HeartbeatResult(refusal.error_code, refusal.message)
+
+
+def _has_moved(before: ConsumerMember, member: ConsumerMember) -> bool:
+    """Return whether the epoch of a member or what it has to revoke is different."""
+    return (
+        before.member_epoch != member.member_epoch
+        or before.partitions_pending_revocation != member.partitions_pending_revocation
+    )

@@ -1,0 +1,85 @@
+"""Move a member towards its target assignment: first it revokes, then it gets free partitions.
+
+Source: Kafka's `CurrentAssignmentBuilder`.
+"""
+
+from collections.abc import Container
+from dataclasses import replace
+from uuid import UUID
+
+from broker.groups.consumer.assignment import (
+    NO_PARTITIONS,
+    Assignment,
+    TopicPartition,
+    overlaps,
+)
+from broker.groups.consumer.member import ConsumerMember, MemberState
+
+_NONE: frozenset[int] = frozenset()
+
+
+def reconcile(
+    member: ConsumerMember,
+    assignment_epoch: int,
+    target: Assignment,
+    owned: Container[TopicPartition],
+    reported: Assignment | None,
+) -> ConsumerMember:
+    """Return the member with what it may own now; the same object if nothing changes.
+
+    Args:
+        member: before.
+        assignment_epoch: the epoch of the target assignment.
+        target: what the member shall own in the end.
+        owned: partitions that a member of the group owns, this one included.
+        reported: partitions that the member says it owns, or None if its request has none.
+    """
+    member_epoch = member.member_epoch
+    if member.state is MemberState.STABLE and member_epoch == assignment_epoch:
+        return member
+    if member.state is MemberState.UNREVOKED_PARTITIONS:
+        if _may_own(reported, member.partitions_pending_revocation):
+            return member
+        # It has revoked everything, which completes the step from its epoch to the next.
+        member_epoch += 1
+    kept: dict[UUID, frozenset[int]] = {}
+    revoked: dict[UUID, frozenset[int]] = {}
+    free: dict[UUID, frozenset[int]] = {}
+    has_unreleased = False
+    for topic_id in target.keys() | member.assigned_partitions.keys():
+        targeted = target.get(topic_id, _NONE)
+        current = member.assigned_partitions.get(topic_id, _NONE)
+        missing = targeted - current
+        kept[topic_id] = current & targeted
+        revoked[topic_id] = current - targeted
+        free[topic_id] = frozenset(index for index in missing if (topic_id, index) not in owned)
+        has_unreleased |= len(free[topic_id]) < len(missing)
+    pending_revocation = _without_empty(revoked)
+    if pending_revocation and _may_own(reported, pending_revocation):
+        return replace(
+            member,
+            state=MemberState.UNREVOKED_PARTITIONS,
+            member_epoch=member_epoch,
+            previous_member_epoch=member.member_epoch,
+            assigned_partitions=_without_empty(kept),
+            partitions_pending_revocation=pending_revocation,
+        )
+    return replace(
+        member,
+        state=MemberState.UNRELEASED_PARTITIONS if has_unreleased else MemberState.STABLE,
+        member_epoch=assignment_epoch,
+        previous_member_epoch=member.member_epoch,
+        assigned_partitions=_without_empty(
+            {topic_id: indexes | free[topic_id] for topic_id, indexes in kept.items()}
+        ),
+        partitions_pending_revocation=NO_PARTITIONS,
+    )
+
+
+def _may_own(reported: Assignment | None, partitions: Assignment) -> bool:
+    """Return whether a member may still own some of these partitions."""
+    return reported is None or overlaps(reported, partitions)
+
+
+def _without_empty(partitions: dict[UUID, frozenset[int]]) -> Assignment:
+    return {topic_id: indexes for topic_id, indexes in partitions.items() if indexes}

@@ -1,0 +1,159 @@
+"""The records of a group of the consumer protocol in `__consumer_offsets`.
+
+Source: Kafka's `GroupCoordinatorRecordHelpers`, with the versions that it writes.
+"""
+
+from typing import Any
+
+from broker.groups.consumer.assignment import Assignment
+from broker.groups.consumer.member import ConsumerMember
+from broker.groups.consumer.regexes import ResolvedRegex
+from protocol.coordinator_records import (
+    ConsumerGroupCurrentMemberAssignmentKey,
+    ConsumerGroupCurrentMemberAssignmentValue,
+    ConsumerGroupMemberMetadataKey,
+    ConsumerGroupMemberMetadataValue,
+    ConsumerGroupMetadataKey,
+    ConsumerGroupMetadataValue,
+    ConsumerGroupPartitionMetadataKey,
+    ConsumerGroupRegularExpressionKey,
+    ConsumerGroupRegularExpressionValue,
+    ConsumerGroupTargetAssignmentMemberKey,
+    ConsumerGroupTargetAssignmentMemberValue,
+    ConsumerGroupTargetAssignmentMetadataKey,
+    ConsumerGroupTargetAssignmentMetadataValue,
+    CoordinatorRecord,
+    encode_key,
+)
+from protocol.data_messages import encode_data
+
+_VERSION = 0
+
+
+def member_record(group_id: str, member: ConsumerMember) -> CoordinatorRecord:
+    """Return the record of what a member said about itself."""
+    classic = member.classic
+    value_class = ConsumerGroupMemberMetadataValue
+    classic_class = value_class.ClassicMemberMetadata
+    value = value_class(
+        instance_id=member.group_instance_id,
+        rack_id=member.rack_id,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        subscribed_topic_names=sorted(member.subscribed_topic_names),
+        subscribed_topic_regex=member.subscribed_topic_regex,
+        rebalance_timeout_ms=member.rebalance_timeout_ms,
+        server_assignor=member.server_assignor,
+        classic_member_metadata=None
+        if classic is None
+        else classic_class(
+            session_timeout_ms=classic.session_timeout_ms,
+            supported_protocols=[
+                classic_class.ClassicProtocol(name=name, metadata=metadata)
+                for name, metadata in classic.protocols.items()
+            ],
+        ),
+    )
+    return _member_key(group_id, member.member_id), encode_data(value, _VERSION)
+
+
+def epoch_record(group_id: str, group_epoch: int, metadata_hash: int) -> CoordinatorRecord:
+    """Return the record of a new epoch of a group."""
+    value = ConsumerGroupMetadataValue(epoch=group_epoch, metadata_hash=metadata_hash)
+    return encode_key(ConsumerGroupMetadataKey(group_id=group_id)), encode_data(value, _VERSION)
+
+
+def target_record(group_id: str, member_id: str, target: Assignment) -> CoordinatorRecord:
+    """Return the record of the target assignment of a member."""
+    value_class = ConsumerGroupTargetAssignmentMemberValue
+    value = value_class(topic_partitions=_partitions(value_class.TopicPartition, target))
+    return _target_key(group_id, member_id), encode_data(value, _VERSION)
+
+
+def target_epoch_record(group_id: str, assignment_epoch: int) -> CoordinatorRecord:
+    """Return the record of the epoch of the target assignment."""
+    value = ConsumerGroupTargetAssignmentMetadataValue(assignment_epoch=assignment_epoch)
+    key = ConsumerGroupTargetAssignmentMetadataKey(group_id=group_id)
+    return encode_key(key), encode_data(value, _VERSION)
+
+
+def current_record(group_id: str, member: ConsumerMember) -> CoordinatorRecord:
+    """Return the record of what a member owns and in which epoch."""
+    value_class = ConsumerGroupCurrentMemberAssignmentValue
+    value = value_class(
+        member_epoch=member.member_epoch,
+        previous_member_epoch=member.previous_member_epoch,
+        state=int(member.state),
+        assigned_partitions=_partitions(value_class.TopicPartitions, member.assigned_partitions),
+        partitions_pending_revocation=_partitions(
+            value_class.TopicPartitions, member.partitions_pending_revocation
+        ),
+    )
+    return _current_key(group_id, member.member_id), encode_data(value, _VERSION)
+
+
+def regex_record(group_id: str, regex: str, resolved: ResolvedRegex) -> CoordinatorRecord:
+    """Return the record of the topics that an expression matched."""
+    value = ConsumerGroupRegularExpressionValue(
+        topics=sorted(resolved.topic_names),
+        image_version=resolved.created_count,
+        timestamp=resolved.resolved_ms,
+    )
+    return _regex_key(group_id, regex), encode_data(value, _VERSION)
+
+
+def regex_tombstone(group_id: str, regex: str) -> CoordinatorRecord:
+    """Return the record that deletes an expression."""
+    return _regex_key(group_id, regex), None
+
+
+def member_tombstones(group_id: str, member_id: str) -> list[CoordinatorRecord]:
+    """Return the records that delete a member, in Kafka's order."""
+    keys = (
+        _current_key(group_id, member_id),
+        _target_key(group_id, member_id),
+        _member_key(group_id, member_id),
+    )
+    return [(key, None) for key in keys]
+
+
+def group_tombstones(
+    group_id: str, member_ids: list[str], regexes: list[str]
+) -> list[CoordinatorRecord]:
+    """Return the records that delete a group with its members, in Kafka's order."""
+    keys = [
+        *(_current_key(group_id, member_id) for member_id in member_ids),
+        *(_target_key(group_id, member_id) for member_id in member_ids),
+        encode_key(ConsumerGroupTargetAssignmentMetadataKey(group_id=group_id)),
+        *(_member_key(group_id, member_id) for member_id in member_ids),
+        *(_regex_key(group_id, regex) for regex in regexes),
+        encode_key(ConsumerGroupPartitionMetadataKey(group_id=group_id)),
+        encode_key(ConsumerGroupMetadataKey(group_id=group_id)),
+    ]
+    return [(key, None) for key in keys]
+
+
+def _partitions(entry_class: Any, assignment: Assignment) -> list[Any]:
+    return [
+        entry_class(topic_id=topic_id, partitions=sorted(indexes))
+        for topic_id, indexes in assignment.items()
+    ]
+
+
+def _member_key(group_id: str, member_id: str) -> bytes:
+    return encode_key(ConsumerGroupMemberMetadataKey(group_id=group_id, member_id=member_id))
+
+
+def _target_key(group_id: str, member_id: str) -> bytes:
+    key = ConsumerGroupTargetAssignmentMemberKey(group_id=group_id, member_id=member_id)
+    return encode_key(key)
+
+
+def _current_key(group_id: str, member_id: str) -> bytes:
+    key = ConsumerGroupCurrentMemberAssignmentKey(group_id=group_id, member_id=member_id)
+    return encode_key(key)
+
+
+def _regex_key(group_id: str, regex: str) -> bytes:
+    key = ConsumerGroupRegularExpressionKey(group_id=group_id, regular_expression=regex)
+    return encode_key(key)

@@ -1,0 +1,377 @@
+"""The table of groups and their committed offsets.
+
+Groups of both protocols are in one table, because a group id has one type at a time. The order of
+the checks is that of Kafka's `OffsetMetadataManager`.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from broker.groups.commit_check import check_commit
+from broker.groups.consumer.group import ConsumerGroup
+from broker.groups.consumer.membership import ConsumerMembership
+from broker.groups.group import Group
+from broker.groups.offset_expiry import is_expired
+from broker.groups.offsets import OffsetTable
+from broker.groups.records import (
+    AppendRecords,
+    group_key,
+    group_value,
+    offset_key,
+    offset_value,
+)
+from broker.groups.requests import CommitRequest, OffsetToCommit
+from broker.groups.results import CommittedOffset, GroupListing, GroupState
+from broker.groups.transactional_offsets import (
+    OffsetKey,
+    TransactionalOffsets,
+    committed_offset,
+    key_of,
+)
+from broker.timers import Timer, Timers
+from protocol.coordinator_records import CoordinatorRecord
+from protocol.errors import ErrorCode
+
+MINUTE_MS = 60_000
+
+AnyGroup = Group | ConsumerGroup
+"""A group of either protocol. Both have an id, a type, a state and committed offsets."""
+
+
+class GroupTable:
+    """All groups of the cluster, and what they committed; `GroupCoordinator` adds members.
+
+    `config` is a mapping of Kafka's broker keys to parsed values and may be replaced.
+    `append_records` stores what another coordinator would need to go on.
+    """
+
+    def __init__(
+        self,
+        config: Mapping[str, Any],
+        timers: Timers,
+        append_records: AppendRecords,
+        consumers: ConsumerMembership,
+    ) -> None:
+        self.config = config
+        self._timers = timers
+        self._append_records = append_records
+        self._consumers = consumers
+        self._groups: dict[str, AnyGroup] = {}
+        self.transactional_offsets = TransactionalOffsets()
+        self._expiry_timer: Timer | None = None
+
+    def __len__(self) -> int:
+        return len(self._groups)
+
+    def __contains__(self, group_id: str) -> bool:
+        """Return whether there is a group with this id, of any type."""
+        return group_id in self._groups
+
+    # Committed offsets ---------------------------------------------------------------------
+
+    def commit(self, request: CommitRequest, now_ms: int) -> tuple[ErrorCode, ...]:
+        """Store committed offsets; return one error code for each, in request order.
+
+        A commit without a generation creates a missing group, without members.
+        """
+        group = self._groups.get(request.group_id)
+        if group is None and request.generation_id < 0:
+            group = self._create(request.group_id, now_ms)
+        if group is None:
+            missing = ErrorCode.GROUP_ID_NOT_FOUND
+            error_code = missing if request.knows_missing_groups else ErrorCode.ILLEGAL_GENERATION
+        else:
+            error_code = check_commit(group, request)
+        if group is None or error_code is not ErrorCode.NONE:
+            return (error_code,) * len(request.offsets)
+        if isinstance(group, Group) and group.state is not GroupState.EMPTY:
+            group.touch(request.member_id, now_ms)
+        expires_ms = now_ms + request.retention_ms if request.retention_ms >= 0 else None
+        return self._store(group, request.offsets, expires_ms, now_ms)
+
+    def _store(
+        self,
+        group: AnyGroup,
+        offsets: Sequence[OffsetToCommit],
+        expires_ms: int | None,
+        now_ms: int,
+    ) -> tuple[ErrorCode, ...]:
+        metadata_max: int = self.config["offset.metadata.max.bytes"]
+        error_codes: list[ErrorCode] = []
+        records: list[CoordinatorRecord] = []
+        stored: list[tuple[OffsetKey, CommittedOffset]] = []
+        for offset in offsets:
+            if len(offset.metadata or "") > metadata_max:
+                error_codes.append(ErrorCode.OFFSET_METADATA_TOO_LARGE)
+                continue
+            key, committed = key_of(group, offset), committed_offset(offset, now_ms, expires_ms)
+            records.append((offset_key(*key), offset_value(committed)))
+            stored.append((key, committed))
+            error_codes.append(ErrorCode.NONE)
+        error_code = ErrorCode.NONE
+        if records:
+            error_code = self._append_records(group.group_id, records, now_ms, is_atomic=True)
+        if error_code is not ErrorCode.NONE:
+            return (error_code,) * len(error_codes)
+        for key, committed in stored:
+            group.offsets.put(*key[1:], committed)
+            self.transactional_offsets.replace(key)
+        return tuple(error_codes)
+
+    def commit_in_transaction(
+        self,
+        request: CommitRequest,
+        *,
+        offsets_partition: int,
+        producer: tuple[int, int],
+        now_ms: int,
+    ) -> tuple[ErrorCode, ...]:
+        """Store offsets until the transaction of a producer ends; return an error code for each."""
+        group = self._groups.get(request.group_id)
+        if group is None and request.generation_id < 0:
+            group = self._create(request.group_id, now_ms)
+        if group is None:
+            return (ErrorCode.ILLEGAL_GENERATION,) * len(request.offsets)
+        return self.transactional_offsets.commit(
+            group,
+            request,
+            offsets_partition,
+            producer,
+            now_ms,
+            metadata_max=self.config["offset.metadata.max.bytes"],
+            append_records=self._append_records,
+        )
+
+    def end_transaction(self, offsets_partition: int, producer_id: int, *, is_commit: bool) -> None:
+        """Make the pending offsets of a producer valid, or drop them; their marker is written."""
+        for key, committed in self.transactional_offsets.complete(offsets_partition, producer_id):
+            group = self._groups.get(key[0])
+            if is_commit and group is not None:
+                group.offsets.put(*key[1:], committed)
+
+    def is_unstable(self, group_id: str, topic_name: str, partition_index: int) -> bool:
+        """Return whether an open transaction commits this offset (UNSTABLE_OFFSET_COMMIT)."""
+        return self.transactional_offsets.is_pending(group_id, topic_name, partition_index)
+
+    def committed(
+        self, group_id: str, topic_name: str, partition_index: int
+    ) -> CommittedOffset | None:
+        """Return the offset that a group last committed for a partition, or None."""
+        group = self._groups.get(group_id)
+        return None if group is None else group.offsets.get(topic_name, partition_index)
+
+    def all_committed(self, group_id: str) -> Iterator[tuple[str, int, CommittedOffset]]:
+        """Return topic name, partition index and offset of every commit of a group."""
+        group = self._groups.get(group_id)
+        return iter(()) if group is None else iter(group.offsets)
+
+    def check_fetch(self, group_id: str, member_id: str | None, member_epoch: int) -> ErrorCode:
+        """Return NONE, or why a member may not fetch the committed offsets of its group."""
+        group = self._groups.get(group_id)
+        if not isinstance(group, ConsumerGroup):
+            return ErrorCode.NONE
+        return group.check_fetch(member_id, member_epoch)
+
+    def delete_offsets(
+        self, group_id: str, partitions: Sequence[tuple[str, int]], now_ms: int
+    ) -> tuple[ErrorCode, tuple[ErrorCode, ...]]:
+        """Delete offsets of partitions that no member of the group reads.
+
+        Returns an error for all, or NONE and an error code for each (topic name, index).
+        """
+        if not group_id:
+            return ErrorCode.INVALID_GROUP_ID, ()
+        group = self._groups.get(group_id)
+        if group is None:
+            return ErrorCode.GROUP_ID_NOT_FOUND, ()
+        if isinstance(group, Group) and not is_empty(group) and not group.is_consumer_group:
+            return ErrorCode.NON_EMPTY_GROUP, ()
+        error_codes = []
+        deleted = []
+        for topic_name, partition_index in partitions:
+            if group.is_subscribed_to(topic_name):
+                error_codes.append(ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC)
+            else:
+                deleted.append((topic_name, partition_index))
+                self.transactional_offsets.remove((group_id, topic_name, partition_index))
+                error_codes.append(ErrorCode.NONE)
+        self._remove_offsets(group, deleted, now_ms)
+        return ErrorCode.NONE, tuple(error_codes)
+
+    def note_topic_change(self, name: str) -> None:
+        """Have groups that subscribe to a topic look at it again, with their next heartbeat."""
+        self._consumers.topics.forget(name)
+        for group in self._groups.values():
+            if isinstance(group, ConsumerGroup) and group.is_subscribed_to(name):
+                group.has_current_metadata = False
+
+    def forget_topic(self, name: str, now_ms: int) -> None:
+        """Delete all committed offsets of a topic that was deleted."""
+        for group in self._groups.values():
+            indexes = group.offsets.partition_indexes(name)
+            if indexes:
+                self._remove_offsets(group, [(name, index) for index in indexes], now_ms)
+        self.transactional_offsets.remove_topic(name)
+
+    def _remove_offsets(
+        self, group: AnyGroup, partitions: Iterable[tuple[str, int]], now_ms: int
+    ) -> None:
+        tombstones: list[CoordinatorRecord] = []
+        for topic_name, partition_index in partitions:
+            if group.offsets.remove(topic_name, partition_index):
+                tombstones.append((offset_key(group.group_id, topic_name, partition_index), None))
+        if tombstones:
+            self._append_records(group.group_id, tombstones, now_ms)
+
+    # Groups --------------------------------------------------------------------------------
+
+    def list_groups(
+        self, states: Collection[str] = (), types: Collection[str] = ()
+    ) -> list[GroupListing]:
+        """Return all groups, or those in these states and of these types, ignoring case."""
+        state_names = {name.strip().lower() for name in states}
+        type_names = {name.strip().lower() for name in types}
+        listings = [
+            GroupListing(
+                group.group_id, group.state.value, group.group_type, group.protocol_type or ""
+            )
+            for group in self._groups.values()
+        ]
+        return [
+            listing
+            for listing in listings
+            if (not state_names or listing.state.lower() in state_names)
+            and (not type_names or listing.group_type in type_names)
+        ]
+
+    def group_ids(self) -> list[str]:
+        """Return the ids of all groups."""
+        return list(self._groups)
+
+    def unload(self, group_id: str, now_ms: int) -> None:
+        """Move a group to another coordinator; waiting requests get NOT_COORDINATOR."""
+        group = self._groups[group_id]
+        if isinstance(group, ConsumerGroup):
+            self._consumers.restart_timers(group, now_ms)
+        else:
+            group.unload(now_ms)
+            group.deliver()
+
+    def forget_all(self, now_ms: int) -> None:
+        """Forget all groups and their offsets, because their log was deleted.
+
+        Waiting requests get NOT_COORDINATOR after the current request.
+        """
+        groups = tuple(self._groups.values())
+        self._groups.clear()
+        self.transactional_offsets = TransactionalOffsets()
+        for group in groups:
+            self._close(group)
+
+        def deliver(_now_ms: int) -> None:
+            for group in groups:
+                if isinstance(group, Group):
+                    group.deliver()
+
+        self._timers.schedule(now_ms, deliver)
+
+    def delete_group(self, group_id: str, now_ms: int) -> ErrorCode:
+        """Delete a group that has no members, with its offsets."""
+        group = self._groups.get(group_id)
+        if group is None:
+            return ErrorCode.GROUP_ID_NOT_FOUND
+        if not is_empty(group):
+            return ErrorCode.NON_EMPTY_GROUP
+        self._drop(group, now_ms)
+        return ErrorCode.NONE
+
+    def _create(self, group_id: str, now_ms: int, offsets: OffsetTable | None = None) -> Group:
+        group = Group(
+            group_id,
+            self._timers,
+            initial_rebalance_delay_ms=self.config["group.initial.rebalance.delay.ms"],
+            now_ms=now_ms,
+            on_metadata=self._write_metadata,
+            offsets=offsets,
+        )
+        self._put(group, now_ms)
+        return group
+
+    def _put(self, group: AnyGroup, now_ms: int) -> None:
+        """Add a group, or put it in the place of one of the other type."""
+        self._groups[group.group_id] = group
+        if self._expiry_timer is None:
+            self._schedule_expiry(now_ms)
+
+    def _drop(self, group: AnyGroup, now_ms: int) -> None:
+        partitions = [(name, index) for name, index, _committed in group.offsets]
+        self._remove_offsets(group, partitions, now_ms)
+        self._append_records(group.group_id, tombstones_of(group), now_ms)
+        self._close(group)
+        self.transactional_offsets.remove_group(group.group_id)
+        del self._groups[group.group_id]
+
+    def _close(self, group: AnyGroup) -> None:
+        """Stop the timers of a group that is no longer in the table."""
+        if isinstance(group, ConsumerGroup):
+            self._consumers.stop_timers(group)
+        else:
+            group.close()
+
+    def _write_metadata(self, group: Group, now_ms: int) -> None:
+        """Write the generation of a classic group with its members and their assignments."""
+        value = group_value(
+            protocol_type=group.protocol_type,
+            generation_id=group.generation_id,
+            protocol_name=group.protocol_name,
+            leader_id=group.members.leader_id,
+            state_since_ms=group.state_since_ms,
+            members=group.members,
+        )
+        self._append_records(group.group_id, [(group_key(group.group_id), value)], now_ms)
+
+    # Expiry --------------------------------------------------------------------------------
+
+    def _schedule_expiry(self, now_ms: int) -> None:
+        interval_ms = self.config["offsets.retention.check.interval.ms"]
+        self._expiry_timer = self._timers.schedule(now_ms + interval_ms, self._run_expiry)
+
+    def _run_expiry(self, now_ms: int) -> None:
+        self.expire_offsets(now_ms)
+        self._expiry_timer = None
+        if self._groups:
+            self._schedule_expiry(now_ms)
+
+    def expire_offsets(self, now_ms: int) -> None:
+        """Delete offsets past their retention, and empty groups without offsets."""
+        retention_ms = self.config["offsets.retention.minutes"] * MINUTE_MS
+        for group in tuple(self._groups.values()):
+            expired = [
+                (topic_name, partition_index)
+                for topic_name, partition_index, committed in group.offsets
+                if is_expired(group, topic_name, committed, retention_ms, now_ms)
+                and not self.is_unstable(group.group_id, topic_name, partition_index)
+            ]
+            self._remove_offsets(group, expired, now_ms)
+            has_pending = self.transactional_offsets.has_pending(group.group_id)
+            if _is_idle(group) and not group.offsets and not has_pending:
+                self._drop(group, now_ms)
+
+
+def tombstones_of(group: AnyGroup) -> list[CoordinatorRecord]:
+    """Return the records that delete a group, without its offsets."""
+    if isinstance(group, ConsumerGroup):
+        return group.tombstones()
+    return [(group_key(group.group_id), None)]
+
+
+def is_empty(group: AnyGroup) -> bool:
+    """Return whether a group has no members."""
+    if isinstance(group, ConsumerGroup):
+        return group.is_empty
+    return group.state is GroupState.EMPTY
+
+
+def _is_idle(group: AnyGroup) -> bool:
+    """Whether it has no members and nobody is about to join."""
+    return is_empty(group) and not (isinstance(group, Group) and group.members.pending)

@@ -1,0 +1,100 @@
+"""ConsumerGroupHeartbeat: v0-1.
+
+Behaviour:
+    - A member joins with epoch 0, then reports with its current epoch, and leaves with -1, or -2 if
+      it is static and will be back (KIP-848). The response has the epoch, the heartbeat interval of
+      the group, and the assignment when that has changed, or the request has every field.
+    - The broker computes the target assignment, with the assignor that most members ask for. A
+      member gets a partition once its last owner no longer reports it, or is gone.
+    - Members subscribe to topics by name, or by an RE2 expression (v1+). The broker resolves it
+      after the request, so its topics are in the response to the next heartbeat.
+    - From v1 members choose their id. In v0 the broker gives an id to a member that has none.
+    - A member without a heartbeat for consumer.session.timeout.ms (of the group, or the broker's
+      group.consumer.session.timeout.ms) is removed, and one that does not give up partitions within
+      its rebalance timeout.
+    - Errors: INVALID_REQUEST, UNSUPPORTED_ASSIGNOR, INVALID_REGULAR_EXPRESSION,
+      GROUP_MAX_SIZE_REACHED (group.consumer.max.size), GROUP_ID_NOT_FOUND (also for a group of
+      another type), UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH, UNRELEASED_INSTANCE_ID,
+      FENCED_INSTANCE_ID, NOT_COORDINATOR. UNSUPPORTED_VERSION while group.version is 0, or
+      group.coordinator.rebalance.protocols lacks consumer.
+
+Gaps:
+    - A classic group that has members cannot change to the consumer protocol, nor the reverse.
+"""
+
+from typing import Any
+
+from broker.cluster.cluster import Cluster
+from broker.cluster.coordinators import has_consumer_protocol, ownership_error
+from broker.groups.consumer.assignment import Assignment, assignment_of
+from broker.groups.consumer.requests import ConsumerHeartbeat, HeartbeatResult
+from broker.request.context import RequestContext
+from broker.routes import handles
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+
+MEMBER_ID_VERSION_MIN = 1
+
+_Response = messages.ConsumerGroupHeartbeatResponse
+_Assignment = _Response.Assignment
+
+
+@handles(ApiKey.CONSUMER_GROUP_HEARTBEAT, versions=(0, 1))
+def handle_consumer_group_heartbeat(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+    """Kafka's `KafkaApis.handleConsumerGroupHeartbeat`."""
+    version = context.api_version
+    if not has_consumer_protocol(cluster):
+        return _Response(version=version, error_code=ErrorCode.UNSUPPORTED_VERSION)
+    error_code = ownership_error(cluster, context.broker_id, request.group_id)
+    if error_code is not ErrorCode.NONE:
+        return _Response(version=version, error_code=error_code)
+    partitions = request.topic_partitions
+    result = cluster.groups.consumer_heartbeat(
+        ConsumerHeartbeat(
+            group_id=request.group_id,
+            member_id=request.member_id,
+            member_epoch=request.member_epoch,
+            group_instance_id=request.instance_id,
+            rack_id=request.rack_id,
+            rebalance_timeout_ms=request.rebalance_timeout_ms,
+            subscribed_topic_names=request.subscribed_topic_names,
+            subscribed_topic_regex=request.subscribed_topic_regex,
+            server_assignor=request.server_assignor,
+            owned_partitions=(
+                None
+                if partitions is None
+                else assignment_of((owned.topic_id, owned.partitions) for owned in partitions)
+            ),
+            client_id=context.client_id or "",
+            client_host=f"/{context.client_host}",  # as Java prints an address
+            must_have_id=version >= MEMBER_ID_VERSION_MIN,
+        ),
+        context.now_ms,
+    )
+    return _response(result, version)
+
+
+def _response(result: HeartbeatResult, version: int) -> Any:
+    assignment = result.assignment
+    return _Response(
+        version=version,
+        error_code=result.error_code,
+        error_message=result.error_message,
+        member_id=result.member_id,
+        member_epoch=result.member_epoch,
+        heartbeat_interval_ms=result.heartbeat_interval_ms,
+        assignment=None if assignment is None else _encoded(assignment, version),
+    )
+
+
+def _encoded(assignment: Assignment, version: int) -> Any:
+    return _Assignment(
+        version=version,
+        topic_partitions=[
+            _Assignment.TopicPartitions(
+                version=version, topic_id=topic_id, partitions=sorted(indexes)
+            )
+            for topic_id, indexes in assignment.items()
+        ],
+    )

@@ -1,0 +1,107 @@
+"""ConsumerGroupDescribe: v0-1.
+
+Behaviour:
+    - Returns the state, epochs, assignor and members of each group of the consumer protocol. Each
+      member has its current and its target assignment, without topics that were deleted.
+    - A group that does not exist, or is a classic one, gets GROUP_ID_NOT_FOUND with a message, a
+      group of another coordinator NOT_COORDINATOR.
+    - From v1 members have a type: 1 uses the consumer protocol, 0 the classic one.
+    - Authorized operations, if requested, are all operations: nothing is forbidden.
+    - UNSUPPORTED_VERSION for each group while group.version is 0, or
+      group.coordinator.rebalance.protocols lacks consumer.
+"""
+
+from typing import Any
+
+from broker.administration.authorized_operations import GROUP_OPERATIONS
+from broker.cluster.cluster import Cluster
+from broker.cluster.coordinators import has_consumer_protocol, ownership_error
+from broker.errors import Refusal
+from broker.groups.consumer.assignment import Assignment
+from broker.groups.consumer.member import ConsumerMember
+from broker.request.context import RequestContext
+from broker.routes import handles
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+
+CLASSIC_MEMBER_TYPE = 0
+CONSUMER_MEMBER_TYPE = 1
+
+_GroupResponse = messages.ConsumerGroupDescribeResponse.DescribedGroup
+_Member = _GroupResponse.Member
+_Assignment = _Member.Assignment
+
+
+@handles(ApiKey.CONSUMER_GROUP_DESCRIBE, versions=(0, 1))
+def handle_consumer_group_describe(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+    """Kafka's `KafkaApis.handleConsumerGroupDescribe`."""
+    version = context.api_version
+    groups = [_describe(context, group_id, cluster) for group_id in request.group_ids]
+    if request.include_authorized_operations:
+        for group in groups:
+            if group.error_code == ErrorCode.NONE:
+                group.authorized_operations = sum(1 << code for code in GROUP_OPERATIONS)
+    return messages.ConsumerGroupDescribeResponse(version=version, groups=groups)
+
+
+def _describe(context: RequestContext, group_id: str, cluster: Cluster) -> Any:
+    version = context.api_version
+    error_code = ownership_error(cluster, context.broker_id, group_id)
+    if not has_consumer_protocol(cluster):
+        error_code = ErrorCode.UNSUPPORTED_VERSION
+    if error_code is not ErrorCode.NONE:
+        return _GroupResponse(version=version, group_id=group_id, error_code=error_code)
+    group = cluster.groups.describe_consumer_group(group_id)
+    if isinstance(group, Refusal):
+        return _GroupResponse(
+            version=version,
+            group_id=group_id,
+            error_code=group.error_code,
+            error_message=group.message,
+        )
+    return _GroupResponse(
+        version=version,
+        error_code=ErrorCode.NONE,
+        group_id=group_id,
+        group_state=group.state.value,
+        group_epoch=group.group_epoch,
+        assignment_epoch=group.assignment_epoch,
+        assignor_name=group.assignor_name,
+        members=[_member(member, target, cluster, version) for member, target in group.members],
+    )
+
+
+def _member(member: ConsumerMember, target: Assignment, cluster: Cluster, version: int) -> Any:
+    is_classic = member.classic is not None
+    return _Member(
+        version=version,
+        member_id=member.member_id,
+        instance_id=member.group_instance_id,
+        rack_id=member.rack_id,
+        member_epoch=member.member_epoch,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        subscribed_topic_names=sorted(member.subscribed_topic_names),
+        subscribed_topic_regex=member.subscribed_topic_regex,
+        assignment=_named(member.assigned_partitions, cluster, version),
+        target_assignment=_named(target, cluster, version),
+        member_type=CLASSIC_MEMBER_TYPE if is_classic else CONSUMER_MEMBER_TYPE,
+    )
+
+
+def _named(assignment: Assignment, cluster: Cluster, version: int) -> Any:
+    topics = ((cluster.topics.get_by_id(topic_id), found) for topic_id, found in assignment.items())
+    return _Assignment(
+        version=version,
+        topic_partitions=[
+            _Assignment.TopicPartitions(
+                version=version,
+                topic_id=topic.topic_id,
+                topic_name=topic.name,
+                partitions=sorted(indexes),
+            )
+            for topic, indexes in topics
+            if topic is not None
+        ],
+    )

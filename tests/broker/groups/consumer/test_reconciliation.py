@@ -1,0 +1,107 @@
+"""The way of one member to its target."""
+
+from uuid import UUID
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from broker.groups.consumer.assignment import Assignment, overlaps, partitions_of
+from broker.groups.consumer.member import ConsumerMember, MemberState
+from broker.groups.consumer.reconciliation import reconcile
+
+T = UUID(int=1)
+
+
+def partitions(*indexes: int) -> Assignment:
+    return {T: frozenset(indexes)} if indexes else {}
+
+
+def member(*assigned: int, epoch: int = 1) -> ConsumerMember:
+    return ConsumerMember("m", epoch, epoch - 1, assigned_partitions=partitions(*assigned))
+
+
+def owned_by(*members: ConsumerMember) -> set[tuple[UUID, int]]:
+    return {
+        partition
+        for one in members
+        for assignment in (one.assigned_partitions, one.partitions_pending_revocation)
+        for partition in partitions_of(assignment)
+    }
+
+
+def test_a_member_with_the_epoch_of_the_target_stays_as_it_is() -> None:
+    stable = member(0, 1)
+    assert reconcile(stable, 1, partitions(), owned_by(stable), None) is stable
+
+
+def test_free_partitions_are_assigned_at_once_with_the_new_epoch() -> None:
+    updated = reconcile(member(0), 2, partitions(0, 1), {(T, 0)}, None)
+    assert updated == member(0, 1, epoch=2)
+
+
+def test_a_member_keeps_its_epoch_until_it_no_longer_reports_what_it_has_to_revoke() -> None:
+    before = member(0, 1)
+    target, owned = partitions(0), owned_by(before)
+
+    revoking = reconcile(before, 2, target, owned, None)
+    assert revoking.state is MemberState.UNREVOKED_PARTITIONS
+    assert (revoking.member_epoch, revoking.previous_member_epoch) == (1, 1)
+    assert revoking.assigned_partitions == partitions(0)
+    assert revoking.partitions_pending_revocation == partitions(1)
+
+    assert reconcile(revoking, 2, target, owned, None) is revoking
+    assert reconcile(revoking, 2, target, owned, partitions(0, 1)) is revoking
+    assert reconcile(revoking, 2, target, owned, partitions(0)) == member(0, epoch=2)
+
+
+def test_a_member_that_reports_nothing_of_what_it_loses_skips_the_revocation() -> None:
+    before = member(0, 1)
+    assert reconcile(before, 2, partitions(0), owned_by(before), partitions(0)) == member(
+        0, epoch=2
+    )
+
+
+def test_a_member_waits_for_partitions_that_another_one_still_owns() -> None:
+    other = ConsumerMember("other", 1, assigned_partitions=partitions(1))
+    before = member(0)
+
+    waiting = reconcile(before, 2, partitions(0, 1, 2), owned_by(before, other), None)
+    assert waiting.state is MemberState.UNRELEASED_PARTITIONS
+    assert waiting.assigned_partitions == partitions(0, 2)
+    assert waiting.member_epoch == 2
+
+    released = reconcile(waiting, 2, partitions(0, 1, 2), owned_by(waiting), None)
+    assert released.state is MemberState.STABLE
+    assert released.assigned_partitions == partitions(0, 1, 2)
+
+
+INDEXES = st.frozensets(st.integers(0, 5), max_size=6)
+
+
+@given(assigned=INDEXES, target=INDEXES, others=INDEXES, reported=st.none() | INDEXES)
+def test_a_member_never_gets_what_it_should_not_have_or_what_another_one_owns(
+    assigned: frozenset[int],
+    target: frozenset[int],
+    others: frozenset[int],
+    reported: frozenset[int] | None,
+) -> None:
+    before = member(*(assigned - others))
+    other = ConsumerMember("other", 1, assigned_partitions=partitions(*others))
+
+    after = reconcile(
+        before,
+        2,
+        partitions(*target),
+        owned_by(before, other),
+        None if reported is None else partitions(*reported),
+    )
+
+    assert not overlaps(after.assigned_partitions, partitions(*others))
+    assert set(partitions_of(after.assigned_partitions)) <= {(T, index) for index in target}
+    lost = assigned - others - target
+    if lost and (reported is None or lost & reported):
+        assert after.state is MemberState.UNREVOKED_PARTITIONS
+        assert after.partitions_pending_revocation == partitions(*lost)
+    else:
+        assert after.member_epoch == 2
+        assert (after.state is MemberState.STABLE) == (not target & others)
