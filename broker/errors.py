@@ -29,3 +29,8 @@ INVALID_REQUEST_MESSAGE = (
     " message was sent to an incompatible broker. See the broker logs for more details."
 )
 """Kafka's own text of INVALID_REQUEST."""
+
+NOT_COORDINATOR_MESSAGE = "This is not the correct coordinator."
+UNKNOWN_TOPIC_ID_MESSAGE = "This server does not host this topic ID."
+UNKNOWN_PARTITION_MESSAGE = "This server does not host this topic-partition."
+"""Kafka's own texts of NOT_COORDINATOR, UNKNOWN_TOPIC_ID and UNKNOWN_TOPIC_OR_PARTITION."""

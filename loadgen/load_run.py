@@ -18,8 +18,10 @@ from rich.console import Console
 from loadgen import clock, host_info, terminal
 from loadgen.admin_port import AdminPort, AdminPortError
 from loadgen.analysis.checks import THIS_RUN
+from loadgen.analysis.committed_offsets import CommittedOffset, committed_offsets
 from loadgen.plan.plan import RECORDS, Plan
 from loadgen.plan.plan_file import load_plan
+from loadgen.plan.redaction import without_passwords
 from loadgen.plan.run_spec import STOPPED_BY_USER, PreparedTarget, RunSpec
 from loadgen.plan.schedule import event_counts
 from loadgen.plan.yaml_reader import PlanError
@@ -205,16 +207,20 @@ def _send_and_summarise(
         except AdminPortError as error:
             reasons.append(f"no report of shadow quotas: {error}")
     read_back_path: str | None = paths.of("read-back") if plan.read_back and plan.topics else None
+    offsets: list[CommittedOffset] = []
     if STOPPED_BY_USER in reasons:
         read_back_path = None  # reading the topics back takes long
     elif read_back_path is not None:
         try:
             read_back(spark, spec, read_back_path)
+            offsets = committed_offsets(spec)
         except Exception as error:  # noqa: BLE001 - Spark wraps errors in its own types
             reasons.append(f"the topics could not be read back: {first_line(error)}")
             read_back_path = None
     stopped_us = ended_us if reasons else None
-    data = RunData(plan, target, paths.of("results"), read_back_path, stopped_us, shadow_report)
+    data = RunData(
+        plan, target, paths.of("results"), read_back_path, stopped_us, shadow_report, offsets
+    )
     summary = summarise(spark, data)
     workers_cpu_us = sum(worker["cpu_us"] for worker in summary["workers"])
     workers_wall_us = max((worker["wall_us"] for worker in summary["workers"]), default=0)
@@ -257,5 +263,6 @@ def _write(summary: dict[str, Any], plan: Plan, target: PreparedTarget, paths: P
         stale.unlink()
     for name, png in charts.items():
         (folder / f"{name}.png").write_bytes(png)
-    (paths.out / "report.html").write_text(render(summary, charts, plan.text), encoding="utf-8")
-    (paths.out / "plan.yaml").write_text(plan.text, encoding="utf-8")
+    plan_text = without_passwords(plan.text)
+    (paths.out / "report.html").write_text(render(summary, charts, plan_text), encoding="utf-8")
+    (paths.out / "plan.yaml").write_text(plan_text, encoding="utf-8")

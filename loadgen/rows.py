@@ -43,12 +43,14 @@ class Status(IntEnum):
 
 
 class Kind(IntEnum):
-    """Which stored batch a batch that is sent again duplicates."""
+    """Which stored batch a batch that is sent again duplicates; what an EndTxn requests."""
 
     NEW = 0
     LATEST = 1
     OLD = 2
     WRAPAROUND = 3
+    COMMIT = 4
+    ABORT = 5
 
 
 _FIELDS: tuple[tuple[str, str], ...] = (

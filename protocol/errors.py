@@ -136,6 +136,7 @@ class ErrorCode(IntEnum):
     DUPLICATE_VOTER = 126
     VOTER_NOT_FOUND = 127
     INVALID_REGULAR_EXPRESSION = 128
+    SHARE_SESSION_LIMIT_REACHED = 133
 
 
 INVALID_METADATA_ERRORS = frozenset(
@@ -176,5 +177,6 @@ RETRIABLE_ERRORS = INVALID_METADATA_ERRORS | {
     ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
     ErrorCode.SHARE_SESSION_NOT_FOUND,
     ErrorCode.INVALID_SHARE_SESSION_EPOCH,
+    ErrorCode.SHARE_SESSION_LIMIT_REACHED,
 }
 """Errors after which the same request may succeed: Kafka's `RetriableException`s (4.1.0)."""

@@ -127,6 +127,8 @@ def _decode_flexible(
         position += size - 1
     acks, timeout_ms = _ACKS_TIMEOUT.unpack_from(frame, position)
     topic_count, position = read_unsigned_varint(frame, position + 6)
+    if topic_count == 0:
+        raise DecodeError("field topic_data must not be null")
     topics = []
     for _ in range(topic_count - 1):
         name, topic_id = "", None
@@ -140,6 +142,8 @@ def _decode_flexible(
             name = frame[position : position + size - 1].decode()
             position += size - 1
         partition_count, position = read_unsigned_varint(frame, position)
+        if partition_count == 0:
+            raise DecodeError("field partition_data must not be null")
         partitions = []
         for _ in range(partition_count - 1):
             (index,) = _INT32.unpack_from(frame, position)
@@ -176,6 +180,8 @@ def _decode_classic(frame: bytes | bytearray, position: int) -> tuple[ProduceReq
     transactional_id, position = _read_string(frame, position)
     acks, timeout_ms = _ACKS_TIMEOUT.unpack_from(frame, position)
     (topic_count,) = _INT32.unpack_from(frame, position + 6)
+    if topic_count < 0:
+        raise DecodeError("field topic_data must not be null")
     position += 10
     topics = []
     for _ in range(topic_count):
@@ -183,6 +189,8 @@ def _decode_classic(frame: bytes | bytearray, position: int) -> tuple[ProduceReq
         if name is None:
             raise DecodeError("field name must not be null")
         (partition_count,) = _INT32.unpack_from(frame, position)
+        if partition_count < 0:
+            raise DecodeError("field partition_data must not be null")
         position += 4
         partitions = []
         for _ in range(partition_count):
@@ -202,9 +210,11 @@ def encode_response(
     topics: Sequence[TopicResult],
     throttle_time_ms: int = 0,
     node_endpoints: Sequence[NodeEndpoint] = (),
+    *,
+    has_error: bool = True,
 ) -> bytes | bytearray:
-    """Encode the body of a response."""
-    if node_endpoints or _has_details(topics):
+    """Encode the body of a response; without `has_error` no result is an error."""
+    if has_error and (node_endpoints or _has_details(topics)):
         return _encode_with_details(api_version, topics, throttle_time_ms, node_endpoints)
     if api_version >= FLEXIBLE_VERSION_MIN:
         return _encode_flexible(api_version, topics, throttle_time_ms)

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 from crc32c import crc32c
 from kafka.record.default_records import DefaultRecordBatch
 
+from protocol.compression import ZSTD, TooLargeError, decompress
+
 MAGIC = 2
 MAGIC_AT = 16
 """Position of the magic byte, in this format and in the older ones."""
@@ -20,14 +22,17 @@ LOG_OVERHEAD_BYTES = 12
 """Base offset and batch length, which `batch_length` does not count."""
 
 COMPRESSION_MASK = 0x07
-ZSTD = 4
 LOG_APPEND_TIME_FLAG = 0x08
 TRANSACTIONAL_FLAG = 0x10
 CONTROL_FLAG = 0x20
 COMPRESSION_NAMES = ("none", "gzip", "snappy", "lz4", "zstd")
 
+DECOMPRESSED_BYTES_MAX = 16 * 1024 * 1024
+"""What one batch may take after decompression, unless its topic has another limit."""
+
 _HEADER = Struct(">qiibIhiqqqhii")
 _BASE_OFFSET = Struct(">q")
+_LENGTH = Struct(">i")
 _LEADER_EPOCH = Struct(">i")
 _CRC = Struct(">I")
 _ATTRIBUTES = Struct(">h")
@@ -69,7 +74,7 @@ class Record(NamedTuple):
 
 def read_header(buffer: bytes | bytearray, start: int) -> BatchHeader:
     """Return the header of the batch at `start`; the buffer must have `HEADER_BYTES` from there."""
-    return BatchHeader._make(_HEADER.unpack_from(buffer, start))
+    return tuple.__new__(BatchHeader, _HEADER.unpack_from(buffer, start))  # faster than _make
 
 
 def has_valid_crc(buffer: bytes | bytearray, start: int, end: int, crc: int) -> bool:
@@ -126,14 +131,17 @@ def last_offset(batch: bytes) -> int:
     return int(_BASE_OFFSET.unpack_from(batch, 0)[0] + _DELTA.unpack_from(batch, _DELTA_AT)[0])
 
 
-def read_records(batch: bytes | bytearray | memoryview) -> Iterator[Record]:
+def read_records(
+    batch: bytes | bytearray | memoryview, bytes_max: int = DECOMPRESSED_BYTES_MAX
+) -> Iterator[Record]:
     """Decompress and decode a whole batch, record by record.
 
     Raises:
+        TooLargeError: it has more than `bytes_max` bytes after decompression.
         ValueError: the payload does not match the header.
     """
-    decoder: Any = DefaultRecordBatch(bytes(batch))
     try:
+        decoder: Any = DefaultRecordBatch(_decompressed(bytes(batch), bytes_max))
         for record in decoder:
             yield Record(
                 record.offset,
@@ -142,8 +150,23 @@ def read_records(batch: bytes | bytearray | memoryview) -> Iterator[Record]:
                 record.value,
                 tuple(record.headers),
             )
+    except TooLargeError:
+        raise
     except Exception as error:  # each compression codec has its own errors
         raise ValueError(f"undecodable record batch: {error}") from error
+
+
+def _decompressed(batch: bytes, bytes_max: int) -> bytes:
+    """Return the batch without compression; its CRC is that of the compressed one."""
+    (attributes,) = _ATTRIBUTES.unpack_from(batch, CRC_START)
+    codec = attributes & COMPRESSION_MASK
+    if not codec:
+        return batch
+    payload = decompress(batch[HEADER_BYTES:], codec, bytes_max)
+    header = bytearray(batch[:HEADER_BYTES])
+    _ATTRIBUTES.pack_into(header, CRC_START, attributes & ~COMPRESSION_MASK)
+    _LENGTH.pack_into(header, 8, HEADER_BYTES - LOG_OVERHEAD_BYTES + len(payload))
+    return b"".join((header, payload))
 
 
 def is_zstd(batch: bytes) -> bool:

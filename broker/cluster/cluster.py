@@ -19,8 +19,10 @@ from broker.cluster.finalized_features import features_at_start
 from broker.cluster.group_log import GroupLog
 from broker.cluster.group_topics import GroupTopics
 from broker.cluster.internal_topics import GROUP_METADATA, TRANSACTION_STATE, note_appended
+from broker.cluster.log_memory import drop_from_largest
 from broker.cluster.producer_rules import adopt_rule_of_leader, new_producers
 from broker.cluster.quotas import QuotaManagers
+from broker.cluster.share_groups import ShareGroups
 from broker.cluster.topics import NO_LEADER, Partition, Topic, TopicTable, place_replicas
 from broker.cluster.transaction_log import TransactionLog
 from broker.config.api_versions import release_of
@@ -86,13 +88,22 @@ class Cluster:
         self.topics = TopicTable()
         self.producer_ids = ProducerIdAllocator()
         self.group_log = GroupLog(self.topics, config)
+        group_topics = GroupTopics(self.topics, lambda: self.brokers)
         self.groups = GroupCoordinator(
             config=config,
             timers=self.timers,
             member_id_suffix=lambda: str(new_uuid()),
             append_records=self.group_log.append,
-            topics=GroupTopics(self.topics, lambda: self.brokers),
+            topics=group_topics,
             setting=lambda group_id, key: group_setting(self.config, group_id, key),
+        )
+        self.share = ShareGroups(
+            config,
+            self.topics,
+            group_topics,
+            self.timers,
+            self.group_log.append,
+            is_taken=lambda group_id: group_id in self.groups,
         )
         self.transaction_log = TransactionLog(self.topics, config)
         self.transactions = TransactionCoordinator(
@@ -183,7 +194,7 @@ class Cluster:
     # Coordinators --------------------------------------------------------------------------
 
     def coordinator_id(self, group_id: str) -> int | None:
-        """Return the coordinator of a group: the leader of its partition of `__consumer_offsets`."""
+        """Return the coordinator of a group: its partition's leader in `__consumer_offsets`."""
         return self._leader_id(self.group_log.partition(group_id))
 
     def transaction_coordinator_id(self, transactional_id: str) -> int | None:
@@ -207,9 +218,10 @@ class Cluster:
             self.timers.schedule(now_ms, unload)
 
     def add_fetch_sessions(self, node_id: int) -> None:
-        """Give a broker a cache of fetch sessions, unless it has one."""
+        """Give a broker its caches of fetch sessions and share sessions, unless it has them."""
         if node_id in self.fetch_sessions:
             return
+        self.share.add_leader(node_id)
         slot_count = self.config.for_broker(node_id)["max.incremental.fetch.session.cache.slots"]
         sessions = FetchSessionCache(slot_count, new_random=lambda: self.new_uuid().int)
         self.fetch_sessions[node_id] = sessions
@@ -297,6 +309,7 @@ class Cluster:
         if topic.name == TRANSACTION_STATE.name:
             self.transactions.forget_all()
         self.groups.forget_topic(topic.name, now_ms)
+        self.share.delete_topic(topic, now_ms)
         self.groups.note_topic_change(topic.name)
         for partition in topic.partitions:
             self._freed(partition, partition.log.size_bytes)
@@ -322,6 +335,7 @@ class Cluster:
         """Replace the configuration of the brokers; it applies to topics and leaders at once."""
         self.config = config
         self.groups.config = config
+        self.share.set_config(config)
         self.transactions.config = config
         self._log_bytes_max = self.shared_config["log.memory.max.bytes"]
         self.controller_queue.mutation_time_ms = self.shared_config["controller.mutation.time.ms"]
@@ -342,6 +356,7 @@ class Cluster:
         """Set the leader, or NO_LEADER, and begin a new leader epoch."""
         if partition.leader_id == leader_id:
             return
+        self.share.leave_leader(self.topics.get(partition.topic_name), partition, now_ms)
         partition.leader_id = leader_id
         partition.leader_epoch += 1
         partition.log.wake(now_ms)
@@ -411,7 +426,9 @@ class Cluster:
         if 0 <= topic.retention_bytes < log.size_bytes:
             self._freed(partition, log.drop_beyond_size(topic.retention_bytes))
         if self.log_bytes > self._log_bytes_max:
-            self._shrink_logs()
+            # It frees more than needed, so that the next appends need not search for the largest.
+            target_bytes = self._log_bytes_max - self._log_bytes_max // 8
+            self.log_bytes -= drop_from_largest(self.topics.all(), self.log_bytes - target_bytes)
         if log.waiters:
             log.wake(now_ms)
 
@@ -429,21 +446,3 @@ class Cluster:
     def _freed(self, partition: Partition, byte_count: int) -> None:
         if partition.compaction is None:
             self.log_bytes -= byte_count
-
-    def _shrink_logs(self) -> None:
-        """Delete the oldest batches of the largest partitions until an eighth of the bound is free.
-
-        It frees more than needed, so that the next appends need not search for the largest.
-        """
-        target_bytes = self._log_bytes_max - self._log_bytes_max // 8
-        logs = [
-            partition.log
-            for topic in self.topics.all()
-            if not topic.is_internal
-            for partition in topic.partitions
-        ]
-        logs.sort(key=lambda log: log.size_bytes, reverse=True)
-        for log in logs:
-            if self.log_bytes <= target_bytes:
-                return
-            self.log_bytes -= log.drop_at_least(self.log_bytes - target_bytes)

@@ -33,6 +33,7 @@ def stop_broker(cluster: Cluster, node_id: int, now_ms: int, *, elect: bool = Tr
     cluster.brokers[node_id].is_shutting_down = False
     cluster.quotas.brokers[node_id].producer_ids.forget()
     cluster.fetch_sessions[node_id].clear()
+    cluster.share.leaders[node_id].clear(now_ms)
 
 
 def shut_down_broker(cluster: Cluster, node_id: int, now_ms: int) -> None:

@@ -93,7 +93,7 @@ class FetchPartitionData:
     preferred_read_replica: int = -1
     diverging_epoch: tuple[int, int] | None = None
     """The largest epoch that the client has in common with the log, and its end offset."""
-    aborted_transactions: Sequence[AbortedTransaction] = ()
+    aborted_transactions: Sequence[AbortedTransaction] | None = None
     """Those with a part in `records`, for a client that reads only committed records."""
 
 

@@ -51,7 +51,7 @@ class GroupLog:
         if topic is None or partition is None:
             return ErrorCode.NOT_COORDINATOR
         if is_atomic:
-            if len(partition.isr) < topic.min_insync_replicas:
+            if topic.has_too_few_in_sync(partition):
                 return ErrorCode.COORDINATOR_NOT_AVAILABLE
             if batch_bytes_max(records) > topic.max_message_bytes:
                 return ErrorCode.UNKNOWN_SERVER_ERROR

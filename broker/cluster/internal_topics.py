@@ -14,6 +14,7 @@ from functools import lru_cache
 from broker.cluster.compaction import Compaction
 from broker.cluster.topics import (
     GROUP_METADATA_TOPIC,
+    SHARE_GROUP_STATE_TOPIC,
     TRANSACTION_STATE_TOPIC,
     Partition,
     Topic,
@@ -100,8 +101,20 @@ TRANSACTION_STATE = InternalTopic(
 )
 """`__transaction_state`: transactional ids and their transactions."""
 
+SHARE_GROUP_STATE = InternalTopic(
+    name=SHARE_GROUP_STATE_TOPIC,
+    partition_count_key="share.coordinator.state.topic.num.partitions",
+    replication_factor_key="share.coordinator.state.topic.replication.factor",
+    settings={"cleanup.policy": "delete", "compression.type": "producer", "retention.ms": "-1"},
+    settings_from={
+        "segment.bytes": "share.coordinator.state.topic.segment.bytes",
+        "min.insync.replicas": "share.coordinator.state.topic.min.isr",
+    },
+)
+"""`__share_group_state`: what the leaders of share partitions store."""
+
 BY_NAME = {internal.name: internal for internal in (GROUP_METADATA, TRANSACTION_STATE)}
-"""The internal topics that the broker creates when a client looks for them."""
+"""The internal topics that Metadata creates when a client names them."""
 
 
 @lru_cache(maxsize=4096)

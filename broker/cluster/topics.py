@@ -15,7 +15,10 @@ _LEGAL = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234567
 
 GROUP_METADATA_TOPIC = "__consumer_offsets"
 TRANSACTION_STATE_TOPIC = "__transaction_state"
-INTERNAL_TOPICS = frozenset({GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC, "__share_group_state"})
+SHARE_GROUP_STATE_TOPIC = "__share_group_state"
+INTERNAL_TOPICS = frozenset(
+    {GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC, SHARE_GROUP_STATE_TOPIC}
+)
 """Names of topics in which coordinators keep their state; clients may not write to them."""
 
 
@@ -95,6 +98,14 @@ class Topic:
         self.is_internal = self.name in INTERNAL_TOPICS
         self.refresh_settings()
 
+    def has_too_few_in_sync(self, partition: Partition) -> bool:
+        """Return whether acks=-1 is refused (Kafka's `Partition.effectiveMinIsr`).
+
+        min.insync.replicas asks for no more replicas than the partition has.
+        """
+        in_sync = len(partition.isr)
+        return in_sync < self.min_insync_replicas and in_sync < len(partition.replicas)
+
     def refresh_settings(self) -> None:
         """Update the settings of the hot path; call it when `config` was replaced."""
         config = self.config
@@ -138,6 +149,11 @@ class TopicTable:
     def get_by_id(self, topic_id: UUID) -> Topic | None:
         """Return the topic with this id, or None."""
         return self._by_id.get(topic_id)
+
+    def has_partition(self, topic_id: UUID, partition_index: int) -> bool:
+        """Return whether there is a partition of a topic."""
+        topic = self._by_id.get(topic_id)
+        return topic is not None and topic.partition(partition_index) is not None
 
     def all(self) -> Iterable[Topic]:
         """Return all topics, as a view that must not be kept across changes."""

@@ -112,7 +112,7 @@ def append_marker(
     Returns NOT_ENOUGH_REPLICAS, INVALID_PRODUCER_EPOCH or TRANSACTION_COORDINATOR_FENCED, and
     changes nothing, if the marker is refused.
     """
-    if len(partition.isr) < topic.min_insync_replicas:
+    if topic.has_too_few_in_sync(partition):
         return ErrorCode.NOT_ENOUGH_REPLICAS
     producers, log = partition.producers, partition.log
     error_code = producers.check_marker(*marker[:3])

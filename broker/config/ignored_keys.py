@@ -25,8 +25,8 @@ from broker.config.values import at_least, between, each_of, gzip_level, one_of
 
 # fmt: off
 INTERNAL_TOPIC_KEYS: tuple[ConfigKey, ...] = (
-    ignored_key("share.coordinator.state.topic.replication.factor", SHORT, 3,  at_least(1), READ_ONLY, "Replicas of Kafka's internal topic of share groups."),
-    ignored_key("share.coordinator.state.topic.min.isr",            SHORT, 2,  at_least(1), READ_ONLY, "In-sync replicas of Kafka's internal topic of share groups."),
+    ConfigKey("share.coordinator.state.topic.replication.factor", SHORT, 3,  at_least(1), READ_ONLY, "Replicas of __share_group_state. Unless set, there are at most as many as brokers."),
+    ConfigKey("share.coordinator.state.topic.min.isr",            SHORT, 2,  at_least(1), READ_ONLY, "The topic configuration min.insync.replicas of __share_group_state."),
 )
 
 # The broker's defaults of topic keys that nothing acts on.

@@ -1,7 +1,7 @@
 # ruff: noqa: E501
 """The keys of groups and of client metrics (Kafka's `GroupConfig` and `ClientMetricsConfigs`).
 
-The broker acts on those of the consumer protocol, and stores and describes the others.
+The broker acts on those of consumer groups and share groups, and stores and describes the others.
 
 Sources of the messages: Kafka's `GroupConfig.validate` and `ClientMetricsConfigs.validate`.
 """
@@ -32,11 +32,11 @@ from protocol.errors import ErrorCode
 GROUP_RESOURCE_KEYS: tuple[ConfigKey, ...] = (
     ConfigKey("consumer.session.timeout.ms",    INT,    45_000,             at_least(1),              READ_ONLY, "Time without a heartbeat after which a member is removed."),
     ConfigKey("consumer.heartbeat.interval.ms", INT,    5000,               at_least(1),              READ_ONLY, "Time between a consumer's heartbeats."),
-    ignored_key("share.session.timeout.ms",       INT,    45_000,             at_least(1),              READ_ONLY, "Time without a heartbeat after which a member of a share group is removed."),
-    ignored_key("share.heartbeat.interval.ms",    INT,    5000,               at_least(1),              READ_ONLY, "Time between the heartbeats of a member of a share group."),
-    ignored_key("share.record.lock.duration.ms",  INT,    30_000,             at_least(1000),             READ_ONLY, "Time that a member of a share group holds a record."),
-    ignored_key("share.auto.offset.reset",        STRING, "latest",           share_auto_offset_reset,                    READ_ONLY, "Where a share group starts: earliest, latest or by_duration:PT1H."),
-    ignored_key("share.isolation.level",          STRING, "read_uncommitted", one_of("read_committed", "read_uncommitted"), READ_ONLY, "Whether a share group sees records of open transactions."),
+    ConfigKey("share.session.timeout.ms",       INT,    45_000,             at_least(1),              READ_ONLY, "Time without a heartbeat after which a member of a share group is removed."),
+    ConfigKey("share.heartbeat.interval.ms",    INT,    5000,               at_least(1),              READ_ONLY, "Time between the heartbeats of a member of a share group."),
+    ConfigKey("share.record.lock.duration.ms",  INT,    30_000,             at_least(1000),             READ_ONLY, "Time that a member of a share group holds a record."),
+    ConfigKey("share.auto.offset.reset",        STRING, "latest",           share_auto_offset_reset,                    READ_ONLY, "Where a share group starts: earliest, latest or by_duration:PT1H."),
+    ConfigKey("share.isolation.level",          STRING, "read_uncommitted", one_of("read_committed", "read_uncommitted"), READ_ONLY, "Whether a share group sees records of open transactions."),
     ignored_key("streams.session.timeout.ms",     INT,    45_000,             at_least(1),              READ_ONLY, "Time without a heartbeat after which a member of a streams group is removed."),
     ignored_key("streams.heartbeat.interval.ms",  INT,    5000,               at_least(1),              READ_ONLY, "Time between the heartbeats of a member of a streams group."),
     ignored_key("streams.num.standby.replicas",   INT,    0,                  at_least(0),              READ_ONLY, "Standby copies of each task of a streams group."),
@@ -94,12 +94,13 @@ def group_defaults(broker_values: Mapping[str, Any]) -> dict[str, Any]:
     return defaults | {name: broker_values[f"group.{name}"] for name in _WITH_BROKER_DEFAULT}
 
 
-def group_setting(config: BrokerConfig, group_id: str, key: str) -> int:
-    """Return a number of a group's configuration: its own, or the broker's `group.KEY`."""
+def group_setting(config: BrokerConfig, group_id: str, key: str) -> Any:
+    """Return a value of a group: its own, the broker's `group.KEY`, or the default."""
     layer = config.resources.get((ResourceType.GROUP, group_id))
+    config_key = RESOURCE_KEYS[ResourceType.GROUP][key]
     if layer is not None and key in layer:
-        return int(parse_value(RESOURCE_KEYS[ResourceType.GROUP][key], layer[key]))
-    return int(config[f"group.{key}"])
+        return parse_value(config_key, layer[key])
+    return config[f"group.{key}"] if key in _WITH_BROKER_DEFAULT else config_key.default
 
 
 def group_problem(layer: Mapping[str, str], broker_values: Mapping[str, Any]) -> str | None:

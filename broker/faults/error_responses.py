@@ -104,6 +104,7 @@ _ARRAYS: dict[ApiKey, ErrorArray] = {
     ),
     ApiKey.CONSUMER_GROUP_DESCRIBE: ErrorArray("group_ids", "groups", _same("group_id")),
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: ErrorArray("topics", "topics", _NAMED),
+    ApiKey.SHARE_GROUP_DESCRIBE: ErrorArray("group_ids", "groups", _same("group_id")),
 }
 """APIs whose response has an error for each entry of the request, in every version."""
 

@@ -77,8 +77,12 @@ def read_partitions(
     """
     sent: list[SentPartition] = []
     byte_count = 0
+    remaining = params.bytes_max
     is_final = False
     for wanted in requested:
+        bytes_max = remaining
+        if bytes_max < 0:
+            remaining = 0  # As in Kafka, only the first partition fails.
         partition = _checked(cluster, params, wanted)
         if isinstance(partition, ErrorCode):
             sent.append((wanted, FetchPartitionData(partition)))
@@ -94,9 +98,12 @@ def read_partitions(
             and wanted.last_fetched_epoch < 0
         ):
             continue
-        data = _read(cluster, params, wanted, partition, byte_count)
+        at_least_one = byte_count == 0
+        data = _read(cluster, params, wanted, partition, bytes_max, at_least_one=at_least_one)
         sent.append((wanted, data))
-        byte_count += len(data.records)
+        if data.records:
+            byte_count += len(data.records)
+            remaining = max(0, remaining - len(data.records))
         if (
             data.error_code != ErrorCode.NONE
             or data.preferred_read_replica != LEADER
@@ -164,9 +171,11 @@ def _read(
     params: FetchParams,
     wanted: CachedPartition,
     partition: Partition,
-    bytes_before: int,
+    bytes_max: int,
+    *,
+    at_least_one: bool,
 ) -> FetchPartitionData:
-    """Read one partition after others, of which the response has `bytes_before` bytes."""
+    """Read one partition; with `at_least_one` the first batch may be larger than allowed."""
     log, fetch_offset = partition.log, wanted.fetch_offset
     data = FetchPartitionData(
         ErrorCode.NONE, log.log_end_offset, partition.last_stable_offset, log.log_start_offset
@@ -188,17 +197,44 @@ def _read(
             return data
     if fetch_offset > log.log_end_offset:
         return FetchPartitionData(ErrorCode.OFFSET_OUT_OF_RANGE)
-    end_offset = _end_offset(params, partition)
-    if fetch_offset >= end_offset:
+    if fetch_offset >= _end_offset(params, partition):
+        if params.reads_committed:
+            data.aborted_transactions = ()
         return data
-    limit = min(wanted.max_bytes, max(0, params.bytes_max - bytes_before))
-    batches = log.read(fetch_offset, limit, at_least_one=bytes_before == 0, end_offset=end_offset)
+    return _with_records(
+        params, wanted, partition, data, min(wanted.max_bytes, bytes_max), at_least_one=at_least_one
+    )
+
+
+def _with_records(
+    params: FetchParams,
+    wanted: CachedPartition,
+    partition: Partition,
+    data: FetchPartitionData,
+    limit: int,
+    *,
+    at_least_one: bool,
+) -> FetchPartitionData:
+    """Add the batches from the fetch offset on, which is before the end that may be read."""
+    if limit < 0:
+        return FetchPartitionData(ErrorCode.UNKNOWN_SERVER_ERROR)  # an IllegalArgumentException
+    log, fetch_offset = partition.log, wanted.fetch_offset
+    batches = log.read(
+        fetch_offset,
+        limit,
+        at_least_one=at_least_one,
+        end_offset=_end_offset(params, partition),
+    )
     if not params.supports_zstd and any(map(records.is_zstd, batches)):
         return FetchPartitionData(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
     data.records = batches[0] if len(batches) == 1 else b"".join(batches)
-    if params.reads_committed and log.transaction_index and batches:
-        read_end = records.last_offset(batches[-1]) + 1
-        data.aborted_transactions = tuple(log.transaction_index.overlapping(fetch_offset, read_end))
+    if params.reads_committed:
+        if batches:
+            read_end = records.last_offset(batches[-1]) + 1
+            aborted = log.transaction_index.overlapping(fetch_offset, read_end)
+            data.aborted_transactions = tuple(aborted)
+        elif limit == 0:
+            data.aborted_transactions = ()
     return data
 
 

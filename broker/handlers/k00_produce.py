@@ -3,9 +3,13 @@
 Behaviour:
     - One record batch per partition, stored as the bytes that were sent. `batch_check` checks the
       batch, then the producer's sequence is checked, then the batch is appended. Each partition
-      succeeds or fails alone, in request order.
-    - acks=-1 needs min.insync.replicas in-sync replicas, else NOT_ENOUGH_REPLICAS and nothing is
-      appended. Replicas share the log, so there is nothing to wait for. acks=1 needs the leader.
+      succeeds or fails alone, in request order. Of several batches for one partition the last valid
+      one is appended; the result is that of the last invalid one, if there is any.
+    - A batch that has no length or format, and a transactional batch in a request without a
+      transactional id, fail the request: nothing is appended.
+    - acks=-1 needs min.insync.replicas in-sync replicas, or all that the partition has if these are
+      fewer, else NOT_ENOUGH_REPLICAS and nothing is appended. Replicas share the log, so there is
+      nothing to wait for. acks=1 needs the leader.
     - acks=0 gets no response. An error closes the connection, as in Kafka; a duplicate is ignored.
       Any other acks gets INVALID_REQUIRED_ACKS.
     - Internal topics take batches of the client id __admin_client only; other clients get
@@ -21,9 +25,9 @@ Behaviour:
       fail the batch on that error (producer.id.quota.error.code). It is not appended, the id is not
       remembered, and the client is throttled. Other ids in the request are not affected. Batches
       that the client sent behind a refused one are refused too, until it retries that one.
-    - A transactional batch needs a transactional id in the request, else it gets
-      TRANSACTIONAL_ID_AUTHORIZATION_FAILED. Batches of several producer ids in transactions get
-      INVALID_PRODUCER_ID_MAPPING.
+    - A transactional batch needs a transactional id in the request, else all partitions get
+      TRANSACTIONAL_ID_AUTHORIZATION_FAILED. With batches of several producer ids in transactions
+      all get INVALID_PRODUCER_ID_MAPPING.
     - The first batch of a transaction in a partition is verified with the coordinator (KIP-890).
       From v12 on that adds the partition to the transaction. Before, a partition that was not added
       gets TRANSACTION_ABORTABLE (v11) or INVALID_TXN_STATE, unless
@@ -38,10 +42,14 @@ Gaps:
     - A compressed payload is decompressed only when a check needs its records.
 """
 
+from uuid import UUID  # noqa: TC003 - plain imports show the layers
+
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Partition, Topic
-from broker.produce.append import append_batch
-from broker.produce.transactional_batches import has_several_producers, verify_batch
+from broker.produce.append import append_batch, refused
+from broker.produce.batch_check import BatchRefusal
+from broker.produce.request_batches import RequestBatches, read_batches, topic_key
+from broker.produce.transactional_batches import verify_batch
 from broker.request.context import RequestContext
 from broker.request.producer_id_gate import producer_id_gate
 from broker.request.session import ProducerIds
@@ -52,9 +60,11 @@ from protocol import produce
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.produce import NodeEndpoint, PartitionData, PartitionResult, TopicData, TopicResult
+from protocol.records import BatchHeader
 
 ACKS_ALL = -1
 _LEGAL_ACKS = frozenset({-1, 0, 1})
+_UNKNOWN = frozenset({ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION})
 INTERNAL_WRITER = "__admin_client"
 """The client id that may write to internal topics."""
 
@@ -73,82 +83,107 @@ def handle_produce(
     acks = request.acks
     is_limited = cluster.quotas.clients.is_enabled
     gate = producer_id_gate(context, cluster) if is_limited else None
-    transactional_id = request.transactional_id
-    request_error = None
-    if transactional_id is not None and has_several_producers(request, frame):
-        request_error = ErrorCode.INVALID_PRODUCER_ID_MAPPING
-    topic_results = []
-    has_error = False
-    for topic_data in request.topics:
-        topic = _find_topic(topic_data, cluster)
-        if topic is not None and topic.by_broker:
-            topic = topic.on_broker(context.broker_id)
-        results = []
-        for part in topic_data.partitions:
-            error_code = request_error or _request_error(context, request, topic_data, topic)
-            if error_code is None and topic is not None:
-                result = _produce_partition(
-                    context, topic, part, frame, acks, cluster, gate, transactional_id
-                )
-            else:
-                result = PartitionResult(part.partition_index, error_code or ErrorCode.NONE)
-            has_error = has_error or result.error_code != 0
-            results.append(result)
-        topic_results.append(TopicResult(topic_data.name, topic_data.topic_id, results))
+    batches = read_batches(request, context.broker_id, cluster, frame, version)
+    if isinstance(batches, BatchRefusal):
+        topic_results = _failed(request, batches)
+        has_error = True
+    else:
+        topic_results, has_error = _produce(context, cluster, request, batches, frame, gate)
     if is_limited:
         charge_produce(context, cluster, expects_response=acks != 0)
     if acks == 0:
         reason = _acks_0_reason(topic_results) if has_error else None
         return Close(reason) if reason is not None else None
     endpoints = _leader_endpoints(context, topic_results, cluster) if has_error else ()
-    return produce.encode_response(version, topic_results, context.throttle_time_ms, endpoints)
+    return produce.encode_response(
+        version, topic_results, context.throttle_time_ms, endpoints, has_error=has_error
+    )
 
 
-def _find_topic(topic_data: TopicData, cluster: Cluster) -> Topic | None:
-    if topic_data.topic_id is not None:
-        return cluster.topics.get_by_id(topic_data.topic_id)
-    return cluster.topics.get(topic_data.name)
-
-
-def _request_error(
+def _produce(
     context: RequestContext,
+    cluster: Cluster,
     request: produce.ProduceRequest,
-    topic_data: TopicData,
-    topic: Topic | None,
-) -> ErrorCode | None:
-    if request.acks not in _LEGAL_ACKS:
-        return ErrorCode.INVALID_REQUIRED_ACKS
-    if topic is None:
-        if topic_data.topic_id is not None:
-            return ErrorCode.UNKNOWN_TOPIC_ID
-        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    if topic.is_internal and context.client_id != INTERNAL_WRITER:
-        return ErrorCode.INVALID_TOPIC_EXCEPTION
-    return None
+    batches: RequestBatches,
+    frame: bytes | bytearray,
+    gate: ProducerIds | None,
+) -> tuple[list[TopicResult], bool]:
+    """Append the batches; return the results, and whether any of them is an error."""
+    topic_results = []
+    has_error = False
+    topics, refused_partitions = batches
+    for topic_data, topic, topic_batches in topics:
+        results = []
+        for part, header in topic_batches:
+            result = _produce_partition(
+                context, topic_data, topic, part, header, request, frame, cluster, gate
+            )
+            if refused_partitions:
+                refusal = refused_partitions.get((topic_key(topic_data), part.partition_index))
+                if refusal is not None and result.error_code not in _UNKNOWN:
+                    result = refused(part.partition_index, refusal)
+            has_error = has_error or result.error_code != 0
+            results.append(result)
+        topic_results.append(TopicResult(topic_data.name, topic_data.topic_id, results))
+    return topic_results, has_error
+
+
+def _failed(request: produce.ProduceRequest, refusal: BatchRefusal) -> list[TopicResult]:
+    """Return the error of the request for each of its partitions, each once."""
+    indexes: dict[str | UUID, tuple[TopicData, dict[int, None]]] = {}
+    for topic_data in request.topics:
+        for part in topic_data.partitions:
+            _, found = indexes.setdefault(topic_key(topic_data), (topic_data, {}))
+            found[part.partition_index] = None
+    return [
+        TopicResult(
+            topic_data.name, topic_data.topic_id, [refused(index, refusal) for index in found]
+        )
+        for topic_data, found in indexes.values()
+    ]
 
 
 def _produce_partition(
     context: RequestContext,
-    topic: Topic,
+    topic_data: TopicData,
+    topic: Topic | None,
     part: PartitionData,
+    header: BatchHeader | BatchRefusal,
+    request: produce.ProduceRequest,
     frame: bytes | bytearray,
-    acks: int,
     cluster: Cluster,
     gate: ProducerIds | None,
-    transactional_id: str | None,
 ) -> PartitionResult:
     index = part.partition_index
-    partition = topic.partition(index)
-    if partition is None:
+    if topic is None and topic_data.topic_id is not None:
+        return PartitionResult(index, ErrorCode.UNKNOWN_TOPIC_ID)
+    partition = None if topic is None else topic.partition(index)
+    if topic is None or partition is None:
         return PartitionResult(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    if partition.leader_id != context.broker_id:
-        return _not_leader(partition)
+    if isinstance(header, BatchRefusal):
+        return refused(index, header)
+    transactional_id = request.transactional_id
     if transactional_id is not None:
-        refusal = verify_batch(context, cluster, partition, transactional_id, frame, part)
+        refusal = verify_batch(context, cluster, partition, transactional_id, header)
         if refusal is not None:
             return refusal
-    if acks == ACKS_ALL and len(partition.isr) < topic.min_insync_replicas:
-        return PartitionResult(index, ErrorCode.NOT_ENOUGH_REPLICAS)
+    acks = request.acks
+    if acks not in _LEGAL_ACKS:
+        return PartitionResult(index, ErrorCode.INVALID_REQUIRED_ACKS)
+    if topic.is_internal and context.client_id != INTERNAL_WRITER:
+        return PartitionResult(index, ErrorCode.INVALID_TOPIC_EXCEPTION)
+    if partition.leader_id != context.broker_id:
+        return _not_leader(partition)
+    if (
+        acks == ACKS_ALL
+        and len(partition.isr) < topic.min_insync_replicas
+        and topic.has_too_few_in_sync(partition)
+    ):
+        return PartitionResult(
+            index,
+            ErrorCode.NOT_ENOUGH_REPLICAS,
+            log_start_offset=partition.log.log_start_offset,
+        )
     return append_batch(
         context,
         cluster,
@@ -159,6 +194,7 @@ def _produce_partition(
         part.end,
         gate,
         transactional_id is not None,
+        header,
     )
 
 

@@ -11,7 +11,8 @@ Behaviour:
       NOT_LEADER_OR_FOLLOWER, from v16 with the leader's address.
     - From v12 a last_fetched_epoch that the log does not know gets a diverging epoch.
     - v13 and later name topics by id. A topic that was deleted and created again gets
-      INCONSISTENT_TOPIC_ID in a session. Partitions with zstd batches need v10.
+      INCONSISTENT_TOPIC_ID in a session. Before Kafka 4.0
+      (broker.api.versions) partitions with zstd batches need v10.
     - Fetch sessions from v7 (KIP-227): an incremental response has the partitions with records,
       with an error, or with another high watermark or log start offset than before. A broker has
       max.incremental.fetch.session.cache.slots of them, in 8 shards. A session that is unused for
@@ -19,6 +20,8 @@ Behaviour:
       stops.
     - With replica.selector.class a consumer with a rack gets the replica in its rack (KIP-392).
       From v11 followers serve consumers. Older versions and followers read from the leader.
+    - A negative size fails the partitions that have records to read, and an unknown isolation level
+      the request, with UNKNOWN_SERVER_ERROR.
     - READ_COMMITTED reads up to the last stable offset, the begin of the oldest open transaction,
       and returns the aborted transactions in what it read. Control batches are returned too.
     - fetch.max.bytes bounds the response.
@@ -41,6 +44,7 @@ from broker.cluster.fetch_sessions import (
     must_send,
 )
 from broker.cluster.topics import Partition
+from broker.config.api_versions import release_of
 from broker.fetch.fetch_context import TOPIC_ID_VERSION_MIN, FetchContext, open_fetch_context
 from broker.fetch.partition_read import (
     FetchParams,
@@ -56,13 +60,18 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.releases import Release
 
+SESSION_VERSION_MIN = 7
 ZSTD_VERSION_MIN = 10
+ZSTD_FOR_ALL_SINCE: Release = (4, 0)
+"""Brokers of older releases convert batches for old clients, and have to refuse these."""
 RACK_VERSION_MIN = 11
 REPLICA_STATE_VERSION_MIN = 15
 LEADER_VERSION_MIN = 16
 CONSUMER_REPLICA_ID = -1
 READ_COMMITTED = 1
+_ISOLATION_LEVELS = frozenset({0, READ_COMMITTED})
 
 _Response = messages.FetchResponse
 _TopicResponse = _Response.FetchableTopicResponse
@@ -89,19 +98,49 @@ def handle_fetch(context: RequestContext, request: Any, cluster: Cluster) -> Any
     session = open_fetch_context(context, request, cluster)
     known = session.partitions
     unknown = [
-        (wanted, FetchPartitionData(unknown_error(wanted)))
+        (wanted, FetchPartitionData(unknown_error(wanted), aborted_transactions=()))
         for wanted in known
         if find_partition(cluster, wanted) is None
     ]
     if unknown:
         missing = {wanted for wanted, _data in unknown}
         known = [wanted for wanted in known if wanted not in missing]
+    if known and request.isolation_level not in _ISOLATION_LEVELS:
+        return _failed(context.api_version, request)
     params = _params(context, request, cluster)
     fetch = _Fetch(context, request, cluster, params, session, known, unknown)
     result = read_partitions(cluster, params, known, omit_unchanged=session.session is not None)
     if not known or request.max_wait_ms <= 0 or result.is_final:
         return _respond(fetch, result.partitions, context.now_ms)
     return _wait(fetch)
+
+
+def _failed(version: int, request: Any) -> Any:
+    """Return Kafka's response to a request that it loses to an exception.
+
+    From v13 the error of the response is enough; before, each partition of the request has it.
+    """
+    error_code = ErrorCode.UNKNOWN_SERVER_ERROR
+    response = _Response(version=version, error_code=error_code, responses=[])
+    if version >= SESSION_VERSION_MIN:
+        response.session_id = request.session_id
+    if version >= TOPIC_ID_VERSION_MIN:
+        return response
+    no_data = FetchPartitionData(error_code, aborted_transactions=())
+    response.responses = [
+        _TopicResponse(
+            version=version,
+            topic=topic.topic,
+            partitions=[
+                _partition_data(
+                    CachedPartition(topic.topic, None, each.partition, 0, 0), no_data, version
+                )
+                for each in topic.partitions
+            ],
+        )
+        for topic in request.topics
+    ]
+    return response
 
 
 def _params(context: RequestContext, request: Any, cluster: Cluster) -> FetchParams:
@@ -128,7 +167,8 @@ def _params(context: RequestContext, request: Any, cluster: Cluster) -> FetchPar
         requires_leader=is_from_follower
         or (replica_id == CONSUMER_REPLICA_ID and version < RACK_VERSION_MIN),
         reads_committed=not is_from_follower and request.isolation_level == READ_COMMITTED,
-        supports_zstd=version >= ZSTD_VERSION_MIN,
+        supports_zstd=version >= ZSTD_VERSION_MIN
+        or release_of(cluster.config.for_broker(broker_id)) >= ZSTD_FOR_ALL_SINCE,
     )
 
 
@@ -203,12 +243,11 @@ def _respond(fetch: _Fetch, read: list[SentPartition], now_ms: int) -> Any:
 def _response(fetch: _Fetch, sent: list[SentPartition]) -> Any:
     """Return the message: a topic entry for each run of partitions of the same topic."""
     version, session = fetch.context.api_version, fetch.session
-    reads_committed = fetch.request.isolation_level == READ_COMMITTED
     responses: list[Any] = []
     moved: list[Partition] = []
     last: CachedPartition | None = None
     for wanted, data in sent:
-        entry = _partition_data(wanted, data, version, reads_committed=reads_committed)
+        entry = _partition_data(wanted, data, version)
         if version >= LEADER_VERSION_MIN and data.error_code in _MOVED:
             partition = find_partition(fetch.cluster, wanted)
             if partition is not None:
@@ -245,9 +284,7 @@ def _is_same_topic(one: CachedPartition, other: CachedPartition) -> bool:
     return one.topic_id is other.topic_id or one.topic_id == other.topic_id
 
 
-def _partition_data(
-    wanted: CachedPartition, data: FetchPartitionData, version: int, *, reads_committed: bool
-) -> Any:
+def _partition_data(wanted: CachedPartition, data: FetchPartitionData, version: int) -> Any:
     entry = _PartitionData(
         version=version,
         partition_index=wanted.partition_index,
@@ -255,7 +292,7 @@ def _partition_data(
         high_watermark=data.high_watermark,
         last_stable_offset=data.last_stable_offset,
         log_start_offset=data.log_start_offset,
-        aborted_transactions=_aborted(data, version) if reads_committed else None,
+        aborted_transactions=_aborted(data, version),
         preferred_read_replica=data.preferred_read_replica,
         records=data.records,
     )
@@ -265,7 +302,9 @@ def _partition_data(
     return entry
 
 
-def _aborted(data: FetchPartitionData, version: int) -> list[Any]:
+def _aborted(data: FetchPartitionData, version: int) -> list[Any] | None:
+    if data.aborted_transactions is None:
+        return None
     return [
         _PartitionData.AbortedTransaction(
             version=version,

@@ -180,6 +180,15 @@ def _latest_record(log: PartitionLog) -> Found:
 
 
 def _kept_records(log: PartitionLog, batch: bytes) -> Iterator[records.Record]:
-    return (
-        record for record in records.read_records(batch) if record.offset >= log.log_start_offset
-    )
+    """Yield the records of a batch that are not deleted.
+
+    A compressed batch may be stored that cannot be decompressed within the limit. Its last record
+    then stands for it, with the batch's largest timestamp.
+    """
+    try:
+        for record in records.read_records(batch):
+            if record.offset >= log.log_start_offset:
+                yield record
+    except ValueError:
+        header = records.read_header(batch, 0)
+        yield records.Record(records.last_offset(batch), header.max_timestamp, None, None, ())

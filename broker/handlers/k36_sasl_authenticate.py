@@ -2,14 +2,9 @@
 
 Behaviour:
     - Carries the tokens of PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 and OAUTHBEARER after
-<<<<<<< HEAD
       SaslHandshake v1. With SCRAM's extension `tokenauth=true` the name is a delegation token's
       (KIP-48); its owner is the principal. Without a handshake the connection closes. On a
-      listener without SASL: ILLEGAL_SASL_STATE.
-=======
-      SaslHandshake v1. Without a handshake the connection closes. On a listener without SASL, and
-      after an authentication: ILLEGAL_SASL_STATE.
->>>>>>> 2fd25710edd9e9bd46f3f7591f8db5cf05ec27b9
+      listener without SASL, and after an authentication: ILLEGAL_SASL_STATE.
     - Wrong credentials get SASL_AUTHENTICATION_FAILED after
       `connection.failed.authentication.delay.ms`, then the connection closes.
     - From v1 the response has the session lifetime: the rest of a token's or

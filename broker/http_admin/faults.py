@@ -69,7 +69,8 @@ def add_faults(admin: Admin, body: FaultRule | list[FaultRule]) -> FaultView | l
         ids = faults.add_all(body if isinstance(body, list) else [body], admin.now_ms())
     except ValueError as error:
         raise Problem(400, f"body: {error}") from error
-    views = [_view(state) for state in faults.rules() if state.rule_id in ids]
+    added = set(ids)
+    views = [_view(state) for state in faults.rules() if state.rule_id in added]
     return views if isinstance(body, list) else views[0]
 
 

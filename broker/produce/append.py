@@ -4,14 +4,14 @@ from broker.cluster.cluster import Cluster
 from broker.cluster.producer_limit import check_producer_id_limit
 from broker.cluster.topics import Partition, Topic
 from broker.produce.acknowledge import note_batch
-from broker.produce.batch_check import BatchRefusal, check_batch
+from broker.produce.batch_check import BatchRefusal, check_batch, read_batch
 from broker.request.context import RequestContext
 from broker.request.session import ProducerIds
 from producer_state.rules import Append, Duplicate, Refused
 from protocol import records
 from protocol.errors import ErrorCode
 from protocol.produce import PartitionResult
-from protocol.records import TRANSACTIONAL_FLAG
+from protocol.records import LOG_OVERHEAD_BYTES, TRANSACTIONAL_FLAG, BatchHeader
 
 
 # Hot path: inlined on purpose.
@@ -25,22 +25,22 @@ def append_batch(  # noqa: C901, PLR0912
     end: int,
     gate: ProducerIds | None = None,
     in_transaction: bool = False,
+    header: BatchHeader | BatchRefusal | None = None,
 ) -> PartitionResult:
-    """Append the batch in `frame[start:end]`, or return why not (Kafka's `UnifiedLog.append`)."""
+    """Append the batch in `frame[start:end]`, or return why not (Kafka's `UnifiedLog.append`).
+
+    `header` is what `read_batch` returned, if the caller has read it already.
+    """
     now_ms = context.now_ms
     log = partition.log
-    header = check_batch(
-        frame, start, end, context.api_version, topic, partition.partition_index, now_ms
-    )
+    if header is None:
+        header = read_batch(frame, start, end, context.api_version)
     if isinstance(header, BatchRefusal):
-        return PartitionResult(
-            partition.partition_index,
-            header.error_code,
-            error_message=header.error_message,
-            record_errors=header.record_errors,
-            # As in Kafka, a refusal of single records comes with the start of the log.
-            log_start_offset=log.log_start_offset if header.record_errors else -1,
-        )
+        return refused(partition.partition_index, header)
+    end = start + LOG_OVERHEAD_BYTES + header.batch_length
+    batch_refusal = check_batch(frame, start, end, header, topic, partition.partition_index, now_ms)
+    if batch_refusal is not None:
+        return refused(partition.partition_index, batch_refusal, log.log_start_offset)
     is_transactional = in_transaction
     if header.attributes & TRANSACTIONAL_FLAG:
         if not in_transaction:
@@ -94,6 +94,19 @@ def append_batch(  # noqa: C901, PLR0912
         base_offset,
         log_append_time_ms,
         log.log_start_offset,
+    )
+
+
+def refused(
+    partition_index: int, refusal: BatchRefusal, log_start_offset: int = -1
+) -> PartitionResult:
+    """Return the result of a partition whose batch is refused."""
+    return PartitionResult(
+        partition_index,
+        refusal.error_code,
+        error_message=refusal.error_message,
+        record_errors=refusal.record_errors,
+        log_start_offset=log_start_offset if refusal.has_log_start_offset else -1,
     )
 
 

@@ -1,19 +1,35 @@
 """Validate a record batch before the append: pure checks, the first error wins.
 
-The order is Kafka's (`ProduceRequest.validateRecords`, `UnifiedLog.analyzeAndValidateRecords`,
-`LogValidator`). Only the header is read, unless a rule checks single records.
+`read_batch` comes first, for all batches of a request, then `check_batch` when a batch is appended.
+Only the header is read, unless a rule checks single records.
+
+Sources: Kafka's `RequestUtils.hasTransactionalRecords` and `ProduceRequest.validateRecords`; then
+`UnifiedLog.analyzeAndValidateRecords` and `LogValidator`.
 """
 
 from typing import NamedTuple
 
 from broker.cluster.topics import Topic
 from protocol import records
+from protocol.compression import ZSTD, TooLargeError
 from protocol.errors import ErrorCode
 from protocol.produce import RecordError
 from protocol.records import BatchHeader, Record
 
 ZSTD_PRODUCE_VERSION_MIN = 7
+DECOMPRESSION_FACTOR = 16
+"""A batch whose records are checked may take 16 times `max.message.bytes` after decompression."""
+
 _TIMESTAMP_MAX = 2**63 - 1
+_HEADER_BYTES, _LOG_OVERHEAD_BYTES, _MAGIC = (
+    records.HEADER_BYTES,
+    records.LOG_OVERHEAD_BYTES,
+    records.MAGIC,
+)
+_LENGTH_MIN = 14
+"""The least batch length of any format (Kafka's `LegacyRecord.RECORD_OVERHEAD_V0`)."""
+_PRODUCER_ID_END = 51
+"""Kafka reads up to here before it checks that a batch has a whole header."""
 
 
 class BatchRefusal(NamedTuple):
@@ -22,94 +38,158 @@ class BatchRefusal(NamedTuple):
     error_code: ErrorCode
     error_message: str | None = None
     record_errors: tuple[RecordError, ...] = ()
+    fails_request: bool = False
+    """Whether no batch of the request is stored, and all partitions get this error."""
+    has_log_start_offset: bool = False
+    """Whether the response says where the log begins."""
 
 
-# Kafka explains only the refusal of single records.
+# Kafka explains only the refusal of single records, and of a request.
 _CORRUPT = BatchRefusal(ErrorCode.CORRUPT_MESSAGE)
 _INVALID = BatchRefusal(ErrorCode.INVALID_RECORD)
+_INVALID_IN_LOG = BatchRefusal(ErrorCode.INVALID_RECORD, has_log_start_offset=True)
+# Kafka's IllegalArgumentException.
+_UNKNOWN_COMPRESSION = BatchRefusal(ErrorCode.UNKNOWN_SERVER_ERROR, has_log_start_offset=True)
+_FAILED = BatchRefusal(ErrorCode.UNKNOWN_SERVER_ERROR, fails_request=True)
 
 
+def read_batch(
+    buffer: bytes | bytearray, start: int, end: int, api_version: int
+) -> BatchHeader | BatchRefusal:
+    """Return the header of the one batch in `buffer[start:end]`; `start` is -1 for null.
+
+    Up to 16 bytes behind the batch are ignored, as in Kafka, unless they look like another one.
+    """
+    size = end - start
+    if start >= 0 and size >= _HEADER_BYTES:
+        header = records.read_header(buffer, start)
+        is_whole = header.batch_length + _LOG_OVERHEAD_BYTES == size and header.magic == _MAGIC
+        if is_whole and (
+            api_version >= ZSTD_PRODUCE_VERSION_MIN
+            or header.attributes & records.COMPRESSION_MASK < ZSTD
+        ):
+            return header
+    return _read_unusual(buffer, start, end, api_version)
+
+
+def _read_unusual(
+    buffer: bytes | bytearray, start: int, end: int, api_version: int
+) -> BatchHeader | BatchRefusal:
+    """Return the header, or the refusal, of what is not exactly one batch of format 2."""
+    size = _complete_size(buffer, start, end)
+    if isinstance(size, BatchRefusal):
+        return size
+    if size == 0 or buffer[start + records.MAGIC_AT] != records.MAGIC:
+        return _INVALID
+    compression = buffer[start + records.CRC_POSITION + 5] & records.COMPRESSION_MASK
+    if api_version < ZSTD_PRODUCE_VERSION_MIN and compression >= ZSTD:
+        if compression > ZSTD:
+            return _FAILED
+        return BatchRefusal(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
+    next_size = _complete_size(buffer, start + size, end)
+    if isinstance(next_size, BatchRefusal):
+        return _CORRUPT
+    if next_size:
+        return _INVALID
+    if size < records.HEADER_BYTES:
+        return _FAILED if size < _PRODUCER_ID_END else _CORRUPT
+    return records.read_header(buffer, start)
+
+
+def _complete_size(buffer: bytes | bytearray, start: int, end: int) -> int | BatchRefusal:
+    """Return the size of the batch at `start`, of any format; 0 if it is not complete.
+
+    Kafka's `ByteBufferLogInputStream.nextBatch`.
+    """
+    remaining = end - start
+    if start < 0 or remaining < records.LOG_OVERHEAD_BYTES:
+        return 0
+    batch_length = int.from_bytes(buffer[start + 8 : start + 12], "big", signed=True)
+    if batch_length < _LENGTH_MIN:
+        message = (
+            f"Record size {batch_length} is less than the minimum record overhead ({_LENGTH_MIN})"
+        )
+        return BatchRefusal(ErrorCode.CORRUPT_MESSAGE, message, fails_request=True)
+    if remaining <= records.MAGIC_AT:
+        return 0
+    magic = int.from_bytes(
+        buffer[start + records.MAGIC_AT : start + records.MAGIC_AT + 1], "big", signed=True
+    )
+    if not 0 <= magic <= records.MAGIC:
+        message = f"Invalid magic found in record: {magic}"
+        return BatchRefusal(ErrorCode.CORRUPT_MESSAGE, message, fails_request=True)
+    size = batch_length + records.LOG_OVERHEAD_BYTES
+    return size if size <= remaining else 0
+
+
+def is_transactional(buffer: bytes | bytearray, start: int, end: int) -> bool:
+    """Return whether the first batch is complete and transactional, also where it is refused."""
+    size = _complete_size(buffer, start, end)
+    if isinstance(size, BatchRefusal) or size == 0:
+        return False
+    flags = buffer[start + records.CRC_POSITION + 5]
+    is_current = buffer[start + records.MAGIC_AT] == records.MAGIC
+    return is_current and bool(flags & records.TRANSACTIONAL_FLAG)
+
+
+# Hot path: inlined on purpose.
 def check_batch(
     buffer: bytes | bytearray,
     start: int,
     end: int,
-    api_version: int,
+    header: BatchHeader,
     topic: Topic,
     partition_index: int,
     now_ms: int,
-) -> BatchHeader | BatchRefusal:
-    """Return the header of the one batch in `buffer[start:end]` if it is valid."""
-    header = _read_only_batch(buffer, start, end)
-    if isinstance(header, BatchRefusal):
-        return header
+) -> BatchRefusal | None:
+    """Return why the batch in `buffer[start:end]` must not be stored; None if it may be."""
+    (
+        base_offset,
+        _batch_length,
+        _leader_epoch,
+        _magic,
+        crc,
+        attributes,
+        last_delta,
+        _base_timestamp,
+        max_timestamp,
+        producer_id,
+        _producer_epoch,
+        base_sequence,
+        count,
+    ) = header
     size = end - start
-    attributes = header.attributes
-    if (
-        attributes & records.COMPRESSION_MASK == records.ZSTD
-        and api_version < ZSTD_PRODUCE_VERSION_MIN
-    ):
-        return BatchRefusal(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
-    if header.base_offset != 0:
-        return _INVALID
+    if base_offset != 0:
+        return _INVALID_IN_LOG
     if size > topic.max_message_bytes:
         return BatchRefusal(ErrorCode.MESSAGE_TOO_LARGE)
-    if not records.has_valid_crc(buffer, start, end, header.crc):
+    if not records.has_valid_crc(buffer, start, end, crc):
         return _CORRUPT
+    if attributes & records.COMPRESSION_MASK > ZSTD:
+        return _UNKNOWN_COMPRESSION
+    if count <= 0 or last_delta + 1 != count or attributes & records.CONTROL_FLAG:
+        return _INVALID_IN_LOG
+    if producer_id >= 0 and base_sequence < 0:
+        return _INVALID_IN_LOG
+    # The header has only the largest timestamp, so a topic that bounds the past needs its records
+    # read.
+    if (
+        topic.is_compacted
+        or attributes & records.LOG_APPEND_TIME_FLAG
+        or (
+            not topic.is_log_append_time
+            and (
+                max_timestamp > now_ms + topic.timestamp_after_max_ms
+                or topic.timestamp_before_max_ms != _TIMESTAMP_MAX
+            )
+        )
+    ):
+        refusal = _check_records(buffer[start:end], header, topic, partition_index, now_ms)
+        if refusal is not None:
+            return refusal
     if size > topic.segment_bytes:
         return BatchRefusal(ErrorCode.RECORD_LIST_TOO_LARGE)
-    refusal = _check_fields(header)
-    if refusal is None and (topic.is_compacted or _needs_timestamp_check(header, topic, now_ms)):
-        refusal = _check_records(buffer[start:end], header, topic, partition_index, now_ms)
-    return header if refusal is None else refusal
-
-
-def _read_only_batch(buffer: bytes | bytearray, start: int, end: int) -> BatchHeader | BatchRefusal:
-    """Return the header if exactly one batch of format 2 fills the range."""
-    size = end - start
-    if start < 0 or size == 0:
-        return _INVALID
-    if size < records.HEADER_BYTES:
-        # A message of an older format can be this short.
-        magic = buffer[start + records.MAGIC_AT] if size > records.MAGIC_AT else records.MAGIC
-        return _CORRUPT if magic == records.MAGIC else _INVALID
-    header = records.read_header(buffer, start)
-    if header.magic != records.MAGIC:
-        return _INVALID
-    batch_bytes = header.batch_length + records.LOG_OVERHEAD_BYTES
-    if batch_bytes != size:
-        if records.HEADER_BYTES <= batch_bytes < size:
-            return _INVALID
-        return _CORRUPT
-    return header
-
-
-def _check_fields(header: BatchHeader) -> BatchRefusal | None:
-    count = header.records_count
-    if count <= 0 or header.last_offset_delta + 1 != count:
-        return _INVALID
-    if header.attributes & records.CONTROL_FLAG:
-        return _INVALID
-    if header.attributes & records.COMPRESSION_MASK > records.ZSTD:
-        return _CORRUPT
-    if header.producer_id >= 0 and header.base_sequence < 0:
-        return _INVALID
     return None
-
-
-def _needs_timestamp_check(header: BatchHeader, topic: Topic, now_ms: int) -> bool:
-    """Whether a record's timestamp may be outside the bounds of the topic.
-
-    The header has only the largest timestamp, so a topic that bounds the past needs its records
-    read.
-    """
-    if header.attributes & records.LOG_APPEND_TIME_FLAG:
-        return True
-    if topic.is_log_append_time:
-        return False
-    return (
-        header.max_timestamp > now_ms + topic.timestamp_after_max_ms
-        or topic.timestamp_before_max_ms != _TIMESTAMP_MAX
-    )
 
 
 def _check_records(
@@ -119,7 +199,8 @@ def _check_records(
     errors: list[RecordError] = []
     is_timestamp_invalid = False
     try:
-        for index, record in enumerate(records.read_records(batch)):
+        bytes_max = topic.max_message_bytes * DECOMPRESSION_FACTOR
+        for index, record in enumerate(records.read_records(batch, bytes_max)):
             if topic.is_compacted and record.key is None:
                 message: str | None = (
                     "Compacted topic cannot accept message without key in topic partition"
@@ -130,13 +211,17 @@ def _check_records(
                 is_timestamp_invalid |= message is not None
             if message is not None:
                 errors.append(RecordError(index, message))
+    except TooLargeError as error:
+        return BatchRefusal(ErrorCode.MESSAGE_TOO_LARGE, str(error))
     except ValueError:
         return _CORRUPT
     if not errors:
         return None
     if is_timestamp_invalid:
         message = "One or more records have been rejected due to invalid timestamp"
-        return BatchRefusal(ErrorCode.INVALID_TIMESTAMP, message, tuple(errors))
+        return BatchRefusal(
+            ErrorCode.INVALID_TIMESTAMP, message, tuple(errors), has_log_start_offset=True
+        )
     first_errors = ", ".join(
         f"RecordError(batchIndex={error.batch_index}, message='{error.message}')"
         for error in errors[:3]
@@ -145,7 +230,7 @@ def _check_records(
         f"One or more records have been rejected due to {len(errors)} record errors in total, and"
         f" only showing the first three errors at most: [{first_errors}]"
     )
-    return BatchRefusal(ErrorCode.INVALID_RECORD, message, tuple(errors))
+    return BatchRefusal(ErrorCode.INVALID_RECORD, message, tuple(errors), has_log_start_offset=True)
 
 
 def _timestamp_problem(

@@ -165,5 +165,6 @@ def _write_signed(
     ).add_extension(_key_usage(is_authority=False), critical=True)
     certificate = builder.sign(authority.key, SHA256())
     key_bytes = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    path.touch(mode=0o600)
+    path.unlink(missing_ok=True)  # an old file may be readable by others
+    path.touch(mode=0o600, exist_ok=False)
     path.write_bytes(key_bytes + certificate.public_bytes(Encoding.PEM))

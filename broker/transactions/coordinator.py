@@ -184,7 +184,9 @@ class TransactionCoordinator:
         transaction = self._transactions.get(transactional_id)
         if transaction is None or transaction.producer_id != producer.producer_id:
             return ErrorCode.INVALID_PRODUCER_ID_MAPPING
-        if transaction.producer_epoch != producer.producer_epoch:
+        if transaction.producer_epoch != producer.producer_epoch or (
+            producer.producer_epoch > LAST_EPOCH
+        ):
             return ErrorCode.PRODUCER_FENCED
         if transaction.state in PREPARED:
             return ErrorCode.CONCURRENT_TRANSACTIONS

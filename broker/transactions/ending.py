@@ -77,7 +77,9 @@ def end_transaction(
         is_id_before and state in COMPLETE
     )
     is_next = state not in PREPARED and producer_epoch == transaction.producer_epoch
-    if not is_retry and not is_next:
+    # The coordinator has fenced the last epoch: no client may go on with the one after it.
+    is_fenced_for_good = state not in PREPARED and transaction.producer_epoch > LAST_EPOCH
+    if is_fenced_for_good or not (is_retry or is_next):
         return EndResult(ErrorCode.PRODUCER_FENCED)
     if state in PREPARED or is_retry:
         return _repeated(transaction, is_commit=is_commit)

@@ -135,6 +135,11 @@ class ProducerCore:
         return operation
 
     @property
+    def producer_id(self) -> int:
+        """The producer id; -1 before there is one."""
+        return self._state.idempotence.producer_id
+
+    @property
     def producer_epoch(self) -> int:
         """The epoch of the producer id; -1 without one."""
         return self._state.idempotence.epoch

@@ -222,14 +222,16 @@ class Producer:
         if self._outstanding:
             await asyncio.wait(self._outstanding)
 
-    async def close(self, *, is_flushing: bool = True) -> None:
+    async def close(self, *, is_flushing: bool = True, is_aborting: bool = True) -> None:
         """Flush, or fail all records with `ProducerClosedError`; then close the connections.
 
-        An open transaction is aborted, which takes up to `max_block_ms`.
+        An open transaction is aborted, which takes up to `max_block_ms`. Without `is_aborting` it
+        stays open, as after a crash: until its timeout, or the next producer with this
+        `transactional_id`.
         """
         if self._is_closed:
             return
-        if self._core.has_open_transaction:
+        if is_aborting and self._core.has_open_transaction:
             with contextlib.suppress(ClientError):
                 await self.abort_transaction()
         self._is_closed = True

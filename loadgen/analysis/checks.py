@@ -13,6 +13,7 @@ Judgement = Literal["passed", "failed", "not checked"]
 THIS_RUN = "this run"
 """The scope of the generator's own check, for which no broker is responsible."""
 DUPLICATES_CHECK = "duplicate batches are detected"
+END_TO_END_CHECK = "exactly once, end to end"
 TICK_MS = 100.0
 """How late the producer may report an expired batch."""
 MUTE_TOLERANCE_US = 2_000
@@ -145,6 +146,55 @@ def exactly_once(
         return Verdict(check, f"tenant {tenant}", "not checked", "no batch was acknowledged")
     has_passed = missing == 0 and (can_repeat or repeated == 0)
     return Verdict(check, f"tenant {tenant}", _judgement(has_passed=has_passed), details)
+
+
+def transactions(
+    tenant: str,
+    committed: int = 0,
+    missing: int = 0,
+    repeated: int = 0,
+    uncommitted: int = 0,
+    partial: int = 0,
+) -> Verdict:
+    """Check that read_committed has each committed transaction once, and no other.
+
+    Args:
+        tenant: the tenant.
+        committed: events whose commit succeeded.
+        missing: those with a record that is not read.
+        repeated: events with a record that is read twice.
+        uncommitted: events that are read, and whose commit was never requested.
+        partial: events without a response to their commit, of which some records are read.
+    """
+    details = (
+        f"{committed} committed, {missing} not complete, {repeated} read twice,"
+        f" {uncommitted} not committed and read, {partial} read in part"
+    )
+    return _end_to_end(tenant, committed, missing + repeated + uncommitted + partial, details)
+
+
+def consumed_and_produced(
+    tenant: str, consumed: int = 0, missing: int = 0, repeated: int = 0, early: int = 0
+) -> Verdict:
+    """Check that there is one record for each consumed one.
+
+    Args:
+        tenant: the tenant.
+        consumed: records of the source below the committed offsets.
+        missing: those without a record in the topic.
+        repeated: those with further records in the topic.
+        early: records in the topic whose source is at or above the committed offset.
+    """
+    details = (
+        f"{consumed} consumed, {missing} not produced, {repeated} produced twice,"
+        f" {early} produced without their offset"
+    )
+    return _end_to_end(tenant, consumed, missing + repeated + early, details)
+
+
+def _end_to_end(tenant: str, count: int, violations: int, details: str) -> Verdict:
+    judgement = _judgement(has_passed=not violations) if count or violations else "not checked"
+    return Verdict(END_TO_END_CHECK, f"tenant {tenant}", judgement, details)
 
 
 def duplicates(kind: str, outcomes: Mapping[str, int]) -> Verdict:

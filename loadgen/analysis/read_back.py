@@ -5,27 +5,34 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from client import clock
 from client.errors import ClientError
 from client.resources import Address
 from client.transport import SocketTransport
 from loadgen.clients.connection_settings import REQUEST_TIMEOUT_MS, security_of_tenant
 from loadgen.clients.fetch_responses import (
     NO_TOPIC_ID,
-    batches_of,
+    READ_COMMITTED,
+    committed_batches,
     fetch_request,
     fetched_partitions,
+    next_offset,
 )
 from loadgen.clients.produce_frames import event_of
+from loadgen.clients.transaction_records import TransactionRecord, records_in
 from loadgen.plan.run_spec import RunSpec
 from protocol.codec import DecodeError
+from protocol.records import BatchHeader
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SCHEMA = (
     "topic string, partition int, base_offset bigint, producer_id bigint, epoch smallint,"
-    " sequence int, records int, event_id bigint"
+    " sequence int, records int, event_id bigint, number int, source_partition int,"
+    " source_offset bigint"
 )
+"""One row per batch; one per record if the records are judged one by one."""
 _COLUMNS = {
     "topic": pa.string(),
     "partition": pa.int32(),
@@ -35,13 +42,21 @@ _COLUMNS = {
     "sequence": pa.int32(),
     "records": pa.int32(),
     "event_id": pa.int64(),
+    "number": pa.int32(),
+    "source_partition": pa.int32(),
+    "source_offset": pa.int64(),
 }
 ARROW_SCHEMA = pa.schema([pa.field(name, kind) for name, kind in _COLUMNS.items()])
 TRIES_MAX = 5
+OPEN_TRANSACTION_PAUSE_MS = 100
+OPEN_TRANSACTION_MS = 20_000
+"""How long after its timeout a transaction may end: Kafka looks for timeouts every ten seconds."""
 
 
 def read_back(spark: "SparkSession", spec: RunSpec, path: str) -> None:
     """Read the plan's topics from their offsets before the run; write the batches to `path`.
+
+    Only what a read_committed consumer reads counts.
 
     Raises:
         Py4JError: a partition could not be read.
@@ -65,13 +80,19 @@ def read_back(spark: "SparkSession", spec: RunSpec, path: str) -> None:
 def partition_batches(spec: RunSpec, topic: str, partition: int) -> Iterator[pa.RecordBatch]:
     """Yield the batches of one partition since the run began, one Arrow batch per response.
 
+    Transactions that are still open have until their timeout to end.
+
     Raises:
-        ClientError: the partition cannot be read.
+        ClientError: the partition cannot be read, or a transaction does not end.
     """
     topology = spec.topology
     offset = topology.start_offsets.get(topic, {}).get(partition, 0)
     security = security_of_tenant(spec.plan.target, spec.plan.tenants[0])
+    is_judged = any(
+        tenant.topic == topic and tenant.is_judged_by_record for tenant in spec.plan.tenants
+    )
     failures = 0
+    give_up_ms = clock.now_ms() + OPEN_TRANSACTION_MS + spec.plan.transaction_timeout_ms
     with SocketTransport("mock-kafka-load", security, REQUEST_TIMEOUT_MS) as transport:
         while True:
             node = topology.leaders[topic][partition]
@@ -84,13 +105,20 @@ def partition_batches(spec: RunSpec, topic: str, partition: int) -> Iterator[pa.
                 continue
             columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
             first_offset = offset
-            for header, data in batches_of(found.records):
-                offset = header.base_offset + header.last_offset_delta + 1
-                _append(columns, topic, partition, header, data)
+            for header, data in committed_batches(found):
+                judged = records_in(data) if is_judged else {}
+                _append(columns, topic, partition, header, data, judged)
+            offset = next_offset(found.records, offset)
             if columns["topic"]:
                 yield pa.RecordBatch.from_pydict(columns, schema=ARROW_SCHEMA)
-            if offset >= found.high_watermark or offset == first_offset:
+            if offset >= found.high_watermark:
                 return
+            if offset == first_offset:
+                if clock.now_ms() > give_up_ms:
+                    raise ClientError(
+                        f"{topic}-{partition}: the transaction at offset {offset} does not end"
+                    )
+                clock.sleep_ms(OPEN_TRANSACTION_PAUSE_MS)
 
 
 def _fetch(
@@ -101,27 +129,49 @@ def _fetch(
     offsets: Mapping[int, int],
 ) -> Any:
     topic_id = spec.topology.topic_ids.get(topic, NO_TOPIC_ID)
-    response = transport.ask(address, fetch_request(topic, topic_id, offsets))
+    request = fetch_request(topic, topic_id, offsets, isolation_level=READ_COMMITTED)
+    response = transport.ask(address, request)
     [found] = fetched_partitions(response)
     return found
 
 
 def _append(
-    columns: dict[str, list[Any]], topic: str, partition: int, header: Any, data: bytes
+    columns: dict[str, list[Any]],
+    topic: str,
+    partition: int,
+    header: BatchHeader,
+    data: bytes,
+    judged: Mapping[int, TransactionRecord],
 ) -> None:
-    try:
-        event_id = event_of(data)
-    except DecodeError:  # a batch of another client
-        event_id = None
-    values = (
-        topic,
-        partition,
-        header.base_offset,
-        header.producer_id,
-        header.producer_epoch,
-        header.base_sequence,
-        header.records_count,
-        event_id,
-    )
-    for name, value in zip(_COLUMNS, values, strict=True):
-        columns[name].append(value)
+    """Append the row of a batch, or of each of its records in `judged`."""
+    rows: list[tuple[Any, ...]]
+    if not judged:
+        try:
+            event_id = event_of(data)
+        except DecodeError:  # a batch of another client
+            event_id = None
+        rows = [(header.base_offset, header.records_count, event_id, None, None, None)]
+    else:
+        rows = [
+            (
+                offset,
+                1,
+                record.event_id,
+                record.number,
+                *((None, None) if record.source_offset < 0 else record[2:]),
+            )
+            for offset, record in judged.items()
+        ]
+    for base_offset, records, *rest in rows:
+        values = (
+            topic,
+            partition,
+            base_offset,
+            header.producer_id,
+            header.producer_epoch,
+            header.base_sequence,
+            records,
+            *rest,
+        )
+        for name, value in zip(_COLUMNS, values, strict=True):
+            columns[name].append(value)

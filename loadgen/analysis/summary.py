@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING, Any
 from client.errors import error_name
 from loadgen.analysis import checks
 from loadgen.analysis.checks import Verdict
-from loadgen.plan.plan import Plan
+from loadgen.analysis.committed_offsets import CommittedOffset
+from loadgen.analysis.transactions import (
+    TRANSACTION_QUERIES,
+    open_transaction_views,
+    transaction_verdicts,
+)
+from loadgen.plan.plan import Plan, Tenant
 from loadgen.plan.run_spec import PreparedTarget
 from loadgen.plan.schedule import event_counts
 
@@ -92,7 +98,8 @@ THROTTLES = """
     FROM results GROUP BY tenant ORDER BY tenant"""
 DUPLICATES = """
     SELECT kind, error_code, count(*) AS requests FROM results
-    WHERE kind != 'new' GROUP BY kind, error_code ORDER BY kind, error_code"""
+    WHERE kind != 'new' AND api = 'Produce'
+    GROUP BY kind, error_code ORDER BY kind, error_code"""
 EXPIRIES = """
     SELECT tenant, count_if(expired_us IS NOT NULL) AS expired,
            max(coalesce(expired_us, completed_us) - submitted_us) AS latest_us
@@ -144,7 +151,7 @@ TOTALS = """
 # The events that a closed loop adds have larger ids.
 EVENTS_SEEN = """
     SELECT count(DISTINCT event_id) AS events FROM results
-    WHERE event_id >= 0 AND event_id < 4294967296"""
+    WHERE event_id BETWEEN 0 AND 4294967295"""
 WORKERS = """
     SELECT worker, max(worker_cpu_us) AS cpu_us, max(worker_wall_us) AS wall_us,
            count(*) AS rows FROM results GROUP BY worker ORDER BY worker"""
@@ -155,7 +162,7 @@ MAIN_APIS = {
     "topic-deleter": "DeleteTopics",
     "consumer-group": "Fetch",
 }
-"""The API whose response completes an event; Produce for the other behaviours."""
+"""The API whose response completes an event; EndTxn or Produce for the other behaviours."""
 SEVERAL_BATCHES = {"restart-loop", "retries-lost-responses"}
 CAN_REPEAT = {"new-producer-per-error"}
 HEAT_CELLS = 60
@@ -184,6 +191,14 @@ class RunData:
     """When an aborted run ended; None for a complete one."""
     shadow_report: Sequence[Mapping[str, Any]] = ()
     """The broker's report of quotas in shadow mode."""
+    committed_offsets: Sequence[CommittedOffset] = ()
+    """The offsets of tenants that consume a source."""
+
+    @property
+    def judges_transactions(self) -> bool:
+        """Whether there are transactions, and what they have stored was read back."""
+        tenants = self.plan.tenants
+        return self.read_back_path is not None and any(t.is_judged_by_record for t in tenants)
 
 
 def summarise(spark: "SparkSession", data: RunData) -> dict[str, Any]:
@@ -240,6 +255,7 @@ def _summarise(spark: "SparkSession", data: RunData) -> dict[str, Any]:
         "lateness": LATENESS,
         "workers": WORKERS,
         **({"stored": STORED, "repeated": REPEATED} if data.read_back_path else {}),
+        **(TRANSACTION_QUERIES if data.judges_transactions else {}),
     }
     with ThreadPoolExecutor(_CONCURRENT_QUERIES) as pool:
         found = dict(zip(queries, pool.map(rows, queries.values()), strict=True))
@@ -253,11 +269,8 @@ def _summarise(spark: "SparkSession", data: RunData) -> dict[str, Any]:
         *_throttle_verdicts(plan, throttles),
         *_duplicate_verdicts(found["duplicates"]),
         *_delivery_verdicts(plan, found["expiries"]),
-        *(
-            _stored_verdicts(plan, found["stored"], found["repeated"])
-            if data.read_back_path
-            else ()
-        ),
+        *(_stored_verdicts(plan, found) if data.read_back_path else ()),
+        *(transaction_verdicts(plan, found) if data.judges_transactions else ()),
         checks.lateness(_ms(lateness["lateness_us"], 1), plan.lateness_p99_ms),
     ]
     return {
@@ -291,7 +304,7 @@ def _open_views(spark: "SparkSession", data: RunData, partitions: int | None) ->
         [
             (
                 tenant.name,
-                MAIN_APIS.get(tenant.behaviour, "Produce"),
+                _main_api(tenant),
                 tenant.behaviour in SEVERAL_BATCHES,
                 tenant.arrival != "closed",
             )
@@ -302,8 +315,17 @@ def _open_views(spark: "SparkSession", data: RunData, partitions: int | None) ->
     open_view("plan_tenants", tenants)
     if data.read_back_path is not None:
         open_view("read_back", spark.read.parquet(data.read_back_path))
+    if data.judges_transactions:
+        open_transaction_views(spark, data.plan, data.committed_offsets)
     for name, sql in VIEWS.items():
         spark.sql(sql).createOrReplaceTempView(name)
+
+
+def _main_api(tenant: Tenant) -> str:
+    """Return the API whose response completes an event."""
+    if tenant.is_judged_by_record:
+        return "EndTxn" if tenant.transactions else "Produce"
+    return MAIN_APIS.get(tenant.behaviour, "Produce")
 
 
 def _ms(percentiles: list[float] | None, index: int) -> float | None:
@@ -402,12 +424,12 @@ def _delivery_verdicts(plan: Plan, rows: Rows) -> list[Verdict]:
     ]
 
 
-def _stored_verdicts(plan: Plan, stored: Rows, repeated: Rows) -> list[Verdict]:
-    by_tenant: Mapping[str, dict[str, Any]] = {row["tenant"]: row for row in stored}
-    times = {row["tenant"]: row["repeated"] for row in repeated}
+def _stored_verdicts(plan: Plan, found: Mapping[str, Rows]) -> list[Verdict]:
+    by_tenant: Mapping[str, dict[str, Any]] = {row["tenant"]: row for row in found["stored"]}
+    times = {row["tenant"]: row["repeated"] for row in found["repeated"]}
     verdicts = []
     for tenant in plan.tenants:
-        if tenant.behaviour in MAIN_APIS:
+        if tenant.behaviour in MAIN_APIS or tenant.is_judged_by_record:
             continue
         row = by_tenant.get(tenant.name, {"acknowledged": 0, "missing": 0})
         verdicts.append(

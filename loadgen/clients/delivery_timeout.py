@@ -12,30 +12,16 @@ from struct import Struct
 
 from client import Producer, ProducerSettings
 from client.errors import ClientError, SecurityError
-from client.producer.actions import (
-    InitProducerIdRequest,
-    InitProducerIdResponse,
-    MetadataRequest,
-    ProduceRequest,
-    ProduceResponse,
-    Request,
-    Response,
-)
 from client.producer.delivery import Delivered, DeliveryRefusedError
 from loadgen import clock
 from loadgen.clients.load_client import NO_EVENT, Event, LoadClient, Run
 from loadgen.clients.produce_frames import event_of, record_batch
+from loadgen.clients.producer_rows import ProducerRows
 from loadgen.plan.plan import Tenant
 from loadgen.rows import NONE, Status
 from protocol.api_keys import ApiKey
-from protocol.errors import ErrorCode
 
 _EVENT = Struct(">q")
-_API_KEYS: dict[type[Request], ApiKey] = {
-    ProduceRequest: ApiKey.PRODUCE,
-    MetadataRequest: ApiKey.METADATA,
-    InitProducerIdRequest: ApiKey.INIT_PRODUCER_ID,
-}
 
 
 @dataclass(slots=True)
@@ -48,7 +34,7 @@ class _Open:
 
 
 class DeliveryTimeout(LoadClient):
-    """One producer with a batch for each event; a `producer_connection.Watcher`."""
+    """One producer with a batch for each event."""
 
     def __init__(self, run: Run, tenant: Tenant, number: int) -> None:
         super().__init__(run, tenant, number)
@@ -66,8 +52,7 @@ class DeliveryTimeout(LoadClient):
         self._events: deque[Event] = deque()
         self._sending: asyncio.Task[None] | None = None
         self._open: dict[int, _Open] = {}
-        self._on_wire: dict[int, deque[int]] = {}
-        """The rows of requests in flight, by node, oldest first."""
+        self.requests = ProducerRows(run, number, self._event_of)
         self._is_closing = False
 
     def submit(self, event: Event) -> None:
@@ -119,7 +104,7 @@ class DeliveryTimeout(LoadClient):
                 client_id=self.tenant.client_id,
                 security=self._connection_settings.security,
                 seed=self.run.plan.seed + self.number,
-                watcher=self,
+                watcher=self.requests,
             )
         while self._events and not self.run.is_over:
             event = self._events.popleft()
@@ -182,63 +167,10 @@ class DeliveryTimeout(LoadClient):
         )
         rows.end(row, now_us, 0, status=Status.EXPIRED)
 
-    # Requests of the producer --------------------------------------------------------------
-
-    def sent(self, node_id: int, call: Request, version: int, request_bytes: int) -> None:
-        """See `producer_connection.Watcher`."""
-        now_us = clock.now_us()
-        event, attempt = Event(NO_EVENT, now_us, now_us, 0), 1
-        producer_id = epoch = sequence = -1
-        records, topic, partition = 0, 0, -1
-        if isinstance(call, ProduceRequest):
-            [batch], [data] = call.batches, call.data
-            open_event = self._open.get(event_of(data.records))
-            if open_event is not None:
-                open_event.is_sent, event = True, open_event.event
-            attempt, records = batch.attempts, batch.record_count
-            producer_id, epoch = batch.producer_id, batch.producer_epoch
-            sequence = batch.base_sequence
-            topic, partition = self._topic, self.partition
-        row = self.run.rows.begin(
-            event_id=event.event_id,
-            intended_us=event.intended_us,
-            submitted_us=event.submitted_us,
-            sent_us=now_us,
-            client=self.number,
-            api=_API_KEYS[type(call)],
-            version=version,
-            attempt=attempt,
-            kind=0,
-            topic=topic,
-            partition=partition,
-            producer_id=producer_id,
-            epoch=epoch,
-            sequence=sequence,
-            records=records,
-            request_bytes=request_bytes,
-            node=node_id,
-        )
-        self._on_wire.setdefault(node_id, deque()).append(row)
-
-    def responded(self, node_id: int, call: Request, response: Response) -> None:
-        """See `producer_connection.Watcher`."""
-        row, counts = self._on_wire[node_id].popleft(), self.run.counts
-        error_code, base_offset = 0, -1
-        if isinstance(response, InitProducerIdResponse):
-            error_code = response.error_code
-        elif isinstance(response, ProduceResponse):
-            outcome = response.outcomes.get((self.tenant.topic, self.partition))
-            if outcome is None:
-                self.run.rows.mark_lost(row)
-                return
-            error_code, base_offset = outcome.error_code, outcome.base_offset
-        self.run.rows.end(row, clock.now_us(), error_code, response.throttle_time_ms, base_offset)
-        counts.requests += 1
-        counts.errors += error_code not in {ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER}
-        counts.throttled += response.throttle_time_ms > 0
-
-    def lost(self, node_id: int) -> None:
-        """See `producer_connection.Watcher`."""
-        for row in self._on_wire.pop(node_id, ()):
-            self.run.rows.mark_lost(row)
-            self.run.counts.requests += 1
+    def _event_of(self, batch: bytes | None, now_us: int) -> Event:
+        """Return the event of a request, and note that it was sent."""
+        pending = None if batch is None else self._open.get(event_of(batch))
+        if pending is None:
+            return Event(NO_EVENT, now_us, now_us, 0)
+        pending.is_sent = True
+        return pending.event

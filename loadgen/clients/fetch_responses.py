@@ -5,16 +5,28 @@ from typing import Any
 from uuid import UUID
 
 from protocol import messages
-from protocol.records import HEADER_BYTES, LOG_OVERHEAD_BYTES, BatchHeader, read_header
+from protocol.records import (
+    CONTROL_FLAG,
+    HEADER_BYTES,
+    LOG_OVERHEAD_BYTES,
+    TRANSACTIONAL_FLAG,
+    BatchHeader,
+    read_header,
+)
 
 MAX_WAIT_MS = 20
+READ_UNCOMMITTED, READ_COMMITTED = 0, 1
 NO_TOPIC_ID = UUID(int=0)
 RESPONSE_BYTES_MAX = 8 * 1024 * 1024
 PARTITION_BYTES_MAX = 1024 * 1024
 
 
 def fetch_request(
-    topic: str, topic_id: UUID, offsets: Mapping[int, int], max_wait_ms: int = MAX_WAIT_MS
+    topic: str,
+    topic_id: UUID,
+    offsets: Mapping[int, int],
+    max_wait_ms: int = MAX_WAIT_MS,
+    isolation_level: int = READ_UNCOMMITTED,
 ) -> Any:
     """Return a Fetch of these partitions from these offsets, without a fetch session."""
     topic_class = messages.FetchRequest.FetchTopic
@@ -23,7 +35,7 @@ def fetch_request(
         max_wait_ms=max_wait_ms,
         min_bytes=1,
         max_bytes=RESPONSE_BYTES_MAX,
-        isolation_level=0,
+        isolation_level=isolation_level,
         session_id=0,
         session_epoch=-1,
         topics=[
@@ -64,6 +76,25 @@ def batches_of(records: bytes | None) -> Iterator[tuple[BatchHeader, bytes]]:
             return
         yield header, data[position:end]
         position = end
+
+
+def committed_batches(found: Any) -> Iterator[tuple[BatchHeader, bytes]]:
+    """Yield the batches of a partition, without markers and batches of aborted transactions.
+
+    `found` is the partition in the response to a read_committed request.
+    """
+    starts = sorted(
+        (aborted.first_offset, aborted.producer_id) for aborted in found.aborted_transactions or ()
+    )
+    aborted_ids: set[int] = set()
+    for header, data in batches_of(found.records):
+        while starts and starts[0][0] <= header.base_offset + header.last_offset_delta:
+            aborted_ids.add(starts.pop(0)[1])
+        if header.attributes & CONTROL_FLAG:
+            # A commit marker here cannot be one of a producer with an aborted transaction.
+            aborted_ids.discard(header.producer_id)
+        elif not (header.attributes & TRANSACTIONAL_FLAG and header.producer_id in aborted_ids):
+            yield header, data
 
 
 def next_offset(records: bytes | None, offset: int) -> int:

@@ -17,6 +17,13 @@ from protocol.client_quotas import quota_levels
 SHADOW_KEY = "client.quota.shadow"
 """The broker key that puts all quotas of mock-kafka into shadow mode."""
 _PRODUCER = {"topic", "records", "record_bytes", "acks", "request_timeout_ms"}
+_TRANSACTIONS = {
+    *(_PRODUCER - {"acks"}),
+    "transactions",
+    "transaction_timeout_ms",
+    "abort_every",
+    "crash_every",
+}
 _TOPICS = {"topics_per_request", "partitions", "retries", "request_timeout_ms"}
 BEHAVIOURS: Mapping[str, set[str]] = {
     "steady": {*_PRODUCER, "window", "idempotent", "retries"},
@@ -25,6 +32,8 @@ BEHAVIOURS: Mapping[str, set[str]] = {
     "new-producer-per-batch": _PRODUCER,
     "retries-lost-responses": {*_PRODUCER, "batches", "kinds", "retries"},
     "delivery-timeout": {*_PRODUCER, "delivery_timeout_ms"},
+    "transactional": {*_TRANSACTIONS, "batches"},
+    "consume-transform-produce": {*_TRANSACTIONS, "source", "group"},
     "topic-creator": _TOPICS,
     "topic-expander": _TOPICS,
     "topic-deleter": _TOPICS,
@@ -46,6 +55,7 @@ RECORDS: tuple[Record, ...] = get_args(Record)
 
 _INT_MAX = 2**31 - 1
 Count = Annotated[int, Meta(ge=1, le=_INT_MAX)]
+Every = Annotated[int, Meta(ge=0, le=_INT_MAX)]
 Thousands = Annotated[int, Meta(ge=1, le=10_000)]
 HundredThousands = Annotated[int, Meta(ge=1, le=100_000)]
 Seconds = Annotated[float, Meta(gt=0, le=1e9)]
@@ -82,6 +92,15 @@ class Tenant(Struct, frozen=True, forbid_unknown_fields=True):
     retries: Annotated[int, Meta(ge=0, le=_INT_MAX)] = 5
     request_timeout_ms: Count = 10_000
     delivery_timeout_ms: Count = 30_000
+    transactions: bool = True
+    """False: without transactions, as a comparison; then aborts and crashes leave duplicates."""
+    transaction_timeout_ms: Count = 10_000
+    abort_every: Every = 10
+    """How many events there are for each one whose first transaction is aborted; 0: none."""
+    crash_every: Every = 50
+    """How many events there are for each one in which the producer crashes; 0: none."""
+    source: str = ""
+    """The topic that is consumed."""
     batches: Annotated[int, Meta(ge=1, le=1000)] = 3
     error_every: Count = 100
     kinds: Annotated[tuple[DuplicateKind, ...], Meta(min_length=1)] = (
@@ -108,6 +127,11 @@ class Tenant(Struct, frozen=True, forbid_unknown_fields=True):
     def is_idempotent(self) -> bool:
         """Whether the broker must store each batch at most once."""
         return self.idempotent and (self.acks == "all" or self.behaviour != "delivery-timeout")
+
+    @property
+    def is_judged_by_record(self) -> bool:
+        """Whether each record has to be stored exactly once, end to end."""
+        return "transactions" in BEHAVIOURS[self.behaviour]
 
     @property
     def principal(self) -> str:
@@ -232,6 +256,18 @@ class Plan(PlanFields, frozen=True, kw_only=True):
         """Return the first and the last time of a tenant's events."""
         start_s = -self.warm_up_s if tenant.start_s is None else tenant.start_s
         return start_s, self.duration_s if tenant.stop_s is None else tenant.stop_s
+
+    @property
+    def transaction_timeout_ms(self) -> int:
+        """The longest timeout of a transaction; 0 if there are none."""
+        return max(
+            (
+                tenant.transaction_timeout_ms
+                for tenant in self.tenants
+                if tenant.is_judged_by_record
+            ),
+            default=0,
+        )
 
     def quota_of(self, tenant: Tenant, key: str) -> Quota | None:
         """Return the quota with this key that applies to a tenant, by Kafka's precedence."""

@@ -78,7 +78,7 @@ def _check_quotas(plan: PlanFile, document: YamlDocument) -> None:
 
 def _check_tenants(plan: PlanFile, document: YamlDocument) -> None:
     names = [tenant.name for tenant in plan.tenants]
-    topics = {topic.name for topic in plan.topics}
+    topics = {topic.name: topic.partitions for topic in plan.topics}
     for index, tenant in enumerate(plan.tenants):
         path = ("tenants", index)
         _check_tenant(tenant, path, plan.duration_s, document)
@@ -86,10 +86,12 @@ def _check_tenants(plan: PlanFile, document: YamlDocument) -> None:
             _check_producer(tenant, path, document)
         if names.count(tenant.name) > 1:
             document.refuse((*path, "name"), f"another tenant has the name {tenant.name!r}")
-        if "topic" in BEHAVIOURS[tenant.behaviour] and tenant.topic not in topics:
-            document.refuse(
-                (*path, "topic"), f"{tenant.topic!r} is not among topics: {sorted(topics)}"
-            )
+        for key in ("topic", "source"):
+            name = getattr(tenant, key)
+            if key in BEHAVIOURS[tenant.behaviour] and name not in topics:
+                document.refuse((*path, key), f"{name!r} is not among topics: {sorted(topics)}")
+        if "source" in BEHAVIOURS[tenant.behaviour]:
+            _check_source(tenant, topics[tenant.source], path, document)
 
 
 def _check_tenant(
@@ -113,6 +115,16 @@ def _check_tenant(
             document.refuse((*path, key), f"{time_s:g} is after the end at {duration_s:g} s")
     if (tenant.stop_s or duration_s) <= (tenant.start_s or 0.0):
         document.refuse((*path, "stop_s"), "not after start_s")
+
+
+def _check_source(tenant: Tenant, partitions: int, path: FieldPath, document: YamlDocument) -> None:
+    if tenant.source == tenant.topic:
+        document.refuse((*path, "source"), "the client would consume what it produces")
+    if tenant.clients > partitions:
+        document.refuse(
+            (*path, "clients"),
+            f"{tenant.source!r} has {partitions} partitions, and each client needs one",
+        )
 
 
 def _check_producer(tenant: Tenant, path: FieldPath, document: YamlDocument) -> None:

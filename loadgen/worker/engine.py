@@ -8,6 +8,7 @@ import gc
 from collections.abc import Callable, Sequence
 
 from loadgen import clock
+from loadgen.clients.consume_transform_produce import ConsumeTransformProduce
 from loadgen.clients.delivery_timeout import DeliveryTimeout
 from loadgen.clients.group_clients import GroupMember
 from loadgen.clients.load_client import Event, LoadClient, Run
@@ -19,6 +20,7 @@ from loadgen.clients.producer_clients import (
     RetriesLostResponses,
 )
 from loadgen.clients.topic_clients import TopicCreator, TopicDeleter, TopicExpander
+from loadgen.clients.transactional import Transactional
 from loadgen.plan.plan import Tenant
 from loadgen.plan.run_spec import STOPPED_BY_USER
 from loadgen.worker.timer import PreciseTimer
@@ -34,6 +36,8 @@ CLIENTS: dict[str, type[LoadClient]] = {
     "new-producer-per-batch": NewProducerPerBatch,
     "retries-lost-responses": RetriesLostResponses,
     "delivery-timeout": DeliveryTimeout,
+    "transactional": Transactional,
+    "consume-transform-produce": ConsumeTransformProduce,
     "topic-creator": TopicCreator,
     "topic-expander": TopicExpander,
     "topic-deleter": TopicDeleter,

@@ -132,6 +132,10 @@ def test_the_page_shows_the_state_and_new_requests(
     cluster.ask("PUT", "/v1/quotas", {"entity": {"user": "ANONYMOUS"}, "values": quota})
     cluster.ask("POST", "/v1/faults", {"api": "Produce", "error": "NOT_ENOUGH_REPLICAS", "nth": 2})
     cluster.produce("checkout", "orders", *(b"one coffee",) * 20)
+    billing = Confluent(cluster.bootstrap_servers, "billing-1")
+    billing.start()
+    billing.begin()
+    billing.send("orders", b"one coffee")
     cluster.ask("POST", "/v1/brokers/3/stop", {})
 
     expect(page.locator("#topics .title")).to_have_text(["orders"])
@@ -140,13 +144,15 @@ def test_the_page_shows_the_state_and_new_requests(
     expect(page.locator("#faults")).to_contain_text("1 of")
     expect(page.locator("#quotas")).to_contain_text("bytes produced")
     expect(page.locator("#quotas")).to_contain_text("topic changes")
-    expect(page.locator("#filters")).to_contain_text("1 id ·")
+    expect(page.locator("#filters")).to_contain_text("2 ids ·")
+    expect(page.locator("#transactions")).to_contain_text("billing-1")
     row = page.locator("#lines tr", has_text="NOT_ENOUGH_REPLICAS").first
     expect(row).to_contain_text("checkout")
     row.click()
     expect(page.locator("#detail")).to_contain_text('"error_code": "NOT_ENOUGH_REPLICAS"')
     page.locator(".tile").filter(has_not_text=re.compile("none")).nth(0).click()
     expect(page.locator(".opened")).to_contain_text("Leader")
+    billing.close()
 
 
 def test_the_page_lists_a_connection_that_a_rule_refused(cluster: Cluster, page: Page) -> None:

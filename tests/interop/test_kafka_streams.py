@@ -9,7 +9,7 @@ import confluent_kafka
 import pytest
 from confluent_kafka.admin import AdminClient
 
-from mock_kafka import MockKafka, Transaction
+from mock_kafka import MockKafka
 from scenarios.maven import CannotRunError
 from tests.interop.kafka_streams import WordCount
 
@@ -28,7 +28,7 @@ SHARED = {
 # The two instances have different timeouts, to distinguish their transactions.
 SLOW = {**SHARED, "commit_interval_ms": 3000, "transaction_timeout_ms": 5000}
 FAST = {**SHARED, "commit_interval_ms": 100, "transaction_timeout_ms": 4000}
-TIMEOUT_S = 60
+TIMEOUT_S = 120
 
 
 def words_of(number: int) -> list[str]:
@@ -102,15 +102,16 @@ class Run:
             for key, count in expected.items()
         )
 
-    def open_transactions(self, timeout_ms: int) -> list[Transaction]:
-        """Return the transactions with this timeout that have written results."""
-        return [
-            entry
-            for entry in self.kafka.transactions()
-            if entry.timeout_ms == timeout_ms
+    def is_slow_instance_between_commits(self) -> bool:
+        """Write more; return whether the slow instance has results that it won't commit soon."""
+        self.feed.write(5)
+        return any(
+            entry.timeout_ms == SLOW["transaction_timeout_ms"]
             and entry.state == "Ongoing"
+            and (entry.age_ms or 0) < SLOW["commit_interval_ms"] / 2
             and any(name == self.results_topic("once") for name, _ in entry.partitions)
-        ]
+            for entry in self.kafka.transactions()
+        )
 
     def assigned_member_counts(self) -> list[int]:
         """Return how many members of each application's group have partitions."""
@@ -157,7 +158,7 @@ def test_words_are_counted_through_a_killed_instance_and_a_stopped_broker(
         ):
             eventually(lambda: run.assigned_member_counts() == [2, 2])
             run.feed.write(LINE_COUNT)
-            eventually(lambda: run.open_transactions(SLOW["transaction_timeout_ms"]))
+            eventually(run.is_slow_instance_between_commits)
             slow.kill()
             run.feed.write(LINE_COUNT)
             eventually(run.has_all_results)

@@ -1,6 +1,7 @@
 """Our producer over TCP, and its records read by kafka-python."""
 
 import asyncio
+import contextlib
 import re
 from collections import Counter
 from pathlib import Path
@@ -190,7 +191,7 @@ def test_the_examples_of_docs_client_md_run(
     page = (Path(__file__).parents[2] / "docs" / "client.md").read_text(encoding="utf-8")
     page = page.replace("127.0.0.1:9092", kafka.bootstrap_servers).replace("orders", topic)
     blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    of_producer, of_admin = (block for block in blocks if "transaction" not in block)
+    of_producer, of_admin, of_transactions = blocks
     names: dict[str, Any] = {}
     exec(of_admin, names)
     assert names["outcomes"] == {topic: None}
@@ -198,6 +199,19 @@ def test_the_examples_of_docs_client_md_run(
     partition, offset = capsys.readouterr().out.split()
     assert 0 <= int(partition) < 3
     assert offset == "0"
+    with contextlib.closing(
+        kafka_python.KafkaProducer(bootstrap_servers=kafka.bootstrap_servers)
+    ) as orders:
+        for _ in range(42):
+            orders.send(topic, b"one coffee", partition=0)
+    exec(of_transactions, {})
+    (invoice,) = read(kafka.bootstrap_servers, "invoices", 1)
+    assert invoice.value == b"42 coffees"
+    consumer = kafka_python.KafkaConsumer(
+        bootstrap_servers=kafka.bootstrap_servers, group_id="billing"
+    )
+    assert consumer.committed(kafka_python.TopicPartition(topic, 0)) == 42
+    consumer.close()
 
 
 @pytest.mark.parametrize("window", [1, 7, None])

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from loadgen.analysis.read_back import partition_batches
 from loadgen.plan import schedule
 from loadgen.plan.plan import Plan
 from loadgen.plan.plan_file import parse_plan
@@ -20,9 +21,14 @@ Row = dict[str, Any]
 _numbers = count()
 
 
+def numbered_name() -> str:
+    """Return a topic name that no other test has."""
+    return f"t{next(_numbers)}"
+
+
 def plan_of(text: str, duration_s: float = 0.5) -> Plan:
     """Return a plan with the topic `t`, of four partitions, and these tenants (YAML)."""
-    numbered = f"t{next(_numbers)}"
+    numbered = numbered_name()
     return parse_plan(
         f"duration_s: {duration_s}\ndrain_s: 3\ntopics: [{{name: {numbered}, partitions: 4}}]\n"
         f"tenants: {text.replace('topic: t', f'topic: {numbered}')}\n",
@@ -47,6 +53,25 @@ def run(plan: Plan, servers: str, **spec_fields: Any) -> list[Row]:
     found = prepare(plan, run_id, servers, sets_quotas=True)
     batches = run_on(plan, run_id, found, **spec_fields)
     return [row for batch in batches for row in batch.to_pylist()]
+
+
+def run_and_prepare(plan: Plan, servers: str) -> tuple[list[Row], RunSpec]:
+    """Prepare the cluster and run the plan; return its rows and what the driver knows of it."""
+    run_id = f"r{next(_numbers)}"
+    found = prepare(plan, run_id, servers, sets_quotas=True)
+    rows = [row for batch in run_on(plan, run_id, found) for row in batch.to_pylist()]
+    return rows, RunSpec(run_id, plan, found.topology)
+
+
+def committed_rows(spec: RunSpec) -> list[Row]:
+    """Return what a read_committed consumer reads of all topics."""
+    return [
+        row
+        for topic, leaders in spec.topology.leaders.items()
+        for partition in range(len(leaders))
+        for batch in partition_batches(spec, topic, partition)
+        for row in batch.to_pylist()
+    ]
 
 
 def run_on(

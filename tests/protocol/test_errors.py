@@ -33,7 +33,7 @@ def test_clients_retry_the_errors_that_kafkas_java_client_retries() -> None:
     # Codes of `Errors` whose exception is a RetriableException in kafka-clients 4.1.0.
     assert sorted(RETRIABLE_ERRORS) == [
         *(2, 3, 5, 6, 7, 9, 13, 14, 15, 16, 19, 20, 41, 51, 56, 70, 71, 72, 74, 75, 78, 80, 83),
-        *(84, 88, 89, 100, 103, 106, 122, 123),
+        *(84, 88, 89, 100, 103, 106, 122, 123, 133),
     ]
 
 

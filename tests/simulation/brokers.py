@@ -1,7 +1,7 @@
 """The brokers of a world: the real cluster, dispatcher, connections and server without sockets.
 
-`broker.server.server` runs unchanged. Its transports are `network.ServerTransport`; its loop and
-clock are the world's schedule. A link names the user of its client.
+`broker.server.server` runs unchanged. Its transports are `network.ServerTransport`; its loop is the
+world's schedule. A link names the user of its client.
 """
 
 from collections.abc import Callable, Mapping
@@ -31,6 +31,26 @@ if TYPE_CHECKING:
 PORT = 9092
 HANDLING_NS = 100_000
 """The handling time of each request: a real stopwatch would make runs differ."""
+
+
+class SimulatedClock:
+    """The time of the brokers: that of the schedule, unless the clock was moved forward."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        self._schedule = schedule
+        self._offset_ms = 0
+
+    def now_ms(self) -> int:
+        """Return the time of the current event at the brokers."""
+        return self._schedule.time_ms + self._offset_ms
+
+    def wait_s(self, delay_ms: int) -> float | None:
+        """Return `delay_ms` in seconds."""
+        return delay_ms / 1000
+
+    def move_to(self, time_ms: int) -> None:
+        """Set the clock forward; a time that has passed changes nothing."""
+        self._offset_ms = max(self._offset_ms, time_ms - self._schedule.time_ms)
 
 
 class KnownUser(ListenerSecurity):
@@ -65,7 +85,7 @@ class SimulatedServer(Server):
         trace: Callable[[str], None],
     ) -> None:
         """Call `report` for internal errors and `trace` for other events."""
-        super().__init__(cluster, schedule)
+        super().__init__(cluster, SimulatedClock(schedule))
         self._schedule = schedule
         self._report = report
         self._trace = trace

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 from broker.cluster import failover
 from broker.cluster.brokers import Availability
-from broker.cluster.coordinators import move_coordinator
-from broker.cluster.topics import NO_LEADER
+from broker.cluster.coordinators import move_coordinator, move_transaction_coordinator
+from broker.cluster.topics import NO_LEADER, Partition
 from broker.faults import FaultRule
 from tests.simulation.brokers import SimulatedServer
 from tests.simulation.history import History
@@ -76,7 +76,7 @@ class Chaos:
     def heal(self) -> None:
         """End all failures."""
         self._is_over = True
-        now_ms = self._network.schedule.time_ms
+        now_ms = self._server.clock.now_ms()
         self._faults.clear()
         for node_id in self._cluster.brokers:
             self._start(node_id)
@@ -91,7 +91,7 @@ class Chaos:
         elect = self._random.random() < 0.7
         self._network.trace(f"broker {node_id} stops, elect={elect}")
         self._history.stops.append((node_id, self._network.schedule.time_ms))
-        failover.stop_broker(self._cluster, node_id, self._network.schedule.time_ms, elect=elect)
+        failover.stop_broker(self._cluster, node_id, self._server.clock.now_ms(), elect=elect)
         self._come_back(node_id)
 
     def isolate_broker(self) -> None:
@@ -99,7 +99,7 @@ class Chaos:
         node_id = self._some_broker()
         elect = self._random.random() < 0.5
         self._network.trace(f"broker {node_id} is cut off, elect={elect}")
-        failover.isolate_broker(self._cluster, node_id, self._network.schedule.time_ms, elect=elect)
+        failover.isolate_broker(self._cluster, node_id, self._server.clock.now_ms(), elect=elect)
         self._come_back(node_id)
 
     def _come_back(self, node_id: int) -> None:
@@ -110,35 +110,43 @@ class Chaos:
         broker = self._cluster.brokers[node_id]
         if broker.availability is not Availability.UP or not broker.is_alive:
             self._network.trace(f"broker {node_id} is back")
-            failover.start_broker(self._cluster, node_id, self._network.schedule.time_ms)
+            failover.start_broker(self._cluster, node_id, self._server.clock.now_ms())
 
     def _some_broker(self) -> int:
         return self._random.choice(tuple(self._cluster.brokers))
 
-    def move_leader(self) -> None:
-        """Make another broker the leader of a partition."""
+    def _partitions(self, topic_name: str | None) -> list[Partition]:
+        return [
+            partition
+            for topic in self._cluster.topics.all()
+            for partition in topic.partitions
+            if topic_name in {None, topic.name}
+        ]
+
+    def move_leader(self, topic_name: str | None = None) -> None:
+        """Make another broker the leader of a partition, of this topic or of any."""
         alive = self._cluster.alive_broker_ids()
-        partitions = [each for topic in self._cluster.topics.all() for each in topic.partitions]
+        partitions = self._partitions(topic_name)
         if alive and partitions:
             partition, node_id = self._random.choice(partitions), self._random.choice(alive)
             self._network.trace(
                 f"{partition.topic_name}-{partition.partition_index} is led by {node_id} now"
             )
-            self._cluster.move_leader(partition, node_id, self._network.schedule.time_ms)
+            self._cluster.move_leader(partition, node_id, self._server.clock.now_ms())
 
-    def take_leader_away(self) -> None:
-        """Remove the leader of a partition for some time."""
-        partitions = [each for topic in self._cluster.topics.all() for each in topic.partitions]
+    def take_leader_away(self, topic_name: str | None = None) -> None:
+        """Remove the leader of a partition for some time, of this topic or of any."""
+        partitions = self._partitions(topic_name)
         if not partitions:
             return
         partition = self._random.choice(partitions)
         self._network.trace(f"{partition.topic_name}-{partition.partition_index} has no leader")
-        self._cluster.take_leader_away(partition, self._network.schedule.time_ms)
+        self._cluster.take_leader_away(partition, self._server.clock.now_ms())
 
         def give_back() -> None:
             alive = self._cluster.alive_broker_ids()
             if partition.leader_id == NO_LEADER and alive:
-                self._cluster.move_leader(partition, alive[0], self._network.schedule.time_ms)
+                self._cluster.move_leader(partition, alive[0], self._server.clock.now_ms())
 
         self._network.schedule.after(self._random.randint(1, OUTAGE_MS_MAX), give_back)
 
@@ -148,7 +156,15 @@ class Chaos:
         if alive and self._groups:
             group, node_id = self._random.choice(self._groups), self._random.choice(alive)
             self._network.trace(f"{group} is coordinated by {node_id} now")
-            move_coordinator(self._cluster, group, node_id, self._network.schedule.time_ms)
+            move_coordinator(self._cluster, group, node_id, self._server.clock.now_ms())
+
+    def move_transaction_coordinator(self, transactional_id: str) -> None:
+        """Make another broker the coordinator of a transactional id."""
+        alive = self._cluster.alive_broker_ids()
+        if alive:
+            node_id = self._random.choice(alive)
+            self._network.trace(f"transactions of {transactional_id} are coordinated by {node_id}")
+            move_transaction_coordinator(self._cluster, transactional_id, node_id)
 
     def cut_links(self) -> None:
         """Close some connections at once."""
@@ -160,7 +176,7 @@ class Chaos:
         """Add a fault rule of the broker for some time."""
         rule = self._some_rule()
         self._network.trace(f"fault: {rule.to_json()}")
-        self._faults.add(rule, self._network.schedule.time_ms)
+        self._faults.add(rule, self._server.clock.now_ms())
 
     def _some_rule(self) -> FaultRule:
         random = self._random

@@ -20,15 +20,17 @@ OnResponse = Callable[[Any, "Responded"], None]
 
 
 @cache
-def known_versions() -> Any:
+def known_versions(transaction_version: int = 2) -> Any:
     """Return an ApiVersions response for clients that keep it from an earlier connection."""
     wire = ProtocolCodec("versions")
+    cluster = make_cluster(1)
+    cluster.features.apply({"transaction.version": transaction_version})
 
     def never(*_: Any) -> None:
         raise AssertionError
 
     connection = Connection(
-        Dispatcher(make_cluster(1), never),
+        Dispatcher(cluster, never),
         broker_id=1,
         connection_id=1,
         client_host="",
@@ -64,13 +66,18 @@ class ClientLink:
         versions_max: dict[ApiKey, int],
         on_open: Callable[[], None],
         on_lost: Callable[[str], None],
+        transaction_version: int = 2,
     ) -> None:
-        """With `says_hello` send ApiVersions first; `versions_max` are the client's versions."""
+        """With `says_hello` send ApiVersions first; `versions_max` are the client's versions.
+
+        Without it the client knows that the cluster has this transaction version.
+        """
         self._network = network
         self._history = history
         self._user = user
         self._client_id = client_id
         self._says_hello = says_hello
+        self._transaction_version = transaction_version
         self._versions_max = versions_max
         self._on_open = on_open
         self._on_lost = on_lost
@@ -138,7 +145,7 @@ class ClientLink:
             self._waiting.append((responded, self._on_hello))
             self._link.send_to_broker(self._handshake.first_frame())
         else:
-            self._wire.on_api_versions(known_versions())
+            self._wire.on_api_versions(known_versions(self._transaction_version))
             self._be_ready()
 
     def _on_hello(self, response: Any, _responded: Responded) -> None:

@@ -154,6 +154,8 @@ class History:
     throttles: list[Throttle] = field(default_factory=list)
     stops: list[tuple[int, int]] = field(default_factory=list)
     """Brokers that stopped, and when."""
+    clock_moves: list[int] = field(default_factory=list)
+    """When the clock of the brokers was moved forward, which shortens throttles."""
     deleted_topics: set[str] = field(default_factory=set)
     """Topics that a client requested to delete."""
     log: dict[Place, list[SeenRecord]] = field(default_factory=dict)

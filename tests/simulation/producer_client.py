@@ -26,6 +26,7 @@ class ProducerClient:
 
     core_class: type[ProducerCore] = ProducerCore
     keeps_order = True
+    transaction_version = 2
 
     def __init__(
         self,
@@ -128,6 +129,7 @@ class ProducerClient:
             versions_max=self._versions_max,
             on_open=on_open,
             on_lost=on_lost,
+            transaction_version=self.transaction_version,
         )
         self._links[node_id] = link
         link.open(address)

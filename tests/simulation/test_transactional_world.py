@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from broker.cluster import transactions as markers
+from broker.cluster.topics import Partition
 from broker.cluster.transaction_index import TransactionIndex
 from broker.groups.coordinator import GroupCoordinator
 from broker.transactions.coordinator import (
@@ -13,6 +14,9 @@ from broker.transactions.coordinator import (
     ProducerIdAndEpoch,
     TransactionCoordinator,
 )
+from broker.transactions.transaction import Transaction, TransactionState
+from producer_state.producer_state_manager import ProducerStateManager
+from producer_state.rules import APPEND, Duplicate
 from protocol.errors import ErrorCode
 from tests.simulation.patches import Patch, wrap
 from tests.simulation.transactional_world import TransactionWorld
@@ -115,9 +119,94 @@ def share_epochs(patch: Patch) -> None:
     wrap(patch, TransactionCoordinator, "init_producer_id", unfenced)
 
 
+def forget_partitions(patch: Patch) -> None:
+    """The coordinator knows the first partitions of a transaction only."""
+
+    def forgetful(original: Any) -> Any:
+        def add(self: Transaction, partitions: Any, *rest: Any) -> None:
+            if self.state is not TransactionState.ONGOING:
+                original(self, partitions, *rest)
+
+        return add
+
+    wrap(patch, Transaction, "add", forgetful)
+
+
+def skip_partitions_without_leader(patch: Patch) -> None:
+    """A partition without a leader gets no marker, and the transaction is complete all the same."""
+    patch.setattr(markers, "_RETRIABLE", frozenset())
+
+
+def forget_sequence_numbers(patch: Patch) -> None:
+    """A partition stores a batch again that its producer sends again."""
+
+    def forgetful(original: Any) -> Any:
+        def check(self: ProducerStateManager, *arguments: Any, **rest: Any) -> Any:
+            decision = original(self, *arguments, **rest)
+            return APPEND if isinstance(decision, Duplicate) else decision
+
+        return check
+
+    wrap(patch, ProducerStateManager, "check", forgetful)
+
+
+def read_open_transactions(patch: Patch) -> None:
+    """A read_committed consumer gets all records below the high watermark."""
+    patch.setattr(Partition, "last_stable_offset", property(lambda self: self.log.log_end_offset))
+
+
+def commit_offsets_at_once(patch: Patch) -> None:
+    """An offset is committed before the end of its transaction."""
+
+    def hasty(original: Any) -> Any:
+        def commit(self: GroupCoordinator, request: Any, **rest: Any) -> Any:
+            result = original(self, request, **rest)
+            self.end_transaction(
+                rest["offsets_partition"], rest["producer_id"], rest["now_ms"], is_commit=True
+            )
+            return result
+
+        return commit
+
+    wrap(patch, GroupCoordinator, "commit_in_transaction", hasty)
+
+
+def lose_offsets(patch: Patch) -> None:
+    """The offsets of a committed transaction are dropped."""
+
+    def lossy(original: Any) -> Any:
+        def end(
+            self: GroupCoordinator, index: int, producer_id: int, now_ms: int, **_: bool
+        ) -> None:
+            original(self, index, producer_id, now_ms, is_commit=False)
+
+        return end
+
+    wrap(patch, GroupCoordinator, "end_transaction", lossy)
+
+
+def keep_the_epoch(patch: Patch) -> None:
+    """A new producer gets the epoch of the one before."""
+
+    def generous(original: Any) -> Any:
+        def begin(
+            self: Transaction, producer_epoch: int, last: int, timeout_ms: int, now_ms: int
+        ) -> None:
+            original(self, max(producer_epoch - 1, 0), last, timeout_ms, now_ms)
+
+        return begin
+
+    wrap(patch, Transaction, "begin_epoch", generous)
+
+
 def never_time_out(patch: Patch) -> None:
     """The coordinator does not abort transactions that have timed out."""
     patch.setattr(TransactionCoordinator, "timed_out", lambda *_: [])
+
+
+def never_retry_markers(patch: Patch) -> None:
+    """A marker that could not be written at once is never written."""
+    patch.setattr(markers, "end_all_prepared", lambda *_: None)
 
 
 @pytest.mark.slow
@@ -125,11 +214,20 @@ def never_time_out(patch: Patch) -> None:
     ("bug", "checker"),
     [
         (commit_one_partition, "atomicity"),
+        (forget_partitions, "atomicity"),
+        (forget_sequence_numbers, "atomicity"),
+        (skip_partitions_without_leader, "atomicity"),
         (commit_one_partition, "isolation"),
         (forget_aborted, "isolation"),
+        (read_open_transactions, "isolation"),
         (commit_all_offsets, "offsets"),
+        (commit_offsets_at_once, "offsets"),
+        (lose_offsets, "offsets"),
         (share_epochs, "fencing"),
+        (keep_the_epoch, "fencing"),
         (never_time_out, "progress"),
+        (never_retry_markers, "progress"),
+        (skip_partitions_without_leader, "progress"),
     ],
 )
 def test_checker_finds_injected_bug(

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator
 
+from broker.transactions.coordinator import ProducerIdAndEpoch
 from tests.simulation.transactional_client import (
     ABORTED,
     COMMITTED,
@@ -22,12 +23,8 @@ def _is_visible(transaction: SeenTransaction, stored: Counter[bytes]) -> bool:
 
 
 def _judged(history: TransactionHistory) -> list[SeenTransaction]:
-    """Return the transactions that no late EndTxn of an earlier one can end."""
-    return [
-        transaction
-        for transaction in history.transactions
-        if transaction.client not in history.late_ends
-    ]
+    """Return the transactions that no late EndTxn of an earlier one may have ended."""
+    return [transaction for transaction in history.transactions if not transaction.late_ends]
 
 
 def atomicity(history: TransactionHistory) -> Iterator[str]:
@@ -55,40 +52,53 @@ def isolation(history: TransactionHistory) -> Iterator[str]:
 def offsets(history: TransactionHistory) -> Iterator[str]:
     """The committed offset of a group is that of the last committed transaction with an offset."""
     stored = _stored(history)
-    expected: dict[str, int] = {}
+    expected: dict[str, set[int | None]] = {}
     for transaction in history.transactions:
-        if transaction.offset is not None and _is_visible(transaction, stored):
-            known = expected.get(transaction.transactional_id, 0)
-            expected[transaction.transactional_id] = max(known, transaction.offset)
-    late = {
-        transaction.transactional_id
-        for transaction in history.transactions
-        if transaction.client in history.late_ends
-    }
-    for group in sorted((expected.keys() | history.offsets.keys()) - late):
+        offset = transaction.offset
+        possible = expected.setdefault(transaction.transactional_id, {None})
+        moved = {offset} if offset is not None else set()
+        if transaction.late_ends:
+            possible |= moved | transaction.late_offsets
+        elif _is_visible(transaction, stored):
+            if offset is not None:
+                possible.clear()
+            possible |= moved | transaction.late_offsets
+    for group in sorted(expected.keys() | history.offsets.keys()):
         committed = history.offsets.get(group)
-        if committed != expected.get(group):
+        if committed not in expected.get(group, {None}):
             yield f"{group}: offset {committed}, its transactions have {expected.get(group)}"
 
 
 def fencing(history: TransactionHistory) -> Iterator[str]:
-    """A transaction is not committed after a later producer of its id has started."""
+    """A transaction is not committed after a later producer of its id has started.
+
+    No two producers have the same id and epoch.
+    """
     stored = _stored(history)
+    owners: dict[ProducerIdAndEpoch, str] = {}
+    for start in history.starts:
+        if owners.setdefault(start.producer, start.client) != start.client:
+            yield f"{start.client} and {owners[start.producer]} are both {start.producer}"
     for transaction in history.transactions:
-        commit_ms = transaction.commit_ms
-        starts = [
-            start
-            for start in history.starts
-            if start.transactional_id == transaction.transactional_id
-        ]
-        (own,) = (start for start in starts if start.client == transaction.client)
-        is_fenced = commit_ms is not None and any(
-            start.epoch > own.epoch and start.time_ms < commit_ms
-            for start in starts
-            if start.client != transaction.client
-        )
-        if is_fenced and (transaction.outcome == COMMITTED or _is_visible(transaction, stored)):
+        if _is_fenced(transaction, history) and (
+            transaction.outcome == COMMITTED or _is_visible(transaction, stored)
+        ):
             yield f"{transaction} was committed by a fenced producer"
+
+
+def _is_fenced(transaction: SeenTransaction, history: TransactionHistory) -> bool:
+    """Return whether a later producer had started before this transaction could be committed."""
+    commit_times = [transaction.commit_ms, transaction.late_ends.get(True)]
+    commit_ms = min((time_ms for time_ms in commit_times if time_ms is not None), default=None)
+    starts = [
+        start for start in history.starts if start.transactional_id == transaction.transactional_id
+    ]
+    (own,) = (start for start in starts if start.client == transaction.client)
+    return commit_ms is not None and any(
+        start.is_later(own) and start.time_ms < commit_ms
+        for start in starts
+        if start.client != transaction.client
+    )
 
 
 def progress(history: TransactionHistory) -> Iterator[str]:

@@ -7,8 +7,9 @@ from functools import partial
 from random import Random
 from typing import Any, NamedTuple
 
+from broker.transactions.coordinator import ProducerIdAndEpoch
 from client.errors import ClientError
-from client.producer.actions import EndTxnRequest, Request
+from client.producer.actions import EndTxnRequest, InitProducerIdRequest, Request
 from client.producer.batch import Record, TopicPartition
 from client.producer.transaction_errors import FatalTransactionError
 from client.producer.transactional_offsets import ConsumerGroupMetadata, OffsetAndMetadata
@@ -28,20 +29,36 @@ class SeenTransaction:
 
     transactional_id: str
     client: str
+    producer: ProducerIdAndEpoch
+    number: int
+    """Counted from 1 for each transactional id."""
     values: list[bytes]
     offset: int | None
+    late_offsets: set[int]
+    """Offsets of earlier transactions whose TxnOffsetCommit arrived late, with the same epoch."""
     commit_ms: int | None = None
     """When its producer began to commit it, if it did."""
     outcome: str | None = None
+    requested: set[bool] = field(default_factory=set)
+    """The ends that its producer requested by an EndTxn: True to commit."""
+    late_ends: dict[bool, int] = field(default_factory=dict)
+    """When the broker handled an EndTxn of an earlier transaction: True if that was a commit."""
 
 
 class Start(NamedTuple):
-    """An InitProducerId that succeeded; later ones have a higher epoch of the same producer id."""
+    """An InitProducerId that succeeded, and when it was sent and responded to."""
 
     transactional_id: str
     client: str
+    sent_ms: int
     time_ms: int
-    epoch: int
+    producer: ProducerIdAndEpoch
+
+    def is_later(self, other: "Start") -> bool:
+        """Return whether this one is certain to be later; ids have no order, epochs have."""
+        if self.producer.producer_id == other.producer.producer_id:
+            return self.producer.producer_epoch > other.producer.producer_epoch
+        return self.sent_ms > other.time_ms
 
 
 @dataclass(slots=True)
@@ -59,12 +76,6 @@ class TransactionHistory:
     """Values that a read_committed consumer reads at the end."""
     offsets: dict[str, int] = field(default_factory=dict)
     """Committed offsets at the end, by group."""
-    late_ends: set[str] = field(default_factory=set)
-    """Clients of transaction version 1 that sent an EndTxn again.
-
-    The first may arrive late and end a later transaction, since all have the same epoch: one of the
-    reasons for KIP-890.
-    """
     hanging: list[str] = field(default_factory=list)
     """Transactions that are open at the end."""
 
@@ -80,17 +91,22 @@ class TransactionalClient(ProducerClient):
         on_finish: Callable[[], None],
         random: Random,
         *arguments: Any,
-        says_hello: bool,
+        transaction_version: int,
     ) -> None:
-        """`arguments` are those of `ProducerClient`; `on_finish` is called after a fatal error."""
+        """`arguments` are those of `ProducerClient`; `on_finish` is called after a fatal error.
+
+        `transaction_version` is the cluster's, which it knows before it connects.
+        """
         name, user, settings, network, history, *rest = arguments
         super().__init__(name, user, settings, network, history, random, *rest)
-        self._says_hello = says_hello
+        self.transaction_version = transaction_version
         self._transactions = transactions
         self._transactional_id = transactional_id
         self._partition_count = partition_count
         self._on_finish = on_finish
-        self._last_end: EndTxnRequest | None = None
+        self._current: SeenTransaction | None = None
+        self._init_sent_ms = 0
+        self._late_offsets: dict[ProducerIdAndEpoch, set[int]] = {}
         self.is_stopping = False
         self.is_idle = False
 
@@ -105,11 +121,34 @@ class TransactionalClient(ProducerClient):
         self.close()
 
     def _send(self, node_id: int, call: Request) -> None:
-        if isinstance(call, EndTxnRequest) and call.transaction_version == 1:
-            if self._last_end is not None:
-                self._transactions.late_ends.add(self.name)
-            self._last_end = call
+        if isinstance(call, EndTxnRequest):
+            assert self._current is not None
+            self._current.requested.add(call.is_commit)
+        elif isinstance(call, InitProducerIdRequest):
+            self._init_sent_ms = self._network.schedule.time_ms
         super()._send(node_id, call)
+
+    # Requests that arrive late -------------------------------------------------------------------
+    #
+    # Before transaction version 2 all transactions of a producer have one epoch. So the broker
+    # can't tell a request of this transaction from one of an earlier transaction that was on its
+    # way when the producer sent it again on another connection: one of the reasons for KIP-890.
+
+    def on_end_handled(self, producer: ProducerIdAndEpoch, *, is_commit: bool) -> None:
+        """Note an EndTxn of this client that the broker handles, if it is one of these."""
+        current = self._current
+        if (
+            current is not None
+            and current.outcome is None
+            and current.producer == producer
+            and is_commit not in current.requested
+        ):
+            current.late_ends.setdefault(is_commit, self._network.schedule.time_ms)
+
+    def on_offset_handled(self, producer: ProducerIdAndEpoch, offset: int) -> None:
+        """Note a TxnOffsetCommit of this client that the broker handles, if it is one of these."""
+        if self._current is None or self._current.offset != offset:
+            self._late_offsets.setdefault(producer, set()).add(offset)
 
     def _after(self, action: Callable[[], None]) -> None:
         self._network.schedule.after(self._random.choice((0, 5, 50, 200)), action)
@@ -118,30 +157,53 @@ class TransactionalClient(ProducerClient):
         if error is not None:
             self._finish()
             return
-        now_ms = self._network.schedule.time_ms
-        epoch = self.core.producer_epoch
-        self._transactions.starts.append(Start(self._transactional_id, self.name, now_ms, epoch))
+        self._transactions.starts.append(
+            Start(
+                self._transactional_id,
+                self.name,
+                self._init_sent_ms,
+                self._network.schedule.time_ms,
+                self._producer,
+            )
+        )
         self._after(self._begin)
+
+    @property
+    def _producer(self) -> ProducerIdAndEpoch:
+        return ProducerIdAndEpoch(self.core.producer_id, self.core.producer_epoch)
 
     def _finish(self) -> None:
         if not self.is_idle:
-            self.is_idle = True
+            self._stop()
             self._on_finish()
+
+    def _stop(self) -> None:
+        self.is_idle = True
+        self._network.schedule.call_soon(self.close)
 
     def _begin(self) -> None:
         if self.is_stopping:
-            self.is_idle = True
+            self._stop()
             return
         self._transactions.numbers[self._transactional_id] += 1
         number = self._transactions.numbers[self._transactional_id]
         count = self._random.randint(1, 4)
         values = [f"{self._transactional_id} {number} {part}".encode() for part in range(count)]
         offset = number if self._random.random() < 0.7 else None
-        seen = SeenTransaction(self._transactional_id, self.name, values, offset)
+        producer = self._producer
+        seen = SeenTransaction(
+            self._transactional_id,
+            self.name,
+            producer,
+            number,
+            values,
+            offset,
+            self._late_offsets.setdefault(producer, set()),
+        )
         self._transactions.transactions.append(seen)
+        self._current = seen
         try:
             self.core.begin_transaction()
-            self._last_end = None
             for value in values:
                 self._send_value(value)
             if offset is not None:

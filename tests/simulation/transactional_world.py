@@ -1,22 +1,22 @@
 """Worlds with transactional producers, their zombies, and read_committed consumers."""
 
-from functools import partial
-from uuid import UUID
+from dataclasses import replace
+from functools import cache, partial
+from random import Random
+from typing import Any
 
-from broker.cluster.topics import NO_LEADER, Topic
-from broker.dispatch.connection import Connection
+from broker.cluster.cluster import Cluster
+from broker.cluster.topics import Topic
 from broker.faults import FaultRule
-from broker.transactions.transaction import IDLE
+from broker.request.context import RequestContext
+from broker.routes import Handler
+from broker.transactions.coordinator import ProducerIdAndEpoch
+from broker.transactions.transaction import IDLE, LAST_EPOCH
 from client.producer.settings import ProducerSettings
-from client.protocol_codec import ProtocolCodec
 from protocol.api_keys import ApiKey
-from protocol.control_records import ControlRecordType, decode_control_key
-from protocol.errors import ErrorCode
-from protocol.records import CONTROL_FLAG, TRANSACTIONAL_FLAG, read_header, read_records
 from tests.batches import make_batch
-from tests.simulation.client_link import known_versions
-from tests.simulation.group_member import fetch_request, split_batches
-from tests.simulation.history import Place
+from tests.simulation.committed_reader import CommittedReader
+from tests.simulation.network import Weather
 from tests.simulation.transaction_checkers import check_transactions
 from tests.simulation.transactional_client import (
     LEDGER,
@@ -32,6 +32,7 @@ SOURCE_RECORDS = 1_000
 TIMEOUT_MS = 800
 END_MS = 3_000
 """How long open transactions may take to end after all clients have gone."""
+NEVER_MS = 7 * 24 * 3600 * 1000
 _FAULTY_APIS = {
     "Produce": "NOT_LEADER_OR_FOLLOWER",
     "InitProducerId": "COORDINATOR_NOT_AVAILABLE",
@@ -42,61 +43,166 @@ _FAULTY_APIS = {
 }
 
 
+@cache
+def _source_batch() -> bytes:
+    return make_batch(*[b""] * SOURCE_RECORDS)
+
+
 class TransactionWorld(World):
-    """An ordinary world with one to three transactional ids, each with some producers."""
+    """A world with one to three transactional ids, each with some producers.
+
+    In most of them nobody else uses the cluster: the clock of the brokers may be moved there, which
+    the checkers of quotas do not expect.
+    """
 
     def __init__(self, seed: int, *arguments: object) -> None:
         """Create a world as `World` does."""
         self.transactions = TransactionHistory()
-        self.clients: list[TransactionalClient] = []
+        self.clients: dict[str, TransactionalClient] = {}
+        random = Random(f"{seed} transactions")
+        self.has_other_clients = random.random() < 0.15
+        self.ids = [f"id{number}" for number in range(random.randint(1, 3))]
+        self.version = random.choice((0, 1, 1, 2, 2))
         super().__init__(seed, *arguments)  # type: ignore[arg-type]
+        self.readers = [
+            CommittedReader(self.server, (LEDGER, index)) for index in range(PARTITION_COUNT)
+        ]
+
+    def _weather(self) -> Weather:
+        """Requests often arrive after their client has given them up and closed the connection."""
+        weather = super()._weather()
+        weather.slow_ms_max = self.random.choice((400, 1_500))
+        weather.reset_chance /= 2
+        return weather
 
     def _config(self) -> dict[str, str]:
         self.has_small_log = False
-        key = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
-        return super()._config() | {key: "100"}
+        expiration_ms = (
+            NEVER_MS if self.has_other_clients else self._random("expiry").choice((NEVER_MS, 1_500))
+        )
+        return super()._config() | {
+            "transaction.abort.timed.out.transaction.cleanup.interval.ms": "100",
+            "transaction.remove.expired.transaction.cleanup.interval.ms": "500",
+            "transactional.id.expiration.ms": str(expiration_ms),
+        }
 
     def _make_topics(self) -> None:
         super()._make_topics()
         cluster = self.server.cluster
-        self.version = self._random("version").choice((1, 2))
         cluster.features.apply({"transaction.version": self.version})
         factor = min(2, self.broker_count)
         cluster.create_topic(LEDGER, cluster.place(PARTITION_COUNT, factor), {})
         self._fill(cluster.create_topic(OFFSETS.topic, cluster.place(1, factor), {}))
+        # Only the broker sees when a request arrives that its client has given up.
+        for node_id in cluster.brokers:
+            routes = dict(cluster.routes[node_id])
+            for api_key, watch in (
+                (ApiKey.END_TXN, self._watch_end),
+                (ApiKey.TXN_OFFSET_COMMIT, self._watch_offset),
+            ):
+                handler = partial(watch, routes[api_key].handler)
+                routes[api_key] = replace(routes[api_key], handler=handler)
+            cluster.routes[node_id] = routes
+
+    def _watch_end(
+        self, handler: Handler, context: RequestContext, request: Any, cluster: Cluster
+    ) -> Any:
+        producer = ProducerIdAndEpoch(request.producer_id, request.producer_epoch)
+        client = self.clients[context.client_id or ""]
+        client.on_end_handled(producer, is_commit=request.committed)
+        return handler(context, request, cluster)
+
+    def _watch_offset(
+        self, handler: Handler, context: RequestContext, request: Any, cluster: Cluster
+    ) -> Any:
+        producer = ProducerIdAndEpoch(request.producer_id, request.producer_epoch)
+        offset = request.topics[0].partitions[0].committed_offset
+        self.clients[context.client_id or ""].on_offset_handled(producer, offset)
+        return handler(context, request, cluster)
 
     def _fill(self, topic: Topic) -> None:
         """Store records, so that the committed offsets are offsets of records."""
         (partition,) = topic.partitions
-        batch = make_batch(*[b""] * SOURCE_RECORDS)
+        batch = _source_batch()
         partition.log.append(batch, SOURCE_RECORDS, START_MS, partition.leader_epoch)
         self.server.cluster.appended(topic, partition, len(batch), START_MS)
 
+    def _make_clients(self) -> None:
+        if self.has_other_clients:
+            super()._make_clients()
+
+    def _plan_clients(self) -> None:
+        if self.has_other_clients:
+            super()._plan_clients()
+
     def _plan(self) -> None:
         super()._plan()
-        random = self._random("transactions")
-        ids = [f"id{number}" for number in range(random.randint(1, 3))]
-        self.chaos._groups += ids
-        for transactional_id in ids:
+        random, schedule = self._random("plan of transactions"), self.schedule
+        self.chaos._groups += self.ids
+        for transactional_id in self.ids:
+            if random.random() < 0.2:
+                self._use_up_epochs(transactional_id, random.randint(0, 6))
             # Two may run at a time: the first is a zombie then.
             for _ in range(random.randint(1, 3)):
                 at_ms = random.randrange(CHAOS_MS // 2)
-                self.schedule.after(at_ms, partial(self._start, transactional_id))
-        for _ in range(random.randint(0, 6)):
-            self.schedule.after(random.randrange(CHAOS_MS), self.chaos.move_coordinator)
+                schedule.after(at_ms, partial(self._start, transactional_id))
+        for _ in range(random.randint(0, 3)):
+            schedule.after(random.randrange(CHAOS_MS), self.chaos.move_coordinator)
+        for _ in range(random.randint(0, 4)):
+            move = partial(self.chaos.move_transaction_coordinator, random.choice(self.ids))
+            schedule.after(random.randrange(CHAOS_MS), move)
+        for _ in range(random.randint(0, 4)):
+            deed = random.choice((self.chaos.move_leader, self.chaos.take_leader_away))
+            schedule.after(random.randrange(CHAOS_MS), partial(deed, LEDGER))
         for at_ms in range(0, CHAOS_MS, STEP_MS):
-            self.schedule.after(at_ms, self._consume)
+            schedule.after(at_ms, self._consume)
         for _ in range(random.randint(0, 2)):
-            self.schedule.after(random.randrange(CHAOS_MS), self._crash_one)
+            schedule.after(random.randrange(CHAOS_MS), self._crash_one)
+        if random.random() < 0.2:
+            schedule.after(random.randrange(CHAOS_MS), self._change_version)
+        if not self.has_other_clients:
+            for _ in range(random.choice((0, 0, 1, 2))):
+                move = partial(self._move_clock, random.choice((50, 500, 1_000, 5_000)))
+                schedule.after(random.randrange(CHAOS_MS), move)
+        self._add_faults(random)
+        schedule.after(CHAOS_MS, self._stop)
+
+    def _use_up_epochs(self, transactional_id: str, left: int) -> None:
+        """Let a transactional id have few epochs before it needs another producer id."""
+        coordinator = self.server.cluster.transactions
+        coordinator.init_producer_id(
+            transactional_id,
+            TIMEOUT_MS,
+            None,
+            new_producer_id=lambda: self.server.cluster.producer_ids.next_id(1),
+            now_ms=START_MS,
+        )
+        transaction = coordinator.get(transactional_id)
+        assert transaction is not None
+        transaction.producer_epoch = LAST_EPOCH - left
+
+    def _change_version(self) -> None:
+        self.version = self._random("next version").choice((0, 1, 2))
+        self.trace(f"the transaction version is {self.version} now")
+        self.server.cluster.features.apply({"transaction.version": self.version})
+
+    def _move_clock(self, duration_ms: int) -> None:
+        self.trace(f"the clock of the brokers moves by {duration_ms} ms")
+        self.history.clock_moves.append(self.schedule.time_ms)
+        self.server.advance(duration_ms)
+
+    def _add_faults(self, random: Random) -> None:
+        """Lose, delay or refuse some requests of each API, before they are handled and after."""
         for api, error in _FAULTY_APIS.items():
-            for effect in (
+            effects: list[dict[str, Any]] = [
                 {"drop": "before_response"},
                 {"drop": "before_handling"},
+                {"delay_request_ms": 200, "jitter_ms": 200},
                 {"error": error},
-            ):
-                rule = {"api": api, **effect, "probability": 0.05, "seed": self.seed}
+            ]
+            for effect in random.sample(effects, random.randint(0, 3)):
+                rule = {"api": api, **effect, "probability": 0.08, "seed": self.seed}
                 self.server.dispatcher.faults.add(FaultRule.from_json(rule), START_MS)
-        self.schedule.after(CHAOS_MS, self._stop)
 
     def _start(self, transactional_id: str) -> None:
         if self.schedule.time_ms >= START_MS + CHAOS_MS:
@@ -130,31 +236,31 @@ class TransactionWorld(World):
             self.history,
             random.sample(self.bootstrap, len(self.bootstrap)),
             {ApiKey.FIND_COORDINATOR: random.choice((3, 6))},
-            says_hello=self.version == 1 or random.random() < 0.25,
+            transaction_version=self.version,
         )
-        self.clients.append(client)
+        self.clients[name] = client
         client.start()
 
     def _start_later(self, transactional_id: str) -> None:
         self.schedule.after(100, partial(self._start, transactional_id))
 
     def _crash_one(self) -> None:
-        running = [client for client in self.clients if not client.is_idle]
+        running = [client for client in self.clients.values() if not client.is_idle]
         if running:
             self._random(f"crash {self.schedule.time_ms}").choice(running).crash()
 
     def _stop(self) -> None:
-        for client in self.clients:
+        for client in self.clients.values():
             client.is_stopping = True
 
     def _unsettled(self) -> str:
-        for client in self.clients:
+        for client in self.clients.values():
             if not client.is_idle:
                 return f"{client.name} has not ended its transaction"
         return super()._unsettled()
 
     def _close(self) -> None:
-        for client in self.clients:
+        for client in self.clients.values():
             client.close()
         super()._close()
 
@@ -169,6 +275,9 @@ class TransactionWorld(World):
             "committed": outcomes.count("committed"),
             "aborted": outcomes.count("aborted"),
             "unknown": outcomes.count(None),
+            "ended late": sum(
+                bool(transaction.late_ends) for transaction in self.transactions.transactions
+            ),
             "producers of transactional ids": len(self.transactions.starts),
         }
         return report
@@ -177,8 +286,8 @@ class TransactionWorld(World):
 
     def _consume(self) -> None:
         """Read all that is committed now."""
-        for index in range(PARTITION_COUNT):
-            self.transactions.read.update(self._read_committed((LEDGER, index)))
+        for reader in self.readers:
+            self.transactions.read.update(reader.read())
 
     def _read_end(self) -> None:
         cluster = self.server.cluster
@@ -186,7 +295,7 @@ class TransactionWorld(World):
         assert ledger is not None
         for partition in ledger.partitions:
             place = (LEDGER, partition.partition_index)
-            self.transactions.stored[place] = self._read_committed(place)
+            self.transactions.stored[place] = CommittedReader(self.server, place).read()
             if partition.last_stable_offset != partition.log.log_end_offset:
                 self.transactions.hanging.append(
                     f"{place}: the last stable offset is {partition.last_stable_offset},"
@@ -195,70 +304,7 @@ class TransactionWorld(World):
         for transaction in cluster.transactions.all():
             if transaction.state not in IDLE:
                 self.transactions.hanging.append(str(transaction))
-            group = transaction.transactional_id
+        for group in self.ids:
             committed = cluster.groups.committed(group, *OFFSETS)
             if committed is not None:
                 self.transactions.offsets[group] = committed.offset
-
-    def _read_committed(self, place: Place) -> list[bytes]:
-        """Return what a read_committed consumer reads of a partition, without the network."""
-        topic = self.server.cluster.topics.get(place[0])
-        assert topic is not None
-        partition = topic.partition(place[1])
-        assert partition is not None
-        if partition.leader_id == NO_LEADER:
-            return []
-        wire = ProtocolCodec("reader")
-        wire.on_api_versions(known_versions())
-        connection = Connection(
-            self.server.dispatcher,
-            broker_id=partition.leader_id,
-            connection_id=0,
-            client_host="",
-            frame_bytes_max=1 << 20,
-            on_ready=lambda: None,
-        )
-        values: list[bytes] = []
-        offset = 0
-        while True:
-            found, next_offset = self._fetch_committed(
-                wire, connection, place, topic.topic_id, offset
-            )
-            values += found
-            if next_offset == offset:
-                return values
-            offset = next_offset
-
-    def _fetch_committed(
-        self, wire: ProtocolCodec, connection: Connection, place: Place, topic_id: UUID, offset: int
-    ) -> tuple[list[bytes], int]:
-        """Return the committed values of one response, and the offset to go on with."""
-        request = fetch_request({place: (-1, offset)}, {place[0]: topic_id}, 0)
-        request.isolation_level = 1
-        effects = connection.receive(wire.request(request), self.schedule.time_ms)
-        wire.feed(effects.write)
-        response = wire.next_response()
-        if response is None or not response.responses:  # a fault rule keeps it waiting
-            return [], offset
-        (result,) = response.responses[0].partitions
-        if result.error_code != ErrorCode.NONE or not result.records:
-            return [], offset
-        starts = sorted(
-            (aborted.first_offset, aborted.producer_id)
-            for aborted in result.aborted_transactions or ()
-        )
-        aborted_ids: set[int] = set()
-        values: list[bytes] = []
-        for batch in split_batches(bytes(result.records)):
-            header = read_header(batch, 0)
-            last_offset = header.base_offset + header.last_offset_delta
-            while starts and starts[0][0] <= last_offset:
-                aborted_ids.add(starts.pop(0)[1])
-            if header.attributes & CONTROL_FLAG:
-                (marker,) = read_records(batch)
-                if decode_control_key(marker.key or b"") == ControlRecordType.ABORT:
-                    aborted_ids.discard(header.producer_id)
-            elif not (header.attributes & TRANSACTIONAL_FLAG and header.producer_id in aborted_ids):
-                values += [read_record.value or b"" for read_record in read_records(batch)]
-            offset = last_offset + 1
-        return values, offset

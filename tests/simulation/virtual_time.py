@@ -23,7 +23,7 @@ class Event:
 class Schedule:
     """Events by time; events of the same millisecond run in the order of their scheduling.
 
-    It is also the clock of the broker's shell, and has the methods of an asyncio loop that it uses.
+    It has the methods of an asyncio loop that the broker's shell uses.
     """
 
     def __init__(self) -> None:
@@ -53,20 +53,6 @@ class Schedule:
                 event.callback = None
                 callback()
         self.time_ms = time_ms
-
-    # A broker's clock ------------------------------------------------------------------------
-
-    def now_ms(self) -> int:
-        """Return the time of the current event."""
-        return self.time_ms
-
-    def wait_s(self, delay_ms: int) -> float | None:
-        """Return `delay_ms` in seconds."""
-        return delay_ms / 1000
-
-    def move_to(self, time_ms: int) -> None:
-        """Refuse to move the clock: only events move it."""
-        raise AssertionError("a world's clock is not moved by hand")
 
     # An asyncio loop -------------------------------------------------------------------------
 

@@ -299,6 +299,14 @@ class World:
 
     def _plan(self) -> None:
         """Schedule the actions of all clients and the chaos."""
+        self._plan_clients()
+        random, schedule = self.random, self.schedule
+        for _ in range(random.randint(0, 6)):
+            schedule.after(random.randrange(CHAOS_MS), self.chaos.do_something)
+        for at_ms in range(0, CHAOS_MS, STEP_MS):
+            schedule.after(at_ms, self._watch_memory)
+
+    def _plan_clients(self) -> None:
         random, schedule = self.random, self.schedule
         for producer in self.producers:
             for _ in range(random.randint(3, 10)):
@@ -316,10 +324,6 @@ class World:
             schedule.after(random.randrange(CHAOS_MS), self._delete_doomed)
         if random.random() < 0.3:
             schedule.after(random.randrange(CHAOS_MS), lambda: self._alter_some_quota(root))
-        for _ in range(random.randint(0, 6)):
-            schedule.after(random.randrange(CHAOS_MS), self.chaos.do_something)
-        for at_ms in range(0, CHAOS_MS, STEP_MS):
-            schedule.after(at_ms, self._watch_memory)
 
     def _send(self, producer: ProducerClient) -> None:
         random = self.random
@@ -348,7 +352,7 @@ class World:
         topic = self.server.cluster.topics.get(DOOMED_TOPIC)
         if topic is not None:
             self.trace(f"{DOOMED_TOPIC} is deleted")
-            self.server.cluster.delete_topic(topic, self.schedule.time_ms)
+            self.server.cluster.delete_topic(topic, self.server.clock.now_ms())
 
     def _alter_some_quota(self, root: AdminClient) -> None:
         key, values = self.random.choice(
@@ -477,7 +481,7 @@ class World:
         offset = start
         while True:
             request = fetch_request({place: (-1, offset)}, {place[0]: topic_id}, 0)
-            effects = connection.receive(wire.request(request), self.schedule.time_ms)
+            effects = connection.receive(wire.request(request), self.server.clock.now_ms())
             wire.feed(effects.write)
             response = wire.next_response()
             assert response is not None, "nothing keeps this reader waiting"

@@ -53,7 +53,8 @@ def test_a_marker_waits_for_enough_replicas() -> None:
     driver.add(producer, 0)
     topic = cluster.topics.get("t")
     assert topic is not None
-    cluster.alter_topic_config(topic, {"min.insync.replicas": "3"})
+    cluster.alter_topic_config(topic, {"min.insync.replicas": "2"})
+    topic.partitions[0].isr = (1,)
     driver.end(producer, commit=True)
     assert driver.describe().transaction_state == "PrepareCommit"
     cluster.alter_topic_config(topic, {})

@@ -33,6 +33,7 @@ WHERE: dict[ApiKey, tuple[str, ...]] = {
     ApiKey.WRITE_TXN_MARKERS: ("markers", "topics", "partitions"),
     ApiKey.TXN_OFFSET_COMMIT: ("topics", "partitions"),
     ApiKey.DESCRIBE_TRANSACTIONS: ("transaction_states",),
+    ApiKey.SHARE_GROUP_DESCRIBE: ("groups",),
 }
 """APIs with an error for each item; all others have one for the complete request."""
 

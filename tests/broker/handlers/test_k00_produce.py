@@ -12,7 +12,7 @@ from broker.responses import Close
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from tests.batches import make_batch
+from tests.batches import altered, make_batch
 from tests.broker.cluster_builder import NOW_MS, make_cluster, make_context
 from tests.produce_requests import produce_request
 
@@ -103,7 +103,7 @@ def test_each_partition_succeeds_or_fails_alone(version: int) -> None:
     )
 
     assert [(a.error_code, a.base_offset) for a in responses(response)] == [
-        (ErrorCode.CORRUPT_MESSAGE, -1),
+        (ErrorCode.INVALID_RECORD, -1),
         (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1),
         (ErrorCode.NONE, 0),
         (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1),
@@ -148,7 +148,7 @@ def test_acks_0_gets_no_response_and_an_error_closes_the_connection() -> None:
 
     closed = send(cluster, [(0, BATCH[:-1]), (1, BATCH)], acks=0)
     assert isinstance(closed, Close)
-    assert "CORRUPT_MESSAGE" in closed.reason
+    assert "INVALID_RECORD" in closed.reason
     # The other partition's records count all the same.
     assert end_offsets(cluster) == [2, 2]
 
@@ -168,7 +168,7 @@ def test_acks_0_duplicates_are_ignored(rules: str) -> None:
     # Another partition's error is still reported, by name.
     closed = send(cluster, [(0, batches[0]), (1, BATCH[:-1])], acks=0)
     assert isinstance(closed, Close)
-    assert closed.reason == "Produce with acks=0 failed: CORRUPT_MESSAGE"
+    assert closed.reason == "Produce with acks=0 failed: INVALID_RECORD"
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -197,10 +197,55 @@ def test_too_few_in_sync_replicas_refuse_only_acks_all() -> None:
 
     refused = send(cluster, [(0, BATCH)], broker_id=leader_id)
     assert responses(refused)[0].error_code == ErrorCode.NOT_ENOUGH_REPLICAS
+    assert responses(refused)[0].log_start_offset == 0
     assert end_offsets(cluster) == [0]
 
     taken = send(cluster, [(0, BATCH)], acks=1, broker_id=leader_id)
     assert responses(taken)[0].error_code == ErrorCode.NONE
+
+
+def test_a_partition_needs_no_more_replicas_than_it_has() -> None:
+    cluster = cluster_with_topic(partitions=1, brokers=3, min_insync_replicas="2")
+    cluster.create_topic("one", [(1,)], {"min.insync.replicas": "2"})
+    stored = send(cluster, [(0, BATCH)], topic="one")
+    assert responses(stored)[0].error_code == ErrorCode.NONE
+
+
+def test_what_does_not_exist_and_what_is_no_batch_is_said_before_wrong_acks() -> None:
+    cluster = cluster_with_topic()
+    response = send(cluster, [(0, BATCH), (9, BATCH), (1, b"")], acks=2)
+    assert [(part.index, part.error_code) for part in responses(response)] == [
+        (0, ErrorCode.INVALID_REQUIRED_ACKS),
+        (9, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        (1, ErrorCode.INVALID_RECORD),
+    ]
+    other = cluster_with_topic(brokers=2)
+    topic = other.topics.get("t")
+    assert topic is not None
+    follower_id = 3 - topic.partitions[0].leader_id
+    response = send(other, [(0, BATCH + BATCH)], broker_id=follower_id)
+    assert responses(response)[0].error_code == ErrorCode.INVALID_RECORD
+
+
+def test_of_several_batches_of_a_partition_the_last_valid_one_is_stored() -> None:
+    cluster = cluster_with_topic()
+    last = make_batch(b"last")
+    response = send(cluster, [(0, BATCH), (1, b""), (0, last), (1, BATCH)])
+    assert [(part.index, part.error_code) for part in responses(response)] == [
+        (0, ErrorCode.NONE),
+        (1, ErrorCode.INVALID_RECORD),
+    ]
+    assert end_offsets(cluster) == [1, 2]
+
+
+@pytest.mark.parametrize("broken", [altered(BATCH, 8, ">i", 1), altered(BATCH, 16, ">b", 7)])
+def test_what_is_no_batch_fails_the_request(broken: bytes) -> None:
+    cluster = cluster_with_topic()
+    response = send(cluster, [(1, BATCH), (0, broken), (9, BATCH), (0, BATCH)])
+    assert [(part.index, part.error_code) for part in responses(response)] == [
+        (index, ErrorCode.CORRUPT_MESSAGE) for index in (1, 0, 9)
+    ]
+    assert end_offsets(cluster) == [0, 0]
 
 
 @pytest.mark.parametrize("version", range(8, 14))
@@ -226,8 +271,10 @@ def test_a_transactional_batch_gets_transactional_id_authorization_failed() -> N
         b"a", producer_id=5, producer_epoch=0, base_sequence=0, is_transactional=True
     )
     cluster = cluster_with_topic()
-    response = send(cluster, [(0, batch)])
-    assert responses(response)[0].error_code == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    response = send(cluster, [(0, BATCH), (1, batch)])
+    assert [part.error_code for part in responses(response)] == (
+        [ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED] * 2
+    )
     topic = cluster.topics.get("t")
     assert topic is not None
     assert topic.partitions[0].log.log_end_offset == 0

@@ -234,18 +234,61 @@ def test_complete_batches_are_returned_up_to_the_limit_of_the_partition() -> Non
     assert len(found[0].records) == two_batches
 
 
-def test_zstd_needs_version_10() -> None:
-    cluster = cluster_with_records(0)
+def test_zstd_needs_version_10_before_kafka_4() -> None:
+    cluster = make_cluster(1, **{"broker.api.versions": "3.9"})
+    cluster.create_topic("t", [(1,)], {})
     append(cluster, make_batch(b"a" * 200, codec="zstd"))
     old = parts(ask(cluster, {0: 0}, version=9))[0]
     assert (old.error_code, bool(old.records)) == (ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, False)
     assert values(parts(ask(cluster, {0: 0}, version=10))[0].records) == [b"a" * 200]
+    new = cluster_with_records(0)
+    append(new, make_batch(b"a" * 200, codec="zstd"))
+    assert values(parts(ask(new, {0: 0}, version=4))[0].records) == [b"a" * 200]
 
 
 def test_read_committed_gets_an_empty_list_of_aborted_transactions_and_others_null() -> None:
     cluster = cluster_with_records(1)
     assert parts(ask(cluster, {0: 0}))[0].aborted_transactions is None
     assert parts(ask(cluster, {0: 0}, isolation_level=1))[0].aborted_transactions == []
+
+
+def test_the_list_of_aborted_transactions_is_empty_for_what_does_not_exist_and_null_in_errors() -> (
+    None
+):
+    cluster = cluster_with_records(1)
+    assert parts(ask(cluster, {9: 0}))[9].aborted_transactions == []
+    past_the_end = parts(ask(cluster, {0: 9}, isolation_level=1))[0]
+    assert past_the_end.error_code == ErrorCode.OFFSET_OUT_OF_RANGE
+    assert past_the_end.aborted_transactions is None
+
+
+def test_an_unknown_isolation_level_fails_the_request_if_a_partition_exists() -> None:
+    cluster = cluster_with_records(1)
+    old = parts(ask(cluster, {0: 0, 9: 0}, isolation_level=2))
+    assert [(old[index].error_code, old[index].high_watermark) for index in (0, 9)] == [
+        (ErrorCode.UNKNOWN_SERVER_ERROR, -1),
+        (ErrorCode.UNKNOWN_SERVER_ERROR, -1),
+    ]
+    response = ask(cluster, {0: 0}, isolation_level=2, version=13, session_id=5, session_epoch=0)
+    assert (response.error_code, response.session_id) == (ErrorCode.UNKNOWN_SERVER_ERROR, 5)
+    assert response.responses == []
+    missing = parts(ask(cluster, {9: 0}, isolation_level=2))[9]
+    assert missing.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_a_negative_size_fails_a_partition_with_records() -> None:
+    cluster = cluster_with_records(1)
+    found = parts(ask(cluster, {0: 0}, partition_bytes=-1))[0]
+    assert (found.error_code, found.high_watermark) == (ErrorCode.UNKNOWN_SERVER_ERROR, -1)
+    assert parts(ask(cluster, {0: 2}, partition_bytes=-1))[0].error_code == ErrorCode.NONE
+
+
+def test_a_negative_size_of_the_response_fails_only_the_first_partition() -> None:
+    cluster = cluster_with_records(1)
+    append(cluster, make_batch(b"second"), 1)
+    found = parts(ask(cluster, {0: 0, 1: 0}, max_bytes=-1))
+    assert found[0].error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+    assert (found[1].error_code, values(found[1].records)) == (ErrorCode.NONE, [b"second"])
 
 
 @pytest.mark.parametrize("wanted", [{0: 99}, {5: 0}])

@@ -7,7 +7,7 @@ from broker.produce.append import append_batch
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from tests.batches import make_batch
+from tests.batches import altered, make_batch
 from tests.broker.cluster_builder import NOW_MS, call, make_cluster, make_context
 
 VERSIONS = range(1, 12)
@@ -78,6 +78,18 @@ def test_special_timestamps_begin_with_their_version(
 
 def test_any_other_negative_timestamp_is_unsupported(cluster: Cluster) -> None:
     assert ask(cluster, -7, version=11) == [(ErrorCode.UNSUPPORTED_VERSION, -1, -1)]
+
+
+def test_a_batch_that_cannot_be_decompressed_counts_as_its_last_record(cluster: Cluster) -> None:
+    topic = cluster.topics.get("t")
+    assert topic is not None
+    batch = make_batch(b"x" * 99, b"x" * 99, timestamps=[60, 70], codec="gzip")
+    damaged = altered(batch, 70, ">q", 12345)
+    context = make_context(ApiKey.PRODUCE, 9)
+    append_batch(context, cluster, topic, topic.partitions[0], damaged, 0, len(damaged))
+
+    assert ask(cluster, 60) == ask(cluster, -3) == [(0, 7, 70)]
+    assert ask(cluster, 50) == [(0, 2, 50)]
 
 
 def test_deleted_records_are_not_found_by_time(cluster: Cluster) -> None:

@@ -24,10 +24,10 @@ def test_a_refused_batch_changes_nothing(batches: str) -> None:
 
     assert send(0) == ErrorCode.NONE
     size_bytes = cluster.log_bytes
-    assert send(1, damage=1) == ErrorCode.CORRUPT_MESSAGE
+    assert send(1, damage=1) == ErrorCode.INVALID_RECORD
     assert send(2) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
     assert (partition.log.log_end_offset, cluster.log_bytes) == (1, size_bytes)
-    # The corrupt batch did not change the producer's state: its sequence is still the next.
+    # The incomplete batch did not change the producer's state: its sequence is still the next.
     assert send(1) == ErrorCode.NONE
 
 

@@ -9,7 +9,13 @@ from hypothesis import strategies as st
 from broker.cluster.topics import Topic
 from broker.config.broker_config import BrokerConfig
 from broker.config.topic_config import TopicConfig
-from broker.produce.batch_check import BatchRefusal, check_batch
+from broker.produce.batch_check import (
+    DECOMPRESSION_FACTOR,
+    BatchRefusal,
+    check_batch,
+    is_transactional,
+    read_batch,
+)
 from protocol import records
 from protocol.errors import ErrorCode
 from protocol.records import BatchHeader
@@ -29,7 +35,11 @@ def check(
 ) -> BatchHeader | BatchRefusal:
     # Inside a larger buffer, as in a frame.
     buffer = b"head" + batch + b"tail"
-    return check_batch(buffer, 4, 4 + len(batch), api_version, topic or make_topic(), 0, now_ms)
+    header = read_batch(buffer, 4, 4 + len(batch), api_version)
+    if isinstance(header, BatchRefusal):
+        return header
+    end = 4 + 12 + header.batch_length
+    return check_batch(buffer, 4, end, header, topic or make_topic(), 0, now_ms) or header
 
 
 def test_check_batch_returns_the_header_of_a_valid_batch() -> None:
@@ -40,16 +50,25 @@ def test_check_batch_returns_the_header_of_a_valid_batch() -> None:
     assert header.max_timestamp == NOW_MS
 
 
+def _short(size: int) -> bytes:
+    """Return a batch whose length says that it has no whole header."""
+    return altered(GOOD, 8, ">i", size - 12)[:size]
+
+
 @pytest.mark.parametrize(
     ("batch", "error_code"),
     [
         (b"", ErrorCode.INVALID_RECORD),
-        (GOOD[:60], ErrorCode.CORRUPT_MESSAGE),
-        (GOOD[:-1], ErrorCode.CORRUPT_MESSAGE),
+        (GOOD[:60], ErrorCode.INVALID_RECORD),
+        (GOOD[:-1], ErrorCode.INVALID_RECORD),
         (GOOD + GOOD, ErrorCode.INVALID_RECORD),
+        (GOOD + altered(GOOD, 8, ">i", 3)[:12], ErrorCode.CORRUPT_MESSAGE),
+        (altered(GOOD, 16, ">b", 3, fix_crc=False), ErrorCode.CORRUPT_MESSAGE),
+        (_short(60), ErrorCode.CORRUPT_MESSAGE),
+        (_short(50), ErrorCode.UNKNOWN_SERVER_ERROR),
         (altered(GOOD, 16, ">b", 1), ErrorCode.INVALID_RECORD),
         (altered(GOOD, 16, ">b", 0, fix_crc=False)[:26], ErrorCode.INVALID_RECORD),
-        (GOOD[:16], ErrorCode.CORRUPT_MESSAGE),
+        (GOOD[:16], ErrorCode.INVALID_RECORD),
         (altered(GOOD, 0, ">q", 7), ErrorCode.INVALID_RECORD),
         (altered(GOOD, 8, ">i", 3), ErrorCode.CORRUPT_MESSAGE),
         (altered(GOOD, 17, ">I", 1, fix_crc=False), ErrorCode.CORRUPT_MESSAGE),
@@ -57,7 +76,7 @@ def test_check_batch_returns_the_header_of_a_valid_batch() -> None:
         (altered(GOOD, 23, ">i", 1), ErrorCode.INVALID_RECORD),
         (altered(altered(GOOD, 57, ">i", 0), 23, ">i", -1), ErrorCode.INVALID_RECORD),
         (altered(GOOD, 21, ">h", records.CONTROL_FLAG), ErrorCode.INVALID_RECORD),
-        (altered(GOOD, 21, ">h", 5), ErrorCode.CORRUPT_MESSAGE),
+        (altered(GOOD, 21, ">h", 5), ErrorCode.UNKNOWN_SERVER_ERROR),
         (altered(GOOD, 21, ">h", records.LOG_APPEND_TIME_FLAG), ErrorCode.INVALID_TIMESTAMP),
         (
             make_batch(b"a", producer_id=5, producer_epoch=0, base_sequence=-1),
@@ -72,8 +91,45 @@ def test_an_invalid_batch_gets_kafkas_error(batch: bytes, error_code: ErrorCode)
     assert refusal.error_code == error_code
 
 
+@pytest.mark.parametrize(
+    ("batch", "message"),
+    [
+        (
+            altered(GOOD, 8, ">i", 13),
+            "Record size 13 is less than the minimum record overhead (14)",
+        ),
+        (altered(GOOD, 16, ">b", -3), "Invalid magic found in record: -3"),
+        (_short(50), None),
+    ],
+)
+def test_what_is_no_batch_fails_the_request(batch: bytes, message: str | None) -> None:
+    refusal = check(batch)
+    assert isinstance(refusal, BatchRefusal)
+    assert (refusal.fails_request, refusal.error_message) == (True, message)
+
+
+def test_an_incomplete_batch_behind_the_first_one_is_ignored() -> None:
+    for tail in (b"\0" * 11, GOOD[:16], GOOD[:-1]):
+        assert check(GOOD + tail) == check(GOOD)
+
+
+def test_the_flags_of_a_refused_batch_are_read_if_it_is_complete() -> None:
+    batch = make_batch(
+        b"a", producer_id=5, producer_epoch=0, base_sequence=0, is_transactional=True
+    )
+    for buffer, expected in (
+        (batch + batch, True),
+        (GOOD + batch, False),
+        (batch[:-1], False),
+        (altered(batch, 16, ">b", 1), False),
+        (altered(batch, 8, ">i", 1), False),
+        (b"", False),
+    ):
+        assert is_transactional(buffer, 0, len(buffer)) is expected
+
+
 def test_a_null_batch_is_an_invalid_record() -> None:
-    refusal = check_batch(b"frame", -1, -1, 9, make_topic(), 0, NOW_MS)
+    refusal = read_batch(b"frame", -1, -1, 9)
 
     assert isinstance(refusal, BatchRefusal)
     assert refusal.error_code == ErrorCode.INVALID_RECORD
@@ -151,7 +207,7 @@ def test_errors_of_keys_and_timestamps_are_reported_together() -> None:
 def test_only_refused_records_are_explained() -> None:
     refusal = check(altered(GOOD, 21, ">h", records.CONTROL_FLAG))
 
-    assert refusal == BatchRefusal(ErrorCode.INVALID_RECORD)
+    assert refusal == BatchRefusal(ErrorCode.INVALID_RECORD, has_log_start_offset=True)
 
 
 def test_a_compacted_topic_accepts_tombstones_with_a_key() -> None:
@@ -186,6 +242,17 @@ def test_a_log_append_time_topic_accepts_any_timestamp() -> None:
         message_timestamp_type="LogAppendTime", message_timestamp_before_max_ms="1000"
     )
     assert isinstance(check(make_batch(b"a", timestamps=[1]), topic=topic), BatchHeader)
+
+
+@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
+def test_a_batch_that_is_much_larger_after_decompression_is_too_large(codec: str) -> None:
+    topic = make_topic(cleanup_policy="compact", max_message_bytes="100000")
+    limit = 100_000 * DECOMPRESSION_FACTOR
+    assert isinstance(check(make_batch(bytes(limit - 100), codec=codec), topic=topic), BatchHeader)
+
+    refusal = check(make_batch(bytes(limit), codec=codec), topic=topic)
+    message = f"more than {limit} bytes after decompression"
+    assert refusal == BatchRefusal(ErrorCode.MESSAGE_TOO_LARGE, message)
 
 
 def test_an_undecodable_payload_is_corrupt_when_a_rule_needs_its_records() -> None:

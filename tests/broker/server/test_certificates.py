@@ -49,6 +49,7 @@ def test_a_client_trusts_the_server_and_is_identified_by_its_certificate(tmp_pat
 
 
 def test_key_files_are_readable_only_by_their_owner(tmp_path: Path) -> None:
+    (tmp_path / "server.pem").touch(mode=0o644)
     files = write_certificates(tmp_path, ["localhost"], ["a/b"], SystemClock().now_ms())
     assert files["a/b"] == tmp_path / "client-a_b.pem"
     for path in (files["a/b"], tmp_path / "server.pem"):

@@ -148,6 +148,23 @@ def test_the_end_with_the_last_epoch_returns_a_new_producer_id() -> None:
     assert driver.add(ProducerIdAndEpoch(1, 0)) is ErrorCode.NONE
 
 
+def test_nobody_goes_on_with_the_epoch_that_fences_the_last_one() -> None:
+    driver = Driver()
+    driver.started()
+    driver.transaction.producer_epoch = LAST_EPOCH
+    producer = ProducerIdAndEpoch(0, LAST_EPOCH)
+    driver.add(producer)
+    driver.coordinator.abort(driver.transaction, NOW_MS)
+    driver.write_markers()
+    fencing = ProducerIdAndEpoch(0, LAST_EPOCH + 1)
+    assert driver.transaction.producer_epoch == fencing.producer_epoch
+    for commit in (False, True):
+        assert driver.end(producer, commit=commit) == (ErrorCode.PRODUCER_FENCED, -1, -1)
+        assert driver.end(fencing, commit=commit) == (ErrorCode.PRODUCER_FENCED, -1, -1)
+    assert driver.add(fencing) is ErrorCode.PRODUCER_FENCED
+    assert driver.init() == (ErrorCode.NONE, (1, 0))
+
+
 @pytest.mark.parametrize(
     ("timeout_ms", "flags", "error_code"),
     [

@@ -98,7 +98,7 @@ def row(event_id: int, tenant: str = "writer", **changes: Any) -> Row:
 
 
 def stored(*rows: Row) -> list[Row]:
-    return [{name: row[name] for name in STORED_SCHEMA.names} for row in rows]
+    return [{name: row.get(name) for name in STORED_SCHEMA.names} for row in rows]
 
 
 @pytest.fixture

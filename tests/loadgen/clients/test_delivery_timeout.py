@@ -3,15 +3,11 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from client.producer.actions import PartitionOutcome, ProduceRequest, ProduceResponse, StampedBatch
-from client.producer.batch import Batch, TopicPartition
 from loadgen import clock
 from loadgen.clients.delivery_timeout import DeliveryTimeout
 from loadgen.clients.load_client import Event
-from loadgen.clients.produce_frames import record_batch
 from loadgen.plan.plan import Tenant
 from mock_kafka import MockKafka
-from protocol.errors import ErrorCode
 from tests.loadgen.runs import Row, endings, of_api, plan_of, run
 from tests.loadgen.stubs import rows_of, run_of
 
@@ -24,7 +20,8 @@ def test_a_batch_that_no_broker_stores_expires_at_its_deadline() -> None:
         "[{name: a, behaviour: delivery-timeout, topic: t, clients: 2, rate: 20,"
         " delivery_timeout_ms: 300, request_timeout_ms: 200}]"
     )
-    with MockKafka(config={"min.insync.replicas": 2}) as kafka:  # of topics with one replica
+    with MockKafka() as kafka:
+        kafka.fail(api="Produce", error="NOT_ENOUGH_REPLICAS")
         produce = of_api(run(plan, kafka.bootstrap_servers), "Produce")
     expired = [row for row in produce if row["status"] == "expired"]
     assert sorted(row["event_id"] for row in expired) == list(range(10))
@@ -54,12 +51,6 @@ def test_a_batch_that_is_stored_is_one_request_and_does_not_expire(servers: str)
 
 
 TENANT = Tenant("a", "delivery-timeout", "a", delivery_timeout_ms=100, request_timeout_ms=100)
-CALL = ProduceRequest(
-    -1,
-    100,
-    (StampedBatch("load", bytes(16), 0, record_batch(1, 100, 0)[0]),),
-    (Batch(TopicPartition("load", 0), 1, 0, "none", 100),),
-)
 
 
 def played(play: Callable[[DeliveryTimeout], Awaitable[None]]) -> list[Row]:
@@ -87,22 +78,3 @@ def test_a_batch_that_is_never_reported_has_an_expired_row() -> None:
     assert {(row["event_id"], row["status"]) for row in rows} == {(1, "expired"), (2, "not_sent")}
     [late] = [row for row in rows if row["event_id"] == 1]
     assert late["response_us"] - late["submitted_us"] >= 900_000
-
-
-def test_every_request_has_a_row_with_its_status() -> None:
-    async def play(client: DeliveryTimeout) -> None:
-        for _ in range(4):
-            client.sent(1, CALL, 9, 200)
-        refused = PartitionOutcome(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-        client.responded(1, CALL, ProduceResponse({("load", 0): refused}, 7))
-        client.responded(1, CALL, ProduceResponse({}))
-        client.lost(1)
-        client.lost(2)
-
-    rows = played(play)
-    assert [(row["status"], row["error_code"], row["throttle_time_ms"]) for row in rows] == [
-        ("responded", ErrorCode.NOT_LEADER_OR_FOLLOWER, 7),
-        ("lost", None, 0),
-        ("lost", None, 0),
-        ("lost", None, 0),
-    ]

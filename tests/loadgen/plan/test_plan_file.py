@@ -17,6 +17,7 @@ tenants:
     rate: 10
     topic: orders
 """
+CONSUMING = "consume-transform-produce"
 
 
 def test_missing_fields_have_defaults() -> None:
@@ -114,6 +115,16 @@ def test_an_invalid_tenant_is_refused_with_line_and_field(replacement: str, expe
             WHOLE.replace("steady", "delivery-timeout") + "    obeys_throttle: false\n",
             "always obeys throttles",
         ),
+        (WHOLE.replace("steady", CONSUMING), "tenants[0].source: '' is not among topics: ["),
+        (
+            WHOLE.replace("steady", CONSUMING) + "    source: orders\n",
+            "p.yaml:8: tenants[0].source: the client would consume what it produces",
+        ),
+        (
+            WHOLE.replace("steady", CONSUMING).replace("topics: [", "topics: [{name: s}, ")
+            + "    source: s\n    clients: 2\n",
+            "p.yaml:9: tenants[0].clients: 's' has 1 partitions, and each client needs one",
+        ),
     ],
 )
 def test_an_invalid_plan_is_refused_with_line_and_field(text: str, expected: str) -> None:
@@ -130,6 +141,7 @@ def test_the_built_in_plans_are_valid_and_cover_every_behaviour() -> None:
         "topic-storm",
         "lost-responses",
         "mixed-tenants",
+        "exactly-once",
     }
     plans = [load_plan(name) for name in names]
     assert [plan.name for plan in plans] == list(names)
@@ -144,7 +156,7 @@ def test_a_path_is_loaded_as_a_file(tmp_path: Path) -> None:
 
 def test_an_unknown_plan_is_refused_with_the_names_of_the_built_in_plans() -> None:
     with pytest.raises(
-        PlanError, match=r"'stead' is neither a file nor a built-in plan; built in: lost"
+        PlanError, match=r"'stead' is neither a file nor a built-in plan; built in: exactly-once"
     ):
         load_plan("stead")
     with pytest.raises(PlanError, match=r"cannot read none.yaml"):

@@ -1,0 +1,139 @@
+"""Load a share partition on its leader: read its state, or choose where the group starts.
+
+Sources: Kafka's `SharePartition.maybeInitialize` and `ShareFetchUtils`.
+"""
+
+import re
+from collections.abc import Sequence
+from uuid import UUID
+
+from broker.cluster.cluster import Cluster
+from broker.cluster.share_leaders import LedSharePartition
+from broker.cluster.topics import Partition
+from broker.config.features import SHARE_VERSION
+from broker.errors import Refusal
+from broker.share_groups.in_flight import StateBatch
+from broker.share_groups.share_partition import ShareLimits, SharePartition
+from broker.share_groups.share_state import SharePartitionKey
+from broker.share_groups.state_batches import NO_OFFSET
+from protocol.errors import ErrorCode
+from protocol.records import read_records
+
+AUTO_OFFSET_RESET_KEY = "share.auto.offset.reset"
+_UNIT_MS = (86_400_000, 3_600_000, 60_000, 1000)
+_DURATION = re.compile(
+    r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:[.,]\d*)?)S)?)?", re.IGNORECASE
+)
+
+_ERRORS = {
+    ErrorCode.NOT_COORDINATOR: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.FENCED_LEADER_EPOCH: ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.FENCED_STATE_EPOCH: ErrorCode.NOT_LEADER_OR_FOLLOWER,
+}
+"""What a member sees of the errors of the share coordinator; others are UNKNOWN_SERVER_ERROR."""
+
+
+def are_share_groups_enabled(cluster: Cluster) -> bool:
+    """Return whether the feature share.version or Kafka's internal key switches them on."""
+    return bool(cluster.config["group.share.enable"]) or cluster.features.level(SHARE_VERSION) > 0
+
+
+def load_share_partition(
+    cluster: Cluster,
+    broker_id: int,
+    topic_id: UUID,
+    partition: Partition,
+    group_id: str,
+    now_ms: int,
+) -> LedSharePartition | Refusal:
+    """Return a share partition that a broker leads, or why the broker cannot serve it."""
+    key = SharePartitionKey(group_id, topic_id, partition.partition_index)
+    leader = cluster.share.leaders[broker_id]
+    led = leader.partitions.get(key)
+    if led is not None:
+        return led
+    if partition.leader_id != broker_id:
+        return Refusal(
+            ErrorCode.NOT_LEADER_OR_FOLLOWER,
+            "For requests intended only for the leader, this error indicates that the broker is not"
+            " the current leader. For requests intended for any replica, this error indicates that"
+            " the broker is not a replica of the topic partition.",
+        )
+    leader_epoch = partition.leader_epoch
+    state = cluster.share.states.read(key, leader_epoch, now_ms)
+    if isinstance(state, Refusal):
+        return _for_member(state)
+    start_offset: int | Refusal = state.start_offset
+    if start_offset == NO_OFFSET:
+        start_offset = _first_offset(cluster, group_id, partition, now_ms)
+    if isinstance(start_offset, Refusal):
+        return start_offset
+
+    def write_state(
+        start_offset: int, state_batches: Sequence[StateBatch], now_ms: int
+    ) -> Refusal | None:
+        refusal = cluster.share.states.write(
+            key,
+            state_epoch=state.state_epoch,
+            leader_epoch=leader_epoch,
+            start_offset=start_offset,
+            state_batches=state_batches,
+            now_ms=now_ms,
+        )
+        return None if refusal is None else _for_member(refusal)
+
+    config = cluster.config.for_broker(broker_id)
+    share_partition = SharePartition(
+        start_offset,
+        state.state_batches,
+        state_epoch=state.state_epoch,
+        leader_epoch=leader_epoch,
+        limits=ShareLimits(
+            config["group.share.partition.max.record.locks"],
+            config["group.share.delivery.count.limit"],
+        ),
+        write_state=write_state,
+    )
+    led = leader.partitions[key] = LedSharePartition(share_partition, cluster.timers)
+    return led
+
+
+def _for_member(refusal: Refusal) -> Refusal:
+    error_code = _ERRORS.get(refusal.error_code, ErrorCode.UNKNOWN_SERVER_ERROR)
+    return Refusal(error_code, refusal.message)
+
+
+def _first_offset(
+    cluster: Cluster, group_id: str, partition: Partition, now_ms: int
+) -> int | Refusal:
+    """Return where a group begins that has not read a partition before."""
+    strategy: str = cluster.share.setting(group_id, AUTO_OFFSET_RESET_KEY)
+    if strategy == "latest":
+        return partition.log.log_end_offset
+    if strategy == "earliest":
+        return partition.log.log_start_offset
+    timestamp = now_ms - duration_ms(strategy.partition(":")[2])
+    for batch in partition.log.batches_from_timestamp(timestamp):
+        for record in read_records(batch):
+            if record.timestamp >= timestamp and record.offset >= partition.log.log_start_offset:
+                return record.offset
+    return Refusal(
+        ErrorCode.OFFSET_NOT_AVAILABLE,
+        f"Offset for timestamp {timestamp} not found for topic partition:"
+        f" {partition.topic_name}-{partition.partition_index}",
+    )
+
+
+def duration_ms(text: str) -> int:
+    """Return the milliseconds of an ISO 8601 duration such as `PT1H`.
+
+    Raises:
+        ValueError: it is none.
+    """
+    match = _DURATION.fullmatch(text)
+    if match is None:
+        raise ValueError(f"no ISO 8601 duration: {text}")
+    numbers = (float((group or "0").replace(",", ".")) for group in match.groups())
+    return int(sum(number * unit for number, unit in zip(numbers, _UNIT_MS, strict=True)))

@@ -1,0 +1,49 @@
+"""The log of share coordinators: the partitions of `__share_group_state`."""
+
+from base64 import urlsafe_b64encode
+
+from broker.cluster.internal_topics import SHARE_GROUP_STATE, append_records, partition_for
+from broker.cluster.topics import Partition, TopicTable
+from broker.config.broker_config import BrokerConfig
+from broker.errors import Refusal
+from broker.share_groups.share_state import SharePartitionKey
+from protocol.coordinator_records import CoordinatorRecord
+from protocol.errors import ErrorCode
+
+
+class ShareLog:
+    """Finds the partition of a share partition's state, and appends records to it."""
+
+    def __init__(self, topics: TopicTable, config: BrokerConfig) -> None:
+        """`config` is that of the start; all keys that matter here are read-only."""
+        self._topics = topics
+        self._partition_count: int = config[SHARE_GROUP_STATE.partition_count_key]
+        self._compression_codec: int = config["share.coordinator.state.topic.compression.codec"]
+
+    def partition(self, key: SharePartitionKey) -> Partition | None:
+        """Return the partition of a state, or None if there is no such topic or partition."""
+        topic = self._topics.get(SHARE_GROUP_STATE.name)
+        index = partition_for(coordinator_key(key), self._partition_count)
+        return None if topic is None else topic.partition(index)
+
+    def append(
+        self, key: SharePartitionKey, record: CoordinatorRecord, now_ms: int
+    ) -> Refusal | None:
+        """Append a record of a state, or return COORDINATOR_NOT_AVAILABLE."""
+        topic, partition = self._topics.get(SHARE_GROUP_STATE.name), self.partition(key)
+        if topic is None or partition is None or partition.leader_id < 0:
+            return _unavailable()
+        if len(partition.isr) < min(topic.min_insync_replicas, len(partition.replicas)):
+            return _unavailable()
+        append_records(topic, partition, [record], self._compression_codec, now_ms)
+        return None
+
+
+def coordinator_key(key: SharePartitionKey) -> str:
+    """Return the key that FindCoordinator has for a share partition."""
+    topic_id = urlsafe_b64encode(key.topic_id.bytes).decode().rstrip("=")
+    return f"{key.group_id}:{topic_id}:{key.partition_index}"
+
+
+def _unavailable() -> Refusal:
+    return Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, "The coordinator is not available.")

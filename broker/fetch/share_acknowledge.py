@@ -1,0 +1,76 @@
+"""The acknowledgements of a ShareFetch or a ShareAcknowledge request.
+
+Sources: Kafka's `KafkaApis.handleAcknowledgements` and `SharePartitionManager.acknowledge`.
+"""
+
+from base64 import urlsafe_b64decode
+from collections.abc import Iterable
+from typing import Any
+
+from broker.cluster.cluster import Cluster
+from broker.cluster.share_leaders import share_partition_key
+from broker.errors import (
+    INVALID_REQUEST_MESSAGE,
+    UNKNOWN_PARTITION_MESSAGE,
+    UNKNOWN_TOPIC_ID_MESSAGE,
+    Refusal,
+)
+from broker.share_groups.acknowledgement import AcknowledgementBatch, are_valid
+from broker.share_groups.sessions import TopicIdPartition
+from protocol.errors import ErrorCode
+
+UUID_TEXT_LENGTH_MAX = 24
+
+AcknowledgeResult = dict[TopicIdPartition, Refusal | None]
+"""For each partition why its acknowledgements were refused, or None."""
+
+
+def acknowledge_topics(
+    cluster: Cluster,
+    broker_id: int,
+    group_id: str,
+    member_id: str,
+    topics: Iterable[Any],
+    now_ms: int,
+) -> AcknowledgeResult:
+    """Take the acknowledgements of all partitions of a request; each succeeds or fails alone.
+
+    `topics` are those of a ShareFetch or ShareAcknowledge message.
+    """
+    leader = cluster.share.leaders[broker_id]
+    result: AcknowledgeResult = {}
+    for topic_request in topics:
+        topic = cluster.topics.get_by_id(topic_request.topic_id)
+        for entry in topic_request.partitions:
+            partition = TopicIdPartition(topic_request.topic_id, entry.partition_index)
+            batches = [
+                AcknowledgementBatch(
+                    batch.first_offset, batch.last_offset, tuple(batch.acknowledge_types)
+                )
+                for batch in entry.acknowledgement_batches
+            ]
+            if topic is None:
+                result[partition] = Refusal(ErrorCode.UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_ID_MESSAGE)
+            elif not are_valid(batches):
+                result[partition] = Refusal(ErrorCode.INVALID_REQUEST, INVALID_REQUEST_MESSAGE)
+            elif topic.partition(entry.partition_index) is None:
+                result[partition] = Refusal(
+                    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+                    UNKNOWN_PARTITION_MESSAGE,
+                )
+            elif not batches:
+                result[partition] = None
+            else:
+                key = share_partition_key(group_id, partition)
+                result[partition] = leader.acknowledge(key, member_id, batches, now_ms)
+    return result
+
+
+def is_member_id(member_id: str | None) -> bool:
+    """Return whether a member id is a UUID as Kafka writes it, in 22 characters of Base64."""
+    if member_id is None or len(member_id) > UUID_TEXT_LENGTH_MAX:
+        return False
+    try:
+        return len(urlsafe_b64decode(member_id.rstrip("=") + "==")) == 16
+    except ValueError:
+        return False

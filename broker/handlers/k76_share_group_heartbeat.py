@@ -1,0 +1,76 @@
+"""ShareGroupHeartbeat: v1.
+
+Behaviour:
+    - Joins a share group (epoch 0), keeps the session of a member, leaves (epoch -1). The
+      coordinator assigns partitions with Kafka's simple assignor: every partition has a member, and
+      members may share one.
+    - The state of a new partition is created after the heartbeat that subscribes to it. The next
+      heartbeat of a member assigns it.
+    - UNSUPPORTED_VERSION unless the feature share.version is 1.
+    - Errors: INVALID_REQUEST, GROUP_ID_NOT_FOUND (also for a group of another type),
+      UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH, GROUP_MAX_SIZE_REACHED, NOT_COORDINATOR.
+    - Session timeout and heartbeat interval are the group's share.session.timeout.ms and
+      share.heartbeat.interval.ms.
+"""
+
+from typing import Any
+
+from broker.cluster.cluster import Cluster
+from broker.cluster.coordinators import ensure_internal_topic, ownership_error
+from broker.cluster.internal_topics import SHARE_GROUP_STATE
+from broker.cluster.share_loading import are_share_groups_enabled
+from broker.errors import NOT_COORDINATOR_MESSAGE, Refusal
+from broker.request.context import RequestContext
+from broker.routes import handles
+from broker.share_groups.coordinator import request_problem
+from broker.share_groups.member import ShareHeartbeat
+from broker.share_groups.simple_assignor import Assignment
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+
+_Response = messages.ShareGroupHeartbeatResponse
+_Assignment = _Response.Assignment
+
+
+@handles(ApiKey.SHARE_GROUP_HEARTBEAT, versions=(1, 1))
+def handle_share_group_heartbeat(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+    """Kafka's `KafkaApis.handleShareGroupHeartbeat`."""
+    if not are_share_groups_enabled(cluster):
+        return _Response(error_code=ErrorCode.UNSUPPORTED_VERSION)
+    names = request.subscribed_topic_names
+    heartbeat = ShareHeartbeat(
+        group_id=request.group_id,
+        member_id=request.member_id,
+        member_epoch=request.member_epoch,
+        client_id=context.client_id or "",
+        client_host=f"/{context.client_host}",
+        rack_id=request.rack_id,
+        subscribed_topic_names=None if names is None else tuple(names),
+    )
+    problem = request_problem(heartbeat)
+    if problem is not None:
+        return _Response(error_code=problem.error_code, error_message=problem.error_message)
+    error_code = ownership_error(cluster, context.broker_id, request.group_id)
+    if error_code is not ErrorCode.NONE:
+        return _Response(error_code=error_code, error_message=NOT_COORDINATOR_MESSAGE)
+    # The state of the partitions that the member subscribes to goes there.
+    ensure_internal_topic(cluster, SHARE_GROUP_STATE)
+    result = cluster.share.groups.heartbeat(heartbeat, context.now_ms)
+    if isinstance(result, Refusal):
+        return _Response(error_code=result.error_code, error_message=result.error_message)
+    return _Response(
+        member_id=result.member_id,
+        member_epoch=result.member_epoch,
+        heartbeat_interval_ms=result.heartbeat_interval_ms,
+        assignment=None if result.assignment is None else _assignment(result.assignment),
+    )
+
+
+def _assignment(assignment: Assignment) -> Any:
+    return _Assignment(
+        topic_partitions=[
+            _Assignment.TopicPartitions(topic_id=topic_id, partitions=sorted(indexes))
+            for topic_id, indexes in assignment.items()
+        ]
+    )

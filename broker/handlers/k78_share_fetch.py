@@ -1,0 +1,271 @@
+"""ShareFetch: v1.
+
+Behaviour:
+    - Delivers records to a member of a share group, and locks them for
+      share.record.lock.duration.ms. A record is acquired by one member at a time. Its
+      acknowledgements may come with the next fetch, and are taken before it.
+    - A share session names the partitions: epoch 0 opens it, -1 closes it and releases what the
+      member has acquired, as the end of its connection does. Errors: SHARE_SESSION_NOT_FOUND,
+      INVALID_SHARE_SESSION_EPOCH, and after max_wait_ms SHARE_SESSION_LIMIT_REACHED.
+    - Waits for min_bytes or max_wait_ms, without polling. Records that are released, or whose lock
+      expires, wake a fetch as new ones do.
+    - max_records is a soft limit: a batch of the log is acquired to its end. batch_size is the
+      number of records from which on acquired records are split into batches.
+    - At most group.share.partition.max.record.locks records of a partition are in flight. After
+      group.share.delivery.count.limit deliveries a record is archived.
+    - A new group begins at share.auto.offset.reset. With share.isolation.level read_committed the
+      last stable offset bounds the read, and records of aborted transactions are archived.
+    - With max_records, partitions are read in an order that rotates with the session epoch.
+    - A partition led by another broker gets NOT_LEADER_OR_FOLLOWER with the leader's address.
+    - UNSUPPORTED_VERSION unless the feature share.version is 1.
+    - A client beyond its consumer_byte_rate gets an empty response and is throttled.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from broker.cluster.cluster import Cluster
+from broker.cluster.share_loading import are_share_groups_enabled
+from broker.cluster.topics import Partition
+from broker.errors import Refusal
+from broker.fetch.partition_read import FetchParams
+from broker.fetch.share_acknowledge import AcknowledgeResult, acknowledge_topics, is_member_id
+from broker.fetch.share_fetch import (
+    RECORD_LOCK_DURATION_KEY,
+    ShareFetch,
+    ShareFetchResult,
+    SharePartitionData,
+    fetch_or_wait,
+)
+from broker.pending_response import PendingResponse
+from broker.request.context import RequestContext
+from broker.request.throttling import SIZE_BYTES, charge_fetch, fetch_bytes_max
+from broker.routes import handles
+from broker.share_groups.sessions import (
+    FINAL_EPOCH,
+    INITIAL_EPOCH,
+    ShareSession,
+    ShareSessionKey,
+    TopicIdPartition,
+    not_found,
+)
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+
+ISOLATION_LEVEL_KEY = "share.isolation.level"
+
+_Response = messages.ShareFetchResponse
+_TopicResponse = _Response.ShareFetchableTopicResponse
+_PartitionData = _TopicResponse.PartitionData
+_MOVED = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH})
+
+
+@handles(ApiKey.SHARE_FETCH, versions=(1, 1))
+def handle_share_fetch(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+    """Kafka's `KafkaApis.handleShareFetchRequest`."""
+    if not are_share_groups_enabled(cluster):
+        return _error(ErrorCode.UNSUPPORTED_VERSION)
+    if request.group_id is None or not is_member_id(request.member_id):
+        return _error(ErrorCode.UNKNOWN_SERVER_ERROR)
+    session = _open_session(context, request, cluster)
+    if isinstance(session, Refusal):
+        if session.error_code is ErrorCode.SHARE_SESSION_LIMIT_REACHED:
+            return _respond_later(cluster, context.now_ms + request.max_wait_ms, session)
+        return _error(session.error_code)
+    acknowledged: AcknowledgeResult = {}
+    if _has_acknowledgements(request):
+        acknowledged = acknowledge_topics(
+            cluster,
+            context.broker_id,
+            request.group_id,
+            request.member_id,
+            request.topics,
+            context.now_ms,
+        )
+    if request.share_session_epoch == FINAL_EPOCH:
+        response = _response(context, request, cluster, {}, acknowledged)
+        cluster.share.leaders[context.broker_id].close_session(session, context.now_ms)
+        return response
+    epoch = session.epoch
+
+    def respond(result: ShareFetchResult, now_ms: int) -> Any:
+        return _respond(context, request, cluster, session, epoch, result, acknowledged, now_ms)
+
+    return fetch_or_wait(_fetch(context, request, cluster, session), respond, context.now_ms)
+
+
+def _open_session(
+    context: RequestContext, request: Any, cluster: Cluster
+) -> ShareSession | Refusal:
+    """Take the request into the session of the member; return the session, or why there is none."""
+    sessions = cluster.share.leaders[context.broker_id].sessions
+    key = ShareSessionKey(request.group_id, request.member_id)
+    requested = _partitions(request.topics)
+    epoch = request.share_session_epoch
+    if epoch == FINAL_EPOCH:
+        return sessions.get(key) or not_found()
+    if epoch == INITIAL_EPOCH:
+        if _has_acknowledgements(request):
+            return Refusal(ErrorCode.INVALID_REQUEST, None)
+        return sessions.open(key, requested, context.connection_id)
+    session = sessions.resume(key, epoch)
+    if isinstance(session, ShareSession):
+        forgotten = [
+            TopicIdPartition(topic.topic_id, index)
+            for topic in request.forgotten_topics_data
+            for index in topic.partitions
+        ]
+        session.update(requested, forgotten)
+    return session
+
+
+def _partitions(topics: Any) -> list[TopicIdPartition]:
+    return [
+        TopicIdPartition(topic.topic_id, partition.partition_index)
+        for topic in topics
+        for partition in topic.partitions
+    ]
+
+
+def _has_acknowledgements(request: Any) -> bool:
+    return any(
+        partition.acknowledgement_batches
+        for topic in request.topics
+        for partition in topic.partitions
+    )
+
+
+def _fetch(
+    context: RequestContext, request: Any, cluster: Cluster, session: ShareSession
+) -> ShareFetch:
+    bytes_max = fetch_bytes_max(context, cluster, request.max_bytes)
+    isolation_level = cluster.share.setting(request.group_id, ISOLATION_LEVEL_KEY)
+    return ShareFetch(
+        cluster,
+        FetchParams(
+            broker_id=context.broker_id,
+            bytes_max=bytes_max,
+            bytes_min=min(request.min_bytes, bytes_max),
+            reads_committed=isolation_level == "read_committed",
+        ),
+        request.group_id,
+        request.member_id,
+        _rotated(list(session.partitions), request.share_session_epoch),
+        request.max_wait_ms,
+        request.max_records,
+        request.batch_size,
+    )
+
+
+def _rotated(partitions: list[TopicIdPartition], session_epoch: int) -> Sequence[TopicIdPartition]:
+    """Return the partitions beginning with another one in each epoch."""
+    if len(partitions) < 2 or session_epoch < 1:
+        return partitions
+    first = session_epoch % len(partitions)
+    return partitions[first:] + partitions[:first]
+
+
+def _respond_later(cluster: Cluster, due_ms: int, refusal: Refusal) -> PendingResponse:
+    """Return an error after the time that the client was ready to wait."""
+
+    def finish(_now_ms: int) -> None:
+        cluster.timers.cancel(timer)
+        pending.complete(_error(refusal.error_code))
+
+    def forget() -> None:
+        cluster.timers.cancel(timer)
+
+    pending = PendingResponse(on_cancel=forget, on_force_complete=finish)
+    timer = cluster.timers.schedule(due_ms, finish)
+    return pending
+
+
+def _respond(
+    context: RequestContext,
+    request: Any,
+    cluster: Cluster,
+    session: ShareSession,
+    epoch: int,
+    result: ShareFetchResult,
+    acknowledged: AcknowledgeResult,
+    now_ms: int,
+) -> Any:
+    """Return what was acquired, or nothing and a wait for a client that has had too much."""
+    if session.epoch != epoch:
+        return _error(ErrorCode.INVALID_SHARE_SESSION_EPOCH)
+    sent = result
+    if request.share_session_epoch != INITIAL_EPOCH:
+        # A response to a full request has all partitions.
+        sent = {
+            partition: data
+            for partition, data in result.items()
+            if session.take_into_response(
+                partition, data.error_code, has_records=bool(data.records)
+            )
+        }
+    response = _response(context, request, cluster, sent, acknowledged)
+    if not cluster.quotas.clients.is_enabled:
+        return response
+    body = response.encode(version=context.api_version)
+    if not charge_fetch(context, cluster, len(body) + SIZE_BYTES, now_ms):
+        return _response(context, request, cluster, {}, acknowledged)
+    return body
+
+
+def _response(
+    context: RequestContext,
+    request: Any,
+    cluster: Cluster,
+    sent: ShareFetchResult,
+    acknowledged: AcknowledgeResult,
+) -> Any:
+    entries: dict[Any, dict[int, Any]] = {}
+    moved: list[Partition] = []
+    for (topic_id, index), data in sent.items():
+        entry = entries.setdefault(topic_id, {})[index] = _entry(index, data)
+        topic = cluster.topics.get_by_id(topic_id)
+        partition = None if topic is None else topic.partition(index)
+        if data.error_code in _MOVED and partition is not None:
+            moved.append(partition)
+            entry.current_leader = _PartitionData.LeaderIdAndEpoch(
+                leader_id=partition.leader_id, leader_epoch=partition.leader_epoch
+            )
+    for (topic_id, index), refusal in acknowledged.items():
+        by_index = entries.setdefault(topic_id, {})
+        entry = by_index.setdefault(index, _entry(index, SharePartitionData()))
+        if refusal is not None:
+            entry.acknowledge_error_code = refusal.error_code
+    leader_ids = {partition.leader_id for partition in moved}
+    return _Response(
+        acquisition_lock_timeout_ms=cluster.share.setting(
+            request.group_id, RECORD_LOCK_DURATION_KEY
+        ),
+        responses=[
+            _TopicResponse(topic_id=topic_id, partitions=list(by_index.values()))
+            for topic_id, by_index in entries.items()
+        ],
+        node_endpoints=[
+            _Response.NodeEndpoint(
+                node_id=broker.node_id, host=address.host, port=address.port, rack=broker.rack
+            )
+            for broker, address in cluster.addresses(context.session.listener)
+            if broker.node_id in leader_ids
+        ],
+    )
+
+
+def _entry(partition_index: int, data: SharePartitionData) -> Any:
+    return _PartitionData(
+        partition_index=partition_index,
+        error_code=data.error_code,
+        records=data.records,
+        current_leader=_PartitionData.LeaderIdAndEpoch(),
+        acquired_records=[
+            _PartitionData.AcquiredRecords(**acquired._asdict()) for acquired in data.acquired
+        ],
+    )
+
+
+def _error(error_code: ErrorCode) -> Any:
+    return _Response(error_code=error_code, responses=[], node_endpoints=[])

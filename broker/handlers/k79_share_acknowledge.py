@@ -1,0 +1,93 @@
+"""ShareAcknowledge: v1.
+
+Behaviour:
+    - Accepts, releases or rejects records that a member of a share group has acquired. A released
+      record is delivered again, unless it had its last delivery. Each partition succeeds or fails
+      alone, and then nothing of it has changed.
+    - Errors of a partition: INVALID_RECORD_STATE (the member has not acquired the records),
+      INVALID_REQUEST, UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION (also if nothing of it was
+      fetched from this broker), NOT_LEADER_OR_FOLLOWER, COORDINATOR_NOT_AVAILABLE.
+    - Errors of the session: SHARE_SESSION_NOT_FOUND, INVALID_SHARE_SESSION_EPOCH. Epoch -1 closes
+      the session and releases what the member has still acquired.
+    - UNSUPPORTED_VERSION unless the feature share.version is 1.
+"""
+
+from typing import Any
+
+from broker.cluster.cluster import Cluster
+from broker.cluster.share_loading import are_share_groups_enabled
+from broker.errors import Refusal
+from broker.fetch.share_acknowledge import acknowledge_topics, is_member_id
+from broker.request.context import RequestContext
+from broker.routes import handles
+from broker.share_groups.sessions import (
+    FINAL_EPOCH,
+    INITIAL_EPOCH,
+    ShareSession,
+    ShareSessionKey,
+    not_found,
+)
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+
+_Response = messages.ShareAcknowledgeResponse
+_TopicResponse = _Response.ShareAcknowledgeTopicResponse
+_PartitionData = _TopicResponse.PartitionData
+
+
+@handles(ApiKey.SHARE_ACKNOWLEDGE, versions=(1, 1))
+def handle_share_acknowledge(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+    """Kafka's `KafkaApis.handleShareAcknowledgeRequest`."""
+    if not are_share_groups_enabled(cluster):
+        return _error(ErrorCode.UNSUPPORTED_VERSION)
+    if request.group_id is None or not is_member_id(request.member_id):
+        return _error(ErrorCode.UNKNOWN_SERVER_ERROR)
+    session = _resume_session(context, request, cluster)
+    if isinstance(session, Refusal):
+        return _error(session.error_code)
+    result = acknowledge_topics(
+        cluster,
+        context.broker_id,
+        request.group_id,
+        request.member_id,
+        request.topics,
+        context.now_ms,
+    )
+    if request.share_session_epoch == FINAL_EPOCH:
+        cluster.share.leaders[context.broker_id].close_session(session, context.now_ms)
+    topics: dict[Any, list[Any]] = {}
+    for (topic_id, index), refusal in result.items():
+        topics.setdefault(topic_id, []).append(_entry(index, refusal))
+    return _Response(
+        responses=[
+            _TopicResponse(topic_id=topic_id, partitions=entries)
+            for topic_id, entries in topics.items()
+        ],
+        node_endpoints=[],
+    )
+
+
+def _resume_session(
+    context: RequestContext, request: Any, cluster: Cluster
+) -> ShareSession | Refusal:
+    sessions = cluster.share.leaders[context.broker_id].sessions
+    key = ShareSessionKey(request.group_id, request.member_id)
+    if request.share_session_epoch == INITIAL_EPOCH:
+        return Refusal(ErrorCode.INVALID_SHARE_SESSION_EPOCH, None)
+    if request.share_session_epoch == FINAL_EPOCH:
+        return sessions.get(key) or not_found()
+    return sessions.resume(key, request.share_session_epoch)
+
+
+def _entry(partition_index: int, refusal: Refusal | None) -> Any:
+    return _PartitionData(
+        partition_index=partition_index,
+        error_code=ErrorCode.NONE if refusal is None else refusal.error_code,
+        error_message=None if refusal is None else refusal.error_message,
+        current_leader=_PartitionData.LeaderIdAndEpoch(),
+    )
+
+
+def _error(error_code: ErrorCode) -> Any:
+    return _Response(error_code=error_code, responses=[], node_endpoints=[])

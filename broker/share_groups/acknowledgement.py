@@ -1,0 +1,52 @@
+"""What members say about the records they have acquired.
+
+Sources: Kafka's `ShareAcknowledgementBatch`, `AcknowledgeType` and
+`KafkaApis.validateAcknowledgementBatches`.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from broker.share_groups.in_flight import RecordState
+
+GAP, ACCEPT, RELEASE, REJECT = range(4)
+"""Acknowledge types: a gap is an offset without a record for the application."""
+
+STATES = {
+    GAP: RecordState.ARCHIVED,
+    ACCEPT: RecordState.ACKNOWLEDGED,
+    RELEASE: RecordState.AVAILABLE,
+    REJECT: RecordState.ARCHIVED,
+}
+"""The state that a record gets by an acknowledge type."""
+
+
+class AcknowledgementBatch(NamedTuple):
+    """Consecutive offsets with one acknowledge type for all, or one for each."""
+
+    first_offset: int
+    last_offset: int
+    acknowledge_types: tuple[int, ...]
+
+    def state_of(self, offset: int) -> RecordState:
+        """Return the state that an offset of the batch shall have."""
+        types = self.acknowledge_types
+        return STATES[types[0] if len(types) == 1 else types[offset - self.first_offset]]
+
+
+def are_valid(batches: Iterable[AcknowledgementBatch]) -> bool:
+    """Return whether batches ascend, and have known types, one or as many as offsets."""
+    previous_last_offset = -1
+    for batch in batches:
+        types = batch.acknowledge_types
+        offset_count = batch.last_offset - batch.first_offset + 1
+        if (
+            offset_count < 1
+            or batch.first_offset < previous_last_offset
+            or not types
+            or (len(types) > 1 and len(types) != offset_count)
+            or not STATES.keys() >= set(types)
+        ):
+            return False
+        previous_last_offset = batch.last_offset
+    return True

@@ -1,0 +1,151 @@
+"""Which records of a read are delivered, and in which batches.
+
+Sources: Kafka's `SharePartition.acquireNewBatchRecords`, `createBatches` and
+`filterAbortedTransactionalAcquiredRecords`.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from broker.share_groups.in_flight import InFlightBatch, RecordState
+
+NO_PRODUCER_ID = -1
+
+
+class FetchedBatch(NamedTuple):
+    """A record batch as it was read from the log; `size_bytes` is its size there."""
+
+    base_offset: int
+    last_offset: int
+    size_bytes: int = 0
+    producer_id: int = NO_PRODUCER_ID
+    is_transactional: bool = False
+    is_abort_marker: bool = False
+
+
+class AbortedRange(NamedTuple):
+    """An aborted transaction: its producer id and its first offset."""
+
+    producer_id: int
+    first_offset: int
+
+
+class AcquiredRecords(NamedTuple):
+    """Consecutive offsets that a member has acquired, and how often they were delivered."""
+
+    first_offset: int
+    last_offset: int
+    delivery_count: int
+
+
+def record_count(acquired: Iterable[AcquiredRecords]) -> int:
+    """Return the number of offsets of several batches."""
+    return sum(batch.last_offset - batch.first_offset + 1 for batch in acquired)
+
+
+def last_offset_to_acquire(batches: Iterable[FetchedBatch], offset: int) -> int:
+    """Return the last offset of the batch with an offset, or the offset if no batch has it.
+
+    The maximum of a fetch is a soft limit: a batch of the log is acquired to its end.
+    """
+    found = None
+    for batch in batches:
+        if offset < batch.base_offset:
+            break
+        found = batch
+    if found is not None and offset <= found.last_offset:
+        return found.last_offset
+    return offset
+
+
+def split_by_size(
+    batches: Iterable[FetchedBatch], first_offset: int, last_offset: int, batch_size: int
+) -> list[AcquiredRecords]:
+    """Return a range as batches of at least `batch_size` that begin where batches of the log do."""
+    found: list[AcquiredRecords] = []
+    first = first_offset
+    if last_offset - first_offset + 1 > batch_size:
+        for batch in batches:
+            if batch.base_offset > last_offset:
+                break
+            if batch.base_offset - first >= batch_size:
+                found.append(AcquiredRecords(first, batch.base_offset - 1, 1))
+                first = batch.base_offset
+    found.append(AcquiredRecords(first, last_offset, 1))
+    return found
+
+
+def aborted_batches(
+    batches: Iterable[FetchedBatch], aborted: Iterable[AbortedRange]
+) -> list[FetchedBatch]:
+    """Return the batches of a read that belong to aborted transactions, without their markers."""
+    left = sorted(aborted, key=lambda transaction: transaction.first_offset, reverse=True)
+    aborted_ids: set[int] = set()
+    found = []
+    for batch in batches:
+        if batch.producer_id == NO_PRODUCER_ID:
+            continue
+        while left and left[-1].first_offset <= batch.last_offset:
+            aborted_ids.add(left.pop().producer_id)
+        if batch.is_abort_marker:
+            aborted_ids.discard(batch.producer_id)
+        elif batch.is_transactional and batch.producer_id in aborted_ids:
+            found.append(batch)
+    return found
+
+
+def without_batches(
+    acquired: Iterable[AcquiredRecords], excluded: Sequence[FetchedBatch]
+) -> list[AcquiredRecords]:
+    """Return acquired batches without the offsets of others; both in the order of offsets."""
+    found = []
+    for batch in acquired:
+        first = batch.first_offset
+        for other in excluded:
+            if other.last_offset < first:
+                continue
+            if other.base_offset > batch.last_offset:
+                break
+            if first < other.base_offset:
+                found.append(batch._replace(first_offset=first, last_offset=other.base_offset - 1))
+            first = other.last_offset + 1
+        if first <= batch.last_offset:
+            found.append(batch._replace(first_offset=first))
+    return found
+
+
+def overlapping_bytes(
+    batches: Sequence[FetchedBatch], acquired: Sequence[AcquiredRecords]
+) -> tuple[int, int]:
+    """Return the begin and the end of the bytes of a read that have the acquired records."""
+    first, last = acquired[0].first_offset, acquired[-1].last_offset
+    begin = end = position = 0
+    for batch in batches:
+        if batch.base_offset <= first:
+            begin = position
+        position += batch.size_bytes
+        if batch.base_offset <= max(first, last):
+            end = position
+    return begin, end
+
+
+def acquire_available(
+    batch: InFlightBatch,
+    member_id: str,
+    first_offset: int,
+    last_offset: int,
+    lock_expires_ms: int,
+) -> list[AcquiredRecords]:
+    """Acquire the available records of a batch in flight that a read has."""
+    whole = batch.batch_state
+    if whole is not None and whole.state is not RecordState.AVAILABLE:
+        return []
+    if not batch.is_within(first_offset, last_offset):
+        batch.split()
+    acquired = []
+    for first, last, state in batch.states():
+        is_read = batch.batch_state is not None or first_offset <= first <= last_offset
+        if is_read and state.state is RecordState.AVAILABLE:
+            state.acquire(member_id, lock_expires_ms)
+            acquired.append(AcquiredRecords(first, last, state.delivery_count))
+    return acquired

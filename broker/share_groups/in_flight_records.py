@@ -1,0 +1,95 @@
+"""All batches in flight of a share partition, in the order of their offsets."""
+
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Iterator
+
+from broker.share_groups.in_flight import InFlightBatch, InFlightState, RecordState
+
+
+class InFlightRecords:
+    """Batches that do not overlap, by their first offset. There may be gaps between them."""
+
+    __slots__ = ("_batches", "_first_offsets")
+
+    def __init__(self) -> None:
+        self._first_offsets: list[int] = []
+        self._batches: dict[int, InFlightBatch] = {}
+
+    def __len__(self) -> int:
+        return len(self._first_offsets)
+
+    def __iter__(self) -> Iterator[InFlightBatch]:
+        return (self._batches[offset] for offset in self._first_offsets)
+
+    @property
+    def first_offset(self) -> int:
+        """The first offset of all; there must be a batch."""
+        return self._first_offsets[0]
+
+    @property
+    def last_offset(self) -> int:
+        """The last offset of all; there must be a batch."""
+        return self._batches[self._first_offsets[-1]].last_offset
+
+    def add(self, batch: InFlightBatch) -> None:
+        """Add a batch."""
+        insort(self._first_offsets, batch.first_offset)
+        self._batches[batch.first_offset] = batch
+
+    def clear(self) -> None:
+        """Remove all batches."""
+        self._first_offsets.clear()
+        self._batches.clear()
+
+    def remove_before(self, offset: int) -> None:
+        """Remove the batches that end before an offset."""
+        count = bisect_left(self._first_offsets, offset)
+        if count and self._batches[self._first_offsets[count - 1]].last_offset >= offset:
+            count -= 1
+        for first_offset in self._first_offsets[:count]:
+            del self._batches[first_offset]
+        del self._first_offsets[:count]
+
+    def floor(self, offset: int) -> InFlightBatch | None:
+        """Return the last batch that begins at an offset or before it."""
+        index = bisect_right(self._first_offsets, offset) - 1
+        return None if index < 0 else self._batches[self._first_offsets[index]]
+
+    def first_after(self, offset: int) -> int:
+        """Return the first offset of the next batch after an offset; there must be one."""
+        return self._first_offsets[bisect_right(self._first_offsets, offset)]
+
+    def between(self, first_offset: int, last_offset: int) -> list[InFlightBatch]:
+        """Return the batches with an offset in a range."""
+        begin = bisect_right(self._first_offsets, first_offset) - 1
+        if begin < 0 or not self._at(begin).contains(first_offset):
+            begin += 1
+        end = bisect_right(self._first_offsets, last_offset)
+        return [self._at(index) for index in range(begin, end)]
+
+    def archive(self, first_offset: int, last_offset: int, state: RecordState) -> bool:
+        """Archive the records of a range that are in one state; return whether there were any."""
+        is_any_archived = False
+        for batch in self.between(first_offset, last_offset):
+            whole = batch.batch_state
+            if whole is not None and whole.state is not state:
+                continue
+            if not batch.is_within(first_offset, last_offset):
+                batch.split()
+            for first, _last, part in batch.states():
+                if part.state is state and (
+                    batch.batch_state is not None or first_offset <= first <= last_offset
+                ):
+                    part.finish(RecordState.ARCHIVED)
+                    is_any_archived = True
+        return is_any_archived
+
+    def acquired_states(self) -> Iterator[tuple[InFlightBatch, InFlightState]]:
+        """Yield each acquired state with its batch; a batch must not be split between two."""
+        for batch in self:
+            for _first, _last, state in batch.states():
+                if state.state is RecordState.ACQUIRED:
+                    yield batch, state
+
+    def _at(self, index: int) -> InFlightBatch:
+        return self._batches[self._first_offsets[index]]

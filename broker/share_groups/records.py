@@ -1,0 +1,143 @@
+"""The records of a share group in `__consumer_offsets`.
+
+Source: Kafka's `GroupCoordinatorRecordHelpers`, with the versions that it writes.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+from uuid import UUID
+
+from broker.share_groups.member import ShareMember
+from broker.share_groups.simple_assignor import Assignment
+from protocol.coordinator_records import (
+    CoordinatorRecord,
+    ShareGroupCurrentMemberAssignmentKey,
+    ShareGroupCurrentMemberAssignmentValue,
+    ShareGroupMemberMetadataKey,
+    ShareGroupMemberMetadataValue,
+    ShareGroupMetadataKey,
+    ShareGroupMetadataValue,
+    ShareGroupStatePartitionMetadataKey,
+    ShareGroupStatePartitionMetadataValue,
+    ShareGroupTargetAssignmentMemberKey,
+    ShareGroupTargetAssignmentMemberValue,
+    ShareGroupTargetAssignmentMetadataKey,
+    ShareGroupTargetAssignmentMetadataValue,
+    encode_key,
+)
+from protocol.data_messages import encode_data
+
+_VERSION = 0
+_STABLE_STATE = 1
+"""Kafka's `MemberState.STABLE`, the only state of a member of a share group."""
+
+
+def member_record(group_id: str, member: ShareMember) -> CoordinatorRecord:
+    """Return the record of the client and the subscription of a member."""
+    value = ShareGroupMemberMetadataValue(
+        rack_id=member.rack_id,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        subscribed_topic_names=sorted(member.subscribed_topic_names),
+    )
+    return _member_key(group_id, member.member_id), encode_data(value, _VERSION)
+
+
+def epoch_record(group_id: str, group_epoch: int, metadata_hash: int) -> CoordinatorRecord:
+    """Return the record of a new epoch of a group."""
+    value = ShareGroupMetadataValue(epoch=group_epoch, metadata_hash=metadata_hash)
+    return encode_key(ShareGroupMetadataKey(group_id=group_id)), encode_data(value, _VERSION)
+
+
+def target_record(group_id: str, member_id: str, target: Assignment) -> CoordinatorRecord:
+    """Return the record of the target assignment of a member."""
+    value_class = ShareGroupTargetAssignmentMemberValue
+    value = value_class(topic_partitions=_partitions(value_class.TopicPartition, target))
+    return _target_key(group_id, member_id), encode_data(value, _VERSION)
+
+
+def target_epoch_record(group_id: str, assignment_epoch: int) -> CoordinatorRecord:
+    """Return the record of the epoch of the target assignment."""
+    value = ShareGroupTargetAssignmentMetadataValue(assignment_epoch=assignment_epoch)
+    key = ShareGroupTargetAssignmentMetadataKey(group_id=group_id)
+    return encode_key(key), encode_data(value, _VERSION)
+
+
+def current_record(group_id: str, member: ShareMember) -> CoordinatorRecord:
+    """Return the record of what a member has and in which epoch."""
+    value_class = ShareGroupCurrentMemberAssignmentValue
+    value = value_class(
+        member_epoch=member.member_epoch,
+        previous_member_epoch=member.previous_member_epoch,
+        state=_STABLE_STATE,
+        assigned_partitions=_partitions(value_class.TopicPartitions, member.assigned),
+    )
+    return _current_key(group_id, member.member_id), encode_data(value, _VERSION)
+
+
+def state_partitions_record(
+    group_id: str,
+    *,
+    initializing: Mapping[UUID, Iterable[int]],
+    initialized: Mapping[UUID, Iterable[int]],
+    topic_names: Mapping[UUID, str],
+) -> CoordinatorRecord:
+    """Return the record of the partitions whose share state exists or is being created."""
+    value_class = ShareGroupStatePartitionMetadataValue
+
+    def topics(partitions: Mapping[UUID, Iterable[int]]) -> list[Any]:
+        return [
+            value_class.TopicPartitionsInfo(
+                topic_id=topic_id,
+                topic_name=topic_names.get(topic_id, ""),
+                partitions=sorted(indexes),
+            )
+            for topic_id, indexes in partitions.items()
+        ]
+
+    value = value_class(
+        initializing_topics=topics(initializing),
+        initialized_topics=topics(initialized),
+        deleting_topics=[],
+    )
+    key = ShareGroupStatePartitionMetadataKey(group_id=group_id)
+    return encode_key(key), encode_data(value, _VERSION)
+
+
+def member_tombstones(group_id: str, member_id: str) -> list[CoordinatorRecord]:
+    """Return the records that delete a member, in Kafka's order."""
+    keys = (
+        _current_key(group_id, member_id),
+        _target_key(group_id, member_id),
+        _member_key(group_id, member_id),
+    )
+    return [(key, None) for key in keys]
+
+
+def group_tombstones(group_id: str) -> list[CoordinatorRecord]:
+    """Return the records that delete a group without members, in Kafka's order."""
+    keys = (
+        ShareGroupTargetAssignmentMetadataKey(group_id=group_id),
+        ShareGroupStatePartitionMetadataKey(group_id=group_id),
+        ShareGroupMetadataKey(group_id=group_id),
+    )
+    return [(encode_key(key), None) for key in keys]
+
+
+def _partitions(entry_class: Any, assignment: Assignment) -> list[Any]:
+    return [
+        entry_class(topic_id=topic_id, partitions=sorted(indexes))
+        for topic_id, indexes in assignment.items()
+    ]
+
+
+def _member_key(group_id: str, member_id: str) -> bytes:
+    return encode_key(ShareGroupMemberMetadataKey(group_id=group_id, member_id=member_id))
+
+
+def _target_key(group_id: str, member_id: str) -> bytes:
+    return encode_key(ShareGroupTargetAssignmentMemberKey(group_id=group_id, member_id=member_id))
+
+
+def _current_key(group_id: str, member_id: str) -> bytes:
+    return encode_key(ShareGroupCurrentMemberAssignmentKey(group_id=group_id, member_id=member_id))

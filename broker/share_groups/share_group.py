@@ -1,0 +1,271 @@
+"""One share group: its members, its epochs, its target assignment, and the state it needs.
+
+Sources: Kafka's `ShareGroup`, `ShareGroupAssignmentBuilder` and
+`GroupMetadataManager.shareGroupHeartbeat`.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from uuid import UUID
+
+from broker.errors import Refusal
+from broker.groups.consumer.topics import TopicMetadata, TopicSource, group_hash
+from broker.share_groups.member import JOIN_EPOCH, ShareHeartbeat, ShareMember
+from broker.share_groups.records import (
+    current_record,
+    epoch_record,
+    group_tombstones,
+    member_record,
+    member_tombstones,
+    state_partitions_record,
+    target_epoch_record,
+    target_record,
+)
+from broker.share_groups.sessions import TopicIdPartition
+from broker.share_groups.simple_assignor import Assignment, assign_simply
+from protocol.coordinator_records import CoordinatorRecord
+from protocol.errors import ErrorCode
+
+
+class ShareGroup:
+    """The state machine of one group. `unwritten` has the records of its latest changes."""
+
+    def __init__(self, group_id: str) -> None:
+        self.group_id = group_id
+        self.group_epoch = 0
+        self.assignment_epoch = 0
+        self.members: dict[str, ShareMember] = {}
+        self.targets: dict[str, Assignment] = {}
+        self.initialized: dict[UUID, set[int]] = {}
+        """Partitions whose share state exists; only these are assigned."""
+        self.initializing: dict[UUID, set[int]] = {}
+        self.unwritten: list[CoordinatorRecord] = []
+        self._subscribed: tuple[str, ...] = ()
+        self._metadata: tuple[TopicMetadata | None, ...] = ()
+        self._topic_names: dict[UUID, str] = {}
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it has no members."""
+        return not self.members
+
+    @property
+    def state_name(self) -> str:
+        """The state that ShareGroupDescribe and ListGroups show."""
+        return "Empty" if self.is_empty else "Stable"
+
+    def take_records(self) -> list[CoordinatorRecord]:
+        """Return the records that were not written yet."""
+        records, self.unwritten = self.unwritten, []
+        return records
+
+    def _subscribe(self) -> None:
+        """Compute the topics of all members, after a member has changed its own."""
+        names: set[str] = set()
+        names.update(*(member.subscribed_topic_names for member in self.members.values()))
+        self._subscribed = tuple(sorted(names))
+
+    # Members ---------------------------------------------------------------------------------
+
+    def find_member(self, request: ShareHeartbeat) -> ShareMember | Refusal:
+        """Return the member of a heartbeat as it is, or a new one that joins."""
+        member = self.members.get(request.member_id)
+        if member is None:
+            if request.member_epoch != JOIN_EPOCH:
+                return self.unknown_member(request.member_id)
+            return ShareMember(request.member_id)
+        received = request.member_epoch
+        if received > member.member_epoch:
+            return Refusal(
+                ErrorCode.FENCED_MEMBER_EPOCH,
+                f"The share group member has a greater member epoch ({received}) than the one"
+                f" known by the group coordinator ({member.member_epoch}). The member must abandon"
+                " all its partitions and rejoin.",
+            )
+        if received < member.member_epoch and received != member.previous_member_epoch:
+            return Refusal(
+                ErrorCode.FENCED_MEMBER_EPOCH,
+                f"The share group member has a smaller member epoch ({received}) than the one"
+                f" known by the group coordinator ({member.member_epoch}), and it does not match"
+                f" the previous member epoch ({member.previous_member_epoch}). The member must"
+                " abandon all its partitions and rejoin.",
+            )
+        return member
+
+    def unknown_member(self, member_id: str) -> Refusal:
+        """Return the refusal of a member that the group does not have."""
+        return Refusal(
+            ErrorCode.UNKNOWN_MEMBER_ID,
+            f"Member {member_id} is not a member of group {self.group_id}.",
+        )
+
+    def heartbeat(
+        self, before: ShareMember, request: ShareHeartbeat, topics: TopicSource
+    ) -> ShareMember:
+        """Take a heartbeat of a checked member; return the member with its new assignment."""
+        member = self._updated(before, request)
+        is_new = before.member_id not in self.members
+        self.members[member.member_id] = member
+        names_changed = member.subscribed_topic_names != before.subscribed_topic_names
+        if member != before or is_new:
+            self.unwritten.append(member_record(self.group_id, member))
+        if names_changed:
+            self._subscribe()
+        metadata = tuple(map(topics.get, self._subscribed))
+        if names_changed or metadata != self._metadata or self._has_unassigned(metadata):
+            self._begin_epoch(topics)
+        if self.group_epoch > self.assignment_epoch:
+            self._assign(topics)
+        return self._reconcile(member)
+
+    def _updated(self, before: ShareMember, request: ShareHeartbeat) -> ShareMember:
+        names = request.subscribed_topic_names
+        return replace(
+            before,
+            rack_id=before.rack_id if request.rack_id is None else request.rack_id,
+            client_id=request.client_id,
+            client_host=request.client_host,
+            subscribed_topic_names=before.subscribed_topic_names
+            if names is None
+            else frozenset(names),
+        )
+
+    def remove(self, member_id: str, topics: TopicSource) -> None:
+        """Remove a member, which begins a new epoch."""
+        del self.members[member_id]
+        self.targets.pop(member_id, None)
+        self.unwritten += member_tombstones(self.group_id, member_id)
+        self._subscribe()
+        self._begin_epoch(topics)
+
+    def delete(self) -> list[CoordinatorRecord]:
+        """Return the records that delete the group, which has no members."""
+        return group_tombstones(self.group_id)
+
+    # Assignment ------------------------------------------------------------------------------
+
+    def _begin_epoch(self, topics: TopicSource) -> None:
+        self.group_epoch += 1
+        self._metadata = tuple(map(topics.get, self._subscribed))
+        metadata_hash = group_hash(topic for topic in self._metadata if topic is not None)
+        self.unwritten.append(epoch_record(self.group_id, self.group_epoch, metadata_hash))
+
+    def _has_unassigned(self, topics: Iterable[TopicMetadata | None]) -> bool:
+        """Whether partitions whose state exists are assigned to nobody."""
+        for topic in topics:
+            if topic is None:
+                continue
+            assigned = (target.get(topic.topic_id, ()) for target in self.targets.values())
+            if self.initialized.get(topic.topic_id, set()).difference(*assigned):
+                return True
+        return False
+
+    def _assign(self, topics: TopicSource) -> None:
+        """Compute the target assignment of the group's epoch."""
+        subscriptions = {
+            member_id: self._assignable(member.subscribed_topic_names, topics)
+            for member_id, member in self.members.items()
+        }
+        targets = assign_simply(subscriptions, self.targets)
+        for member_id, target in targets.items():
+            if target != self.targets.get(member_id):
+                self.unwritten.append(target_record(self.group_id, member_id, target))
+        self.targets = targets
+        self.assignment_epoch = self.group_epoch
+        self.unwritten.append(target_epoch_record(self.group_id, self.assignment_epoch))
+
+    def _assignable(
+        self, topic_names: frozenset[str], topics: TopicSource
+    ) -> list[TopicIdPartition]:
+        found = []
+        for name in sorted(topic_names):
+            topic = topics.get(name)
+            if topic is not None:
+                initialized = self.initialized.get(topic.topic_id, ())
+                found += [
+                    TopicIdPartition(topic.topic_id, index)
+                    for index in range(topic.partition_count)
+                    if index in initialized
+                ]
+        return found
+
+    def _reconcile(self, member: ShareMember) -> ShareMember:
+        """Give a member its target, if that is of another epoch than the member."""
+        if member.member_epoch == self.assignment_epoch:
+            return member
+        member = replace(
+            member,
+            assigned=self.targets.get(member.member_id, {}),
+            member_epoch=self.assignment_epoch,
+            previous_member_epoch=member.member_epoch,
+        )
+        self.members[member.member_id] = member
+        self.unwritten.append(current_record(self.group_id, member))
+        return member
+
+    # Share state -----------------------------------------------------------------------------
+
+    def begin_initialization(self, topics: TopicSource) -> list[TopicIdPartition]:
+        """Return the subscribed partitions whose share state has to be created now."""
+        found: list[TopicIdPartition] = []
+        for name in self._subscribed:
+            topic = topics.get(name)
+            if topic is None:
+                continue
+            known = self.initialized.get(topic.topic_id, set())
+            if len(known) >= topic.partition_count:
+                continue
+            known = known | self.initializing.get(topic.topic_id, set())
+            new = [index for index in range(topic.partition_count) if index not in known]
+            if new:
+                self._topic_names[topic.topic_id] = name
+                self.initializing.setdefault(topic.topic_id, set()).update(new)
+                found += [TopicIdPartition(topic.topic_id, index) for index in new]
+        if found:
+            self._note_state_partitions()
+        return found
+
+    def end_initialization(
+        self, succeeded: Iterable[TopicIdPartition], failed: Iterable[TopicIdPartition]
+    ) -> None:
+        """Note which states exist now; what failed is tried again with the next heartbeat."""
+        succeeded, failed = tuple(succeeded), tuple(failed)
+        for topic_id, index in (*succeeded, *failed):
+            _discard(self.initializing, topic_id, index)
+        for topic_id, index in succeeded:
+            self.initialized.setdefault(topic_id, set()).add(index)
+        if succeeded or failed:
+            self._note_state_partitions()
+
+    def set_initialized(self, partitions: Iterable[TopicIdPartition], topics: TopicSource) -> None:
+        """Note states that were created for an administrator."""
+        for topic_id, _index in (partitions := tuple(partitions)):
+            self._topic_names[topic_id] = topics.name_of(topic_id) or ""
+        self.end_initialization(partitions, ())
+
+    def forget_topic(self, topic_id: UUID) -> bool:
+        """Note that the states of a topic are gone; return whether there were any."""
+        is_known = topic_id in self.initialized or topic_id in self.initializing
+        self.initialized.pop(topic_id, None)
+        self.initializing.pop(topic_id, None)
+        if is_known:
+            self._note_state_partitions()
+        return is_known
+
+    def _note_state_partitions(self) -> None:
+        self.unwritten.append(
+            state_partitions_record(
+                self.group_id,
+                initializing=self.initializing,
+                initialized=self.initialized,
+                topic_names=self._topic_names,
+            )
+        )
+
+
+def _discard(partitions: dict[UUID, set[int]], topic_id: UUID, index: int) -> None:
+    indexes = partitions.get(topic_id)
+    if indexes is not None:
+        indexes.discard(index)
+        if not indexes:
+            del partitions[topic_id]

@@ -1,0 +1,106 @@
+"""Decompress the records of a batch, up to a limit.
+
+kafka-python's codecs decompress without a limit, so a batch of 48 KB could take gigabytes. The
+formats are those of Kafka's `CompressionType`.
+"""
+
+import struct
+import zlib
+from collections.abc import Callable
+from typing import Any, Final
+
+import lz4.frame
+import zstandard
+from kafka.codec import snappy_decode
+
+GZIP, SNAPPY, LZ4, ZSTD = 1, 2, 3, 4
+
+_GZIP_WINDOW: Final = 16 + zlib.MAX_WBITS
+_ZSTD_WINDOW_BYTES_MAX: Final = 1 << 25
+_XERIAL_MAGIC: Final = b"\x82SNAPPY\x00"
+_XERIAL_HEADER_BYTES: Final = 16
+_BLOCK_SIZE: Final = struct.Struct(">i")
+
+
+class TooLargeError(ValueError):
+    """The decompressed bytes are more than the limit."""
+
+
+def decompress(payload: bytes, codec: int, bytes_max: int) -> bytes:
+    """Return the decompressed payload of a batch; `codec` is one of the constants above.
+
+    Raises:
+        TooLargeError: it has more than `bytes_max` bytes. No more than these were decompressed.
+        Exception: the payload is not in this format; each codec has its own errors.
+    """
+    decompressed = _CODECS[codec](payload, bytes_max)
+    if len(decompressed) > bytes_max:
+        raise TooLargeError(f"more than {bytes_max} bytes after decompression")
+    return decompressed
+
+
+def _gzip(payload: bytes, bytes_max: int) -> bytes:
+    parts: list[bytes] = []
+    left = bytes_max + 1
+    while payload and left > 0:  # a file may have several members
+        member = zlib.decompressobj(_GZIP_WINDOW)
+        parts.append(member.decompress(payload, left))
+        left -= len(parts[-1])
+        if left > 0 and not member.eof:
+            raise ValueError("gzip data ends within a member")
+        payload = member.unused_data
+    return b"".join(parts)
+
+
+def _snappy(payload: bytes, bytes_max: int) -> bytes:
+    """Add up the sizes that the blocks announce, then decompress; no block exceeds its size."""
+    total = 0
+    for start in _snappy_blocks(payload):
+        total += _unsigned_varint(payload, start)
+        if total > bytes_max:
+            raise TooLargeError(f"more than {bytes_max} bytes after decompression")
+    return bytes(snappy_decode(payload))
+
+
+def _snappy_blocks(payload: bytes) -> list[int]:
+    if not payload.startswith(_XERIAL_MAGIC):
+        return [0]
+    starts: list[int] = []
+    position = _XERIAL_HEADER_BYTES
+    while position + 4 <= len(payload):
+        (size,) = _BLOCK_SIZE.unpack_from(payload, position)
+        if size <= 0:
+            raise ValueError(f"snappy block of {size} bytes")
+        starts.append(position + 4)
+        position += 4 + size
+    return starts
+
+
+def _unsigned_varint(payload: bytes, position: int) -> int:
+    value = shift = 0
+    while True:
+        byte = payload[position]
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value
+        position += 1
+        shift += 7
+
+
+def _lz4(payload: bytes, bytes_max: int) -> bytes:
+    decompressor: Any = lz4.frame.LZ4FrameDecompressor()
+    return bytes(decompressor.decompress(payload, bytes_max + 1))
+
+
+def _zstd(payload: bytes, bytes_max: int) -> bytes:
+    decompressor = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW_BYTES_MAX)
+    with decompressor.stream_reader(payload, read_across_frames=True) as reader:
+        return bytes(reader.read(bytes_max + 1))
+
+
+_CODECS: dict[int, Callable[[bytes, int], bytes]] = {
+    GZIP: _gzip,
+    SNAPPY: _snappy,
+    LZ4: _lz4,
+    ZSTD: _zstd,
+}

@@ -1,0 +1,86 @@
+"""Where a share partition begins, and what a new leader knows."""
+
+import pytest
+
+from broker.cluster.share_loading import are_share_groups_enabled, duration_ms
+from protocol.errors import ErrorCode
+from tests.broker.cluster_builder import make_cluster
+from tests.broker.share_driver import ACCEPT, GROUP, ShareDriver, part
+
+HOUR_MS = 3_600_000
+
+
+@pytest.mark.parametrize(
+    ("text", "milliseconds"),
+    [
+        ("PT1H", HOUR_MS),
+        ("P1DT2H3M4.5S", 26 * HOUR_MS + 184_500),
+        ("pt0,25s", 250),
+        ("P2D", 48 * HOUR_MS),
+    ],
+)
+def test_an_iso_8601_duration_is_parsed(text: str, milliseconds: int) -> None:
+    assert duration_ms(text) == milliseconds
+
+
+def test_what_is_no_duration_is_an_error() -> None:
+    with pytest.raises(ValueError, match="1 hour"):
+        duration_ms("1 hour")
+
+
+def test_a_group_starts_at_the_end_unless_it_is_configured() -> None:
+    driver = ShareDriver()
+    driver.configure("share.auto.offset.reset", "latest")
+    driver.join(1)
+    driver.produce(b"old")
+
+    assert driver.acquire(1) == []
+    driver.produce(b"new")
+    assert driver.acquire(1) == [(1, 1, 1)]
+
+
+def test_a_group_may_start_at_a_time() -> None:
+    driver = ShareDriver()
+    driver.configure("share.auto.offset.reset", "by_duration:PT1H")
+    driver.join(1)
+    driver.produce(b"old", timestamps=[driver.now_ms - HOUR_MS - 1])
+    (response,) = driver.fetch(1)
+    assert part(response).error_code == ErrorCode.OFFSET_NOT_AVAILABLE
+    driver.produce(b"new", timestamps=[driver.now_ms - HOUR_MS])
+
+    assert driver.acquire(1) == [(1, 1, 1)]
+
+
+def test_the_new_leader_goes_on_where_the_old_one_was() -> None:
+    driver = ShareDriver(broker_count=2)
+    driver.join(1)
+    driver.produce(b"a")
+    driver.produce(b"b")
+    driver.acquire(1, max_records=1)
+    driver.acquire(1)
+    driver.acknowledge(1, (0, 0, [ACCEPT]))
+
+    driver.cluster.move_leader(driver.topic.partitions[0], 2, driver.now_ms)
+
+    (moved,) = driver.fetch(1)
+    entry = part(moved)
+    assert entry.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert (entry.current_leader.leader_id, entry.current_leader.leader_epoch) == (2, 1)
+    assert [endpoint.node_id for endpoint in moved.node_endpoints] == [2]
+    # The new leader does not know who had acquired the record.
+    assert driver.acquire(2, broker_id=2) == [(1, 1, 1)]
+
+
+def test_a_partition_whose_state_does_not_exist_cannot_be_fetched() -> None:
+    driver = ShareDriver()
+
+    (response,) = driver.fetch(1)
+
+    assert part(response).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+def test_share_groups_are_off_in_a_new_cluster() -> None:
+    assert not are_share_groups_enabled(make_cluster(1))
+    assert are_share_groups_enabled(make_cluster(1, **{"group.share.enable": "true"}))
+    assert are_share_groups_enabled(ShareDriver().cluster)
+    assert ShareDriver().cluster.share.setting(GROUP, "share.auto.offset.reset") == "earliest"

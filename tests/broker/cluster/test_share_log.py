@@ -1,0 +1,48 @@
+"""The log of share coordinators."""
+
+from uuid import UUID
+
+from broker.cluster.coordinators import ensure_internal_topic
+from broker.cluster.internal_topics import SHARE_GROUP_STATE
+from broker.cluster.share_log import coordinator_key
+from broker.share_groups.share_state import SharePartitionKey
+from protocol.errors import ErrorCode
+from protocol.records import read_records
+from tests.broker.cluster_builder import NOW_MS, make_cluster
+
+KEY = SharePartitionKey("g", UUID("01234567-89ab-cdef-0123-456789abcdef"), 3)
+
+
+def test_the_key_of_a_coordinator_is_that_of_find_coordinator() -> None:
+    assert coordinator_key(KEY) == "g:ASNFZ4mrze8BI0VniavN7w:3"
+
+
+def test_a_record_is_appended_to_the_partition_of_its_key() -> None:
+    cluster = make_cluster(1)
+    refusal = cluster.share.log.append(KEY, (b"key", b"value"), NOW_MS)
+    assert refusal is not None
+    assert refusal.error_code is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    topic = ensure_internal_topic(cluster, SHARE_GROUP_STATE)
+    assert topic is not None
+    assert (len(topic.partitions), topic.config["cleanup.policy"]) == (50, ("delete",))
+
+    assert cluster.share.log.append(KEY, (b"key", b"value"), NOW_MS) is None
+
+    partition = cluster.share.log.partition(KEY)
+    assert partition is not None
+    (batch,) = partition.log.rewind()
+    assert [(record.key, record.value) for record in read_records(batch)] == [(b"key", b"value")]
+
+
+def test_nothing_is_appended_without_a_leader_or_enough_replicas() -> None:
+    cluster = make_cluster(3)
+    ensure_internal_topic(cluster, SHARE_GROUP_STATE)
+    partition = cluster.share.log.partition(KEY)
+    assert partition is not None
+
+    partition.isr = partition.isr[:1]
+    assert cluster.share.log.append(KEY, (b"k", b"v"), NOW_MS) is not None
+    partition.isr = partition.replicas
+    assert cluster.share.log.append(KEY, (b"k", b"v"), NOW_MS) is None
+    cluster.take_leader_away(partition, NOW_MS)
+    assert cluster.share.log.append(KEY, (b"k", b"v"), NOW_MS) is not None

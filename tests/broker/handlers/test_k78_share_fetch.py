@@ -1,0 +1,146 @@
+"""ShareFetch on the wire: sessions and acknowledgements; `test_share_fetch` has the reads."""
+
+from uuid import UUID
+
+from protocol.errors import ErrorCode
+from tests.broker.share_driver import ACCEPT, GROUP, REJECT, RELEASE, ShareDriver, acquired, part
+
+
+def joined(**overrides: str) -> ShareDriver:
+    driver = ShareDriver(**overrides)  # type: ignore[arg-type]
+    driver.join(1)
+    return driver
+
+
+def test_acknowledgements_come_with_the_next_fetch() -> None:
+    driver = joined()
+    driver.produce(b"a", b"b", b"c")
+    driver.acquire(1)
+
+    (response,) = driver.fetch(1, acknowledge=[(0, 2, [ACCEPT, RELEASE, REJECT])])
+
+    assert part(response).acknowledge_error_code == ErrorCode.NONE
+    assert acquired(response) == [(1, 1, 2)]
+    assert response.acquisition_lock_timeout_ms == 30_000
+
+
+def test_a_refused_acknowledgement_does_not_end_the_fetch() -> None:
+    driver = joined()
+    driver.produce(b"a")
+    driver.acquire(1)
+    driver.produce(b"b")
+    driver.acquire(2, max_records=1)
+
+    (response,) = driver.fetch(1, acknowledge=[(1, 1, [ACCEPT])])
+
+    assert part(response).acknowledge_error_code == ErrorCode.INVALID_RECORD_STATE
+    assert part(response).error_code == ErrorCode.NONE
+
+
+def test_a_first_request_has_no_acknowledgements() -> None:
+    (response,) = joined().fetch(1, acknowledge=[(0, 0, [ACCEPT])], epoch=0)
+
+    assert response.error_code == ErrorCode.INVALID_REQUEST
+
+
+def test_epochs_follow_each_other() -> None:
+    driver = joined()
+    assert driver.fetch(1, epoch=1)[0].error_code == ErrorCode.SHARE_SESSION_NOT_FOUND
+    assert driver.fetch(1, epoch=-1)[0].error_code == ErrorCode.SHARE_SESSION_NOT_FOUND
+    driver.acquire(1, epoch=0)
+    driver.acquire(1)
+    for epoch in (1, 5):
+        (response,) = driver.fetch(1, epoch=epoch)
+        assert response.error_code == ErrorCode.INVALID_SHARE_SESSION_EPOCH
+    driver.acquire(1, epoch=2)
+
+
+def test_the_last_request_acknowledges_and_releases_the_rest() -> None:
+    driver = joined()
+    driver.produce(b"a", b"b")
+    driver.acquire(1)
+
+    (response,) = driver.fetch(1, epoch=-1, acknowledge=[(0, 0, [ACCEPT])])
+
+    assert part(response).acknowledge_error_code == ErrorCode.NONE
+    assert driver.acquire(2) == [(1, 1, 1)]
+
+
+def test_partitions_are_added_to_a_session_and_forgotten() -> None:
+    driver = ShareDriver(partition_count=2)
+    driver.join(1)
+    driver.acquire(1)
+    (added,) = driver.fetch(1, partitions=[1])
+    assert part(added, 1).error_code == ErrorCode.NONE
+    driver.produce(b"a", partition_index=1)
+
+    (response,) = driver.fetch(1, forget=[1])
+
+    assert response.responses == []
+
+
+def test_an_incremental_response_leaves_out_partitions_without_records() -> None:
+    driver = joined()
+    (full,) = driver.fetch(1)
+    assert acquired(full) == []
+    assert part(full).error_code == ErrorCode.NONE
+
+    (incremental,) = driver.fetch(1)
+
+    assert incremental.responses == []
+
+
+def test_the_limit_of_sessions_is_returned_after_the_wait() -> None:
+    driver = ShareDriver(group_share_max_share_sessions="1", group_share_max_size="1")
+    driver.join(1)
+    driver.acquire(1)
+
+    received = driver.fetch(2, max_wait_ms=500)
+
+    assert received == []
+    driver.advance(500)
+    assert received[0].error_code == ErrorCode.SHARE_SESSION_LIMIT_REACHED
+
+
+def test_unknown_topics_and_partitions_have_their_errors() -> None:
+    driver = joined()
+    (unknown,) = driver.fetch(1, topic_id=UUID(int=99))
+    assert part(unknown).error_code == ErrorCode.UNKNOWN_TOPIC_ID
+    (response,) = driver.fetch(1, epoch=0, partitions=[7])
+    assert part(response, 7).error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_a_later_request_makes_a_waiting_response_invalid() -> None:
+    driver = joined()
+    waiting = driver.fetch(1, max_wait_ms=500)
+    driver.acquire(1, epoch=1)
+
+    driver.produce(b"a")
+
+    assert waiting[0].error_code == ErrorCode.INVALID_SHARE_SESSION_EPOCH
+
+
+def test_a_client_beyond_its_quota_gets_nothing_and_its_session_continues() -> None:
+    driver = joined(client_quotas="user=ANONYMOUS,consumer_byte_rate=100")
+    driver.produce(b"x" * 20_000)
+
+    assert driver.acquire(1, epoch=0) == []
+
+    driver.acquire(1, epoch=1)
+
+
+def test_a_broker_that_stops_ends_the_wait() -> None:
+    driver = joined()
+    received = driver.fetch(1, max_wait_ms=500)
+    driver.cluster.share.leaders[1].clear(driver.now_ms)
+    driver.advance(0)
+
+    assert len(received) == 1
+
+
+def test_share_groups_may_be_off() -> None:
+    driver = ShareDriver(cluster_features="share.version=0")
+
+    (response,) = driver.fetch(1, group_id=GROUP)
+
+    assert response.error_code == ErrorCode.UNSUPPORTED_VERSION

@@ -1,0 +1,79 @@
+"""ShareAcknowledge on the wire."""
+
+from uuid import UUID
+
+from protocol import messages
+from protocol.errors import ErrorCode
+from tests.broker.share_driver import ACCEPT, GROUP, ShareDriver, member_id, part
+
+
+def acquiring() -> ShareDriver:
+    driver = ShareDriver()
+    driver.join(1)
+    driver.produce(b"a", b"b")
+    driver.acquire(1)
+    return driver
+
+
+def test_accepted_records_are_not_delivered_again() -> None:
+    driver = acquiring()
+
+    assert driver.acknowledge_code(1, (0, 1, [ACCEPT])) == ErrorCode.NONE
+
+    driver.acknowledge(1, epoch=-1)
+    assert driver.acquire(2) == []
+
+
+def test_the_records_of_another_member_are_refused_with_a_message() -> None:
+    driver = acquiring()
+    driver.acquire(2)
+
+    response = driver.acknowledge(2, (0, 1, [ACCEPT]))
+
+    assert part(response).error_code == ErrorCode.INVALID_RECORD_STATE
+    assert part(response).error_message == "Member is not the owner of batch record"
+
+
+def test_a_session_is_needed_and_not_opened() -> None:
+    driver = acquiring()
+    assert driver.acknowledge(2, epoch=1).error_code == ErrorCode.SHARE_SESSION_NOT_FOUND
+    assert driver.acknowledge(2, epoch=-1).error_code == ErrorCode.SHARE_SESSION_NOT_FOUND
+    for epoch in (0, 9):
+        response = driver.acknowledge(1, epoch=epoch)
+        assert response.error_code == ErrorCode.INVALID_SHARE_SESSION_EPOCH
+
+
+def test_the_last_request_releases_what_is_left() -> None:
+    driver = acquiring()
+
+    response = driver.acknowledge(1, (0, 0, [ACCEPT]), epoch=-1)
+
+    assert part(response).error_code == ErrorCode.NONE
+    assert driver.acquire(2) == [(1, 1, 1)]
+
+
+def test_an_unknown_topic_id_has_its_error() -> None:
+    driver = acquiring()
+    request_class: type = messages.ShareAcknowledgeRequest
+    topic = request_class.AcknowledgeTopic  # type: ignore[attr-defined]
+    request = request_class(
+        group_id=GROUP,
+        member_id=member_id(1),
+        share_session_epoch=1,
+        topics=[
+            topic(
+                topic_id=UUID(int=99),
+                partitions=[
+                    topic.AcknowledgePartition(partition_index=0, acknowledgement_batches=[])
+                ],
+            )
+        ],
+    )
+
+    assert part(driver.ask(request)).error_code == ErrorCode.UNKNOWN_TOPIC_ID
+
+
+def test_share_groups_may_be_off() -> None:
+    driver = ShareDriver(cluster_features="share.version=0")
+
+    assert driver.acknowledge(1).error_code == ErrorCode.UNSUPPORTED_VERSION

@@ -1,0 +1,38 @@
+"""Acknowledgements: what is valid, and which state each offset gets."""
+
+import pytest
+
+from broker.share_groups.acknowledgement import AcknowledgementBatch, are_valid
+from broker.share_groups.in_flight import RecordState
+
+
+@pytest.mark.parametrize(
+    "batches",
+    [
+        [(3, 2, (1,))],
+        [(0, 4, (1,)), (3, 5, (1,))],
+        [(0, 1, ())],
+        [(0, 2, (1, 1))],
+        [(0, 0, (4,))],
+        [(0, 0, (-1,))],
+    ],
+)
+def test_malformed_batches_are_invalid(batches: list[tuple[int, int, tuple[int, ...]]]) -> None:
+    assert not are_valid(AcknowledgementBatch(*batch) for batch in batches)
+
+
+def test_batches_that_ascend_with_one_type_or_one_for_each_offset_are_valid() -> None:
+    assert are_valid([AcknowledgementBatch(0, 1, (0, 3)), AcknowledgementBatch(2, 9, (2,))])
+    assert are_valid([])
+
+
+def test_each_offset_gets_its_own_state_or_that_of_all() -> None:
+    each = AcknowledgementBatch(5, 8, (0, 1, 2, 3))
+
+    assert [each.state_of(offset) for offset in range(5, 9)] == [
+        RecordState.ARCHIVED,
+        RecordState.ACKNOWLEDGED,
+        RecordState.AVAILABLE,
+        RecordState.ARCHIVED,
+    ]
+    assert AcknowledgementBatch(5, 8, (1,)).state_of(8) is RecordState.ACKNOWLEDGED

@@ -1,0 +1,478 @@
+"""A share partition: examples, and a random walk beside a model that knows each offset."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from broker.errors import Refusal
+from broker.share_groups.acknowledgement import (
+    ACCEPT,
+    GAP,
+    REJECT,
+    RELEASE,
+    AcknowledgementBatch,
+)
+from broker.share_groups.acquisition import AbortedRange, AcquiredRecords, FetchedBatch
+from broker.share_groups.in_flight import StateBatch
+from broker.share_groups.share_partition import ShareLimits, SharePartition
+from protocol.errors import ErrorCode
+from tests.examples import examples
+
+LOCK_MS = 1000
+DELIVERIES_MAX = 3
+AVAILABLE, ACQUIRED, ACKNOWLEDGED, ARCHIVED = 0, 1, 2, 4
+
+
+class Partition:
+    """A share partition with a log of batches; what it stores is in `written`."""
+
+    def __init__(
+        self, *sizes: int, start: int = 0, state: Sequence[StateBatch] = (), locks_max: int = 100
+    ) -> None:
+        self.batches: list[FetchedBatch] = []
+        self.log_end = 0
+        for size in sizes:
+            self.append(size)
+        self.written: list[tuple[int, list[StateBatch]]] = []
+        self.write_refusal: Refusal | None = None
+        self.share = SharePartition(
+            start,
+            state,
+            state_epoch=1,
+            leader_epoch=0,
+            limits=ShareLimits(locks_max, DELIVERIES_MAX),
+            write_state=self._write,
+        )
+
+    def _write(self, start: int, batches: Sequence[StateBatch], _now_ms: int) -> Refusal | None:
+        if self.write_refusal is None:
+            self.written.append((start, list(batches)))
+        return self.write_refusal
+
+    def append(self, size: int, **fields: int | bool) -> None:
+        batch = FetchedBatch(self.log_end, self.log_end + size - 1, **fields)  # type: ignore[arg-type]
+        self.batches.append(batch)
+        self.log_end += size
+
+    def acquire(
+        self,
+        member: str = "m",
+        *,
+        records_max: int = 100,
+        batch_size: int = 100,
+        now_ms: int = 0,
+        aborted: Sequence[AbortedRange] = (),
+    ) -> list[tuple[int, int, int]]:
+        """Read from the next fetch offset to the end of the log, and acquire."""
+        if not self.share.can_acquire():
+            return []
+        offset = self.share.next_fetch_offset()
+        read = [batch for batch in self.batches if batch.last_offset >= offset]
+        return [
+            (acquired.first_offset, acquired.last_offset, acquired.delivery_count)
+            for acquired in self.share.acquire(
+                member,
+                read,
+                fetch_offset=offset,
+                records_max=records_max,
+                batch_size=batch_size,
+                lock_expires_ms=now_ms + LOCK_MS,
+                aborted=aborted,
+            )
+        ]
+
+    def acknowledge(self, *batches: tuple[int, int, int], member: str = "m") -> ErrorCode:
+        parsed = [AcknowledgementBatch(first, last, (kind,)) for first, last, kind in batches]
+        refusal = self.share.acknowledge(member, parsed, 0)
+        return ErrorCode.NONE if refusal is None else refusal.error_code
+
+    def acknowledge_each(self, first: int, *kinds: int, member: str = "m") -> ErrorCode:
+        batch = AcknowledgementBatch(first, first + len(kinds) - 1, kinds)
+        refusal = self.share.acknowledge(member, [batch], 0)
+        return ErrorCode.NONE if refusal is None else refusal.error_code
+
+
+def test_a_fetch_acquires_all_that_it_read_and_the_next_one_reads_on() -> None:
+    partition = Partition(3, 2)
+
+    assert partition.acquire() == [(0, 4, 1)]
+    assert partition.share.next_fetch_offset() == 5
+    assert partition.acquire("other") == []
+    partition.append(1)
+    assert partition.acquire("other") == [(5, 5, 1)]
+
+
+def test_accepted_and_rejected_records_move_the_start() -> None:
+    partition = Partition(4, 4)
+    partition.acquire()
+
+    assert partition.acknowledge((0, 1, ACCEPT)) == ErrorCode.NONE
+    assert partition.share.start_offset == 2
+    assert partition.acknowledge((4, 7, REJECT)) == ErrorCode.NONE
+    assert partition.share.start_offset == 2
+    assert partition.acknowledge((2, 3, GAP)) == ErrorCode.NONE
+    assert (partition.share.start_offset, len(partition.share.records)) == (8, 0)
+    assert partition.written == [
+        (0, [StateBatch(0, 0, ACKNOWLEDGED, 1), StateBatch(1, 1, ACKNOWLEDGED, 1)]),
+        (2, [StateBatch(offset, offset, ARCHIVED, 1) for offset in range(4, 8)]),
+        (2, [StateBatch(2, 2, ARCHIVED, 1), StateBatch(3, 3, ARCHIVED, 1)]),
+    ]
+
+
+def test_a_released_batch_is_delivered_again_until_its_last_delivery() -> None:
+    partition = Partition(2, 1)
+    for count in range(1, DELIVERIES_MAX + 1):
+        assert partition.acquire() == [(0, 2, count)]
+        assert partition.acknowledge((0, 2, RELEASE)) == ErrorCode.NONE
+
+    assert partition.acquire() == []
+    assert partition.share.start_offset == 3
+
+
+def test_offsets_that_were_released_one_by_one_are_acquired_one_by_one() -> None:
+    partition = Partition(4)
+    partition.acquire()
+
+    assert partition.acknowledge_each(0, ACCEPT, RELEASE, REJECT, RELEASE) == ErrorCode.NONE
+
+    assert partition.share.next_fetch_offset() == 1
+    assert partition.acquire("other") == [(1, 1, 2), (3, 3, 2)]
+
+
+def test_a_lock_expires_and_counts_as_a_delivery() -> None:
+    partition = Partition(2)
+    partition.acquire(now_ms=0)
+
+    assert partition.share.next_lock_expiry_ms() == LOCK_MS
+    assert not partition.share.expire_locks(LOCK_MS - 1)
+    assert partition.share.expire_locks(LOCK_MS)
+    assert partition.share.next_lock_expiry_ms() is None
+    assert partition.acknowledge((0, 1, ACCEPT)) == ErrorCode.INVALID_RECORD_STATE
+    assert partition.acquire("other", now_ms=LOCK_MS) == [(0, 1, 2)]
+    assert partition.acknowledge((0, 1, ACCEPT)) == ErrorCode.INVALID_RECORD_STATE
+    assert partition.acknowledge((0, 1, ACCEPT), member="other") == ErrorCode.NONE
+
+
+def test_the_end_of_a_session_takes_deliveries_back() -> None:
+    partition = Partition(2, 2)
+    partition.acquire("a", records_max=2)
+    partition.acquire("b")
+
+    assert partition.share.release_member("a", 0) is None
+
+    assert partition.acquire("c") == [(0, 1, 1)]
+    assert partition.acknowledge((2, 3, ACCEPT), member="b") == ErrorCode.NONE
+
+
+def test_the_maximum_of_records_is_exceeded_to_the_end_of_a_batch_of_the_log() -> None:
+    partition = Partition(3, 3, 3)
+
+    assert partition.acquire(records_max=4) == [(0, 5, 1)]
+    assert partition.acquire(records_max=1) == [(6, 8, 1)]
+
+
+def test_acquired_records_are_split_where_a_batch_of_the_log_begins() -> None:
+    partition = Partition(2, 2, 2, 2)
+
+    assert partition.acquire(batch_size=3) == [(0, 3, 1), (4, 7, 1)]
+
+
+def test_records_in_flight_are_limited() -> None:
+    partition = Partition(2, 2, 2, locks_max=4)
+    assert partition.acquire(records_max=4) == [(0, 3, 1)]
+
+    assert not partition.share.can_acquire()
+    partition.acknowledge((0, 1, RELEASE))
+    assert partition.share.can_acquire()
+    assert partition.acquire("other", records_max=2) == [(0, 0, 2), (1, 1, 2)]
+    partition.acknowledge((0, 1, ACCEPT), member="other")
+    assert partition.acquire("other") == [(4, 5, 1)]
+
+
+def test_records_of_aborted_transactions_are_archived_and_markers_delivered() -> None:
+    partition = Partition()
+    partition.append(2, producer_id=7, is_transactional=True)
+    partition.append(1)
+    partition.append(1, producer_id=7, is_transactional=True, is_abort_marker=True)
+    partition.append(1, producer_id=7, is_transactional=True)
+
+    acquired = partition.acquire(aborted=[AbortedRange(7, 0)])
+
+    assert acquired == [(2, 4, 1)]
+    assert partition.acknowledge((0, 1, ACCEPT)) == ErrorCode.INVALID_RECORD_STATE
+    assert partition.acknowledge((2, 4, ACCEPT)) == ErrorCode.NONE
+    assert partition.share.start_offset == 5
+
+
+def test_the_start_follows_a_log_whose_records_are_deleted() -> None:
+    partition = Partition(4, 4)
+    assert partition.acquire("a", records_max=4) == [(0, 3, 1)]
+
+    partition.share.move_log_start(2)
+
+    assert partition.share.start_offset == 2
+    assert partition.acknowledge((0, 3, RELEASE), member="a") == ErrorCode.NONE
+    assert partition.acquire("b") == [(2, 2, 2), (3, 3, 2), (4, 7, 1)]
+    partition.share.move_log_start(20)
+    assert partition.share.next_fetch_offset() == 20
+    assert partition.share.expire_locks(LOCK_MS)
+    assert len(partition.share.records) == 0
+
+
+def test_nothing_in_flight_starts_at_the_new_start_of_the_log() -> None:
+    partition = Partition()
+
+    partition.share.move_log_start(9)
+
+    assert (partition.share.start_offset, partition.share.next_fetch_offset()) == (9, 9)
+
+
+def test_compacted_records_are_archived_when_a_later_batch_is_read() -> None:
+    partition = Partition(2, 2)
+    partition.acquire()
+    partition.acknowledge((0, 3, RELEASE))
+    partition.batches.pop(0)
+
+    assert partition.acquire() == [(2, 2, 2), (3, 3, 2)]
+    partition.acknowledge((2, 3, ACCEPT))
+    assert partition.share.start_offset == 4
+
+
+@pytest.mark.parametrize(
+    ("batch", "error_code"),
+    [
+        ((5, 6, ACCEPT), ErrorCode.INVALID_REQUEST),
+        ((1, 2, ACCEPT), ErrorCode.INVALID_REQUEST),
+        ((0, 1, ACCEPT), ErrorCode.INVALID_RECORD_STATE),
+    ],
+)
+def test_records_that_the_member_does_not_have_are_refused(
+    batch: tuple[int, int, int], error_code: ErrorCode
+) -> None:
+    partition = Partition(2)
+    partition.acquire("owner")
+
+    assert partition.acknowledge(batch) == error_code
+    assert partition.acknowledge((0, 1, ACCEPT), member="owner") == ErrorCode.NONE
+
+
+def test_nothing_changes_if_one_batch_of_a_request_is_refused() -> None:
+    partition = Partition(2, 2)
+    partition.acquire(records_max=2)
+    partition.acquire("other")
+
+    assert partition.acknowledge((0, 1, ACCEPT), (2, 3, ACCEPT)) == ErrorCode.INVALID_RECORD_STATE
+
+    assert (partition.share.start_offset, partition.written) == (0, [])
+    assert partition.acknowledge((0, 1, ACCEPT)) == ErrorCode.NONE
+
+
+def test_nothing_changes_if_the_state_cannot_be_stored() -> None:
+    partition = Partition(2)
+    partition.acquire()
+    partition.write_refusal = Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, "no")
+
+    assert partition.acknowledge((0, 1, ACCEPT)) == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert partition.share.release_member("m", 0) is partition.write_refusal
+    assert partition.share.start_offset == 0
+    # A lock expires in any case.
+    assert partition.share.expire_locks(LOCK_MS)
+    assert partition.acquire("other") == [(0, 1, 2)]
+
+
+def test_a_new_leader_goes_on_with_what_was_stored() -> None:
+    state = [
+        StateBatch(0, 1, ACKNOWLEDGED, 1),
+        StateBatch(2, 3, AVAILABLE, 2),
+        StateBatch(4, 5, ARCHIVED, 3),
+    ]
+    partition = Partition(6, 2, state=state)
+
+    assert partition.share.start_offset == 2
+    assert partition.acquire() == [(2, 3, 3), (6, 7, 1)]
+
+
+def test_a_new_leader_delivers_gaps_in_what_was_stored() -> None:
+    state = [StateBatch(2, 3, ACKNOWLEDGED, 1), StateBatch(6, 7, AVAILABLE, 1)]
+    partition = Partition(2, 2, 2, 2, 2, state=state)
+
+    assert partition.share.next_fetch_offset() == 0
+    assert partition.acquire() == [(0, 1, 1), (4, 5, 1), (6, 7, 2), (8, 9, 1)]
+    partition.acknowledge((0, 1, ACCEPT))
+    assert partition.share.start_offset == 4
+    partition.acknowledge((4, 9, ACCEPT))
+    assert partition.share.start_offset == 10
+
+
+def test_an_empty_read_acquires_nothing() -> None:
+    partition = Partition(2)
+
+    assert partition.acquire(records_max=0) == []
+    partition.batches.clear()
+    assert partition.acquire() == []
+
+
+@dataclass
+class Known:
+    """What the model knows of an offset that was acquired at least once."""
+
+    count: int
+    holder: str | None
+    expires_ms: int
+    is_final: bool = False
+
+
+MEMBERS = st.sampled_from(["a", "b", "c"])
+LOCKS_MAX = 20
+SIZE_MAX = 4
+
+
+class SharePartitionMachine(RuleBasedStateMachine):
+    """Members that fetch, acknowledge and disappear; records are deleted; locks expire."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now_ms = 0
+        self.log_start = 0
+        self.known: dict[int, Known] = {}
+
+    @initialize(size=st.integers(1, SIZE_MAX))
+    def begin(self, size: int) -> None:
+        self.partition = Partition(size, locks_max=LOCKS_MAX)
+
+    @rule(size=st.integers(1, SIZE_MAX))
+    def append(self, size: int) -> None:
+        self.partition.append(size)
+
+    @rule(member=MEMBERS, records_max=st.integers(1, 9), batch_size=st.integers(1, 6))
+    def fetch(self, member: str, records_max: int, batch_size: int) -> None:
+        self._fetch(member, records_max, batch_size)
+
+    def _fetch(self, member: str, records_max: int, batch_size: int) -> int:
+        share = self.partition.share
+        if share.next_fetch_offset() < self.log_start:
+            share.move_log_start(self.log_start)
+        acquired = self.partition.acquire(
+            member, records_max=records_max, batch_size=batch_size, now_ms=self.now_ms
+        )
+        for first, last, count in acquired:
+            for offset in range(first, last + 1):
+                known = self.known.setdefault(offset, Known(0, None, 0))
+                assert known.holder is None, f"{offset} has two holders"
+                assert not known.is_final, f"{offset} was finished"
+                known.count += 1
+                assert known.count == count <= DELIVERIES_MAX
+                known.holder, known.expires_ms = member, self.now_ms + LOCK_MS
+        return len(acquired)
+
+    @rule(
+        member=MEMBERS,
+        first=st.integers(-3, 12),
+        kinds=st.lists(st.sampled_from([GAP, ACCEPT, RELEASE, REJECT]), min_size=1, max_size=9),
+        is_uniform=st.booleans(),
+        is_owned=st.booleans(),
+    )
+    def acknowledge(
+        self, member: str, first: int, kinds: list[int], is_uniform: bool, is_owned: bool
+    ) -> None:
+        share = self.partition.share
+        owned_offsets = [offset for offset, known in self.known.items() if known.holder == member]
+        if is_owned and owned_offsets:
+            first = owned_offsets[first % len(owned_offsets)]
+            run = [offset in owned_offsets for offset in range(first, first + len(kinds))]
+            kinds = kinds[: run.index(False) if False in run else len(run)]
+        else:
+            first = max(0, share.start_offset + first)
+        last = first + len(kinds) - 1
+        types = (kinds[0],) if is_uniform else tuple(kinds)
+        start = share.start_offset
+        refusal = share.acknowledge(member, [AcknowledgementBatch(first, last, types)], self.now_ms)
+        offsets = range(max(first, start), last + 1)
+        owned = all(
+            offset in self.known and self.known[offset].holder == member for offset in offsets
+        )
+        assert (refusal is None) == (owned or last < start), refusal
+        if refusal is not None:
+            assert share.start_offset == start
+            return
+        for offset in offsets:
+            kind = kinds[0] if is_uniform else kinds[offset - first]
+            self._end(offset, is_final=kind != RELEASE)
+
+    def _end(self, offset: int, *, is_final: bool) -> None:
+        known = self.known[offset]
+        known.holder = None
+        known.is_final = (
+            is_final or known.count >= DELIVERIES_MAX or offset < self.partition.share.start_offset
+        )
+
+    @rule(member=MEMBERS)
+    def disconnect(self, member: str) -> None:
+        assert self.partition.share.release_member(member, self.now_ms) is None
+        for offset, known in self.known.items():
+            if known.holder == member:
+                known.holder = None
+                known.count -= 1
+                known.is_final = offset < self.log_start
+
+    @rule(ms=st.sampled_from([1, LOCK_MS // 2, LOCK_MS]))
+    def pass_time(self, ms: int) -> None:
+        self.now_ms += ms
+        self.partition.share.expire_locks(self.now_ms)
+        for offset, known in self.known.items():
+            if known.holder is not None and known.expires_ms <= self.now_ms:
+                self._end(offset, is_final=False)
+
+    @rule(count=st.integers(1, 5))
+    def delete_records(self, count: int) -> None:
+        """Move the log start to the begin of a later batch, as retention does."""
+        begins = [batch.base_offset for batch in self.partition.batches]
+        self.log_start = max(self.log_start, begins[min(count, len(begins) - 1)])
+        self.partition.batches = [
+            batch for batch in self.partition.batches if batch.base_offset >= self.log_start
+        ]
+        self.partition.share.move_log_start(self.log_start)
+        for offset, known in self.known.items():
+            if offset < self.log_start and known.holder is None:
+                known.is_final = True
+
+    @invariant()
+    def records_before_the_start_are_finished(self) -> None:
+        if not hasattr(self, "partition"):
+            return
+        start = self.partition.share.start_offset
+        for offset in range(self.log_start, start):
+            assert self.known[offset].is_final, f"{offset} is lost"
+
+    @invariant()
+    def the_number_in_flight_is_limited(self) -> None:
+        if hasattr(self, "partition"):
+            assert self.partition.share.in_flight_count <= LOCKS_MAX + 9 + SIZE_MAX
+
+    def teardown(self) -> None:
+        if not hasattr(self, "partition"):
+            return
+        share = self.partition.share
+        self.pass_time(LOCK_MS)
+        while self._fetch("last", 9, 6):
+            for offset, known in self.known.items():
+                if known.holder == "last":
+                    batch = AcknowledgementBatch(offset, offset, (ACCEPT,))
+                    assert share.acknowledge("last", [batch], self.now_ms) is None
+                    known.holder, known.is_final = None, True
+        assert share.next_fetch_offset() == self.partition.log_end
+        assert share.start_offset == self.partition.log_end
+
+
+SharePartitionMachine.TestCase.settings = settings(
+    max_examples=examples(150), stateful_step_count=30, deadline=None
+)
+TestSharePartitionMachine = SharePartitionMachine.TestCase
+
+
+def test_acquired_records_are_named_as_in_the_response() -> None:
+    assert AcquiredRecords._fields == ("first_offset", "last_offset", "delivery_count")
