@@ -89,12 +89,13 @@ ALLOWED_DIFFERENCES: tuple[AllowedDifference, ...] = (
     ),
     *(
         AllowedDifference(
-            "DescribeTopicPartitions",
+            api,
             f"topics[].partitions[].{name}",
             "Kafka places the partitions from a random broker on",
             place="topics[__consumer_offsets]*",
             brokers_min=2,
         )
+        for api in ("DescribeTopicPartitions", "Metadata")
         for name in ("leader_id", "replica_nodes", "isr_nodes")
     ),
     AllowedDifference(

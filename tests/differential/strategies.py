@@ -12,6 +12,7 @@ import msgspec
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
+from broker.handlers.k03_metadata import AUTO_CREATION_CHOICE_VERSION_MIN
 from protocol import messages
 from tests.differential.conversation import Connection, Conversation, Send, SendBytes, Step
 from tests.differential.values import STRUCTS, SUBSCRIPTION, batches, leaf
@@ -399,8 +400,19 @@ def _replicated(draw: st.DrawFn, step: Step, api: str) -> Step:
         return msgspec.structs.replace(
             step, arguments=step.arguments | {"topics": _REPLICATED_TOPICS}
         )
+    if step.api == "Metadata":
+        step = _without_auto_creation(step)
     connection = draw(st.sampled_from("aaab")) if step.api == api else "a"
     return msgspec.structs.replace(step, connection=connection)
+
+
+def _without_auto_creation(step: Send) -> Send:
+    """Return the request without new topics: Kafka places their replicas at random."""
+    return msgspec.structs.replace(
+        step,
+        version=max(step.version, AUTO_CREATION_CHOICE_VERSION_MIN),
+        arguments=step.arguments | {"allow_auto_topic_creation": False},
+    )
 
 
 @st.composite
