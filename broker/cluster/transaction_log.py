@@ -39,7 +39,7 @@ class TransactionLog:
         partition = topic.partition(partition_for(transactional_id, self._partition_count))
         if partition is None or partition.leader_id == NO_LEADER:
             return ErrorCode.NOT_COORDINATOR
-        if len(partition.isr) < topic.min_insync_replicas:
+        if topic.has_too_few_in_sync(partition):
             return ErrorCode.COORDINATOR_NOT_AVAILABLE
         return ErrorCode.NONE
 

@@ -162,7 +162,7 @@ class ShareFetch:
             lock_expires_ms=now_ms + lock_ms,
             aborted=[
                 AbortedRange(aborted.producer_id, aborted.first_offset)
-                for aborted in data.aborted_transactions
+                for aborted in data.aborted_transactions or ()
             ],
         )
         led.watch_locks()

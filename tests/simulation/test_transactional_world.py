@@ -161,9 +161,7 @@ def commit_offsets_at_once(patch: Patch) -> None:
     def hasty(original: Any) -> Any:
         def commit(self: GroupCoordinator, request: Any, **rest: Any) -> Any:
             result = original(self, request, **rest)
-            self.end_transaction(
-                rest["offsets_partition"], rest["producer_id"], rest["now_ms"], is_commit=True
-            )
+            self.end_transaction(rest["offsets_partition"], rest["producer"][0], is_commit=True)
             return result
 
         return commit

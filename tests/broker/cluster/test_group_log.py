@@ -307,6 +307,7 @@ class TestOffsetsOfATransaction:
         assert partition is not None
         assert topic is not None
         _, producer = driver.init()
+        partition.replicas = (1, 2)
         driver.cluster.alter_topic_config(topic, {"min.insync.replicas": "2"})
         error_code = driver.commit_offset(producer, "g", 3, version=5)
         assert error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE

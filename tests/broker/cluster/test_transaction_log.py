@@ -206,16 +206,18 @@ class TestTooFewReplicasAreInSync:
         driver.broker_id = cluster.transaction_coordinator_id("tx") or 0
         _, producer = driver.init()
         driver.add(producer, 0)
-        topic, log = cluster.topics.get("t"), transaction_topic(cluster)
+        topic, log = cluster.topics.get("t"), cluster.transaction_log.partition("tx")
         assert topic is not None
-        cluster.alter_topic_config(topic, {"min.insync.replicas": "4"})
+        assert log is not None
+        cluster.take_leader_away(topic.partitions[0], NOW_MS)
         assert driver.end(producer, commit=True)[0] == NONE
-        cluster.alter_topic_config(topic, {})
-        cluster.alter_topic_config(log, {**log.config.overrides, "min.insync.replicas": "4"})
+        in_sync, log.isr = log.isr, (driver.broker_id,)
+        cluster.set_leader(topic.partitions[0], 1, NOW_MS)
         end_prepared(cluster, "tx", NOW_MS)
+        assert topic.partitions[0].log.log_end_offset == 1
         assert driver.describe().transaction_state == "PrepareCommit"
         assert driver.describe().topics == []
-        cluster.alter_topic_config(log, {**log.config.overrides, "min.insync.replicas": "2"})
+        log.isr = in_sync
         end_prepared(cluster, "tx", NOW_MS)
         assert driver.describe().transaction_state == "CompleteCommit"
 
