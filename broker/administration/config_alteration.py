@@ -10,10 +10,16 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from broker.administration.broker_alteration import check_broker_alteration, parse_node_id
-from broker.administration.config_operations import Alteration, Operation, apply_operations
+from broker.administration.config_operations import (
+    UNKNOWN_OPERATION,
+    Alteration,
+    Operation,
+    apply_operations,
+)
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import topic_name_problem
 from broker.config.api_versions import release_of
+from broker.config.release_keys import GROUP_RESOURCES_SINCE
 from broker.config.resource_keys import RESOURCE_KEYS, client_metrics_refusal, group_problem
 from broker.config.topic_config import validate_topic_overrides
 from broker.config.topic_keys import TOPIC_KEYS
@@ -22,6 +28,8 @@ from protocol.configs import ConfigOperation, ResourceType
 from protocol.errors import ErrorCode
 
 _KINDS = frozenset(ConfigOperation)
+_NAMES_RECEIVED_NODE_SINCE = (4, 1)
+"""Older brokers name themselves twice in the message about another broker's loggers."""
 VALUE_CHARACTERS_MAX = 32_767
 
 Change = Callable[[], None]
@@ -89,9 +97,9 @@ def alter_configs(
         for index, refusal in enumerate(results)
         if refusal is None and alterations[index].resource_type != ResourceType.BROKER_LOGGER
     ]
-    if any(o.kind not in _KINDS for index in of_controller for o in alterations[index].operations):
+    if any(_meets_unknown_operation(alterations[index]) for index in of_controller):
         for index in of_controller:
-            results[index] = Refusal(ErrorCode.UNKNOWN_SERVER_ERROR, None)
+            results[index] = UNKNOWN_OPERATION
         return results
     for index in of_controller:
         change = _check(cluster, broker_id, alterations[index])
@@ -119,11 +127,21 @@ def _preprocess(cluster: Cluster, broker_id: int, alteration: Alteration) -> Ref
             changed = check_broker_alteration(cluster, broker_id, alteration)
             return changed if isinstance(changed, Refusal) else None
         case ResourceType.BROKER_LOGGER if not alteration.is_replacement:
-            return _check_logger(broker_id, alteration)
-        case ResourceType.TOPIC | ResourceType.GROUP | ResourceType.CLIENT_METRICS:
+            return _check_logger(cluster, broker_id, alteration)
+        case ResourceType.GROUP if release_of(cluster.shared_config) >= GROUP_RESOURCES_SINCE:
+            return None
+        case ResourceType.TOPIC | ResourceType.CLIENT_METRICS:
             return None
         case _:
             return _invalid_request(f"Unknown resource type {alteration.resource_type}")
+
+
+def _meets_unknown_operation(alteration: Alteration) -> bool:
+    """Whether Kafka's controller comes to an unknown operation before it refuses the resource."""
+    is_topic = alteration.resource_type == ResourceType.TOPIC
+    keys = TOPIC_KEYS if is_topic else {}
+    applied = apply_operations({}, alteration.operations, keys, has_lists=is_topic)
+    return applied is UNKNOWN_OPERATION
 
 
 def _check(cluster: Cluster, broker_id: int, alteration: Alteration) -> Change | Refusal:
@@ -195,13 +213,15 @@ def _min_isr_refusal(alteration: Alteration, layer: Mapping[str, str]) -> Refusa
     return None
 
 
-def _check_logger(broker_id: int, alteration: Alteration) -> Refusal | None:
+def _check_logger(cluster: Cluster, broker_id: int, alteration: Alteration) -> Refusal | None:
     """Refuse every change: there is one logger, `root`, and its level cannot be set."""
     node_id = parse_node_id(alteration.resource_name)
     if node_id is None:
         message = f"Node id must be an integer, but it is: {alteration.resource_name}"
         return _invalid_request(message)
     if node_id != broker_id:
+        if release_of(cluster.shared_config) < _NAMES_RECEIVED_NODE_SINCE:
+            node_id = broker_id
         return _invalid_request(f"Unexpected node id. Expected {broker_id}, but received {node_id}")
     for operation in alteration.operations:
         refusal = _logger_refusal(operation)

@@ -13,6 +13,8 @@ from protocol.configs import ConfigOperation
 from protocol.errors import ErrorCode
 from protocol.hash_order import in_hash_order, string_hash
 
+_KINDS = frozenset(ConfigOperation)
+
 
 @dataclass(frozen=True, slots=True)
 class Operation:
@@ -33,6 +35,10 @@ class Alteration:
     is_replacement: bool
 
 
+UNKNOWN_OPERATION = Refusal(ErrorCode.UNKNOWN_SERVER_ERROR, None)
+"""Kafka's controller fails at an operation that it does not know, and with it the request."""
+
+
 def apply_operations(
     layer: Mapping[str, str],
     operations: Sequence[Operation],
@@ -40,7 +46,7 @@ def apply_operations(
     *,
     has_lists: bool = True,
 ) -> dict[str, str] | Refusal:
-    """Return the layer after the operations; their kinds are valid, and each key occurs once.
+    """Return the layer after the operations, of which each has another key.
 
     Of several errors it is the one that Kafka finds first in its hash map.
 
@@ -50,6 +56,8 @@ def apply_operations(
     changed = dict(layer)
     for operation in in_hash_order(operations, lambda operation: string_hash(operation.name)):
         name, text = operation.name, operation.text or ""
+        if operation.kind not in _KINDS:
+            return UNKNOWN_OPERATION
         if operation.kind == ConfigOperation.SET:
             changed[name] = text
         elif operation.kind == ConfigOperation.DELETE:

@@ -59,7 +59,11 @@ _KNOWN_TYPES = frozenset(ResourceType)
 @handles(ApiKey.DESCRIBE_CONFIGS, versions=(1, 4))
 def handle_describe_configs(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `ConfigHelper.handleDescribeConfigsRequest`."""
-    if any(resource.resource_type not in _KNOWN_TYPES for resource in request.resources):
+    release = release_of(cluster.config.for_broker(context.broker_id))
+    types = {resource.resource_type for resource in request.resources}
+    if not types <= _KNOWN_TYPES or (
+        release < GROUP_RESOURCES_SINCE and ResourceType.GROUP in types
+    ):
         return messages.DescribeConfigsResponse(
             version=context.api_version,
             throttle_time_ms=0,
@@ -127,8 +131,6 @@ def _describe(
             return Refusal(ErrorCode.INVALID_REQUEST, "Broker id must not be empty")
         case ResourceType.BROKER_LOGGER:
             return _broker_refusal(name, broker_id, f", expected {broker_id}") or []
-        case ResourceType.GROUP if release < GROUP_RESOURCES_SINCE:
-            return Refusal(ErrorCode.INVALID_REQUEST, INVALID_REQUEST_MESSAGE)
         case ResourceType.GROUP if not name:
             return Refusal(ErrorCode.INVALID_REQUEST, "Group name must not be empty")
         case ResourceType.CLIENT_METRICS if not name:

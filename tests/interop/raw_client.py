@@ -71,3 +71,9 @@ class RawClient:
             return self._connection.socket.recv(1) == b""
         except ConnectionResetError:
             return True
+
+    def call(self, request: Any, version: int) -> Any:
+        """Send a message of kafka-python's; return the response."""
+        api_key = ApiKey(request.API_KEY)
+        self.send(request, api_key, version)
+        return self.receive(messages.response_class(api_key), api_key, version)[1]

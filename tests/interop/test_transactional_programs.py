@@ -11,13 +11,17 @@ from pathlib import Path
 import confluent_kafka
 import pytest
 
-from mock_kafka import MockKafka
+from mock_kafka import ConfigValue, MockKafka
+from protocol.errors import ErrorCode
 from scenarios.clients.confluent_kafka import create_topic
 from scenarios.clients.java import java_command
 from scenarios.maven import CannotRunError, fetch_jars
 from tests.interop.client_program import ClientProgram, Lines, RunningProgram
 from tests.interop.go_and_node_clients import CLIENTS
 from tests.interop.java_clients import JavaClients, compile_java_clients
+from tests.interop.raw_client import RawClient
+from tests.interop.transactional_clients import Confluent
+from tests.transaction_requests import TransactionRequests
 
 JAVA_VERSIONS = ("3.9.2", "4.1.0")
 RECORD_COUNT = 600
@@ -216,44 +220,59 @@ class TransactionsTool:
         ]
 
 
-@pytest.fixture
-def tool(kafka_of_three: MockKafka) -> TransactionsTool:
+@pytest.fixture(scope="module")
+def tool_jars() -> Path:
+    """Return the jars of Kafka's tools; skip without Java or Maven Central."""
     try:
-        jars = fetch_jars("kafka-tools-4.1.0", ("org.apache.kafka:kafka-tools:4.1.0",))
+        return fetch_jars("kafka-tools-4.1.0", ("org.apache.kafka:kafka-tools:4.1.0",))
     except CannotRunError as error:
         pytest.skip(str(error))
-    return TransactionsTool(jars, kafka_of_three.bootstrap_servers)
+
+
+def leave_hanging(servers: str, topic: str) -> None:
+    """Write to partition 1 in a transaction that the coordinator doesn't know."""
+    with RawClient(servers) as raw:
+        requests = TransactionRequests(raw.call, topic, transactional_id=f"{topic}.hanging")
+        error_code, producer = requests.init()
+        assert error_code == ErrorCode.NONE
+        assert requests.produce(producer, 0, index=1) == (ErrorCode.NONE, 0)
 
 
 @pytest.mark.long
-def test_kafkas_tool_lists_describes_and_aborts_transactions(
-    tool: TransactionsTool, java: JavaClients, kafka_of_three: MockKafka, topic: str
+def test_kafkas_tool_lists_describes_finds_and_aborts_transactions(
+    tool_jars: Path, topic: str
 ) -> None:
-    servers = kafka_of_three.bootstrap_servers
-    create_topic(servers, topic, partition_count=1)
-    java.run("open", servers, topic, transactional_id=topic)
-    [mine] = [row for row in tool("list") if row["TransactionalId"] == topic]
-    assert mine["TransactionState"] == "Ongoing"
+    config: dict[str, ConfigValue] = {
+        "log.retention.ms": -1,
+        "transaction.partition.verification.enable": False,
+    }
+    with MockKafka(config=config) as kafka:
+        servers = kafka.bootstrap_servers
+        tool = TransactionsTool(tool_jars, servers)
+        kafka.create_topic(topic, 2)
+        producer = Confluent(servers, topic)
+        producer.start()
+        producer.begin()
+        producer.send(topic, b"open")
+        leave_hanging(servers, topic)
 
-    [described] = tool("describe", "--transactional-id", topic)
-    assert (described["TransactionState"], described["TopicPartitions"]) == (
-        "Ongoing",
-        f"{topic}-0",
-    )
-    assert described["ProducerId"] == mine["ProducerId"]
+        listed = {row["TransactionalId"]: row for row in tool("list")}
+        assert {name: row["TransactionState"] for name, row in listed.items()} == {
+            topic: "Ongoing",
+            f"{topic}.hanging": "Empty",
+        }
+        producer_id = listed[topic]["ProducerId"]
+        [described] = tool("describe", "--transactional-id", topic)
+        assert described["TopicPartitions"] == f"{topic}-0"
+        assert described["ProducerId"] == producer_id
+        [state] = tool("describe-producers", "--topic", topic, "--partition", "0")
+        assert (state["ProducerId"], state["CurrentTransactionStartOffset"]) == (producer_id, "0")
 
-    producers = ("describe-producers", "--topic", topic, "--partition", "0")
-    [producer] = tool(*producers)
-    assert (producer["ProducerId"], producer["CurrentTransactionStartOffset"]) == (
-        mine["ProducerId"],
-        "0",
-    )
-
-    # The coordinator knows of it, so it doesn't hang; after a clock of an hour it still is open.
-    assert tool("find-hanging", "--topic", topic, "--max-transaction-timeout", "0") == []
-
-    tool("abort", "--topic", topic, "--partition", "0", "--start-offset", "0")
-    assert [record.transaction for record in kafka_of_three.records(topic)] == ["aborted"]
-    [producer] = tool(*producers)
-    assert producer["CurrentTransactionStartOffset"] == "None"
-    kafka_of_three.abort_transaction(topic)
+        # The coordinator knows the transaction in partition 0, so it doesn't hang.
+        [hanging] = tool("find-hanging", "--topic", topic, "--max-transaction-timeout", "0")
+        assert (hanging["Partition"], hanging["StartOffset"]) == ("1", "0")
+        assert hanging["ProducerId"] == listed[f"{topic}.hanging"]["ProducerId"]
+        tool("abort", "--topic", topic, "--partition", "1", "--start-offset", "0")
+        assert [record.transaction for record in kafka.records(topic)] == ["open", "aborted"]
+        producer.commit()
+        producer.close()

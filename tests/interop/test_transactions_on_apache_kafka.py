@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from protocol import messages, records
-from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from scenarios.clients.confluent_kafka import create_topic
 from tests.interop.raw_client import RawClient
@@ -22,15 +21,9 @@ WAIT_S = 20
 def requests(servers: str, topic: str) -> Iterator[TransactionRequests]:
     create_topic(servers, topic, 2)
     with RawClient(servers) as raw:
-
-        def call(request: Any, version: int) -> Any:
-            api_key = ApiKey(request.API_KEY)
-            raw.send(request, api_key, version)
-            return raw.receive(messages.response_class(api_key), api_key, version)[1]
-
         find = messages.FindCoordinatorRequest(version=4, key_type=1, coordinator_keys=[topic])
-        eventually(lambda: call(find, 4).coordinators[0].error_code == NONE)
-        requests = TransactionRequests(call, topic, transactional_id=topic)
+        eventually(lambda: raw.call(find, 4).coordinators[0].error_code == NONE)
+        requests = TransactionRequests(raw.call, topic, transactional_id=topic)
         # Apache Kafka begins a new segment when the time of records jumps.
         requests.timestamp_ms = round(time.time() * 1000)
         eventually(lambda: requests.is_led(0) and requests.is_led(1))

@@ -66,7 +66,6 @@ public final class Clients {
             case "transact" -> transact(config, topic, count);
             case "expire" -> expire(config, topic, count);
             case "copy" -> copy(config, topic, count);
-            case "open" -> open(config, topic);
             default -> throw new IllegalArgumentException(arguments[0]);
         }
     }
@@ -168,15 +167,6 @@ public final class Clients {
                 print("end", isCommitted);
             }
         }
-    }
-
-    /** Leave a transaction open, as a process that is killed. */
-    private static void open(Properties config, String topic) throws Exception {
-        KafkaProducer<String, String> producer = producer(config);
-        producer.initTransactions();
-        producer.beginTransaction();
-        producer.send(new ProducerRecord<>(topic, "open")).get();
-        Runtime.getRuntime().halt(0);
     }
 
     /** Two members of one group read `count` records; then one leaves, and the other has it all. */
