@@ -77,10 +77,8 @@ def commit_all_offsets(patch: Patch) -> None:
     """The offsets of an aborted transaction are committed."""
 
     def careless(original: Any) -> Any:
-        def end(
-            self: GroupCoordinator, index: int, producer_id: int, now_ms: int, **_: bool
-        ) -> None:
-            original(self, index, producer_id, now_ms, is_commit=True)
+        def end(self: GroupCoordinator, index: int, producer_id: int, **_: bool) -> None:
+            original(self, index, producer_id, is_commit=True)
 
         return end
 
