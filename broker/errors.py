@@ -31,6 +31,7 @@ INVALID_REQUEST_MESSAGE = (
 """Kafka's own text of INVALID_REQUEST."""
 
 NOT_COORDINATOR_MESSAGE = "This is not the correct coordinator."
+UNSUPPORTED_VERSION_MESSAGE = "The version of API is not supported."
 UNKNOWN_TOPIC_ID_MESSAGE = "This server does not host this topic ID."
 UNKNOWN_PARTITION_MESSAGE = "This server does not host this topic-partition."
-"""Kafka's own texts of NOT_COORDINATOR, UNKNOWN_TOPIC_ID and UNKNOWN_TOPIC_OR_PARTITION."""
+"""Kafka's own texts of these errors."""

@@ -213,8 +213,9 @@ class Cluster:
             for group_id in self.groups.group_ids():
                 if self.group_log.partition_index(group_id) == partition.partition_index:
                     self.groups.unload(group_id, now_ms)
+            self.share.restart_sessions(self.group_log, partition.partition_index, now_ms)
 
-        if len(self.groups):
+        if len(self.groups) or len(self.share.groups):
             self.timers.schedule(now_ms, unload)
 
     def add_fetch_sessions(self, node_id: int) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from broker.cluster.group_log import GroupLog
 from broker.cluster.internal_topics import GROUP_METADATA, SHARE_GROUP_STATE
 from broker.cluster.share_leaders import ShareLeader
 from broker.cluster.share_log import ShareLog
@@ -67,6 +68,12 @@ class ShareGroups:
         """End all share sessions: the feature is off."""
         for leader in self.leaders.values():
             leader.clear(now_ms)
+
+    def restart_sessions(self, group_log: GroupLog, partition_index: int, now_ms: int) -> None:
+        """Begin the sessions of the groups in a partition again: it has a new leader."""
+        for group in self.groups.all():
+            if group_log.partition_index(group.group_id) == partition_index:
+                self.groups.restart_sessions(group, now_ms)
 
     def leave_leader(self, topic: Topic | None, partition: Partition, now_ms: int) -> None:
         """Forget the records in flight of a partition on its leader, which changes."""

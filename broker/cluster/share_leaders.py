@@ -85,6 +85,10 @@ class ShareLeader:
         wanted = (topic_id, partition_index)
         self._drop([key for key in self.partitions if key[1:] == wanted], now_ms)
 
+    def drop_share_partition(self, key: SharePartitionKey, now_ms: int) -> None:
+        """Forget a share partition, whose state was replaced or deleted."""
+        self._drop([known for known in self.partitions if known == key], now_ms)
+
     def drop_group(self, group_id: str, now_ms: int) -> None:
         """Forget the partitions of a group, none of whose members is connected."""
         self._drop([key for key in self.partitions if key.group_id == group_id], now_ms)

@@ -1,6 +1,7 @@
 """The log of share coordinators: the partitions of `__share_group_state`."""
 
-from base64 import urlsafe_b64encode
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from uuid import UUID
 
 from broker.cluster.internal_topics import SHARE_GROUP_STATE, append_records, partition_for
 from broker.cluster.topics import Partition, TopicTable
@@ -9,6 +10,8 @@ from broker.errors import Refusal
 from broker.share_groups.share_state import SharePartitionKey
 from protocol.coordinator_records import CoordinatorRecord
 from protocol.errors import ErrorCode
+
+_UUID_TEXT_LENGTH_MAX = 24
 
 
 class ShareLog:
@@ -43,6 +46,18 @@ def coordinator_key(key: SharePartitionKey) -> str:
     """Return the key that FindCoordinator has for a share partition."""
     topic_id = urlsafe_b64encode(key.topic_id.bytes).decode().rstrip("=")
     return f"{key.group_id}:{topic_id}:{key.partition_index}"
+
+
+def parse_coordinator_key(text: str) -> SharePartitionKey | None:
+    """Return the share partition of a key of FindCoordinator, or None if the key is invalid."""
+    parts = text.split(":")
+    if len(parts) != 3 or not parts[0].strip() or len(parts[1]) > _UUID_TEXT_LENGTH_MAX:
+        return None
+    try:
+        topic_id = UUID(bytes=urlsafe_b64decode(parts[1].rstrip("=") + "=="))
+        return SharePartitionKey(parts[0].strip(), topic_id, int(parts[2]))
+    except ValueError:
+        return None
 
 
 def _unavailable() -> Refusal:

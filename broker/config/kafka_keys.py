@@ -71,7 +71,7 @@ GROUP_PROTOCOL_KEYS: tuple[ConfigKey, ...] = (
     ConfigKey("group.consumer.max.heartbeat.interval.ms",                INT,      15_000,      at_least(1),   READ_ONLY),
     ConfigKey("group.consumer.max.session.timeout.ms",                   INT,      60_000,      at_least(1),   READ_ONLY),
     ConfigKey("group.consumer.max.size",                                 INT,      INT_MAX,     at_least(1),   READ_ONLY),
-    ignored_key("group.consumer.migration.policy",                         STRING,   "bidirectional", one_of_ignoring_case("DISABLED", "DOWNGRADE", "UPGRADE", "BIDIRECTIONAL"), READ_ONLY),
+    ConfigKey("group.consumer.migration.policy",                         STRING,   "bidirectional", one_of_ignoring_case("DISABLED", "DOWNGRADE", "UPGRADE", "BIDIRECTIONAL"), READ_ONLY),
     ConfigKey("group.consumer.min.heartbeat.interval.ms",                INT,      5000,        at_least(1),   READ_ONLY),
     ConfigKey("group.consumer.min.session.timeout.ms",                   INT,      45_000,      at_least(1),   READ_ONLY),
     ConfigKey("group.consumer.regex.refresh.interval.ms",                INT,      600_000,     at_least(10_000), READ_ONLY, is_internal=True),

@@ -105,6 +105,17 @@ _ARRAYS: dict[ApiKey, ErrorArray] = {
     ApiKey.CONSUMER_GROUP_DESCRIBE: ErrorArray("group_ids", "groups", _same("group_id")),
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: ErrorArray("topics", "topics", _NAMED),
     ApiKey.SHARE_GROUP_DESCRIBE: ErrorArray("group_ids", "groups", _same("group_id")),
+    ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: ErrorArray("groups", "groups", _same("group_id")),
+    **dict.fromkeys(
+        (
+            ApiKey.INITIALIZE_SHARE_GROUP_STATE,
+            ApiKey.READ_SHARE_GROUP_STATE,
+            ApiKey.WRITE_SHARE_GROUP_STATE,
+            ApiKey.DELETE_SHARE_GROUP_STATE,
+            ApiKey.READ_SHARE_GROUP_STATE_SUMMARY,
+        ),
+        ErrorArray("topics", "results", _same("topic_id"), _partitions(index="partition")),
+    ),
 }
 """APIs whose response has an error for each entry of the request, in every version."""
 

@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any
 
 from broker.errors import Refusal
+from broker.groups.consumer import classic_members
 from broker.groups.consumer.group import ConsumerGroup
 from broker.groups.consumer.heartbeat import check_member, check_request
 from broker.groups.consumer.member import LEAVE_EPOCH, STATIC_LEAVE_EPOCH
@@ -29,6 +30,7 @@ from broker.groups.consumer.topics import NO_TOPICS, TopicSource
 from broker.groups.group import Group
 from broker.groups.group_table import GroupTable, is_empty, tombstones_of
 from broker.groups.joining import join as join_group
+from broker.groups.migration import can_downgrade, fill_downgraded, upgrade
 from broker.groups.records import AppendRecords, discard_records, group_key, group_value
 from broker.groups.requests import (
     UNKNOWN_MEMBER,
@@ -93,7 +95,7 @@ class GroupCoordinator(GroupTable):
         group = self._groups.get(request.group_id)
         if isinstance(group, ConsumerGroup):
             if not group.is_empty:
-                reply(JoinResult(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, UNKNOWN_MEMBER))
+                reply(self._join_consumer_group(group, request, now_ms))
                 return
             group = self._replace_by_classic(group, now_ms)
         is_new = group is None
@@ -130,8 +132,10 @@ class GroupCoordinator(GroupTable):
         group = self._groups.get(request.group_id)
         if not request.group_id:
             reply(SyncResult(ErrorCode.INVALID_GROUP_ID))
-        elif not isinstance(group, Group):
+        elif group is None:
             reply(SyncResult(ErrorCode.UNKNOWN_MEMBER_ID))
+        elif isinstance(group, ConsumerGroup):
+            reply(classic_members.sync(self._consumers, group, request, now_ms))
         else:
             group.sync(request, reply, now_ms)
             group.deliver()
@@ -148,8 +152,12 @@ class GroupCoordinator(GroupTable):
         if not group_id:
             return ErrorCode.INVALID_GROUP_ID
         group = self._groups.get(group_id)
-        if not isinstance(group, Group):
+        if group is None:
             return ErrorCode.UNKNOWN_MEMBER_ID
+        if isinstance(group, ConsumerGroup):
+            return classic_members.heartbeat(
+                self._consumers, group, member_id, group_instance_id, generation_id, now_ms
+            )
         return group.heartbeat(member_id, group_instance_id, generation_id, now_ms)
 
     def leave(
@@ -236,15 +244,27 @@ class GroupCoordinator(GroupTable):
             return group_not_found(f"Consumer group {request.group_id} not found.")
         if does_join and is_empty(group):
             return ConsumerGroup(request.group_id, group.offsets)
+        if does_join:
+            return upgrade(
+                group,
+                self._consumers.topics,
+                policy=self.config["group.consumer.migration.policy"],
+                size_max=self.config["group.consumer.max.size"],
+            )
         return group_not_found(f"Group {request.group_id} is not a consumer group.")
 
     def _put_consumer_group(self, group: ConsumerGroup, now_ms: int) -> None:
-        """Add a new group, or put it in the place of an empty classic one."""
+        """Add a new group, or put it in the place of a classic one, whose members it has.
+
+        Members that wait for a response are asked to join again.
+        """
         classic = self._groups.get(group.group_id)
-        if classic is not None:
-            self._append_records(group.group_id, tombstones_of(classic), now_ms)
-            self._close(classic)
         self._put(group, now_ms)
+        if isinstance(classic, Group):
+            self._append_records(group.group_id, tombstones_of(classic), now_ms)
+            classic.close(ErrorCode.REBALANCE_IN_PROGRESS)
+            self._timers.schedule(now_ms, lambda _now_ms: classic.deliver())
+            self._consumers.restart_timers(group, now_ms)
 
     def _replace_by_classic(self, group: ConsumerGroup, now_ms: int) -> Group:
         """Put a classic group in the place of an empty one of the consumer protocol."""
@@ -293,7 +313,49 @@ class GroupCoordinator(GroupTable):
             self._fence_members(group, [member_id], now_ms)
 
     def _fence_members(self, group: ConsumerGroup, member_ids: Sequence[str], now_ms: int) -> None:
-        self._consumers.remove(group, member_ids, now_ms)
+        removed = frozenset(member_ids)
+        if removed and self._can_downgrade(group, removed):
+            self._downgrade(group, removed, now_ms).prepare_rebalance(now_ms)
+        else:
+            self._consumers.remove(group, member_ids, now_ms)
+
+    def _can_downgrade(self, group: ConsumerGroup, removed: frozenset[str]) -> bool:
+        return can_downgrade(
+            group,
+            removed,
+            policy=self.config["group.consumer.migration.policy"],
+            size_max=self.config["group.max.size"],
+        )
+
+    def _downgrade(self, group: ConsumerGroup, removed: frozenset[str], now_ms: int) -> Group:
+        """Put a classic group with the remaining members in the place of a group."""
+        classic = self._replace_by_classic(group, now_ms)
+        topics = self._consumers.topics
+        fill_downgraded(classic, group, removed, topics, self._timers, now_ms)
+        self._write_metadata(classic, now_ms)
+        return classic
+
+    def _join_consumer_group(
+        self, group: ConsumerGroup, request: JoinRequest, now_ms: int
+    ) -> JoinResult:
+        """Let a member of the classic protocol join a group of the consumer protocol.
+
+        A static member may so replace the last one of the consumer protocol.
+        """
+        is_static = request.group_instance_id is not None
+        was_classic = self._can_downgrade(group, frozenset())
+        result = classic_members.join(
+            self._consumers,
+            group,
+            request,
+            self._member_id_suffix(),
+            _assignors(self.config["group.consumer.assignors"]),
+            now_ms,
+            size_max=self.config["group.consumer.max.size"],
+        )
+        if is_static and not was_classic and self._can_downgrade(group, frozenset()):
+            self._downgrade(group, frozenset(), now_ms)
+        return result
 
     def describe_consumer_group(self, group_id: str) -> ConsumerGroupDescription | Refusal:
         """Return a group of the consumer protocol with its members, or GROUP_ID_NOT_FOUND."""

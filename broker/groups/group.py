@@ -131,7 +131,7 @@ class Group:
             protocols=request.protocols,
             session_timeout_ms=request.session_timeout_ms,
             rebalance_timeout_ms=request.rebalance_timeout_ms,
-            session=SessionTimer(self._timers, lambda now_ms: self._expire(member, now_ms)),
+            session=SessionTimer(self._timers, lambda now_ms: self.expire(member, now_ms)),
         )
         if not self.members:
             self.protocol_type = request.protocol_type
@@ -177,9 +177,9 @@ class Group:
         if self.state is GroupState.PREPARING_REBALANCE:
             self._maybe_complete_join(now_ms)
         else:
-            self._prepare_rebalance(now_ms)
+            self.prepare_rebalance(now_ms)
 
-    def _prepare_rebalance(self, now_ms: int) -> None:
+    def prepare_rebalance(self, now_ms: int) -> None:
         """Begin a rebalance: every member has to join again."""
         if self.state is GroupState.COMPLETING_REBALANCE:
             self._assign({}, ErrorCode.REBALANCE_IN_PROGRESS, now_ms)
@@ -267,7 +267,7 @@ class Group:
                 member = self.members.get(member_id)
                 if member is not None:
                     self._remove(member)
-            self._prepare_rebalance(now_ms)
+            self.prepare_rebalance(now_ms)
             self.deliver()
 
         due_ms = now_ms + max(self.members.rebalance_timeout_ms, 1)
@@ -373,7 +373,8 @@ class Group:
             self._remove(member)
         return error_code
 
-    def _expire(self, member: Member, now_ms: int) -> None:
+    def expire(self, member: Member, now_ms: int) -> None:
+        """Remove a member whose session is over, unless it waits for a response."""
         if member.is_excused_from_heartbeats():
             return  # its pending response restarts its session
         self._remove(member)
@@ -382,7 +383,7 @@ class Group:
 
     def _after_removal(self, now_ms: int) -> None:
         if self.state in {GroupState.STABLE, GroupState.COMPLETING_REBALANCE}:
-            self._prepare_rebalance(now_ms)
+            self.prepare_rebalance(now_ms)
         else:
             self._maybe_complete_join(now_ms)
 
@@ -413,11 +414,11 @@ class Group:
                 self._remove(member)
         self._maybe_complete_join(now_ms)
 
-    def close(self) -> None:
-        """Remove all members and stop all timers; members that wait get NOT_COORDINATOR."""
+    def close(self, error_code: ErrorCode = ErrorCode.NOT_COORDINATOR) -> None:
+        """Remove all members and stop all timers; members that wait get the error."""
         for member in tuple(self.members):
-            self._reply_join(member, ErrorCode.NOT_COORDINATOR, member.member_id)
-            self._reply_sync(member, SyncResult(ErrorCode.NOT_COORDINATOR))
+            self._reply_join(member, error_code, member.member_id)
+            self._reply_sync(member, SyncResult(error_code))
             self._remove(member)
         for member_id in tuple(self.members.pending):
             self._release_member_id(member_id)

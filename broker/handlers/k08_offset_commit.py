@@ -91,6 +91,8 @@ def _commit(
     error_code = ownership_error(cluster, context.broker_id, request.group_id)
     if error_code is not ErrorCode.NONE:
         return (error_code,) * len(offsets)
+    if request.group_id in cluster.share.groups:
+        return (ErrorCode.GROUP_ID_NOT_FOUND,) * len(offsets)
     return cluster.groups.commit(
         CommitRequest(
             group_id=request.group_id,

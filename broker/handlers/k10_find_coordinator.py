@@ -9,7 +9,9 @@ Behaviour:
       exists the error is COORDINATOR_NOT_AVAILABLE, at least once.
     - The coordinator of a transactional id (key type 1) is the leader of its partition of
       `__transaction_state`, which is created in the same way.
-    - Other key types, such as share groups, get INVALID_REQUEST.
+    - The coordinator of a share partition (key type 2, from v6) is the leader of its partition of
+      `__share_group_state`, which the first request creates. A key that is not
+      `GROUP:TOPIC_ID:PARTITION`, and other key types, get INVALID_REQUEST.
     - From v4 a request has a batch of keys, each with its own result.
 
 Gaps:
@@ -21,10 +23,17 @@ from typing import Any, NamedTuple
 from broker.cluster.cluster import Cluster
 from broker.cluster.controller_queue import ControllerEvent
 from broker.cluster.coordinators import ensure_internal_topic
-from broker.cluster.internal_topics import GROUP_METADATA, TRANSACTION_STATE, InternalTopic
+from broker.cluster.internal_topics import (
+    GROUP_METADATA,
+    SHARE_GROUP_STATE,
+    TRANSACTION_STATE,
+    InternalTopic,
+)
+from broker.cluster.share_log import parse_coordinator_key
 from broker.errors import INVALID_REQUEST_MESSAGE
 from broker.request.context import RequestContext
 from broker.routes import handles
+from broker.share_groups.share_state import SharePartitionKey
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -78,20 +87,32 @@ def handle_find_coordinator(context: RequestContext, request: Any, cluster: Clus
 
 
 def _find(context: RequestContext, cluster: Cluster, key_type: int, key: str) -> _Found:
-    if key_type not in {GROUP_KEY_TYPE, TRANSACTION_KEY_TYPE}:
+    if key_type not in _KEY_TYPES:
         return _Found(ErrorCode.INVALID_REQUEST)
-    is_transactional = key_type == TRANSACTION_KEY_TYPE
-    internal = TRANSACTION_STATE if is_transactional else GROUP_METADATA
-    if not _exists(context, cluster, internal):
-        return _Found(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-    node_id = (
-        cluster.transaction_coordinator_id(key) if is_transactional else cluster.coordinator_id(key)
-    )
+    node_id: int | None = None
+    if key_type == SHARE_KEY_TYPE:
+        share_key = parse_coordinator_key(key)
+        if context.api_version < SHARE_VERSION_MIN or share_key is None:
+            return _Found(ErrorCode.INVALID_REQUEST)
+        if _exists(context, cluster, SHARE_GROUP_STATE):
+            node_id = _share_coordinator_id(cluster, share_key)
+    elif key_type == TRANSACTION_KEY_TYPE:
+        if _exists(context, cluster, TRANSACTION_STATE):
+            node_id = cluster.transaction_coordinator_id(key)
+    elif _exists(context, cluster, GROUP_METADATA):
+        node_id = cluster.coordinator_id(key)
     if node_id is None:
         return _Found(ErrorCode.COORDINATOR_NOT_AVAILABLE)
     broker = cluster.brokers[node_id]
     address = broker.address(context.session.listener)
     return _Found(ErrorCode.NONE, broker.node_id, address.host, address.port)
+
+
+def _share_coordinator_id(cluster: Cluster, key: SharePartitionKey) -> int | None:
+    partition = cluster.share.log.partition(key)
+    if partition is None or not cluster.is_alive(partition.leader_id):
+        return None
+    return partition.leader_id
 
 
 def _exists(context: RequestContext, cluster: Cluster, internal: InternalTopic) -> bool:

@@ -8,14 +8,15 @@ Behaviour:
     - A static member without an id replaces the earlier member with its instance id, which is
       fenced with FENCED_INSTANCE_ID. A stable group whose protocol stays the same does not
       rebalance then; from v9 the response lets a leader skip the assignment.
+    - In a group of the consumer protocol (KIP-848) that has members the broker assigns the
+      partitions. The response is sent at once and names no leader. A group without members becomes
+      a classic one.
     - Errors: INVALID_GROUP_ID, INVALID_SESSION_TIMEOUT (group.min/max.session.timeout.ms),
       GROUP_MAX_SIZE_REACHED (group.max.size), INCONSISTENT_GROUP_PROTOCOL, UNKNOWN_MEMBER_ID,
-      NOT_COORDINATOR.
+      NOT_COORDINATOR, GROUP_ID_NOT_FOUND for a share group.
     - A client that disconnects while it waits stays a member until its session expires.
 
 Gaps:
-    - A group of the consumer protocol that has members does not change its protocol:
-      INCONSISTENT_GROUP_PROTOCOL.
     - The reason field is accepted and not used.
 """
 
@@ -45,6 +46,8 @@ def handle_join_group(context: RequestContext, request: Any, cluster: Cluster) -
     error_code = ownership_error(cluster, context.broker_id, request.group_id)
     if error_code is not ErrorCode.NONE:
         return _response(JoinResult(error_code, request.member_id), version)
+    if request.group_id in cluster.share.groups:
+        return _response(JoinResult(ErrorCode.GROUP_ID_NOT_FOUND, request.member_id), version)
     has_rebalance_timeout = version >= REBALANCE_TIMEOUT_VERSION_MIN
     pending = PendingResponse()
     cluster.groups.join(

@@ -2,6 +2,8 @@
 
 Behaviour:
     - Keeps the session of a member alive. REBALANCE_IN_PROGRESS asks the member to join again.
+    - In a group of the consumer protocol it does so when the member has to revoke partitions, or
+      may get some.
     - Errors: INVALID_GROUP_ID, UNKNOWN_MEMBER_ID (also for a group that does not exist),
       FENCED_INSTANCE_ID, ILLEGAL_GENERATION, NOT_COORDINATOR.
 """

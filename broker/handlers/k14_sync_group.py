@@ -1,6 +1,7 @@
 """SyncGroup: v0-5.
 
 Behaviour:
+    - In a group of the consumer protocol the response has what the broker assigned.
     - The leader sends the assignment of all members; the responses of the other members wait for
       it. A member without an assignment gets an empty one.
     - Members that do not sync within the rebalance timeout are removed, and the group rebalances.

@@ -67,7 +67,7 @@ def _describe(context: RequestContext, group_id: str, cluster: Cluster) -> Any:
 
 
 def _missing_message(group_id: str, cluster: Cluster) -> str:
-    if group_id in cluster.groups:
+    if group_id in cluster.groups or group_id in cluster.share.groups:
         return f"Group {group_id} is not a classic group."
     return f"Group {group_id} not found."
 

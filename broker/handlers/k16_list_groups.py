@@ -3,7 +3,7 @@
 Behaviour:
     - Lists the groups that this broker coordinates; clients send it to every broker.
     - From v4 filters by state, from v5 by type, both ignoring case; an empty filter means all.
-    - The type is classic or consumer.
+    - The type is classic, consumer or share.
 """
 
 from typing import Any
@@ -31,7 +31,10 @@ def handle_list_groups(context: RequestContext, request: Any, cluster: Cluster) 
                 group_state=group.state,
                 group_type=group.group_type,
             )
-            for group in cluster.groups.list_groups(request.states_filter, request.types_filter)
+            for group in (
+                *cluster.groups.list_groups(request.states_filter, request.types_filter),
+                *cluster.share.groups.list_groups(request.states_filter, request.types_filter),
+            )
             if cluster.coordinator_id(group.group_id) == context.broker_id
         ],
     )

@@ -1,12 +1,14 @@
 """DeleteGroups: v0-2.
 
 Behaviour:
-    - Deletes groups without members, with their offsets. Each group has its own error:
-      NON_EMPTY_GROUP, GROUP_ID_NOT_FOUND, NOT_COORDINATOR. A name that occurs twice counts once.
+    - Deletes groups without members, with their offsets, or their state if they are share groups.
+      Each group has its own error: NON_EMPTY_GROUP, GROUP_ID_NOT_FOUND, NOT_COORDINATOR. A name
+      that occurs twice counts once.
 """
 
 from typing import Any
 
+from broker.administration.share_offsets import delete_share_group
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import ownership_error
 from broker.request.context import RequestContext
@@ -37,4 +39,7 @@ def _delete(context: RequestContext, group_id: str, cluster: Cluster) -> ErrorCo
     error_code = ownership_error(cluster, context.broker_id, group_id)
     if error_code is not ErrorCode.NONE:
         return error_code
+    share_group = cluster.share.groups.get(group_id)
+    if share_group is not None:
+        return delete_share_group(cluster, share_group, context.now_ms)
     return cluster.groups.delete_group(group_id, context.now_ms)

@@ -10,6 +10,7 @@ Behaviour:
       for each feature of a successful request.
     - A broker that emulates a release before 4.0 has a result for each feature, and each
       succeeds or fails alone.
+    - Without the feature share.version all share sessions end.
     - Every broker serves the request.
 
 Gaps:
@@ -21,6 +22,7 @@ from typing import Any
 
 from broker.administration.feature_update import FeatureUpdate, UpgradeType, update_features
 from broker.cluster.cluster import Cluster
+from broker.cluster.share_loading import are_share_groups_enabled
 from broker.config.api_versions import release_of
 from broker.config.features import FEATURES_ARE_KNOWN_SINCE
 from broker.errors import Refusal
@@ -49,6 +51,8 @@ def handle_update_features(context: RequestContext, request: Any, cluster: Clust
     results = update_features(
         cluster, updates, release, validate_only=version >= 1 and request.validate_only
     )
+    if not are_share_groups_enabled(cluster):
+        cluster.share.switch_off(context.now_ms)
     if release < FEATURES_ARE_KNOWN_SINCE:
         return _response(
             ErrorCode.NONE, "", [_result(name, refusal) for name, refusal in results.items()]

@@ -12,14 +12,14 @@ Behaviour:
     - A member without a heartbeat for consumer.session.timeout.ms (of the group, or the broker's
       group.consumer.session.timeout.ms) is removed, and one that does not give up partitions within
       its rebalance timeout.
+    - The first member of the consumer protocol upgrades a group of consumers of the classic
+      protocol, which stay its members and join again. When the last one has left, the group is
+      downgraded (group.consumer.migration.policy).
     - Errors: INVALID_REQUEST, UNSUPPORTED_ASSIGNOR, INVALID_REGULAR_EXPRESSION,
       GROUP_MAX_SIZE_REACHED (group.consumer.max.size), GROUP_ID_NOT_FOUND (also for a group of
       another type), UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH, UNRELEASED_INSTANCE_ID,
       FENCED_INSTANCE_ID, NOT_COORDINATOR. UNSUPPORTED_VERSION while group.version is 0, or
       group.coordinator.rebalance.protocols lacks consumer.
-
-Gaps:
-    - A classic group that has members cannot change to the consumer protocol, nor the reverse.
 """
 
 from typing import Any
@@ -49,6 +49,12 @@ def handle_consumer_group_heartbeat(context: RequestContext, request: Any, clust
     error_code = ownership_error(cluster, context.broker_id, request.group_id)
     if error_code is not ErrorCode.NONE:
         return _Response(version=version, error_code=error_code)
+    if request.group_id in cluster.share.groups:
+        return _Response(
+            version=version,
+            error_code=ErrorCode.GROUP_ID_NOT_FOUND,
+            error_message=f"Group {request.group_id} is not a consumer group.",
+        )
     partitions = request.topic_partitions
     result = cluster.groups.consumer_heartbeat(
         ConsumerHeartbeat(

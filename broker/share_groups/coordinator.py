@@ -4,7 +4,7 @@ Sources: Kafka's `GroupCoordinatorService.shareGroupHeartbeat` and
 `GroupMetadataManager`, with their messages.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -12,6 +12,7 @@ from uuid import UUID
 from broker.errors import Refusal
 from broker.groups.consumer.topics import TopicSource
 from broker.groups.records import AppendRecords
+from broker.groups.results import GroupListing
 from broker.groups.session_timer import SessionTimer
 from broker.share_groups.member import JOIN_EPOCH, LEAVE_EPOCH, ShareHeartbeat
 from broker.share_groups.sessions import TopicIdPartition
@@ -28,6 +29,8 @@ InitializeState = Callable[[str, int, Sequence[TopicIdPartition], int], list[boo
 
 SESSION_TIMEOUT_KEY = "share.session.timeout.ms"
 HEARTBEAT_INTERVAL_KEY = "share.heartbeat.interval.ms"
+GROUP_TYPE = "share"
+"""The type of the groups, and their protocol type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +216,20 @@ class ShareGroupCoordinator:
 
     # Groups ----------------------------------------------------------------------------------
 
+    def list_groups(
+        self, states: Collection[str] = (), types: Collection[str] = ()
+    ) -> list[GroupListing]:
+        """Return all groups, or those in these states and of these types, ignoring case."""
+        state_names = {name.strip().lower() for name in states}
+        type_names = {name.strip().lower() for name in types}
+        if type_names and GROUP_TYPE not in type_names:
+            return []
+        return [
+            GroupListing(group.group_id, group.state_name, GROUP_TYPE, GROUP_TYPE)
+            for group in self._groups.values()
+            if not state_names or group.state_name.lower() in state_names
+        ]
+
     def delete(self, group: ShareGroup, now_ms: int) -> ErrorCode:
         """Delete a group without members."""
         if not group.is_empty:
@@ -228,12 +245,10 @@ class ShareGroupCoordinator:
         self._sessions.clear()
         self._groups.clear()
 
-    def restart_sessions(self, group_id: str, now_ms: int) -> None:
+    def restart_sessions(self, group: ShareGroup, now_ms: int) -> None:
         """Begin the sessions of a group again, as a new coordinator does."""
-        group = self._groups.get(group_id)
-        if group is not None:
-            for member_id in group.members:
-                self._restart_session(group, member_id, now_ms)
+        for member_id in group.members:
+            self._restart_session(group, member_id, now_ms)
 
 
 def request_problem(request: ShareHeartbeat) -> Refusal | None:

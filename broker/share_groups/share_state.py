@@ -170,13 +170,17 @@ class ShareStates:
             )
         return self._update(key, state, leader_epoch, start_offset, state_batches, now_ms)
 
-    def delete(self, key: SharePartitionKey, now_ms: int) -> Refusal | None:
-        """Delete a state, if there is one."""
+    def partition_refusal(self, key: SharePartitionKey) -> Refusal | None:
+        """Refuse a partition that cannot exist or does not."""
         if key.partition_index < 0:
             return _negative_partition()
         if not self._has_partition(key.topic_id, key.partition_index):
             return unknown_partition()
-        return self._delete(key, now_ms)
+        return None
+
+    def delete(self, key: SharePartitionKey, now_ms: int) -> Refusal | None:
+        """Delete a state, if there is one."""
+        return self.partition_refusal(key) or self._delete(key, now_ms)
 
     def forget_topic(self, topic_id: UUID, now_ms: int) -> None:
         """Delete the states of a deleted topic."""

@@ -48,6 +48,33 @@ def _names_a_resource_twice(arguments: Mapping[str, Any]) -> bool:
     return len(set(resources)) < len(resources)
 
 
+def _has_null_records(arguments: Mapping[str, Any]) -> bool:
+    """Whether a Produce request has a partition with null instead of records."""
+    return any(
+        "records" in partition and partition["records"] is None
+        for topic in arguments.get("topic_data") or ()
+        for partition in topic.get("partition_data") or ()
+    )
+
+
+def _may_wait_for_markers(arguments: Mapping[str, Any]) -> bool:
+    """Whether Kafka may count more markers of WriteTxnMarkers than it writes.
+
+    A marker names a partition twice, or there are several: one without a partition of the broker
+    counts after others were written.
+    """
+    markers = arguments.get("markers") or ()
+    for marker in markers:
+        partitions = [
+            (topic.get("name", ""), index)
+            for topic in marker.get("topics") or ()
+            for index in topic.get("partition_indexes") or ()
+        ]
+        if len(set(partitions)) < len(partitions):
+            return True
+    return len(markers) > 1
+
+
 ALLOWED_DIFFERENCES: tuple[AllowedDifference, ...] = (
     AllowedDifference(
         "AlterConfigs",
@@ -56,6 +83,31 @@ ALLOWED_DIFFERENCES: tuple[AllowedDifference, ...] = (
         kind="connection",
         kafka={"connection": "no response"},
         request=_names_a_resource_twice,
+    ),
+    AllowedDifference(
+        "AddPartitionsToTxn",
+        "response",
+        "Kafka never responds to a broker that names no transaction; here it does",
+        kind="connection",
+        kafka={"connection": "no response"},
+        request=lambda arguments: not arguments.get("transactions"),
+    ),
+    AllowedDifference(
+        "Produce",
+        "response",
+        "Kafka never responds to null instead of records; here they are an INVALID_RECORD",
+        kind="connection",
+        kafka={"connection": "no response"},
+        request=_has_null_records,
+    ),
+    AllowedDifference(
+        "WriteTxnMarkers",
+        "response",
+        "Kafka never responds if a marker names a partition twice, or has none of the broker's and"
+        " comes after another marker; here it does",
+        kind="connection",
+        kafka={"connection": "no response"},
+        request=_may_wait_for_markers,
     ),
     AllowedDifference(
         "ApiVersions", "finalized_features_epoch", "the number of metadata records until now"

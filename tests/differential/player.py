@@ -204,7 +204,11 @@ class Play:
         response = link.receive()
         if response[1] in (CLOSED, SILENT):
             self._drop(step.connection)
-        elif step.api in _CHANGES_METADATA and self._cluster.settle_s:
+        elif self._cluster.settle_s and (
+            step.api in _CHANGES_METADATA
+            # Kafka's followers learn the high watermark from their next fetch.
+            or (step.api == "Produce" and self._has_several_brokers)
+        ):
             if step.api == "CreateTopics" and not self._has_several_brokers:
                 self._wait_for_leaders(response[1])
             time.sleep(self._cluster.settle_s)

@@ -81,6 +81,19 @@ def test_an_allowed_answer_of_kafka_allows_no_other_answer_and_no_other_request(
     assert compared(SILENT, error, "IncrementalAlterConfigs", resources=unknown).differences != []
 
 
+def test_kafka_may_be_silent_about_null_records_and_some_markers() -> None:
+    error = {"error_code": 87}
+    for records, is_allowed in ((None, True), ({"hex": ""}, False)):
+        topic = {"name": "~a", "partition_data": [{"index": 0, "records": records}]}
+        found = compared(SILENT, error, "Produce", topic_data=[topic])
+        assert (found.differences == []) is is_allowed
+    for indexes, is_allowed in (([1, 1], True), ([1, 0], False)):
+        marker = {"producer_id": 1, "topics": [{"name": "~a", "partition_indexes": indexes}]}
+        found = compared(SILENT, error, "WriteTxnMarkers", markers=[marker])
+        assert (found.differences == []) is is_allowed
+        assert compared(SILENT, error, "WriteTxnMarkers", markers=[marker] * 2).differences == []
+
+
 def test_a_difference_is_allowed_in_some_entries_only() -> None:
     def with_leader(topic: str, leader_id: int) -> Any:
         return {"topics": [{"name": topic, "partitions": [{"leader_id": leader_id}]}]}

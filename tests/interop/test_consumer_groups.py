@@ -180,3 +180,44 @@ def test_a_silent_member_is_removed_by_the_clock_and_joins_again(
         brokers.advance(seconds=60)
         AIOKAFKA.produce(brokers.bootstrap_servers, filled, [Record(value=b"new", partition=0)])
         poll_until([member], lambda: len(member.assigned) == 2 and member.partitions != set())
+
+
+@pytest.mark.parametrize("assignor", ["range", "cooperative-sticky"])
+def test_an_application_changes_to_the_consumer_protocol_and_back_one_member_at_a_time(
+    brokers: MockKafka, filled: str, assignor: str
+) -> None:
+    new = {"group.id": f"g-{filled}-{assignor}"}
+    old = {
+        **new,
+        "group.protocol": "classic",
+        "partition.assignment.strategy": assignor,
+        "heartbeat.interval.ms": 100,
+    }
+    admin = AdminClient({"bootstrap.servers": brokers.bootstrap_servers})
+
+    def group_type() -> ConsumerGroupType:
+        (listed,) = [
+            group
+            for group in admin.list_consumer_groups().result().valid
+            if group.group_id == new["group.id"]
+        ]
+        found: ConsumerGroupType = listed.type
+        return found
+
+    with members(brokers, filled, **old) as (first,):
+        poll_until([first], lambda: len(first.partitions) == 4)
+        assert group_type() is ConsumerGroupType.CLASSIC
+        with members(brokers, filled, **new) as (second,):
+            group = [first, second]
+            poll_until(group, lambda: len(first.partitions) == len(second.partitions) == 2)
+            assert not first.partitions & second.partitions
+            assert group_type() is ConsumerGroupType.CONSUMER
+            poll_until(group, lambda: len({*first.values, *second.values}) == 100)
+        poll_until([first], lambda: len(first.partitions) == 4)
+        assert group_type() is ConsumerGroupType.CLASSIC
+        AIOKAFKA.produce(
+            brokers.bootstrap_servers,
+            filled,
+            [Record(value=b"new", partition=partition) for partition in range(PARTITIONS)],
+        )
+        poll_until([first], lambda: first.values.count(b"new") == PARTITIONS)

@@ -8,12 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from uuid import UUID  # noqa: TC003 - plain imports show the layers
 
-from broker.groups.consumer.assignment import (
-    NO_PARTITIONS,
-    Assignment,
-    TopicPartition,
-    partitions_of,
-)
+from broker.groups.consumer.assignment import NO_PARTITIONS, Assignment, TopicPartition
 from broker.groups.consumer.group_spec import Assignor, GroupSpec, MemberSpec
 from broker.groups.consumer.group_state import ConsumerGroupState
 from broker.groups.consumer.member import ConsumerMember
@@ -60,7 +55,7 @@ class ConsumerGroup:
         self._metadata_hash = 0
         self._targets: dict[str, Assignment] = {}
         self._static_ids: dict[str, str] = {}
-        self._owned: set[TopicPartition] = set()
+        self._owned: dict[UUID, set[int]] = {}
         self._name_counts: Counter[str] = Counter()
         self._regex_counts: Counter[str] = Counter()
 
@@ -80,8 +75,9 @@ class ConsumerGroup:
         """Add a member, or replace the one with its id."""
         self._uncount(self.members.get(member.member_id))
         self.members[member.member_id] = member
-        self._owned.update(partitions_of(member.assigned_partitions))
-        self._owned.update(partitions_of(member.partitions_pending_revocation))
+        for owned in (member.assigned_partitions, member.partitions_pending_revocation):
+            for topic_id, indexes in owned.items():
+                self._owned.setdefault(topic_id, set()).update(indexes)
         self._name_counts.update(member.subscribed_topic_names)
         if member.subscribed_topic_regex:
             self._regex_counts[member.subscribed_topic_regex] += 1
@@ -117,11 +113,19 @@ class ConsumerGroup:
         self.unwritten.append(target_record(self.group_id, new.member_id, target))
         self.unwritten.append(current_record(self.group_id, new))
 
+    def is_owned(self, partition: TopicPartition) -> bool:
+        """Return whether a member owns a partition, or has still to revoke it."""
+        topic_id, index = partition
+        return index in self._owned.get(topic_id, ())
+
     def _uncount(self, member: ConsumerMember | None) -> None:
         if member is None:
             return
-        self._owned.difference_update(partitions_of(member.assigned_partitions))
-        self._owned.difference_update(partitions_of(member.partitions_pending_revocation))
+        for owned in (member.assigned_partitions, member.partitions_pending_revocation):
+            for topic_id, indexes in owned.items():
+                self._owned[topic_id] -= indexes
+                if not self._owned[topic_id]:
+                    del self._owned[topic_id]
         _subtract(self._name_counts, member.subscribed_topic_names)
         if member.subscribed_topic_regex:
             _subtract(self._regex_counts, (member.subscribed_topic_regex,))
@@ -247,6 +251,23 @@ class ConsumerGroup:
     def is_empty(self) -> bool:
         """Whether it has no members."""
         return not self.members
+
+    def restore(
+        self, members: Mapping[str, ConsumerMember], group_epoch: int, topics: TopicSource
+    ) -> None:
+        """Begin with members whose targets are what they own."""
+        self.group_epoch = self.assignment_epoch = group_epoch
+        for member in members.values():
+            self.write_member(member)
+            self._targets[member.member_id] = member.assigned_partitions
+        self._metadata_hash = group_hash(self.subscribed_topics(topics))
+        self.unwritten.append(epoch_record(self.group_id, group_epoch, self._metadata_hash))
+        self.unwritten += [
+            target_record(self.group_id, member_id, target)
+            for member_id, target in self._targets.items()
+        ]
+        self.unwritten.append(target_epoch_record(self.group_id, group_epoch))
+        self.unwritten += [current_record(self.group_id, member) for member in members.values()]
 
     # Views -------------------------------------------------------------------------------------
 

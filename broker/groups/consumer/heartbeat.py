@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from broker.errors import Refusal
-from broker.groups.consumer.assignment import NO_PARTITIONS, is_subset
+from broker.groups.consumer.assignment import NO_PARTITIONS, Assignment, is_subset
 from broker.groups.consumer.group import ConsumerGroup
 from broker.groups.consumer.group_spec import Assignor
 from broker.groups.consumer.member import STATIC_LEAVE_EPOCH, ConsumerMember
@@ -184,8 +184,26 @@ def update(
     before = _member_before(group, request)
     member = _updated(before or ConsumerMember(request.member_id), request)
     must_rise = group.group_epoch == 0
+    reported = request.owned_partitions
+    return before, store(group, before, member, reported, topics, assignors, must_rise=must_rise)
+
+
+def store(
+    group: ConsumerGroup,
+    before: ConsumerMember | None,
+    member: ConsumerMember,
+    reported: Assignment | None,
+    topics: TopicSource,
+    assignors: Mapping[str, Assignor],
+    *,
+    must_rise: bool = False,
+) -> ConsumerMember:
+    """Store a member with its subscription, and move it towards its target; return it then.
+
+    The group gets a new epoch if it must, or if subscriptions or topics have changed.
+    """
     if before is None or member != before:
-        previous = before or ConsumerMember(request.member_id)
+        previous = before or ConsumerMember(member.member_id)
         must_rise |= member.subscribed_topic_names != previous.subscribed_topic_names
         group.write_member(member)
         if member.subscribed_topic_regex != previous.subscribed_topic_regex:
@@ -196,7 +214,7 @@ def update(
     if group.group_epoch > group.assignment_epoch:
         name = group.preferred_assignor(next(iter(assignors)))
         group.update_targets(assignors[name], topics)
-    return before, group.reconcile(member, request.owned_partitions)
+    return group.reconcile(member, reported)
 
 
 def _member_before(group: ConsumerGroup, request: ConsumerHeartbeat) -> ConsumerMember | None:
@@ -207,9 +225,12 @@ def _member_before(group: ConsumerGroup, request: ConsumerHeartbeat) -> Consumer
     current = group.static_member(instance_id)
     if current is None:
         return group.members.get(request.member_id)
-    returned = replace(
-        current, member_id=request.member_id, member_epoch=0, previous_member_epoch=0
-    )
+    return replace_static(group, current, request.member_id)
+
+
+def replace_static(group: ConsumerGroup, current: ConsumerMember, member_id: str) -> ConsumerMember:
+    """Give a static member that joins again its new id, and epoch 0."""
+    returned = replace(current, member_id=member_id, member_epoch=0, previous_member_epoch=0)
     group.replace_static_member(current, returned)
     return returned
 

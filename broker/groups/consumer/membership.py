@@ -62,7 +62,7 @@ class ConsumerMembership:
         self._timers = timers
         self._setting = setting
         self._append_records = append_records
-        self._sessions = MemberSessions(timers, fence)
+        self.sessions = MemberSessions(timers, fence)
 
     def write(self, group: ConsumerGroup, now_ms: int) -> None:
         """Append the records of what has changed in a group."""
@@ -83,7 +83,7 @@ class ConsumerMembership:
         """Carry out a checked heartbeat that does not leave."""
         before, member = update(group, request, self.topics, assignors)
         if before is None or _has_moved(before, member):
-            self._sessions.watch_revocation(group, member, now_ms)
+            self.sessions.watch_revocation(group, member, now_ms)
         self._restart_session(group, member, now_ms)
         if needs_resolution(group, self.topics, refresh_interval_ms, now_ms):
             self._resolve_later(group, now_ms)
@@ -116,7 +116,7 @@ class ConsumerMembership:
             return refused(unknown_member(group, request.member_id))
         if instance_id is not None and request.member_epoch == STATIC_LEAVE_EPOCH:
             leave_for_a_while(group, member)
-            self._sessions.watch_revocation(group, member, now_ms)
+            self.sessions.watch_revocation(group, member, now_ms)
             self.write(group, now_ms)
             return HeartbeatResult(
                 ErrorCode.NONE, member_id=member.member_id, member_epoch=STATIC_LEAVE_EPOCH
@@ -126,7 +126,7 @@ class ConsumerMembership:
     def remove(self, group: ConsumerGroup, member_ids: Sequence[str], now_ms: int) -> None:
         """Remove members of a group, which begins a new epoch."""
         fence(group, member_ids, self.topics)
-        self._sessions.stop(group, member_ids)
+        self.sessions.stop(group, member_ids)
         self.write(group, now_ms)
 
     # Timers ----------------------------------------------------------------------------------
@@ -135,15 +135,18 @@ class ConsumerMembership:
         """Begin all sessions again, as a new coordinator does."""
         for member in group.members.values():
             self._restart_session(group, member, now_ms)
-            self._sessions.watch_revocation(group, member, now_ms)
+            self.sessions.watch_revocation(group, member, now_ms)
 
     def stop_timers(self, group: ConsumerGroup) -> None:
         """Stop the timers of all members of a group."""
-        self._sessions.stop(group, tuple(group.members))
+        self.sessions.stop(group, tuple(group.members))
 
     def _restart_session(self, group: ConsumerGroup, member: ConsumerMember, now_ms: int) -> None:
-        timeout_ms = self._setting(group.group_id, SESSION_TIMEOUT_KEY)
-        self._sessions.restart(group, member.member_id, timeout_ms, now_ms)
+        if member.classic is None:
+            timeout_ms = self._setting(group.group_id, SESSION_TIMEOUT_KEY)
+        else:
+            timeout_ms = member.classic.session_timeout_ms
+        self.sessions.restart(group, member.member_id, timeout_ms, now_ms)
 
     def _resolve_later(self, group: ConsumerGroup, now_ms: int) -> None:
         """Resolve the expressions of a group after this request, as Kafka's executor does."""

@@ -3,16 +3,12 @@
 Source: Kafka's `CurrentAssignmentBuilder`.
 """
 
-from collections.abc import Container
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from uuid import UUID
 
-from broker.groups.consumer.assignment import (
-    NO_PARTITIONS,
-    Assignment,
-    TopicPartition,
-    overlaps,
-)
+from broker.groups.consumer.assignment import NO_PARTITIONS, Assignment, overlaps
 from broker.groups.consumer.member import ConsumerMember, MemberState
 
 _NONE: frozenset[int] = frozenset()
@@ -22,7 +18,7 @@ def reconcile(
     member: ConsumerMember,
     assignment_epoch: int,
     target: Assignment,
-    owned: Container[TopicPartition],
+    owned: Mapping[UUID, AbstractSet[int]],
     reported: Assignment | None,
 ) -> ConsumerMember:
     """Return the member with what it may own now; the same object if nothing changes.
@@ -31,7 +27,7 @@ def reconcile(
         member: before.
         assignment_epoch: the epoch of the target assignment.
         target: what the member shall own in the end.
-        owned: partitions that a member of the group owns, this one included.
+        owned: partitions that a member of the group owns, this one included, by topic id.
         reported: partitions that the member says it owns, or None if its request has none.
     """
     member_epoch = member.member_epoch
@@ -52,7 +48,7 @@ def reconcile(
         missing = targeted - current
         kept[topic_id] = current & targeted
         revoked[topic_id] = current - targeted
-        free[topic_id] = frozenset(index for index in missing if (topic_id, index) not in owned)
+        free[topic_id] = missing - owned.get(topic_id, _NONE)
         has_unreleased |= len(free[topic_id]) < len(missing)
     pending_revocation = _without_empty(revoked)
     if pending_revocation and _may_own(reported, pending_revocation):

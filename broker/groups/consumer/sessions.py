@@ -1,6 +1,7 @@
-"""The timers of members: their sessions, and how long they may take to give up partitions."""
+"""The timers of members: their sessions, and how long they may take for a step of a rebalance."""
 
 from collections.abc import Callable, Iterable
+from enum import Enum, auto
 
 from broker.groups.consumer.group import ConsumerGroup
 from broker.groups.consumer.member import ConsumerMember
@@ -11,6 +12,17 @@ FenceMember = Callable[[ConsumerGroup, str, int], None]
 """Called with group, member id and the time when a member has to be removed."""
 
 
+class Step(Enum):
+    """What a member has to do within its rebalance timeout.
+
+    Members of the consumer protocol revoke partitions; those of the classic one join and sync.
+    """
+
+    REVOKE = auto()
+    JOIN = auto()
+    SYNC = auto()
+
+
 class MemberSessions:
     """The timers of all members of all groups of the consumer protocol."""
 
@@ -18,7 +30,7 @@ class MemberSessions:
         self._timers = timers
         self._fence = fence
         self._sessions: dict[tuple[str, str], SessionTimer] = {}
-        self._revocations: dict[tuple[str, str], Timer] = {}
+        self._steps: dict[tuple[str, str, Step], Timer] = {}
 
     def restart(self, group: ConsumerGroup, member_id: str, timeout_ms: int, now_ms: int) -> None:
         """Begin the session of a member again."""
@@ -38,23 +50,35 @@ class MemberSessions:
 
         Call it when the epoch or the partitions of a member have changed.
         """
-        key = (group.group_id, member.member_id)
-        self._timers.cancel(self._revocations.pop(key, None))
-        if not member.partitions_pending_revocation:
+        self.complete(group, member.member_id, Step.REVOKE)
+        if member.partitions_pending_revocation and member.classic is None:
+            self.begin(group, member, Step.REVOKE, now_ms)
+
+    def begin(self, group: ConsumerGroup, member: ConsumerMember, step: Step, now_ms: int) -> None:
+        """Remove a member unless it completes a step within its rebalance timeout.
+
+        A step that has begun before goes on.
+        """
+        key = (group.group_id, member.member_id, step)
+        if key in self._steps:
             return
 
         def expire(now_ms: int) -> None:
-            self._revocations.pop(key, None)
+            self._steps.pop(key, None)
             self._fence(group, member.member_id, now_ms)
 
         due_ms = now_ms + max(member.rebalance_timeout_ms, 0)
-        self._revocations[key] = self._timers.schedule(due_ms, expire)
+        self._steps[key] = self._timers.schedule(due_ms, expire)
+
+    def complete(self, group: ConsumerGroup, member_id: str, step: Step) -> None:
+        """Stop the timer of a step, if it runs."""
+        self._timers.cancel(self._steps.pop((group.group_id, member_id, step), None))
 
     def stop(self, group: ConsumerGroup, member_ids: Iterable[str]) -> None:
         """Stop the timers of members that are gone."""
         for member_id in member_ids:
-            key = (group.group_id, member_id)
-            session = self._sessions.pop(key, None)
+            session = self._sessions.pop((group.group_id, member_id), None)
             if session is not None:
                 session.stop()
-            self._timers.cancel(self._revocations.pop(key, None))
+            for step in Step:
+                self.complete(group, member_id, step)

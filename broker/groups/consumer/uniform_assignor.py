@@ -6,7 +6,7 @@ Source: Kafka's `UniformAssignor` and `UniformHomogeneousAssignmentBuilder`.
 
 from uuid import UUID
 
-from broker.groups.consumer.assignment import Assignment, TopicPartition, partitions_of
+from broker.groups.consumer.assignment import Assignment, TopicPartition
 from broker.groups.consumer.group_spec import GroupSpec
 from broker.groups.consumer.heterogeneous_assignor import assign_heterogeneous
 
@@ -24,14 +24,16 @@ def _assign_homogeneous(group: GroupSpec) -> dict[str, Assignment]:
     topic_ids = dict.fromkeys(next(iter(group.members.values())).topic_ids)
     if not topic_ids:
         return {}
-    targeted = {
-        partition for member in group.members.values() for partition in partitions_of(member.target)
-    }
+    targeted: dict[UUID, set[int]] = {topic_id: set() for topic_id in topic_ids}
+    for member in group.members.values():
+        for topic_id, indexes in member.target.items():
+            if topic_id in targeted:
+                targeted[topic_id] |= indexes
     unassigned = [
         (topic_id, index)
-        for topic_id in topic_ids
+        for topic_id, given in targeted.items()
         for index in range(group.partition_counts[topic_id])
-        if (topic_id, index) not in targeted
+        if index not in given
     ]
     targets, open_quotas = _keep_up_to_quota(group, topic_ids, unassigned)
     position = 0
@@ -70,12 +72,13 @@ def _keep_up_to_quota(
         for topic_id, indexes in member.target.items():
             if topic_id not in topic_ids:
                 continue
-            partition_count = group.partition_counts[topic_id]
-            existing = sorted(index for index in indexes if index < partition_count)
-            unassigned.extend((topic_id, index) for index in existing[quota:])
-            if existing[:quota]:
-                kept[topic_id] = frozenset(existing[:quota])
-            quota -= min(quota, len(existing))
+            if len(indexes) > quota:
+                ordered = sorted(indexes)
+                unassigned.extend((topic_id, index) for index in ordered[quota:])
+                indexes = frozenset(ordered[:quota])  # noqa: PLW2901 - others get the rest
+            if indexes:
+                kept[topic_id] = indexes
+            quota -= len(indexes)
         if quota > 0 and has_extra and member_count - position > extra_count:
             # Leave the additional partition to another member, unless only those are left that
             # have to take one.

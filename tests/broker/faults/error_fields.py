@@ -34,6 +34,12 @@ WHERE: dict[ApiKey, tuple[str, ...]] = {
     ApiKey.TXN_OFFSET_COMMIT: ("topics", "partitions"),
     ApiKey.DESCRIBE_TRANSACTIONS: ("transaction_states",),
     ApiKey.SHARE_GROUP_DESCRIBE: ("groups",),
+    ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: ("groups",),
+    ApiKey.INITIALIZE_SHARE_GROUP_STATE: ("results", "partitions"),
+    ApiKey.READ_SHARE_GROUP_STATE: ("results", "partitions"),
+    ApiKey.WRITE_SHARE_GROUP_STATE: ("results", "partitions"),
+    ApiKey.DELETE_SHARE_GROUP_STATE: ("results", "partitions"),
+    ApiKey.READ_SHARE_GROUP_STATE_SUMMARY: ("results", "partitions"),
 }
 """APIs with an error for each item; all others have one for the complete request."""
 

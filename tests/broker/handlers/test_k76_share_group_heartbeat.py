@@ -1,5 +1,7 @@
 """ShareGroupHeartbeat on the wire."""
 
+from typing import Any
+
 from protocol import messages
 from protocol.errors import ErrorCode
 from tests.broker.share_driver import GROUP, TOPIC, ShareDriver, member_id
@@ -63,6 +65,78 @@ def test_a_group_of_another_type_is_no_share_group() -> None:
         ErrorCode.GROUP_ID_NOT_FOUND,
         "Group g is not a share group.",
     )
+
+
+def test_a_share_group_is_no_group_of_another_type() -> None:
+    driver = ShareDriver()
+    driver.join(1)
+    join_class: type = messages.JoinGroupRequest
+    protocol = join_class.JoinGroupRequestProtocol(name="range", metadata=b"")  # type: ignore[attr-defined]
+    join = join_class(
+        group_id=GROUP,
+        member_id="",
+        session_timeout_ms=10_000,
+        rebalance_timeout_ms=10_000,
+        protocol_type="consumer",
+        protocols=[protocol],
+    )
+    assert driver.ask(join, 5).error_code == ErrorCode.GROUP_ID_NOT_FOUND
+    beat = messages.ConsumerGroupHeartbeatRequest(
+        group_id=GROUP,
+        member_id=member_id(9),
+        member_epoch=0,
+        rebalance_timeout_ms=1000,
+        subscribed_topic_names=[TOPIC],
+        topic_partitions=[],
+    )
+    assert driver.ask(beat, 1).error_message == "Group g is not a consumer group."
+    commit: type = messages.OffsetCommitRequest
+    topic = commit.OffsetCommitRequestTopic  # type: ignore[attr-defined]
+    partition = topic.OffsetCommitRequestPartition(partition_index=0, committed_offset=1)
+    response = driver.ask(
+        commit(group_id=GROUP, topics=[topic(name=TOPIC, partitions=[partition])]), version=9
+    )
+    assert response.topics[0].partitions[0].error_code == ErrorCode.GROUP_ID_NOT_FOUND
+
+
+def test_share_groups_are_listed_and_deleted_with_the_others() -> None:
+    driver = ShareDriver()
+    driver.join(1)
+
+    def listed(**filters: list[str]) -> list[tuple[str, str, str, str]]:
+        request: Any = messages.ListGroupsRequest(states_filter=[], types_filter=[])
+        for name, value in filters.items():
+            setattr(request, name, value)
+        groups = driver.ask(request, 5).groups
+        return [(g.group_id, g.protocol_type, g.group_state, g.group_type) for g in groups]
+
+    def delete() -> int:
+        response = driver.ask(messages.DeleteGroupsRequest(groups_names=[GROUP]), 2)
+        return int(response.results[0].error_code)
+
+    assert listed() == [(GROUP, "share", "Stable", "share")]
+    assert listed(types_filter=["Share"], states_filter=["stable"]) == listed()
+    assert listed(types_filter=["classic"]) == listed(states_filter=["Empty"]) == []
+    assert delete() == ErrorCode.NON_EMPTY_GROUP
+    driver.heartbeat(1, -1)
+    assert delete() == ErrorCode.NONE
+    assert listed() == []
+
+
+def test_sessions_end_when_the_feature_is_switched_off() -> None:
+    driver = ShareDriver()
+    driver.join(1)
+    driver.acquire(1)
+    request_class: type = messages.UpdateFeaturesRequest
+    update = request_class.FeatureUpdateKey(  # type: ignore[attr-defined]
+        feature="share.version", max_version_level=0, upgrade_type=2
+    )
+
+    response = driver.ask(request_class(feature_updates=[update]), 2)
+
+    assert response.error_code == ErrorCode.NONE
+    assert len(driver.cluster.share.leaders[1].sessions) == 0
+    assert driver.heartbeat(1, 2).error_code == ErrorCode.UNSUPPORTED_VERSION
 
 
 def test_share_groups_may_be_off() -> None:

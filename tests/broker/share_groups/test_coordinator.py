@@ -66,6 +66,19 @@ def test_nothing_is_left_of_groups_without_a_log() -> None:
     driver.advance(SESSION_MS)
 
 
+def test_sessions_begin_again_with_a_new_coordinator() -> None:
+    driver = ShareDriver(broker_count=2)
+    driver.join(1)
+    driver.advance(SESSION_MS - 1)
+    partition = driver.cluster.group_log.partition(GROUP)
+    assert partition is not None
+
+    driver.cluster.move_leader(partition, 3 - driver.coordinator_id, driver.now_ms)
+    driver.advance(SESSION_MS - 1)
+
+    assert driver.heartbeat(1, 2).error_code == ErrorCode.NONE
+
+
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [

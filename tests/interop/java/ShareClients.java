@@ -8,19 +8,24 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Properties;
+import java.util.Set;
 import java.util.TreeSet;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AlterConfigOp;
 import org.apache.kafka.clients.admin.ConfigEntry;
+import org.apache.kafka.clients.admin.ListGroupsOptions;
+import org.apache.kafka.clients.admin.ListShareGroupOffsetsSpec;
 import org.apache.kafka.clients.admin.ShareGroupDescription;
 import org.apache.kafka.clients.consumer.AcknowledgeType;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaShareConsumer;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicIdPartition;
+import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
@@ -44,6 +49,7 @@ public final class ShareClients {
             divide(admin, topic);
             expireLocks(admin, topic);
             limitDeliveries(admin, topic);
+            administer(admin, topic);
         }
     }
 
@@ -219,6 +225,30 @@ public final class ShareClients {
             boolean isEmpty = consumer.poll(Duration.ofMillis(300)).isEmpty();
             System.out.println("limited\t" + counts + "\t" + isEmpty);
         }
+    }
+
+    /** Offsets and groups as kafka-share-groups.sh handles them; the group has no members. */
+    private static void administer(Admin admin, String topic) throws Exception {
+        String group = topic + ".limit";
+        TopicPartition partition = new TopicPartition(topic, 0);
+        System.out.println("groups\t" + new TreeSet<>(admin
+            .listGroups(ListGroupsOptions.forShareGroups()).all().get().stream()
+            .map(listing -> listing.groupId() + ":" + listing.type() + ":" + listing.groupState().get()).toList()));
+        System.out.println("offset\t" + startOffset(admin, group, partition));
+        admin.alterShareGroupOffsets(group, Map.of(partition, 2L)).all().get();
+        System.out.println("altered\t" + startOffset(admin, group, partition));
+        admin.deleteShareGroupOffsets(group, Set.of(topic)).all().get();
+        System.out.println("deleted\t" + startOffset(admin, group, partition));
+        admin.deleteShareGroups(List.of(group)).all().get();
+        System.out.println("left\t" + admin.listGroups(ListGroupsOptions.forShareGroups()).all().get().stream()
+            .anyMatch(listing -> listing.groupId().equals(group)));
+    }
+
+    private static Long startOffset(Admin admin, String group, TopicPartition partition) throws Exception {
+        ListShareGroupOffsetsSpec spec = new ListShareGroupOffsetsSpec().topicPartitions(List.of(partition));
+        OffsetAndMetadata found = admin.listShareGroupOffsets(Map.of(group, spec))
+            .partitionsToOffsetAndMetadata(group).get().get(partition);
+        return found == null ? null : found.offset();
     }
 
     private static void advance(long milliseconds) throws Exception {

@@ -20,12 +20,14 @@ def member(*assigned: int, epoch: int = 1) -> ConsumerMember:
     return ConsumerMember("m", epoch, epoch - 1, assigned_partitions=partitions(*assigned))
 
 
-def owned_by(*members: ConsumerMember) -> set[tuple[UUID, int]]:
+def owned_by(*members: ConsumerMember) -> dict[UUID, set[int]]:
     return {
-        partition
-        for one in members
-        for assignment in (one.assigned_partitions, one.partitions_pending_revocation)
-        for partition in partitions_of(assignment)
+        T: {
+            index
+            for one in members
+            for assignment in (one.assigned_partitions, one.partitions_pending_revocation)
+            for _, index in partitions_of(assignment)
+        }
     }
 
 
@@ -35,7 +37,7 @@ def test_a_member_with_the_epoch_of_the_target_stays_as_it_is() -> None:
 
 
 def test_free_partitions_are_assigned_at_once_with_the_new_epoch() -> None:
-    updated = reconcile(member(0), 2, partitions(0, 1), {(T, 0)}, None)
+    updated = reconcile(member(0), 2, partitions(0, 1), {T: {0}}, None)
     assert updated == member(0, 1, epoch=2)
 
 

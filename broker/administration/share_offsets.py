@@ -1,0 +1,99 @@
+"""The offsets of share groups: describe them, set them, delete them.
+
+Sources: Kafka's `GroupMetadataManager.completeAlterShareGroupOffsets` and
+`sharePartitionsEligibleForOffsetDeletion`, `GroupCoordinatorService.describeShareGroupOffsets`.
+"""
+
+from collections.abc import Iterable, Mapping
+from uuid import UUID
+
+from broker.cluster.cluster import Cluster
+from broker.cluster.coordinators import ensure_internal_topic
+from broker.cluster.internal_topics import SHARE_GROUP_STATE
+from broker.errors import UNKNOWN_PARTITION_MESSAGE, Refusal
+from broker.share_groups.sessions import TopicIdPartition
+from broker.share_groups.share_group import ShareGroup
+from broker.share_groups.share_state import SharePartitionKey
+from broker.share_groups.state_batches import NO_OFFSET
+from protocol.errors import ErrorCode
+
+
+def start_offset(cluster: Cluster, key: SharePartitionKey) -> tuple[int, int]:
+    """Return start offset and leader epoch of a share partition; -1 and 0 without a state."""
+    state = cluster.share.states.get(key)
+    if state is None or cluster.share.states.partition_refusal(key) is not None:
+        return NO_OFFSET, 0
+    return state.start_offset, state.leader_epoch
+
+
+def empty_group(cluster: Cluster, group_id: str) -> ShareGroup | Refusal:
+    """Return a share group whose offsets may be changed, since it has no members."""
+    group = cluster.share.groups.find(group_id)
+    if isinstance(group, ShareGroup) and not group.is_empty:
+        return Refusal(ErrorCode.NON_EMPTY_GROUP, "The group is not empty.")
+    return group
+
+
+def alter_offsets(
+    cluster: Cluster, group: ShareGroup, offsets: Mapping[TopicIdPartition, int], now_ms: int
+) -> dict[TopicIdPartition, Refusal | None]:
+    """Begin share partitions of an empty group at other offsets; return why not, for each."""
+    ensure_internal_topic(cluster, SHARE_GROUP_STATE)
+    results: dict[TopicIdPartition, Refusal | None] = {}
+    for partition, offset in offsets.items():
+        topic = cluster.topics.get_by_id(partition.topic_id)
+        if topic is None or topic.partition(partition.partition_index) is None:
+            results[partition] = Refusal(
+                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_PARTITION_MESSAGE
+            )
+            continue
+        key = SharePartitionKey(group.group_id, *partition)
+        results[partition] = cluster.share.states.initialize(key, group.group_epoch, offset, now_ms)
+        _drop_from_leaders(cluster, key, now_ms)
+    changed = [partition for partition, refusal in results.items() if refusal is None]
+    cluster.share.groups.set_initialized(group, changed, now_ms)
+    return results
+
+
+def delete_offsets(
+    cluster: Cluster, group: ShareGroup, topic_id: UUID, now_ms: int
+) -> Refusal | None:
+    """Delete the state of a topic in an empty group; return why not."""
+    indexes = group.initialized.get(topic_id)
+    if not indexes:
+        return Refusal(
+            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "There is no offset information to delete."
+        )
+    refusal = _delete_states(cluster, group, topic_id, sorted(indexes), now_ms)
+    if refusal is None:
+        cluster.share.groups.forget_states(group, topic_id, now_ms)
+    return refusal
+
+
+def delete_share_group(cluster: Cluster, group: ShareGroup, now_ms: int) -> ErrorCode:
+    """Delete a share group without members, with its state."""
+    if not group.is_empty:
+        return ErrorCode.NON_EMPTY_GROUP
+    for topic_id, indexes in group.initialized.items():
+        refusal = _delete_states(cluster, group, topic_id, sorted(indexes), now_ms)
+        if refusal is not None:
+            return refusal.error_code
+    return cluster.share.groups.delete(group, now_ms)
+
+
+def _delete_states(
+    cluster: Cluster, group: ShareGroup, topic_id: UUID, indexes: Iterable[int], now_ms: int
+) -> Refusal | None:
+    for index in indexes:
+        key = SharePartitionKey(group.group_id, topic_id, index)
+        refusal = cluster.share.states.delete(key, now_ms)
+        if refusal is not None:
+            return refusal
+        _drop_from_leaders(cluster, key, now_ms)
+    return None
+
+
+def _drop_from_leaders(cluster: Cluster, key: SharePartitionKey, now_ms: int) -> None:
+    """Let leaders read the state again; no member is connected any more, or will be soon."""
+    for leader in cluster.share.leaders.values():
+        leader.drop_share_partition(key, now_ms)

@@ -1,0 +1,57 @@
+"""WriteShareGroupState: v0.
+
+Behaviour:
+    - Adds state batches to share partitions and moves their start offset.
+    - Each partition has its own error: NOT_COORDINATOR (another broker leads its partition of
+      `__share_group_state`), INVALID_REQUEST, UNKNOWN_TOPIC_OR_PARTITION, FENCED_LEADER_EPOCH,
+      FENCED_STATE_EPOCH, COORDINATOR_NOT_AVAILABLE. A request without a group, or with a topic
+      without partitions, has no results.
+"""
+
+from typing import Any
+
+from broker.administration.share_state_requests import (
+    coordinator_refusal,
+    partition_result,
+    results_by_topic,
+)
+from broker.cluster.cluster import Cluster
+from broker.request.context import RequestContext
+from broker.routes import handles
+from broker.share_groups.in_flight import StateBatch
+from broker.share_groups.share_state import SharePartitionKey
+from protocol import messages
+from protocol.api_keys import ApiKey
+
+OPERATION = "write share group state"
+_Response = messages.WriteShareGroupStateResponse
+_TopicResult = _Response.WriteStateResult
+_Result = _TopicResult.PartitionResult
+
+
+@handles(ApiKey.WRITE_SHARE_GROUP_STATE, versions=(0, 0))
+def handle_write_share_group_state(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+    """Kafka's `KafkaApis.handleWriteShareGroupStateRequest`."""
+
+    def handle(key: SharePartitionKey, entry: Any) -> Any:
+        refusal = coordinator_refusal(context, cluster, key, OPERATION)
+        if refusal is None:
+            refusal = cluster.share.states.write(
+                key,
+                state_epoch=entry.state_epoch,
+                leader_epoch=entry.leader_epoch,
+                start_offset=entry.start_offset,
+                state_batches=[
+                    StateBatch(
+                        batch.first_offset,
+                        batch.last_offset,
+                        batch.delivery_state,
+                        batch.delivery_count,
+                    )
+                    for batch in entry.state_batches
+                ],
+                now_ms=context.now_ms,
+            )
+        return partition_result(_Result, key, refusal)
+
+    return _Response(results=results_by_topic(request, _TopicResult, handle))

@@ -1,0 +1,41 @@
+"""DeleteShareGroupState: v0.
+
+Behaviour:
+    - Deletes the state of share partitions; one that has none is no error.
+    - Each partition has its own error: NOT_COORDINATOR (another broker leads its partition of
+      `__share_group_state`), INVALID_REQUEST, UNKNOWN_TOPIC_OR_PARTITION, FENCED_LEADER_EPOCH,
+      FENCED_STATE_EPOCH, COORDINATOR_NOT_AVAILABLE. A request without a group, or with a topic
+      without partitions, has no results.
+"""
+
+from typing import Any
+
+from broker.administration.share_state_requests import (
+    coordinator_refusal,
+    partition_result,
+    results_by_topic,
+)
+from broker.cluster.cluster import Cluster
+from broker.request.context import RequestContext
+from broker.routes import handles
+from broker.share_groups.share_state import SharePartitionKey
+from protocol import messages
+from protocol.api_keys import ApiKey
+
+OPERATION = "delete share group state"
+_Response = messages.DeleteShareGroupStateResponse
+_TopicResult = _Response.DeleteStateResult
+_Result = _TopicResult.PartitionResult
+
+
+@handles(ApiKey.DELETE_SHARE_GROUP_STATE, versions=(0, 0))
+def handle_delete_share_group_state(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+    """Kafka's `KafkaApis.handleDeleteShareGroupStateRequest`."""
+
+    def handle(key: SharePartitionKey, entry: Any) -> Any:
+        refusal = coordinator_refusal(context, cluster, key, OPERATION)
+        if refusal is None:
+            refusal = cluster.share.states.delete(key, context.now_ms)
+        return partition_result(_Result, key, refusal)
+
+    return _Response(results=results_by_topic(request, _TopicResult, handle))

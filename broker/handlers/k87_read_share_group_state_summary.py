@@ -1,0 +1,54 @@
+"""ReadShareGroupStateSummary: v0.
+
+Behaviour:
+    - Returns start offset and epochs of share partitions; the offset is -1 without a state.
+    - Each partition has its own error: NOT_COORDINATOR (another broker leads its partition of
+      `__share_group_state`), INVALID_REQUEST, UNKNOWN_TOPIC_OR_PARTITION, FENCED_LEADER_EPOCH,
+      FENCED_STATE_EPOCH, COORDINATOR_NOT_AVAILABLE. A request without a group, or with a topic
+      without partitions, has no results.
+"""
+
+from typing import Any
+
+from broker.administration.share_state_requests import (
+    coordinator_refusal,
+    partition_result,
+    results_by_topic,
+)
+from broker.cluster.cluster import Cluster
+from broker.request.context import RequestContext
+from broker.routes import handles
+from broker.share_groups.share_state import SharePartitionKey
+from broker.share_groups.state_batches import NO_OFFSET
+from protocol import messages
+from protocol.api_keys import ApiKey
+
+OPERATION = "read share group state summary"
+_Response = messages.ReadShareGroupStateSummaryResponse
+_TopicResult = _Response.ReadStateSummaryResult
+_Result = _TopicResult.PartitionResult
+
+
+@handles(ApiKey.READ_SHARE_GROUP_STATE_SUMMARY, versions=(0, 0))
+def handle_read_share_group_state_summary(
+    context: RequestContext, request: Any, cluster: Cluster
+) -> Any:
+    """Kafka's `KafkaApis.handleReadShareGroupStateSummaryRequest`."""
+
+    def handle(key: SharePartitionKey, entry: Any) -> Any:
+        refusal = coordinator_refusal(context, cluster, key, OPERATION)
+        if refusal is None:
+            refusal = cluster.share.states.partition_refusal(key)
+        if refusal is not None:
+            return partition_result(_Result, key, refusal)
+        state = cluster.share.states.get(key)
+        if state is None:
+            return _Result(partition=key.partition_index, start_offset=NO_OFFSET)
+        return _Result(
+            partition=key.partition_index,
+            state_epoch=state.state_epoch,
+            leader_epoch=state.leader_epoch,
+            start_offset=state.start_offset,
+        )
+
+    return _Response(results=results_by_topic(request, _TopicResult, handle))

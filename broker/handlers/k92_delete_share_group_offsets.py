@@ -1,0 +1,69 @@
+"""DeleteShareGroupOffsets: v0.
+
+Behaviour:
+    - Deletes the state of topics in a share group without members, which then starts again at
+      share.auto.offset.reset.
+    - Errors of the request: UNSUPPORTED_VERSION unless the feature share.version is 1,
+      NOT_COORDINATOR, INVALID_GROUP_ID, GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP. Each topic has its
+      own: UNKNOWN_TOPIC_OR_PARTITION (also without a state), COORDINATOR_NOT_AVAILABLE.
+"""
+
+from typing import Any
+from uuid import UUID
+
+from broker.administration.share_offsets import delete_offsets, empty_group
+from broker.cluster.cluster import Cluster
+from broker.cluster.coordinators import ownership_error
+from broker.cluster.share_loading import are_share_groups_enabled
+from broker.errors import UNKNOWN_PARTITION_MESSAGE, UNSUPPORTED_VERSION_MESSAGE, Refusal
+from broker.request.context import RequestContext
+from broker.routes import handles
+from broker.share_groups.share_group import ShareGroup
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+
+_Response = messages.DeleteShareGroupOffsetsResponse
+_Topic = _Response.DeleteShareGroupOffsetsResponseTopic
+_NO_TOPIC_ID = UUID(int=0)
+
+
+@handles(ApiKey.DELETE_SHARE_GROUP_OFFSETS, versions=(0, 0))
+def handle_delete_share_group_offsets(
+    context: RequestContext, request: Any, cluster: Cluster
+) -> Any:
+    """Kafka's `KafkaApis.handleDeleteShareGroupOffsetsRequest`."""
+    group = _group(context, request, cluster)
+    if isinstance(group, Refusal):
+        return _Response(error_code=group.error_code, error_message=group.error_message)
+    return _Response(
+        responses=[
+            _delete(cluster, group, entry.topic_name, context.now_ms) for entry in request.topics
+        ]
+    )
+
+
+def _delete(cluster: Cluster, group: ShareGroup, topic_name: str, now_ms: int) -> Any:
+    topic = cluster.topics.get(topic_name)
+    refusal: Refusal | None = Refusal(
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_PARTITION_MESSAGE
+    )
+    if topic is not None:
+        refusal = delete_offsets(cluster, group, topic.topic_id, now_ms)
+    return _Topic(
+        topic_name=topic_name,
+        topic_id=topic.topic_id if topic is not None and refusal is None else _NO_TOPIC_ID,
+        error_code=ErrorCode.NONE if refusal is None else refusal.error_code,
+        error_message=None if refusal is None else refusal.error_message,
+    )
+
+
+def _group(context: RequestContext, request: Any, cluster: Cluster) -> ShareGroup | Refusal:
+    if not are_share_groups_enabled(cluster):
+        return Refusal(ErrorCode.UNSUPPORTED_VERSION, UNSUPPORTED_VERSION_MESSAGE)
+    if not request.group_id:
+        return Refusal(ErrorCode.INVALID_GROUP_ID, None)
+    error_code = ownership_error(cluster, context.broker_id, request.group_id)
+    if error_code is not ErrorCode.NONE:
+        return Refusal(error_code, None)
+    return empty_group(cluster, request.group_id)

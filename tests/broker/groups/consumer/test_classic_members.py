@@ -1,0 +1,129 @@
+"""Members of the classic protocol in a group of the consumer protocol."""
+
+from typing import Any
+
+import pytest
+
+from protocol.errors import ErrorCode
+from tests.broker.groups.consumer.classic_clients import (
+    CLASSIC_SESSION_MS,
+    T,
+    heartbeat,
+    join,
+    partitions,
+    subscription,
+    sync,
+)
+from tests.broker.groups.consumer.driver import REBALANCE_MS, ConsumerDriver
+
+
+def mixed() -> tuple[ConsumerDriver, str]:
+    """A stable group with a member of each protocol; return the id of the classic one."""
+    driver = ConsumerDriver()
+    owned = driver.join("new").assignment
+    (joined,) = join(driver)
+    assert sync(driver, joined.member_id, 2).assignment
+    kept = driver.heartbeat("new", 1, owned_partitions=owned).assignment
+    driver.heartbeat("new", 1, owned_partitions=kept)
+    assert heartbeat(driver, joined.member_id, 2) is ErrorCode.REBALANCE_IN_PROGRESS
+    join(driver, joined.member_id)
+    assert len(partitions(sync(driver, joined.member_id, 2))) == 2
+    return driver, joined.member_id
+
+
+def test_a_join_ends_at_once_and_the_broker_is_the_leader() -> None:
+    driver = ConsumerDriver()
+    driver.join("new")
+    (joined,) = join(driver)
+    assert joined.error_code is ErrorCode.NONE
+    assert (joined.generation_id, joined.protocol_type, joined.protocol_name) == (
+        *(2, "consumer", "cooperative-sticky"),
+    )
+    assert (joined.leader_id, joined.members) == ("", ())
+    assert partitions(sync(driver, joined.member_id, 2)) == []
+
+
+def test_a_heartbeat_asks_the_member_to_join_when_its_partitions_are_free() -> None:
+    driver, member_id = mixed()
+    assert heartbeat(driver, member_id, 2) is ErrorCode.NONE
+    new, classic = driver.owned("new"), driver.owned(member_id)
+    assert new[T] | classic[T] == {0, 1, 2, 3}
+    assert not new[T] & classic[T]
+
+
+def test_a_member_revokes_by_joining_without_the_partitions() -> None:
+    driver, member_id = mixed()
+    owned = sorted(driver.owned(member_id)[T])
+    driver.join("third")
+    assert heartbeat(driver, member_id, 2) is ErrorCode.REBALANCE_IN_PROGRESS
+    assert sync(driver, member_id, 2).error_code is ErrorCode.REBALANCE_IN_PROGRESS
+
+    (revoking,) = join(driver, member_id, owned)
+    assert revoking.generation_id == 2
+    kept = partitions(sync(driver, member_id, 2))
+    assert len(kept) == 1
+    assert heartbeat(driver, member_id, 2) is ErrorCode.REBALANCE_IN_PROGRESS
+    (revoked,) = join(driver, member_id, kept)
+    assert revoked.generation_id == 3
+    assert partitions(sync(driver, member_id, 3)) == kept
+
+
+@pytest.mark.parametrize(
+    ("fields", "error_code"),
+    [
+        ({"protocol_type": "connect"}, ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
+        ({"protocols": {}}, ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
+        ({"protocols": {"other": subscription([])}}, ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
+        ({"protocols": {"cooperative-sticky": b"?"}}, ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
+        ({"must_know_id": True}, ErrorCode.MEMBER_ID_REQUIRED),
+        ({"group_instance_id": "i", "member_id": "x"}, ErrorCode.UNKNOWN_MEMBER_ID),
+    ],
+)
+def test_a_join_that_does_not_fit_is_refused(fields: dict[str, Any], error_code: ErrorCode) -> None:
+    driver, _ = mixed()
+    (joined,) = join(driver, **fields)
+    assert joined.error_code is error_code
+    assert len(driver.group.members) == 2
+
+
+def test_a_full_group_refuses_members_of_both_protocols() -> None:
+    driver = ConsumerDriver(group_consumer_max_size=1)
+    driver.join("new")
+    assert join(driver)[0].error_code is ErrorCode.GROUP_MAX_SIZE_REACHED
+
+
+def test_sync_and_heartbeat_check_member_generation_and_protocol() -> None:
+    driver, member_id = mixed()
+    assert sync(driver, "new", 2).error_code is ErrorCode.UNKNOWN_MEMBER_ID
+    assert sync(driver, member_id, 1).error_code is ErrorCode.ILLEGAL_GENERATION
+    for result in (
+        sync(driver, member_id, 2, protocol_type="other"),
+        sync(driver, member_id, 2, protocol_name="other"),
+    ):
+        assert result.error_code is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    assert heartbeat(driver, "nobody", 2) is ErrorCode.UNKNOWN_MEMBER_ID
+    assert heartbeat(driver, member_id, 1) is ErrorCode.ILLEGAL_GENERATION
+
+
+def test_a_member_has_the_session_that_it_asked_for() -> None:
+    driver, member_id = mixed()
+    driver.advance(CLASSIC_SESSION_MS - 1)
+    assert member_id in driver.group.members
+    driver.advance(1)
+    assert list(driver.group.members) == ["new"]
+
+
+def test_a_member_that_is_asked_to_join_or_sync_and_does_not_is_removed() -> None:
+    for has_joined in (False, True):
+        driver, member_id = mixed()
+        driver.join("third")
+        if has_joined:
+            join(driver, member_id, sorted(driver.owned(member_id)[T]))
+        for _ in range(REBALANCE_MS // 5000 + 1):
+            if member_id in driver.group.members:
+                heartbeat(driver, member_id, 2)
+            for name, member in list(driver.group.members.items()):
+                if member.classic is None:
+                    driver.heartbeat(name, member.member_epoch)
+            driver.advance(5000)
+        assert member_id not in driver.group.members

@@ -1,0 +1,148 @@
+"""Groups that change their protocol while they have members."""
+
+from typing import Any
+
+import pytest
+
+from broker.groups.group import Group
+from broker.groups.requests import CommitRequest, MemberIdentity, OffsetToCommit
+from broker.groups.results import GroupState
+from protocol.consumer_protocol import encode_assignment
+from protocol.data_messages import ConsumerProtocolAssignment, encode_data
+from protocol.errors import ErrorCode
+from tests.broker.groups.consumer.classic_clients import T, heartbeat, join, partitions, sync
+from tests.broker.groups.consumer.driver import GROUP, ConsumerDriver
+
+
+def classic_group(assignment: bytes | None = None, **config: Any) -> tuple[ConsumerDriver, str]:
+    """A stable classic group with one member that owns all partitions of t."""
+    driver = ConsumerDriver(**config)
+    (joined,) = join(driver)
+    data = encode_assignment({"t": [0, 1, 2, 3]}) if assignment is None else assignment
+    sync(driver, joined.member_id, 1, {joined.member_id: data})
+    return driver, joined.member_id
+
+
+def the_group(driver: ConsumerDriver) -> Group:
+    group = driver.groups._groups[GROUP]
+    assert isinstance(group, Group)
+    return group
+
+
+def group_type(driver: ConsumerDriver) -> str:
+    return driver.groups.list_groups()[0].group_type
+
+
+def test_the_first_member_of_the_consumer_protocol_upgrades_a_group_whose_members_stay() -> None:
+    driver, member_id = classic_group()
+    driver.groups.commit(CommitRequest(GROUP, (OffsetToCommit("t", 0, 7),), 1, member_id), 0)
+    driver.written()
+
+    joined = driver.join("new")
+
+    assert (joined.error_code, joined.member_epoch, joined.assignment) == (ErrorCode.NONE, 2, {})
+    assert group_type(driver) == "consumer"
+    assert driver.owned(member_id)[T] == {0, 1, 2, 3}
+    committed = driver.groups.committed(GROUP, "t", 0)
+    assert committed is not None
+    assert committed.offset == 7
+    assert driver.written_names()[:6] == [
+        ("-GroupMetadata", ""),
+        ("ConsumerGroupMemberMetadata", member_id),
+        ("ConsumerGroupMetadata", ""),
+        ("ConsumerGroupTargetAssignmentMember", member_id),
+        ("ConsumerGroupTargetAssignmentMetadata", ""),
+        ("ConsumerGroupCurrentMemberAssignment", member_id),
+    ]
+    assert heartbeat(driver, member_id, 1) is ErrorCode.REBALANCE_IN_PROGRESS
+    join(driver, member_id, [0, 1, 2, 3])
+    kept = partitions(sync(driver, member_id, 1))
+    assert len(kept) == 2
+
+
+def test_a_member_that_waits_is_asked_to_join_again_after_the_upgrade() -> None:
+    driver, _ = classic_group()
+    waiting = join(driver)
+    driver.join("new")
+    assert waiting == []
+    driver.advance(0)
+    assert waiting[0].error_code is ErrorCode.REBALANCE_IN_PROGRESS
+
+
+@pytest.mark.parametrize("policy", ["disabled", "downgrade"])
+def test_the_policy_can_forbid_upgrades(policy: str) -> None:
+    driver, _ = classic_group(group_consumer_migration_policy=policy)
+    refused = driver.join("new")
+    assert refused.error_code is ErrorCode.GROUP_ID_NOT_FOUND
+    assert refused.error_message == (
+        "Cannot upgrade classic group g to consumer group because online upgrade is disabled."
+    )
+    assert group_type(driver) == "classic"
+
+
+def test_groups_that_are_too_large_or_no_consumers_are_not_upgraded() -> None:
+    driver, _ = classic_group(group_consumer_max_size=0)
+    assert "maximum size" in (driver.join("new").error_message or "")
+    driver, _ = classic_group()
+    the_group(driver).protocol_type = "connect"
+    assert "embedded protocol" in (driver.join("new").error_message or "")
+
+
+def test_assignments_that_the_broker_cannot_read_are_not_upgraded() -> None:
+    custom = ConsumerProtocolAssignment(assigned_partitions=[], user_data=b"x")
+    driver, _ = classic_group(encode_data(custom, 0))
+    assert "custom assignor" in (driver.join("new").error_message or "")
+    driver, _ = classic_group(b"x")
+    assert "malformed" in (driver.join("new").error_message or "")
+
+
+def test_a_group_is_downgraded_when_its_last_member_of_the_consumer_protocol_leaves() -> None:
+    driver, member_id = classic_group()
+    driver.join("new")
+    driver.written()
+    driver.heartbeat("new", -1)
+
+    group = the_group(driver)
+    assert (group.state, group.generation_id) == (GroupState.PREPARING_REBALANCE, 2)
+    assert [member.member_id for member in group.members] == [member_id]
+    assert driver.written_names()[-2:] == [("-ConsumerGroupMetadata", ""), ("GroupMetadata", "")]
+    assert heartbeat(driver, member_id, 2) is ErrorCode.REBALANCE_IN_PROGRESS
+    (joined,) = join(driver, member_id)
+    assert (joined.generation_id, joined.leader_id) == (3, member_id)
+
+
+def test_the_members_of_a_downgraded_group_have_sessions() -> None:
+    driver, _ = classic_group()
+    driver.join("new")
+    driver.heartbeat("new", -1)
+    driver.advance(10_000)
+    assert the_group(driver).state is GroupState.EMPTY
+
+
+def test_a_classic_client_with_the_same_instance_replaces_the_last_new_one_without_rebalance() -> (
+    None
+):
+    driver = ConsumerDriver()
+    driver.join("new", group_instance_id="i")
+    driver.heartbeat("new", -2, group_instance_id="i")
+    (joined,) = join(driver, owned=[], group_instance_id="i")
+    group = the_group(driver)
+    assert (group.state, joined.error_code) == (GroupState.STABLE, ErrorCode.NONE)
+    assert partitions(sync(driver, joined.member_id, joined.generation_id, group_instance_id="i"))
+
+
+@pytest.mark.parametrize("policy", ["disabled", "upgrade"])
+def test_the_policy_can_forbid_downgrades(policy: str) -> None:
+    driver = ConsumerDriver(group_consumer_migration_policy=policy)
+    driver.join("new")
+    (joined,) = join(driver)
+    driver.heartbeat("new", -1)
+    assert list(driver.group.members) == [joined.member_id]
+
+
+def test_an_administrator_can_downgrade_a_group_by_removing_its_new_members() -> None:
+    driver = ConsumerDriver()
+    driver.join("new")
+    (joined,) = join(driver)
+    driver.groups.leave(GROUP, [MemberIdentity("new")], driver.now_ms)
+    assert [member.member_id for member in the_group(driver).members] == [joined.member_id]

@@ -1,0 +1,26 @@
+"""ReadShareGroupStateSummary on the wire."""
+
+from protocol.errors import ErrorCode
+from tests.broker.share_state_driver import ask_state, joined_driver
+
+
+def test_a_summary_has_the_start_offset_or_minus_one() -> None:
+    driver = joined_driver()
+    driver.produce(b"a")
+    driver.acquire(1)
+    driver.acknowledge(1, (0, 0, [1]))
+
+    def summary(partition: int = 0) -> tuple[int, int, int]:
+        result = ask_state(
+            driver, "ReadShareGroupStateSummaryRequest", "ReadStateSummaryData", partition=partition
+        )
+        return result.error_code, result.start_offset, result.state_epoch
+
+    # The state has the offset at the time of the write; the leader moves it with the next one.
+    assert summary() == (ErrorCode.NONE, 0, 1)
+    driver.cluster.share.states.forget_all()
+    assert summary() == (ErrorCode.NONE, -1, 0)
+    assert summary(partition=7)[0] in {
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.NOT_COORDINATOR,
+    }

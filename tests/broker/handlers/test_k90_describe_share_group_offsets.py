@@ -1,0 +1,49 @@
+"""DescribeShareGroupOffsets on the wire."""
+
+from typing import Any
+
+from protocol import messages
+from protocol.errors import ErrorCode
+from tests.broker.share_driver import ACCEPT, GROUP, TOPIC, ShareDriver
+
+_Group: Any = messages.DescribeShareGroupOffsetsRequest.DescribeShareGroupOffsetsRequestGroup
+
+
+def describe(driver: ShareDriver, group_id: str = GROUP, **fields: Any) -> Any:
+    request = messages.DescribeShareGroupOffsetsRequest(
+        groups=[_Group(group_id=group_id, **({"topics": None} | fields))]
+    )
+    (group,) = driver.ask(request, 0, broker_id=driver.coordinator_id).groups
+    return group
+
+
+def test_the_start_offsets_of_all_or_of_named_partitions_are_described() -> None:
+    driver = ShareDriver()
+    driver.join(1)
+    driver.produce(b"a", b"b")
+    driver.acquire(1)
+    driver.acknowledge(1, (0, 0, [ACCEPT]))
+    driver.acknowledge(1, (1, 1, [ACCEPT]))
+
+    (topic,) = describe(driver).topics
+    assert (topic.topic_name, topic.topic_id) == (TOPIC, driver.topic.topic_id)
+    assert [(one.partition_index, one.start_offset) for one in topic.partitions] == [(0, 1)]
+    topic_class = _Group.DescribeShareGroupOffsetsRequestTopic
+    named, missing = describe(
+        driver,
+        topics=[
+            topic_class(topic_name=TOPIC, partitions=[0, 5]),
+            topic_class(topic_name="missing", partitions=[0]),
+        ],
+    ).topics
+    assert [one.start_offset for one in named.partitions] == [1, -1]
+    assert [one.start_offset for one in missing.partitions] == [-1]
+    assert describe(driver, topics=[]).topics == []
+
+
+def test_each_group_has_its_own_error() -> None:
+    driver = ShareDriver()
+
+    assert describe(driver).error_code == ErrorCode.GROUP_ID_NOT_FOUND
+    off = ShareDriver(cluster_features="share.version=0")
+    assert describe(off).error_code == ErrorCode.UNSUPPORTED_VERSION

@@ -1,0 +1,52 @@
+"""AlterShareGroupOffsets on the wire."""
+
+from typing import Any
+
+from protocol import messages
+from protocol.errors import ErrorCode
+from tests.broker.share_driver import GROUP, TOPIC, ShareDriver, part
+
+
+def alter(
+    driver: ShareDriver, offset: int, group_id: str = GROUP, topic: str = TOPIC, index: int = 0
+) -> Any:
+    request_class: Any = messages.AlterShareGroupOffsetsRequest
+    topic_class = request_class.AlterShareGroupOffsetsRequestTopic
+    partition = topic_class.AlterShareGroupOffsetsRequestPartition(
+        partition_index=index, start_offset=offset
+    )
+    request = request_class(
+        group_id=group_id, topics=[topic_class(topic_name=topic, partitions=[partition])]
+    )
+    return driver.ask(request, 0, broker_id=driver.coordinator_id)
+
+
+def test_an_empty_group_starts_at_another_offset() -> None:
+    driver = ShareDriver()
+    driver.join(1)
+    driver.produce(b"a")
+    driver.produce(b"b")
+    assert alter(driver, 1).error_code == ErrorCode.NON_EMPTY_GROUP
+    driver.heartbeat(1, -1)
+
+    response = alter(driver, 1)
+
+    assert (response.error_code, part(response).error_code) == (0, 0)
+    driver.join(2)
+    assert driver.acquire(2) == [(1, 1, 1)]
+    driver.heartbeat(2, -1)
+    for topic, index in (("missing", 0), (TOPIC, 9)):
+        response = alter(driver, 0, topic=topic, index=index)
+        assert part(response, index).error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_errors_of_the_group() -> None:
+    driver = ShareDriver()
+
+    assert alter(driver, 0).error_code == ErrorCode.GROUP_ID_NOT_FOUND
+    assert alter(driver, 0, group_id="").error_code == ErrorCode.INVALID_GROUP_ID
+    off = alter(ShareDriver(cluster_features="share.version=0"), 0)
+    assert (off.error_code, off.error_message) == (
+        ErrorCode.UNSUPPORTED_VERSION,
+        "The version of API is not supported.",
+    )

@@ -1,0 +1,42 @@
+"""DeleteShareGroupOffsets on the wire."""
+
+from typing import Any
+
+from protocol import messages
+from protocol.errors import ErrorCode
+from tests.broker.share_driver import GROUP, TOPIC, ShareDriver
+
+
+def delete(driver: ShareDriver, *topics: str, group_id: str = GROUP) -> Any:
+    request_class: Any = messages.DeleteShareGroupOffsetsRequest
+    topic_class = request_class.DeleteShareGroupOffsetsRequestTopic
+    request = request_class(
+        group_id=group_id, topics=[topic_class(topic_name=name) for name in topics]
+    )
+    return driver.ask(request, 0, broker_id=driver.coordinator_id)
+
+
+def test_the_offsets_of_an_empty_group_are_deleted() -> None:
+    driver = ShareDriver()
+    driver.join(1)
+    assert delete(driver, TOPIC).error_code == ErrorCode.NON_EMPTY_GROUP
+    driver.heartbeat(1, -1)
+
+    deleted, missing = delete(driver, TOPIC, "missing").responses
+    (again,) = delete(driver, TOPIC).responses
+
+    assert (deleted.error_code, deleted.topic_id) == (0, driver.topic.topic_id)
+    assert missing.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert (again.error_code, again.error_message) == (
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        "There is no offset information to delete.",
+    )
+
+
+def test_errors_of_the_group() -> None:
+    driver = ShareDriver()
+
+    assert delete(driver, TOPIC).error_code == ErrorCode.GROUP_ID_NOT_FOUND
+    assert delete(driver, TOPIC, group_id="").error_code == ErrorCode.INVALID_GROUP_ID
+    off = delete(ShareDriver(cluster_features="share.version=0"), TOPIC)
+    assert off.error_code == ErrorCode.UNSUPPORTED_VERSION
