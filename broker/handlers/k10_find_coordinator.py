@@ -63,9 +63,7 @@ def handle_find_coordinator(context: RequestContext, request: Any, cluster: Clus
             version=version, error_message=_MESSAGES[found.error_code], **found._asdict()
         )
     # Since version 4 only an unknown type of key, which fails the whole request, has a message.
-    is_known_type = request.key_type in _KEY_TYPES and (
-        request.key_type != SHARE_KEY_TYPE or version >= SHARE_VERSION_MIN
-    )
+    is_known_type = request.key_type in _KEY_TYPES
     coordinators = []
     for key in request.coordinator_keys:
         found = _find(context, cluster, request.key_type, key)

@@ -55,7 +55,9 @@ def end_transaction(
         return _end_with_same_epoch(
             transaction, producer_id, producer_epoch, is_commit=is_commit, now_ms=now_ms
         )
-    is_epoch_before = transaction.producer_epoch == producer_epoch + 1
+    # Only an end with the bump of version 2 has a retry with the epoch before. Kafka accepts that
+    # after an end of an older version too, and gives the epoch of a newer producer to a fenced one.
+    is_epoch_before = transaction.bumps_epoch and transaction.producer_epoch == producer_epoch + 1
     is_id_before = (
         transaction.previous_producer_id == producer_id
         and producer_epoch == LAST_EPOCH
