@@ -41,6 +41,7 @@ PROGRAMS = {
     "producer-id-quota": "benchmarks.producer_id_quota",
     "reset": "benchmarks.reset",
     "throttled-neighbour": "benchmarks.throttled_neighbour",
+    "transactions": "benchmarks.transactions",
     "spark": "benchmarks.spark_load",
     "durations": "benchmarks.durations",
 }

@@ -93,13 +93,13 @@ class ProducerStateManager:
     @property
     def first_unstable_offset(self) -> int:
         """The first offset of the oldest open transaction; NO_OFFSET if none is open."""
-        transactions = self._transactions
-        return NO_OFFSET if transactions is None else transactions.first_unstable_offset
+        return NO_OFFSET if (known := self._transactions) is None else known.first_unstable_offset
 
     def transaction_start_offset(self, producer_id: int) -> int:
         """Return the first offset of a producer's open transaction; NO_OFFSET if it has none."""
-        transactions = self._transactions
-        return NO_OFFSET if transactions is None else transactions.start_offset(producer_id)
+        return (
+            NO_OFFSET if (known := self._transactions) is None else known.start_offset(producer_id)
+        )
 
     @property
     def _own_transactions(self) -> PartitionTransactions:
@@ -117,10 +117,7 @@ class ProducerStateManager:
         last_offset_delta: int,
         is_transactional: bool = False,
     ) -> Decision:
-        """Decide about a batch of `last_offset_delta + 1` records; change nothing.
-
-        Begin the verification of a transactional batch before.
-        """
+        """Decide about a batch, changing nothing; verify a transactional one before."""
         table = self._table
         position = table.find(producer_id)
         if position < 0:
@@ -130,13 +127,16 @@ class ProducerStateManager:
                 return OUT_OF_ORDER
             return APPEND
         known_epoch, last_sequence = _unpack_last_sequence(table.bucket, position + ID_BYTES)
-        # The most frequent decision, without creating an entry.
-        if (
-            producer_epoch == known_epoch
-            and base_sequence == (last_sequence + 1) & SEQUENCE_MAX
-            and producer_id not in self._transactional
-        ):
-            return APPEND
+        # The most frequent decisions, without creating an entry.
+        if producer_epoch == known_epoch and base_sequence == (last_sequence + 1) & SEQUENCE_MAX:
+            if producer_id not in self._transactional:
+                return APPEND
+            if is_transactional:
+                has_batches = last_sequence != NO_SEQUENCE
+                is_out_of_order = self._own_transactions.is_out_of_order(
+                    producer_id, base_sequence, has_batches=has_batches
+                )
+                return OUT_OF_ORDER if is_out_of_order else APPEND
         entry = self.entry(producer_id)
         decision = decide(
             self._layout.rules,
@@ -283,10 +283,12 @@ class ProducerStateManager:
         """
         if producer_id < 0:
             return ErrorCode.NONE
-        entry = self.entry(producer_id)
-        if producer_epoch < (entry.producer_epoch if entry else NO_EPOCH):
+        table = self._table
+        position = table.find(producer_id)
+        if producer_epoch < (NO_EPOCH if position < 0 else epoch_at(table, position)):
             return ErrorCode.INVALID_PRODUCER_EPOCH
-        if coordinator_epoch < (entry.coordinator_epoch if entry else NO_EPOCH):
+        transactional = self._transactional.get(producer_id)
+        if coordinator_epoch < (transactional.coordinator_epoch if transactional else NO_EPOCH):
             return ErrorCode.TRANSACTION_COORDINATOR_FENCED
         return ErrorCode.NONE
 

@@ -29,6 +29,7 @@ _PRODUCER = Struct(">qhi")
 _PRODUCER_POSITION = 43
 _ATTRIBUTES_LOW_POSITION = 22
 _NO_ID = -1
+_NO_PRODUCER = (_NO_ID, _NO_ID)
 _UP_TO_CRC = Struct(">qiibI")
 _FROM_ATTRIBUTES = Struct(">hiqqqhii")
 _NO_HEADERS = b"\0"
@@ -113,33 +114,55 @@ def uncompressed_batch(
     base_offset: int,
     leader_epoch: int,
     timestamp_ms: int,
+    producer: tuple[int, int] | None = None,
 ) -> bytes:
     """Return a batch of keys and values that all have the same timestamp, and no headers.
 
+    With a producer id and epoch it is a batch of their transaction, without sequence numbers.
     A coordinator writes one for every change, so this is several times as fast as `BatchBuilder`.
     """
-    parts = [b""]
-    for offset_delta, (key, value) in enumerate(records):
-        head = b"\0\0" + _varint(offset_delta) + _varint(len(key)) + key
-        if value is None:
-            body = head + _NULL_AND_NO_HEADERS
-        else:
-            body = head + _varint(len(value)) + value + _NO_HEADERS
-        parts.append(_varint(len(body)))
-        parts.append(body)
+    if len(records) == 1:
+        body = _record(b"\0", *records[0])
+        encoded = _varint(len(body)) + body
+    else:
+        parts: list[bytes] = []
+        for offset_delta, (key, value) in enumerate(records):
+            body = _record(_varint(offset_delta), key, value)
+            parts += (_varint(len(body)), body)
+        encoded = b"".join(parts)
     count = len(records)
-    parts[0] = _FROM_ATTRIBUTES.pack(
-        0, count - 1, timestamp_ms, timestamp_ms, _NO_ID, _NO_ID, _NO_ID, count
+    attributes, (producer_id, producer_epoch) = (
+        (0, _NO_PRODUCER) if producer is None else (TRANSACTIONAL_FLAG, producer)
     )
-    checked = b"".join(parts)
+    checked = (
+        _FROM_ATTRIBUTES.pack(
+            attributes,
+            count - 1,
+            timestamp_ms,
+            timestamp_ms,
+            producer_id,
+            producer_epoch,
+            _NO_ID,
+            count,
+        )
+        + encoded
+    )
     batch_length = len(checked) + CRC_START - LOG_OVERHEAD_BYTES
     before = _UP_TO_CRC.pack(base_offset, batch_length, leader_epoch, MAGIC, crc32c(checked))
     return before + checked
 
 
+def _record(offset_delta: bytes, key: bytes, value: bytes | None) -> bytes:
+    """Return a record without its length; its attributes and timestamp delta are 0."""
+    head = b"\0\0" + offset_delta + _varint(len(key)) + key
+    if value is None:
+        return head + _NULL_AND_NO_HEADERS
+    return head + _varint(len(value)) + value + _NO_HEADERS
+
+
 def _varint(number: int) -> bytes:
     """Return a number from 0 on as a varint with zigzag encoding."""
-    if number < len(_SMALL_VARINTS):
+    if number < _SMALL_VARINTS_COUNT:
         return _SMALL_VARINTS[number]
     return _encode_varint(number)
 
@@ -150,4 +173,5 @@ def _encode_varint(number: int) -> bytes:
     return bytes(out)
 
 
-_SMALL_VARINTS = tuple(map(_encode_varint, range(1024)))
+_SMALL_VARINTS_COUNT = 1024
+_SMALL_VARINTS = tuple(map(_encode_varint, range(_SMALL_VARINTS_COUNT)))

@@ -15,7 +15,6 @@ from protocol.codec import DecodeError
 from protocol.data_messages import data_class, decode_data, encode_data
 from protocol.records import (
     CONTROL_FLAG,
-    CRC_POSITION,
     CRC_START,
     LOG_OVERHEAD_BYTES,
     MAGIC,
@@ -24,16 +23,15 @@ from protocol.records import (
 
 _KEY = Struct(">hh")
 _KEY_VERSION = _VALUE_VERSION = 0
-_HEADER = Struct(">qiibIhiqqqhii")
-_CRC = Struct(">I")
+_UP_TO_CRC = Struct(">qiibI")
 # The length and the other numbers of a record are zigzag varints, here of one byte each: length,
 # attributes, timestamp delta, offset delta, length of the key, key, length of the value, value,
-# number of headers.
+# number of headers. The key is a version and a type, the value a version and an epoch.
 _KEY_BYTES, _VALUE_BYTES = 4, 6
-# The same bytes as `encode_end_txn_marker`, which takes longer than the rest of the batch.
-_VALUE = Struct(">hi")
-_RECORD = Struct(f">B3x B{_KEY_BYTES}s B{_VALUE_BYTES}s x".replace(" ", ""))
-_RECORD_BYTES = _RECORD.size - 1
+_CHECKED = Struct(">hiqqqhii B3x B hh B hi x".replace(" ", ""))
+"""From the attributes to the end: all that the CRC covers."""
+_RECORD_BYTES = 5 + _KEY_BYTES + 1 + _VALUE_BYTES
+_BATCH_LENGTH = _CHECKED.size + CRC_START - LOG_OVERHEAD_BYTES
 
 EndTxnMarker = data_class("EndTxnMarker")
 
@@ -88,27 +86,11 @@ def encode_end_txn_batch(
     producer_epoch: int,
     coordinator_epoch: int,
     timestamp_ms: int,
+    base_offset: int = 0,
+    leader_epoch: int = -1,
 ) -> bytes:
-    """Return the control batch with one marker; base offset and leader epoch are still to stamp.
-
-    Kafka's `MemoryRecords.withEndTransactionMarker`.
-    """
-    record = _RECORD.pack(
-        _RECORD_BYTES << 1,
-        _KEY_BYTES << 1,
-        encode_control_key(record_type),
-        _VALUE_BYTES << 1,
-        _VALUE.pack(_VALUE_VERSION, coordinator_epoch),
-    )
-    batch = bytearray(_HEADER.size + len(record))
-    _HEADER.pack_into(
-        batch,
-        0,
-        0,
-        len(batch) - LOG_OVERHEAD_BYTES,
-        -1,
-        MAGIC,
-        0,
+    """Return the control batch with one marker (Kafka's `withEndTransactionMarker`)."""
+    checked = _CHECKED.pack(
         TRANSACTIONAL_FLAG | CONTROL_FLAG,
         0,
         timestamp_ms,
@@ -117,7 +99,13 @@ def encode_end_txn_batch(
         producer_epoch,
         -1,
         1,
+        _RECORD_BYTES << 1,
+        _KEY_BYTES << 1,
+        _KEY_VERSION,
+        record_type,
+        _VALUE_BYTES << 1,
+        _VALUE_VERSION,
+        coordinator_epoch,
     )
-    batch[_HEADER.size :] = record
-    _CRC.pack_into(batch, CRC_POSITION, crc32c(memoryview(batch)[CRC_START:]))
-    return bytes(batch)
+    before = _UP_TO_CRC.pack(base_offset, _BATCH_LENGTH, leader_epoch, MAGIC, crc32c(checked))
+    return before + checked

@@ -170,13 +170,13 @@ class TransactionRequests:
         part = response.topics[0].partitions[0]
         return part.error_code, part.committed_offset
 
-    def fetch(self, offset: int, isolation_level: int = READ_COMMITTED) -> Fetched:
-        """Fetch v11 of partition 0."""
+    def fetch(self, offset: int, isolation_level: int = READ_COMMITTED, index: int = 0) -> Fetched:
+        """Fetch v11 of one partition."""
         version = 11
         topic_class = messages.FetchRequest.FetchTopic
         part = topic_class.FetchPartition(
             version=version,
-            partition=0,
+            partition=index,
             current_leader_epoch=-1,
             fetch_offset=offset,
             partition_max_bytes=1_000_000,

@@ -1,7 +1,6 @@
-"""The brokers of a cluster, and which of them coordinates a transactional id."""
+"""The brokers of a cluster."""
 
-import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -73,21 +72,3 @@ class Broker:
 def _listener_list(addresses: Mapping[str, object]) -> str:
     """Return addresses by listener as Kafka's `listeners` has them."""
     return ",".join(f"{name}://{address}" for name, address in addresses.items())
-
-
-def coordinator_of(
-    key: str,
-    brokers: Mapping[int, "Broker"],
-    first_node_ids: Sequence[int],
-    moved: Mapping[str, int],
-) -> int | None:
-    """Return the coordinator of a transactional id: the one it was moved to, or by hash.
-
-    The hash covers the first brokers only, so an added broker does not change coordinators. If the
-    coordinator is down, the next broker takes over. None if no broker is up.
-    """
-    first = zlib.crc32(key.encode()) % len(first_node_ids)
-    in_turn = (*first_node_ids[first:], *first_node_ids[:first], *brokers)
-    if key in moved:
-        in_turn = (moved[key], *in_turn)
-    return next((n for n in in_turn if n in brokers and brokers[n].is_alive), None)

@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from broker.addresses import Address
-from broker.cluster.brokers import Availability, Broker, coordinator_of
+from broker.cluster.brokers import Availability, Broker
 from broker.cluster.client_metrics import ClientInstances
 from broker.cluster.compaction import Compaction
 from broker.cluster.controller_queue import ControllerQueue
@@ -18,12 +18,13 @@ from broker.cluster.fetch_sessions import FetchSessionCache
 from broker.cluster.finalized_features import features_at_start
 from broker.cluster.group_log import GroupLog
 from broker.cluster.group_topics import GroupTopics
-from broker.cluster.internal_topics import GROUP_METADATA, note_client_batch
+from broker.cluster.internal_topics import GROUP_METADATA, TRANSACTION_STATE, note_appended
 from broker.cluster.log_memory import drop_from_largest
 from broker.cluster.producer_rules import adopt_rule_of_leader, new_producers
 from broker.cluster.quotas import QuotaManagers
 from broker.cluster.share_groups import ShareGroups
 from broker.cluster.topics import NO_LEADER, Partition, Topic, TopicTable, place_replicas
+from broker.cluster.transaction_log import TransactionLog
 from broker.config.api_versions import release_of
 from broker.config.broker_config import BrokerConfig
 from broker.config.features import TRANSACTION_VERSION
@@ -84,8 +85,6 @@ class Cluster:
         self.controller_epoch = 1
         """Rises when another broker becomes the controller."""
         self.decommissioned: dict[int, Broker] = {}
-        self.moved_coordinators: dict[str, int] = {}
-        """Coordinators of transactional ids that were moved through the admin port."""
         self.topics = TopicTable()
         self.producer_ids = ProducerIdAllocator()
         self.group_log = GroupLog(self.topics, config)
@@ -106,7 +105,10 @@ class Cluster:
             self.group_log.append,
             is_taken=lambda group_id: group_id in self.groups,
         )
-        self.transactions = TransactionCoordinator(config, lambda: self.transaction_version)
+        self.transaction_log = TransactionLog(self.topics, config)
+        self.transactions = TransactionCoordinator(
+            config, lambda: self.transaction_version, self.transaction_log
+        )
         self.quotas = QuotaManagers(config, self.brokers, new_seed=lambda: new_uuid().bytes)
         self.controller_queue = ControllerQueue(
             self.timers, self.shared_config["controller.mutation.time.ms"]
@@ -192,19 +194,17 @@ class Cluster:
     # Coordinators --------------------------------------------------------------------------
 
     def coordinator_id(self, group_id: str) -> int | None:
-        """Return the coordinator of a group: the leader of its partition of `__consumer_offsets`.
+        """Return the coordinator of a group: its partition's leader in `__consumer_offsets`."""
+        return self._leader_id(self.group_log.partition(group_id))
 
-        None if there is no such topic yet, or the partition has no leader.
-        """
-        partition = self.group_log.partition(group_id)
+    def transaction_coordinator_id(self, transactional_id: str) -> int | None:
+        """Return the coordinator: the leader of the id's partition of `__transaction_state`."""
+        return self._leader_id(self.transaction_log.partition(transactional_id))
+
+    def _leader_id(self, partition: Partition | None) -> int | None:
         if partition is None or not self.is_alive(partition.leader_id):
             return None
         return partition.leader_id
-
-    def transaction_coordinator_id(self, transactional_id: str) -> int | None:
-        """Return the coordinator of a transactional id; None if no broker is up."""
-        first_ids = self.first_node_ids
-        return coordinator_of(transactional_id, self.brokers, first_ids, self.moved_coordinators)
 
     def _unload_groups(self, partition: Partition, now_ms: int) -> None:
         """Unload the groups of a partition whose leader has changed, after the current request."""
@@ -303,13 +303,12 @@ class Cluster:
         self.groups.note_topic_change(topic.name)
 
     def delete_topic(self, topic: Topic, now_ms: int) -> None:
-        """Delete a topic with its records, its producers' state and its committed offsets.
-
-        Without `__consumer_offsets` no group is left.
-        """
+        """Delete a topic with its records and producers, and what coordinators keep of or in it."""
         self.topics.remove(topic)
         if topic.name == GROUP_METADATA.name:
             self.groups.forget_all(now_ms)
+        if topic.name == TRANSACTION_STATE.name:
+            self.transactions.forget_all()
         self.groups.forget_topic(topic.name, now_ms)
         self.share.delete_topic(topic, now_ms)
         self.groups.note_topic_change(topic.name)
@@ -422,7 +421,7 @@ class Cluster:
         """Account for an appended batch: enforce memory bounds, then wake waiting requests."""
         log = partition.log
         if topic.is_internal:
-            note_client_batch(topic, partition, now_ms)
+            note_appended(topic, partition, now_ms)
         else:
             self.log_bytes += byte_count
         if 0 <= topic.retention_bytes < log.size_bytes:

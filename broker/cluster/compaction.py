@@ -3,16 +3,22 @@
 Kafka's cleaner never touches the active segment, so there all records of a small topic can be read.
 Here at most `STALE_RECORDS_MIN` of a partition are stale, or as many as there are keys.
 
-Sources: Kafka's `Cleaner` (which records remain) and `LogCleanerManager`.
+A record of a transaction counts when its transaction is committed, and then its offset decides
+which record of a key is the last. Batches of open transactions stay. Records of aborted ones are
+stale, and the marker of a committed one stays as long as one of its batches.
+
+Sources: Kafka's `Cleaner` and `CleanedTransactionMetadata` (which records remain) and
+`LogCleanerManager`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from broker.cluster.partition_log import PartitionLog
-from protocol.batch_builder import BatchBuilder
+from protocol.batch_builder import BatchBuilder, stamp_producer
 from protocol.records import (
     COMPRESSION_MASK,
     COMPRESSION_NAMES,
+    TRANSACTIONAL_FLAG,
     batch_base_offset,
     read_header,
     read_records,
@@ -22,6 +28,8 @@ from protocol.records import (
 STALE_RECORDS_MIN = 1000
 """Stale records that a partition keeps at least, so that a few commits can be read one by one."""
 
+KeysAndValues = Sequence[tuple[bytes, bytes | None]]
+
 TOMBSTONES_MAX = 1000
 """Deleted keys of which a partition keeps the record, even before `delete.retention.ms`."""
 
@@ -29,7 +37,14 @@ TOMBSTONES_MAX = 1000
 class Compaction:
     """Where the last record of each key is in one log. Pass every appended batch to `add`."""
 
-    __slots__ = ("_batch_of_key", "_live_counts", "_record_count", "_tombstones")
+    __slots__ = (
+        "_batch_of_key",
+        "_batches_of_marker",
+        "_live_counts",
+        "_open_batches",
+        "_record_count",
+        "_tombstones",
+    )
 
     def __init__(self) -> None:
         self._batch_of_key: dict[bytes, int] = {}
@@ -39,21 +54,45 @@ class Compaction:
         self._record_count = 0
         self._tombstones: dict[bytes, int] = {}
         """Time of the deletion of a key, the oldest first."""
+        self._open_batches: dict[int, list[tuple[int, KeysAndValues]]] = {}
+        """Base offset and records of the batches of open transactions, by producer id."""
+        self._batches_of_marker: dict[int, tuple[int, ...]] = {}
+        """Base offsets of the batches of a committed transaction, by that of its marker."""
 
-    def add(
-        self, base_offset: int, records: Iterable[tuple[bytes, bytes | None]], now_ms: int
-    ) -> None:
+    def add(self, base_offset: int, records: KeysAndValues, now_ms: int) -> None:
         """Note the keys and values of an appended batch."""
+        self._record_count += len(records)
+        self._note(base_offset, records, now_ms)
+
+    def add_transactional(self, producer_id: int, base_offset: int, records: KeysAndValues) -> None:
+        """Note the keys and values of an appended batch of a transaction."""
+        self._record_count += len(records)
+        self._open_batches.setdefault(producer_id, []).append((base_offset, records))
+
+    def end_transaction(
+        self, producer_id: int, marker_offset: int, now_ms: int, *, is_commit: bool
+    ) -> None:
+        """Note the appended marker of a transaction."""
+        self._record_count += 1
+        batches = self._open_batches.pop(producer_id, [])
+        if is_commit:
+            for base_offset, records in batches:
+                self._note(base_offset, records, now_ms)
+            base_offsets = tuple(base_offset for base_offset, _records in batches)
+            self._batches_of_marker[marker_offset] = base_offsets
+
+    def _note(self, base_offset: int, records: KeysAndValues, now_ms: int) -> None:
         batch_of_key, live_counts, tombstones = (
             self._batch_of_key,
             self._live_counts,
             self._tombstones,
         )
-        added = live_counts[base_offset] = 0
+        live_counts[base_offset] = 0
         for key, value in records:
-            added += 1
             last_base_offset = batch_of_key.get(key)
             if last_base_offset is not None:
+                if last_base_offset > base_offset:
+                    continue
                 live_counts[last_base_offset] -= 1
             batch_of_key[key] = base_offset
             live_counts[base_offset] += 1
@@ -61,7 +100,6 @@ class Compaction:
                 tombstones.pop(key, None)
             if value is None:
                 tombstones[key] = now_ms
-        self._record_count += added
 
     def is_due(self) -> bool:
         """Whether too many records are stale."""
@@ -74,21 +112,35 @@ class Compaction:
         """Remove stale records, and old deletions; offsets stay, and so does the newest batch."""
         self._expire_tombstones(now_ms - delete_retention_ms)
         # A batch with at most half of its records live is rewritten, others stay as they are.
-        kept: list[bytes] = []
+        kept: dict[int, bytes] = {}
         self._record_count = 0
+        open_offsets = {
+            base_offset
+            for batches in self._open_batches.values()
+            for base_offset, _records in batches
+        }
         for batch in log.rewind():
             header = read_header(batch, 0)
-            live_count = self._live_counts.get(header.base_offset, 0)
-            is_newest = header.base_offset + header.last_offset_delta + 1 == log.log_end_offset
-            if is_newest or 2 * live_count > header.records_count:
-                kept.append(batch)
+            base_offset = header.base_offset
+            live_count = self._live_counts.get(base_offset, 0)
+            is_newest = base_offset + header.last_offset_delta + 1 == log.log_end_offset
+            if (
+                is_newest
+                or 2 * live_count > header.records_count
+                or base_offset in open_offsets
+                or not kept.keys().isdisjoint(self._batches_of_marker.get(base_offset, ()))
+            ):
+                kept[base_offset] = batch
                 self._record_count += header.records_count
             elif live_count:
-                kept.append(self._without_stale(batch))
+                kept[base_offset] = self._without_stale(batch)
                 self._record_count += live_count
             else:
-                self._live_counts.pop(header.base_offset, None)
-        log.replace_batches(kept)
+                self._live_counts.pop(base_offset, None)
+                self._batches_of_marker.pop(base_offset, None)
+        log.replace_batches(list(kept.values()))
+        # No record of an aborted transaction is left.
+        log.transaction_index.drop_before(log.log_end_offset)
 
     def _without_stale(self, batch: bytes) -> bytes:
         """Return a batch with the last records of their keys only, at the same offsets."""
@@ -108,6 +160,14 @@ class Compaction:
                 offset_delta=record.offset - header.base_offset,
             )
         rewritten = builder.build()
+        if header.producer_id >= 0:
+            rewritten = stamp_producer(
+                rewritten,
+                header.producer_id,
+                header.producer_epoch,
+                header.base_sequence,
+                is_transactional=bool(header.attributes & TRANSACTIONAL_FLAG),
+            )
         epoch = header.partition_leader_epoch
         return stamp(rewritten, 0, len(rewritten), batch_base_offset(batch), epoch)
 

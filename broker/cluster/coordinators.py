@@ -1,10 +1,10 @@
-"""Which broker coordinates a group, and the internal topic that decides it.
+"""Which broker coordinates a group or transactional id, and the internal topic that decides it.
 
 Sources: Kafka's `AutoTopicCreationManager` and `KafkaApis.getCoordinator`.
 """
 
 from broker.cluster.cluster import Cluster
-from broker.cluster.internal_topics import GROUP_METADATA, InternalTopic
+from broker.cluster.internal_topics import GROUP_METADATA, TRANSACTION_STATE, InternalTopic
 from broker.cluster.topics import Topic
 from broker.config.features import GROUP_VERSION
 from broker.config.topic_config import validate_topic_overrides
@@ -32,12 +32,11 @@ def transaction_ownership_error(
 ) -> ErrorCode:
     """Return NONE for the coordinator of a transactional id, NOT_COORDINATOR for another broker.
 
-    COORDINATOR_NOT_AVAILABLE when no broker is up to be the coordinator.
+    Before the first FindCoordinator for a transactional id there is no coordinator, as in Kafka.
     """
-    coordinator_id = cluster.transaction_coordinator_id(transactional_id)
-    if coordinator_id is None:
-        return ErrorCode.COORDINATOR_NOT_AVAILABLE
-    return ErrorCode.NONE if coordinator_id == broker_id else ErrorCode.NOT_COORDINATOR
+    if cluster.transaction_coordinator_id(transactional_id) == broker_id:
+        return ErrorCode.NONE
+    return ErrorCode.NOT_COORDINATOR
 
 
 def ensure_internal_topic(cluster: Cluster, internal: InternalTopic) -> Topic | None:
@@ -51,7 +50,7 @@ def ensure_internal_topic(cluster: Cluster, internal: InternalTopic) -> Topic | 
         return topic
     broker_count = len(cluster.alive_broker_ids())
     replication_factor = internal.replication_factor(cluster.config, broker_count)
-    overrides = internal.overrides(cluster.config)
+    overrides = internal.overrides(cluster.config, replication_factor)
     if not 0 < replication_factor <= broker_count or validate_topic_overrides(overrides):
         return None
     partition_count: int = cluster.config[internal.partition_count_key]
@@ -70,18 +69,32 @@ def move_coordinator(cluster: Cluster, group_id: str, node_id: int, now_ms: int)
     """
     cluster.alive_broker(node_id)
     ensure_internal_topic(cluster, GROUP_METADATA)
-    partition = cluster.group_log.partition(group_id)
-    if partition is None:
-        index = cluster.group_log.partition_index(group_id)
-        raise ValueError(f"{GROUP_METADATA.name} has no partition {index}, the one of the group")
-    cluster.move_leader(partition, node_id, now_ms)
+    index = cluster.group_log.partition_index(group_id)
+    _move(cluster, GROUP_METADATA, index, node_id, now_ms)
 
 
-def move_transaction_coordinator(cluster: Cluster, transactional_id: str, node_id: int) -> None:
-    """Make a broker the coordinator of a transactional id, for as long as that is up.
+def move_transaction_coordinator(
+    cluster: Cluster, transactional_id: str, node_id: int, now_ms: int
+) -> None:
+    """Make a broker the coordinator of a transactional id, and of all in the same partition.
+
+    It becomes the leader of the partition of `__transaction_state`, which is created if it is
+    missing.
 
     Raises:
-        ValueError: there is no such broker, or it is down.
+        ValueError: there is no such broker, or it is down, or the partition cannot be created.
     """
     cluster.alive_broker(node_id)
-    cluster.moved_coordinators[transactional_id] = node_id
+    ensure_internal_topic(cluster, TRANSACTION_STATE)
+    index = cluster.transaction_log.partition_index(transactional_id)
+    _move(cluster, TRANSACTION_STATE, index, node_id, now_ms)
+
+
+def _move(
+    cluster: Cluster, internal: InternalTopic, partition_index: int, node_id: int, now_ms: int
+) -> None:
+    topic = cluster.topics.get(internal.name)
+    partition = None if topic is None else topic.partition(partition_index)
+    if partition is None:
+        raise ValueError(f"{internal.name} has no partition {partition_index}")
+    cluster.move_leader(partition, node_id, now_ms)

@@ -37,8 +37,11 @@ class GroupLog:
         now_ms: int,
         *,
         is_atomic: bool = False,
+        producer: tuple[int, int] | None = None,
     ) -> ErrorCode:
         """Append the records of a group; return NONE, or why none of them was appended.
+
+        With a producer id and epoch they belong to their transaction.
 
         With `is_atomic` they are one batch. Then the errors are those of Kafka's coordinator:
         COORDINATOR_NOT_AVAILABLE if too few replicas are in sync, UNKNOWN_SERVER_ERROR if the batch
@@ -52,5 +55,5 @@ class GroupLog:
                 return ErrorCode.COORDINATOR_NOT_AVAILABLE
             if batch_bytes_max(records) > topic.max_message_bytes:
                 return ErrorCode.UNKNOWN_SERVER_ERROR
-        append_records(topic, partition, records, self._compression_codec, now_ms)
+        append_records(topic, partition, records, self._compression_codec, now_ms, producer)
         return ErrorCode.NONE

@@ -10,21 +10,32 @@ Sources: Kafka's `Topic`, `AutoTopicCreationManager`, `GroupCoordinatorService.p
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
+from broker.cluster.compaction import Compaction
 from broker.cluster.topics import (
     GROUP_METADATA_TOPIC,
     SHARE_GROUP_STATE_TOPIC,
+    TRANSACTION_STATE_TOPIC,
     Partition,
     Topic,
 )
 from broker.config.broker_config import BrokerConfig
-from protocol.batch_builder import BatchBuilder, uncompressed_batch
+from protocol.batch_builder import BatchBuilder, stamp_producer, uncompressed_batch
+from protocol.control_records import ControlRecordType, decode_control_key
 from protocol.coordinator_records import CoordinatorRecord
 from protocol.hash_order import string_hash
-from protocol.records import COMPRESSION_NAMES, HEADER_BYTES, read_records, stamp
+from protocol.records import (
+    COMPRESSION_NAMES,
+    CONTROL_FLAG,
+    HEADER_BYTES,
+    TRANSACTIONAL_FLAG,
+    read_header,
+    read_records,
+    stamp,
+)
 
 _INT32_MIN = 1 << 31
+_NO_SEQUENCE = -1
 _RECORD_OVERHEAD_BYTES_MAX = 23
 """Lengths of record, key and value, offset delta (five bytes at most), and three single bytes."""
 
@@ -34,7 +45,8 @@ class InternalTopic:
     """What the broker's configuration says about an internal topic.
 
     The fields `..._key` name the broker's keys. `settings` are the topic's own keys with their
-    values, `settings_from` those whose value is that of a broker's key.
+    values, `settings_from` those whose value is that of a broker's key. Without a `min_isr_key` the
+    default of the brokers applies.
     """
 
     name: str
@@ -42,11 +54,21 @@ class InternalTopic:
     replication_factor_key: str
     settings: Mapping[str, str]
     settings_from: Mapping[str, str]
+    min_isr_key: str | None = None
 
-    def overrides(self, config: Mapping[str, Any]) -> dict[str, str]:
+    def overrides(self, config: BrokerConfig, replication_factor: int) -> dict[str, str]:
         """Return the configuration that the topic is created with."""
         copied = {name: str(config[key]) for name, key in self.settings_from.items()}
+        if self.min_isr_key is not None:
+            copied["min.insync.replicas"] = str(self._min_isr(config, replication_factor))
         return {**self.settings, **copied}
+
+    def _min_isr(self, config: BrokerConfig, replication_factor: int) -> int:
+        """Return `min.insync.replicas`; by default one replica may be down, as with Kafka's 3."""
+        configured: int = config[self.min_isr_key or ""]
+        if self.min_isr_key in config.overrides:
+            return configured
+        return min(configured, max(1, replication_factor - 1))
 
     def replication_factor(self, config: BrokerConfig, broker_count: int) -> int:
         """Return the number of replicas; the default is as many as possible, up to 3."""
@@ -65,6 +87,20 @@ GROUP_METADATA = InternalTopic(
 )
 """`__consumer_offsets`: groups and their committed offsets."""
 
+TRANSACTION_STATE = InternalTopic(
+    name=TRANSACTION_STATE_TOPIC,
+    partition_count_key="transaction.state.log.num.partitions",
+    replication_factor_key="transaction.state.log.replication.factor",
+    settings={
+        "cleanup.policy": "compact",
+        "compression.type": "uncompressed",
+        "unclean.leader.election.enable": "false",
+    },
+    settings_from={"segment.bytes": "transaction.state.log.segment.bytes"},
+    min_isr_key="transaction.state.log.min.isr",
+)
+"""`__transaction_state`: transactional ids and their transactions."""
+
 SHARE_GROUP_STATE = InternalTopic(
     name=SHARE_GROUP_STATE_TOPIC,
     partition_count_key="share.coordinator.state.topic.num.partitions",
@@ -76,6 +112,9 @@ SHARE_GROUP_STATE = InternalTopic(
     },
 )
 """`__share_group_state`: what the leaders of share partitions store."""
+
+BY_NAME = {internal.name: internal for internal in (GROUP_METADATA, TRANSACTION_STATE)}
+"""The internal topics that Metadata creates when a client names them."""
 
 
 @lru_cache(maxsize=4096)
@@ -94,13 +133,17 @@ def append_records(
     records: Sequence[CoordinatorRecord],
     compression_codec: int,
     now_ms: int,
+    producer: tuple[int, int] | None = None,
 ) -> None:
-    """Append records to an internal topic, as batches that the topic's configuration allows."""
-    if batch_bytes_max(records) <= topic.max_message_bytes:
-        _append_batch(topic, partition, records, compression_codec, now_ms)
+    """Append records to an internal topic, as batches that the topic's configuration allows.
+
+    With a producer id and epoch they belong to their transaction, until its marker is appended.
+    """
+    if len(records) == 1 or batch_bytes_max(records) <= topic.max_message_bytes:
+        _append_batch(topic, partition, records, compression_codec, now_ms, producer)
     else:
         for part in _split(records, topic.max_message_bytes):
-            _append_batch(topic, partition, part, compression_codec, now_ms)
+            _append_batch(topic, partition, part, compression_codec, now_ms, producer)
     if partition.log.waiters:
         partition.log.wake(now_ms)
 
@@ -111,15 +154,24 @@ def _append_batch(
     records: Sequence[CoordinatorRecord],
     codec: int,
     now_ms: int,
+    producer: tuple[int, int] | None,
 ) -> None:
     log, epoch = partition.log, partition.leader_epoch
     base_offset = log.log_end_offset
     if codec == 0:
-        batch = uncompressed_batch(records, base_offset, epoch, now_ms)
+        batch = uncompressed_batch(records, base_offset, epoch, now_ms, producer)
     else:
-        batch = _compressed_batch(records, base_offset, epoch, now_ms, codec)
+        batch = _compressed_batch(records, base_offset, epoch, now_ms, codec, producer)
     log.append(batch, len(records), now_ms, epoch)
-    _compact(topic, partition, base_offset, records, now_ms)
+    compaction = partition.compaction
+    if producer is not None:
+        partition.producers.apply_without_sequence(*producer, base_offset, now_ms)
+        if compaction is not None:
+            compaction.add_transactional(producer[0], base_offset, records)
+    elif compaction is not None:
+        compaction.add(base_offset, records, now_ms)
+    if compaction is not None and compaction.is_due():
+        _compact(topic, partition, compaction, now_ms)
 
 
 def _compressed_batch(
@@ -128,21 +180,36 @@ def _compressed_batch(
     leader_epoch: int,
     now_ms: int,
     codec: int,
+    producer: tuple[int, int] | None,
 ) -> bytes:
     builder = BatchBuilder(COMPRESSION_NAMES[codec], batch_bytes_max(records))
     for key, value in records:
         builder.append(now_ms, key, value, ())
     built = builder.build()
+    if producer is not None:
+        built = stamp_producer(built, *producer, _NO_SEQUENCE, is_transactional=True)
     return stamp(built, 0, len(built), base_offset, leader_epoch)
 
 
-def note_client_batch(topic: Topic, partition: Partition, now_ms: int) -> None:
-    """Note the last batch of the log, which a client produced."""
-    log = partition.log
+def note_appended(topic: Topic, partition: Partition, now_ms: int) -> None:
+    """Note the last batch of the log: a marker, or what a client produced."""
+    log, compaction = partition.log, partition.compaction
+    if compaction is None:
+        return
     (batch,) = log.read(log.log_end_offset - 1, 0, at_least_one=True)
-    records = tuple(read_records(batch))
+    header, records = read_header(batch, 0), tuple(read_records(batch))
     pairs = [(record.key or b"", record.value) for record in records]
-    _compact(topic, partition, records[0].offset, pairs, now_ms)
+    if header.attributes & CONTROL_FLAG:
+        is_commit = decode_control_key(pairs[0][0]) == ControlRecordType.COMMIT
+        compaction.end_transaction(
+            header.producer_id, header.base_offset, now_ms, is_commit=is_commit
+        )
+    elif header.attributes & TRANSACTIONAL_FLAG:
+        compaction.add_transactional(header.producer_id, header.base_offset, pairs)
+    else:
+        compaction.add(header.base_offset, pairs, now_ms)
+    if compaction.is_due():
+        _compact(topic, partition, compaction, now_ms)
 
 
 def batch_bytes_max(records: Sequence[CoordinatorRecord]) -> int:
@@ -155,19 +222,8 @@ def batch_bytes_max(records: Sequence[CoordinatorRecord]) -> int:
     return size_bytes
 
 
-def _compact(
-    topic: Topic,
-    partition: Partition,
-    base_offset: int,
-    records: Sequence[CoordinatorRecord],
-    now_ms: int,
-) -> None:
-    compaction = partition.compaction
-    if compaction is None:
-        return
-    compaction.add(base_offset, records, now_ms)
-    if compaction.is_due():
-        compaction.compact(partition.log, now_ms, topic.config["delete.retention.ms"])
+def _compact(topic: Topic, partition: Partition, compaction: Compaction, now_ms: int) -> None:
+    compaction.compact(partition.log, now_ms, topic.config["delete.retention.ms"])
 
 
 def _split(

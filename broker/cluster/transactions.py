@@ -75,35 +75,25 @@ def _schedule_retry(cluster: Cluster, now_ms: int) -> None:
 
 def _write_markers(cluster: Cluster, transaction: Transaction, now_ms: int) -> bool:
     """Write the markers that can be written; return whether the transaction is complete."""
-    coordinator_id = cluster.transaction_coordinator_id(transaction.transactional_id)
-    if coordinator_id is None or not is_reachable(cluster, coordinator_id):
+    coordinating = cluster.transaction_log.partition(transaction.transactional_id)
+    if coordinating is None or not is_reachable(cluster, coordinating.leader_id):
         return False
-    transaction.note_coordinator(coordinator_id)
     marker = Marker(
         transaction.producer_id,
         transaction.producer_epoch,
-        transaction.coordinator_epoch,
+        coordinating.leader_epoch,
         transaction.state is TransactionState.PREPARE_COMMIT,
     )
     for partition in tuple(transaction.partitions):
         if _write_marker(cluster, partition, marker, now_ms) not in _RETRIABLE:
             del transaction.partitions[partition]
-    if transaction.partitions:
-        return False
-    cluster.transactions.complete(transaction, now_ms)
-    return True
+    return not transaction.partitions and cluster.transactions.complete(transaction, now_ms)
 
 
 def _write_marker(
     cluster: Cluster, topic_partition: TopicPartition, marker: Marker, now_ms: int
 ) -> ErrorCode:
     name, index = topic_partition
-    if name == OFFSETS_TOPIC:
-        offsets_topic = cluster.topics.get(name)
-        partition = None if offsets_topic is None else offsets_topic.partition(index)
-        if partition is not None and not is_reachable(cluster, partition.leader_id):
-            return ErrorCode.NOT_LEADER_OR_FOLLOWER
-        return end_offsets(cluster, index, marker, now_ms)
     topic = cluster.topics.get(name)
     partition = None if topic is None else topic.partition(index)
     if topic is None or partition is None:
@@ -113,25 +103,12 @@ def _write_marker(
     return append_marker(cluster, topic, partition, marker, now_ms)
 
 
-def end_offsets(cluster: Cluster, offsets_partition: int, marker: Marker, now_ms: int) -> ErrorCode:
-    """Commit or drop the pending offsets of a producer in a partition of `__consumer_offsets`."""
-    producers = cluster.groups.transactional_offsets.producers(offsets_partition)
-    error_code = producers.check_marker(*marker[:3])
-    if error_code is not ErrorCode.NONE:
-        return error_code
-    if marker.producer_id >= 0:
-        producers.apply_marker(*marker[:3], now_ms)
-    cluster.groups.end_transaction(
-        offsets_partition, marker.producer_id, now_ms, is_commit=marker.is_commit
-    )
-    return ErrorCode.NONE
-
-
 def append_marker(
     cluster: Cluster, topic: Topic, partition: Partition, marker: Marker, now_ms: int
 ) -> ErrorCode:
     """Append a control batch to a partition; it ends the transaction of its producer there.
 
+    In a partition of `__consumer_offsets` it commits or drops the pending offsets of the producer.
     Returns NOT_ENOUGH_REPLICAS, INVALID_PRODUCER_EPOCH or TRANSACTION_COORDINATOR_FENCED, and
     changes nothing, if the marker is refused.
     """
@@ -141,15 +118,16 @@ def append_marker(
     error_code = producers.check_marker(*marker[:3])
     if error_code is not ErrorCode.NONE:
         return error_code
+    offset = log.log_end_offset
     batch = encode_end_txn_batch(
         ControlRecordType.COMMIT if marker.is_commit else ControlRecordType.ABORT,
         producer_id=marker.producer_id,
         producer_epoch=marker.producer_epoch,
         coordinator_epoch=marker.coordinator_epoch,
         timestamp_ms=now_ms,
+        base_offset=offset,
+        leader_epoch=partition.leader_epoch,
     )
-    offset = log.log_end_offset
-    batch = records.stamp(batch, 0, len(batch), offset, partition.leader_epoch)
     if topic.is_log_append_time:
         batch = records.stamp_log_append_time(batch, now_ms)
     log.append(batch, 1, now_ms, partition.leader_epoch)
@@ -161,6 +139,10 @@ def append_marker(
             AbortedTransaction(
                 marker.producer_id, first_offset, offset, partition.last_stable_offset
             )
+        )
+    if topic.name == OFFSETS_TOPIC:
+        cluster.groups.end_transaction(
+            partition.partition_index, marker.producer_id, is_commit=marker.is_commit
         )
     cluster.appended(topic, partition, len(batch), now_ms)
     return ErrorCode.NONE

@@ -104,6 +104,10 @@ GROUP_KEYS: tuple[ConfigKey, ...] = (
     ConfigKey("offsets.topic.replication.factor",    SHORT, 3,        at_least(1), READ_ONLY, "Replicas of __consumer_offsets. Unless set, there are at most as many as brokers."),
     ConfigKey("offsets.topic.segment.bytes",         INT,  104_857_600, at_least(1), READ_ONLY, "The topic configuration segment.bytes of __consumer_offsets."),
     ConfigKey("offsets.topic.compression.codec",     INT,  0,         one_of_numbers(0, 1, 2, 3, 4), READ_ONLY, "Compression of the batches in __consumer_offsets: none, gzip, snappy, lz4, zstd."),
+    ConfigKey("transaction.state.log.num.partitions", INT,  50,       at_least(1), READ_ONLY, "Partitions of __transaction_state."),
+    ConfigKey("transaction.state.log.replication.factor", SHORT, 3,   at_least(1), READ_ONLY, "Replicas of __transaction_state. Unless set, there are at most as many as brokers."),
+    ConfigKey("transaction.state.log.min.isr",       INT,  2,         at_least(1), READ_ONLY, "The topic configuration min.insync.replicas of __transaction_state. Unless set, one replica may be down."),
+    ConfigKey("transaction.state.log.segment.bytes", INT,  104_857_600, at_least(1), READ_ONLY, "The topic configuration segment.bytes of __transaction_state."),
     mock_key("internal.topic.creation.async",        BOOLEAN, False,  None,        READ_ONLY, "Whether FindCoordinator answers COORDINATOR_NOT_AVAILABLE while it creates the internal topic, as in Kafka."),
 )
 

@@ -27,9 +27,6 @@ from broker.config.values import at_least, between, each_of, gzip_level, one_of
 INTERNAL_TOPIC_KEYS: tuple[ConfigKey, ...] = (
     ConfigKey("share.coordinator.state.topic.replication.factor", SHORT, 3,  at_least(1), READ_ONLY, "Replicas of __share_group_state. Unless set, there are at most as many as brokers."),
     ConfigKey("share.coordinator.state.topic.min.isr",            SHORT, 2,  at_least(1), READ_ONLY, "The topic configuration min.insync.replicas of __share_group_state."),
-    ignored_key("transaction.state.log.replication.factor", SHORT, 3, at_least(1), READ_ONLY, "Replicas of Kafka's internal topic of transactions, which this broker lacks."),
-    ignored_key("transaction.state.log.min.isr", INT, 2, at_least(1), READ_ONLY, "In-sync replicas of Kafka's internal topic of transactions."),
-    ignored_key("transaction.state.log.num.partitions", INT, 50, at_least(1), READ_ONLY, "Partitions of Kafka's internal topic of transactions."),
 )
 
 # The broker's defaults of topic keys that nothing acts on.

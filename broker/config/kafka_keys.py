@@ -285,6 +285,5 @@ OTHER_KEYS: tuple[ConfigKey, ...] = (
     ignored_key("alter.config.policy.class.name",              CLASS,    None,        None,          READ_ONLY),
     ignored_key("create.topic.policy.class.name",              CLASS,    None,        None,          READ_ONLY),
     ignored_key("transaction.state.log.load.buffer.size",      INT,      5_242_880,   at_least(1),   READ_ONLY),
-    ignored_key("transaction.state.log.segment.bytes",         INT,      104_857_600, at_least(1),   READ_ONLY),
 )
 # fmt: on

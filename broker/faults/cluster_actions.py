@@ -10,7 +10,7 @@ from broker.cluster.coordinators import (
     move_coordinator,
     move_transaction_coordinator,
 )
-from broker.cluster.internal_topics import GROUP_METADATA
+from broker.cluster.internal_topics import GROUP_METADATA, TRANSACTION_STATE
 from broker.cluster.topics import Partition
 from broker.faults.actions import (
     NEXT,
@@ -181,11 +181,12 @@ def _move_coordinators(
         else:
             yield _obstacle(move_coordinator, cluster, match.group, node_id, now_ms)
     if (key := match.transactional_id) is not None:
+        ensure_internal_topic(cluster, TRANSACTION_STATE)
         node_id = _new_coordinator(coordinator, cluster.transaction_coordinator_id(key), cluster)
         if node_id is None:
             yield _NO_OTHER
         else:
-            yield _obstacle(move_transaction_coordinator, cluster, key, node_id)
+            yield _obstacle(move_transaction_coordinator, cluster, key, node_id, now_ms)
 
 
 def _new_coordinator(

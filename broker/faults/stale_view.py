@@ -4,10 +4,11 @@ from copy import copy
 from typing import Any
 
 from broker.addresses import Address
-from broker.cluster.brokers import Broker, coordinator_of
+from broker.cluster.brokers import Broker
 from broker.cluster.cluster import Cluster
 from broker.cluster.group_log import GroupLog
-from broker.cluster.topics import TopicTable
+from broker.cluster.topics import Partition, TopicTable
+from broker.cluster.transaction_log import TransactionLog
 
 
 class StaleView:
@@ -21,9 +22,9 @@ class StaleView:
         self.config = {**cluster.config, "auto.create.topics.enable": False}
         self.controller_id = cluster.controller_id
         self.brokers = {node_id: copy(broker) for node_id, broker in cluster.brokers.items()}
-        self._moved_coordinators = dict(cluster.moved_coordinators)
         self.topics = TopicTable()
         self._group_log = GroupLog(self.topics, cluster.config)
+        self._transaction_log = TransactionLog(self.topics, cluster.config)
         for topic in cluster.topics.all():
             old = copy(topic)
             old.partitions = [copy(partition) for partition in topic.partitions]
@@ -35,15 +36,16 @@ class StaleView:
 
     def coordinator_id(self, group_id: str) -> int | None:
         """Return the broker that coordinated a group."""
-        partition = self._group_log.partition(group_id)
-        if partition is None or not self.is_alive(partition.leader_id):
-            return None
-        return partition.leader_id
+        return self._leader_id(self._group_log.partition(group_id))
 
     def transaction_coordinator_id(self, transactional_id: str) -> int | None:
         """Return the broker that coordinated a transactional id."""
-        first_ids = self._cluster.first_node_ids
-        return coordinator_of(transactional_id, self.brokers, first_ids, self._moved_coordinators)
+        return self._leader_id(self._transaction_log.partition(transactional_id))
+
+    def _leader_id(self, partition: Partition | None) -> int | None:
+        if partition is None or not self.is_alive(partition.leader_id):
+            return None
+        return partition.leader_id
 
     def is_alive(self, node_id: int) -> bool:
         """Return whether a broker was up."""

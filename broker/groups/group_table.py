@@ -123,8 +123,7 @@ class GroupTable:
         request: CommitRequest,
         *,
         offsets_partition: int,
-        producer_id: int,
-        producer_epoch: int,
+        producer: tuple[int, int],
         now_ms: int,
     ) -> tuple[ErrorCode, ...]:
         """Store offsets until the transaction of a producer ends; return an error code for each."""
@@ -137,21 +136,17 @@ class GroupTable:
             group,
             request,
             offsets_partition,
-            producer_id,
-            producer_epoch,
+            producer,
             now_ms,
             metadata_max=self.config["offset.metadata.max.bytes"],
+            append_records=self._append_records,
         )
 
-    def end_transaction(
-        self, offsets_partition: int, producer_id: int, now_ms: int, *, is_commit: bool
-    ) -> None:
-        """Store the pending offsets of a producer, or drop them."""
+    def end_transaction(self, offsets_partition: int, producer_id: int, *, is_commit: bool) -> None:
+        """Make the pending offsets of a producer valid, or drop them; their marker is written."""
         for key, committed in self.transactional_offsets.complete(offsets_partition, producer_id):
             group = self._groups.get(key[0])
             if is_commit and group is not None:
-                record = (offset_key(*key), offset_value(committed))
-                self._append_records(group.group_id, [record], now_ms)
                 group.offsets.put(*key[1:], committed)
 
     def is_unstable(self, group_id: str, topic_name: str, partition_index: int) -> bool:
@@ -269,6 +264,7 @@ class GroupTable:
         """
         groups = tuple(self._groups.values())
         self._groups.clear()
+        self.transactional_offsets = TransactionalOffsets()
         for group in groups:
             self._close(group)
 

@@ -36,7 +36,10 @@ _TOPIC_ID_TAG = b"\x00\x10"
 
 
 class AppendRecords(Protocol):
-    """Appends records to the log of a group, in one batch if `is_atomic`."""
+    """Appends records to the log of a group, in one batch if `is_atomic`.
+
+    With a producer id and epoch they belong to their transaction.
+    """
 
     def __call__(
         self,
@@ -46,13 +49,19 @@ class AppendRecords(Protocol):
         /,
         *,
         is_atomic: bool = False,
+        producer: tuple[int, int] | None = None,
     ) -> ErrorCode:
         """Return NONE, or the error for which nothing was appended."""
         ...
 
 
 def discard_records(
-    _group_id: str, _records: list[CoordinatorRecord], _now_ms: int, *, is_atomic: bool = False
+    _group_id: str,
+    _records: list[CoordinatorRecord],
+    _now_ms: int,
+    *,
+    is_atomic: bool = False,
+    producer: tuple[int, int] | None = None,
 ) -> ErrorCode:
     """Append nothing, for groups without a log."""
     return ErrorCode.NONE

@@ -1,8 +1,7 @@
 """Offsets that groups commit in transactions: pending until the marker of the transaction.
 
-Kafka writes them to a partition of `__consumer_offsets`, where the producer's epoch is checked and
-where the marker arrives. Here each such partition has the state of its producers, and the pending
-offsets of each. Sources: Kafka's `OffsetMetadataManager` and `ProducerStateManager`.
+They are in a transactional batch of the group's partition of `__consumer_offsets`, where the marker
+arrives. Source: Kafka's `OffsetMetadataManager`.
 """
 
 from collections.abc import Iterator
@@ -11,9 +10,10 @@ from typing import NamedTuple
 from broker.groups.commit_check import check_commit
 from broker.groups.consumer.group import ConsumerGroup
 from broker.groups.group import Group
+from broker.groups.records import AppendRecords, offset_key, offset_value
 from broker.groups.requests import CommitRequest, OffsetToCommit
 from broker.groups.results import CommittedOffset
-from producer_state.producer_state_manager import ProducerStateManager
+from protocol.coordinator_records import CoordinatorRecord
 from protocol.errors import ErrorCode
 
 OffsetKey = tuple[str, str, int]
@@ -31,20 +31,10 @@ class TransactionalOffsets:
     """The pending offsets of all groups."""
 
     def __init__(self) -> None:
-        self._producers: dict[int, ProducerStateManager] = {}
         # By partition of `__consumer_offsets` and producer id.
         self._pending: dict[tuple[int, int], dict[OffsetKey, PendingCommit]] = {}
         self._producer_ids: dict[OffsetKey, set[tuple[int, int]]] = {}
         self._commit_count = 0
-
-    def producers(self, offsets_partition: int) -> ProducerStateManager:
-        """Return the state of the producers in a partition of `__consumer_offsets`."""
-        producers = self._producers.get(offsets_partition)
-        if producers is None:
-            # No batch has a sequence number, so the rule for duplicates is of no effect.
-            producers = ProducerStateManager(batches=1, window=1)
-            self._producers[offsets_partition] = producers
-        return producers
 
     def add(
         self,
@@ -65,35 +55,36 @@ class TransactionalOffsets:
         group: Group | ConsumerGroup,
         request: CommitRequest,
         offsets_partition: int,
-        producer_id: int,
-        producer_epoch: int,
+        producer: tuple[int, int],
         now_ms: int,
         *,
         metadata_max: int,
+        append_records: AppendRecords,
     ) -> tuple[ErrorCode, ...]:
-        """Store the offsets of a request as pending; return an error code for each."""
+        """Append the offsets of a request as pending ones; return an error code for each."""
         error_code = check_commit(group, request, is_transactional=True)
         if error_code is not ErrorCode.NONE:
             return (error_code,) * len(request.offsets)
         error_codes = []
+        pending = []
         for offset in request.offsets:
             if len(offset.metadata or "") > metadata_max:
                 error_codes.append(ErrorCode.OFFSET_METADATA_TOO_LARGE)
                 continue
-            committed = committed_offset(offset, now_ms, None)
-            self.add(offsets_partition, producer_id, key_of(group, offset), committed)
+            pending.append((key_of(group, offset), committed_offset(offset, now_ms, None)))
             error_codes.append(ErrorCode.NONE)
-        if ErrorCode.NONE in error_codes:
-            self.note_commit(offsets_partition, producer_id, producer_epoch, now_ms)
+        if pending:
+            records: list[CoordinatorRecord] = [
+                (offset_key(*key), offset_value(committed)) for key, committed in pending
+            ]
+            error_code = append_records(
+                group.group_id, records, now_ms, is_atomic=True, producer=producer
+            )
+        if error_code is not ErrorCode.NONE:
+            return (error_code,) * len(error_codes)
+        for key, committed in pending:
+            self.add(offsets_partition, producer[0], key, committed)
         return tuple(error_codes)
-
-    def note_commit(
-        self, offsets_partition: int, producer_id: int, producer_epoch: int, now_ms: int
-    ) -> None:
-        """Store that a producer has committed offsets in its transaction."""
-        self.producers(offsets_partition).apply_without_sequence(
-            producer_id, producer_epoch, self._commit_count, now_ms
-        )
 
     def is_pending(self, group_id: str, topic_name: str, partition_index: int) -> bool:
         """Return whether an open transaction commits the offset of a partition."""

@@ -26,10 +26,10 @@ from uuid import UUID
 
 from broker.administration.authorized_operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
 from broker.administration.new_topic import NewTopic, TopicPlan, check_new_topic, check_size
+from broker.cluster import internal_topics
 from broker.cluster.cluster import Cluster
 from broker.cluster.controller_queue import ControllerEvent
 from broker.cluster.coordinators import ensure_internal_topic
-from broker.cluster.internal_topics import GROUP_METADATA
 from broker.cluster.topics import INTERNAL_TOPICS, NO_LEADER, Partition, Topic, topic_name_problem
 from broker.request.context import RequestContext
 from broker.request.mutation_quota import MutationQuota
@@ -147,8 +147,9 @@ def _find(context: RequestContext, requested: Any, cluster: Cluster, *, may_crea
 def _auto_create(context: RequestContext, name: str, cluster: Cluster) -> None:
     """Create a topic with the brokers' defaults, if it is valid; ignore a refusal."""
     if name in INTERNAL_TOPICS:
-        if name == GROUP_METADATA.name:
-            ensure_internal_topic(cluster, GROUP_METADATA)
+        internal = internal_topics.BY_NAME.get(name)
+        if internal is not None:
+            ensure_internal_topic(cluster, internal)
         return
     queue = cluster.controller_queue
     plan = check_new_topic(cluster, NewTopic(name))

@@ -7,7 +7,8 @@ Behaviour:
       created: offsets.topic.replication.factor is set to more than the brokers that are up.
     - With internal.topic.creation.async the topic waits in the controller's queue, and until it
       exists the error is COORDINATOR_NOT_AVAILABLE, at least once.
-    - Transactional ids (key type 1) are spread over the brokers that are up.
+    - The coordinator of a transactional id (key type 1) is the leader of its partition of
+      `__transaction_state`, which is created in the same way.
     - The coordinator of a share partition (key type 2, from v6) is the leader of its partition of
       `__share_group_state`, which the first request creates. A key that is not
       `GROUP:TOPIC_ID:PARTITION`, and other key types, get INVALID_REQUEST.
@@ -22,7 +23,12 @@ from typing import Any, NamedTuple
 from broker.cluster.cluster import Cluster
 from broker.cluster.controller_queue import ControllerEvent
 from broker.cluster.coordinators import ensure_internal_topic
-from broker.cluster.internal_topics import GROUP_METADATA, SHARE_GROUP_STATE
+from broker.cluster.internal_topics import (
+    GROUP_METADATA,
+    SHARE_GROUP_STATE,
+    TRANSACTION_STATE,
+    InternalTopic,
+)
 from broker.cluster.share_log import parse_coordinator_key
 from broker.errors import INVALID_REQUEST_MESSAGE
 from broker.request.context import RequestContext
@@ -63,9 +69,7 @@ def handle_find_coordinator(context: RequestContext, request: Any, cluster: Clus
             version=version, error_message=_MESSAGES[found.error_code], **found._asdict()
         )
     # Since version 4 only an unknown type of key, which fails the whole request, has a message.
-    is_known_type = request.key_type in _KEY_TYPES and (
-        request.key_type != SHARE_KEY_TYPE or version >= SHARE_VERSION_MIN
-    )
+    is_known_type = request.key_type in _KEY_TYPES
     coordinators = []
     for key in request.coordinator_keys:
         found = _find(context, cluster, request.key_type, key)
@@ -83,16 +87,18 @@ def handle_find_coordinator(context: RequestContext, request: Any, cluster: Clus
 def _find(context: RequestContext, cluster: Cluster, key_type: int, key: str) -> _Found:
     if key_type not in _KEY_TYPES:
         return _Found(ErrorCode.INVALID_REQUEST)
+    node_id: int | None = None
     if key_type == SHARE_KEY_TYPE:
         share_key = parse_coordinator_key(key)
         if context.api_version < SHARE_VERSION_MIN or share_key is None:
             return _Found(ErrorCode.INVALID_REQUEST)
-        ensure_internal_topic(cluster, SHARE_GROUP_STATE)
-        node_id = _share_coordinator_id(cluster, share_key)
+        if _exists(context, cluster, SHARE_GROUP_STATE):
+            node_id = _share_coordinator_id(cluster, share_key)
     elif key_type == TRANSACTION_KEY_TYPE:
-        node_id = cluster.transaction_coordinator_id(key)
-    else:
-        node_id = _group_coordinator_id(context, cluster, key)
+        if _exists(context, cluster, TRANSACTION_STATE):
+            node_id = cluster.transaction_coordinator_id(key)
+    elif _exists(context, cluster, GROUP_METADATA):
+        node_id = cluster.coordinator_id(key)
     if node_id is None:
         return _Found(ErrorCode.COORDINATOR_NOT_AVAILABLE)
     broker = cluster.brokers[node_id]
@@ -107,27 +113,28 @@ def _share_coordinator_id(cluster: Cluster, key: SharePartitionKey) -> int | Non
     return partition.leader_id
 
 
-def _group_coordinator_id(context: RequestContext, cluster: Cluster, group_id: str) -> int | None:
-    if cluster.topics.get(GROUP_METADATA.name) is None:
-        if cluster.config["internal.topic.creation.async"]:
-            _create_later(context, cluster)
-            return None
-        ensure_internal_topic(cluster, GROUP_METADATA)
-    return cluster.coordinator_id(group_id)
+def _exists(context: RequestContext, cluster: Cluster, internal: InternalTopic) -> bool:
+    """Return whether an internal topic exists; create it now or later if it is missing."""
+    if cluster.topics.get(internal.name) is not None:
+        return True
+    if cluster.config["internal.topic.creation.async"]:
+        _create_later(context, cluster, internal)
+        return False
+    return ensure_internal_topic(cluster, internal) is not None
 
 
-def _create_later(context: RequestContext, cluster: Cluster) -> None:
-    """Create `__consumer_offsets` as an event of the controller, unless it waits already."""
-    queue, name = cluster.controller_queue, GROUP_METADATA.name
+def _create_later(context: RequestContext, cluster: Cluster, internal: InternalTopic) -> None:
+    """Create an internal topic as an event of the controller, unless it waits already."""
+    queue, name = cluster.controller_queue, internal.name
     if name in queue.pending_topics:
         return
 
     def create(_now_ms: int) -> None:
         queue.pending_topics.discard(name)
-        ensure_internal_topic(cluster, GROUP_METADATA)
+        ensure_internal_topic(cluster, internal)
 
     def mutation_count() -> int:
-        partition_count: int = cluster.config[GROUP_METADATA.partition_count_key]
+        partition_count: int = cluster.config[internal.partition_count_key]
         return 0 if cluster.topics.get(name) is not None else partition_count
 
     queue.pending_topics.add(name)

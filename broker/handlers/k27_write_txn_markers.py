@@ -25,7 +25,7 @@ from typing import Any
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Partition, Topic
-from broker.cluster.transactions import OFFSETS_TOPIC, Marker, append_marker, end_offsets
+from broker.cluster.transactions import OFFSETS_TOPIC, Marker, append_marker
 from broker.request.context import RequestContext
 from broker.routes import handles
 from broker.transactions.transaction import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, TopicPartition
@@ -102,8 +102,6 @@ def _write(
         return ErrorCode.NOT_LEADER_OR_FOLLOWER
     if not is_writable:
         return ErrorCode.UNKNOWN_SERVER_ERROR
-    if topic.name == OFFSETS_TOPIC:
-        return end_offsets(cluster, partition.partition_index, marker, context.now_ms)
     return append_marker(cluster, topic, partition, marker, context.now_ms)
 
 

@@ -96,8 +96,7 @@ def _commit(
             group_instance_id=request.group_instance_id,
         ),
         offsets_partition=index,
-        producer_id=request.producer_id,
-        producer_epoch=request.producer_epoch,
+        producer=(request.producer_id, request.producer_epoch),
         now_ms=context.now_ms,
     )
 
@@ -107,7 +106,8 @@ def _verify(context: RequestContext, request: Any, index: int, cluster: Cluster)
     if not request.group_id:
         return ErrorCode.INVALID_GROUP_ID
     error_code = ownership_error(cluster, context.broker_id, request.group_id)
-    if error_code is not ErrorCode.NONE:
+    partition = cluster.group_log.partition(request.group_id)
+    if error_code is not ErrorCode.NONE or partition is None:
         return error_code
     error_code = verify_transaction(
         cluster,
@@ -115,7 +115,7 @@ def _verify(context: RequestContext, request: Any, index: int, cluster: Cluster)
         request.transactional_id,
         ProducerIdAndEpoch(request.producer_id, request.producer_epoch),
         (OFFSETS_TOPIC, index),
-        cluster.groups.transactional_offsets.producers(index),
+        partition.producers,
         context.now_ms,
         base_sequence=_NO_SEQUENCE,
         adds_partition=version >= ADDS_PARTITION_VERSION_MIN,

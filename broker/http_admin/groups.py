@@ -138,13 +138,13 @@ def delete_group(admin: Admin, path: GroupPath) -> None:
 def put_coordinator(admin: Admin, path: GroupPath, body: CoordinatorBody) -> None:
     """Move a group or transactional id to a coordinator.
 
-    It becomes the leader of the group's partition of `__consumer_offsets`, so all groups of this
-    partition move.
+    It becomes the leader of the partitions of `__consumer_offsets` and `__transaction_state` that
+    the id belongs to, so all groups and transactional ids of these partitions move.
     """
     admin.check_broker(body.broker)
     try:
         move_coordinator(admin.cluster, path.group_id, body.broker, admin.now_ms())
-        move_transaction_coordinator(admin.cluster, path.group_id, body.broker)
+        move_transaction_coordinator(admin.cluster, path.group_id, body.broker, admin.now_ms())
     except ValueError as error:
         raise Problem(409, f"{error}; POST /v1/brokers/{body.broker}/start first") from error
 

@@ -2,10 +2,12 @@
 
 import msgspec
 
+from broker.cluster.internal_topics import TRANSACTION_STATE
 from broker.cluster.transactions import end_prepared
 from broker.http_admin.operation import Input, Name, Problem, operation
 from broker.http_admin.state import Admin
 from broker.transactions.transaction import IDLE, NO_TIME, Transaction, TransactionState
+from protocol.errors import ErrorCode
 
 
 class TransactionPartitionView(msgspec.Struct):
@@ -20,7 +22,7 @@ class TransactionView(msgspec.Struct):
 
     `state` is Kafka's name, such as Ongoing or CompleteCommit. `start_ms` and `age_ms` are null
     without a transaction. `partitions` are those that have no commit or abort marker yet.
-    `coordinator` is null while no broker is up.
+    `coordinator` is null while its partition of `__transaction_state` has no leader.
     """
 
     transactional_id: str
@@ -66,7 +68,7 @@ def abort_transaction(admin: Admin, path: TransactionPath) -> TransactionView:
             f" in state {TransactionState.ONGOING.value} can be aborted",
         )
     now_ms = admin.now_ms()
-    admin.cluster.transactions.abort(transaction, now_ms)
+    _check_log(admin.cluster.transactions.abort(transaction, now_ms), path.transactional_id)
     end_prepared(admin.cluster, path.transactional_id, now_ms)
     return _view(admin, transaction)
 
@@ -90,7 +92,17 @@ def expire_transactional_id(admin: Admin, path: TransactionPath) -> None:
             f"transaction {path.transactional_id!r} is in state {transaction.state.value}; abort it"
             " first",
         )
-    admin.cluster.transactions.remove(transaction)
+    removed = admin.cluster.transactions.remove(transaction, admin.now_ms())
+    _check_log(removed, path.transactional_id)
+
+
+def _check_log(error_code: ErrorCode, transactional_id: str) -> None:
+    if error_code is not ErrorCode.NONE:
+        raise Problem(
+            409,
+            f"the coordinator of {transactional_id!r} cannot write to {TRANSACTION_STATE.name}:"
+            f" {error_code.name}; start the brokers of its replicas first",
+        )
 
 
 def _transaction(admin: Admin, transactional_id: str) -> Transaction:

@@ -10,6 +10,12 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from broker.transactions.ending import EndResult, end_transaction
+from broker.transactions.records import (
+    NoTransactionLog,
+    TransactionLog,
+    transaction_key,
+    transaction_value,
+)
 from broker.transactions.transaction import (
     EPOCH_BUMP_VERSION_MIN,
     IDLE,
@@ -44,11 +50,19 @@ class TransactionCoordinator:
 
     `config` is a mapping of Kafka's broker keys to parsed values and may be replaced.
     `transaction_version` returns the version of transactions that the coordinator itself ends.
+    `log` stores what another coordinator would need to go on: each change of a transactional id.
+    While it accepts no record, nothing changes, and requests get its error.
     """
 
-    def __init__(self, config: Mapping[str, Any], transaction_version: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        config: Mapping[str, Any],
+        transaction_version: Callable[[], int],
+        log: TransactionLog | None = None,
+    ) -> None:
         self.config = config
         self._transaction_version = transaction_version
+        self._log = log or NoTransactionLog()
         self._transactions: dict[str, Transaction] = {}
         self.prepared: dict[str, Transaction] = {}
         """Transactions whose markers are not all written, by transactional id."""
@@ -91,6 +105,9 @@ class TransactionCoordinator:
             return InitResult(ErrorCode.PRODUCER_FENCED)
         if transaction.state in PREPARED:
             return InitResult(ErrorCode.CONCURRENT_TRANSACTIONS)
+        error_code = self._log.check(transactional_id)
+        if error_code is not ErrorCode.NONE:
+            return InitResult(error_code)
         if transaction.state is TransactionState.ONGOING:
             self.abort(transaction, now_ms)
             return InitResult(ErrorCode.CONCURRENT_TRANSACTIONS)
@@ -104,6 +121,7 @@ class TransactionCoordinator:
             error_code = _begin_next_epoch(transaction, expected, timeout_ms, now_ms)
             if error_code is not ErrorCode.NONE:
                 return InitResult(error_code)
+        self._append(transaction, now_ms)
         producer = ProducerIdAndEpoch(transaction.producer_id, transaction.producer_epoch)
         return InitResult(ErrorCode.NONE, producer)
 
@@ -137,9 +155,13 @@ class TransactionCoordinator:
             return found
         added = dict.fromkeys(partitions)
         is_ongoing = found.state is TransactionState.ONGOING
-        if not (is_ongoing and added.keys() <= found.partitions.keys()):
+        if is_ongoing and added.keys() <= found.partitions.keys():
+            return ErrorCode.NONE
+        error_code = self._log.check(transactional_id)
+        if error_code is ErrorCode.NONE:
             found.add(added, transaction_version, now_ms)
-        return ErrorCode.NONE
+            self._append(found, now_ms)
+        return error_code
 
     def verify_partition(
         self, transactional_id: str, producer: ProducerIdAndEpoch, partition: TopicPartition
@@ -195,23 +217,40 @@ class TransactionCoordinator:
             transaction_version=transaction_version,
             new_producer_id=new_producer_id,
             now_ms=now_ms,
+            log_error=self._log.check(transactional_id),
         )
-        if transaction.state in PREPARED:
+        if result.error_code is ErrorCode.NONE and transaction.state in PREPARED:
             self.prepared[transactional_id] = transaction
+            self._append(transaction, now_ms)
         return result
 
-    def abort(self, transaction: Transaction, now_ms: int) -> None:
-        """Fence the producer of an ongoing transaction, and prepare to abort it."""
+    def abort(self, transaction: Transaction, now_ms: int) -> ErrorCode:
+        """Fence the producer of an ongoing transaction, and prepare to abort it.
+
+        Returns NONE, or the error of the log; then nothing changes.
+        """
+        error_code = self._log.check(transaction.transactional_id)
+        if error_code is not ErrorCode.NONE:
+            return error_code
         version = self._transaction_version()
         if version < EPOCH_BUMP_VERSION_MIN:
             transaction.fence()
         transaction.prepare(TransactionState.PREPARE_ABORT, version, now_ms)
         self.prepared[transaction.transactional_id] = transaction
+        self._append(transaction, now_ms)
+        return ErrorCode.NONE
 
-    def complete(self, transaction: Transaction, now_ms: int) -> None:
-        """Finish a prepared transaction that has no partition left without a marker."""
+    def complete(self, transaction: Transaction, now_ms: int) -> bool:
+        """Finish a prepared transaction that has no partition left without a marker.
+
+        Returns False, and changes nothing, while the log accepts no record.
+        """
+        if self._log.check(transaction.transactional_id) is not ErrorCode.NONE:
+            return False
         transaction.complete(now_ms)
         del self.prepared[transaction.transactional_id]
+        self._append(transaction, now_ms)
+        return True
 
     def timed_out(self, now_ms: int) -> list[Transaction]:
         """Return the ongoing transactions that are older than their timeout."""
@@ -226,13 +265,32 @@ class TransactionCoordinator:
         latest_ms = now_ms - self.config["transactional.id.expiration.ms"]
         for transaction in tuple(self._transactions.values()):
             if transaction.state in IDLE and transaction.last_update_ms <= latest_ms:
-                self.remove(transaction)
+                self.remove(transaction, now_ms)
 
-    def remove(self, transaction: Transaction) -> None:
-        """Remove a transactional id that has no transaction, as if it had expired."""
+    def remove(self, transaction: Transaction, now_ms: int) -> ErrorCode:
+        """Remove a transactional id that has no transaction, as if it had expired.
+
+        Returns NONE, or the error of the log; then nothing changes.
+        """
         assert transaction.state in IDLE
-        transaction.state = TransactionState.DEAD
-        del self._transactions[transaction.transactional_id]
+        transactional_id = transaction.transactional_id
+        error_code = self._log.check(transactional_id)
+        if error_code is ErrorCode.NONE:
+            transaction.state = TransactionState.DEAD
+            del self._transactions[transactional_id]
+            self._log.append(transactional_id, (transaction_key(transactional_id), None), now_ms)
+        return error_code
+
+    def forget_all(self) -> None:
+        """Forget all transactional ids, because their log was deleted."""
+        self._transactions.clear()
+        self.prepared.clear()
+
+    def _append(self, transaction: Transaction, now_ms: int) -> None:
+        """Append the state of a transactional id to the log."""
+        transactional_id = transaction.transactional_id
+        value = transaction_value(transaction, self._transaction_version())
+        self._log.append(transactional_id, (transaction_key(transactional_id), value), now_ms)
 
     # Views -----------------------------------------------------------------------------------
 

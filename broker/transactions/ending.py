@@ -49,13 +49,24 @@ def end_transaction(
     transaction_version: int,
     new_producer_id: Callable[[], int],
     now_ms: int,
+    log_error: ErrorCode = ErrorCode.NONE,
 ) -> EndResult:
-    """Prepare to end a transaction, or return why not."""
+    """Prepare to end a transaction, or return why not.
+
+    `log_error` is the error of the log: with one, nothing changes.
+    """
     if transaction_version < EPOCH_BUMP_VERSION_MIN:
         return _end_with_same_epoch(
-            transaction, producer_id, producer_epoch, is_commit=is_commit, now_ms=now_ms
+            transaction,
+            producer_id,
+            producer_epoch,
+            is_commit=is_commit,
+            now_ms=now_ms,
+            log_error=log_error,
         )
-    is_epoch_before = transaction.producer_epoch == producer_epoch + 1
+    # Only an end with the bump of version 2 has a retry with the epoch before. Kafka accepts that
+    # after an end of an older version too, and gives the epoch of a newer producer to a fenced one.
+    is_epoch_before = transaction.bumps_epoch and transaction.producer_epoch == producer_epoch + 1
     is_id_before = (
         transaction.previous_producer_id == producer_id
         and producer_epoch == LAST_EPOCH
@@ -76,6 +87,8 @@ def end_transaction(
         return _repeated(transaction, is_commit=is_commit)
     if state is not TransactionState.ONGOING and is_commit:
         return _INVALID_STATE
+    if log_error is not ErrorCode.NONE:
+        return EndResult(log_error)
     next_id = new_producer_id() if transaction.is_epoch_exhausted else NO_PRODUCER_ID
     transaction.prepare(_prepared(is_commit=is_commit), transaction_version, now_ms, next_id)
     if next_id != NO_PRODUCER_ID:
@@ -90,6 +103,7 @@ def _end_with_same_epoch(
     *,
     is_commit: bool,
     now_ms: int,
+    log_error: ErrorCode,
 ) -> EndResult:
     if transaction.producer_id != producer_id:
         return EndResult(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
@@ -99,6 +113,8 @@ def _end_with_same_epoch(
         return _INVALID_STATE
     if transaction.state is not TransactionState.ONGOING:
         return EndResult(_repeated(transaction, is_commit=is_commit).error_code)
+    if log_error is not ErrorCode.NONE:
+        return EndResult(log_error)
     transaction.prepare(_prepared(is_commit=is_commit), 0, now_ms)
     return EndResult(ErrorCode.NONE)
 

@@ -10,7 +10,7 @@ here: one thread makes each change at once.
 """
 
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import StrEnum
 
 TopicPartition = tuple[str, int]
 """Topic name and partition index."""
@@ -26,8 +26,8 @@ EPOCH_BUMP_VERSION_MIN = 2
 """The first transaction version in which the end of every transaction bumps the epoch (KIP-890)."""
 
 
-class TransactionState(Enum):
-    """Kafka's `TransactionState`, by the names that ListTransactions uses."""
+class TransactionState(StrEnum):
+    """Kafka's `TransactionState`, by the names that ListTransactions uses, in Kafka's order."""
 
     EMPTY = "Empty"
     ONGOING = "Ongoing"
@@ -68,8 +68,7 @@ class Transaction:
     one before the latest bump, which a retry may name; -1 if no retry is accepted.
     `next_producer_id` is set while a transaction ends that used the last epoch of its producer id.
     `partitions` are those that still need a marker. `transaction_version` is that of the client,
-    or of the cluster if the coordinator ended the transaction. `coordinator_epoch` counts how often
-    another broker became the coordinator; partitions refuse markers of an older epoch.
+    or of the cluster if the coordinator ended the transaction.
     """
 
     transactional_id: str
@@ -84,8 +83,6 @@ class Transaction:
     partitions: dict[TopicPartition, None] = field(default_factory=dict)
     start_ms: int = NO_TIME
     transaction_version: int = 0
-    coordinator_id: int = -1
-    coordinator_epoch: int = 0
 
     @property
     def is_epoch_exhausted(self) -> bool:
@@ -96,12 +93,6 @@ class Transaction:
     def bumps_epoch(self) -> bool:
         """Whether the end of a transaction bumps the epoch (transaction version 2)."""
         return self.transaction_version >= EPOCH_BUMP_VERSION_MIN
-
-    def note_coordinator(self, node_id: int) -> None:
-        """Store which broker is the coordinator now; another one has a higher epoch."""
-        if self.coordinator_id not in {-1, node_id}:
-            self.coordinator_epoch += 1
-        self.coordinator_id = node_id
 
     def has_timed_out(self, now_ms: int) -> bool:
         """Whether the coordinator has to abort it."""

@@ -4,7 +4,7 @@ from typing import Any
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import ensure_internal_topic
-from broker.cluster.internal_topics import GROUP_METADATA
+from broker.cluster.internal_topics import GROUP_METADATA, TRANSACTION_STATE
 from broker.cluster.transactions import follow_leaders
 from protocol import codec
 from protocol.api_keys import ApiKey
@@ -37,6 +37,7 @@ def transactional_cluster(broker_count: int = 1, /, **overrides: str) -> Cluster
     replicas = tuple(range(1, broker_count + 1))
     cluster.create_topic("t", [replicas, replicas], {})
     ensure_internal_topic(cluster, GROUP_METADATA)
+    ensure_internal_topic(cluster, TRANSACTION_STATE)
     follow_leaders(cluster)
     return cluster
 

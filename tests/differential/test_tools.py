@@ -50,6 +50,16 @@ def test_every_tool_is_in_a_session() -> None:
     assert used == set(TOOLS)
 
 
+def test_a_session_says_why_it_has_known_differences() -> None:
+    known = known_differences()
+    unexplained = [
+        session.about
+        for session in sessions()
+        if bool(known.get(session.about)) != bool(session.differs_because)
+    ]
+    assert unexplained == []
+
+
 def test_every_known_difference_belongs_to_a_command() -> None:
     commands = {
         session.about: [

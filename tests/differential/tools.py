@@ -104,6 +104,7 @@ _MAPPED = (
     (re.compile(r"(?m)^\s+at .*\n|^\s+\.\.\. \d+ more\n"), ""),
     (re.compile(r"/mock-kafka/broker-\d+|/\S+/data\b|/tmp/[^\s\"}]+"), "folder"),
     (re.compile(r"\b127\.0\.0\.1:\d+"), "address"),
+    (re.compile(r"(?<=CONTROLLER://)servers\b"), "address"),
     (re.compile(r"\bconsole-consumer-\d+"), "console-consumer-N"),
     (re.compile(r"\b(tries=|after |correlation id |Epoch: |HighWatermark: +)\d+"), r"\1N"),
     (re.compile(r"(?<=\"directoryId\": \")[\w-]{22}|(?<=\t)[\w-]{22}(?=\t)"), "directory-id"),
@@ -137,13 +138,15 @@ class Command(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
 class Session(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """Commands in order, about one subject; a file is written when a command names it.
 
-    `allowed` has regular expressions of lines that may differ, with the reason.
+    `allowed` has regular expressions of lines that may differ, with the reason. `differs_because`
+    is why there are known differences beyond these.
     """
 
     about: str
     commands: tuple[Command | str, ...]
     files: dict[str, str] = {}
     allowed: dict[str, str] = {}
+    differs_because: str = ""
 
 
 class Result(NamedTuple):

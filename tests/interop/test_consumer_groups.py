@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,8 @@ from scenarios.clients.aiokafka import AIOKAFKA
 from scenarios.clients.confluent_kafka import create_topic
 from scenarios.clients.deadline import Deadline
 from scenarios.clients.interface import Record
+from scenarios.maven import CannotRunError
+from tests.interop.java_clients import compile_java_clients
 
 PARTITIONS = 4
 HEARTBEATS = {
@@ -221,3 +224,19 @@ def test_an_application_changes_to_the_consumer_protocol_and_back_one_member_at_
             [Record(value=b"new", partition=partition) for partition in range(PARTITIONS)],
         )
         poll_until([first], lambda: first.values.count(b"new") == PARTITIONS)
+
+
+@pytest.mark.long
+def test_java_consumers_share_partitions_and_take_over_from_a_leaver(
+    brokers: MockKafka, topic: str, tmp_path: Path
+) -> None:
+    try:
+        java = compile_java_clients("4.1.0", tmp_path)
+    except CannotRunError as error:
+        pytest.skip(str(error))
+    servers = brokers.bootstrap_servers
+    create_topic(servers, topic, PARTITIONS)
+    java.run("produce", servers, topic, 40)
+    group = {"group_id": f"{topic}.group", "auto_offset_reset": "earliest"}
+    lines = java.run("share", servers, topic, 40, group_protocol="consumer", **group)
+    assert lines == [["read", "40"], ["shared", "2", "2"], ["alone", "4"]]

@@ -164,7 +164,9 @@ class Chaos:
         if alive:
             node_id = self._random.choice(alive)
             self._network.trace(f"transactions of {transactional_id} are coordinated by {node_id}")
-            move_transaction_coordinator(self._cluster, transactional_id, node_id)
+            move_transaction_coordinator(
+                self._cluster, transactional_id, node_id, self._server.clock.now_ms()
+            )
 
     def cut_links(self) -> None:
         """Close some connections at once."""

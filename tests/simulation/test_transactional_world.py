@@ -77,10 +77,8 @@ def commit_all_offsets(patch: Patch) -> None:
     """The offsets of an aborted transaction are committed."""
 
     def careless(original: Any) -> Any:
-        def end(
-            self: GroupCoordinator, index: int, producer_id: int, now_ms: int, **_: bool
-        ) -> None:
-            original(self, index, producer_id, now_ms, is_commit=True)
+        def end(self: GroupCoordinator, index: int, producer_id: int, **_: bool) -> None:
+            original(self, index, producer_id, is_commit=True)
 
         return end
 
@@ -161,9 +159,7 @@ def commit_offsets_at_once(patch: Patch) -> None:
     def hasty(original: Any) -> Any:
         def commit(self: GroupCoordinator, request: Any, **rest: Any) -> Any:
             result = original(self, request, **rest)
-            self.end_transaction(
-                rest["offsets_partition"], rest["producer_id"], rest["now_ms"], is_commit=True
-            )
+            self.end_transaction(rest["offsets_partition"], rest["producer"][0], is_commit=True)
             return result
 
         return commit
@@ -175,10 +171,8 @@ def lose_offsets(patch: Patch) -> None:
     """The offsets of a committed transaction are dropped."""
 
     def lossy(original: Any) -> Any:
-        def end(
-            self: GroupCoordinator, index: int, producer_id: int, now_ms: int, **_: bool
-        ) -> None:
-            original(self, index, producer_id, now_ms, is_commit=False)
+        def end(self: GroupCoordinator, index: int, producer_id: int, **_: bool) -> None:
+            original(self, index, producer_id, is_commit=False)
 
         return end
 

@@ -93,8 +93,14 @@ def _is_fenced(transaction: SeenTransaction, history: TransactionHistory) -> boo
     starts = [
         start for start in history.starts if start.transactional_id == transaction.transactional_id
     ]
-    (own,) = (start for start in starts if start.client == transaction.client)
-    return commit_ms is not None and any(
+    if commit_ms is None:
+        return False
+    *_, own = (
+        start
+        for start in starts
+        if start.client == transaction.client and start.time_ms <= commit_ms
+    )
+    return any(
         start.is_later(own) and start.time_ms < commit_ms
         for start in starts
         if start.client != transaction.client

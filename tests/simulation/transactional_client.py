@@ -76,6 +76,8 @@ class TransactionHistory:
     """Values that a read_committed consumer reads at the end."""
     offsets: dict[str, int] = field(default_factory=dict)
     """Committed offsets at the end, by group."""
+    ids_expire: bool = False
+    """Whether unused transactional ids expire, after which nothing is known of their producers."""
     hanging: list[str] = field(default_factory=list)
     """Transactions that are open at the end."""
 
@@ -157,6 +159,10 @@ class TransactionalClient(ProducerClient):
         if error is not None:
             self._finish()
             return
+        self._note_start()
+        self._after(self._begin)
+
+    def _note_start(self) -> None:
         self._transactions.starts.append(
             Start(
                 self._transactional_id,
@@ -166,7 +172,6 @@ class TransactionalClient(ProducerClient):
                 self._producer,
             )
         )
-        self._after(self._begin)
 
     @property
     def _producer(self) -> ProducerIdAndEpoch:
@@ -191,6 +196,9 @@ class TransactionalClient(ProducerClient):
         values = [f"{self._transactional_id} {number} {part}".encode() for part in range(count)]
         offset = number if self._random.random() < 0.7 else None
         producer = self._producer
+        before = self._current.producer if self._current is not None else producer
+        if self._transactions.ids_expire and producer.producer_id != before.producer_id:
+            self._note_start()  # a new epoch was requested after the id had expired
         seen = SeenTransaction(
             self._transactional_id,
             self.name,

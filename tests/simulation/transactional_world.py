@@ -80,6 +80,7 @@ class TransactionWorld(World):
         expiration_ms = (
             NEVER_MS if self.has_other_clients else self._random("expiry").choice((NEVER_MS, 1_500))
         )
+        self.transactions.ids_expire = expiration_ms != NEVER_MS
         return super()._config() | {
             "transaction.abort.timed.out.transaction.cleanup.interval.ms": "100",
             "transaction.remove.expired.transaction.cleanup.interval.ms": "500",

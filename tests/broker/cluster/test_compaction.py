@@ -1,6 +1,7 @@
 """Compaction keeps the last record of every key, at its offset, and bounds all others."""
 
 from itertools import count
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -9,9 +10,17 @@ from hypothesis import strategies as st
 from broker.cluster import compaction
 from broker.cluster.compaction import Compaction
 from broker.cluster.partition_log import PartitionLog
+from broker.cluster.transaction_index import AbortedTransaction
 from protocol.batch_builder import uncompressed_batch
+from protocol.control_records import ControlRecordType, encode_end_txn_batch
 from protocol.coordinator_records import CoordinatorRecord
-from protocol.records import Record, read_records
+from protocol.records import (
+    CONTROL_FLAG,
+    TRANSACTIONAL_FLAG,
+    Record,
+    read_header,
+    read_records,
+)
 
 DAY_MS = 86_400_000
 
@@ -128,3 +137,127 @@ def test_only_the_newest_deletions_are_kept(monkeypatch: pytest.MonkeyPatch) -> 
         (b"e", None),
         (b"d", b"back"),
     ]
+
+
+class TransactionalLog(CompactedLog):
+    """A compacted log with the batches of two producers, whose transactions end by markers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: dict[int, list[int]] = {}
+        self.by_offset: dict[int, CoordinatorRecord] = {}
+
+    def append(self, *records: CoordinatorRecord, now_ms: int = 0) -> None:
+        for delta, record in enumerate(records):
+            self.by_offset[self.log.log_end_offset + delta] = record
+        super().append(*records, now_ms=now_ms)
+
+    def append_transactional(self, producer_id: int, *records: CoordinatorRecord) -> None:
+        base_offset = self.log.log_end_offset
+        batch = uncompressed_batch(records, base_offset, 3, 0, (producer_id, 0))
+        self.log.append(batch, len(records), 0, 3)
+        self.compaction.add_transactional(producer_id, base_offset, records)
+        offsets = self.open.setdefault(producer_id, [])
+        for delta, record in enumerate(records):
+            offsets.append(base_offset + delta)
+            self.by_offset[base_offset + delta] = record
+
+    def end(self, producer_id: int, *, is_commit: bool) -> None:
+        offset = self.log.log_end_offset
+        marker = encode_end_txn_batch(
+            ControlRecordType.COMMIT if is_commit else ControlRecordType.ABORT,
+            producer_id=producer_id,
+            producer_epoch=0,
+            coordinator_epoch=0,
+            timestamp_ms=0,
+            base_offset=offset,
+            leader_epoch=3,
+        )
+        self.log.append(marker, 1, 0, 3)
+        offsets = self.open.pop(producer_id, [])
+        self.compaction.end_transaction(producer_id, offset, 0, is_commit=is_commit)
+        if not is_commit and offsets:
+            aborted = AbortedTransaction(producer_id, offsets[0], offset, offset)
+            self.log.transaction_index.append(aborted)
+            for aborted_offset in offsets:
+                del self.by_offset[aborted_offset]
+
+    def committed(self) -> dict[int, CoordinatorRecord]:
+        """Return what a read_committed consumer reads, by offset; no transaction is open."""
+        aborted = list(self.log.transaction_index.overlapping(0, self.log.log_end_offset))
+        found: dict[int, CoordinatorRecord] = {}
+        for batch in self.log.rewind():
+            header = read_header(batch, 0)
+            if header.attributes & CONTROL_FLAG or any(
+                header.producer_id == ended.producer_id
+                and ended.first_offset <= header.base_offset <= ended.last_offset
+                for ended in aborted
+            ):
+                continue
+            for record in read_records(batch):
+                found[record.offset] = (record.key or b"", record.value)
+        return found
+
+
+_KEYS = st.lists(st.sampled_from([b"a", b"b", b"c", b"d"]), min_size=1, max_size=4)
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.tuples(st.just("append"), st.sampled_from([-1, 1, 2]), _KEYS),
+            st.tuples(st.sampled_from(["commit", "abort"]), st.sampled_from([1, 2]), st.none()),
+            st.tuples(st.just("compact"), st.none(), st.none()),
+        ),
+        max_size=30,
+    )
+)
+def test_committed_records_survive_compaction_and_aborted_ones_do_not(steps: list[Any]) -> None:
+    log = TransactionalLog()
+    numbers = count()
+
+    def records(keys: list[bytes]) -> list[CoordinatorRecord]:
+        return [(key, b"%d" % next(numbers)) for key in keys]
+
+    for action, producer_id, keys in steps:
+        if action == "compact":
+            log.compact()
+        elif action != "append":
+            log.end(producer_id, is_commit=action == "commit")
+        elif producer_id < 0:
+            log.append(*records(keys))
+        else:
+            log.append_transactional(producer_id, *records(keys))
+    log.compact()
+    kept = {record.offset for batch in log.log.rewind() for record in read_records(batch)}
+    assert kept.issuperset(offset for offsets in log.open.values() for offset in offsets)
+    for producer_id in tuple(log.open):
+        log.end(producer_id, is_commit=False)
+    log.append((b"end", b""))
+    log.compact()
+
+    found = log.committed()
+    assert found.items() <= log.by_offset.items()
+    assert dict(found[offset] for offset in sorted(found)) == dict(
+        log.by_offset[offset] for offset in sorted(log.by_offset)
+    )
+    assert len(log.log.transaction_index) == 0
+    # Each live batch has at most one marker, and fewer stale records than live ones.
+    assert log.log.batch_count <= 2 * 5
+
+
+def test_a_rewritten_batch_of_a_transaction_keeps_its_producer() -> None:
+    log = TransactionalLog()
+    log.append_transactional(1, (b"a", b"1"), (b"b", b"2"), (b"c", b"3"))
+    log.end(1, is_commit=True)
+    log.append((b"a", b"4"), (b"b", b"5"))
+    log.compact()
+    rewritten, marker, _newest = log.log.rewind()
+    header = read_header(rewritten, 0)
+    assert (header.producer_id, header.producer_epoch, header.base_sequence) == (1, 0, -1)
+    assert header.attributes & TRANSACTIONAL_FLAG
+    assert [record.offset for record in read_records(rewritten)] == [2]
+    assert read_header(marker, 0).attributes & CONTROL_FLAG
+    log.append((b"c", b"6"))
+    log.compact()
+    assert all(not read_header(b, 0).attributes for b in log.log.rewind())

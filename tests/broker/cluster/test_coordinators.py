@@ -8,9 +8,10 @@ from broker.cluster.coordinators import (
     move_coordinator,
     move_transaction_coordinator,
     ownership_error,
+    transaction_ownership_error,
 )
 from broker.cluster.failover import stop_broker
-from broker.cluster.internal_topics import GROUP_METADATA
+from broker.cluster.internal_topics import GROUP_METADATA, TRANSACTION_STATE
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import NOW_MS, make_cluster
 
@@ -105,15 +106,49 @@ def test_moving_a_coordinator_creates_the_topic() -> None:
     assert cluster.coordinator_id("g") == 2
 
 
-def test_the_coordinator_of_a_transactional_id_moves_for_as_long_as_its_broker_is_up() -> None:
+def test_the_coordinator_of_a_transactional_id_leads_its_partition() -> None:
     cluster = make_cluster()
-    before = cluster.transaction_coordinator_id("x")
-    assert before is not None
-    other_id = before % 3 + 1
-    move_transaction_coordinator(cluster, "x", other_id)
-    assert cluster.transaction_coordinator_id("x") == other_id
-    stop_broker(cluster, other_id, NOW_MS)
-    assert cluster.transaction_coordinator_id("x") == before
+    assert cluster.transaction_coordinator_id("x") is None
+    assert transaction_ownership_error(cluster, 1, "x") == ErrorCode.NOT_COORDINATOR
+    topic = ensure_internal_topic(cluster, TRANSACTION_STATE)
+    partition = cluster.transaction_log.partition("x")
+    assert topic is not None
+    assert partition is not None
+    assert partition in topic.partitions
+    for node_id in (2, 3):
+        move_transaction_coordinator(cluster, "x", node_id, NOW_MS)
+        assert cluster.transaction_coordinator_id("x") == partition.leader_id == node_id
+        assert transaction_ownership_error(cluster, node_id, "x") == ErrorCode.NONE
+    stop_broker(cluster, 3, NOW_MS)
+    assert cluster.transaction_coordinator_id("x") == partition.leader_id != 3
+
+
+@pytest.mark.parametrize(
+    ("broker_count", "overrides", "replicas", "min_isr"),
+    [
+        (1, {}, 1, "1"),
+        (2, {}, 2, "1"),
+        (4, {}, 3, "2"),
+        (2, {"transaction.state.log.min.isr": "2"}, 2, "2"),
+        (3, {"transaction.state.log.replication.factor": "1"}, 1, "1"),
+    ],
+)
+def test_the_transaction_log_is_created_as_kafka_does(
+    broker_count: int, overrides: dict[str, str], replicas: int, min_isr: str
+) -> None:
+    cluster = make_cluster(broker_count, **overrides)
+    topic = ensure_internal_topic(cluster, TRANSACTION_STATE)
+    assert topic is not None
+    assert topic.is_internal
+    assert len(topic.partitions) == 50
+    assert {len(partition.replicas) for partition in topic.partitions} == {replicas}
+    assert topic.config.overrides == {
+        "cleanup.policy": "compact",
+        "compression.type": "uncompressed",
+        "min.insync.replicas": min_isr,
+        "segment.bytes": "104857600",
+        "unclean.leader.election.enable": "false",
+    }
 
 
 def test_a_coordinator_does_not_move_to_a_broker_that_is_down() -> None:
@@ -122,4 +157,4 @@ def test_a_coordinator_does_not_move_to_a_broker_that_is_down() -> None:
     with pytest.raises(ValueError, match="broker 2 is down"):
         move_coordinator(cluster, "g", 2, NOW_MS)
     with pytest.raises(ValueError, match="broker 2 is down"):
-        move_transaction_coordinator(cluster, "x", 2)
+        move_transaction_coordinator(cluster, "x", 2, NOW_MS)

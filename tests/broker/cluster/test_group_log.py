@@ -21,8 +21,16 @@ from protocol.coordinator_records import (
     decode_value,
 )
 from protocol.errors import ErrorCode
-from protocol.records import read_records
+from protocol.records import (
+    CONTROL_FLAG,
+    LOG_OVERHEAD_BYTES,
+    TRANSACTIONAL_FLAG,
+    has_valid_crc,
+    read_header,
+    read_records,
+)
 from tests.broker.cluster_builder import NOW_MS, make_cluster
+from tests.broker.transactional_driver import TransactionDriver, make_driver
 
 GROUPS = ("g", "h", "i")
 TOPICS = ("a", "b")
@@ -246,3 +254,105 @@ def test_the_records_of_many_commits_take_bounded_memory() -> None:
     assert partition.log.log_start_offset == 0
     offsets, _groups = replay(cluster)
     assert sorted(value.offset for value in offsets.values()) == list(range(49_990, 50_000))
+
+
+class TestOffsetsOfATransaction:
+    """The group's partition has a transactional batch at once, and a marker at the end."""
+
+    def read(self, driver: TransactionDriver, isolation_level: int) -> tuple[list[int], list[Any]]:
+        """Return the attributes of the batches, and the aborted transactions."""
+        partition = driver.cluster.group_log.partition("g")
+        assert partition is not None
+        reader = TransactionDriver(driver.cluster, partition.leader_id)
+        reader.topic = GROUP_METADATA.name
+        fetched = reader.fetch(0, isolation_level, index=partition.partition_index)
+        attributes = []
+        position = 0
+        while position < len(fetched.records):
+            header = read_header(fetched.records, position)
+            attributes.append(header.attributes)
+            position += LOG_OVERHEAD_BYTES + header.batch_length
+        return attributes, fetched.aborted or []
+
+    @pytest.mark.parametrize("commit", [True, False])
+    def test_readers_see_them_when_it_is_committed(self, commit: bool) -> None:
+        driver = make_driver()
+        partition = driver.cluster.group_log.partition("g")
+        assert partition is not None
+        _, producer = driver.init()
+        assert driver.commit_offset(producer, "g", 3, version=5) == ErrorCode.NONE
+        (batch,) = partition.log.rewind()
+        header = read_header(batch, 0)
+        assert (header.producer_id, header.producer_epoch) == producer
+        assert (header.base_sequence, header.attributes) == (-1, TRANSACTIONAL_FLAG)
+        (record,) = read_records(batch)
+        key = decode_key(GROUP_RECORDS, record.key or b"")
+        assert (key.group, key.topic, key.partition) == ("g", "t", 0)
+        assert decode_value(GROUP_RECORDS, key, record.value).offset == 3
+        assert (partition.last_stable_offset, partition.log.log_end_offset) == (0, 1)
+        assert self.read(driver, 1) == ([], [])
+        assert self.read(driver, 0) == ([TRANSACTIONAL_FLAG], [])
+
+        assert driver.end(producer, commit=commit, version=5)[0] == ErrorCode.NONE
+        marker = TRANSACTIONAL_FLAG | CONTROL_FLAG
+        aborted = [] if commit else [(producer.producer_id, 0)]
+        assert self.read(driver, 1) == ([TRANSACTIONAL_FLAG, marker], aborted)
+        assert partition.last_stable_offset == partition.log.log_end_offset == 2
+        assert driver.fetch_offset("g") == (ErrorCode.NONE, 3 if commit else -1)
+
+    def test_they_need_min_insync_replicas(self) -> None:
+        driver = make_driver()
+        partition = driver.cluster.group_log.partition("g")
+        topic = driver.cluster.topics.get(GROUP_METADATA.name)
+        assert partition is not None
+        assert topic is not None
+        _, producer = driver.init()
+        partition.replicas = (1, 2)
+        driver.cluster.alter_topic_config(topic, {"min.insync.replicas": "2"})
+        error_code = driver.commit_offset(producer, "g", 3, version=5)
+        assert error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+        assert partition.log.log_end_offset == 0
+        driver.cluster.alter_topic_config(topic, {})
+        assert driver.commit_offset(producer, "g", 3, version=5) == ErrorCode.NONE
+        driver.cluster.alter_topic_config(topic, {"min.insync.replicas": "2"})
+        assert driver.end(producer, commit=True, version=5)[0] == ErrorCode.NONE
+        assert driver.describe().transaction_state == "PrepareCommit"
+        assert driver.fetch_offset("g") == (ErrorCode.UNSTABLE_OFFSET_COMMIT, -1)
+
+    def test_they_can_be_compressed(self) -> None:
+        driver = make_driver(**{"offsets.topic.compression.codec": "1"})
+        _, producer = driver.init()
+        for offset in range(3):
+            assert driver.commit_offset(producer, "g", offset, version=5) == ErrorCode.NONE
+        partition = driver.cluster.group_log.partition("g")
+        assert partition is not None
+        headers = [read_header(batch, 0) for batch in partition.log.rewind()]
+        assert {(h.producer_id, h.producer_epoch, h.base_sequence) for h in headers} == {
+            (*producer, -1)
+        }
+        for batch, header in zip(partition.log.rewind(), headers, strict=True):
+            assert has_valid_crc(batch, 0, len(batch), header.crc)
+
+    def test_many_of_them_take_bounded_memory(self) -> None:
+        driver = make_driver()
+        _, producer = driver.init()
+        for number in range(700):
+            assert driver.commit_offset(producer, "g", number, version=5) == ErrorCode.NONE
+            _, producer = driver.end(producer, commit=number % 2 == 0, version=5)
+        partition = driver.cluster.group_log.partition("g")
+        assert partition is not None
+        assert partition.log.log_end_offset == 1400
+        assert partition.log.batch_count < 1010
+        assert len(partition.log.transaction_index) < 350
+        assert driver.fetch_offset("g") == (ErrorCode.NONE, 698)
+
+    def test_without_the_topic_none_is_pending(self) -> None:
+        driver = make_driver()
+        _, producer = driver.init()
+        driver.commit_offset(producer, "g", 3, version=5)
+        topic = driver.cluster.topics.get(GROUP_METADATA.name)
+        assert topic is not None
+        driver.cluster.delete_topic(topic, NOW_MS)
+        assert not driver.cluster.groups.transactional_offsets.has_pending("g")
+        assert driver.end(producer, commit=True, version=5)[0] == ErrorCode.NONE
+        assert driver.describe().transaction_state == "CompleteCommit"

@@ -97,8 +97,6 @@ def test_keys_without_an_effect_are_marked() -> None:
     unenforced = {key.name for key in BROKER_KEYS.values() if not key.is_enforced}
 
     for name in BROKER_KEYS:
-        if name.startswith("transaction.state.log."):
-            assert name in unenforced
         if name.startswith(("client.quotas", "quota.", "controller.quota.", "producer.id.quota.")):
             assert name not in unenforced
     assert "compression.type" in unenforced

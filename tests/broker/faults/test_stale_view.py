@@ -9,7 +9,7 @@ from broker.cluster.coordinators import (
     move_coordinator,
     move_transaction_coordinator,
 )
-from broker.cluster.internal_topics import GROUP_METADATA
+from broker.cluster.internal_topics import GROUP_METADATA, TRANSACTION_STATE
 from broker.faults.stale_view import StaleView
 from broker.routes import ROUTES
 from protocol import messages
@@ -23,6 +23,7 @@ def test_a_stale_view_keeps_leaders_brokers_coordinators_and_topics() -> None:
     cluster = make_cluster(**{"auto.create.topics.enable": "true"})
     partition = cluster.create_topic("a", [(1, 2)], {}).partitions[0]
     ensure_internal_topic(cluster, GROUP_METADATA)
+    ensure_internal_topic(cluster, TRANSACTION_STATE)
     before = cluster.coordinator_id(GROUP)
     transaction_coordinator_id = cluster.transaction_coordinator_id(GROUP)
     view: Any = StaleView(cluster)
@@ -31,7 +32,8 @@ def test_a_stale_view_keeps_leaders_brokers_coordinators_and_topics() -> None:
     failover.stop_broker(cluster, 1, NOW_MS)
     cluster.create_topic("b", [(2,)], {})
     move_coordinator(cluster, GROUP, 3 if before != 3 else 2, NOW_MS)
-    move_transaction_coordinator(cluster, GROUP, 3 if transaction_coordinator_id != 3 else 2)
+    other_id = 3 if transaction_coordinator_id != 3 else 2
+    move_transaction_coordinator(cluster, GROUP, other_id, NOW_MS)
     topic_class = messages.MetadataRequest.MetadataRequestTopic
     request = messages.MetadataRequest(
         version=9,

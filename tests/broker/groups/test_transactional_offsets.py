@@ -53,11 +53,3 @@ def test_deleted_offsets_and_groups_are_not_pending() -> None:
     offsets.remove_group("g")
     assert not offsets.has_pending("g")
     assert complete(offsets, A) == []
-
-
-def test_each_partition_has_its_own_producers() -> None:
-    offsets = TransactionalOffsets()
-    offsets.add(PARTITION, A, KEY, committed(1))
-    offsets.note_commit(PARTITION, A, 5, NOW_MS)
-    assert offsets.producers(PARTITION).check_marker(A, 4, 0).name == "INVALID_PRODUCER_EPOCH"
-    assert offsets.producers(8).check_marker(A, 4, 0).name == "NONE"

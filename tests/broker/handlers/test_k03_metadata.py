@@ -118,7 +118,7 @@ def test_since_version_4_a_client_can_disable_auto_creation(version: int) -> Non
     assert len(cluster.topics) == 0
 
 
-@pytest.mark.parametrize("name", ["__transaction_state", "a_b", "bad/name"])
+@pytest.mark.parametrize("name", ["__share_group_state", "a_b", "bad/name"])
 def test_an_invalid_topic_is_not_auto_created(name: str) -> None:
     cluster = make_cluster()
     cluster.create_topic("a.b", [(1,)], {})
@@ -126,7 +126,7 @@ def test_an_invalid_topic_is_not_auto_created(name: str) -> None:
     response = ask(cluster, [name], may_create=True)
 
     assert response.topics[0].error_code != ErrorCode.NONE
-    assert response.topics[0].is_internal is (name == "__transaction_state")
+    assert response.topics[0].is_internal is (name == "__share_group_state")
     assert len(cluster.topics) == 1
 
 

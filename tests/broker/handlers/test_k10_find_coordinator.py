@@ -51,8 +51,8 @@ def test_coordinator_not_available_if_no_broker_is_up(version: int) -> None:
 def test_transactional_ids_have_coordinators_and_other_keys_do_not(version: int) -> None:
     cluster = GroupCluster()
 
-    node_id = cluster.cluster.transaction_coordinator_id(GROUP)
-    assert find(cluster, version, key_type=1).node_id == node_id
+    found = find(cluster, version, key_type=1)
+    assert found.node_id == cluster.cluster.transaction_coordinator_id(GROUP)
     for key_type in (2, 3, -1):
         assert find(cluster, version, key_type=key_type).error_code == ErrorCode.INVALID_REQUEST
 
@@ -86,17 +86,25 @@ def test_the_first_request_for_a_group_creates_the_topic_at_once() -> None:
     assert cluster.create_topic("a", cluster.place(1, 1), {}).partitions[0].leader_id == 1
 
 
-def test_transactional_ids_create_no_topic() -> None:
-    cluster = make_cluster()
+def test_the_coordinator_of_a_transactional_id_leads_its_partition() -> None:
+    cluster = make_cluster(3)
     request = messages.FindCoordinatorRequest(version=3, key="x", key_type=1)
-    assert call(cluster, request, 3).error_code == ErrorCode.NONE
-    assert len(cluster.topics) == 0
+    response = call(cluster, request, 3)
+    assert response.error_code == ErrorCode.NONE
+    (topic,) = cluster.topics.all()
+    assert topic.name == "__transaction_state"
+    partition = cluster.transaction_log.partition("x")
+    assert partition is not None
+    assert response.node_id == partition.leader_id
 
 
-def test_the_topic_can_be_created_later_as_in_kafka() -> None:
+@pytest.mark.parametrize("key_type", [0, 1])
+def test_the_topic_can_be_created_later_as_in_kafka(key_type: int) -> None:
     cluster = make_cluster(3, **{"internal.topic.creation.async": "true"})
-    assert find_group(cluster) == ErrorCode.COORDINATOR_NOT_AVAILABLE
-    assert find_group(cluster) == ErrorCode.NONE
+    request = messages.FindCoordinatorRequest(version=3, key=GROUP, key_type=key_type)
+    assert call(cluster, request, 3).error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert call(cluster, request, 3).error_code == ErrorCode.NONE
+    assert len(cluster.topics) == 1
 
 
 def test_a_topic_in_the_queue_of_the_controller_is_created_once() -> None:

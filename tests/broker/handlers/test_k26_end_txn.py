@@ -45,7 +45,7 @@ def test_a_transaction_stays_prepared_until_the_leader_is_there_again(
     assert topic is not None
     for partition in topic.partitions:
         partition.replicas = partition.isr = (1,)
-    move_transaction_coordinator(cluster, "tx", 2)
+    move_transaction_coordinator(cluster, "tx", 2, NOW_MS)
     driver = TransactionDriver(cluster, 2)
     _, producer = driver.init()
     driver.add(producer, 0)

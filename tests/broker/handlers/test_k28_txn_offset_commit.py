@@ -5,6 +5,7 @@ import pytest
 from broker.cluster.brokers import Availability
 from broker.cluster.coordinators import move_coordinator, move_transaction_coordinator
 from protocol.errors import ErrorCode
+from tests.broker.cluster_builder import NOW_MS
 from tests.broker.transactional_driver import (
     TransactionDriver,
     make_driver,
@@ -61,7 +62,7 @@ def test_a_coordinator_that_does_not_answer_is_waited_for(
     version: int, error_code: ErrorCode
 ) -> None:
     cluster = transactional_cluster(2)
-    move_transaction_coordinator(cluster, "tx", 2)
+    move_transaction_coordinator(cluster, "tx", 2, NOW_MS)
     move_coordinator(cluster, "g", 1, 0)
     driver = TransactionDriver(cluster, 2)
     _, producer = driver.init()

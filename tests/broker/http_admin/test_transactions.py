@@ -2,7 +2,8 @@
 
 import pytest
 
-from broker.cluster.coordinators import move_transaction_coordinator
+from broker.cluster.coordinators import ensure_internal_topic, move_transaction_coordinator
+from broker.cluster.internal_topics import TRANSACTION_STATE
 from broker.cluster.transactions import end_prepared
 from broker.http_admin.operation import Problem
 from broker.http_admin.state import Admin
@@ -35,6 +36,7 @@ PARTITION = ("a", 0)
 
 def begin(admin: Admin) -> ProducerIdAndEpoch:
     """Begin a transaction of the transactional id `t` with one partition."""
+    ensure_internal_topic(admin.cluster, TRANSACTION_STATE)
     transactions = admin.cluster.transactions
     result = transactions.init_producer_id(
         "t", 60_000, None, new_producer_id=lambda: 7, now_ms=NOW_MS - 500
@@ -101,7 +103,7 @@ def test_a_transaction_is_listed_with_its_producer_partitions_and_age() -> None:
     admin = make_admin()
     create_topic(admin, NewTopicBody("a"))
     producer = begin(admin)
-    move_transaction_coordinator(admin.cluster, "t", 2)
+    move_transaction_coordinator(admin.cluster, "t", 2, NOW_MS)
     (view,) = list_transactions(admin)
     assert view == TransactionView(
         transactional_id="t",

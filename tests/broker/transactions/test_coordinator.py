@@ -165,6 +165,21 @@ def test_nobody_goes_on_with_the_epoch_that_fences_the_last_one() -> None:
     assert driver.init() == (ErrorCode.NONE, (1, 0))
 
 
+@pytest.mark.parametrize("commit", [False, True])
+def test_a_fenced_producer_does_not_get_the_epoch_of_an_older_client(commit: bool) -> None:
+    driver = Driver()
+    fenced = driver.started()
+    newer = driver.started()
+    assert newer.producer_epoch == fenced.producer_epoch + 1
+    # A client of version 1 keeps its epoch at the end.
+    driver.version = 1
+    assert driver.add(newer) is ErrorCode.NONE
+    assert driver.end(newer, commit=commit) == (ErrorCode.NONE, -1, -1)
+    driver.write_markers()
+    driver.version = 2
+    assert driver.end(fenced, commit=commit) == (ErrorCode.PRODUCER_FENCED, -1, -1)
+
+
 @pytest.mark.parametrize(
     ("timeout_ms", "flags", "error_code"),
     [

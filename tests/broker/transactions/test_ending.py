@@ -13,7 +13,9 @@ NONE, BUSY = ErrorCode.NONE, ErrorCode.CONCURRENT_TRANSACTIONS
 
 
 def in_state(state: TransactionState) -> Transaction:
-    return Transaction("tx", 1, 60_000, NOW_MS, producer_epoch=EPOCH, state=state)
+    return Transaction(
+        "tx", 1, 60_000, NOW_MS, producer_epoch=EPOCH, state=state, transaction_version=2
+    )
 
 
 def end(transaction: Transaction, epoch: int, *, commit: bool, version: int) -> ErrorCode:

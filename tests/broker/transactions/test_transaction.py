@@ -37,10 +37,3 @@ def test_states_follow_each_other_as_kafka_says() -> None:
     transaction.complete(NOW_MS)
     assert transaction.state is TransactionState.COMPLETE_COMMIT
     assert TransactionState.DEAD not in TRANSITIONS
-
-
-def test_another_coordinator_has_a_higher_epoch() -> None:
-    transaction = ongoing()
-    for node_id, epoch in ((1, 0), (1, 0), (2, 1), (1, 2)):
-        transaction.note_coordinator(node_id)
-        assert transaction.coordinator_epoch == epoch

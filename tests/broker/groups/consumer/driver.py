@@ -97,6 +97,7 @@ class ConsumerDriver:
         _now_ms: int,
         *,
         is_atomic: bool = False,
+        producer: tuple[int, int] | None = None,
     ) -> ErrorCode:
         self.records += records
         return ErrorCode.NONE

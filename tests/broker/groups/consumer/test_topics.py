@@ -11,6 +11,12 @@ def test_a_group_without_topics_has_the_hash_0() -> None:
     assert group_hash([]) == 0
 
 
+def test_hashes_are_those_of_kafkas_hash4j() -> None:
+    hashed = topic_hash("orders", A, [["eu-1"], []])
+    assert hashed == -4156982770235506118
+    assert group_hash([TopicMetadata("orders", A, 2, hashed)]) == -2151077285924593158
+
+
 def test_the_hash_of_a_group_does_not_depend_on_the_order_of_its_topics() -> None:
     topics = [TopicMetadata("a", A, 1, 5), TopicMetadata("b", A, 1, 6)]
     assert group_hash(topics) == group_hash(topics[::-1]) != group_hash(topics[:1])

@@ -1,0 +1,81 @@
+"""The values of transactional ids, encoded by hand, are those of the schema."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from broker.transactions.records import TRANSACTION_STATUS, transaction_key, transaction_value
+from broker.transactions.transaction import Transaction, TransactionState
+from protocol.coordinator_records import TRANSACTION_RECORDS, decode_key, decode_value
+from protocol.data_messages import encode_data
+
+_TOPICS = st.text("ab-_.", min_size=1, max_size=249)
+_PARTITIONS = st.dictionaries(st.tuples(_TOPICS, st.integers(0, 2**31 - 1)), st.none(), max_size=20)
+_INT64 = st.integers(-1, 2**63 - 1)
+
+
+@given(
+    state=st.sampled_from(TransactionState),
+    partitions=_PARTITIONS,
+    producer_id=_INT64,
+    producer_epoch=st.integers(-1, 2**15 - 1),
+    timeout_ms=st.integers(0, 2**31 - 1),
+    last_update_ms=_INT64,
+    start_ms=_INT64,
+    client_version=st.sampled_from([0, 2]),
+    level=st.sampled_from([0, 1, 2]),
+)
+def test_a_value_decodes_to_its_transaction(
+    state: TransactionState,
+    partitions: dict[tuple[str, int], None],
+    producer_id: int,
+    producer_epoch: int,
+    timeout_ms: int,
+    last_update_ms: int,
+    start_ms: int,
+    client_version: int,
+    level: int,
+) -> None:
+    transaction = Transaction(
+        "tx",
+        producer_id,
+        timeout_ms,
+        last_update_ms,
+        producer_epoch=producer_epoch,
+        state=state,
+        partitions=partitions,
+        start_ms=start_ms,
+        transaction_version=client_version,
+    )
+    encoded = transaction_value(transaction, level)
+    key = decode_key(TRANSACTION_RECORDS, transaction_key("tx"))
+    value = decode_value(TRANSACTION_RECORDS, key, encoded)
+    assert encode_data(value, min(level, 1)) == encoded
+    assert value.producer_id == producer_id
+    assert value.producer_epoch == producer_epoch
+    assert value.transaction_timeout_ms == timeout_ms
+    assert value.transaction_status == TRANSACTION_STATUS[state]
+    assert value.transaction_last_update_timestamp_ms == last_update_ms
+    assert value.transaction_start_timestamp_ms == start_ms
+    assert value.client_transaction_version == (client_version if level else 0)
+    if state is TransactionState.EMPTY:
+        assert value.transaction_partitions is None
+    else:
+        found = {
+            (part.topic, index)
+            for part in value.transaction_partitions
+            for index in part.partition_ids
+        }
+        assert found == partitions.keys()
+
+
+def test_states_have_the_numbers_of_kafka() -> None:
+    assert {state.value: number for state, number in TRANSACTION_STATUS.items()} == {
+        "Empty": 0,
+        "Ongoing": 1,
+        "PrepareCommit": 2,
+        "PrepareAbort": 3,
+        "CompleteCommit": 4,
+        "CompleteAbort": 5,
+        "Dead": 6,
+        "PrepareEpochFence": 7,
+    }
