@@ -97,7 +97,8 @@ class SequentialClient(LoadClient):
         await self.disconnect()
 
     async def _work(self) -> None:
-        while True:
+        # `asyncio.wait_for` of Python 3.11 may lose the cancellation by `close`.
+        while not self.run.is_over:
             await self._has_work.wait()
             self._has_work.clear()
             while self._events and not self.run.is_over:

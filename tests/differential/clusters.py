@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from mock_kafka import MockKafka
 from protocol import messages
 from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
 from tests.differential.player import Link
 from tests.interop.apache_kafka import PASSWORD, USERNAME, VERSION, ApacheKafka
 
@@ -19,6 +20,7 @@ REPLAY_REBALANCE_DELAY_MS = 50
 _SETTLE_S = 0.06
 _SETTLE_OF_MANY_S = 0.4
 _WARM_UP_S = 30
+_IDS_IN_ALL_PARTITIONS = 1000
 
 NO_CONFIG: Mapping[str, str] = {}
 # A busy machine must not fence a broker.
@@ -128,10 +130,20 @@ class ComparedCluster:
                 self.ask(ApiKey.LIST_GROUPS, 1),
                 self.ask(ApiKey.LIST_TRANSACTIONS, 0),
             ]
-            if self.is_healthy() and not any(found["error_code"] for found in responses):
+            has_errors = any(found["error_code"] for found in responses)
+            if self.is_healthy() and not has_errors and self._coordinates_transactions():
                 return
             time.sleep(0.2)
         raise AssertionError("the coordinators did not start")
+
+    def _coordinates_transactions(self) -> bool:
+        """Return whether a single broker has loaded every partition of `__transaction_state`."""
+        if len({node_id for node_id, _listener in self._addresses}) > 1:
+            return True
+        transactional_ids = [f"warm-up-{number}" for number in range(_IDS_IN_ALL_PARTITIONS)]
+        described = self.ask(ApiKey.DESCRIBE_TRANSACTIONS, 0, transactional_ids=transactional_ids)
+        error_codes = {state["error_code"] for state in described["transaction_states"]}
+        return error_codes == {ErrorCode.TRANSACTIONAL_ID_NOT_FOUND}
 
 
 def broker_config(rebalance_delay_ms: int, brokers: int = 1) -> dict[str, str]:

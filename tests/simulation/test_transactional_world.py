@@ -171,10 +171,8 @@ def lose_offsets(patch: Patch) -> None:
     """The offsets of a committed transaction are dropped."""
 
     def lossy(original: Any) -> Any:
-        def end(
-            self: GroupCoordinator, index: int, producer_id: int, now_ms: int, **_: bool
-        ) -> None:
-            original(self, index, producer_id, now_ms, is_commit=False)
+        def end(self: GroupCoordinator, index: int, producer_id: int, **_: bool) -> None:
+            original(self, index, producer_id, is_commit=False)
 
         return end
 

@@ -132,3 +132,24 @@ def test_a_closed_loop_continues_without_new_events() -> None:
         await until(lambda: len(client.steps) >= 5)
 
     play(Tenant("a", "steady", "a", arrival="closed"), scenario)
+
+
+class Uncancelled(Listing):
+    """A client whose response arrives together with the cancellation."""
+
+    async def handle(self, event: Event) -> None:
+        try:
+            await self.gate.wait()
+        except asyncio.CancelledError:
+            self.steps.append(event.event_id)
+
+
+async def test_a_client_closes_even_if_its_cancellation_is_lost() -> None:
+    tenant = Tenant("a", "steady")
+    client = Uncancelled(run_of(tenant), tenant, 0)
+    client.submit(event(2))
+    await until(lambda: client._is_busy)
+    client.run.is_over = True
+    async with asyncio.timeout(5):
+        await client.close()
+    assert client.steps == [2]
