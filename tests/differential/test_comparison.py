@@ -105,7 +105,9 @@ def test_a_difference_is_allowed_in_some_entries_only() -> None:
         assert (found.differences == []) is is_allowed
 
 
-@pytest.mark.parametrize("allowed", ALLOWED_DIFFERENCES, ids=str)
+@pytest.mark.parametrize(
+    "allowed", ALLOWED_DIFFERENCES, ids=lambda allowed: f"{allowed.api}-{allowed.path}"
+)
 def test_an_allowed_difference_names_a_field_of_the_schema(allowed: Any) -> None:
     if allowed.path == "response":
         return
