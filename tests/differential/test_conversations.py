@@ -3,14 +3,13 @@
 from pathlib import Path
 
 import pytest
-from _pytest.mark import ParameterSet
 
 import broker.handlers  # noqa: F401 - registers every API
 from broker.routes import ROUTES
 from protocol.messages import API_NAMES
 from tests.differential.clusters import ComparedCluster
 from tests.differential.comparison import compare
-from tests.differential.conversation import FOLDER, Wait, kept_paths, load
+from tests.differential.conversation import FOLDER, kept_paths, load
 from tests.differential.keeping import (
     SAMPLES,
     ReplayClusters,
@@ -29,21 +28,8 @@ def name(path: Path) -> str:
     return str(path.relative_to(FOLDER).with_suffix(""))
 
 
-def replayed() -> list[ParameterSet]:
-    """Return all kept conversations; those that wait are slow."""
-    return [
-        pytest.param(
-            path,
-            id=name(path),
-            marks=[pytest.mark.slow]
-            if any(isinstance(step, Wait) for step in load(path).conversation.steps)
-            else [],
-        )
-        for path in kept_paths()
-    ]
-
-
-@pytest.mark.parametrize("path", replayed())
+@pytest.mark.slow
+@pytest.mark.parametrize("path", kept_paths(), ids=name)
 def test_our_broker_answers_a_kept_conversation_as_kafka_did(
     path: Path, clusters: ReplayClusters
 ) -> None:

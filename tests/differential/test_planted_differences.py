@@ -74,6 +74,7 @@ def is_mapped(api: str, place: Place) -> bool:
     return SYNONYMS.get((api, field), field) in MAPPED_FIELDS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("api_key", ADVERTISED)
 def test_every_changed_field_of_a_response_is_found(api_key: int, ours: ComparedCluster) -> None:
     api = API_NAMES[ROUTES[api_key].api_key]
