@@ -77,7 +77,7 @@ def test_admin_operations_of_the_java_client(
     lines = java.run("administer", kafka_of_three.bootstrap_servers, topic)
     assert lines == [
         ["brokers", "3"],
-        ["features", "2"],
+        ["features", "3"],
         ["listed", "true"],
         ["partitions", "3"],
         ["retention", "12345"],
@@ -140,9 +140,15 @@ def test_a_producer_continues_after_records_expired(
     java: JavaClients, kafka_of_three: MockKafka, topic: str
 ) -> None:
     """One record per round: with several, the client sends a later one between two expiries."""
-    servers = kafka_of_three.bootstrap_servers
-    create_topic(servers, topic)
-    lines = java.run("expire", servers, topic, 1, delivery_timeout_ms=3000, request_timeout_ms=500)
+    kafka = kafka_of_three
+    [partition] = kafka.create_topic(topic, 1, 2).partitions
+    [follower] = set(partition.replicas) - {partition.leader}
+    kafka.stop_broker(follower)
+    try:
+        timeouts = {"delivery_timeout_ms": 3000, "request_timeout_ms": 500}
+        lines = java.run("expire", kafka.bootstrap_servers, topic, 1, **timeouts)
+    finally:
+        kafka.start_broker(follower)
     assert lines == [["results", "0"], ["results", "TimeoutException"], ["results", "1"]]
 
 

@@ -342,7 +342,10 @@ class LeaderMover:
 
 
 @pytest.mark.interop
-@pytest.mark.parametrize("compression", CODECS)
+@pytest.mark.parametrize(
+    "compression",
+    [CODECS[0], *(pytest.param(codec, marks=pytest.mark.long) for codec in CODECS[1:])],
+)
 @pytest.mark.parametrize("name", CONFIGS)
 def test_lost_responses_lose_no_record_and_double_none(
     cluster: Cluster, name: ClientName, compression: str

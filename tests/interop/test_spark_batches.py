@@ -28,7 +28,14 @@ def setting(connector: Connector, key: str, value: str) -> Iterator[None]:
         connector.spark.conf.unset(key)
 
 
-@pytest.mark.parametrize("compression", ["none", "gzip", "snappy", "lz4", "zstd"])
+@pytest.mark.parametrize(
+    "compression",
+    [
+        "none",
+        "zstd",
+        *(pytest.param(codec, marks=pytest.mark.long) for codec in ("gzip", "snappy", "lz4")),
+    ],
+)
 def test_spark_reads_what_it_writes(
     connector: Connector, kafka_of_three: MockKafka, topic: str, compression: str
 ) -> None:

@@ -124,6 +124,7 @@ def produce_unthrottled(
 
 
 @pytest.mark.interop
+@pytest.mark.long
 def test_clients_get_the_rate_of_their_quota_and_others_are_not_slowed() -> None:
     quotas = (
         f"client-id=slow-producer,producer_byte_rate={BYTES_PER_SECOND};"

@@ -200,7 +200,7 @@ def fail_sometimes(patch: Patch) -> None:
 
 def never_shrink(patch: Patch) -> None:
     """Logs never drop records, whatever memory they use."""
-    patch.setattr(Cluster, "_shrink_logs", lambda _self: None)
+    patch.setattr("broker.cluster.cluster.drop_from_largest", lambda _topics, _byte_count: 0)
 
 
 def keep_connections(patch: Patch) -> None:

@@ -679,8 +679,9 @@ async function look() {
       "/v1/faults",
       "/v1/transactions",
     ];
-    const [health, time, brokers, topics, connections, quotas, live, shadow, filters, faults, transactions] =
+    const [health, time, brokers, allTopics, connections, quotas, live, shadow, filters, faults, transactions] =
       await Promise.all(paths.map(get));
+    const topics = allTopics.filter((topic) => !topic.is_internal);
     await openedRecords(topics);
     clock = time;
     lookedAt = performance.now();
