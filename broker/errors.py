@@ -35,3 +35,7 @@ UNSUPPORTED_VERSION_MESSAGE = "The version of API is not supported."
 UNKNOWN_TOPIC_ID_MESSAGE = "This server does not host this topic ID."
 UNKNOWN_PARTITION_MESSAGE = "This server does not host this topic-partition."
 """Kafka's own texts of these errors."""
+
+UNKNOWN_TOPIC_ID = Refusal(ErrorCode.UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_ID_MESSAGE)
+UNKNOWN_PARTITION = Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_PARTITION_MESSAGE)
+"""The refusals of a topic id, and of a topic name or partition, that the cluster does not have."""

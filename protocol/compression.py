@@ -13,6 +13,8 @@ import lz4.frame
 import zstandard
 from kafka.codec import snappy_decode
 
+from protocol.codec import read_unsigned_varint
+
 GZIP, SNAPPY, LZ4, ZSTD = 1, 2, 3, 4
 
 _GZIP_WINDOW: Final = 16 + zlib.MAX_WBITS
@@ -56,7 +58,7 @@ def _snappy(payload: bytes, bytes_max: int) -> bytes:
     """Add up the sizes that the blocks announce, then decompress; no block exceeds its size."""
     total = 0
     for start in _snappy_blocks(payload):
-        total += _unsigned_varint(payload, start)
+        total += read_unsigned_varint(payload, start)[0]
         if total > bytes_max:
             raise TooLargeError(f"more than {bytes_max} bytes after decompression")
     return bytes(snappy_decode(payload))
@@ -74,17 +76,6 @@ def _snappy_blocks(payload: bytes) -> list[int]:
         starts.append(position + 4)
         position += 4 + size
     return starts
-
-
-def _unsigned_varint(payload: bytes, position: int) -> int:
-    value = shift = 0
-    while True:
-        byte = payload[position]
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value
-        position += 1
-        shift += 7
 
 
 def _lz4(payload: bytes, bytes_max: int) -> bytes:

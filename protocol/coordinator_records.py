@@ -8,9 +8,10 @@ Sources: the CoordinatorRecordType and the RecordSerde of Kafka's group, transac
 coordinators.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from struct import Struct
 from typing import Any, NamedTuple
+from uuid import UUID
 
 from protocol.codec import DecodeError, decode_body
 from protocol.data_messages import data_class, decode_data, encode_fields, read_prefix
@@ -140,6 +141,19 @@ SHARE_RECORDS = _by_type(
 def encode_key(key: Any) -> bytes:
     """Encode the key of a record; `data_messages.encode_data` encodes values."""
     return _RECORD_TYPE.pack(record_type(key)) + encode_fields(key, _KEY_VERSION)
+
+
+def tombstones(keys: Iterable[bytes]) -> list[CoordinatorRecord]:
+    """Return the records that delete these keys, in their order."""
+    return [(key, None) for key in keys]
+
+
+def topic_partitions(entry_class: Any, assignment: Mapping[UUID, Iterable[int]]) -> list[Any]:
+    """Return the entries of an assignment's topics, each with its partition indexes in order."""
+    return [
+        entry_class(topic_id=topic_id, partitions=sorted(indexes))
+        for topic_id, indexes in assignment.items()
+    ]
 
 
 def decode_key(records: Mapping[int, RecordClasses], data: bytes) -> Any:

@@ -23,6 +23,11 @@ def string_hash(text: str) -> int:
     return result
 
 
+def as_java_int(value: int) -> int:
+    """Return 32 bits, given as 0 to 2**32 - 1, as Java's int."""
+    return value - (1 << 32) if value >> 31 else value
+
+
 def map_hash(entries: Iterable[tuple[str, str | None]]) -> int:
     """Return the hash of a map of strings, 0 to 2**32 - 1; None counts 0."""
     return (

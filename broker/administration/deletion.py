@@ -10,14 +10,10 @@ from uuid import UUID
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Topic
-from broker.errors import Refusal
+from broker.errors import UNKNOWN_PARTITION, UNKNOWN_TOPIC_ID, Refusal
 from protocol.errors import ErrorCode
 
 NO_TOPIC_ID = UUID(int=0)
-UNKNOWN_NAME = Refusal(
-    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "This server does not host this topic-partition."
-)
-UNKNOWN_ID = Refusal(ErrorCode.UNKNOWN_TOPIC_ID, "This server does not host this topic ID.")
 DELETION_DISABLED_VERSION_MIN = 3
 
 
@@ -88,7 +84,7 @@ def needs_lookup(requested: Sequence[RequestedTopic]) -> bool:
 def _by_name(cluster: Cluster, name: str, ids: set[UUID]) -> Found:
     topic = cluster.topics.get(name)
     if topic is None:
-        return Found(name, NO_TOPIC_ID, UNKNOWN_NAME)
+        return Found(name, NO_TOPIC_ID, UNKNOWN_PARTITION)
     if topic.topic_id in ids:
         message = "The provided topic name maps to an ID that was already supplied."
         return Found(name, topic.topic_id, _invalid_request(message))
@@ -98,7 +94,7 @@ def _by_name(cluster: Cluster, name: str, ids: set[UUID]) -> Found:
 def _by_id(cluster: Cluster, topic_id: UUID) -> Found:
     topic = cluster.topics.get_by_id(topic_id)
     if topic is None:
-        return Found(None, topic_id, UNKNOWN_ID)
+        return Found(None, topic_id, UNKNOWN_TOPIC_ID)
     return Found(topic.name, topic_id, topic)
 
 

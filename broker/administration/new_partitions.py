@@ -45,7 +45,7 @@ def check_new_partitions(
             f"{len(assignments)} assignment(s) were specified.",
         )
     if added_count > PARTITIONS_MAX:
-        # Kafka's list of records is full, which it takes for an error of its own.
+        # Kafka's controller cannot hold so many records in one batch, and reports a server error.
         return Refusal(ErrorCode.UNKNOWN_SERVER_ERROR, None)
     if assignments is None:
         return place_more(cluster, topic, added_count)

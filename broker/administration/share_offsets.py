@@ -8,9 +8,11 @@ from collections.abc import Iterable, Mapping
 from uuid import UUID
 
 from broker.cluster.cluster import Cluster
-from broker.cluster.coordinators import ensure_internal_topic
+from broker.cluster.coordinators import ensure_internal_topic, ownership_error
 from broker.cluster.internal_topics import SHARE_GROUP_STATE
-from broker.errors import UNKNOWN_PARTITION_MESSAGE, Refusal
+from broker.cluster.share_loading import are_share_groups_enabled
+from broker.errors import UNKNOWN_PARTITION, UNSUPPORTED_VERSION_MESSAGE, Refusal
+from broker.request.context import RequestContext
 from broker.share_groups.sessions import TopicIdPartition
 from broker.share_groups.share_group import ShareGroup
 from broker.share_groups.share_state import SharePartitionKey
@@ -24,6 +26,20 @@ def start_offset(cluster: Cluster, key: SharePartitionKey) -> tuple[int, int]:
     if state is None or cluster.share.states.partition_refusal(key) is not None:
         return NO_OFFSET, 0
     return state.start_offset, state.leader_epoch
+
+
+def group_to_change(
+    context: RequestContext, cluster: Cluster, group_id: str
+) -> ShareGroup | Refusal:
+    """Return a share group that this broker coordinates and whose offsets may be changed."""
+    if not are_share_groups_enabled(cluster):
+        return Refusal(ErrorCode.UNSUPPORTED_VERSION, UNSUPPORTED_VERSION_MESSAGE)
+    if not group_id:
+        return Refusal(ErrorCode.INVALID_GROUP_ID, None)
+    error_code = ownership_error(cluster, context.broker_id, group_id)
+    if error_code is not ErrorCode.NONE:
+        return Refusal(error_code, None)
+    return empty_group(cluster, group_id)
 
 
 def empty_group(cluster: Cluster, group_id: str) -> ShareGroup | Refusal:
@@ -43,9 +59,7 @@ def alter_offsets(
     for partition, offset in offsets.items():
         topic = cluster.topics.get_by_id(partition.topic_id)
         if topic is None or topic.partition(partition.partition_index) is None:
-            results[partition] = Refusal(
-                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_PARTITION_MESSAGE
-            )
+            results[partition] = UNKNOWN_PARTITION
             continue
         key = SharePartitionKey(group.group_id, *partition)
         results[partition] = cluster.share.states.initialize(key, group.group_epoch, offset, now_ms)

@@ -67,8 +67,6 @@ def move_coordinator(cluster: Cluster, group_id: str, node_id: int, now_ms: int)
     Raises:
         ValueError: there is no such broker, or it is down, or the partition cannot be created.
     """
-    cluster.alive_broker(node_id)
-    ensure_internal_topic(cluster, GROUP_METADATA)
     index = cluster.group_log.partition_index(group_id)
     _move(cluster, GROUP_METADATA, index, node_id, now_ms)
 
@@ -84,8 +82,6 @@ def move_transaction_coordinator(
     Raises:
         ValueError: there is no such broker, or it is down, or the partition cannot be created.
     """
-    cluster.alive_broker(node_id)
-    ensure_internal_topic(cluster, TRANSACTION_STATE)
     index = cluster.transaction_log.partition_index(transactional_id)
     _move(cluster, TRANSACTION_STATE, index, node_id, now_ms)
 
@@ -93,6 +89,8 @@ def move_transaction_coordinator(
 def _move(
     cluster: Cluster, internal: InternalTopic, partition_index: int, node_id: int, now_ms: int
 ) -> None:
+    cluster.alive_broker(node_id)
+    ensure_internal_topic(cluster, internal)
     topic = cluster.topics.get(internal.name)
     partition = None if topic is None else topic.partition(partition_index)
     if partition is None:

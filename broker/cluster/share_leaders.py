@@ -6,7 +6,7 @@ Source: Kafka's `SharePartitionManager` and `SharePartitionCache`.
 from collections.abc import Callable, Iterable, Sequence
 from uuid import UUID
 
-from broker.errors import UNKNOWN_PARTITION_MESSAGE, Refusal
+from broker.errors import UNKNOWN_PARTITION, Refusal
 from broker.share_groups.acknowledgement import AcknowledgementBatch
 from broker.share_groups.sessions import ShareSession, ShareSessionCache, TopicIdPartition
 from broker.share_groups.share_partition import SharePartition
@@ -107,10 +107,7 @@ class ShareLeader:
         """Take what a member says about records of a share partition; return why not."""
         led = self.partitions.get(key)
         if led is None:
-            return Refusal(
-                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-                UNKNOWN_PARTITION_MESSAGE,
-            )
+            return UNKNOWN_PARTITION
         refusal = led.share_partition.acknowledge(member_id, batches, now_ms)
         return self._after_change(key, led, refusal, now_ms)
 

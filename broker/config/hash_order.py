@@ -6,7 +6,7 @@ or a Java `Properties`. It depends on the names and on the size of the table onl
 
 from collections.abc import Iterable
 
-from protocol.hash_order import string_hash
+from protocol.hash_order import as_java_int, string_hash
 
 _TABLE_LENGTH_MIN = 16
 
@@ -24,5 +24,4 @@ def _position(name: str, length: int) -> tuple[int, int]:
     """Return the bucket of a name, and its rank within the bucket."""
     text_hash = string_hash(name)
     text_hash ^= text_hash >> 16
-    signed = text_hash - (1 << 32) if text_hash >> 31 else text_hash
-    return text_hash & (length - 1), signed
+    return text_hash & (length - 1), as_java_int(text_hash)

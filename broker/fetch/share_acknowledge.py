@@ -11,8 +11,8 @@ from broker.cluster.cluster import Cluster
 from broker.cluster.share_leaders import share_partition_key
 from broker.errors import (
     INVALID_REQUEST_MESSAGE,
-    UNKNOWN_PARTITION_MESSAGE,
-    UNKNOWN_TOPIC_ID_MESSAGE,
+    UNKNOWN_PARTITION,
+    UNKNOWN_TOPIC_ID,
     Refusal,
 )
 from broker.share_groups.acknowledgement import AcknowledgementBatch, are_valid
@@ -50,14 +50,11 @@ def acknowledge_topics(
                 for batch in entry.acknowledgement_batches
             ]
             if topic is None:
-                result[partition] = Refusal(ErrorCode.UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_ID_MESSAGE)
+                result[partition] = UNKNOWN_TOPIC_ID
             elif not are_valid(batches):
                 result[partition] = Refusal(ErrorCode.INVALID_REQUEST, INVALID_REQUEST_MESSAGE)
             elif topic.partition(entry.partition_index) is None:
-                result[partition] = Refusal(
-                    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-                    UNKNOWN_PARTITION_MESSAGE,
-                )
+                result[partition] = UNKNOWN_PARTITION
             elif not batches:
                 result[partition] = None
             else:

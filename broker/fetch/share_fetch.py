@@ -11,7 +11,7 @@ from broker.cluster.cluster import Cluster
 from broker.cluster.fetch_sessions import CachedPartition, FetchPartitionData
 from broker.cluster.share_leaders import LedSharePartition
 from broker.cluster.share_loading import load_share_partition
-from broker.errors import UNKNOWN_PARTITION_MESSAGE, UNKNOWN_TOPIC_ID_MESSAGE, Refusal
+from broker.errors import UNKNOWN_PARTITION, UNKNOWN_TOPIC_ID, Refusal
 from broker.fetch.partition_read import FetchParams, is_satisfied, read_partitions
 from broker.pending_response import PendingResponse
 from broker.share_groups.acquisition import (
@@ -78,13 +78,10 @@ class ShareFetch:
     def _load(self, wanted: TopicIdPartition, now_ms: int) -> LedSharePartition | Refusal:
         topic = self.cluster.topics.get_by_id(wanted.topic_id)
         if topic is None:
-            return Refusal(ErrorCode.UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_ID_MESSAGE)
+            return UNKNOWN_TOPIC_ID
         partition = topic.partition(wanted.partition_index)
         if partition is None:
-            return Refusal(
-                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-                UNKNOWN_PARTITION_MESSAGE,
-            )
+            return UNKNOWN_PARTITION
         return load_share_partition(
             self.cluster, self.params.broker_id, topic.topic_id, partition, self.group_id, now_ms
         )

@@ -25,8 +25,6 @@ from typing import Any
 
 from broker.administration.deletion import (
     NO_TOPIC_ID,
-    UNKNOWN_ID,
-    UNKNOWN_NAME,
     Found,
     RequestedTopic,
     check_enabled,
@@ -36,7 +34,7 @@ from broker.administration.deletion import (
 from broker.cluster.cluster import Cluster
 from broker.cluster.controller_queue import TIMED_OUT, is_over
 from broker.cluster.topics import Topic
-from broker.errors import Refusal
+from broker.errors import UNKNOWN_PARTITION, UNKNOWN_TOPIC_ID, Refusal
 from broker.request.context import RequestContext
 from broker.request.mutation_quota import MutationQuota
 from broker.routes import handles
@@ -91,7 +89,7 @@ def handle_delete_topics(context: RequestContext, request: Any, cluster: Cluster
                 cluster.delete_topic(topic, now_ms)
                 results[index] = _result(version, item, None)
             else:
-                refusal = UNKNOWN_NAME if item.name in names else UNKNOWN_ID
+                refusal = UNKNOWN_PARTITION if item.name in names else UNKNOWN_TOPIC_ID
                 results[index] = _result(version, item, refusal)
         return respond(now_ms)
 

@@ -23,6 +23,7 @@ from broker.administration.quorum import (
     voter_ids,
 )
 from broker.cluster.cluster import Cluster
+from broker.errors import UNKNOWN_PARTITION_MESSAGE
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
@@ -123,5 +124,5 @@ def _unknown(version: int, requested: Any) -> Any:
         version=version,
         partition_index=requested.partition_index,
         error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-        error_message="This server does not host this topic-partition.",
+        error_message=UNKNOWN_PARTITION_MESSAGE,
     )

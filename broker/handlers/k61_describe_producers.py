@@ -17,13 +17,13 @@ from typing import Any
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Partition, topic_name_problem
+from broker.errors import UNKNOWN_PARTITION_MESSAGE
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
-UNKNOWN_TOPIC_MESSAGE = "This server does not host this topic-partition."
 """Kafka's text of UNKNOWN_TOPIC_OR_PARTITION."""
 
 _Topic = messages.DescribeProducersResponse.TopicResponse
@@ -62,7 +62,7 @@ def _describe(
         error_code = ErrorCode.INVALID_TOPIC_EXCEPTION
     elif partition is None:
         error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        error_message = None if topic is not None else UNKNOWN_TOPIC_MESSAGE
+        error_message = None if topic is not None else UNKNOWN_PARTITION_MESSAGE
     elif context.broker_id not in partition.replicas:
         error_code = ErrorCode.NOT_LEADER_OR_FOLLOWER
     else:

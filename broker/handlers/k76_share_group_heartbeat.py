@@ -20,11 +20,11 @@ from broker.cluster.coordinators import ensure_internal_topic, ownership_error
 from broker.cluster.internal_topics import SHARE_GROUP_STATE
 from broker.cluster.share_loading import are_share_groups_enabled
 from broker.errors import NOT_COORDINATOR_MESSAGE, Refusal
+from broker.groups.consumer.assignment import Assignment
 from broker.request.context import RequestContext
 from broker.routes import handles
 from broker.share_groups.coordinator import request_problem
 from broker.share_groups.member import ShareHeartbeat
-from broker.share_groups.simple_assignor import Assignment
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode

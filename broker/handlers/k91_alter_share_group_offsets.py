@@ -11,15 +11,12 @@ Behaviour:
 from typing import Any
 from uuid import UUID
 
-from broker.administration.share_offsets import alter_offsets, empty_group
+from broker.administration.share_offsets import alter_offsets, group_to_change
 from broker.cluster.cluster import Cluster
-from broker.cluster.coordinators import ownership_error
-from broker.cluster.share_loading import are_share_groups_enabled
-from broker.errors import UNKNOWN_PARTITION_MESSAGE, UNSUPPORTED_VERSION_MESSAGE, Refusal
+from broker.errors import UNKNOWN_PARTITION, Refusal
 from broker.request.context import RequestContext
 from broker.routes import handles
 from broker.share_groups.sessions import TopicIdPartition
-from broker.share_groups.share_group import ShareGroup
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -28,7 +25,6 @@ _Response = messages.AlterShareGroupOffsetsResponse
 _Topic = _Response.AlterShareGroupOffsetsResponseTopic
 _Partition = _Topic.AlterShareGroupOffsetsResponsePartition
 _NO_TOPIC_ID = UUID(int=0)
-_UNKNOWN = Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_PARTITION_MESSAGE)
 
 
 @handles(ApiKey.ALTER_SHARE_GROUP_OFFSETS, versions=(0, 0))
@@ -36,7 +32,7 @@ def handle_alter_share_group_offsets(
     context: RequestContext, request: Any, cluster: Cluster
 ) -> Any:
     """Kafka's `KafkaApis.handleAlterShareGroupOffsetsRequest`."""
-    group = _group(context, request, cluster)
+    group = group_to_change(context, cluster, request.group_id)
     if isinstance(group, Refusal):
         return _Response(error_code=group.error_code, error_message=group.error_message)
     responses = []
@@ -48,7 +44,7 @@ def handle_alter_share_group_offsets(
             ): entry.start_offset
             for entry in topic_request.partitions
         }
-        results: dict[TopicIdPartition, Refusal | None] = dict.fromkeys(offsets, _UNKNOWN)
+        results: dict[TopicIdPartition, Refusal | None] = dict.fromkeys(offsets, UNKNOWN_PARTITION)
         if topic is not None:
             results = alter_offsets(cluster, group, offsets, context.now_ms)
         responses.append(
@@ -59,17 +55,6 @@ def handle_alter_share_group_offsets(
             )
         )
     return _Response(responses=responses)
-
-
-def _group(context: RequestContext, request: Any, cluster: Cluster) -> ShareGroup | Refusal:
-    if not are_share_groups_enabled(cluster):
-        return Refusal(ErrorCode.UNSUPPORTED_VERSION, UNSUPPORTED_VERSION_MESSAGE)
-    if not request.group_id:
-        return Refusal(ErrorCode.INVALID_GROUP_ID, None)
-    error_code = ownership_error(cluster, context.broker_id, request.group_id)
-    if error_code is not ErrorCode.NONE:
-        return Refusal(error_code, None)
-    return empty_group(cluster, request.group_id)
 
 
 def _entry(partition_index: int, refusal: Refusal | None) -> Any:

@@ -11,11 +11,9 @@ Behaviour:
 from typing import Any
 from uuid import UUID
 
-from broker.administration.share_offsets import delete_offsets, empty_group
+from broker.administration.share_offsets import delete_offsets, group_to_change
 from broker.cluster.cluster import Cluster
-from broker.cluster.coordinators import ownership_error
-from broker.cluster.share_loading import are_share_groups_enabled
-from broker.errors import UNKNOWN_PARTITION_MESSAGE, UNSUPPORTED_VERSION_MESSAGE, Refusal
+from broker.errors import UNKNOWN_PARTITION, Refusal
 from broker.request.context import RequestContext
 from broker.routes import handles
 from broker.share_groups.share_group import ShareGroup
@@ -33,7 +31,7 @@ def handle_delete_share_group_offsets(
     context: RequestContext, request: Any, cluster: Cluster
 ) -> Any:
     """Kafka's `KafkaApis.handleDeleteShareGroupOffsetsRequest`."""
-    group = _group(context, request, cluster)
+    group = group_to_change(context, cluster, request.group_id)
     if isinstance(group, Refusal):
         return _Response(error_code=group.error_code, error_message=group.error_message)
     return _Response(
@@ -45,9 +43,7 @@ def handle_delete_share_group_offsets(
 
 def _delete(cluster: Cluster, group: ShareGroup, topic_name: str, now_ms: int) -> Any:
     topic = cluster.topics.get(topic_name)
-    refusal: Refusal | None = Refusal(
-        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_PARTITION_MESSAGE
-    )
+    refusal: Refusal | None = UNKNOWN_PARTITION
     if topic is not None:
         refusal = delete_offsets(cluster, group, topic.topic_id, now_ms)
     return _Topic(
@@ -56,14 +52,3 @@ def _delete(cluster: Cluster, group: ShareGroup, topic_name: str, now_ms: int) -
         error_code=ErrorCode.NONE if refusal is None else refusal.error_code,
         error_message=None if refusal is None else refusal.error_message,
     )
-
-
-def _group(context: RequestContext, request: Any, cluster: Cluster) -> ShareGroup | Refusal:
-    if not are_share_groups_enabled(cluster):
-        return Refusal(ErrorCode.UNSUPPORTED_VERSION, UNSUPPORTED_VERSION_MESSAGE)
-    if not request.group_id:
-        return Refusal(ErrorCode.INVALID_GROUP_ID, None)
-    error_code = ownership_error(cluster, context.broker_id, request.group_id)
-    if error_code is not ErrorCode.NONE:
-        return Refusal(error_code, None)
-    return empty_group(cluster, request.group_id)

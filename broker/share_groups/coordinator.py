@@ -10,6 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from broker.errors import Refusal
+from broker.groups.consumer.assignment import Assignment
 from broker.groups.consumer.topics import TopicSource
 from broker.groups.records import AppendRecords
 from broker.groups.results import GroupListing
@@ -17,7 +18,6 @@ from broker.groups.session_timer import SessionTimer
 from broker.share_groups.member import JOIN_EPOCH, LEAVE_EPOCH, ShareHeartbeat
 from broker.share_groups.sessions import TopicIdPartition
 from broker.share_groups.share_group import ShareGroup
-from broker.share_groups.simple_assignor import Assignment
 from broker.timers import Timers
 from protocol.errors import ErrorCode
 

@@ -112,7 +112,7 @@ class InFlightBatch:
         return first_offset <= self.first_offset and self.last_offset <= last_offset
 
     def contains(self, offset: int) -> bool:
-        """Whether an offset is one of its own."""
+        """Whether an offset is within the batch."""
         return self.first_offset <= offset <= self.last_offset
 
     def state_at(self, offset: int) -> InFlightState:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from broker.share_groups.simple_assignor import Assignment
+from broker.groups.consumer.assignment import Assignment
 
 JOIN_EPOCH = 0
 LEAVE_EPOCH = -1

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from uuid import UUID
 
+from broker.groups.consumer.assignment import Assignment
 from broker.share_groups.member import ShareMember
-from broker.share_groups.simple_assignor import Assignment
 from protocol.coordinator_records import (
     CoordinatorRecord,
     ShareGroupCurrentMemberAssignmentKey,
@@ -24,6 +24,8 @@ from protocol.coordinator_records import (
     ShareGroupTargetAssignmentMetadataKey,
     ShareGroupTargetAssignmentMetadataValue,
     encode_key,
+    tombstones,
+    topic_partitions,
 )
 from protocol.data_messages import encode_data
 
@@ -52,7 +54,7 @@ def epoch_record(group_id: str, group_epoch: int, metadata_hash: int) -> Coordin
 def target_record(group_id: str, member_id: str, target: Assignment) -> CoordinatorRecord:
     """Return the record of the target assignment of a member."""
     value_class = ShareGroupTargetAssignmentMemberValue
-    value = value_class(topic_partitions=_partitions(value_class.TopicPartition, target))
+    value = value_class(topic_partitions=topic_partitions(value_class.TopicPartition, target))
     return _target_key(group_id, member_id), encode_data(value, _VERSION)
 
 
@@ -70,7 +72,7 @@ def current_record(group_id: str, member: ShareMember) -> CoordinatorRecord:
         member_epoch=member.member_epoch,
         previous_member_epoch=member.previous_member_epoch,
         state=_STABLE_STATE,
-        assigned_partitions=_partitions(value_class.TopicPartitions, member.assigned),
+        assigned_partitions=topic_partitions(value_class.TopicPartitions, member.assigned),
     )
     return _current_key(group_id, member.member_id), encode_data(value, _VERSION)
 
@@ -111,7 +113,7 @@ def member_tombstones(group_id: str, member_id: str) -> list[CoordinatorRecord]:
         _target_key(group_id, member_id),
         _member_key(group_id, member_id),
     )
-    return [(key, None) for key in keys]
+    return tombstones(keys)
 
 
 def group_tombstones(group_id: str) -> list[CoordinatorRecord]:
@@ -121,14 +123,7 @@ def group_tombstones(group_id: str) -> list[CoordinatorRecord]:
         ShareGroupStatePartitionMetadataKey(group_id=group_id),
         ShareGroupMetadataKey(group_id=group_id),
     )
-    return [(encode_key(key), None) for key in keys]
-
-
-def _partitions(entry_class: Any, assignment: Assignment) -> list[Any]:
-    return [
-        entry_class(topic_id=topic_id, partitions=sorted(indexes))
-        for topic_id, indexes in assignment.items()
-    ]
+    return tombstones(map(encode_key, keys))
 
 
 def _member_key(group_id: str, member_id: str) -> bytes:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from uuid import UUID
 
 from broker.errors import Refusal
+from broker.groups.consumer.assignment import Assignment
 from broker.groups.consumer.topics import TopicMetadata, TopicSource, group_hash
 from broker.share_groups.member import JOIN_EPOCH, ShareHeartbeat, ShareMember
 from broker.share_groups.records import (
@@ -22,7 +23,7 @@ from broker.share_groups.records import (
     target_record,
 )
 from broker.share_groups.sessions import TopicIdPartition
-from broker.share_groups.simple_assignor import Assignment, assign_simply
+from broker.share_groups.simple_assignor import assign_simply
 from protocol.coordinator_records import CoordinatorRecord
 from protocol.errors import ErrorCode
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from broker.errors import UNKNOWN_PARTITION_MESSAGE, Refusal
+from broker.errors import UNKNOWN_PARTITION, Refusal
 from broker.share_groups.in_flight import StateBatch
 from broker.share_groups.sessions import TopicIdPartition
 from broker.share_groups.state_batches import NO_OFFSET, combine_batches
@@ -90,13 +90,9 @@ class ShareStates:
             return _negative_partition()
         before = self._states.get(key)
         if before is not None and NO_EPOCH != state_epoch < before.state_epoch:
-            return Refusal(
-                ErrorCode.FENCED_STATE_EPOCH,
-                "The share coordinator rejected the request because the share-group state epoch"
-                " did not match.",
-            )
+            return _fenced_state()
         if not self._has_partition(key.topic_id, key.partition_index):
-            return unknown_partition()
+            return UNKNOWN_PARTITION
         snapshot_epoch = 0 if before is None else before.snapshot_epoch + 1
         state = ShareState(snapshot_epoch, state_epoch, 0, start_offset, (), now_ms)
         return self._snapshot(key, state, now_ms)
@@ -125,7 +121,7 @@ class ShareStates:
         if state.leader_epoch > leader_epoch:
             return _fenced_leader()
         if not self._has_partition(key.topic_id, key.partition_index):
-            return unknown_partition()
+            return UNKNOWN_PARTITION
         if leader_epoch not in {NO_EPOCH, state.leader_epoch}:
             refusal = self._update(key, state, leader_epoch, state.start_offset, (), now_ms)
             if refusal is not None:
@@ -154,13 +150,9 @@ class ShareStates:
         if NO_EPOCH != leader_epoch < state.leader_epoch:
             return _fenced_leader()
         if NO_EPOCH != state_epoch < state.state_epoch:
-            return Refusal(
-                ErrorCode.FENCED_STATE_EPOCH,
-                "The share coordinator rejected the request because the share-group state epoch"
-                " did not match.",
-            )
+            return _fenced_state()
         if not self._has_partition(key.topic_id, key.partition_index):
-            return unknown_partition()
+            return UNKNOWN_PARTITION
         if state_epoch > state.state_epoch:
             changed = _merged(state, leader_epoch, start_offset, state_batches)
             return self._snapshot(
@@ -175,7 +167,7 @@ class ShareStates:
         if key.partition_index < 0:
             return _negative_partition()
         if not self._has_partition(key.topic_id, key.partition_index):
-            return unknown_partition()
+            return UNKNOWN_PARTITION
         return None
 
     def delete(self, key: SharePartitionKey, now_ms: int) -> Refusal | None:
@@ -267,13 +259,16 @@ def _batches(value_class: Any, batches: Iterable[StateBatch]) -> list[Any]:
     return [value_class.StateBatch(**batch._asdict()) for batch in batches]
 
 
-def unknown_partition() -> Refusal:
-    """Return the refusal of a partition that the cluster does not have."""
-    return Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_PARTITION_MESSAGE)
-
-
 def _negative_partition() -> Refusal:
     return Refusal(ErrorCode.INVALID_REQUEST, "The partition id cannot be a negative number.")
+
+
+def _fenced_state() -> Refusal:
+    return Refusal(
+        ErrorCode.FENCED_STATE_EPOCH,
+        "The share coordinator rejected the request because the share-group state epoch did not"
+        " match.",
+    )
 
 
 def _fenced_leader() -> Refusal:

@@ -9,14 +9,11 @@ Source: Kafka's `SimpleAssignor`.
 from collections.abc import Iterable, Mapping, Sequence
 from uuid import UUID
 
+from broker.groups.consumer.assignment import Assignment
 from broker.share_groups.sessions import TopicIdPartition
-from protocol.hash_order import string_hash
+from protocol.hash_order import as_java_int, string_hash
 
 NAME = "simple"
-Assignment = Mapping[UUID, frozenset[int]]
-"""Partition indexes by topic id."""
-
-_INT_RANGE = 1 << 32
 
 
 def assign_simply(
@@ -145,10 +142,8 @@ def _hashed(member_id: str, partitions: Sequence[TopicIdPartition]) -> TopicIdPa
     """Return the partition that a member gets by the hash of its id."""
     if not partitions:
         return None
-    code = string_hash(member_id)
-    signed = code - _INT_RANGE if code >= _INT_RANGE // 2 else code
     # Java's remainder has the sign of the dividend, and then Kafka takes the absolute value.
-    return partitions[abs(signed) % len(partitions)]
+    return partitions[abs(as_java_int(string_hash(member_id))) % len(partitions)]
 
 
 def _by_topic(partitions: Iterable[TopicIdPartition]) -> Assignment:

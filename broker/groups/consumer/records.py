@@ -3,8 +3,6 @@
 Source: Kafka's `GroupCoordinatorRecordHelpers`, with the versions that it writes.
 """
 
-from typing import Any
-
 from broker.groups.consumer.assignment import Assignment
 from broker.groups.consumer.member import ConsumerMember
 from broker.groups.consumer.regexes import ResolvedRegex
@@ -24,6 +22,8 @@ from protocol.coordinator_records import (
     ConsumerGroupTargetAssignmentMetadataValue,
     CoordinatorRecord,
     encode_key,
+    tombstones,
+    topic_partitions,
 )
 from protocol.data_messages import encode_data
 
@@ -66,7 +66,7 @@ def epoch_record(group_id: str, group_epoch: int, metadata_hash: int) -> Coordin
 def target_record(group_id: str, member_id: str, target: Assignment) -> CoordinatorRecord:
     """Return the record of the target assignment of a member."""
     value_class = ConsumerGroupTargetAssignmentMemberValue
-    value = value_class(topic_partitions=_partitions(value_class.TopicPartition, target))
+    value = value_class(topic_partitions=topic_partitions(value_class.TopicPartition, target))
     return _target_key(group_id, member_id), encode_data(value, _VERSION)
 
 
@@ -84,8 +84,10 @@ def current_record(group_id: str, member: ConsumerMember) -> CoordinatorRecord:
         member_epoch=member.member_epoch,
         previous_member_epoch=member.previous_member_epoch,
         state=int(member.state),
-        assigned_partitions=_partitions(value_class.TopicPartitions, member.assigned_partitions),
-        partitions_pending_revocation=_partitions(
+        assigned_partitions=topic_partitions(
+            value_class.TopicPartitions, member.assigned_partitions
+        ),
+        partitions_pending_revocation=topic_partitions(
             value_class.TopicPartitions, member.partitions_pending_revocation
         ),
     )
@@ -114,7 +116,7 @@ def member_tombstones(group_id: str, member_id: str) -> list[CoordinatorRecord]:
         _target_key(group_id, member_id),
         _member_key(group_id, member_id),
     )
-    return [(key, None) for key in keys]
+    return tombstones(keys)
 
 
 def group_tombstones(
@@ -130,14 +132,7 @@ def group_tombstones(
         encode_key(ConsumerGroupPartitionMetadataKey(group_id=group_id)),
         encode_key(ConsumerGroupMetadataKey(group_id=group_id)),
     ]
-    return [(key, None) for key in keys]
-
-
-def _partitions(entry_class: Any, assignment: Assignment) -> list[Any]:
-    return [
-        entry_class(topic_id=topic_id, partitions=sorted(indexes))
-        for topic_id, indexes in assignment.items()
-    ]
+    return tombstones(keys)
 
 
 def _member_key(group_id: str, member_id: str) -> bytes:

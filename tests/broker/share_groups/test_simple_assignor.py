@@ -6,8 +6,9 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
+from broker.groups.consumer.assignment import Assignment
 from broker.share_groups.sessions import TopicIdPartition
-from broker.share_groups.simple_assignor import Assignment, assign_simply
+from broker.share_groups.simple_assignor import assign_simply
 
 ONE, TWO = UUID(int=1), UUID(int=2)
 
