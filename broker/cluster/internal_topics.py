@@ -23,7 +23,7 @@ from broker.config.broker_config import BrokerConfig
 from protocol.batch_builder import BatchBuilder, stamp_producer, uncompressed_batch
 from protocol.control_records import ControlRecordType, decode_control_key
 from protocol.coordinator_records import CoordinatorRecord
-from protocol.hash_order import string_hash
+from protocol.hash_order import as_java_int, string_hash
 from protocol.records import (
     COMPRESSION_NAMES,
     CONTROL_FLAG,
@@ -120,11 +120,8 @@ BY_NAME = {internal.name: internal for internal in (GROUP_METADATA, TRANSACTION_
 @lru_cache(maxsize=4096)
 def partition_for(key: str, partition_count: int) -> int:
     """Return the partition of a key: the absolute value of Java's hash code of it, modulo."""
-    hash_code = string_hash(key)
-    if hash_code >= _INT32_MIN:
-        # Kafka's `Utils.abs` has no positive counterpart of the smallest number, and takes 0.
-        hash_code = ((1 << 32) - hash_code) % _INT32_MIN
-    return hash_code % partition_count
+    # Kafka's `Utils.abs` has no positive counterpart of the smallest number, and takes 0.
+    return abs(as_java_int(string_hash(key))) % _INT32_MIN % partition_count
 
 
 def append_records(
