@@ -51,6 +51,11 @@ class PendingResponse:
         if not self.is_done and self._on_force_complete is not None:
             self._on_force_complete(now_ms)
 
+    def follow(self, other: "PendingResponse") -> None:
+        """Pass `cancel` and `force_complete` on to another pending response from now on."""
+        self._on_cancel = other.cancel
+        self._on_force_complete = other.force_complete
+
     def attach(self, deliver: Callable[[Any], None]) -> None:
         """Set the receiver of the response. The connection calls this, before it is done."""
         self._deliver = deliver

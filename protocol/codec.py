@@ -4,6 +4,7 @@ kafka-python's compiled codecs decode the bodies. The headers are decoded by han
 request has one and it is a few integers.
 """
 
+from collections.abc import Callable
 from functools import cache
 from struct import Struct
 from typing import Any, NamedTuple
@@ -12,6 +13,8 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.nullability import Check, null_check
+from protocol.paced_codec import MessageTooLargeError, encode_paced, paced_decoder
+from protocol.pacing import current_turn
 
 _HEADER = Struct(">hhih")
 _FRAME_HEADER = Struct(">ii")
@@ -23,6 +26,9 @@ SCHEMA_BODY_BYTES_MAX = 16 * 1024 * 1024
 Every field becomes a Python object many times its size on the wire, so this bounds the cost of a
 hostile request. Only Produce carries more, and it has its own decoder.
 """
+
+LONG_BODY_BYTES = 32 * 1024
+"""A longer request may have many elements: it is decoded by loops that pause."""
 
 TAGGED_FIELDS_MAX = 1000
 """Most tagged fields of one section that is skipped."""
@@ -124,7 +130,11 @@ def decode_request(
     if end - start > SCHEMA_BODY_BYTES_MAX:
         raise DecodeError(f"body of {end - start} bytes is larger than {SCHEMA_BODY_BYTES_MAX}")
     body = memoryview(frame)[start:end]
-    request = decode_body(messages.request_class(api_key), api_version, body)
+    request_class = messages.request_class(api_key)
+    if end - start > LONG_BODY_BYTES:
+        request = _decoded(paced_decoder(request_class, api_version), body)
+    else:
+        request = decode_body(request_class, api_version, body)
     check = _null_check(api_key, api_version)
     null_field = None if check is None else check(request)
     if null_field is not None:
@@ -143,6 +153,10 @@ def decode_body(message_class: Any, api_version: int, body: memoryview) -> Any:
     decode = message_class._struct.compiled_decode_from(
         api_version, compact=flexible, tagged=flexible, data_class=message_class
     )
+    return _decoded(decode, body)
+
+
+def _decoded(decode: Callable[[memoryview, int], Any], body: memoryview) -> Any:
     try:
         message, decoded_end = decode(body, 0)
     except Exception as error:  # generated decoders raise many kinds of errors
@@ -169,6 +183,21 @@ def has_tagged_header(api_key: ApiKey, api_version: int) -> bool:
 def response_body_start(api_key: ApiKey, api_version: int) -> int:
     """Return where the body begins in a frame of `frame_response`, in bytes."""
     return _FRAME_HEADER.size + has_tagged_header(api_key, api_version)
+
+
+def encode_body(message: Any, api_version: int) -> bytes | bytearray:
+    """Encode the body of a response, with loops that pause if its request has worked for long.
+
+    Raises:
+        MessageTooLargeError: a request that takes turns has too long a response.
+    """
+    turn = current_turn()
+    if turn is not None and turn.is_long:
+        return encode_paced(message, api_version, turn.response_bytes_max)
+    body: bytes | bytearray = message.encode(version=api_version)
+    if turn is not None and len(body) > turn.response_bytes_max:
+        raise MessageTooLargeError(f"more than {turn.response_bytes_max} bytes")
+    return body
 
 
 def encode_message(message: Any, api_version: int) -> bytes:

@@ -7,6 +7,8 @@ string, as with Kafka's generated readers.
 from collections.abc import Callable
 from typing import Any
 
+from protocol.pacing import paced_elements
+
 Check = Callable[[Any], str | None]
 """Takes a decoded message or struct; returns the name of a field that must not be null, or None."""
 
@@ -56,7 +58,7 @@ def _field_check(field: Any, version: int) -> Check | None:
             return None
         if not is_array:
             return inner(value)
-        for element in value:
+        for element in paced_elements(value):
             problem = inner(element)
             if problem is not None:
                 return problem

@@ -13,9 +13,7 @@ from typing import Any
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.codec import DecodeError, read_unsigned_varint
-
-COUNTED_BYTES_MIN = 32 * 1024
-"""Shorter requests need no count: they have no string that is too long, and few elements."""
+from protocol.pacing import paced_range
 
 STRING_BYTES_MAX = 32_767
 """The longest string; also of flexible versions, as in the readers that Kafka generates."""
@@ -157,7 +155,7 @@ def _array_walk(element: Walk, *, compact: bool, element_bytes: int) -> Walk:
         body.count(count)
         if element_bytes:
             return int(position + count * element_bytes)
-        for _ in range(count):
+        for _ in paced_range(count):
             position = element(body, position)
             if position > body.end:
                 raise DecodeError("an array runs past the end of the body")
@@ -193,7 +191,7 @@ def _tagged_walk(struct: Any, version: int) -> Walk:
         count, position = read_unsigned_varint(body.data, position)
         if count:
             body.count(count)
-        for _ in range(count):
+        for _ in paced_range(count):
             tag, position = read_unsigned_varint(body.data, position)
             size, position = read_unsigned_varint(body.data, position)
             if tag in known:

@@ -94,7 +94,8 @@ class Connection:
     @property
     def is_waiting(self) -> bool:
         """Whether a response is pending, or a quota mutes the connection."""
-        return self._pending is not None or self._muted_until_ms > 0
+        is_pending = self._pending is not None and not self._pending.is_done
+        return is_pending or self._muted_until_ms > 0
 
     @property
     def muted_until_ms(self) -> int:

@@ -10,6 +10,7 @@ from broker import handlers  # noqa: F401 - importing the package registers the 
 from broker.audit.acknowledgements import Acknowledgements
 from broker.clock import perf_ns
 from broker.cluster.cluster import Cluster
+from broker.dispatch.turns import Turns
 from broker.faults.error_responses import response_without_data
 from broker.faults.injector import Injector
 from broker.faults.table import FaultTable
@@ -26,7 +27,7 @@ from protocol import codec
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.framing import Frame
-from protocol.request_bounds import COUNTED_BYTES_MIN, check_bounds
+from protocol.request_bounds import check_bounds
 
 AUTHENTICATION_APIS = frozenset(
     {ApiKey.API_VERSIONS, ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE}
@@ -60,6 +61,7 @@ class Dispatcher:
         self._report_bug = report_bug
         self._injector = Injector(cluster, self.faults, report_bug)
         self._now_ns = now_ns
+        self.turns = Turns(cluster.config["response.bytes.max"], now_ns)
 
     # Hot path: inlined on purpose; each further call costs about 0.1 µs.
     def dispatch(  # noqa: C901, PLR0912, PLR0915
@@ -117,15 +119,17 @@ class Dispatcher:
         if journal.is_enabled:
             entry = journal.begin(context, buffer, start, end, self._now_ns())
         response: DispatchResult
+        if not route.is_raw or end - position > codec.LONG_BODY_BYTES:
+            response = self._respond_in_turns(route, context, buffer, position, end)
+            if acknowledgements.is_enabled:
+                response = acknowledgements.follow(context, response)
+            return response if entry is None else self._note(entry, response)
         try:
             if api_version >= route.flexible_min:
                 if position < end and buffer[position] == 0:
                     position += 1
                 else:
                     position = codec.skip_tagged_fields(buffer, position, end)
-            if end - position > COUNTED_BYTES_MIN:
-                elements_max = cluster.config["request.elements.max"]
-                check_bounds(route.api_key, api_version, buffer, position, end, elements_max)
             if self.faults.is_enabled:
                 response = self._injector.intercept(
                     route, context, buffer, position, end, self._handle
@@ -140,6 +144,36 @@ class Dispatcher:
         if acknowledgements.is_enabled:
             response = acknowledgements.follow(context, response)
         return response if entry is None else self._note(entry, response)
+
+    def _respond_in_turns(
+        self,
+        route: Route,
+        context: RequestContext,
+        buffer: bytes | bytearray,
+        position: int,
+        end: int,
+    ) -> DispatchResult:
+        """Handle a request that may have much to do."""
+
+        def respond() -> DispatchResult:
+            start = position
+            if context.api_version >= route.flexible_min:
+                start = codec.skip_tagged_fields(buffer, position, end)
+            if end - start > codec.LONG_BODY_BYTES:
+                elements_max = self._cluster.config["request.elements.max"]
+                check_bounds(
+                    route.api_key, context.api_version, buffer, start, end, elements_max
+                )
+            if self.faults.is_enabled:
+                return self._injector.intercept(
+                    route, context, buffer, start, end, self._handle
+                )
+            return self._handle(route, context, buffer, start, end, self._cluster)
+
+        return self.turns.run(
+            lambda: close_on_error(context, self._report_bug, respond),
+            is_long=end - position > codec.LONG_BODY_BYTES,
+        )
 
     def _refuse_unauthenticated(
         self, frame: Frame, connection: Peer, now_ms: int
@@ -212,8 +246,9 @@ class Dispatcher:
     ) -> DispatchResult:
         quotas = self._cluster.quotas.clients
         if quotas.is_enabled and quotas.request_percentage.is_enabled:
-            started_ns = self._now_ns()
-            context.stopwatch = lambda: self._now_ns() - started_ns
+            # The time in which the request waits for its turn is not the handler's.
+            started_ns = self._now_ns() - self.turns.waited_ns
+            context.stopwatch = lambda: self._now_ns() - self.turns.waited_ns - started_ns
         if route.is_raw:
             response = route.handler(context, buffer, position, end, cluster)
         else:

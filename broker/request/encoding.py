@@ -9,6 +9,7 @@ from broker.responses import Close, CompletedResponse, Throttled, ThrottlingQuot
 from broker.routes import Route
 from protocol import codec
 from protocol.api_keys import ApiKey
+from protocol.paced_codec import MessageTooLargeError
 
 BugReporter = Callable[[BaseException, RequestContext], None]
 """Called with an exception of our own code and the request that caused it."""
@@ -33,7 +34,7 @@ def encode_response(route: Route, context: RequestContext, response: Any) -> Com
     if not isinstance(response, (bytes, bytearray)):
         if context.throttle_time_ms and hasattr(response, "throttle_time_ms"):
             response.throttle_time_ms = context.throttle_time_ms
-        body = response.encode(version=context.api_version)
+        body = codec.encode_body(response, context.api_version)
     has_tagged_header = (
         context.api_version >= route.flexible_min and route.api_key != ApiKey.API_VERSIONS
     )
@@ -60,6 +61,8 @@ def close_on_error(
         return respond()
     except codec.DecodeError as error:
         return Close(f"undecodable {name} v{context.api_version}: {error}")
+    except MessageTooLargeError as error:
+        return Close(f"response to {name} v{context.api_version} (response.bytes.max): {error}")
     except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
         report_bug(error, context)
         return Close(f"internal error in {name} v{context.api_version}: {error!r}")

@@ -66,6 +66,7 @@ class ClientProtocol(asyncio.Protocol):
         "_mute",
         "_server",
         "_transport",
+        "_turns",
         "_withheld",
         "broker_id",
         "close_reason",
@@ -79,6 +80,7 @@ class ClientProtocol(asyncio.Protocol):
         self, server: ConnectionOwner, broker_id: int, listener_security: ListenerSecurity
     ) -> None:
         self._server = server
+        self._turns = server.dispatcher.turns
         self._acknowledgements = server.dispatcher.acknowledgements
         self._listener_security = listener_security
         self.broker_id = broker_id
@@ -177,6 +179,7 @@ class ClientProtocol(asyncio.Protocol):
             return
         now_ms = self._server.clock.now_ms()
         self.last_active_ms = now_ms
+        self._turns.read_count += 1
         if self._is_write_paused or self.is_isolated:
             connection.hold(data)
         else:

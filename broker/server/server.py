@@ -140,7 +140,9 @@ class Server:
     def start(self) -> None:
         """Start the background tasks and the alarm of the timers."""
         now_ms = self.clock.now_ms()
+        assert self._loop is not None
         self.cluster.timers.on_earlier = self._set_alarm
+        self.dispatcher.turns.call_later = self._loop.call_later
         self.cluster.on_availability_change = self._apply_availability
         start_background_tasks(self.cluster, now_ms)
         self._schedule_idle_check(now_ms)
@@ -153,6 +155,7 @@ class Server:
         for protocol in self.protocols:
             protocol.dismiss()
         now_ms = self.clock.now_ms()
+        self.dispatcher.turns.clear()
         self.dispatcher.journal.clear()
         self.dispatcher.acknowledgements.clear()
         self.dispatcher.faults.reset()

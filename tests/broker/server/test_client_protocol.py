@@ -75,9 +75,11 @@ async def ask_without_reading(
     writer.transport.pause_reading()  # type: ignore[attr-defined]
     everything = request_frame(messages.MetadataRequest(version=9, topics=None), 9, 1)
     writer.write(everything * 1000)
-    for _ in range(400):
-        await asyncio.sleep(0)
     (protocol,) = server._protocols
+    for _ in range(20_000):
+        await asyncio.sleep(0)
+        if protocol._is_write_paused and not server.dispatcher.turns:
+            break
     return reader, writer, protocol
 
 

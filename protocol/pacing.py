@@ -1,0 +1,82 @@
+"""Loops that let other requests in between: a request that has much to do takes turns.
+
+What runs a request says with `taking_turns` whose turn it is. Outside of such a request every
+function here does nothing: a test or a tool runs a handler in one go.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextvars import ContextVar
+from typing import Protocol, TypeVar
+
+LOOK_EVERY = 64
+"""Numbers of a range between two looks at the time."""
+
+_T = TypeVar("_T")
+
+
+class Turn(Protocol):
+    """What a request that takes turns is run by."""
+
+    response_bytes_max: int
+    """How long its response may be."""
+
+    @property
+    def is_long(self) -> bool:
+        """Whether the request has worked for a while already."""
+        ...
+
+    def pause(self) -> None:
+        """Return at once, or after the others if the turn is over."""
+        ...
+
+
+_turn: ContextVar[Turn | None] = ContextVar("turn", default=None)
+
+
+def take_turns(turn: Turn) -> None:
+    """Have all that runs from now on in this context take turns."""
+    _turn.set(turn)
+
+
+def current_turn() -> Turn | None:
+    """Return the turn of the running request, or None for a request that takes no turns."""
+    return _turn.get()
+
+
+def paced(items: Iterable[_T]) -> Iterable[_T]:
+    """Return the items for a loop that may pause before each of them.
+
+    They are copied first. While the loop pauses, other requests change the cluster: what was read
+    before a pause may be different after it.
+    """
+    turn = _turn.get()
+    return items if turn is None else _paced(tuple(items), turn)
+
+
+def _paced(items: tuple[_T, ...], turn: Turn) -> Iterator[_T]:
+    pause = turn.pause
+    for item in items:
+        pause()
+        yield item
+
+
+def paced_elements(items: Sequence[_T]) -> Iterable[_T]:
+    """Return the elements of an array for a loop with little work for each of them.
+
+    Nothing may change the array while the loop pauses.
+    """
+    if len(items) <= LOOK_EVERY or _turn.get() is None:
+        return items
+    return map(items.__getitem__, paced_range(len(items)))
+
+
+def paced_range(stop: int) -> Iterable[int]:
+    """Return `range(stop)` for a loop with little work for each number."""
+    turn = _turn.get()
+    return range(stop) if turn is None or stop <= LOOK_EVERY else _paced_range(stop, turn)
+
+
+def _paced_range(stop: int, turn: Turn) -> Iterator[int]:
+    for start in range(0, stop, LOOK_EVERY):
+        turn.pause()
+        yield from range(start, min(start + LOOK_EVERY, stop))
