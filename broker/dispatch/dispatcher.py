@@ -161,13 +161,9 @@ class Dispatcher:
                 start = codec.skip_tagged_fields(buffer, position, end)
             if end - start > codec.LONG_BODY_BYTES:
                 elements_max = self._cluster.config["request.elements.max"]
-                check_bounds(
-                    route.api_key, context.api_version, buffer, start, end, elements_max
-                )
+                check_bounds(route.api_key, context.api_version, buffer, start, end, elements_max)
             if self.faults.is_enabled:
-                return self._injector.intercept(
-                    route, context, buffer, start, end, self._handle
-                )
+                return self._injector.intercept(route, context, buffer, start, end, self._handle)
             return self._handle(route, context, buffer, start, end, self._cluster)
 
         return self.turns.run(

@@ -26,6 +26,7 @@ from broker.routes import handles
 from protocol import messages, records
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.pacing import paced
 
 LATEST = -1
 EARLIEST = -2
@@ -64,13 +65,13 @@ def handle_list_offsets(context: RequestContext, request: Any, cluster: Cluster)
     if version >= 2 and request.isolation_level not in _ISOLATION_LEVELS:
         return _error_response(version, request, ErrorCode.UNKNOWN_SERVER_ERROR)
     request_counts: dict[tuple[str, int], int] = {}
-    for topic in request.topics:
-        for part in topic.partitions:
+    for topic in paced(request.topics):
+        for part in paced(topic.partitions):
             key = (topic.name, part.partition_index)
             request_counts[key] = request_counts.get(key, 0) + 1
     responses: dict[str, dict[int, Any]] = {}
-    for topic in request.topics:
-        for part in topic.partitions:
+    for topic in paced(request.topics):
+        for part in paced(topic.partitions):
             found = Found()
             if request_counts[topic.name, part.partition_index] > 1:
                 error_code = ErrorCode.INVALID_REQUEST
@@ -102,10 +103,10 @@ def _error_response(version: int, request: Any, error_code: ErrorCode) -> Any:
                 _PartitionResponse(
                     version=version, partition_index=part.partition_index, error_code=error_code
                 )
-                for part in topic.partitions
+                for part in paced(topic.partitions)
             ],
         )
-        for topic in request.topics
+        for topic in paced(request.topics)
     ]
     return messages.ListOffsetsResponse(version=version, throttle_time_ms=0, topics=topics)
 

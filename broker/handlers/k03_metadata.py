@@ -37,6 +37,7 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.pacing import paced
 
 _TopicResponse = messages.MetadataResponse.MetadataResponseTopic
 _PartitionResponse = _TopicResponse.MetadataResponsePartition
@@ -54,7 +55,7 @@ def handle_metadata(context: RequestContext, request: Any, cluster: Cluster) -> 
     ):
         return _refuse_ids(version, requested)
     if requested is None or (version == 0 and not requested):
-        topics = [_describe(cluster, topic, version) for topic in cluster.topics.all()]
+        topics = [_describe(cluster, topic, version) for topic in paced(cluster.topics.all())]
     else:
         may_create = cluster.config["auto.create.topics.enable"] and (
             version < AUTO_CREATION_CHOICE_VERSION_MIN or request.allow_auto_topic_creation
@@ -193,7 +194,9 @@ def _describe(cluster: Cluster, topic: Topic, version: int) -> Any:
         name=topic.name,
         topic_id=topic.topic_id,
         is_internal=topic.is_internal,
-        partitions=[_describe_partition(cluster, part, version) for part in topic.partitions],
+        partitions=[
+            _describe_partition(cluster, part, version) for part in paced(topic.partitions)
+        ],
     )
 
 

@@ -31,6 +31,7 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.pacing import paced
 
 MISSING_GROUP_VERSION_MIN = 9
 TOPIC_ID_VERSION_MIN = 10
@@ -51,7 +52,7 @@ def handle_offset_commit(context: RequestContext, request: Any, cluster: Cluster
                 _find_topic(cluster, requested, version),
                 requested.partitions,
             )
-            for requested in request.topics
+            for requested in paced(request.topics)
         ),
         ErrorCode.UNKNOWN_TOPIC_ID if uses_topic_ids else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     )

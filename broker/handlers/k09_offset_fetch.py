@@ -26,6 +26,7 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.pacing import paced
 
 GROUP_ERROR_VERSION_MIN = 2
 MANY_GROUPS_VERSION_MIN = 8
@@ -51,7 +52,7 @@ def handle_offset_fetch(context: RequestContext, request: Any, cluster: Cluster)
     version = context.api_version
     if version >= MANY_GROUPS_VERSION_MIN:
         groups = []
-        for requested in request.groups:
+        for requested in paced(request.groups):
             error_code, topics = _response_group(
                 context, requested, cluster, require_stable=request.require_stable
             )
@@ -87,7 +88,7 @@ def _response_group(
             )
         topics = [
             _fetch_topic(cluster, requested.group_id, topic, version, require_stable=require_stable)
-            for topic in requested.topics
+            for topic in paced(requested.topics)
         ]
         return error_code, topics
     if version >= GROUP_ERROR_VERSION_MIN:
@@ -97,9 +98,9 @@ def _response_group(
             version,
             topic.name,
             _NO_TOPIC_ID,
-            [(index, _NOTHING, error_code) for index in topic.partition_indexes],
+            [(index, _NOTHING, error_code) for index in paced(topic.partition_indexes)],
         )
-        for topic in requested.topics
+        for topic in paced(requested.topics)
     ]
 
 
@@ -112,7 +113,7 @@ def _fetch_topic(
         topic = cluster.topics.get_by_id(topic_id)
         if topic is None:
             unknown = ErrorCode.UNKNOWN_TOPIC_ID
-            found = [(index, _NOTHING, unknown) for index in requested.partition_indexes]
+            found = [(index, _NOTHING, unknown) for index in paced(requested.partition_indexes)]
             return _topic(version, "", topic_id, found)
         name = topic.name
     found = [
@@ -124,7 +125,7 @@ def _fetch_topic(
             cluster.groups.committed(group_id, name, index) or _NOTHING,
             require_stable=require_stable,
         )
-        for index in requested.partition_indexes
+        for index in paced(requested.partition_indexes)
     ]
     return _topic(version, name, topic_id, found)
 

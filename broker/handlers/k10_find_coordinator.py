@@ -37,6 +37,7 @@ from broker.share_groups.share_state import SharePartitionKey
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.pacing import paced
 
 GROUP_KEY_TYPE = 0
 TRANSACTION_KEY_TYPE = 1
@@ -71,7 +72,7 @@ def handle_find_coordinator(context: RequestContext, request: Any, cluster: Clus
     # Since version 4 only an unknown type of key, which fails the whole request, has a message.
     is_known_type = request.key_type in _KEY_TYPES
     coordinators = []
-    for key in request.coordinator_keys:
+    for key in paced(request.coordinator_keys):
         found = _find(context, cluster, request.key_type, key)
         coordinators.append(
             messages.FindCoordinatorResponse.Coordinator(

@@ -22,6 +22,7 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.pacing import paced
 
 BATCH_VERSION_MIN = 3
 
@@ -32,7 +33,10 @@ def handle_leave_group(context: RequestContext, request: Any, cluster: Cluster) 
     version = context.api_version
     is_batch = version >= BATCH_VERSION_MIN
     leavers = (
-        [MemberIdentity(member.member_id, member.group_instance_id) for member in request.members]
+        [
+            MemberIdentity(member.member_id, member.group_instance_id)
+            for member in paced(request.members)
+        ]
         if is_batch
         else [MemberIdentity(request.member_id)]
     )

@@ -21,6 +21,7 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.pacing import paced
 
 AUTHORIZED_OPERATIONS_VERSION_MIN = 3
 MISSING_GROUP_VERSION_MIN = 6
@@ -32,7 +33,7 @@ _GroupResponse = messages.DescribeGroupsResponse.DescribedGroup
 def handle_describe_groups(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleDescribeGroupsRequest`."""
     version = context.api_version
-    groups = [_describe(context, group_id, cluster) for group_id in request.groups]
+    groups = [_describe(context, group_id, cluster) for group_id in paced(request.groups)]
     if version >= AUTHORIZED_OPERATIONS_VERSION_MIN and request.include_authorized_operations:
         for group in groups:
             if group.error_code == ErrorCode.NONE:
@@ -62,7 +63,7 @@ def _describe(context: RequestContext, group_id: str, cluster: Cluster) -> Any:
         group_state=group.state.value,
         protocol_type=group.protocol_type,
         protocol_data=group.protocol_name,
-        members=[_describe_member(member, version) for member in group.members],
+        members=[_describe_member(member, version) for member in paced(group.members)],
     )
 
 

@@ -44,6 +44,7 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.pacing import paced
 
 _Result = messages.CreateTopicsResponse.CreatableTopicResult
 _NO_TOPIC_ID = UUID(int=0)
@@ -59,7 +60,7 @@ def handle_create_topics(context: RequestContext, request: Any, cluster: Cluster
         return messages.CreateTopicsResponse(
             version=context.api_version,
             throttle_time_ms=0,
-            topics=[_refused(context, topic.name, TIMED_OUT) for topic in request.topics],
+            topics=[_refused(context, topic.name, TIMED_OUT) for topic in paced(request.topics)],
         )
     duplicate = Refusal(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
     too_large = check_size(cluster, (t for name, t in topics.items() if counts[name] == 1))

@@ -41,6 +41,7 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.pacing import paced
 
 _Result = messages.DeleteTopicsResponse.DeletableTopicResult
 STRICT_QUOTA_VERSION_MIN = 5
@@ -121,5 +122,7 @@ def _result(version: int, found: Found, refusal: Refusal | None) -> Any:
 
 def _requested_topics(version: int, request: Any) -> list[RequestedTopic]:
     if version < TOPIC_ID_VERSION_MIN:
-        return [RequestedTopic(name) for name in request.topic_names]
-    return [RequestedTopic(topic.name, topic.topic_id or NO_TOPIC_ID) for topic in request.topics]
+        return [RequestedTopic(name) for name in paced(request.topic_names)]
+    return [
+        RequestedTopic(topic.name, topic.topic_id or NO_TOPIC_ID) for topic in paced(request.topics)
+    ]

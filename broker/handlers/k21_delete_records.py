@@ -20,6 +20,7 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.pacing import paced
 
 _TopicResult = messages.DeleteRecordsResponse.DeleteRecordsTopicResult
 _PartitionResult = _TopicResult.DeleteRecordsPartitionResult
@@ -30,8 +31,8 @@ def handle_delete_records(context: RequestContext, request: Any, cluster: Cluste
     """Kafka's `KafkaApis.handleDeleteRecordsRequest`."""
     version = context.api_version
     requested: dict[str, dict[int, int]] = {}
-    for topic in request.topics:
-        for part in topic.partitions:
+    for topic in paced(request.topics):
+        for part in paced(topic.partitions):
             requested.setdefault(topic.name, {})[part.partition_index] = part.offset
     topics = []
     for topic_name, offsets in requested.items():

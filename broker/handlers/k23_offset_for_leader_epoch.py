@@ -21,6 +21,7 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.pacing import paced
 
 _TopicResult = messages.OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult
 _PartitionResult = _TopicResult.EpochEndOffset
@@ -31,9 +32,9 @@ def handle_offset_for_leader_epoch(context: RequestContext, request: Any, cluste
     """Kafka's `ReplicaManager.lastOffsetForLeaderEpoch`."""
     version = context.api_version
     topics = []
-    for topic in request.topics:
+    for topic in paced(request.topics):
         results = []
-        for part in topic.partitions:
+        for part in paced(topic.partitions):
             error_code, (leader_epoch, end_offset) = _look_up(context, topic.topic, part, cluster)
             results.append(
                 _PartitionResult(

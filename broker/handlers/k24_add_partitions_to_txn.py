@@ -25,6 +25,7 @@ from broker.transactions.transaction import EPOCH_BUMP_VERSION_MIN, TopicPartiti
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.pacing import paced
 
 FENCED_VERSION_MIN = 2
 BATCH_VERSION_MIN = 4
@@ -78,7 +79,7 @@ def handle_add_partitions_to_txn(context: RequestContext, request: Any, cluster:
                     ),
                 ),
             )
-            for transaction in request.transactions
+            for transaction in paced(request.transactions)
         ],
     )
 
@@ -99,7 +100,7 @@ def _add(
     each partition once otherwise.
     """
     partitions = dict.fromkeys(
-        (topic.name, index) for topic in topics for index in topic.partitions
+        (topic.name, index) for topic in topics for index in paced(topic.partitions)
     )
     missing = {partition for partition in partitions if not _exists(cluster, partition)}
     if missing:
@@ -133,7 +134,10 @@ def _add(
         )
     if error_code is ErrorCode.PRODUCER_FENCED and context.api_version < FENCED_VERSION_MIN:
         error_code = ErrorCode.INVALID_PRODUCER_EPOCH
-    return [(topic.name, [(index, error_code) for index in topic.partitions]) for topic in reported]
+    return [
+        (topic.name, [(index, error_code) for index in paced(topic.partitions)])
+        for topic in reported
+    ]
 
 
 def _transaction_version(version: int) -> int:

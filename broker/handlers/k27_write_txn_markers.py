@@ -32,6 +32,7 @@ from broker.transactions.transaction import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, T
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.pacing import paced
 
 _MarkerResult = messages.WriteTxnMarkersResponse.WritableTxnMarkerResult
 _TopicResult = _MarkerResult.WritableTxnMarkerTopicResult
@@ -42,7 +43,7 @@ _PartitionResult = _TopicResult.WritableTxnMarkerPartitionResult
 def handle_write_txn_markers(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleWriteTxnMarkersRequest`."""
     results: dict[int, dict[TopicPartition, ErrorCode]] = {}
-    for requested in request.markers:
+    for requested in paced(request.markers):
         marker = Marker(
             requested.producer_id,
             requested.producer_epoch,
@@ -65,7 +66,9 @@ def _partitions(marker: Any) -> list[TopicPartition]:
     """Return the partitions of a marker, each once."""
     return list(
         dict.fromkeys(
-            (topic.name, index) for topic in marker.topics for index in topic.partition_indexes
+            (topic.name, index)
+            for topic in paced(marker.topics)
+            for index in paced(topic.partition_indexes)
         )
     )
 
@@ -109,7 +112,7 @@ def _failed(request: Any) -> dict[int, dict[TopicPartition, ErrorCode]]:
     """Return an error for all partitions; of markers with the same producer id the last counts."""
     return {
         marker.producer_id: dict.fromkeys(_partitions(marker), ErrorCode.UNKNOWN_SERVER_ERROR)
-        for marker in request.markers
+        for marker in paced(request.markers)
     }
 
 

@@ -30,6 +30,7 @@ from broker.transactions.coordinator import ProducerIdAndEpoch
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.pacing import paced
 
 LOADING_VERSION_MIN = 2
 ABORTABLE_VERSION_MIN = 4
@@ -46,7 +47,8 @@ def handle_txn_offset_commit(context: RequestContext, request: Any, cluster: Clu
     """Kafka's `KafkaApis.handleTxnOffsetCommitRequest`."""
     version = context.api_version
     split = split_commit(
-        (topic.name, cluster.topics.get(topic.name), topic.partitions) for topic in request.topics
+        (topic.name, cluster.topics.get(topic.name), topic.partitions)
+        for topic in paced(request.topics)
     )
     offsets = tuple(
         OffsetToCommit(

@@ -14,6 +14,7 @@ from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
+from protocol.pacing import paced
 
 _Result = messages.CreateAclsResponse.AclCreationResult
 
@@ -24,7 +25,7 @@ def handle_create_acls(context: RequestContext, request: Any, _cluster: Cluster)
     version = context.api_version
     codes = (
         code
-        for creation in request.creations
+        for creation in paced(request.creations)
         for code in (
             creation.resource_type,
             creation.resource_pattern_type,
@@ -41,6 +42,6 @@ def handle_create_acls(context: RequestContext, request: Any, _cluster: Cluster)
                 error_code=NO_AUTHORIZER.error_code,
                 error_message=NO_AUTHORIZER.error_message,
             )
-            for _creation in request.creations
+            for _creation in paced(request.creations)
         ],
     )

@@ -14,6 +14,7 @@ from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
+from protocol.pacing import paced
 
 _Result = messages.DeleteAclsResponse.DeleteAclsFilterResult
 
@@ -24,7 +25,7 @@ def handle_delete_acls(context: RequestContext, request: Any, _cluster: Cluster)
     version = context.api_version
     codes = (
         code
-        for acl_filter in request.filters
+        for acl_filter in paced(request.filters)
         for code in (
             acl_filter.resource_type_filter,
             acl_filter.pattern_type_filter,
@@ -42,6 +43,6 @@ def handle_delete_acls(context: RequestContext, request: Any, _cluster: Cluster)
                 error_message=NO_AUTHORIZER.error_message,
                 matching_acls=[],
             )
-            for _acl_filter in request.filters
+            for _acl_filter in paced(request.filters)
         ],
     )

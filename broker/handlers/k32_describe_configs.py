@@ -47,6 +47,7 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.configs import ConfigSource, ResourceType
 from protocol.errors import ErrorCode
+from protocol.pacing import paced
 from protocol.releases import Release
 
 _Result = messages.DescribeConfigsResponse.DescribeConfigsResult
@@ -67,13 +68,14 @@ def handle_describe_configs(context: RequestContext, request: Any, cluster: Clus
         return messages.DescribeConfigsResponse(
             version=context.api_version,
             throttle_time_ms=0,
-            results=[_invalid_request(resource) for resource in request.resources],
+            results=[_invalid_request(resource) for resource in paced(request.resources)],
         )
     return messages.DescribeConfigsResponse(
         version=context.api_version,
         throttle_time_ms=0,
         results=[
-            _result(cluster, context.broker_id, resource, request) for resource in request.resources
+            _result(cluster, context.broker_id, resource, request)
+            for resource in paced(request.resources)
         ],
     )
 

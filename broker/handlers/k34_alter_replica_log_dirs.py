@@ -21,6 +21,7 @@ from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
+from protocol.pacing import paced
 
 _Topic = messages.AlterReplicaLogDirsResponse.AlterReplicaLogDirTopicResult
 
@@ -30,8 +31,8 @@ def handle_alter_replica_log_dirs(context: RequestContext, request: Any, cluster
     """Kafka's `ReplicaManager.alterReplicaLogDirs`."""
     version = context.api_version
     paths: dict[str, dict[int, str]] = {}
-    for directory in request.dirs:
-        for topic in directory.topics:
+    for directory in paced(request.dirs):
+        for topic in paced(directory.topics):
             paths.setdefault(topic.name, {}).update(dict.fromkeys(topic.partitions, directory.path))
     return messages.AlterReplicaLogDirsResponse(
         version=version,

@@ -21,6 +21,7 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.pacing import paced
 
 _Result = messages.DescribeLogDirsResponse.DescribeLogDirsResult
 _Topic = _Result.DescribeLogDirsTopic
@@ -67,12 +68,12 @@ def _stored(cluster: Cluster, broker_id: int, requested_topics: Any) -> dict[str
             requested_topic.partitions
         )
     stored = {}
-    for topic in cluster.topics.all():
+    for topic in paced(cluster.topics.all()):
         if requested_topics is not None and topic.name not in requested_indexes:
             continue
         partitions = [
             partition
-            for partition in topic.partitions
+            for partition in paced(topic.partitions)
             if broker_id in partition.replicas
             and (
                 requested_topics is None

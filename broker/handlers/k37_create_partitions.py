@@ -37,6 +37,7 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.pacing import paced
 
 _Result = messages.CreatePartitionsResponse.CreatePartitionsTopicResult
 STRICT_QUOTA_VERSION_MIN = 3
@@ -51,7 +52,7 @@ def handle_create_partitions(context: RequestContext, request: Any, cluster: Clu
         return messages.CreatePartitionsResponse(
             version=version,
             throttle_time_ms=0,
-            results=[_result(version, topic.name, TIMED_OUT) for topic in request.topics],
+            results=[_result(version, topic.name, TIMED_OUT) for topic in paced(request.topics)],
         )
     quota = MutationQuota(cluster, context, is_strict=version >= STRICT_QUOTA_VERSION_MIN)
     is_immediate = cluster.controller_queue.is_immediate

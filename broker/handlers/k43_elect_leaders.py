@@ -29,6 +29,7 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.pacing import paced
 
 _TopicResult = messages.ElectLeadersResponse.ReplicaElectionResult
 _PartitionResult = _TopicResult.PartitionResult
@@ -103,10 +104,10 @@ def _election_type(version: int, request: Any) -> ElectionType | Refusal:
 
 def _asked(request: Any, cluster: Cluster) -> list[tuple[str, list[int]]]:
     if request.topic_partitions is None:
-        return [(t.name, list(range(len(t.partitions)))) for t in cluster.topics.all()]
+        return [(t.name, list(range(len(t.partitions)))) for t in paced(cluster.topics.all())]
     return [
         (topic_partition.topic, topic_partition.partitions)
-        for topic_partition in request.topic_partitions
+        for topic_partition in paced(request.topic_partitions)
     ]
 
 

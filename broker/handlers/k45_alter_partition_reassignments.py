@@ -30,6 +30,7 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.pacing import paced
 
 _TopicResult = messages.AlterPartitionReassignmentsResponse.ReassignableTopicResponse
 _PartitionResult = _TopicResult.ReassignablePartitionResponse
@@ -74,9 +75,9 @@ def _respond(
     version = context.api_version
     may_change = version == 0 or request.allow_replication_factor_change
     topics = []
-    for topic in request.topics:
+    for topic in paced(request.topics):
         results = []
-        for part in topic.partitions:
+        for part in paced(topic.partitions):
             refusal = alter(topic.name, part, may_change)
             results.append(
                 _PartitionResult(

@@ -15,6 +15,7 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.pacing import paced
 
 _Topic = messages.ListPartitionReassignmentsResponse.OngoingTopicReassignment
 _Partition = _Topic.OngoingPartitionReassignment
@@ -42,12 +43,12 @@ def handle_list_partition_reassignments(
 
 def _asked(request: Any, cluster: Cluster) -> list[tuple[str, list[Partition]]]:
     if request.topics is None:
-        return [(topic.name, topic.partitions) for topic in cluster.topics.all()]
+        return [(topic.name, topic.partitions) for topic in paced(cluster.topics.all())]
     requested = []
-    for requested_topic in request.topics:
+    for requested_topic in paced(request.topics):
         topic = cluster.topics.get(requested_topic.name)
         if topic is not None:
-            found = [topic.partition(index) for index in requested_topic.partition_indexes]
+            found = [topic.partition(index) for index in paced(requested_topic.partition_indexes)]
             requested.append((requested_topic.name, [part for part in found if part is not None]))
     return requested
 

@@ -18,6 +18,7 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.pacing import paced
 
 _TopicResponse = messages.OffsetDeleteResponse.OffsetDeleteResponseTopic
 
@@ -27,10 +28,10 @@ def handle_offset_delete(context: RequestContext, request: Any, cluster: Cluster
     """Kafka's `KafkaApis.handleOffsetDeleteRequest`."""
     results: dict[str, list[Any]] = {}
     known: list[tuple[str, int]] = []
-    for topic in request.topics:
+    for topic in paced(request.topics):
         if cluster.topics.get(topic.name) is None:
             results.setdefault(topic.name, [])
-        for partition in topic.partitions:
+        for partition in paced(topic.partitions):
             index = partition.partition_index
             if _exists(cluster, topic.name, index):
                 known.append((topic.name, index))

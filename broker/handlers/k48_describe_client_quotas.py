@@ -19,6 +19,7 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.pacing import paced
 from quotas.client_quotas import Component, FilterProblem
 
 _Entry = messages.DescribeClientQuotasResponse.EntryData
@@ -30,7 +31,7 @@ def handle_describe_client_quotas(context: RequestContext, request: Any, cluster
     version = context.api_version
     components = [
         Component(component.entity_type, component.match_type, component.match)
-        for component in request.components
+        for component in paced(request.components)
     ]
     found = cluster.quotas.clients.describe(components, strict=request.strict)
     if isinstance(found, FilterProblem):

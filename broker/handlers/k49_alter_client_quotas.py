@@ -33,6 +33,7 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.pacing import paced
 from protocol.releases import Release
 from quotas.entities import Entity, entity_problem, make_entity, release_problem
 
@@ -50,7 +51,7 @@ def handle_alter_client_quotas(context: RequestContext, request: Any, cluster: C
     problems: dict[Entity, str | None] = {}
     names_by_entity: dict[Entity, Entity] = {}
     changes_by_entity: dict[Entity, Changes] = {}
-    for entry in request.entries:
+    for entry in paced(request.entries):
         names = requested_names([(part.entity_type, part.entity_name) for part in entry.entity])
         entity = make_entity(names)
         names_by_entity.setdefault(entity, names)

@@ -23,6 +23,7 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.pacing import paced
 
 _Result = messages.AlterUserScramCredentialsResponse.AlterUserScramCredentialsResult
 
@@ -32,7 +33,9 @@ def handle_alter_user_scram_credentials(
     context: RequestContext, request: Any, cluster: Cluster
 ) -> Any:
     """Kafka's `ScramControlManager.alterCredentials`."""
-    deletions = [Deletion(deletion.name, deletion.mechanism) for deletion in request.deletions]
+    deletions = [
+        Deletion(deletion.name, deletion.mechanism) for deletion in paced(request.deletions)
+    ]
     upsertions = [
         Upsertion(
             upsertion.name,
@@ -41,7 +44,7 @@ def handle_alter_user_scram_credentials(
             bytes(upsertion.salt),
             bytes(upsertion.salted_password),
         )
-        for upsertion in request.upsertions
+        for upsertion in paced(request.upsertions)
     ]
     refusals = alter_credentials(cluster.credentials, deletions, upsertions)
     return messages.AlterUserScramCredentialsResponse(

@@ -29,6 +29,7 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.pacing import paced
 
 _Topic = messages.DescribeQuorumResponse.TopicData
 _Partition = _Topic.PartitionData
@@ -45,8 +46,8 @@ def handle_describe_quorum(context: RequestContext, request: Any, cluster: Clust
     version = context.api_version
     requested = [
         (topic.topic_name, partition.partition_index)
-        for topic in request.topics
-        for partition in topic.partitions
+        for topic in paced(request.topics)
+        for partition in paced(topic.partitions)
     ]
     is_valid = len(request.topics) == 1 and requested == [(CLUSTER_METADATA_TOPIC, 0)]
     topics = [
@@ -55,10 +56,10 @@ def handle_describe_quorum(context: RequestContext, request: Any, cluster: Clust
             topic_name=topic.topic_name,
             partitions=[
                 _describe(context, cluster) if is_valid else _unknown(version, partition)
-                for partition in topic.partitions
+                for partition in paced(topic.partitions)
             ],
         )
-        for topic in request.topics
+        for topic in paced(request.topics)
     ]
     return messages.DescribeQuorumResponse(
         version=version,

@@ -31,6 +31,7 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.pacing import paced
 
 _Result = messages.UpdateFeaturesResponse.UpdatableFeatureResult
 
@@ -45,7 +46,7 @@ def handle_update_features(context: RequestContext, request: Any, cluster: Clust
             update.max_version_level,
             update.upgrade_type if version >= 1 else UpgradeType.UPGRADE,
         )
-        for update in request.feature_updates
+        for update in paced(request.feature_updates)
     ]
     release = release_of(cluster.config.for_broker(context.broker_id))
     results = update_features(

@@ -23,6 +23,7 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.pacing import paced
 
 """Kafka's text of UNKNOWN_TOPIC_OR_PARTITION."""
 
@@ -44,10 +45,10 @@ def handle_describe_producers(context: RequestContext, request: Any, cluster: Cl
                 name=topic.name,
                 partitions=[
                     _describe(context, cluster, topic.name, index)
-                    for index in topic.partition_indexes
+                    for index in paced(topic.partition_indexes)
                 ],
             )
-            for topic in request.topics
+            for topic in paced(request.topics)
         ],
     )
 

@@ -16,6 +16,7 @@ from broker.transactions.transaction import Transaction
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.pacing import paced
 
 _State = messages.DescribeTransactionsResponse.TransactionState
 
@@ -27,7 +28,7 @@ def handle_describe_transactions(context: RequestContext, request: Any, cluster:
         version=context.api_version,
         transaction_states=[
             _describe(context, cluster, transactional_id)
-            for transactional_id in request.transactional_ids
+            for transactional_id in paced(request.transactional_ids)
         ],
     )
 

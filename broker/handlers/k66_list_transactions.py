@@ -22,6 +22,7 @@ from broker.transactions.transaction import Transaction, TransactionState
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.pacing import paced
 
 _Response = messages.ListTransactionsResponse
 _STATES = {state.value: state for state in TransactionState}
@@ -45,7 +46,7 @@ def handle_list_transactions(context: RequestContext, request: Any, cluster: Clu
     producer_ids = set(request.producer_id_filters)
     listed = [
         transaction
-        for transaction in cluster.transactions.all()
+        for transaction in paced(cluster.transactions.all())
         if (not producer_ids or transaction.producer_id in producer_ids)
         and (not state_filters or transaction.state in states)
         and _is_older(transaction, request.duration_filter, context.now_ms)

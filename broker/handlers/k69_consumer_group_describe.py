@@ -24,6 +24,7 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.pacing import paced
 
 CLASSIC_MEMBER_TYPE = 0
 CONSUMER_MEMBER_TYPE = 1
@@ -37,7 +38,7 @@ _Assignment = _Member.Assignment
 def handle_consumer_group_describe(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleConsumerGroupDescribe`."""
     version = context.api_version
-    groups = [_describe(context, group_id, cluster) for group_id in request.group_ids]
+    groups = [_describe(context, group_id, cluster) for group_id in paced(request.group_ids)]
     if request.include_authorized_operations:
         for group in groups:
             if group.error_code == ErrorCode.NONE:
@@ -68,7 +69,9 @@ def _describe(context: RequestContext, group_id: str, cluster: Cluster) -> Any:
         group_epoch=group.group_epoch,
         assignment_epoch=group.assignment_epoch,
         assignor_name=group.assignor_name,
-        members=[_member(member, target, cluster, version) for member, target in group.members],
+        members=[
+            _member(member, target, cluster, version) for member, target in paced(group.members)
+        ],
     )
 
 

@@ -17,6 +17,7 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.configs import ResourceType
 from protocol.errors import ErrorCode
+from protocol.pacing import paced
 
 _Resource = messages.ListConfigResourcesResponse.ConfigResource
 _KNOWN_TYPES = frozenset(ResourceType)
@@ -44,7 +45,7 @@ def handle_list_config_resources(context: RequestContext, request: Any, cluster:
 def _names(cluster: Cluster, resource_type: ResourceType) -> list[str]:
     match resource_type:
         case ResourceType.TOPIC:
-            return [topic.name for topic in cluster.topics.all()]
+            return [topic.name for topic in paced(cluster.topics.all())]
         case ResourceType.BROKER | ResourceType.BROKER_LOGGER:
             return [str(node_id) for node_id in cluster.alive_broker_ids()]
         case ResourceType.GROUP | ResourceType.CLIENT_METRICS:

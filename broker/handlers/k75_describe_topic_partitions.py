@@ -32,6 +32,7 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.pacing import paced
 
 _Response = messages.DescribeTopicPartitionsResponse
 _TopicResponse = _Response.DescribeTopicPartitionsResponseTopic
@@ -44,7 +45,7 @@ def handle_describe_topic_partitions(
 ) -> Any:
     """Kafka's `DescribeTopicPartitionsRequestHandler`."""
     version = context.api_version
-    requested_names = [topic.name for topic in request.topics]
+    requested_names = [topic.name for topic in paced(request.topics)]
     cursor = None
     if request.cursor is not None:
         cursor = Cursor(request.cursor.topic_name, request.cursor.partition_index)
@@ -55,7 +56,7 @@ def handle_describe_topic_partitions(
             for name in requested_names
         ]
         return _Response(version=version, throttle_time_ms=0, topics=refused, next_cursor=None)
-    all_names = requested_names or [topic.name for topic in cluster.topics.all()]
+    all_names = requested_names or [topic.name for topic in paced(cluster.topics.all())]
     entries, next_cursor = read_page(
         cluster, names_from(all_names, cursor), cursor, request.response_partition_limit
     )

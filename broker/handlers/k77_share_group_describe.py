@@ -23,6 +23,7 @@ from broker.share_groups.simple_assignor import NAME
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.pacing import paced
 
 _Response = messages.ShareGroupDescribeResponse
 _Group = _Response.DescribedGroup
@@ -35,8 +36,10 @@ def handle_share_group_describe(context: RequestContext, request: Any, cluster: 
     """Kafka's `KafkaApis.handleShareGroupDescribe`."""
     if not are_share_groups_enabled(cluster):
         unsupported = ErrorCode.UNSUPPORTED_VERSION
-        return _Response(groups=[_error(group_id, unsupported) for group_id in request.group_ids])
-    groups = [_describe(context, group_id, cluster) for group_id in request.group_ids]
+        return _Response(
+            groups=[_error(group_id, unsupported) for group_id in paced(request.group_ids)]
+        )
+    groups = [_describe(context, group_id, cluster) for group_id in paced(request.group_ids)]
     if request.include_authorized_operations:
         for group in groups:
             if group.error_code == ErrorCode.NONE:
@@ -59,7 +62,7 @@ def _describe(context: RequestContext, group_id: str, cluster: Cluster) -> Any:
         group_epoch=group.group_epoch,
         assignment_epoch=group.assignment_epoch,
         assignor_name=NAME,
-        members=[_member(member, cluster) for member in group.members.values()],
+        members=[_member(member, cluster) for member in paced(group.members.values())],
     )
 
 

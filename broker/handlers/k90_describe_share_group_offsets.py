@@ -23,6 +23,7 @@ from broker.share_groups.state_batches import NO_OFFSET
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.pacing import paced
 
 _Response = messages.DescribeShareGroupOffsetsResponse
 _Group = _Response.DescribeShareGroupOffsetsResponseGroup
@@ -36,7 +37,7 @@ def handle_describe_share_group_offsets(
     context: RequestContext, request: Any, cluster: Cluster
 ) -> Any:
     """Kafka's `KafkaApis.handleDescribeShareGroupOffsetsRequest`."""
-    return _Response(groups=[_describe(context, group, cluster) for group in request.groups])
+    return _Response(groups=[_describe(context, group, cluster) for group in paced(request.groups)])
 
 
 def _describe(context: RequestContext, request: Any, cluster: Cluster) -> Any:
@@ -47,7 +48,7 @@ def _describe(context: RequestContext, request: Any, cluster: Cluster) -> Any:
         # As in Kafka, any broker returns the offsets of named partitions.
         topics = [
             _topic(cluster, group_id, topic.topic_name, topic.partitions)
-            for topic in request.topics
+            for topic in paced(request.topics)
         ]
         return _Group(group_id=group_id, topics=topics)
     error_code = ownership_error(cluster, context.broker_id, group_id)

@@ -20,6 +20,7 @@ from broker.share_groups.sessions import TopicIdPartition
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.pacing import paced
 
 _Response = messages.AlterShareGroupOffsetsResponse
 _Topic = _Response.AlterShareGroupOffsetsResponseTopic
@@ -36,13 +37,13 @@ def handle_alter_share_group_offsets(
     if isinstance(group, Refusal):
         return _Response(error_code=group.error_code, error_message=group.error_message)
     responses = []
-    for topic_request in request.topics:
+    for topic_request in paced(request.topics):
         topic = cluster.topics.get(topic_request.topic_name)
         offsets = {
             TopicIdPartition(
                 _NO_TOPIC_ID if topic is None else topic.topic_id, entry.partition_index
             ): entry.start_offset
-            for entry in topic_request.partitions
+            for entry in paced(topic_request.partitions)
         }
         results: dict[TopicIdPartition, Refusal | None] = dict.fromkeys(offsets, UNKNOWN_PARTITION)
         if topic is not None:

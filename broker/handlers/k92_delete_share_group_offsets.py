@@ -20,6 +20,7 @@ from broker.share_groups.share_group import ShareGroup
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.pacing import paced
 
 _Response = messages.DeleteShareGroupOffsetsResponse
 _Topic = _Response.DeleteShareGroupOffsetsResponseTopic
@@ -36,7 +37,8 @@ def handle_delete_share_group_offsets(
         return _Response(error_code=group.error_code, error_message=group.error_message)
     return _Response(
         responses=[
-            _delete(cluster, group, entry.topic_name, context.now_ms) for entry in request.topics
+            _delete(cluster, group, entry.topic_name, context.now_ms)
+            for entry in paced(request.topics)
         ]
     )
 

@@ -255,7 +255,9 @@ def _lengthen(message: Any, version: int) -> None:
     for owner, field in _walk(message, version):
         if field.type_str == "string" and not field.is_array():
             _set(owner, field, _LONG)
-        elif field.is_array() and not field.is_struct_array() and field.array_of.type_str == "string":
+        elif (
+            field.is_array() and not field.is_struct_array() and field.array_of.type_str == "string"
+        ):
             _set(owner, field, [_LONG])
 
 

@@ -23,7 +23,9 @@ def preparation_frames(
         num_partitions=partitions,
         replication_factor=1,
         assignments=[],
-        configs=[create.CreatableTopic.CreatableTopicConfig(version=5, name="retention.ms", value="-1")],
+        configs=[
+            create.CreatableTopic.CreatableTopicConfig(version=5, name="retention.ms", value="-1")
+        ],
     )
     yield request_frame(create(version=5, topics=[topic], timeout_ms=60_000), 5, 1)
     commit: Any = messages.OffsetCommitRequest
@@ -46,7 +48,9 @@ def preparation_frames(
         alter.EntryData(
             version=1,
             entity=[entity(version=1, entity_type="client-id", entity_name=f"c-{number}")],
-            ops=[alter.EntryData.OpData(version=1, key="producer_byte_rate", value=1e9, remove=False)],
+            ops=[
+                alter.EntryData.OpData(version=1, key="producer_byte_rate", value=1e9, remove=False)
+            ],
         )
         for number in range(quotas)
     ]

@@ -1,0 +1,133 @@
+"""Measure what amplifying frames take: the memory beyond their own bytes, the longest turn.
+
+python -m benchmarks.attack [--all-versions] [--api KEY,...] [--elements N]
+
+Each frame of the corpus (`tests/attack/amplifying_frames.py`) goes to a broker in a process of its
+own, which has a topic of 10,000 partitions, many groups and quotas. Times are CPU times.
+"""
+
+import argparse
+import gc
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+from benchmarks.report import print_line, progress
+from broker.routes import ROUTES
+from protocol.api_keys import ApiKey
+from tests.attack.amplifying_frames import AmplifyingFrame, amplifying_frames
+from tests.attack.attacked_broker import AttackedBroker, Cost, peak_bytes
+
+ELEMENTS_MAX = 100_000
+"""The default of `request.elements.max`."""
+
+MEMORY_BYTES_MAX = 64 * 1024 * 1024
+TURN_MS_MAX = 50.0
+WORST = 5
+
+Row = dict[str, Any]
+
+
+def in_child(work: Any) -> Any:
+    """Return what `work` returns in a copy of this process, as JSON; None if it was killed."""
+    with tempfile.TemporaryFile() as result:
+        pid = os.fork()
+        if pid == 0:
+            status = 1
+            try:
+                result.write(json.dumps(work()).encode())
+                result.flush()
+                status = 0
+            finally:
+                os._exit(status)
+        os.waitpid(pid, 0)
+        result.seek(0)
+        data = result.read()
+    return json.loads(data) if data else None
+
+
+def measured(broker: AttackedBroker, frames: Iterator[AmplifyingFrame]) -> Iterator[Row]:
+    """Yield a row for each frame; the frames are built in another process."""
+    with tempfile.TemporaryDirectory() as folder:
+
+        def build() -> list[tuple[str, str]]:
+            found = []
+            for number, frame in enumerate(frames):
+                path = os.path.join(folder, str(number))
+                with open(path, "wb") as file:
+                    file.write(frame.data)
+                found.append((frame.name, path))
+            return found
+
+        for name, path in in_child(build) or []:
+            row = in_child(lambda path=path: handle(broker, path))
+            yield {"frame": name, **(row or {"failed": True})}
+            os.unlink(path)
+
+
+def handle(broker: AttackedBroker, path: str) -> Row:
+    """Handle the frame in a file."""
+    with open(path, "rb") as file:
+        data = file.read()
+    costs: list[Cost] = []
+    gc.unfreeze()
+    peak = peak_bytes(lambda: costs.append(broker.handle(data)))
+    return {"frame_bytes": len(data), "peak_bytes": peak, **asdict(costs[0]), "bugs": broker.bugs}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--all-versions", action="store_true")
+    parser.add_argument("--api", default="")
+    parser.add_argument("--elements", type=int, default=ELEMENTS_MAX)
+    parser.add_argument("--rows", help="append a line of JSON for each frame to this file")
+    arguments = parser.parse_args()
+    only = {int(key) for key in arguments.api.split(",") if key}
+    gc.set_threshold(50_000, 20, 50)
+    broker = AttackedBroker()
+    gc.collect()
+    gc.freeze()
+    rows: list[Row] = []
+    for key, route in sorted(ROUTES.items()):
+        if only and key not in only:
+            continue
+        versions = range(route.version_min, route.version_max + 1)
+        for version in versions if arguments.all_versions else sorted({versions[0], versions[-1]}):
+            frames = amplifying_frames(ApiKey(key), version, arguments.elements)
+            for row in measured(broker, frames):
+                rows.append(row)
+                if arguments.rows:
+                    with open(arguments.rows, "a", encoding="utf-8") as file:
+                        file.write(json.dumps(row) + "\n")
+        progress(f"attack: {ApiKey(key).name}, {len(rows)} frames")
+    failed = [row for row in rows if row.get("failed") or row.get("bugs")]
+    found = [row for row in rows if not row.get("failed")]
+    for figure in ("peak_bytes", "longest_turn_ms"):
+        for row in sorted(found, key=lambda row: -row[figure])[:WORST]:
+            print_line({"measurement": "attack", "worst_by": figure, **row})
+    over = [
+        row
+        for row in found
+        if row["peak_bytes"] > MEMORY_BYTES_MAX or row["longest_turn_ms"] > TURN_MS_MAX
+    ]
+    print_line(
+        {
+            "measurement": "attack",
+            "frames": len(rows),
+            "elements_max": arguments.elements,
+            "failed": [row["frame"] for row in failed],
+            "over_a_bar": len(over),
+            "peak_bytes_max": max((row["peak_bytes"] for row in found), default=0),
+            "longest_turn_ms": max((row["longest_turn_ms"] for row in found), default=0),
+            "command": "scripts/bench attack",
+        }
+    )
+    return 1 if failed or over else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,117 @@
+"""A broker without sockets that handles one amplifying frame, and what that took.
+
+Times are CPU times of the thread, so another process on the machine changes none of them.
+"""
+
+import gc
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from broker.cluster.cluster import Cluster
+from broker.dispatch.connection import Connection
+from broker.dispatch.dispatcher import Dispatcher
+from broker.request.context import RequestContext
+from broker.responses import ConnectionOutput
+from tests.attack.attacked_cluster import GROUPS, PARTITIONS, QUOTAS, preparation_frames
+from tests.broker.cluster_builder import ALL_VERSIONS, make_cluster
+from tests.broker.connection_driver import NOW_MS
+
+FRAME_BYTES_MAX = 104_857_600
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one frame took."""
+
+    turns: int
+    """How often the event loop had the control until the response was there."""
+    longest_turn_ms: float
+    cpu_ms: float
+    response_bytes: int
+    close_reason: str | None
+
+
+class AttackedBroker:
+    """A cluster with much to describe, and one connection to it."""
+
+    def __init__(
+        self,
+        partitions: int = PARTITIONS,
+        groups: int = GROUPS,
+        quotas: int = QUOTAS,
+        **overrides: str,
+    ) -> None:
+        self.cluster: Cluster = make_cluster(1, **ALL_VERSIONS, **overrides)
+        self.bugs: list[str] = []
+        self.dispatcher = Dispatcher(self.cluster, self._report_bug, time.thread_time_ns)
+        self.dispatcher.turns.call_later = self._call_later
+        self._scheduled: list[Callable[[], None]] = []
+        for frame in preparation_frames(partitions, groups, quotas):
+            cost = self.handle(frame)
+            assert cost.close_reason is None, cost.close_reason
+            assert cost.response_bytes, "the preparation was not answered"
+
+    def _report_bug(self, error: BaseException, context: RequestContext) -> None:
+        self.bugs.append(f"API {context.api_key} v{context.api_version}: {error!r}")
+
+    def _call_later(self, _delay_s: float, callback: Callable[[], None]) -> None:
+        self._scheduled.append(callback)
+
+    def handle(self, frame: bytes) -> Cost:
+        """Handle a frame on a new connection until nothing is left to do now."""
+        ready: list[None] = []
+        connection = Connection(
+            self.dispatcher,
+            broker_id=1,
+            connection_id=1,
+            client_host="127.0.0.1",
+            frame_bytes_max=FRAME_BYTES_MAX,
+            on_ready=lambda: ready.append(None),
+        )
+        outputs: list[ConnectionOutput] = []
+        steps: list[int] = []
+
+        def step(work: Callable[[], ConnectionOutput | int | None]) -> None:
+            began_ns = time.thread_time_ns()
+            result = work()
+            steps.append(time.thread_time_ns() - began_ns)
+            if isinstance(result, ConnectionOutput):
+                outputs.append(result)
+
+        step(lambda: connection.receive(frame, NOW_MS))
+        while True:
+            if ready:
+                ready.pop()
+                step(lambda: connection.resume(NOW_MS))
+            elif self._scheduled:
+                step(self._scheduled.pop(0))
+            elif (self.cluster.timers.next_due_ms() or NOW_MS + 1) <= NOW_MS:
+                step(lambda: self.cluster.timers.run_due(NOW_MS))
+            else:
+                break
+        connection.lose()
+        return Cost(
+            turns=len(steps),
+            longest_turn_ms=max(steps) / 1e6,
+            cpu_ms=sum(steps) / 1e6,
+            response_bytes=sum(len(output.write) for output in outputs),
+            close_reason=next((o.close_reason for o in outputs if o.close_reason), None),
+        )
+
+
+def peak_bytes(work: Callable[[], None]) -> int:
+    """Return by how much the resident memory of this process grew at most during `work`."""
+    gc.collect()
+    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+    before = _status_bytes("VmRSS")
+    work()
+    return _status_bytes("VmHWM") - before
+
+
+def _status_bytes(field: str) -> int:
+    found = re.search(rf"^{field}:\s+(\d+) kB", Path("/proc/self/status").read_text(), re.MULTILINE)
+    assert found is not None
+    return int(found[1]) * 1024
