@@ -70,6 +70,22 @@ def paced_elements(items: Sequence[_T]) -> Iterable[_T]:
     return map(items.__getitem__, paced_range(len(items)))
 
 
+def paced_stream(items: Iterable[_T]) -> Iterable[_T]:
+    """Return the items of an iterator for a loop with little work for each of them.
+
+    The iterator must not depend on what other requests change.
+    """
+    turn = _turn.get()
+    return items if turn is None else _paced_stream(items, turn)
+
+
+def _paced_stream(items: Iterable[_T], turn: Turn) -> Iterator[_T]:
+    for number, item in enumerate(items):
+        if number % LOOK_EVERY == 0:
+            turn.pause()
+        yield item
+
+
 def paced_range(stop: int) -> Iterable[int]:
     """Return `range(stop)` for a loop with little work for each number."""
     turn = _turn.get()

@@ -5,14 +5,15 @@ of its path. This decoder returns positions: the record batches stay in the fram
 copies them once. Kafka's schema: `ProduceRequest.json`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from struct import Struct
 from struct import error as StructError
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from protocol import messages
-from protocol.codec import DecodeError, read_unsigned_varint, skip_tagged_fields
+from protocol.codec import DecodeError, encode_body, read_unsigned_varint, skip_tagged_fields
+from protocol.pacing import LOOK_EVERY, paced_elements, paced_range
 
 FLEXIBLE_VERSION_MIN = 9
 CURRENT_LEADER_VERSION_MIN = 10
@@ -130,7 +131,7 @@ def _decode_flexible(
     if topic_count == 0:
         raise DecodeError("field topic_data must not be null")
     topics = []
-    for _ in range(topic_count - 1):
+    for _ in _numbers(topic_count - 1):
         name, topic_id = "", None
         if api_version >= TOPIC_ID_VERSION_MIN:
             topic_id = UUID(bytes=bytes(frame[position : position + 16]))
@@ -145,7 +146,7 @@ def _decode_flexible(
         if partition_count == 0:
             raise DecodeError("field partition_data must not be null")
         partitions = []
-        for _ in range(partition_count - 1):
+        for _ in _numbers(partition_count - 1):
             (index,) = _INT32.unpack_from(frame, position)
             size, records_start = read_unsigned_varint(frame, position + 4)
             if size:
@@ -159,6 +160,11 @@ def _decode_flexible(
         topics.append(TopicData(name, topic_id, partitions))
     position = _skip_tags(frame, position, end)
     return ProduceRequest(transactional_id, acks, timeout_ms, topics), position
+
+
+def _numbers(count: int) -> Iterable[int]:
+    """Return the numbers of elements; a loop over many pauses."""
+    return range(count) if count <= LOOK_EVERY else paced_range(count)
 
 
 def _skip_tags(frame: bytes | bytearray, position: int, end: int) -> int:
@@ -184,7 +190,7 @@ def _decode_classic(frame: bytes | bytearray, position: int) -> tuple[ProduceReq
         raise DecodeError("field topic_data must not be null")
     position += 10
     topics = []
-    for _ in range(topic_count):
+    for _ in _numbers(topic_count):
         name, position = _read_string(frame, position)
         if name is None:
             raise DecodeError("field name must not be null")
@@ -193,7 +199,7 @@ def _decode_classic(frame: bytes | bytearray, position: int) -> tuple[ProduceReq
             raise DecodeError("field partition_data must not be null")
         position += 4
         partitions = []
-        for _ in range(partition_count):
+        for _ in _numbers(partition_count):
             index, size = _INDEX_SIZE.unpack_from(frame, position)
             position += 8
             if size < 0:
@@ -223,8 +229,8 @@ def encode_response(
 
 def _has_details(topics: Sequence[TopicResult]) -> bool:
     """Return whether any error has record errors or a current leader."""
-    for topic in topics:
-        for result in topic.partitions:
+    for topic in paced_elements(topics):
+        for result in paced_elements(topic.partitions):
             if result.error_code and (result.record_errors or result.current_leader):
                 return True
     return False
@@ -248,7 +254,7 @@ def _encode_flexible(
     api_version: int, topics: Sequence[TopicResult], throttle_time_ms: int
 ) -> bytes:
     parts = [_unsigned_varint(len(topics) + 1)]
-    for name, topic_id, results in topics:
+    for name, topic_id, results in topics if len(topics) <= LOOK_EVERY else paced_elements(topics):
         if api_version >= TOPIC_ID_VERSION_MIN:
             parts.append((topic_id or _NO_TOPIC_ID).bytes)
         else:
@@ -256,7 +262,7 @@ def _encode_flexible(
             parts.append(_unsigned_varint(len(encoded_name) + 1))
             parts.append(encoded_name)
         parts.append(_unsigned_varint(len(results) + 1))
-        for result in results:
+        for result in results if len(results) <= LOOK_EVERY else paced_elements(results):
             parts.append(_FLEXIBLE_RESULT.pack(*result[:5], _NO_RECORD_ERRORS))
             parts.append(_flexible_message(result.error_message))
         parts.append(b"\x00")
@@ -275,10 +281,10 @@ def _encode_classic(
     api_version: int, topics: Sequence[TopicResult], throttle_time_ms: int
 ) -> bytes:
     parts = [_INT32.pack(len(topics))]
-    for name, _topic_id, results in topics:
+    for name, _topic_id, results in topics if len(topics) <= LOOK_EVERY else paced_elements(topics):
         encoded_name = name.encode()
         parts.append(_INT16.pack(len(encoded_name)) + encoded_name + _INT32.pack(len(results)))
-        for result in results:
+        for result in results if len(results) <= LOOK_EVERY else paced_elements(results):
             if api_version >= 8:
                 parts.append(_RESULT.pack(*result[:5]) + b"\x00\x00\x00\x00")
                 parts.append(_classic_message(result.error_message))
@@ -306,9 +312,9 @@ def _encode_with_details(
     topic_class = messages.ProduceResponse.TopicProduceResponse
     partition_class = topic_class.PartitionProduceResponse
     responses = []
-    for topic in topics:
+    for topic in paced_elements(topics):
         partition_responses = []
-        for result in topic.partitions:
+        for result in paced_elements(topic.partitions):
             fields: dict[str, Any] = {
                 "index": result.partition_index,
                 "error_code": result.error_code,
@@ -346,5 +352,4 @@ def _encode_with_details(
             messages.ProduceResponse.NodeEndpoint(**endpoint._asdict())
             for endpoint in node_endpoints
         ]
-    encoded: bytes | bytearray = response.encode(version=api_version)
-    return encoded
+    return encode_body(response, api_version)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from protocol.errors import ErrorCode
+from protocol.pacing import paced
 
 PartitionErrors: TypeAlias = list[tuple[int, ErrorCode]]
 """Partition indexes, each with its error code."""
@@ -52,13 +53,13 @@ def split_commit(
     """
     known: list[KnownTopic[Key, Topic]] = []
     missing: dict[Key, PartitionErrors] = {}
-    for key, topic, partitions in requested:
+    for key, topic, partitions in paced(requested):
         if topic is None:
             errors = missing.setdefault(key, [])
             errors += [(partition.partition_index, unknown_topic_error) for partition in partitions]
             continue
         existing = []
-        for partition in partitions:
+        for partition in paced(partitions):
             if topic.partition(partition.partition_index) is not None:
                 existing.append(partition)
             else:
@@ -76,11 +77,11 @@ def response_topics(
     remaining = iter(error_codes)
     answered = [
         (known.key, [(each.partition_index, next(remaining)) for each in known.partitions])
-        for known in split.known
+        for known in paced(split.known)
     ]
     if not split.missing:
         return answered
     merged = dict(split.missing)
-    for key, errors in answered:
+    for key, errors in paced(answered):
         merged[key] = [*merged.get(key, ()), *errors]
     return list(merged.items())

@@ -31,6 +31,7 @@ from broker.groups.transactional_offsets import (
 from broker.timers import Timer, Timers
 from protocol.coordinator_records import CoordinatorRecord
 from protocol.errors import ErrorCode
+from protocol.pacing import paced
 
 MINUTE_MS = 60_000
 
@@ -100,7 +101,7 @@ class GroupTable:
         error_codes: list[ErrorCode] = []
         records: list[CoordinatorRecord] = []
         stored: list[tuple[OffsetKey, CommittedOffset]] = []
-        for offset in offsets:
+        for offset in paced(offsets):
             if len(offset.metadata or "") > metadata_max:
                 error_codes.append(ErrorCode.OFFSET_METADATA_TOO_LARGE)
                 continue
@@ -109,7 +110,10 @@ class GroupTable:
             stored.append((key, committed))
             error_codes.append(ErrorCode.NONE)
         error_code = ErrorCode.NONE
-        if records:
+        if self._groups.get(group.group_id) is not group:
+            # Deleted or replaced by one of the other protocol during a pause.
+            error_code = ErrorCode.COORDINATOR_NOT_AVAILABLE
+        elif records:
             error_code = self._append_records(group.group_id, records, now_ms, is_atomic=True)
         if error_code is not ErrorCode.NONE:
             return (error_code,) * len(error_codes)

@@ -15,6 +15,7 @@ from broker.groups.requests import CommitRequest, OffsetToCommit
 from broker.groups.results import CommittedOffset
 from protocol.coordinator_records import CoordinatorRecord
 from protocol.errors import ErrorCode
+from protocol.pacing import paced
 
 OffsetKey = tuple[str, str, int]
 """Group id, topic name, partition index."""
@@ -67,7 +68,7 @@ class TransactionalOffsets:
             return (error_code,) * len(request.offsets)
         error_codes = []
         pending = []
-        for offset in request.offsets:
+        for offset in paced(request.offsets):
             if len(offset.metadata or "") > metadata_max:
                 error_codes.append(ErrorCode.OFFSET_METADATA_TOO_LARGE)
                 continue
@@ -75,7 +76,7 @@ class TransactionalOffsets:
             error_codes.append(ErrorCode.NONE)
         if pending:
             records: list[CoordinatorRecord] = [
-                (offset_key(*key), offset_value(committed)) for key, committed in pending
+                (offset_key(*key), offset_value(committed)) for key, committed in paced(pending)
             ]
             error_code = append_records(
                 group.group_id, records, now_ms, is_atomic=True, producer=producer

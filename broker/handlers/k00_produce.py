@@ -59,6 +59,7 @@ from broker.routes import handles
 from protocol import produce
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.pacing import LOOK_EVERY, paced_elements
 from protocol.produce import NodeEndpoint, PartitionData, PartitionResult, TopicData, TopicResult
 from protocol.records import BatchHeader
 
@@ -112,9 +113,13 @@ def _produce(
     topic_results = []
     has_error = False
     topics, refused_partitions = batches
-    for topic_data, topic, topic_batches in topics:
+    for topic_data, topic, topic_batches in (
+        topics if len(topics) <= LOOK_EVERY else paced_elements(topics)
+    ):
         results = []
-        for part, header in topic_batches:
+        for part, header in (
+            topic_batches if len(topic_batches) <= LOOK_EVERY else paced_elements(topic_batches)
+        ):
             result = _produce_partition(
                 context, topic_data, topic, part, header, request, frame, cluster, gate
             )
@@ -131,8 +136,8 @@ def _produce(
 def _failed(request: produce.ProduceRequest, refusal: BatchRefusal) -> list[TopicResult]:
     """Return the error of the request for each of its partitions, each once."""
     indexes: dict[str | UUID, tuple[TopicData, dict[int, None]]] = {}
-    for topic_data in request.topics:
-        for part in topic_data.partitions:
+    for topic_data in paced_elements(request.topics):
+        for part in paced_elements(topic_data.partitions):
             _, found = indexes.setdefault(topic_key(topic_data), (topic_data, {}))
             found[part.partition_index] = None
     return [
@@ -211,8 +216,8 @@ def _leader_endpoints(
 ) -> tuple[NodeEndpoint, ...]:
     leader_ids = {
         result.current_leader[0]
-        for topic in topic_results
-        for result in topic.partitions
+        for topic in paced_elements(topic_results)
+        for result in paced_elements(topic.partitions)
         if result.current_leader is not None
     }
     return tuple(
@@ -227,8 +232,8 @@ def _acks_0_reason(topic_results: list[TopicResult]) -> str | None:
     codes = sorted(
         {
             ErrorCode(result.error_code).name
-            for topic in topic_results
-            for result in topic.partitions
+            for topic in paced_elements(topic_results)
+            for result in paced_elements(topic.partitions)
             if result.error_code not in {ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER}
         }
     )

@@ -43,6 +43,7 @@ _TopicResponse = messages.MetadataResponse.MetadataResponseTopic
 _PartitionResponse = _TopicResponse.MetadataResponsePartition
 _NO_TOPIC_ID = UUID(int=0)
 AUTO_CREATION_CHOICE_VERSION_MIN = 4
+RESPONSE_RANKS = (0, 1, 2)
 
 
 @handles(ApiKey.METADATA, versions=(0, 13))
@@ -51,7 +52,7 @@ def handle_metadata(context: RequestContext, request: Any, cluster: Cluster) -> 
     version = context.api_version
     requested = request.topics
     if 10 <= version < 12 and any(
-        topic.name is None or _has_id(topic) for topic in requested or ()
+        topic.name is None or _has_id(topic) for topic in paced(requested or ())
     ):
         return _refuse_ids(version, requested)
     if requested is None or (version == 0 and not requested):
@@ -62,12 +63,21 @@ def handle_metadata(context: RequestContext, request: Any, cluster: Cluster) -> 
         )
         distinct = _distinct(requested, version)
         if may_create:
-            new = [topic.name for topic in distinct if cluster.topics.get(topic.name) is None]
+            new = [
+                topic.name for topic in paced(distinct) if cluster.topics.get(topic.name) is None
+            ]
             may_create = check_size(cluster, map(NewTopic, new)) is None
-        topics = [_find(context, topic, cluster, may_create=may_create) for topic in distinct]
-        topics.sort(key=_response_rank)
+        topics = [
+            _find(context, topic, cluster, may_create=may_create) for topic in paced(distinct)
+        ]
+        topics = [
+            topic
+            for rank in RESPONSE_RANKS
+            for topic in paced(topics)
+            if _response_rank(topic) == rank
+        ]
     if version >= 8 and request.include_topic_authorized_operations:
-        for topic in topics:
+        for topic in paced(topics):
             if topic.error_code != ErrorCode.UNKNOWN_TOPIC_ID:
                 topic.authorized_operations = set(TOPIC_OPERATIONS)
     response = messages.MetadataResponse(
@@ -105,17 +115,18 @@ def _refuse_ids(version: int, requested: list[Any]) -> Any:
         brokers=[],
         topics=[
             _missing(version, ErrorCode.INVALID_REQUEST, topic.name, topic.topic_id)
-            for topic in requested
+            for topic in paced(requested)
         ],
     )
 
 
 def _distinct(requested: list[Any], version: int) -> list[Any]:
     """Return each requested topic once; only those with an id, if any has one."""
-    by_id = {topic.topic_id: topic for topic in requested} if version >= 10 else {}
+    by_id = {topic.topic_id: topic for topic in paced(requested)} if version >= 10 else {}
     by_id.pop(_NO_TOPIC_ID, None)
     by_id.pop(None, None)
-    return list(by_id.values() if by_id else {topic.name: topic for topic in requested}.values())
+    distinct = by_id or {topic.name: topic for topic in paced(requested)}
+    return list(distinct.values())
 
 
 def _response_rank(topic: Any) -> int:

@@ -65,15 +65,15 @@ def handle_offset_commit(context: RequestContext, request: Any, cluster: Cluster
             metadata=partition.committed_metadata,
             topic_id=topic.topic_id if uses_topic_ids else None,
         )
-        for _key, topic, partitions in split.known
-        for partition in partitions
+        for _key, topic, partitions in paced(split.known)
+        for partition in paced(partitions)
     )
     error_codes = _commit(context, request, offsets, cluster)
     topics = []
-    for key, errors in response_topics(split, error_codes):
+    for key, errors in paced(response_topics(split, error_codes)):
         partitions = [
             _PartitionResponse(version=version, partition_index=index, error_code=error_code)
-            for index, error_code in errors
+            for index, error_code in paced(errors)
         ]
         topic_response: Any = _TopicResponse(version=version, partitions=partitions)
         if uses_topic_ids:

@@ -58,8 +58,8 @@ def handle_txn_offset_commit(context: RequestContext, request: Any, cluster: Clu
             leader_epoch=partition.committed_leader_epoch,
             metadata=partition.committed_metadata,
         )
-        for _key, topic, partitions in split.known
-        for partition in partitions
+        for _key, topic, partitions in paced(split.known)
+        for partition in paced(partitions)
     )
     error_codes = _commit(context, request, offsets, cluster)
     return _Response(
@@ -72,10 +72,10 @@ def handle_txn_offset_commit(context: RequestContext, request: Any, cluster: Clu
                     _PartitionResponse(
                         version=version, partition_index=index, error_code=error_code
                     )
-                    for index, error_code in errors
+                    for index, error_code in paced(errors)
                 ],
             )
-            for name, errors in response_topics(split, error_codes)
+            for name, errors in paced(response_topics(split, error_codes))
         ],
     )
 

@@ -13,6 +13,7 @@ from broker.cluster.topics import Topic
 from protocol import records
 from protocol.compression import ZSTD, TooLargeError
 from protocol.errors import ErrorCode
+from protocol.pacing import paced_stream
 from protocol.produce import RecordError
 from protocol.records import BatchHeader, Record
 
@@ -192,15 +193,20 @@ def check_batch(
     return None
 
 
+RECORD_ERRORS_MAX = 1000
+"""Records of a refused batch whose errors are in the response; a batch may have 100,000."""
+
+
 def _check_records(
     batch: bytes | bytearray, header: BatchHeader, topic: Topic, partition_index: int, now_ms: int
 ) -> BatchRefusal | None:
     """Refuse a batch for its records; each gets one error, about its key or its timestamp."""
     errors: list[RecordError] = []
+    error_count = 0
     is_timestamp_invalid = False
     try:
         bytes_max = topic.max_message_bytes * DECOMPRESSION_FACTOR
-        for index, record in enumerate(records.read_records(batch, bytes_max)):
+        for index, record in enumerate(paced_stream(records.read_records(batch, bytes_max))):
             if topic.is_compacted and record.key is None:
                 message: str | None = (
                     "Compacted topic cannot accept message without key in topic partition"
@@ -210,7 +216,9 @@ def _check_records(
                 message = _timestamp_problem(record, header, topic, now_ms)
                 is_timestamp_invalid |= message is not None
             if message is not None:
-                errors.append(RecordError(index, message))
+                error_count += 1
+                if error_count <= RECORD_ERRORS_MAX:
+                    errors.append(RecordError(index, message))
     except TooLargeError as error:
         return BatchRefusal(ErrorCode.MESSAGE_TOO_LARGE, str(error))
     except ValueError:
@@ -227,7 +235,7 @@ def _check_records(
         for error in errors[:3]
     )
     message = (
-        f"One or more records have been rejected due to {len(errors)} record errors in total, and"
+        f"One or more records have been rejected due to {error_count} record errors in total, and"
         f" only showing the first three errors at most: [{first_errors}]"
     )
     return BatchRefusal(ErrorCode.INVALID_RECORD, message, tuple(errors), has_log_start_offset=True)

@@ -13,6 +13,7 @@ from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Topic
 from broker.produce.batch_check import BatchRefusal, is_transactional, read_batch
 from protocol.errors import ErrorCode
+from protocol.pacing import LOOK_EVERY, paced_elements
 from protocol.produce import PartitionData, ProduceRequest, TopicData
 from protocol.records import TRANSACTIONAL_FLAG, BatchHeader
 
@@ -59,7 +60,8 @@ def read_batches(
     needs_id = request.transactional_id is None
     has_failures = has_several = False
     topics: list[TopicBatches] = []
-    for topic_data in request.topics:
+    requested = request.topics
+    for topic_data in requested if len(requested) <= LOOK_EVERY else paced_elements(requested):
         if topic_data.topic_id is None:
             topic = cluster.topics.get(topic_data.name)
         else:
@@ -67,7 +69,8 @@ def read_batches(
         if topic is not None and topic.by_broker:
             topic = topic.on_broker(broker_id)
         batches: list[PartitionBatch] = []
-        for part in topic_data.partitions:
+        parts = topic_data.partitions
+        for part in parts if len(parts) <= LOOK_EVERY else paced_elements(parts):
             _index, start, end = part
             header = read_batch(frame, start, end, api_version)
             if isinstance(header, BatchRefusal):
@@ -102,8 +105,8 @@ def _unreadable(
 def _request_refusal(topics: Sequence[TopicBatches]) -> BatchRefusal | None:
     """Return the error of the request for batches of partitions that exist."""
     producers = set()
-    for _topic_data, topic, batches in topics:
-        for part, header in batches:
+    for _topic_data, topic, batches in paced_elements(topics):
+        for part, header in paced_elements(batches):
             if topic is None or topic.partition(part.partition_index) is None:
                 continue
             if isinstance(header, BatchRefusal):
@@ -120,7 +123,7 @@ def _is_unique(topics: Sequence[TopicBatches]) -> bool:
         topics
     ):
         return False
-    for _topic_data, _topic, batches in topics:
+    for _topic_data, _topic, batches in paced_elements(topics):
         if len(batches) > 1 and len({part.partition_index for part, _ in batches}) < len(batches):
             return False
     return True
@@ -131,10 +134,10 @@ def _merge(topics: Sequence[TopicBatches]) -> RequestBatches:
     merged: dict[str | UUID, TopicBatches] = {}
     chosen: dict[PartitionKey, PartitionBatch] = {}
     refused: dict[PartitionKey, BatchRefusal] = {}
-    for topic_data, topic, batches in topics:
+    for topic_data, topic, batches in paced_elements(topics):
         name = topic_key(topic_data)
         merged.setdefault(name, (topic_data, topic, []))
-        for part, header in batches:
+        for part, header in paced_elements(batches):
             key = (name, part.partition_index)
             if isinstance(header, BatchRefusal):
                 refused[key] = header
