@@ -12,6 +12,7 @@ from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Topic
 from broker.errors import UNKNOWN_PARTITION, UNKNOWN_TOPIC_ID, Refusal
 from protocol.errors import ErrorCode
+from protocol.pacing import paced
 
 NO_TOPIC_ID = UUID(int=0)
 DELETION_DISABLED_VERSION_MIN = 3
@@ -45,15 +46,15 @@ def check_enabled(cluster: Cluster, api_version: int) -> Refusal | None:
 
 def find_topics(cluster: Cluster, requested: Sequence[RequestedTopic]) -> list[Found]:
     """Return the topics to delete in request order; refuse duplicates once."""
-    counts = Counter(requested)
+    counts = Counter(paced(requested))
     names_once = {
         topic.name
-        for topic, count in counts.items()
+        for topic, count in paced(counts.items())
         if count == 1 and topic.topic_id == NO_TOPIC_ID
     }
     ids = {topic.topic_id for topic in counts if topic.name is None}
     found = []
-    for topic, count in counts.items():
+    for topic, count in paced(counts.items()):
         if (topic.name is None) == (topic.topic_id == NO_TOPIC_ID):
             found += [_malformed(topic)] * count
         elif count > 1:
@@ -77,7 +78,7 @@ def needs_lookup(requested: Sequence[RequestedTopic]) -> bool:
     """
     return any(
         count == 1 and (topic.name is None) != (topic.topic_id == NO_TOPIC_ID)
-        for topic, count in Counter(requested).items()
+        for topic, count in paced(Counter(paced(requested)).items())
     )
 
 

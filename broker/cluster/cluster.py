@@ -39,6 +39,10 @@ from broker.transactions.coordinator import TransactionCoordinator
 from producer_state.allocator import ProducerIdAllocator
 
 
+def _at_once(work: Callable[[], None]) -> None:
+    work()
+
+
 class Cluster:
     """The state, and operations that keep its invariants; no sockets, clock or messages."""
 
@@ -64,6 +68,8 @@ class Cluster:
         """Registered brokers by node id, ascending."""
         self.on_availability_change: Callable[[Broker], None] | None = None
         """Called when a broker's `availability` has changed; the server closes its sockets."""
+        self.in_turns: Callable[[Callable[[], None]], None] = _at_once
+        """Runs what a timer has to do for a request, in turns with others."""
         self.on_new_leader: Callable[[int, int], None] | None = None
         """Called with a node id and the time when a broker begins to lead a partition."""
         self.on_leaders_change: Callable[[int], None] | None = None

@@ -48,7 +48,7 @@ CLUSTER_KEYS: tuple[ConfigKey, ...] = (
     mock_key("cluster.features",            LIST,   (),     explained_by(feature_levels_problem), READ_ONLY,         "Finalized levels of features at the start, as NAME=LEVEL. Others have the level of the release, if it is implemented."),
     mock_key("broker.clock",                STRING, "real", one_of("real", "scaled", "standing"), READ_ONLY,         "How time passes: as in reality, scaled by broker.clock.factor, or standing until it is moved."),
     mock_key("broker.clock.factor",         DOUBLE, 1.0,    more_than(0),             READ_ONLY,         "How many times faster than real time a scaled clock runs."),
-    mock_key("request.elements.max",        INT,    100_000, at_least(1),             READ_ONLY,         "Elements of all arrays of a request together; a request with more closes its connection."),
+    mock_key("request.elements.max",        INT,    50_000,  at_least(1),             READ_ONLY,         "Elements of all arrays of a request together; a request with more closes its connection."),
     mock_key("response.bytes.max",          INT,    16_777_216, at_least(65_536),     READ_ONLY,         "Longest response, with the records of a Fetch; a request that asks for more closes its connection. A Fetch gets fewer records instead."),
     mock_key("broker.max.producer.ids",     INT,    -1,     unlimited_or_positive,    PER_BROKER,        "Producer ids in the partitions a broker leads; with more it stops, as if out of memory. -1 is unlimited."),
     mock_key("controller.mutation.time.ms", DOUBLE, 0.0,    between(0, MINUTE_MS),    CLUSTER_WIDE,      "Time the controller takes for each partition it creates, adds or deletes; later mutations and elections wait."),

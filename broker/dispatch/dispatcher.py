@@ -62,6 +62,7 @@ class Dispatcher:
         self._injector = Injector(cluster, self.faults, report_bug)
         self._now_ns = now_ns
         self.turns = Turns(cluster.config["response.bytes.max"], now_ns)
+        cluster.in_turns = self.turns.run_work
 
     # Hot path: inlined on purpose; each further call costs about 0.1 µs.
     def dispatch(  # noqa: C901, PLR0912, PLR0915

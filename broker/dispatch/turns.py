@@ -57,6 +57,11 @@ class _Request:
         self.worker: greenlet | None = None
         """Where it runs once it has begun."""
 
+    @property
+    def is_dropped(self) -> bool:
+        """Whether the client is gone before the request has begun."""
+        return self.is_cancelled and self.worker is None
+
     def cancel(self) -> None:
         """Not begin, if it has not begun; a request that has begun is carried out, as in Kafka."""
         self.is_cancelled = True
@@ -113,7 +118,7 @@ class Turns:
 
         `is_long` requests begin when no other request is between two turns.
         """
-        if self.call_later is None:
+        if self.call_later is None or self._running is not None:
             return respond()
         request = _Request(respond)
         if len(self._waiting) < (1 if is_long else STARTED_MAX):
@@ -125,6 +130,15 @@ class Turns:
         request.pending = PendingResponse(request.cancel, lambda _now_ms: self._finish(request))
         return PendingFrame(request.pending, _unchanged)
 
+    def run_work(self, work: Callable[[], None]) -> None:
+        """Carry out what a timer does for a request that has waited; it may be long, too."""
+        self.run(work, is_long=False)
+
+    def finish_all(self) -> None:
+        """Carry out all requests now: the clock is moved, or the broker stops."""
+        while self._waiting:
+            self._finish(self._waiting[0])
+
     def clear(self) -> None:
         """End all requests where they are: the cluster begins again."""
         waiting, self._waiting = self._waiting, deque()
@@ -134,10 +148,15 @@ class Turns:
 
     def _finish(self, request: _Request) -> None:
         """Carry a request out at once: the broker stops."""
-        if request in self._waiting:
-            self._waiting.remove(request)
-            self._is_unlimited = True
+        if request not in self._waiting:
+            return
+        self._waiting.remove(request)
+        if request.is_dropped:
+            return
+        self._is_unlimited = True
+        try:
             self._give_turn(request)
+        finally:
             self._is_unlimited = False
         _deliver(request)
 
@@ -178,7 +197,7 @@ class Turns:
     def _next_turn(self) -> None:
         """Give the oldest request a turn, then a rest if other connections have work."""
         self._has_alarm = False
-        while self._waiting and self._waiting[0].is_cancelled and self._waiting[0].worker is None:
+        while self._waiting and self._waiting[0].is_dropped:
             self._waiting.popleft()
         if not self._waiting:
             return

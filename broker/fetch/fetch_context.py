@@ -22,6 +22,7 @@ from broker.cluster.topics import TopicTable
 from broker.request.context import RequestContext
 from protocol import messages
 from protocol.errors import ErrorCode
+from protocol.pacing import paced_elements
 
 LEADER_EPOCH_VERSION_MIN = 9
 LAST_FETCHED_EPOCH_VERSION_MIN = 12
@@ -121,7 +122,7 @@ def _requested(
 ) -> dict[PartitionKey, CachedPartition]:
     """Return the partitions that a request names; of duplicates the last counts, as in Kafka."""
     requested: dict[PartitionKey, CachedPartition] = {}
-    for fetch_topic in request.topics:
+    for fetch_topic in paced_elements(request.topics):
         if version < TOPIC_ID_VERSION_MIN:
             key = name = fetch_topic.topic
             topic_id = None
@@ -129,7 +130,7 @@ def _requested(
             topic = topics.get_by_id(fetch_topic.topic_id)
             name = None if topic is None else topic.name
             key = topic_id = fetch_topic.topic_id if topic is None else topic.topic_id
-        for each in fetch_topic.partitions:
+        for each in paced_elements(fetch_topic.partitions):
             requested[key, each.partition] = CachedPartition(
                 name,
                 topic_id,
@@ -144,15 +145,15 @@ def _requested(
 
 
 def _forgotten(request: Any, *, uses_topic_ids: bool) -> Iterator[PartitionKey]:
-    for topic in request.forgotten_topics_data:
+    for topic in paced_elements(request.forgotten_topics_data):
         key = topic.topic_id if uses_topic_ids else topic.topic
-        for partition_index in topic.partitions:
+        for partition_index in paced_elements(topic.partitions):
             yield key, partition_index
 
 
 def _resolve_names(partitions: list[CachedPartition], topics: TopicTable) -> None:
     """Name the partitions whose topic was unknown when they came; it may exist now."""
-    for partition in partitions:
+    for partition in paced_elements(partitions):
         if partition.topic_name is None and partition.topic_id is not None:
             topic = topics.get_by_id(partition.topic_id)
             partition.topic_name = None if topic is None else topic.name

@@ -3,7 +3,7 @@
 Sources: Kafka's `ReplicaManager.readFromLog`, `Partition.fetchRecords` and `DelayedFetch`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ from broker.cluster.topics import Partition
 from broker.fetch.replica_selection import LEADER, preferred_read_replica
 from protocol import records
 from protocol.errors import ErrorCode
+from protocol.pacing import paced_elements
 
 
 @dataclass(slots=True)
@@ -65,7 +66,7 @@ def unknown_error(partition: CachedPartition) -> ErrorCode:
 def read_partitions(
     cluster: Cluster,
     params: FetchParams,
-    requested: Iterable[CachedPartition],
+    requested: Sequence[CachedPartition],
     *,
     omit_unchanged: bool,
 ) -> ReadResult:
@@ -79,7 +80,7 @@ def read_partitions(
     byte_count = 0
     remaining = params.bytes_max
     is_final = False
-    for wanted in requested:
+    for wanted in paced_elements(requested):
         bytes_max = remaining
         if bytes_max < 0:
             remaining = 0  # As in Kafka, only the first partition fails.
@@ -116,12 +117,29 @@ def read_partitions(
 def is_satisfied(
     cluster: Cluster, params: FetchParams, requested: Iterable[CachedPartition]
 ) -> bool:
-    """Return whether a fetch that waits may complete: an error, or enough bytes.
+    """Return whether a fetch may complete: an error, or enough bytes."""
+    waiting_bytes = WaitingBytes(cluster, params, ())
+    return any(waiting_bytes.is_enough_with(wanted) for wanted in requested)
 
-    Kafka's `DelayedFetch.tryComplete`.
+
+class WaitingBytes:
+    """How many bytes a fetch that waits could read by now (Kafka's `DelayedFetch.tryComplete`).
+
+    A change of one partition costs one look at this partition, however many the request names.
     """
-    left = params.bytes_min
-    for wanted in requested:
+
+    def __init__(
+        self, cluster: Cluster, params: FetchParams, read: Sequence[SentPartition]
+    ) -> None:
+        """`read` is what the request found before it began to wait: less than `bytes_min`."""
+        self._cluster = cluster
+        self._params = params
+        self._by_partition = {wanted: len(data.records) for wanted, data in read if data.records}
+        self._total = sum(self._by_partition.values())
+
+    def is_enough_with(self, wanted: CachedPartition) -> bool:
+        """Look at a partition again; return whether the fetch may complete: bytes, or an error."""
+        cluster, params = self._cluster, self._params
         partition = _checked(cluster, params, wanted)
         if isinstance(partition, ErrorCode):
             return True
@@ -129,11 +147,11 @@ def is_satisfied(
         if not log.log_start_offset <= fetch_offset <= log.log_end_offset:
             return True
         if fetch_offset < log.log_end_offset:
-            limit = min(left, max(1, wanted.max_bytes))
-            left -= log.readable_bytes(fetch_offset, limit, _end_offset(params, partition))
-            if left <= 0:
-                return True
-    return False
+            limit = min(params.bytes_min, max(1, wanted.max_bytes))
+            found = log.readable_bytes(fetch_offset, limit, _end_offset(params, partition))
+            self._total += found - self._by_partition.get(wanted, 0)
+            self._by_partition[wanted] = found
+        return self._total >= params.bytes_min
 
 
 def _checked(

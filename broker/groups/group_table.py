@@ -233,17 +233,17 @@ class GroupTable:
         self, states: Collection[str] = (), types: Collection[str] = ()
     ) -> list[GroupListing]:
         """Return all groups, or those in these states and of these types, ignoring case."""
-        state_names = {name.strip().lower() for name in states}
-        type_names = {name.strip().lower() for name in types}
+        state_names = {name.strip().lower() for name in paced(states)}
+        type_names = {name.strip().lower() for name in paced(types)}
         listings = [
             GroupListing(
                 group.group_id, group.state.value, group.group_type, group.protocol_type or ""
             )
-            for group in self._groups.values()
+            for group in paced(self._groups.values())
         ]
         return [
             listing
-            for listing in listings
+            for listing in paced(listings)
             if (not state_names or listing.state.lower() in state_names)
             and (not type_names or listing.group_type in type_names)
         ]

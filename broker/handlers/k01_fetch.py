@@ -32,7 +32,9 @@ Gaps:
     - Followers do not fetch, since replicas share one log. OFFSET_NOT_AVAILABLE does not occur.
 """
 
+from collections.abc import Callable  # noqa: TC003 - plain imports show the layers
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from broker.cluster.cluster import Cluster
@@ -43,13 +45,14 @@ from broker.cluster.fetch_sessions import (
     SentPartition,
     must_send,
 )
+from broker.cluster.partition_log import PartitionLog
 from broker.cluster.topics import Partition
 from broker.config.api_versions import release_of
 from broker.fetch.fetch_context import TOPIC_ID_VERSION_MIN, FetchContext, open_fetch_context
 from broker.fetch.partition_read import (
     FetchParams,
+    WaitingBytes,
     find_partition,
-    is_satisfied,
     read_partitions,
     unknown_error,
 )
@@ -60,6 +63,7 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.pacing import paced_elements
 from protocol.releases import Release
 
 SESSION_VERSION_MIN = 7
@@ -99,12 +103,12 @@ def handle_fetch(context: RequestContext, request: Any, cluster: Cluster) -> Any
     known = session.partitions
     unknown = [
         (wanted, FetchPartitionData(unknown_error(wanted), aborted_transactions=()))
-        for wanted in known
+        for wanted in paced_elements(known)
         if find_partition(cluster, wanted) is None
     ]
     if unknown:
         missing = {wanted for wanted, _data in unknown}
-        known = [wanted for wanted in known if wanted not in missing]
+        known = [wanted for wanted in paced_elements(known) if wanted not in missing]
     if known and request.isolation_level not in _ISOLATION_LEVELS:
         return _failed(context.api_version, request)
     params = _params(context, request, cluster)
@@ -112,7 +116,7 @@ def handle_fetch(context: RequestContext, request: Any, cluster: Cluster) -> Any
     result = read_partitions(cluster, params, known, omit_unchanged=session.session is not None)
     if not known or request.max_wait_ms <= 0 or result.is_final:
         return _respond(fetch, result.partitions, context.now_ms)
-    return _wait(fetch)
+    return _wait(fetch, result.partitions)
 
 
 def _failed(version: int, request: Any) -> Any:
@@ -135,10 +139,10 @@ def _failed(version: int, request: Any) -> Any:
                 _partition_data(
                     CachedPartition(topic.topic, None, each.partition, 0, 0), no_data, version
                 )
-                for each in topic.partitions
+                for each in paced_elements(topic.partitions)
             ],
         )
-        for topic in request.topics
+        for topic in paced_elements(request.topics)
     ]
     return response
 
@@ -172,38 +176,45 @@ def _params(context: RequestContext, request: Any, cluster: Cluster) -> FetchPar
     )
 
 
-def _wait(fetch: _Fetch) -> PendingResponse:
-    """Wait for new records or the end of `max_wait_ms`."""
+def _wait(fetch: _Fetch, read: list[SentPartition]) -> PendingResponse:
+    """Wait for new records or the end of `max_wait_ms`; `read` is too little."""
     context, cluster, known = fetch.context, fetch.cluster, fetch.known
     timers = cluster.timers
-    found = (find_partition(cluster, wanted) for wanted in known)
-    logs = [partition.log for partition in found if partition is not None]
+    waiting_bytes = WaitingBytes(cluster, fetch.params, read)
+    waits: list[tuple[PartitionLog, Callable[[int], None]]] = []
     is_due = False
 
     def forget() -> None:
         timers.cancel(deadline)
-        for log in logs:
-            log.waiters.pop(look_again, None)
+        for log, waiter in waits:
+            log.waiters.pop(waiter, None)
 
     def finish(now_ms: int) -> None:
         forget()
+        cluster.in_turns(lambda: respond(now_ms))
+
+    def respond(now_ms: int) -> None:
         # Partitions may have moved or been deleted since then: they are checked again.
         result = read_partitions(
             cluster, fetch.params, known, omit_unchanged=fetch.session.session is not None
         )
         pending.complete(_respond(fetch, result.partitions, now_ms))
 
-    def look_again(now_ms: int) -> None:
+    def look_again(wanted: CachedPartition, now_ms: int) -> None:
         nonlocal is_due
-        if not is_due and is_satisfied(cluster, fetch.params, known):
+        if not is_due and waiting_bytes.is_enough_with(wanted):
             # Respond after the request that woke this one, with all records that it appended.
             is_due = True
             timers.schedule(now_ms, finish)
 
     pending = PendingResponse(on_cancel=forget, on_force_complete=finish)
     deadline = timers.schedule(context.now_ms + fetch.request.max_wait_ms, finish)
-    for log in logs:
-        log.waiters[look_again] = None
+    for wanted in known:
+        partition = find_partition(cluster, wanted)
+        if partition is not None:
+            waiter = partial(look_again, wanted)
+            waits.append((partition.log, waiter))
+            partition.log.waiters[waiter] = None
     return pending
 
 
@@ -213,7 +224,9 @@ def _respond(fetch: _Fetch, read: list[SentPartition], now_ms: int) -> Any:
     sent = [*read, *fetch.unknown] if fetch.unknown else read
     if session.session is not None:
         if session.is_current:
-            sent = [(wanted, data) for wanted, data in sent if must_send(wanted, data)]
+            sent = [
+                (wanted, data) for wanted, data in paced_elements(sent) if must_send(wanted, data)
+            ]
         else:
             sent = []
     response = _response(fetch, sent)
@@ -246,7 +259,7 @@ def _response(fetch: _Fetch, sent: list[SentPartition]) -> Any:
     responses: list[Any] = []
     moved: list[Partition] = []
     last: CachedPartition | None = None
-    for wanted, data in sent:
+    for wanted, data in paced_elements(sent):
         entry = _partition_data(wanted, data, version)
         if version >= LEADER_VERSION_MIN and data.error_code in _MOVED:
             partition = find_partition(fetch.cluster, wanted)

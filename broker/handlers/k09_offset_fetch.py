@@ -147,12 +147,12 @@ def _found(
 
 def _fetch_all(cluster: Cluster, group_id: str, version: int, *, require_stable: bool) -> list[Any]:
     by_topic: dict[str, list[_Found]] = {}
-    for name, index, committed in cluster.groups.all_committed(group_id):
+    for name, index, committed in paced(cluster.groups.all_committed(group_id)):
         by_topic.setdefault(name, []).append(
             _found(cluster, group_id, name, index, committed, require_stable=require_stable)
         )
     responses = []
-    for name, found in by_topic.items():
+    for name, found in paced(by_topic.items()):
         topic = cluster.topics.get(name)
         if topic is not None or version < TOPIC_ID_VERSION_MIN:
             topic_id = _NO_TOPIC_ID if topic is None else topic.topic_id
@@ -173,7 +173,7 @@ def _topic(version: int, name: str, topic_id: UUID, found: Iterable[_Found]) -> 
             metadata=committed.metadata,
             error_code=error_code,
         )
-        for index, committed, error_code in found
+        for index, committed, error_code in paced(found)
     ]
     if is_in_group:
         return _TopicResponse(version=version, name=name, topic_id=topic_id, partitions=partitions)

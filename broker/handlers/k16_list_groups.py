@@ -14,6 +14,7 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.pacing import paced
 
 
 @handles(ApiKey.LIST_GROUPS, versions=(0, 5))
@@ -31,9 +32,11 @@ def handle_list_groups(context: RequestContext, request: Any, cluster: Cluster) 
                 group_state=group.state,
                 group_type=group.group_type,
             )
-            for group in (
-                *cluster.groups.list_groups(request.states_filter, request.types_filter),
-                *cluster.share.groups.list_groups(request.states_filter, request.types_filter),
+            for group in paced(
+                (
+                    *cluster.groups.list_groups(request.states_filter, request.types_filter),
+                    *cluster.share.groups.list_groups(request.states_filter, request.types_filter),
+                )
             )
             if cluster.coordinator_id(group.group_id) == context.broker_id
         ],

@@ -54,8 +54,8 @@ STRICT_QUOTA_VERSION_MIN = 6
 @handles(ApiKey.CREATE_TOPICS, versions=(2, 7))
 def handle_create_topics(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `ControllerApis.createTopics` and `ReplicationControlManager.createTopics`."""
-    counts = Counter(topic.name for topic in request.topics)
-    topics = {topic.name: _from_wire(topic) for topic in request.topics}
+    counts = Counter(topic.name for topic in paced(request.topics))
+    topics = {topic.name: _from_wire(topic) for topic in paced(request.topics)}
     if is_over(request.timeout_ms) and 1 in counts.values():
         return messages.CreateTopicsResponse(
             version=context.api_version,
@@ -63,13 +63,13 @@ def handle_create_topics(context: RequestContext, request: Any, cluster: Cluster
             topics=[_refused(context, topic.name, TIMED_OUT) for topic in paced(request.topics)],
         )
     duplicate = Refusal(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
-    too_large = check_size(cluster, (t for name, t in topics.items() if counts[name] == 1))
+    too_large = check_size(cluster, (t for name, t in paced(topics.items()) if counts[name] == 1))
     is_strict = context.api_version >= STRICT_QUOTA_VERSION_MIN
     quota = MutationQuota(cluster, context, is_strict=is_strict)
     is_immediate = request.validate_only or cluster.controller_queue.is_immediate
     results: dict[str, Any] = {}
     queued: dict[str, int] = {}
-    for name, topic in topics.items():
+    for name, topic in paced(topics.items()):
         outcome = duplicate if counts[name] > 1 else too_large or _check(cluster, topic)
         if isinstance(outcome, TopicPlan) and not request.validate_only:
             outcome = quota.charge(len(outcome.assignments)) or outcome

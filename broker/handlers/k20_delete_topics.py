@@ -55,20 +55,20 @@ def handle_delete_topics(context: RequestContext, request: Any, cluster: Cluster
     requested = _requested_topics(version, request)
     disabled = check_enabled(cluster, version)
     if disabled is not None:
-        found = [Found(topic.name, topic.topic_id, disabled) for topic in requested]
+        found = [Found(topic.name, topic.topic_id, disabled) for topic in paced(requested)]
     elif is_over(request.timeout_ms) and needs_lookup(requested):
-        found = [Found(topic.name, topic.topic_id, TIMED_OUT) for topic in requested]
+        found = [Found(topic.name, topic.topic_id, TIMED_OUT) for topic in paced(requested)]
     else:
         found = find_topics(cluster, requested)
     quota = MutationQuota(cluster, context, is_strict=version >= STRICT_QUOTA_VERSION_MIN)
     is_immediate = cluster.controller_queue.is_immediate
     results = []
     queued: list[tuple[int, Topic]] = []
-    for index, item in enumerate(found):
+    for index, item in enumerate(paced(found)):
         if isinstance(item.outcome, Refusal):
             refusal: Refusal | None = item.outcome
         else:
-            refusal = quota.charge(len(item.outcome.partitions))
+            refusal = _charge(cluster, quota, item.outcome)
             if refusal is None and is_immediate:
                 cluster.delete_topic(item.outcome, context.now_ms)
             elif refusal is None:
@@ -104,6 +104,12 @@ def handle_delete_topics(context: RequestContext, request: Any, cluster: Cluster
         finish=delete_queued,
         timed_out=respond,
     )
+
+
+def _charge(cluster: Cluster, quota: MutationQuota, topic: Topic) -> Refusal | None:
+    if not _is_there(cluster, topic):
+        return UNKNOWN_PARTITION  # deleted by another request during a pause
+    return quota.charge(len(topic.partitions))
 
 
 def _is_there(cluster: Cluster, topic: Topic) -> bool:

@@ -35,9 +35,9 @@ def handle_delete_records(context: RequestContext, request: Any, cluster: Cluste
         for part in paced(topic.partitions):
             requested.setdefault(topic.name, {})[part.partition_index] = part.offset
     topics = []
-    for topic_name, offsets in requested.items():
+    for topic_name, offsets in paced(requested.items()):
         results = []
-        for partition_index, offset in offsets.items():
+        for partition_index, offset in paced(offsets.items()):
             error_code, low_watermark = _delete(
                 context, topic_name, partition_index, offset, cluster
             )

@@ -21,6 +21,7 @@ Gaps:
     - Many keys have no documentation, and the texts of the others differ from Kafka's.
 """
 
+from collections.abc import Hashable
 from typing import Any
 
 from broker.administration.broker_alteration import parse_node_id
@@ -54,6 +55,9 @@ _Result = messages.DescribeConfigsResponse.DescribeConfigsResult
 _Entry = _Result.DescribeConfigsResourceResult
 _Synonym = _Entry.DescribeConfigsSynonym
 
+_Described = dict[Hashable, list[Any] | Refusal]
+"""What the results of one request have in common, by what decides it."""
+
 _KNOWN_TYPES = frozenset(ResourceType)
 
 
@@ -61,7 +65,7 @@ _KNOWN_TYPES = frozenset(ResourceType)
 def handle_describe_configs(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `ConfigHelper.handleDescribeConfigsRequest`."""
     release = release_of(cluster.config.for_broker(context.broker_id))
-    types = {resource.resource_type for resource in request.resources}
+    types = {resource.resource_type for resource in paced(request.resources)}
     if not types <= _KNOWN_TYPES or (
         release < GROUP_RESOURCES_SINCE and ResourceType.GROUP in types
     ):
@@ -70,11 +74,12 @@ def handle_describe_configs(context: RequestContext, request: Any, cluster: Clus
             throttle_time_ms=0,
             results=[_invalid_request(resource) for resource in paced(request.resources)],
         )
+    described: _Described = {}
     return messages.DescribeConfigsResponse(
         version=context.api_version,
         throttle_time_ms=0,
         results=[
-            _result(cluster, context.broker_id, resource, request)
+            _result(cluster, context.broker_id, resource, request, described)
             for resource in paced(request.resources)
         ],
     )
@@ -91,11 +96,10 @@ def _invalid_request(resource: Any) -> Any:
     )
 
 
-def _result(cluster: Cluster, broker_id: int, resource: Any, request: Any) -> Any:
-    release = release_of(cluster.config.for_broker(broker_id))
-    described = _describe(
-        cluster, broker_id, resource.resource_type, resource.resource_name, release
-    )
+def _result(
+    cluster: Cluster, broker_id: int, resource: Any, request: Any, described: _Described
+) -> Any:
+    """Return the result of one resource; results with the same keys and values share them."""
     result = _Result(
         error_code=ErrorCode.NONE,
         error_message="",
@@ -103,10 +107,37 @@ def _result(cluster: Cluster, broker_id: int, resource: Any, request: Any) -> An
         resource_name=resource.resource_name,
         configs=[],
     )
+    key = _settings(cluster, resource), tuple(resource.configuration_keys or ())
+    if key not in described:
+        described[key] = _entries(cluster, broker_id, resource, request)
+    found = described[key]
+    if isinstance(found, Refusal):
+        result.error_code = found.error_code
+        result.error_message = found.error_message or ""
+    else:
+        result.configs = found
+    return result
+
+
+def _settings(cluster: Cluster, resource: Any) -> Hashable:
+    """Return what decides the entries of a resource: what is set for it, or else its name."""
+    resource_type, name = resource.resource_type, resource.resource_name
+    if resource_type == ResourceType.TOPIC:
+        topic = cluster.topics.get(name)
+        return resource_type, name if topic is None else tuple(topic.config.overrides.items())
+    if name and resource_type in {ResourceType.GROUP, ResourceType.CLIENT_METRICS}:
+        layer = cluster.config.resources.get((ResourceType(resource_type), name), {})
+        return resource_type, tuple(layer.items())
+    return resource_type, name
+
+
+def _entries(cluster: Cluster, broker_id: int, resource: Any, request: Any) -> list[Any] | Refusal:
+    release = release_of(cluster.config.for_broker(broker_id))
+    described = _describe(
+        cluster, broker_id, resource.resource_type, resource.resource_name, release
+    )
     if isinstance(described, Refusal):
-        result.error_code = described.error_code
-        result.error_message = described.error_message or ""
-        return result
+        return described
     requested_keys = set(resource.configuration_keys or ())
     entries = {
         entry.key.name: entry
@@ -114,8 +145,7 @@ def _result(cluster: Cluster, broker_id: int, resource: Any, request: Any) -> An
         if is_known(entry.key.name, release)
         and (not requested_keys or entry.key.name in requested_keys)
     }
-    result.configs = [_to_wire(entries[name], request) for name in in_hash_order(entries)]
-    return result
+    return [_to_wire(entries[name], request) for name in in_hash_order(entries)]
 
 
 def _describe(

@@ -47,7 +47,7 @@ STRICT_QUOTA_VERSION_MIN = 3
 def handle_create_partitions(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `ControllerApis.createPartitions`."""
     version = context.api_version
-    counts = Counter(topic.name for topic in request.topics)
+    counts = Counter(topic.name for topic in paced(request.topics))
     if is_over(request.timeout_ms) and 1 in counts.values():
         return messages.CreatePartitionsResponse(
             version=version,
@@ -59,7 +59,8 @@ def handle_create_partitions(context: RequestContext, request: Any, cluster: Clu
     duplicate = Refusal(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
     results: dict[str, Any] = {}
     queued = []
-    for name, topic in {topic.name: topic for topic in request.topics}.items():
+    topics = {topic.name: topic for topic in paced(request.topics)}
+    for name, topic in paced(topics.items()):
         outcome = duplicate if counts[name] > 1 else _check(cluster, topic)
         refusal = outcome if isinstance(outcome, Refusal) else None
         if not isinstance(outcome, Refusal) and not request.validate_only:

@@ -174,6 +174,8 @@ class Server:
             self._alarm.cancel()
         self.cluster.timers.on_earlier = None
         now_ms = self.clock.now_ms()
+        self.dispatcher.turns.call_later = None
+        self.dispatcher.turns.finish_all()
         for protocol in list(self._protocols):
             if protocol.connection is not None:
                 protocol.connection.force_complete(now_ms)
@@ -310,5 +312,7 @@ class Server:
             log.exception("timer failed")
 
     def _settle(self) -> None:
+        self.dispatcher.turns.finish_all()
         while self._ready:
             self._drain_ready()
+            self.dispatcher.turns.finish_all()

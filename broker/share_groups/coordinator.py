@@ -20,6 +20,7 @@ from broker.share_groups.sessions import TopicIdPartition
 from broker.share_groups.share_group import ShareGroup
 from broker.timers import Timers
 from protocol.errors import ErrorCode
+from protocol.pacing import paced
 
 GroupSetting = Callable[[str, str], int]
 """Returns the value of a key of a group's configuration: `setting(group_id, key)`."""
@@ -226,7 +227,7 @@ class ShareGroupCoordinator:
             return []
         return [
             GroupListing(group.group_id, group.state_name, GROUP_TYPE, GROUP_TYPE)
-            for group in self._groups.values()
+            for group in paced(self._groups.values())
             if not state_names or group.state_name.lower() in state_names
         ]
 

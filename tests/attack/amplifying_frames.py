@@ -6,6 +6,7 @@ takes.
 """
 
 import copy
+import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -24,7 +25,15 @@ Path = tuple[str, ...]
 FRAME_BYTES_MAX = SCHEMA_BODY_BYTES_MAX - 4096
 """The body of a request other than Produce takes that much, with room for a header."""
 
-KINDS = ("repeated", "distinct", "long strings", "null arrays", "tags", "too many elements")
+KINDS = (
+    "repeated",
+    "distinct",
+    "long strings",
+    "null arrays",
+    "tags",
+    "tagged elements",
+    "too many elements",
+)
 
 _CHOICES: dict[str, tuple[int, ...]] = {"resource_type": (2, 4, 16, 32), "key_type": (0, 1, 2)}
 """Fields of small numbers that decide what a name means: each gets frames of its own."""
@@ -57,9 +66,9 @@ def amplifying_frames(
     def frame(kind: str, detail: str, message: Any) -> AmplifyingFrame:
         return AmplifyingFrame(api_key, version, kind, detail, request_frame(message, version, 1))
 
-    struct = messages.request_class(api_key)._struct
-    paths = list(array_paths(struct, version))
-    for detail, changes in _choices(struct, version):
+    fields = messages.request_class(api_key)._struct
+    paths = list(array_paths(fields, version))
+    for detail, changes in _choices(fields, version):
         for path in paths:
             where = ".".join(path) + detail
             for kind in ("repeated", "distinct"):
@@ -76,19 +85,26 @@ def amplifying_frames(
     yield frame("null arrays", "", message)
     if messages.is_flexible(api_key, version):
         message = _sample(api_key, version, {})
-        message.tags = None
+        body = bytes(message.encode(version=version))
         count = min(elements_max, TAGGED_FIELDS_MAX)
-        message.unknown_tags = {f"_{tag}": b"x" * 100 for tag in range(10_000, 10_000 + count)}
-        yield frame("tags", "", message)
+        tags = _unsigned_varint(count) + (_unsigned_varint(10_000) + b"\x03tag") * count
+        yield AmplifyingFrame(
+            api_key, version, "tags", "", _frame(api_key, version, body[:-1] + tags)
+        )
+        for path in paths:
+            tagged = _tagged_elements(message, version, path, elements_max)
+            if tagged is not None:
+                data = _frame(api_key, version, tagged)
+                yield AmplifyingFrame(api_key, version, "tagged elements", path[0], data)
     for path in paths:
         message = _sample(api_key, version, {})
         _enlarge(message, path, 2 * elements_max, is_distinct=False)
         yield frame("too many elements", ".".join(path), message)
 
 
-def array_paths(struct: Any, version: int, above: Path = ()) -> Iterator[Path]:
+def array_paths(owner: Any, version: int, above: Path = ()) -> Iterator[Path]:
     """Yield the path of each array of a request, at any depth."""
-    for field in struct.fields.values():
+    for field in owner.fields.values():
         if not field.for_version_q(version):
             continue
         path = (*above, field.name)
@@ -101,9 +117,9 @@ def array_paths(struct: Any, version: int, above: Path = ()) -> Iterator[Path]:
             yield from array_paths(field, version, path)
 
 
-def _choices(struct: Any, version: int) -> Iterator[tuple[str, dict[str, int]]]:
+def _choices(owner: Any, version: int) -> Iterator[tuple[str, dict[str, int]]]:
     """Yield the values of a field that decides what names mean; nothing where there is none."""
-    names = {field.name for field in _all_fields(struct, version)}
+    names = {field.name for field in _all_fields(owner, version)}
     found = [name for name in _CHOICES if name in names]
     if not found:
         yield "", {}
@@ -112,8 +128,8 @@ def _choices(struct: Any, version: int) -> Iterator[tuple[str, dict[str, int]]]:
             yield f" {name}={value}", {name: value}
 
 
-def _all_fields(struct: Any, version: int) -> Iterator[Any]:
-    for field in struct.fields.values():
+def _all_fields(owner: Any, version: int) -> Iterator[Any]:
+    for field in owner.fields.values():
         if field.for_version_q(version):
             yield field
             if field.is_struct_array():
@@ -265,3 +281,35 @@ def _empty(message: Any, version: int) -> None:
     for field in type(message)._struct.fields.values():
         if field.for_version_q(version) and field.is_array():
             setattr(message, field.name, None if field.nullable_for_version_q(version) else [])
+
+
+def _tagged_elements(message: Any, version: int, path: Path, elements_max: int) -> bytes | None:
+    """Return the body of a request each of whose elements has a tagged field of its own."""
+    field = type(message)._struct.fields[path[0]]
+    elements = getattr(message, path[0])
+    if len(path) != 1 or not field.is_struct_array() or not elements or field._tag is not None:
+        return None
+    element = bytes(field.array_of.encode(elements[0], version=version, compact=True, tagged=True))
+    body = bytes(message.encode(version=version))
+    start = body.find(b"\x02" + element)
+    if start < 0 or element[-1:] != b"\x00":
+        return None
+    count = elements_max // (2 + _count(elements[0]))
+    tagged = element[:-1] + b"\x01\x64\x03tag"
+    rest = body[start + 1 + len(element) :]
+    return body[:start] + _unsigned_varint(count + 1) + tagged * count + rest
+
+
+def _frame(api_key: ApiKey, version: int, body: bytes) -> bytes:
+    """Return a frame of a flexible version around a body."""
+    header = struct.pack(">hhih4sB", api_key, version, 1, 4, b"test", 0)
+    return struct.pack(">i", len(header) + len(body)) + header + body
+
+
+def _unsigned_varint(value: int) -> bytes:
+    encoded = bytearray()
+    while value >= 0x80:
+        encoded.append(value & 0x7F | 0x80)
+        value >>= 7
+    encoded.append(value)
+    return bytes(encoded)

@@ -1,0 +1,76 @@
+"""Loops pause when a request takes turns, and are plain loops otherwise."""
+
+from contextvars import copy_context
+
+from protocol.pacing import (
+    LOOK_EVERY,
+    current_turn,
+    paced,
+    paced_elements,
+    paced_range,
+    paced_stream,
+    take_turns,
+)
+
+
+class CountingTurn:
+    """Counts how often a loop could have paused."""
+
+    is_long = True
+    response_bytes_max = 1
+
+    def __init__(self) -> None:
+        self.pauses = 0
+
+    def pause(self) -> None:
+        self.pauses += 1
+
+
+def pauses_of(loop: object) -> int:
+    """Call `loop` in a request that takes turns; return how often it could have paused."""
+    turn = CountingTurn()
+
+    def run() -> None:
+        take_turns(turn)
+        assert current_turn() is turn
+        assert callable(loop)
+        loop()
+
+    copy_context().run(run)
+    assert current_turn() is None
+    return turn.pauses
+
+
+def test_every_loop_gives_all_items_in_order_with_and_without_turns() -> None:
+    for count in (0, 1, LOOK_EVERY, LOOK_EVERY + 1, 1000):
+        items = list(range(count))
+
+        def check(items: list[int] = items) -> None:
+            assert list(paced(items)) == items
+            assert list(paced(iter(items))) == items
+            assert list(paced_elements(items)) == items
+            assert list(paced_stream(iter(items))) == items
+            assert list(paced_range(len(items))) == items
+
+        check()
+        pauses_of(check)
+
+
+def test_paced_looks_before_each_item_and_the_others_now_and_then() -> None:
+    items = list(range(1000))
+    looks = -(-1000 // LOOK_EVERY)
+    assert pauses_of(lambda: list(paced(items))) == 1000
+    assert pauses_of(lambda: list(paced_elements(items))) == looks
+    assert pauses_of(lambda: list(paced_stream(iter(items)))) == looks
+    assert pauses_of(lambda: list(paced_range(1000))) == looks
+
+
+def test_a_collection_may_change_while_a_paced_loop_pauses() -> None:
+    names = {"a": 1, "b": 2}
+
+    def loop() -> None:
+        for name in paced(names):
+            names[name + "2"] = 0
+
+    pauses_of(loop)
+    assert set(names) == {"a", "b", "a2", "b2"}
