@@ -4,6 +4,7 @@ kafka-python's compiled codecs decode the bodies. The headers are decoded by han
 request has one and it is a few integers.
 """
 
+import sys
 from collections.abc import Callable
 from functools import cache
 from struct import Struct
@@ -132,7 +133,7 @@ def decode_request(
     body = memoryview(frame)[start:end]
     request_class = messages.request_class(api_key)
     if end - start > LONG_BODY_BYTES:
-        request = _decoded(paced_decoder(request_class, api_version), body)
+        request = _decoded(_paced_decoder(api_key, api_version), body)
     else:
         request = decode_body(request_class, api_version, body)
     check = _null_check(api_key, api_version)
@@ -167,6 +168,11 @@ def _decoded(decode: Callable[[memoryview, int], Any], body: memoryview) -> Any:
 
 
 @cache
+def _paced_decoder(api_key: ApiKey, api_version: int) -> Callable[[memoryview, int], Any]:
+    return paced_decoder(messages.request_class(api_key), api_version)
+
+
+@cache
 def _null_check(api_key: ApiKey, api_version: int) -> Check | None:
     return null_check(messages.request_class(api_key)._struct, api_version)
 
@@ -189,14 +195,18 @@ def encode_body(message: Any, api_version: int) -> bytes | bytearray:
     """Encode the body of a response, with loops that pause if its request has worked for long.
 
     Raises:
-        MessageTooLargeError: a request that takes turns has too long a response.
+        MessageTooLargeError: a request that takes turns has too long a response. Fetch bounds its
+            records itself, and one batch may be as long as it likes.
     """
     turn = current_turn()
+    bytes_max = sys.maxsize
+    if turn is not None and message.API_KEY != ApiKey.FETCH:
+        bytes_max = turn.response_bytes_max
     if turn is not None and turn.is_long:
-        return encode_paced(message, api_version, turn.response_bytes_max)
+        return encode_paced(message, api_version, bytes_max)
     body: bytes | bytearray = message.encode(version=api_version)
-    if turn is not None and len(body) > turn.response_bytes_max:
-        raise MessageTooLargeError(f"more than {turn.response_bytes_max} bytes")
+    if len(body) > bytes_max:
+        raise MessageTooLargeError(f"more than {bytes_max} bytes")
     return body
 
 

@@ -8,6 +8,8 @@ Sources: `String.hashCode`, `Map.hashCode`, `Objects.hash` and `HashMap` of Java
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
+from protocol.pacing import paced
+
 T = TypeVar("T")
 
 CAPACITY_DEFAULT = 16
@@ -57,4 +59,5 @@ def in_hash_order(
         value = hash_of(key)
         return (value ^ value >> 16) & capacity - 1
 
-    return sorted(inserted, key=bucket)
+    ranks = sorted((bucket(key), number) for number, key in enumerate(paced(inserted)))
+    return [inserted[number] for _bucket, number in ranks]

@@ -50,7 +50,8 @@ def paced(items: Iterable[_T]) -> Iterable[_T]:
     before a pause may be different after it.
     """
     turn = _turn.get()
-    return items if turn is None else _paced(tuple(items), turn)
+    copied = tuple(items)
+    return copied if turn is None else _paced(copied, turn)
 
 
 def _paced(items: tuple[_T, ...], turn: Turn) -> Iterator[_T]:

@@ -26,6 +26,7 @@ from broker.config.topic_keys import TOPIC_KEYS
 from broker.errors import Refusal
 from protocol.configs import ConfigOperation, ResourceType
 from protocol.errors import ErrorCode
+from protocol.pacing import paced
 
 _KINDS = frozenset(ConfigOperation)
 _NAMES_RECEIVED_NODE_SINCE = (4, 1)
@@ -58,11 +59,11 @@ def alter_requested_configs(
                     ConfigOperation.SET if is_replacement else config.config_operation,
                     config.value,
                 )
-                for config in resource.configs
+                for config in paced(resource.configs)
             ),
             is_replacement=is_replacement,
         )
-        for resource in request.resources
+        for resource in paced(request.resources)
     ]
     refusals = alter_configs(cluster, broker_id, alterations, validate_only=request.validate_only)
     return [
@@ -72,7 +73,7 @@ def alter_requested_configs(
             resource_type=resource.resource_type,
             resource_name=resource.resource_name,
         )
-        for resource, refusal in zip(request.resources, refusals, strict=True)
+        for resource, refusal in paced(zip(request.resources, refusals, strict=True))
     ]
 
 
@@ -87,7 +88,7 @@ def alter_configs(
     """
     counts = Counter((a.resource_type, a.resource_name) for a in alterations)
     results: list[Refusal | None] = []
-    for alteration in alterations:
+    for alteration in paced(alterations):
         if counts[alteration.resource_type, alteration.resource_name] > 1:
             results.append(_invalid_request("Each resource must appear at most once."))
         else:
@@ -97,11 +98,11 @@ def alter_configs(
         for index, refusal in enumerate(results)
         if refusal is None and alterations[index].resource_type != ResourceType.BROKER_LOGGER
     ]
-    if any(_meets_unknown_operation(alterations[index]) for index in of_controller):
+    if any(_meets_unknown_operation(alterations[index]) for index in paced(of_controller)):
         for index in of_controller:
             results[index] = UNKNOWN_OPERATION
         return results
-    for index in of_controller:
+    for index in paced(of_controller):
         change = _check(cluster, broker_id, alterations[index])
         if isinstance(change, Refusal):
             results[index] = change
@@ -112,12 +113,12 @@ def alter_configs(
 
 def _preprocess(cluster: Cluster, broker_id: int, alteration: Alteration) -> Refusal | None:
     """Check what Kafka's broker checks before it forwards the request to the controller."""
-    names = Counter(operation.name for operation in alteration.operations)
-    if any(count > 1 for count in names.values()):
+    names = Counter(operation.name for operation in paced(alteration.operations))
+    if len(names) < len(alteration.operations):
         return _invalid_request("Error due to duplicate config keys")
     nulls = [
         operation.name
-        for operation in alteration.operations
+        for operation in paced(alteration.operations)
         if operation.text is None and operation.kind != ConfigOperation.DELETE
     ]
     if nulls:
@@ -146,7 +147,7 @@ def _meets_unknown_operation(alteration: Alteration) -> bool:
 
 def _check(cluster: Cluster, broker_id: int, alteration: Alteration) -> Change | Refusal:
     """Return the change of one resource, or why Kafka's controller refuses it."""
-    too_long = any(len(o.text or "") > VALUE_CHARACTERS_MAX for o in alteration.operations)
+    too_long = any(len(o.text or "") > VALUE_CHARACTERS_MAX for o in paced(alteration.operations))
     if too_long:
         message = (
             "The configuration value cannot be added because it exceeds the maximum value size of"
@@ -200,7 +201,7 @@ def _check_broker(cluster: Cluster, broker_id: int, alteration: Alteration) -> C
 def _min_isr_refusal(alteration: Alteration, layer: Mapping[str, str]) -> Refusal | None:
     """Refuse `min.insync.replicas` of one broker, and its removal from all (KIP-966)."""
     name = "min.insync.replicas"
-    operations = {operation.name: operation.kind for operation in alteration.operations}
+    operations = {operation.name: operation.kind for operation in paced(alteration.operations)}
     is_removed = operations.get(name) == ConfigOperation.DELETE or (
         alteration.is_replacement and name in layer and name not in operations
     )
@@ -223,7 +224,7 @@ def _check_logger(cluster: Cluster, broker_id: int, alteration: Alteration) -> R
         if release_of(cluster.shared_config) < _NAMES_RECEIVED_NODE_SINCE:
             node_id = broker_id
         return _invalid_request(f"Unexpected node id. Expected {broker_id}, but received {node_id}")
-    for operation in alteration.operations:
+    for operation in paced(alteration.operations):
         refusal = _logger_refusal(operation)
         if refusal is not None:
             return refusal

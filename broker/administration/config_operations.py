@@ -12,6 +12,7 @@ from broker.errors import Refusal
 from protocol.configs import ConfigOperation
 from protocol.errors import ErrorCode
 from protocol.hash_order import in_hash_order, string_hash
+from protocol.pacing import paced
 
 _KINDS = frozenset(ConfigOperation)
 
@@ -54,7 +55,9 @@ def apply_operations(
     begins with Kafka's default. Kafka knows no lists of groups and client metrics: `has_lists`.
     """
     changed = dict(layer)
-    for operation in in_hash_order(operations, lambda operation: string_hash(operation.name)):
+    for operation in paced(
+        in_hash_order(operations, lambda operation: string_hash(operation.name))
+    ):
         name, text = operation.name, operation.text or ""
         if operation.kind not in _KINDS:
             return UNKNOWN_OPERATION

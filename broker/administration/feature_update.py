@@ -22,6 +22,7 @@ from broker.config.features import (
 from broker.errors import Refusal
 from protocol.errors import ErrorCode
 from protocol.hash_order import in_hash_order, string_hash
+from protocol.pacing import paced
 from protocol.releases import Release
 
 _BOOTSTRAP_LEVEL_MIN = 4
@@ -64,7 +65,7 @@ def update_features(
     proposed = cluster.features.levels | {name: u.level for name, u in last_updates.items()}
     results: dict[str, Refusal | None] = {}
     records: dict[str, int] = {}
-    for name in in_hash_order(last_updates, string_hash):
+    for name in paced(in_hash_order(last_updates, string_hash)):
         update = last_updates[name]
         refusal = results[name] = _check(cluster, update, proposed, release)
         if refusal is None:

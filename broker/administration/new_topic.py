@@ -18,6 +18,7 @@ from broker.config.api_versions import release_of
 from broker.config.topic_config import validate_topic_overrides
 from broker.errors import Refusal
 from protocol.errors import ErrorCode
+from protocol.pacing import paced
 
 BY_DEFAULT = -1
 """Number of partitions or replicas that stands for the broker's default."""
@@ -52,7 +53,7 @@ class TopicPlan:
 def check_size(cluster: Cluster, topics: Iterable[NewTopic]) -> Refusal | None:
     """Refuse a request that would create more partitions than the limit of a request."""
     partition_count = 0
-    for topic in topics:
+    for topic in paced(topics):
         if topic.assignments:
             partition_count += len(topic.assignments)
         elif topic.partition_count == BY_DEFAULT:

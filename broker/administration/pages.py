@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Partition, Topic
+from protocol.pacing import paced
 
 PAGE_PARTITIONS_MAX = 2000
 """Largest number of partitions in a page: Kafka's default of
@@ -34,7 +35,7 @@ class PageEntry:
 def names_from(names: Iterable[str], cursor: Cursor | None) -> list[str]:
     """Return the sorted, distinct names that a page from `cursor` on may have."""
     first_name = cursor.topic_name if cursor is not None else ""
-    return sorted({name for name in names if name >= first_name})
+    return sorted({name for name in paced(names) if name >= first_name})
 
 
 def read_page(
@@ -46,7 +47,7 @@ def read_page(
     """
     left = max(1, min(limit, PAGE_PARTITIONS_MAX))
     entries: list[PageEntry] = []
-    for name in names:
+    for name in paced(names):
         if left == 0:
             return entries, Cursor(name)
         topic = cluster.topics.get(name)

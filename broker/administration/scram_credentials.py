@@ -12,6 +12,7 @@ from broker.security.sasl import SCRAM_SHA_256, SCRAM_SHA_512
 from broker.security.scram import ITERATIONS_MAX, ITERATIONS_MIN, credential_of_salted
 from protocol.errors import ErrorCode
 from protocol.hash_order import in_hash_order, string_hash
+from protocol.pacing import paced
 
 MECHANISMS_BY_CODE = {1: SCRAM_SHA_256, 2: SCRAM_SHA_512}
 """Kafka's `ScramMechanism` numbers."""
@@ -61,7 +62,7 @@ def alter_credentials(
     alterations: list[Alteration] = [*deletions, *upsertions]
     accepted: dict[str, Alteration] = {}
     refused: dict[str, Refusal] = {}
-    for alteration in alterations:
+    for alteration in paced(alterations):
         name = alteration.name
         if name in refused:
             continue
@@ -71,14 +72,15 @@ def alter_credentials(
             accepted[name] = alteration
         else:
             refused[name] = refusal
-    for name, alteration in list(accepted.items()):
+    for name, alteration in paced(accepted.items()):
         if isinstance(alteration, Upsertion) and not alteration.salted_password:
             del accepted[name]
             refused[name] = EMPTY_KEY
-    for alteration in accepted.values():
+    for alteration in paced(accepted.values()):
         _apply(credentials, alteration)
-    deleted = [name for name, alteration in accepted.items() if isinstance(alteration, Deletion)]
-    upserted = [name for name in accepted if name not in deleted]
+    is_deleted = {name: isinstance(accepted[name], Deletion) for name in accepted}
+    deleted = [name for name in accepted if is_deleted[name]]
+    upserted = [name for name in accepted if not is_deleted[name]]
     return {
         name: refused.get(name)
         for names in (deleted, upserted, list(refused))

@@ -11,6 +11,7 @@ from broker.errors import NOT_COORDINATOR_MESSAGE, Refusal
 from broker.request.context import RequestContext
 from broker.share_groups.share_state import SharePartitionKey
 from protocol.errors import ErrorCode
+from protocol.pacing import paced
 
 HandlePartition = Callable[[SharePartitionKey, Any], Any]
 """`handle(key, partition)` returns the result of a partition of the request."""
@@ -21,17 +22,17 @@ def results_by_topic(request: Any, result_class: Any, handle: HandlePartition) -
 
     There are none if the request has no group or no topics, or a topic without partitions.
     """
-    if not request.group_id.strip() or not all(topic.partitions for topic in request.topics):
+    if not request.group_id.strip() or not all(topic.partitions for topic in paced(request.topics)):
         return []
     return [
         result_class(
             topic_id=topic.topic_id,
             partitions=[
                 handle(SharePartitionKey(request.group_id, topic.topic_id, entry.partition), entry)
-                for entry in topic.partitions
+                for entry in paced(topic.partitions)
             ],
         )
-        for topic in request.topics
+        for topic in paced(request.topics)
     ]
 
 

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from broker.cluster.transaction_index import AbortedTransaction
 from protocol.errors import ErrorCode
+from protocol.pacing import paced_elements
 from quotas.metrics import Measurement
 
 NO_SESSION_ID = 0
@@ -140,7 +141,7 @@ class FetchSession:
         forgotten: Iterable[PartitionKey],
     ) -> None:
         """Add and change the partitions that a request names, then remove the forgotten ones."""
-        for key, request in requested.items():
+        for key, request in paced_elements(list(requested.items())):
             known = self.partitions.get(key)
             if known is None:
                 self.partitions[key] = request
@@ -149,9 +150,9 @@ class FetchSession:
         for key in forgotten:
             self.partitions.pop(key, None)
 
-    def note_sent(self, sent: Iterable[SentPartition]) -> None:
+    def note_sent(self, sent: Sequence[SentPartition]) -> None:
         """Record what a response says; partitions with records go to the end of the order."""
-        for partition, data in sent:
+        for partition, data in paced_elements(sent):
             is_error = data.error_code != ErrorCode.NONE
             # After an error the partition is sent again, even if nothing else has changed.
             partition.high_watermark = -1 if is_error else data.high_watermark
@@ -218,8 +219,10 @@ class FetchSessionCacheShard:
             uses_topic_ids=uses_topic_ids,
             created_ms=now_ms,
         )
-        session.partitions = {partition.key: partition for partition, _data in partitions}
-        for partition, data in partitions:
+        session.partitions = {
+            partition.key: partition for partition, _ in paced_elements(partitions)
+        }
+        for partition, data in paced_elements(partitions):
             partition.high_watermark = data.high_watermark
             partition.log_start_offset = data.log_start_offset
         self.sessions[session.session_id] = session

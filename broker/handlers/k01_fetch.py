@@ -24,7 +24,7 @@ Behaviour:
       the request, with UNKNOWN_SERVER_ERROR.
     - READ_COMMITTED reads up to the last stable offset, the begin of the oldest open transaction,
       and returns the aborted transactions in what it read. Control batches are returned too.
-    - fetch.max.bytes bounds the response.
+    - fetch.max.bytes and response.bytes.max bound the records of the response.
     - A client beyond its consumer_byte_rate gets an empty response and is throttled; its session
       continues. One response carries no more than its quota allows in a burst.
 
@@ -58,10 +58,17 @@ from broker.fetch.partition_read import (
 )
 from broker.pending_response import PendingResponse
 from broker.request.context import RequestContext
-from broker.request.throttling import SIZE_BYTES, charge_fetch, charge_time, fetch_bytes_max
+from broker.request.throttling import (
+    SIZE_BYTES,
+    charge_fetch,
+    charge_time,
+    fetch_bytes_max,
+    records_bytes_max,
+)
 from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
+from protocol.codec import encode_body
 from protocol.errors import ErrorCode
 from protocol.pacing import paced_elements
 from protocol.releases import Release
@@ -156,7 +163,7 @@ def _params(context: RequestContext, request: Any, cluster: Cluster) -> FetchPar
         replica_id = request.replica_state.replica_id
     is_from_follower = replica_id >= 0
     if is_from_follower:
-        bytes_max: int = min(request.max_bytes, cluster.config["fetch.max.bytes"])
+        bytes_max: int = records_bytes_max(cluster, request.max_bytes)
     else:
         bytes_max = fetch_bytes_max(context, cluster, request.max_bytes)
     rack_id = "" if is_from_follower or version < RACK_VERSION_MIN else request.rack_id
@@ -234,7 +241,7 @@ def _respond(fetch: _Fetch, read: list[SentPartition], now_ms: int) -> Any:
     if fetch.params.is_from_follower:
         charge_time(context, cluster, now_ms, is_exempt=True)
     elif cluster.quotas.clients.is_enabled:
-        body = response.encode(version=context.api_version)
+        body = encode_body(response, context.api_version)
         if not charge_fetch(context, cluster, len(body) + SIZE_BYTES, now_ms):
             response.responses = []
             return response

@@ -89,7 +89,7 @@ def handle_list_offsets(context: RequestContext, request: Any, cluster: Cluster)
             )
     topics = [
         _TopicResponse(version=version, name=name, partitions=list(partitions.values()))
-        for name, partitions in responses.items()
+        for name, partitions in paced(responses.items())
     ]
     return messages.ListOffsetsResponse(version=version, throttle_time_ms=0, topics=topics)
 

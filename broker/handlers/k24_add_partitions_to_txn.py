@@ -58,8 +58,10 @@ def handle_add_partitions_to_txn(context: RequestContext, request: Any, cluster:
         )
     # Of transactions with the same transactional id Kafka adds the partitions of the last one, and
     # reports those of the first one.
-    topics = {each.transactional_id: each.topics for each in request.transactions}
-    reported = {each.transactional_id: each.topics for each in reversed(request.transactions)}
+    topics = {each.transactional_id: each.topics for each in paced(request.transactions)}
+    reported = {
+        each.transactional_id: each.topics for each in paced(reversed(request.transactions))
+    }
     return _Response(
         version=version,
         results_by_transaction=[
@@ -100,16 +102,16 @@ def _add(
     each partition once otherwise.
     """
     partitions = dict.fromkeys(
-        (topic.name, index) for topic in topics for index in paced(topic.partitions)
+        (topic.name, index) for topic in paced(topics) for index in paced(topic.partitions)
     )
-    missing = {partition for partition in partitions if not _exists(cluster, partition)}
+    missing = {partition for partition in paced(partitions) if not _exists(cluster, partition)}
     if missing:
         return _by_topic(
             {
                 partition: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
                 if partition in missing
                 else ErrorCode.OPERATION_NOT_ATTEMPTED
-                for partition in partitions
+                for partition in paced(partitions)
             }
         )
     error_code = ErrorCode.INVALID_REQUEST
@@ -121,7 +123,7 @@ def _add(
         return _by_topic(
             {
                 partition: verify(transactional_id, producer, partition) if is_owned else error_code
-                for partition in partitions
+                for partition in paced(partitions)
             }
         )
     if is_owned:
@@ -136,7 +138,7 @@ def _add(
         error_code = ErrorCode.INVALID_PRODUCER_EPOCH
     return [
         (topic.name, [(index, error_code) for index in paced(topic.partitions)])
-        for topic in reported
+        for topic in paced(reported)
     ]
 
 
@@ -153,7 +155,7 @@ def _exists(cluster: Cluster, partition: TopicPartition) -> bool:
 
 def _by_topic(error_codes: Mapping[TopicPartition, ErrorCode]) -> _Results:
     by_topic: dict[str, list[tuple[int, ErrorCode]]] = {}
-    for (name, index), error_code in error_codes.items():
+    for (name, index), error_code in paced(error_codes.items()):
         by_topic.setdefault(name, []).append((index, error_code))
     return list(by_topic.items())
 
@@ -168,8 +170,8 @@ def _topic_results(version: int, results: _Results) -> list[Any]:
                 topic_class.AddPartitionsToTxnPartitionResult(
                     version=version, partition_index=index, partition_error_code=error_code
                 )
-                for index, error_code in error_codes
+                for index, error_code in paced(error_codes)
             ],
         )
-        for name, error_codes in results
+        for name, error_codes in paced(results)
     ]

@@ -54,9 +54,11 @@ def handle_write_txn_markers(context: RequestContext, request: Any, cluster: Clu
             marker.producer_epoch != NO_PRODUCER_EPOCH
         )
         partitions = _partitions(requested)
-        if not is_writable and any(_needs_append(context, cluster, each) for each in partitions):
+        if not is_writable and any(
+            _needs_append(context, cluster, each) for each in paced(partitions)
+        ):
             return _response(context.api_version, _failed(request))
-        for partition in partitions:
+        for partition in paced(partitions):
             error_code = _write(context, cluster, partition, marker, is_writable=is_writable)
             results.setdefault(marker.producer_id, {})[partition] = error_code
     return _response(context.api_version, results)
@@ -123,18 +125,18 @@ def _response(
         version=version,
         markers=[
             _MarkerResult(version=version, producer_id=producer_id, topics=_topics(version, errors))
-            for producer_id, errors in results.items()
+            for producer_id, errors in paced(results.items())
         ],
     )
 
 
 def _topics(version: int, errors: Mapping[TopicPartition, ErrorCode]) -> list[Any]:
     by_topic: dict[str, list[Any]] = {}
-    for (name, index), error_code in errors.items():
+    for (name, index), error_code in paced(errors.items()):
         by_topic.setdefault(name, []).append(
             _PartitionResult(version=version, partition_index=index, error_code=error_code)
         )
     return [
         _TopicResult(version=version, name=name, partitions=partitions)
-        for name, partitions in by_topic.items()
+        for name, partitions in paced(by_topic.items())
     ]

@@ -49,10 +49,10 @@ def handle_alter_replica_log_dirs(context: RequestContext, request: Any, cluster
                             cluster, context.broker_id, topic_name, index, path
                         ),
                     )
-                    for index, path in path_by_index.items()
+                    for index, path in paced(path_by_index.items())
                 ],
             )
-            for topic_name, path_by_index in paths.items()
+            for topic_name, path_by_index in paced(paths.items())
             if path_by_index
         ],
     )

@@ -33,7 +33,8 @@ def handle_describe_log_dirs(context: RequestContext, request: Any, cluster: Clu
     """Kafka's `ReplicaManager.describeLogDirs`."""
     version = context.api_version
     topics = []
-    for name, partitions in _stored(cluster, context.broker_id, request.topics).items():
+    stored = _stored(cluster, context.broker_id, request.topics)
+    for name, partitions in paced(stored.items()):
         described = [
             _Partition(
                 version=version,
@@ -42,7 +43,7 @@ def handle_describe_log_dirs(context: RequestContext, request: Any, cluster: Clu
                 offset_lag=0,
                 is_future_key=False,
             )
-            for partition in partitions
+            for partition in paced(partitions)
         ]
         topics.append(_Topic(version=version, name=name, partitions=described))
     total_bytes = cluster.shared_config["log.memory.max.bytes"]
@@ -63,7 +64,7 @@ def handle_describe_log_dirs(context: RequestContext, request: Any, cluster: Clu
 def _stored(cluster: Cluster, broker_id: int, requested_topics: Any) -> dict[str, list[Partition]]:
     """Return the requested partitions of the broker by topic; omit topics without any."""
     requested_indexes: dict[str, set[int]] = {}
-    for requested_topic in requested_topics or ():
+    for requested_topic in paced(requested_topics or ()):
         requested_indexes.setdefault(requested_topic.topic, set()).update(
             requested_topic.partitions
         )

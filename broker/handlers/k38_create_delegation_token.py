@@ -31,6 +31,7 @@ from broker.security.delegation_tokens import Principal
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.pacing import paced
 
 OWNER_VERSION_MIN = 3
 
@@ -42,10 +43,11 @@ def handle_create_delegation_token(context: RequestContext, request: Any, cluste
     if context.api_version >= OWNER_VERSION_MIN and request.owner_principal_name:
         owner = Principal(request.owner_principal_type, request.owner_principal_name)
     renewers = tuple(
-        Principal(renewer.principal_type, renewer.principal_name) for renewer in request.renewers
+        Principal(renewer.principal_type, renewer.principal_name)
+        for renewer in paced(request.renewers)
     )
     refusal = refusal_of(context, cluster.delegation_tokens)
-    if is_allowed(context) and any(renewer.type != USER_TYPE for renewer in renewers):
+    if is_allowed(context) and any(renewer.type != USER_TYPE for renewer in paced(renewers)):
         refusal = ErrorCode.INVALID_PRINCIPAL_TYPE, NO_TIMESTAMP
     if owner.type is None:
         owner = requester = Principal(USER_TYPE, ANONYMOUS)

@@ -21,6 +21,7 @@ from broker.security.delegation_tokens import DelegationToken, Principal
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.pacing import paced
 
 _Token = messages.DescribeDelegationTokenResponse.DescribedDelegationToken
 
@@ -33,12 +34,12 @@ def handle_describe_delegation_token(
     refusal = refusal_of(context, cluster.delegation_tokens)
     owners = request.owners
     if owners is not None:
-        owners = {Principal(owner.principal_type, owner.principal_name) for owner in owners}
+        owners = {Principal(owner.principal_type, owner.principal_name) for owner in paced(owners)}
     tokens = [] if refusal else cluster.delegation_tokens.described(owners)
     return messages.DescribeDelegationTokenResponse(
         version=context.api_version,
         error_code=ErrorCode.NONE if refusal is None else refusal[0],
-        tokens=list(map(_described, tokens)),
+        tokens=[_described(token) for token in paced(tokens)],
         throttle_time_ms=0,
     )
 
@@ -57,6 +58,6 @@ def _described(token: DelegationToken) -> Any:
         hmac=token.hmac,
         renewers=[
             renewer_type(principal_type=renewer.type, principal_name=renewer.name)
-            for renewer in token.renewers
+            for renewer in paced(token.renewers)
         ],
     )

@@ -16,6 +16,7 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.pacing import paced
 
 
 @handles(ApiKey.DELETE_GROUPS, versions=(0, 2))
@@ -30,7 +31,7 @@ def handle_delete_groups(context: RequestContext, request: Any, cluster: Cluster
                 group_id=group_id,
                 error_code=_delete(context, group_id, cluster),
             )
-            for group_id in dict.fromkeys(request.groups_names)
+            for group_id in paced(dict.fromkeys(request.groups_names))
         ],
     )
 

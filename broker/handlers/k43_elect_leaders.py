@@ -72,9 +72,9 @@ def _respond(
 ) -> Any:
     """Elect leaders and return the response; a refusal fails the whole request."""
     topics = []
-    for topic_name, partition_indexes in _asked(request, cluster):
+    for topic_name, partition_indexes in paced(_asked(request, cluster)):
         results = []
-        for partition_index in partition_indexes:
+        for partition_index in paced(partition_indexes):
             if isinstance(election_type, Refusal):
                 refusal: Refusal | None = election_type
             else:

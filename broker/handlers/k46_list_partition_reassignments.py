@@ -29,7 +29,7 @@ def handle_list_partition_reassignments(
     version = context.api_version
     topics = []
     for name, partitions in _asked(request, cluster):
-        ongoing = [_describe(version, part) for part in partitions if is_reassigning(part)]
+        ongoing = [_describe(version, part) for part in paced(partitions) if is_reassigning(part)]
         if ongoing:
             topics.append(_Topic(version=version, name=name, partitions=ongoing))
     return messages.ListPartitionReassignmentsResponse(

@@ -52,17 +52,19 @@ def handle_alter_client_quotas(context: RequestContext, request: Any, cluster: C
     names_by_entity: dict[Entity, Entity] = {}
     changes_by_entity: dict[Entity, Changes] = {}
     for entry in paced(request.entries):
-        names = requested_names([(part.entity_type, part.entity_name) for part in entry.entity])
+        names = requested_names(
+            [(part.entity_type, part.entity_name) for part in paced(entry.entity)]
+        )
         entity = make_entity(names)
         names_by_entity.setdefault(entity, names)
-        values = {op.key: None if op.remove else op.value for op in entry.ops}
+        values = {op.key: None if op.remove else op.value for op in paced(entry.ops)}
         if entity in problems or len(values) < len(entry.ops):
             problems[entity] = f"Ignoring duplicate entity {entity_text(names)}"
         else:
             problems[entity] = None
-            changes_by_entity[entity] = [(key, values[key]) for key in ordered_keys(values)]
+            changes_by_entity[entity] = [(key, values[key]) for key in paced(ordered_keys(values))]
     # Kafka puts the new entities of a request before each other (`HashMap.computeIfAbsent`).
-    for entity, changes in reversed(changes_by_entity.items()):
+    for entity, changes in paced(reversed(changes_by_entity.items())):
         problem = (
             entity_problem(names_by_entity[entity])
             or _release_problem(entity, changes, release)
@@ -78,10 +80,10 @@ def handle_alter_client_quotas(context: RequestContext, request: Any, cluster: C
                 error_message=(problems[entity] or "")[:1000] or None,
                 entity=[
                     _Result.EntityData(version=version, entity_type=entity_type, entity_name=name)
-                    for entity_type, name in names_by_entity[entity]
+                    for entity_type, name in paced(names_by_entity[entity])
                 ],
             )
-            for entity in ordered_entities(problems)
+            for entity in paced(ordered_entities(problems))
         ],
     )
 

@@ -19,6 +19,7 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.hash_order import in_hash_order, string_hash
+from protocol.pacing import paced
 
 _Result = messages.DescribeUserScramCredentialsResponse.DescribeUserScramCredentialsResult
 
@@ -28,7 +29,7 @@ def handle_describe_user_scram_credentials(
     context: RequestContext, request: Any, cluster: Cluster
 ) -> Any:
     """Kafka's `ScramImage.describe`."""
-    names = [user.name for user in request.users or ()] or cluster.credentials.scram_users()
+    names = [user.name for user in paced(request.users or ())] or cluster.credentials.scram_users()
     counts = Counter(names)
     return messages.DescribeUserScramCredentialsResponse(
         version=context.api_version,
@@ -36,7 +37,8 @@ def handle_describe_user_scram_credentials(
         error_code=ErrorCode.NONE,
         error_message="",
         results=[
-            _describe(cluster, name, counts[name]) for name in in_hash_order(counts, string_hash)
+            _describe(cluster, name, counts[name])
+            for name in paced(in_hash_order(counts, string_hash))
         ],
     )
 

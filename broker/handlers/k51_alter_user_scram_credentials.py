@@ -56,6 +56,6 @@ def handle_alter_user_scram_credentials(
                 error_code=ErrorCode.NONE if refusal is None else refusal.error_code,
                 error_message=None if refusal is None else refusal.error_message,
             )
-            for name, refusal in refusals.items()
+            for name, refusal in paced(refusals.items())
         ],
     )

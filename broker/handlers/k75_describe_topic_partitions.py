@@ -53,7 +53,7 @@ def handle_describe_topic_partitions(
     if error_code is not ErrorCode.NONE:
         refused = [
             _refused(version, name, error_code, authorized_operations=NOT_REQUESTED)
-            for name in requested_names
+            for name in paced(requested_names)
         ]
         return _Response(version=version, throttle_time_ms=0, topics=refused, next_cursor=None)
     all_names = requested_names or [topic.name for topic in paced(cluster.topics.all())]
@@ -63,7 +63,7 @@ def handle_describe_topic_partitions(
     return _Response(
         version=version,
         throttle_time_ms=0,
-        topics=[_describe(cluster, version, entry) for entry in entries],
+        topics=[_describe(cluster, version, entry) for entry in paced(entries)],
         next_cursor=None if next_cursor is None else _cursor_to_wire(version, next_cursor),
     )
 

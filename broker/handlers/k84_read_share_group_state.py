@@ -23,6 +23,7 @@ from broker.routes import handles
 from broker.share_groups.share_state import SharePartitionKey
 from protocol import messages
 from protocol.api_keys import ApiKey
+from protocol.pacing import paced
 
 OPERATION = "read share group state"
 _Response = messages.ReadShareGroupStateResponse
@@ -45,7 +46,9 @@ def handle_read_share_group_state(context: RequestContext, request: Any, cluster
             partition=key.partition_index,
             state_epoch=state.state_epoch,
             start_offset=state.start_offset,
-            state_batches=[_Result.StateBatch(**batch._asdict()) for batch in state.state_batches],
+            state_batches=[
+                _Result.StateBatch(**batch._asdict()) for batch in paced(state.state_batches)
+            ],
         )
 
     return _Response(results=results_by_topic(request, _TopicResult, handle))

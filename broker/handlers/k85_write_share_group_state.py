@@ -22,6 +22,7 @@ from broker.share_groups.in_flight import StateBatch
 from broker.share_groups.share_state import SharePartitionKey
 from protocol import messages
 from protocol.api_keys import ApiKey
+from protocol.pacing import paced
 
 OPERATION = "write share group state"
 _Response = messages.WriteShareGroupStateResponse
@@ -48,7 +49,7 @@ def handle_write_share_group_state(context: RequestContext, request: Any, cluste
                         batch.delivery_state,
                         batch.delivery_count,
                     )
-                    for batch in entry.state_batches
+                    for batch in paced(entry.state_batches)
                 ],
                 now_ms=context.now_ms,
             )

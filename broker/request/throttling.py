@@ -58,9 +58,15 @@ def charge_produce(context: RequestContext, cluster: Cluster, *, expects_respons
         shadowed.counter.exceed(context.size_bytes)
 
 
+def records_bytes_max(cluster: Cluster, requested_bytes: int) -> int:
+    """Return how many bytes of records the configuration allows a Fetch."""
+    config = cluster.config
+    return min(requested_bytes, config["fetch.max.bytes"], config["response.bytes.max"])
+
+
 def fetch_bytes_max(context: RequestContext, cluster: Cluster, requested_bytes: int) -> int:
     """Return how many bytes a Fetch may return: more than the quota's burst never passes."""
-    bytes_max: int = min(requested_bytes, cluster.config["fetch.max.bytes"])
+    bytes_max = records_bytes_max(cluster, requested_bytes)
     if not cluster.quotas.clients.is_enabled:
         return bytes_max
     manager = cluster.quotas.brokers[context.broker_id].fetch

@@ -221,8 +221,8 @@ class ShareGroupCoordinator:
         self, states: Collection[str] = (), types: Collection[str] = ()
     ) -> list[GroupListing]:
         """Return all groups, or those in these states and of these types, ignoring case."""
-        state_names = {name.strip().lower() for name in states}
-        type_names = {name.strip().lower() for name in types}
+        state_names = {name.strip().lower() for name in paced(states)}
+        type_names = {name.strip().lower() for name in paced(types)}
         if type_names and GROUP_TYPE not in type_names:
             return []
         return [

@@ -5,16 +5,23 @@ Times are CPU times of the thread, so another process on the machine changes non
 
 import gc
 import re
+import sys
 import time
 from collections.abc import Callable
+from contextvars import copy_context
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
+from typing import Any
+from unittest.mock import patch
 
 from broker.cluster.cluster import Cluster
 from broker.dispatch.connection import Connection
 from broker.dispatch.dispatcher import Dispatcher
 from broker.request.context import RequestContext
 from broker.responses import ConnectionOutput
+from protocol import codec
+from protocol.pacing import take_turns
 from tests.attack.attacked_cluster import GROUPS, PARTITIONS, QUOTAS, preparation_frames
 from tests.broker.cluster_builder import ALL_VERSIONS, make_cluster
 from tests.broker.connection_driver import NOW_MS
@@ -100,6 +107,45 @@ class AttackedBroker:
             response_bytes=sum(len(output.write) for output in outputs),
             close_reason=next((o.close_reason for o in outputs if o.close_reason), None),
         )
+
+
+class _CountingTurn:
+    """Counts the calls of functions between two places where a request may pause."""
+
+    is_long = True
+    response_bytes_max = FRAME_BYTES_MAX
+
+    def __init__(self) -> None:
+        self.calls = self.calls_max = 0
+
+    def pause(self) -> None:
+        self.calls_max = max(self.calls_max, self.calls)
+        self.calls = 0
+
+    def count(self, _frame: FrameType, event: str, _argument: Any) -> None:
+        self.calls += event in {"call", "c_call"}
+
+
+def longest_stretch(broker: AttackedBroker, frame: bytes) -> int:
+    """Return the most calls of functions between two places where the request may pause."""
+    turn = _CountingTurn()
+
+    def work() -> None:
+        take_turns(turn)
+        sys.setprofile(turn.count)
+        try:
+            broker.handle(frame)
+        finally:
+            sys.setprofile(None)
+
+    # The loops of a short body do not pause; here those of every body do.
+    with (
+        patch.object(broker.dispatcher.turns, "call_later", None),
+        patch.object(codec, "LONG_BODY_BYTES", 0),
+    ):
+        copy_context().run(work)
+    turn.pause()
+    return turn.calls_max
 
 
 def peak_bytes(work: Callable[[], None]) -> int:

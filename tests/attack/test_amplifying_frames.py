@@ -12,10 +12,12 @@ from broker.routes import ROUTES
 from protocol import messages
 from protocol.api_keys import ApiKey
 from tests.attack.amplifying_frames import KINDS, amplifying_frames, array_paths
-from tests.attack.attacked_broker import AttackedBroker
+from tests.attack.attacked_broker import AttackedBroker, longest_stretch
 
 ELEMENTS_MAX = 600
 BYTES_MAX = 200_000
+STRETCH_CALLS_MIN = 5_000
+"""Calls in which nothing takes long. More of them must not be more with more elements."""
 SAMPLE = (
     ApiKey.METADATA,
     ApiKey.FETCH,
@@ -69,6 +71,34 @@ def test_no_frame_of_any_api_in_any_version_is_a_bug() -> None:
     assert set(sent) == set(KINDS)
 
 
+def growing_stretches(api_key: ApiKey, version: int) -> list[str]:
+    """Return the frames whose longest stretch without a pause grows with their elements."""
+    few, many = 300, 900
+    frames = [
+        {frame.name: frame for frame in amplifying_frames(api_key, version, count, BYTES_MAX)}
+        for count in (few, many)
+    ]
+    found = []
+    for name, frame in frames[0].items():
+        if frame.kind not in {"repeated", "distinct"}:
+            continue
+        limit = {"request.elements.max": str(2 * many)}
+        short, long = (
+            longest_stretch(AttackedBroker(100, 10, 10, **limit), each[name].data)
+            for each in frames
+        )
+        if long > max(STRETCH_CALLS_MIN, 1.5 * short):
+            found.append(f"{name}: {short} calls, then {long}")
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("api_key", SAMPLE)
+def test_work_between_two_places_to_pause_does_not_grow_with_the_request(api_key: ApiKey) -> None:
+    assert growing_stretches(api_key, ROUTES[api_key].version_max) == []
+
+
+@pytest.mark.slow
 def test_the_corpus_enlarges_every_array_of_every_api_and_version() -> None:
     for api_key, version in ALL_VERSIONS:
         paths = {
