@@ -26,7 +26,7 @@ from tests.simulation.share_history import (
 
 JOIN_EPOCH, LEAVE_EPOCH = 0, -1
 INITIAL_EPOCH, FINAL_EPOCH = 0, -1
-FETCH_WAIT_MS = 300
+FETCH_WAIT_MS = 500
 _FENCED = {
     ErrorCode.UNKNOWN_MEMBER_ID,
     ErrorCode.FENCED_MEMBER_EPOCH,
