@@ -12,6 +12,7 @@ from protocol import messages
 from protocol.errors import ErrorCode
 from tests.simulation.client_link import ClientLink, Responded
 from tests.simulation.coordinated_client import MemberSettings
+from tests.simulation.group_history import GroupHistory, Ownership
 from tests.simulation.group_member import COMMIT_INTERVAL_MS, GroupMember
 from tests.simulation.history import Assignment, History, Place
 from tests.simulation.network import Network
@@ -42,11 +43,10 @@ class ConsumerMember(GroupMember):
         history: History,
         bootstrap: list[Any],
         random: Random,
-        consumed: dict[tuple[str, Place], set[int]],
+        groups: GroupHistory,
     ) -> None:
-        """`consumed` gets the offsets that each group has read, by partition."""
         self._random = random
-        self._consumed = consumed
+        self._groups = groups
         super().__init__(settings, network, history, bootstrap)
 
     def _reset(self) -> None:
@@ -59,6 +59,8 @@ class ConsumerMember(GroupMember):
         self._reported: tuple[Place, ...] | None = None
         """What it owns as the coordinator knows, or None if that is not certain."""
         self._interval_ms = 0
+        self._contact: Responded | None = None
+        self._ownerships: dict[Place, Ownership] = {}
 
     @property
     def is_stable(self) -> bool:
@@ -78,6 +80,7 @@ class ConsumerMember(GroupMember):
                 instance_id=self.settings.instance_id,
             )
             link.ask(request, lambda _response, _responded: None)
+            self._end_ownerships(kept=())
         self.crash()
 
     # Turns -----------------------------------------------------------------------------------
@@ -136,9 +139,11 @@ class ConsumerMember(GroupMember):
                 else None
             ),
         )
+        if request.topic_partitions is not None:
+            self._end_ownerships(kept=owned)
         self._ask("heartbeat", link, request, partial(self._on_beat, owned))
 
-    def _on_beat(self, reported: tuple[Place, ...], response: Any, _responded: Responded) -> None:
+    def _on_beat(self, reported: tuple[Place, ...], response: Any, responded: Responded) -> None:
         if response.error_code != ErrorCode.NONE:
             self._reported = None
             self._on_error(response.error_code)
@@ -148,6 +153,9 @@ class ConsumerMember(GroupMember):
         self._is_joined = True
         is_new = self._generation != response.member_epoch
         self._generation = response.member_epoch
+        self._contact = responded
+        for ownership in self._ownerships.values():
+            ownership.contact_ms = self._time_of_contact()[0]
         if response.assignment is not None:
             self._assigned_ids = [
                 (topic.topic_id, index)
@@ -184,6 +192,40 @@ class ConsumerMember(GroupMember):
             )
         )
 
+        sent_ms, written_ms = self._time_of_contact()
+        patience_ms = min(self._groups.session_timeout_ms, self.settings.rebalance_timeout_ms)
+        for place in self._target.difference(self._ownerships):
+            self._ownerships[place] = ownership = Ownership(
+                self.settings.group,
+                place,
+                self.settings.instance_id or self._member_id,
+                sent_ms,
+                written_ms,
+                sent_ms,
+                patience_ms,
+            )
+            self._groups.ownerships.append(ownership)
+
+    def _time_of_contact(self) -> tuple[int, int]:
+        """Return when the last heartbeat was sent that has a response, and when that was written.
+
+        Both are times of the brokers.
+        """
+        assert self._contact is not None
+        to_broker_time = self._groups.shared.broker_time_ms
+        return (
+            to_broker_time(self._contact.sent_ms, is_before_moves=True),
+            to_broker_time(self._contact.handled_ms),
+        )
+
+    def _end_ownerships(self, kept: tuple[Place, ...]) -> None:
+        """Note what the coordinator is told now: that it owns no more than this."""
+        for place in [place for place in self._ownerships if place not in kept]:
+            ownership = self._ownerships.pop(place)
+            ownership.end_ms = self._groups.shared.broker_time_ms(
+                self._now_ms, is_before_moves=True
+            )
+
     def _reconcile(self) -> None:
         """Commit and give up what is another's from now on, then take what is new."""
         kept = tuple(place for place in self.owned if place in self._target)
@@ -209,6 +251,7 @@ class ConsumerMember(GroupMember):
         self._generation = JOIN_EPOCH
         self._is_joined = False
         self._target = frozenset()
+        self._end_ownerships(kept=())
         self._assigned_ids = self._reported = None
         self._interval_ms = 0
         self.owned = ()
@@ -222,6 +265,6 @@ class ConsumerMember(GroupMember):
     def _consume(self, place: Place, data: bytes) -> None:
         before = self.positions[place]
         super()._consume(place, data)
-        self._consumed.setdefault((self.settings.group, place), set()).update(
+        self._groups.consumed.setdefault((self.settings.group, place), set()).update(
             range(before, self.positions[place])
         )

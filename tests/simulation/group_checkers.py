@@ -1,51 +1,30 @@
 """Checkers of the promises of consumer groups (KIP-848) and share groups (KIP-932)."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from itertools import islice
-from typing import NamedTuple
 
 from tests.simulation import share_checkers
 from tests.simulation.checkers import CHECKERS as ALL_CHECKERS
-from tests.simulation.history import History, Place
-from tests.simulation.share_history import ShareHistory
+from tests.simulation.group_history import AppliedCommit, GroupHistory, GroupPlace, Ownership
 
 SHOWN_MAX = 3
-
-GroupPlace = tuple[str, Place]
-
-
-class AppliedCommit(NamedTuple):
-    """A committed offset that the coordinator has stored."""
-
-    group: str
-    place: Place
-    member: str
-    member_epoch: int
-    offset: int
-    time_ms: int
-
-
-@dataclass(slots=True)
-class GroupHistory:
-    """What happened in the groups of a world."""
-
-    seen: History
-    shared: ShareHistory
-    applied: list[AppliedCommit] = field(default_factory=list)
-    """Stored offsets in their order."""
-    consumed: dict[GroupPlace, set[int]] = field(default_factory=dict)
-    ends: dict[GroupPlace, int] = field(default_factory=dict)
-    """The end of each partition that a consumer group had to read."""
-    unsettled: list[str] = field(default_factory=list)
-
 
 GroupChecker = Callable[[GroupHistory], Iterator[str]]
 
 
 def ownership(history: GroupHistory) -> Iterator[str]:
-    """No partition has two owners in one epoch of its group."""
+    """No partition has two owners, neither in one epoch of its group nor at one time."""
     yield from ALL_CHECKERS["assignments"](history.seen)
+    owners: dict[GroupPlace, list[Ownership]] = {}
+    for ownership in history.ownerships:
+        owners.setdefault((ownership.group, ownership.place), []).append(ownership)
+    for ownerships in owners.values():
+        for later in ownerships:
+            for earlier in ownerships:
+                if earlier.member != later.member and earlier.is_certain_at(
+                    later.sent_ms, later.written_ms
+                ):
+                    yield f"{later}, while it belongs to {earlier}"
 
 
 def consumption(history: GroupHistory) -> Iterator[str]:

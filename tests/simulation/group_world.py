@@ -19,7 +19,8 @@ from protocol.records import stamp
 from tests.batches import make_batch
 from tests.simulation.consumer_member import ConsumerMember
 from tests.simulation.coordinated_client import MemberSettings
-from tests.simulation.group_checkers import AppliedCommit, GroupHistory, check_groups
+from tests.simulation.group_checkers import check_groups
+from tests.simulation.group_history import AppliedCommit, GroupHistory
 from tests.simulation.network import Weather
 from tests.simulation.share_history import ShareHistory
 from tests.simulation.share_member import ShareMember
@@ -64,7 +65,7 @@ class GroupWorld(World):
         self.has_small_log = False
         random = self._random("config of groups")
         interval_ms = "1000" if self.is_crowded else str(random.choice((200, 350)))
-        timeout_ms = "2000" if self.is_crowded else str(random.choice((800, 1_500)))
+        self.session_timeout_ms = 2_000 if self.is_crowded else random.choice((800, 1_500))
         config = {
             f"group.{kind}.{name}": value
             for kind in ("consumer", "share")
@@ -72,7 +73,7 @@ class GroupWorld(World):
                 ("min.heartbeat.interval.ms", "1"),
                 ("heartbeat.interval.ms", interval_ms),
                 ("min.session.timeout.ms", "1"),
-                ("session.timeout.ms", timeout_ms),
+                ("session.timeout.ms", str(self.session_timeout_ms)),
             )
         }
         return config | {
@@ -93,7 +94,7 @@ class GroupWorld(World):
             count = random.randint(20, 60) if self.is_crowded else random.randint(1, 4)
             factor = random.randint(1, self.broker_count)
             cluster.create_topic(name, cluster.place(count, factor), {})
-        self.groups = GroupHistory(self.history, self.shared)
+        self.groups = GroupHistory(self.history, self.shared, self.session_timeout_ms)
         notify = cluster.on_leaders_change
 
         def note(now_ms: int) -> None:
@@ -190,7 +191,7 @@ class GroupWorld(World):
                 self.history,
                 random.sample(self.bootstrap, len(self.bootstrap)),
                 self._random(name),
-                self.groups.consumed,
+                self.groups,
             )
         )
 
@@ -365,10 +366,12 @@ class GroupWorld(World):
             yield led.share_partition.start_offset
 
     def _close(self) -> None:
+        lost_fetches = self.shared.lost_fetches.copy()
         for member in (*self.consumers, *self.sharers):
             if member.is_running:
                 member.crash()
         super()._close()
+        self.shared.lost_fetches = lost_fetches
 
     def _read_logs(self) -> None:
         """Read nothing: there are no producers whose records would be compared."""

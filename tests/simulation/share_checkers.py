@@ -114,6 +114,10 @@ def deliveries(history: ShareHistory, records: dict[RecordKey, RecordHistory]) -
             written_ms = acknowledgement.written_ms
             if written_ms is None or acknowledgement.is_refused or not acknowledgement.is_final:
                 continue
+            delivery = acknowledgement.delivery
+            if _may_be_released(history, record, (delivery,), delivery.sent_ms, written_ms):
+                # The record may be archived already; a leader does not refuse that.
+                continue
             again = [later for later in record.deliveries if later.sent_ms > written_ms]
             if again:
                 yield f"{key}: {acknowledgement}, and then {again[0]}"
@@ -126,7 +130,7 @@ def none_lost(history: ShareHistory, records: dict[RecordKey, RecordHistory]) ->
     """
     yield from history.unsettled
     for (group, place), end in history.ends.items():
-        lost_count = sum(lost_group == group for lost_group, _, _ in history.lost_fetches)
+        lost_count = history.lost_fetches[group]
         for offset in range(end):
             record = records.get((group, place, offset), RecordHistory())
             count = max((delivery.delivery_count for delivery in record.deliveries), default=0)

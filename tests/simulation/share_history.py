@@ -1,5 +1,6 @@
 """What the members of share groups saw; the checkers of share groups read it."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -60,8 +61,8 @@ class ShareHistory:
     """When the clock of the brokers was moved forward, and by how many ms."""
     deliveries: list[Delivery] = field(default_factory=list)
     acknowledgements: list[Acknowledgement] = field(default_factory=list)
-    lost_fetches: list[tuple[str, str, int]] = field(default_factory=list)
-    """Group, member and time of each fetch whose response did not arrive."""
+    lost_fetches: Counter[str] = field(default_factory=Counter)
+    """How many fetches of each group had no response, before the end of the world."""
     links: dict[str, list[ClientLink]] = field(default_factory=dict)
     """The connections over which each member fetched. A session ends with its connection."""
     session_ends: dict[str, list[int]] = field(default_factory=dict)

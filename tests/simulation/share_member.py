@@ -124,9 +124,7 @@ class ShareMember(CoordinatedClient):
                 del self._sessions[node_id]
 
     def _note_lost(self, fetches: list[str]) -> None:
-        self._shared.lost_fetches += [
-            (self.settings.group, self._member_id, self._now_ms) for _ in fetches
-        ]
+        self._shared.lost_fetches[self.settings.group] += len(fetches)
 
     def _on_leaders(self) -> None:
         self._resolve()
