@@ -108,6 +108,15 @@ def test_values_may_be_strings_numbers_and_booleans(key: str, value: str | int |
         assert kafka.is_running
 
 
+def test_passwords_are_in_no_command_line() -> None:
+    config = {"listeners": "SASL_PLAINTEXT://:0", "sasl.users": "alice:hunter2"}
+    with MockKafka(config=config) as kafka:
+        arguments = Path(f"/proc/{kafka.pid}/cmdline").read_text().split("\0")
+        config_path = Path(arguments[arguments.index("--config") + 1])
+        assert not config_path.parent.exists()
+        assert not [argument for argument in arguments if "hunter2" in argument]
+
+
 def test_a_bad_value_is_a_start_error() -> None:
     with pytest.raises(StartError, match=r"auto\.create\.topics\.enable"):
         MockKafka(config={"auto.create.topics.enable": "perhaps"}).start()
