@@ -131,17 +131,17 @@ class Copy:
     def finish(self, program: "CopyingProgram") -> None:
         """Copy the rest, while each broker stops in turn and returns."""
         for node_id in (1, 2, 3):
-            self._wait_for_more(program)
+            self._wait_for_more(program, self.remaining())
             self.kafka.stop_broker(node_id)
-            self._wait_for_more(program)
+            self._wait_for_more(program, self.remaining())
             self.kafka.start_broker(node_id)
         self.delay.remove()
-        while self.remaining() > 0:
-            self._wait_for_more(program)
+        while remaining := self.remaining():
+            self._wait_for_more(program, remaining)
         self._check()
 
-    def _wait_for_more(self, program: "CopyingProgram") -> None:
-        remaining = self.remaining()
+    def _wait_for_more(self, program: "CopyingProgram", remaining: int) -> None:
+        """Wait until fewer than `remaining` records are not copied yet."""
         assert remaining > 0
         eventually(lambda: program.check() and self.remaining() < remaining)
 
