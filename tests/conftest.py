@@ -56,7 +56,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """
     for item in items:
         fixtures = getattr(item, "fixturenames", ())
-        if item.get_closest_marker("interop"):
+        if isinstance(item, pytest.Function) and item.get_closest_marker("interop"):
             # The first fixture is torn down last: when those of the test have stopped.
             item.fixturenames.insert(0, "audit_after_test")
         if "spark" in fixtures:
