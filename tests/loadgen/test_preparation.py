@@ -75,6 +75,7 @@ def test_a_refused_connection_is_reported_within_seconds() -> None:
             prepare(plan_of(STEADY), "r", servers, sets_quotas=True)
 
 
+@pytest.mark.slow
 def test_wrong_credentials_are_reported_with_the_tenants_name() -> None:
     config: dict[str, str | int] = {
         "listeners": "SASL_PLAINTEXT://:0",

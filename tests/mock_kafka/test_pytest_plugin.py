@@ -271,6 +271,7 @@ def test_a_marker_enables_the_audit_for_one_test(pytester: pytest.Pytester) -> N
     done.assert_outcomes(passed=1, failed=1)
 
 
+@pytest.mark.slow
 def test_a_config_option_without_a_value_is_an_error(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(CONFIGURED)
     done = pytester.runpytest_subprocess("--mock-kafka-config=num.partitions")

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 
 from loadgen.analysis.charts import _buckets, _throttles_by_user, draw
@@ -10,6 +11,7 @@ from tests.loadgen.summaries import CONFIG, PLAN, summary_of
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
+@pytest.mark.slow
 def test_each_series_has_a_chart() -> None:
     charts = draw(summary_of(), PLAN, CONFIG)
     assert set(charts) == {"rates", "latencies", "heat-map", "users", "ids"}

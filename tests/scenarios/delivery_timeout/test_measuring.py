@@ -49,12 +49,14 @@ def test_our_producer_keeps_its_promise_and_names_the_phase() -> None:
         assert each.heard_after_ms >= delivery_timeout.DEADLINE_MS - 2
 
 
+@pytest.mark.slow
 def test_a_client_that_is_not_installed_is_a_line_all_the_same() -> None:
     nobody = SubjectKind("nobody", lambda: "needs a JDK", SUBJECTS[0].make)
     (measured,) = measure(PHASES[:1], [nobody], 100)
     assert row(measured)[:4] == ("metadata", "nobody", "-", "needs a JDK")
 
 
+@pytest.mark.slow
 def test_a_client_that_fails_to_start_is_a_line_and_the_others_are_measured() -> None:
     def fail(*_: object) -> Subject:
         raise CannotRunError("the JVM of the Java client failed: out of memory")
@@ -82,6 +84,7 @@ class Mute:
             heard("closed")
 
 
+@pytest.mark.slow
 def test_what_a_client_reports_only_when_it_is_closed_is_no_outcome() -> None:
     mute = SubjectKind("mute", lambda: None, Mute)
     (measured,) = measure(PHASES[:1], [mute], 20)
