@@ -150,7 +150,7 @@ def problems_of(first: list[Found], second: list[Found], count: int) -> list[str
         ("resume", second, count - count // 2),
     ):
         if len(found) != record_count:
-            problems.append(f"{step}: read {len(found)} records instead of {expected}")
+            problems.append(f"{step}: read {len(found)} records instead of {record_count}")
     expected = {p: list(range(p, count, PARTITIONS)) for p in range(PARTITIONS)}
     read = first + second
     for partition, numbers in expected.items():
