@@ -9,7 +9,8 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 FILES = sorted((ROOT / "requirements").glob("*.txt"))
 PIN = re.compile(
-    r"^([a-z0-9-]+)==([\w.]+)(?: ; [^\\]*)? \\$((?:\n +--hash=sha256:[0-9a-f]{64}.*)*)", re.M
+    r"^([a-z0-9-]+)==([\w.]+)(?: ; [^\\]*)? \\$((?:\n +--hash=sha256:[0-9a-f]{64}.*)*)",
+    re.MULTILINE,
 )
 NAME = re.compile(r"[\w.-]+")
 
