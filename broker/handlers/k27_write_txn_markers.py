@@ -53,7 +53,7 @@ def handle_write_txn_markers(context: RequestContext, request: Any, cluster: Clu
             marker.producer_epoch != NO_PRODUCER_EPOCH
         )
         partitions = _partitions(requested)
-        if not is_writable and any(_needs_append(context, cluster, each) for each in partitions):
+        if not is_writable and any(_needs_append(context, cluster, named) for named in partitions):
             return _response(context.api_version, _failed(request))
         for partition in partitions:
             error_code = _write(context, cluster, partition, marker, is_writable=is_writable)
