@@ -12,8 +12,10 @@ from typing import Any
 
 from broker.errors import Refusal
 from broker.groups.consumer import classic_members
+from broker.groups.consumer.assignment import Assignment
 from broker.groups.consumer.group import ConsumerGroup
 from broker.groups.consumer.heartbeat import check_member, check_request
+from broker.groups.consumer.manual_assignment import assignment_problem
 from broker.groups.consumer.member import LEAVE_EPOCH, STATIC_LEAVE_EPOCH
 from broker.groups.consumer.membership import (
     ConsumerMembership,
@@ -190,6 +192,7 @@ class GroupCoordinator(GroupTable):
             state=group.state,
             protocol_type=group.protocol_type or "",
             protocol_name=stable_protocol or "",
+            generation_id=group.generation_id,
             members=tuple(
                 DescribedMember(
                     member_id=member.member_id,
@@ -202,6 +205,36 @@ class GroupCoordinator(GroupTable):
                 for member in group.members
             ),
         )
+
+    # Control -------------------------------------------------------------------------------
+
+    def rebalance(self, group_id: str, now_ms: int) -> ErrorCode:
+        """Have the members of a group rebalance; GROUP_ID_NOT_FOUND if it has none."""
+        group = self._groups.get(group_id)
+        if group is None or is_empty(group):
+            return ErrorCode.GROUP_ID_NOT_FOUND
+        if isinstance(group, ConsumerGroup):
+            self._consumers.rebalance(group, now_ms)
+        elif group.state is not GroupState.PREPARING_REBALANCE:
+            group.prepare_rebalance(now_ms)
+            group.deliver()
+        return ErrorCode.NONE
+
+    def assign(
+        self, group_id: str, targets: Mapping[str, Assignment], now_ms: int
+    ) -> Refusal | None:
+        """Set the target assignment of a group of the consumer protocol, by member id.
+
+        It holds for one epoch. Returns why it can't be set.
+        """
+        group = self._groups.get(group_id)
+        if not isinstance(group, ConsumerGroup):
+            return group_not_found(f"{group_id!r} is not a consumer group")
+        problem = assignment_problem(group, targets, self._consumers.topics)
+        if problem is not None:
+            return Refusal(ErrorCode.INVALID_REQUEST, problem)
+        self._consumers.assign(group, targets, now_ms)
+        return None
 
     # The consumer protocol -----------------------------------------------------------------
 

@@ -239,6 +239,7 @@ def test_brokers_stop_and_leaders_move(kafka: MockKafka) -> None:
     assert kafka.topics() == []
 
 
+@pytest.mark.slow
 def test_a_coordinator_moves_to_the_given_broker(kafka: MockKafka) -> None:
     kafka.create_topic("orders")
     for broker in (2, 3):

@@ -213,7 +213,7 @@ class CoordinatedClient:
     def _lost(self, key: LinkKey, reason: str) -> None:
         self._network.trace(f"{self.settings.name} has lost {key[1].host}: {reason}")
         link = self._links.pop(key)
-        lost = [what for what, asked in self._asked.items() if asked is link]
+        lost = [what for what, used in self._asked.items() if used is link]
         for what in lost:
             del self._asked[what]
         if key == (GROUP, self._coordinator):

@@ -218,7 +218,7 @@ class GroupMember(CoordinatedClient):
 
     def _ask_for_positions(self) -> None:
         link = self._coordinator_link()
-        missing = [each for each in self.owned if each not in self.positions]
+        missing = [place for place in self.owned if place not in self.positions]
         if link is None or not missing or "positions" in self._asked:
             return
         member_id, member_epoch = self._member_of_request()

@@ -276,7 +276,7 @@ def give_up_one_delivery_early(patch: Patch) -> None:
 
 def never_expire_locks(patch: Patch) -> None:
     """A member that never acknowledges a record keeps it."""
-    patch.setattr(SharePartition, "expire_locks", lambda *_: False)
+    patch.setattr(SharePartition, "next_lock_expiry_ms", lambda _: None)
 
 
 @pytest.mark.slow

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from broker.errors import Refusal
-from broker.groups.consumer.assignment import NO_PARTITIONS
+from broker.groups.consumer.assignment import NO_PARTITIONS, Assignment
 from broker.groups.consumer.group import ConsumerGroup
 from broker.groups.consumer.group_spec import Assignor
 from broker.groups.consumer.heartbeat import (
@@ -127,6 +127,16 @@ class ConsumerMembership:
         """Remove members of a group, which begins a new epoch."""
         fence(group, member_ids, self.topics)
         self.sessions.stop(group, member_ids)
+        self.write(group, now_ms)
+
+    def rebalance(self, group: ConsumerGroup, now_ms: int) -> None:
+        """Begin a new epoch; the next heartbeat of a member computes its target assignment."""
+        group.update_epoch(self.topics, must_rise=True)
+        self.write(group, now_ms)
+
+    def assign(self, group: ConsumerGroup, targets: Mapping[str, Assignment], now_ms: int) -> None:
+        """Begin a new epoch with a given target assignment."""
+        group.assign(targets, self.topics)
         self.write(group, now_ms)
 
     # Timers ----------------------------------------------------------------------------------
