@@ -21,10 +21,10 @@ from scenarios.clients.interface import Record
 from scenarios.clients.kafka_python import KAFKA_PYTHON
 from scenarios.maven import CannotRunError
 from tests.interop.client_program import ClientProgram
+from tests.interop.consumer_protocol import Member
 from tests.interop.go_and_node_clients import build_franz_go
 from tests.interop.java_clients import JavaClients, compile_java_clients
 from tests.interop.members import MemberThread, member
-from tests.interop.test_consumer_groups import Member
 
 PARTITIONS = 6
 RECORD_COUNT = 60

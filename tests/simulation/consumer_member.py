@@ -219,7 +219,7 @@ class ConsumerMember(GroupMember):
         )
 
     def _end_ownerships(self, kept: tuple[Place, ...]) -> None:
-        """Note what the coordinator is told now: that it owns no more than this."""
+        """Note that the coordinator learns now what the member still owns."""
         for place in [place for place in self._ownerships if place not in kept]:
             ownership = self._ownerships.pop(place)
             ownership.end_ms = self._groups.shared.broker_time_ms(

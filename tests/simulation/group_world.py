@@ -279,7 +279,7 @@ class GroupWorld(World):
         self.server.advance(duration_ms)
 
     def _move_a_coordinator(self) -> None:
-        """Move or take away the leader of a partition that coordinators write to."""
+        """Move or remove the leader of a partition that coordinators write to."""
         random = self._random(f"coordinator {self.schedule.time_ms}")
         deed = random.choice((self.chaos.move_leader, self.chaos.take_leader_away))
         deed(random.choice(INTERNAL_TOPICS))

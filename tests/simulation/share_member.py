@@ -180,12 +180,12 @@ class ShareMember(CoordinatedClient):
     # Share sessions ----------------------------------------------------------------------------
 
     def _fetch_more(self) -> None:
-        wanted: dict[int, set[Place]] = {node_id: set() for node_id in self._sessions}
+        places_by_leader: dict[int, set[Place]] = {node_id: set() for node_id in self._sessions}
         for place in sorted(self.assigned):
             leader = self._leaders.get(place)
             if leader is not None and leader.node_id in self._addresses:
-                wanted.setdefault(leader.node_id, set()).add(place)
-        for node_id, places in wanted.items():
+                places_by_leader.setdefault(leader.node_id, set()).add(place)
+        for node_id, places in places_by_leader.items():
             what = f"fetch {node_id}"
             if what in self._asked or f"acknowledge {node_id}" in self._asked:
                 continue

@@ -77,7 +77,7 @@ def test_a_seed_replays_exactly_under_any_hash_seed() -> None:
 
 
 def ignore_owners(patch: Patch) -> None:
-    """A member gets its target at once, whoever owns the partitions still."""
+    """A member gets its target at once, even if others still own the partitions."""
 
     def hasty(original: Any) -> Any:
         def reconcile(
@@ -92,7 +92,7 @@ def ignore_owners(patch: Patch) -> None:
 
 
 def believe_in_revocation(patch: Patch) -> None:
-    """A member that is told to give partitions up counts as one that has done so."""
+    """A member that has to give partitions up counts as one that has done so."""
     patch.setattr(reconciliation, "_may_own", lambda *_: False)
 
 

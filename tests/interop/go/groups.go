@@ -108,7 +108,7 @@ func divide(ctx context.Context, seeds kgo.Opt, topic string, count int, group s
 	second.leave()
 }
 
-// Stays a member until it is ended, with the protocol that it is told; prints what it owns.
+// Stays a member until it is ended, with the given protocol.
 func stay(ctx context.Context, seeds kgo.Opt, topic string, group string, protocol string) {
 	opts := []kgo.Opt{kgo.Balancers(kgo.RangeBalancer())}
 	if protocol == "consumer" {
