@@ -46,7 +46,7 @@ def main() -> int:
     )
     options = parser.parse_args()
     quieten()
-    world_class = World
+    world_class: type[World] = World
     if options.transactions:
         world_class = TransactionWorld
     elif options.groups:

@@ -110,6 +110,15 @@ class CoordinatedClient:
     def _on_leaders(self) -> None:
         """Note that the leaders of the subscribed topics are known."""
 
+    @property
+    def is_stable(self) -> bool:
+        """Whether it has what it is to have, and waits for nothing."""
+        raise NotImplementedError
+
+    def leave(self) -> None:
+        """Leave the group, and end."""
+        raise NotImplementedError
+
     # From outside ----------------------------------------------------------------------------
 
     def start(self) -> None:

@@ -18,7 +18,7 @@ from protocol.errors import ErrorCode
 from protocol.records import stamp
 from tests.batches import make_batch
 from tests.simulation.consumer_member import ConsumerMember
-from tests.simulation.coordinated_client import MemberSettings
+from tests.simulation.coordinated_client import CoordinatedClient, MemberSettings
 from tests.simulation.group_checkers import check_groups
 from tests.simulation.group_history import AppliedCommit, GroupHistory
 from tests.simulation.network import Weather
@@ -240,7 +240,7 @@ class GroupWorld(World):
         )
         super()._plan()
 
-    def _disturb_member(self, member: ConsumerMember | ShareMember, random: Random) -> None:
+    def _disturb_member(self, member: CoordinatedClient, random: Random) -> None:
         if not member.is_running:
             return
         deed = random.choice(("leave", "crash", "hang", "hang"))
