@@ -30,6 +30,7 @@ from broker.config.broker_config import BrokerConfig
 from broker.config.features import TRANSACTION_VERSION
 from broker.config.resource_keys import group_setting
 from broker.config.topic_config import TopicConfig
+from broker.groups.consumer.membership import new_member_id
 from broker.groups.coordinator import GroupCoordinator
 from broker.routes import RoutesByBroker
 from broker.security.credentials import Credentials, parse_users
@@ -93,9 +94,11 @@ class Cluster:
             config=config,
             timers=self.timers,
             member_id_suffix=lambda: str(new_uuid()),
+            member_id=lambda: new_member_id(new_uuid),
             append_records=self.group_log.append,
             topics=group_topics,
             setting=lambda group_id, key: group_setting(self.config, group_id, key),
+            is_share_group=lambda group_id: group_id in self.share.groups,
         )
         self.share = ShareGroups(
             config,
