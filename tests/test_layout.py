@@ -40,6 +40,7 @@ DECLARATIONS = {
     "broker/faults/actions.py",
     "broker/faults/match.py",
     "broker/responses.py",
+    "broker/transactions/marker.py",
     "broker/groups/consumer/group_state.py",
     "broker/groups/consumer/member.py",
     "broker/groups/consumer/requests.py",

@@ -25,9 +25,10 @@ from typing import Any
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Partition, Topic
-from broker.cluster.transactions import OFFSETS_TOPIC, Marker, append_marker
+from broker.cluster.transactions import OFFSETS_TOPIC, append_marker
 from broker.request.context import RequestContext
 from broker.routes import handles
+from broker.transactions.marker import Marker
 from broker.transactions.transaction import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, TopicPartition
 from protocol import messages
 from protocol.api_keys import ApiKey
