@@ -10,6 +10,7 @@ from broker import handlers  # noqa: F401 - importing the package registers the 
 from broker.audit.acknowledgements import Acknowledgements
 from broker.clock import perf_ns
 from broker.cluster.cluster import Cluster
+from broker.dispatch.marker_channel import MarkerChannel
 from broker.dispatch.turns import Turns
 from broker.faults.error_responses import response_without_data
 from broker.faults.injector import Injector
@@ -63,6 +64,7 @@ class Dispatcher:
         self._now_ns = now_ns
         self.turns = Turns(cluster.config["response.bytes.max"], now_ns)
         cluster.in_turns = self.turns.run_work
+        cluster.marker_sender = MarkerChannel(cluster, self.faults, self.journal, self.dispatch)
 
     # Hot path: inlined on purpose; each further call costs about 0.1 µs.
     def dispatch(  # noqa: C901, PLR0912, PLR0915

@@ -58,9 +58,12 @@ def handle_add_partitions_to_txn(context: RequestContext, request: Any, cluster:
         )
     # Of transactions with the same transactional id Kafka adds the partitions of the last one, and
     # reports those of the first one.
-    topics = {each.transactional_id: each.topics for each in paced(request.transactions)}
+    topics = {
+        requested.transactional_id: requested.topics for requested in paced(request.transactions)
+    }
     reported = {
-        each.transactional_id: each.topics for each in paced(reversed(request.transactions))
+        requested.transactional_id: requested.topics
+        for requested in paced(reversed(request.transactions))
     }
     return _Response(
         version=version,

@@ -60,8 +60,8 @@ def charge_produce(context: RequestContext, cluster: Cluster, *, expects_respons
 
 def records_bytes_max(cluster: Cluster, requested_bytes: int) -> int:
     """Return how many bytes of records the configuration allows a Fetch."""
-    config = cluster.config
-    return min(requested_bytes, config["fetch.max.bytes"], config["response.bytes.max"])
+    configured: int = min(cluster.config["fetch.max.bytes"], cluster.config["response.bytes.max"])
+    return min(requested_bytes, configured)
 
 
 def fetch_bytes_max(context: RequestContext, cluster: Cluster, requested_bytes: int) -> int:

@@ -1,5 +1,6 @@
 // franz-go: `produce SERVERS TOPIC COUNT`, `consume` or `copy SERVERS TOPIC COUNT GROUP`,
-// `fence SERVERS TOPIC 0`, or `recreate SERVERS TOPIC MILLISECONDS`; prints tab between words.
+// `fence SERVERS TOPIC 0`, `recreate SERVERS TOPIC MILLISECONDS`, `divide` or `share SERVERS TOPIC COUNT
+// GROUP`, or `stay SERVERS TOPIC 0 GROUP PROTOCOL`; prints tab between words.
 package main
 
 import (
@@ -37,9 +38,15 @@ func main() {
 	case "consume":
 		consume(ctx, seeds, topic, count, os.Args[5])
 	case "copy":
-		copyInTransactions(ctx, seeds, topic, count, os.Args[5])
+		copyInTransactions(context.Background(), seeds, topic, count, os.Args[5]) // the test ends it
 	case "fence":
 		fence(ctx, seeds, topic)
+	case "divide":
+		divide(ctx, seeds, topic, count, os.Args[5])
+	case "share":
+		share(ctx, seeds, topic, count, os.Args[5])
+	case "stay":
+		stay(ctx, seeds, topic, os.Args[5], os.Args[6])
 	}
 }
 
@@ -164,6 +171,7 @@ func copyInTransactions(ctx context.Context, seeds kgo.Opt, topic string, count 
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
 		kgo.RequireStableFetchOffsets(),
 		kgo.FetchMaxWait(50*time.Millisecond),
+		kgo.MetadataMinAge(10*time.Millisecond),
 		kgo.RetryBackoffFn(func(int) time.Duration { return 5 * time.Millisecond }))
 	check(err)
 	defer session.Close()
