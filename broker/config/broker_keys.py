@@ -87,6 +87,7 @@ LOG_KEYS: tuple[ConfigKey, ...] = (
 CONNECTION_KEYS: tuple[ConfigKey, ...] = (
     ConfigKey("socket.request.max.bytes",                  INT,  104_857_600, at_least(1),    READ_ONLY,  "Largest request; the broker disconnects a client that announces a larger one."),
     ConfigKey("connections.max.idle.ms",                   LONG, 600_000,     None,           READ_ONLY,  "Time after which a connection without requests is closed; -1 is never."),
+    mock_key("connections.held.bytes.max",                 LONG, 268_435_456, at_least(1),    READ_ONLY,  "Bytes that the broker holds for all clients that do not read their responses or send ahead; beyond it the connection that holds most is closed."),
     ConfigKey("max.connections",                           INT,  INT_MAX,     at_least(0),    PER_BROKER, "Connections that a broker accepts."),
     ConfigKey("max.connections.per.ip",                    INT,  INT_MAX,     at_least(0),    PER_BROKER, "Connections that a broker accepts from one address."),
     ConfigKey("fetch.max.bytes",                           INT,  57_671_680,  at_least(1024), READ_ONLY,  "Most bytes of records that one Fetch response carries."),

@@ -77,7 +77,7 @@ class Turns:
         self.call_later: CallLater | None = None
         """Schedules a call after some seconds; while it is None, a request runs in one go."""
         self.read_count = 0
-        """Reads from all connections; whoever reads counts."""
+        """Reads from all sockets since the last turn; the server counts them."""
         self._waiting: deque[_Request] = deque()
         self._running: _Request | None = None
         self._idle_workers: list[greenlet] = []

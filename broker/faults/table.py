@@ -236,6 +236,9 @@ class FaultDecision:
         ]
 
 
+RULES_MAX = 10_000
+"""Rules in the table; each request is compared with all of them."""
+
 Hook = Callable[["RequestContext", Any], FaultRule | None]
 """Called with a request as decoded by its schema; may return a rule for this request alone."""
 
@@ -282,8 +285,10 @@ class FaultTable:
 
         Raises:
             ValueError: a rule names something that does not exist, such as a broker. With several
-                rules the message has the number of the rule.
+                rules the message has the number of the rule. Or there would be too many rules.
         """
+        if len(self._states) + len(rules) > RULES_MAX:
+            raise ValueError(f"there may be {RULES_MAX} rules, including those that are used up")
         for number, rule in enumerate(rules, 1):
             try:
                 check_cluster(rule, self._cluster)

@@ -50,6 +50,10 @@ class ConnectionOwner(Protocol):
         """Resume a connection after the current request."""
         ...
 
+    def note_held(self, protocol: "ClientProtocol", byte_count: int) -> None:
+        """Count the bytes that the broker holds for a client that it does not read from."""
+        ...
+
     def call_later(self, delay_s: float, callback: Callable[[], None]) -> None:
         """Call a function after `delay_s` of the event loop's clock, at once for 0."""
         ...
@@ -227,6 +231,13 @@ class ClientProtocol(asyncio.Protocol):
                 self._transport.pause_reading()
             else:
                 self._transport.resume_reading()
+        self._server.note_held(self, self._held_bytes() if is_paused else 0)
+
+    def _held_bytes(self) -> int:
+        """Return the bytes of unread responses, and of requests that were not handled yet."""
+        assert self.connection is not None
+        unread_bytes: int = self._transport.get_write_buffer_size()
+        return unread_bytes + self.connection.buffered_bytes
 
     def pause_writing(self) -> None:
         """Stop handling requests: the client does not read its responses."""

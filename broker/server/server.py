@@ -66,6 +66,9 @@ class Server:
         self._protocols: dict[ClientProtocol, None] = {}
         self._connections_by_host: dict[str, int] = {}
         self._host_of: dict[ClientProtocol, str] = {}
+        self._held_bytes: dict[ClientProtocol, int] = {}
+        """Bytes of requests and responses of the connections that are not read from now."""
+        self._held_bytes_total = 0
         self._listeners: list[Listener] = []
         self._ready: list[ClientProtocol] = []
         self._alarm: asyncio.TimerHandle | None = None
@@ -212,11 +215,26 @@ class Server:
     def forget(self, protocol: ClientProtocol) -> None:
         """Stop counting a connection that is closed."""
         self._protocols.pop(protocol, None)
+        self.note_held(protocol, 0)
         host = self._host_of.pop(protocol, None)
         if host is not None:
             self._connections_by_host[host] -= 1
             if not self._connections_by_host[host]:
                 del self._connections_by_host[host]
+
+    def note_held(self, protocol: ClientProtocol, byte_count: int) -> None:
+        """Count what is held for a connection; close those that hold most if it is too much."""
+        held = self._held_bytes
+        self._held_bytes_total += byte_count - held.pop(protocol, 0)
+        if byte_count:
+            held[protocol] = byte_count
+        bytes_max: int = self.cluster.config["connections.held.bytes.max"]
+        while self._held_bytes_total > bytes_max:
+            worst = max(held, key=held.__getitem__)
+            self._held_bytes_total -= held.pop(worst)
+            reason = f"connections.held.bytes.max ({bytes_max}) reached"
+            assert self._loop is not None
+            self._loop.call_soon(worst.cut, reason)
 
     def make_ready(self, protocol: ClientProtocol) -> None:
         """Resume a connection after the current request."""

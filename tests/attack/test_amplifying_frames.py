@@ -84,8 +84,8 @@ def growing_stretches(api_key: ApiKey, version: int) -> list[str]:
             continue
         limit = {"request.elements.max": str(2 * many)}
         short, long = (
-            longest_stretch(AttackedBroker(100, 10, 10, **limit), each[name].data)
-            for each in frames
+            longest_stretch(AttackedBroker(100, 10, 10, **limit), by_name[name].data)
+            for by_name in frames
         )
         if long > max(STRETCH_CALLS_MIN, 1.5 * short):
             found.append(f"{name}: {short} calls, then {long}")

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from broker.faults import table
 from broker.faults.rule import FaultRule, fault_rule
 from broker.faults.table import FaultDecision, FaultTable
 from protocol import messages
@@ -176,6 +177,16 @@ def test_a_list_of_rules_is_added_completely_or_not_at_all() -> None:
     assert not table.is_enabled
     assert table.add_all([fault_rule(delay_ms=1), fault_rule(delay_ms=2)], NOW_MS) == [1, 2]
     assert table.is_enabled
+
+
+def test_the_number_of_rules_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table, "RULES_MAX", 3)
+    rules = FaultTable(make_cluster())
+    rule = fault_rule(delay_ms=1)
+    rules.add_all([rule, rule], NOW_MS)
+    with pytest.raises(ValueError, match="there may be 3 rules"):
+        rules.add_all([rule, rule], NOW_MS)
+    assert len(rules.rules()) == 2
 
 
 def test_an_at_once_rule_acts_when_it_is_added() -> None:

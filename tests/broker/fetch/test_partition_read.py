@@ -4,8 +4,10 @@ import pytest
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.fetch_sessions import CachedPartition
+from broker.fetch import partition_read
 from broker.fetch.partition_read import (
     FetchParams,
+    WaitingBytes,
     find_partition,
     is_satisfied,
     read_partitions,
@@ -82,3 +84,33 @@ def test_a_fetch_is_satisfied_by_bytes_and_by_errors(
     partition: CachedPartition, expected: bool
 ) -> None:
     assert is_satisfied(one_topic(), PARAMS, [cached(1), partition]) is expected
+
+
+@pytest.mark.parametrize("bytes_min", [1, 1000])
+def test_a_fetch_that_waits_looks_at_the_changed_partition_only(
+    bytes_min: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster = one_topic()
+    params = FetchParams(broker_id=1, bytes_max=1 << 20, bytes_min=bytes_min)
+    looks: list[int] = []
+    check = partition_read._checked
+
+    def counted(cluster: Cluster, params: FetchParams, wanted: CachedPartition) -> object:
+        looks.append(wanted.partition_index)
+        return check(cluster, params, wanted)
+
+    waiting_bytes = WaitingBytes(cluster, params, ())
+    monkeypatch.setattr(partition_read, "_checked", counted)
+    assert waiting_bytes.is_enough_with(cached(0)) is (bytes_min == 1)
+    assert looks == [0]
+
+
+def test_the_bytes_of_a_partition_count_once_however_often_it_changes() -> None:
+    cluster = one_topic()
+    partition = cached(0)
+    first = read_partitions(cluster, PARAMS, [partition], omit_unchanged=False).partitions
+    (size,) = (len(data.records) for _partition, data in first)
+    params = FetchParams(broker_id=1, bytes_max=1 << 20, bytes_min=size + 1)
+    waiting_bytes = WaitingBytes(cluster, params, first)
+    assert not waiting_bytes.is_enough_with(partition)
+    assert not waiting_bytes.is_enough_with(partition)

@@ -79,6 +79,8 @@ async def ask_without_reading(
     (protocol,) = server._protocols
     for _ in range(20_000):
         await asyncio.sleep(0)
+        if protocol._transport.is_closing():
+            break
         if protocol._is_write_paused and not server.dispatcher.turns:
             break
     return reader, writer, protocol
@@ -120,3 +122,16 @@ async def test_a_closed_connection_whose_client_never_reads_is_aborted() -> None
         writer.transport.abort()
     reasons = [entry["reason"] for entry in logs if "reason" in entry]
     assert reasons == ["idle for 601000 ms"]
+
+
+async def test_the_connection_that_holds_most_is_closed_when_all_hold_too_much() -> None:
+    async with serving(**{"connections.held.bytes.max": "200000"}) as (server, port, logs):
+        server.cluster.create_topic("t", [(1,)] * 1000, {})
+        _reader, writer, protocol = await ask_without_reading(server, port)
+        for _ in range(200):
+            await asyncio.sleep(0)
+        assert protocol not in server.protocols
+        await assert_serves(port)
+        writer.transport.abort()
+    reasons = [entry["reason"] for entry in logs if "reason" in entry]
+    assert reasons == ["connections.held.bytes.max (200000) reached"]
