@@ -25,6 +25,8 @@ names = st.one_of(
 
 def writes(name: str) -> Iterator[tuple[Any, int]]:
     """Yield requests of flexible versions that store a string."""
+    # Creates __consumer_offsets.
+    yield messages.FindCoordinatorRequest(version=0, key="g"), 0
     commit: Any = messages.OffsetCommitRequest
     partition = commit.OffsetCommitRequestTopic.OffsetCommitRequestPartition
     yield (
@@ -42,7 +44,7 @@ def writes(name: str) -> Iterator[tuple[Any, int]]:
                             version=9,
                             partition_index=0,
                             committed_offset=0,
-                            committed_metadata=name,
+                            committed_metadata=name[:4096],
                         )
                     ],
                 )
@@ -143,6 +145,8 @@ def test_what_was_accepted_is_listed_in_every_version(name: str) -> None:
         client = Client(cluster)
         client.send(request_frame(request, version, 1))
         assert client.bugs == []
+    if 0 < len(name.encode()) <= STRING_BYTES_MAX:
+        assert {name, "g"} <= set(cluster.groups.group_ids())
     for request, api_key in reads(cluster):
         route = ROUTES[api_key]
         for version in range(route.version_min, route.version_max + 1):
