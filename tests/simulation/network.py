@@ -362,6 +362,8 @@ class Network:
     ) -> None:
         """Create a network; `is_traced` is whether `trace` is used."""
         self.is_traced = is_traced
+        self.has_sasl = False
+        """Whether clients have to authenticate."""
         self.schedule = schedule
         self.random = random
         self.weather = weather
