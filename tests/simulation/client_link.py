@@ -203,11 +203,11 @@ class ClientLink:
         """Read responses again."""
         self._link.down.resume()
 
-    def close(self) -> None:
-        """Close the connection without further callbacks."""
+    def close(self, *, is_graceful: bool = False) -> None:
+        """Close the connection without further callbacks, perhaps after all data was sent."""
         if not self.is_gone:
             self.is_gone = True
-            self._link.close()
+            self._link.close(is_graceful=is_graceful)
 
     # From the network ------------------------------------------------------------------------
 

@@ -51,6 +51,9 @@ class ClusterWatch:
         return change
 
     def _note(self, partition: Partition) -> None:
+        topic = self._cluster.topics.get(partition.topic_name)
+        if topic is None or partition not in topic.partitions:
+            return  # its topic was deleted
         place = partition.topic_name, partition.partition_index
         self._history.leaders.setdefault(place, []).append(
             LeaderChange(self._schedule.time_ms, partition.leader_id, partition.leader_epoch)

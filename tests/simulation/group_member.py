@@ -178,6 +178,7 @@ class GroupMember:
             )
             self._commit(link)
             link.ask(request, lambda _response, _responded: None)
+            link.close(is_graceful=True)
         self.crash()
 
     # Turns -----------------------------------------------------------------------------------

@@ -298,10 +298,10 @@ class Link:
             if stream is not unaware:
                 stream.break_off()
 
-    def close(self) -> None:
-        """Close the link as the client; data that it sent may still arrive."""
+    def close(self, *, is_graceful: bool = False) -> None:
+        """Close the link as the client; data that it sent arrives if it waits, or may arrive."""
         self._client = None
-        if self.network.random.random() < self.network.weather.reset_chance:
+        if self.network.random.random() < self.network.weather.reset_chance and not is_graceful:
             self.up.drop()
             self.up.break_off()
         else:

@@ -10,7 +10,7 @@ from broker.cluster.topics import Partition
 from protocol.errors import ErrorCode
 from protocol.records import read_header
 from tests.simulation.client_link import ClientLink, Responded
-from tests.simulation.history import AcknowledgedBatch
+from tests.simulation.history import AcknowledgedBatch, Place
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
@@ -39,10 +39,17 @@ class Replayer:
         ]
         if not batches:
             return
-        epochs: dict[int, int] = {}
+        epochs: dict[tuple[int, Place], int] = {}
         for batch in batches:
-            epochs[batch.producer_id] = max(batch.producer_epoch, epochs.get(batch.producer_id, 0))
-        old = [batch for batch in batches if batch.producer_epoch < epochs[batch.producer_id]]
+            key = batch.producer_id, batch.place
+            epochs[key] = max(batch.producer_epoch, epochs.get(key, 0))
+        # A batch that begins an epoch fits every partition, unless the epoch is checked.
+        old = [
+            batch
+            for batch in batches
+            if batch.base_sequence == 0
+            and batch.producer_epoch < epochs[batch.producer_id, batch.place]
+        ]
         newest = batches[-NEWEST_COUNT:]
         batch = random.choice(random.choice((newest, newest, batches, old or batches)))
         leader_id = self._partition(batch).leader_id

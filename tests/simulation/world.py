@@ -32,6 +32,7 @@ from tests.simulation.group_member import (
     split_batches,
 )
 from tests.simulation.history import History, Place, QuotaChange, SeenRecord, StoredBatch
+from tests.simulation.library_producer import LIBRARIES, LibraryProducer
 from tests.simulation.network import Network, Weather
 from tests.simulation.producer_client import PipeliningProducerClient, ProducerClient
 from tests.simulation.virtual_time import START_MS, Schedule
@@ -39,12 +40,14 @@ from tests.simulation.virtual_time import START_MS, Schedule
 CHAOS_MS = 3_500
 HEALING_MS_MAX = 30_000
 STEP_MS = 250
+LAST_END_CHANCE = 0.35
 CALM_CHANCE = 0.4
 CALM_AFTER_MS = 1_500
 """After this time all requests that a fault delays have their responses."""
 CALM_SENDS_MS = (200, 500)
 LOG_BYTES_SMALL = 6_000
 PIPELINING_CHANCE = 0.4
+LIBRARY_CHANCE = 0.35
 BUFFERED_BYTES_MAX = 2 * 1024 * 1024
 DATA_TOPICS = ("orders", "payments")
 USERS = ("writer", "reader", "root", "mutator", "cleaner")
@@ -111,6 +114,7 @@ class World:
         ]
         self._is_settled_from_ms = 0
         self.producers: list[ProducerClient] = []
+        self.libraries: list[LibraryProducer] = []
         self.members: list[GroupMember] = []
         self.admins: list[AdminClient] = []
         self._make_topics()
@@ -187,6 +191,7 @@ class World:
         random = self.random
         for number in range(random.randint(1, 4)):
             self.producers.append(self._make_producer(f"producer{number}"))
+        self._make_libraries()
         for number in range(random.randint(0, 4)):
             self.members.append(self._make_member(f"member{number}", number % 2))
         for name in ("root", "mutator"):
@@ -204,6 +209,16 @@ class World:
             self._set_quota("writer", "producer_ids_rate", random.choice((1, 2, 3)))
         if random.random() < 0.1:
             self._set_quota("writer", "request_percentage", 5)
+
+    def _make_libraries(self) -> None:
+        random = self._random("libraries")
+        if random.random() < LIBRARY_CHANCE:
+            for library in random.sample(LIBRARIES, random.randint(1, 2)):
+                self.libraries.append(
+                    LibraryProducer(
+                        library.name, library, self.network, self.history, random, self.bootstrap
+                    )
+                )
 
     def _set_quota(self, user: str, key: str, value: float) -> None:
         entity = make_entity([("user", user)])
@@ -321,7 +336,11 @@ class World:
         )
 
     def _be_calm(self) -> None:
-        """In some worlds send more records; members whose fetches wait must get them at once."""
+        """In some worlds let a member end, and send records to members whose fetches wait."""
+        random = self._random("last of a group")
+        if self.members and random.random() < LAST_END_CHANCE:
+            member = random.choice(self.members)
+            self.schedule.after(random.randrange(STEP_MS), partial(self._end_for_good, member))
         is_possible = self.producers and not self.history.quota_changes_of("reader")
         if not is_possible or self._random("calm").random() > CALM_CHANCE:
             return
@@ -346,6 +365,11 @@ class World:
         for producer in self.producers:
             for _ in range(random.randint(3, 10)):
                 schedule.after(random.randrange(CHAOS_MS), partial(self._send, producer))
+        library_random = self._random("sends of libraries")
+        for library in self.libraries:
+            for _ in range(library_random.randint(3, 8)):
+                send = partial(self._send_by_library, library, library_random)
+                schedule.after(library_random.randrange(CHAOS_MS), send)
         for member in self.members:
             schedule.after(random.randrange(CHAOS_MS // 4), member.start)
             if random.random() < 0.5:
@@ -368,6 +392,12 @@ class World:
         for _ in range(random.randint(1, 2)):
             producer.send((topic, random.randrange(count)), random.choice((1, 1, 2, 3, 4, 12)))
 
+    def _send_by_library(self, library: LibraryProducer, random: Random) -> None:
+        topic = random.choice(self.data_topics())
+        partition = random.choice(topic.partitions)
+        place = topic.name, partition.partition_index
+        library.send(place, random.choice((1, 2, 5, 12)))
+
     def _disturb(self, member: GroupMember) -> None:
         if not member.is_running:
             return
@@ -379,6 +409,14 @@ class World:
             member.is_gone = True
         else:
             self.schedule.after(self.random.randrange(1, 1_500), member.start)
+
+    def _end_for_good(self, member: GroupMember) -> None:
+        if member.is_running:
+            member.is_gone = True
+            if self.random.random() < 0.7:
+                member.leave()
+            else:
+                member.crash()
 
     def _grow(self, root: AdminClient) -> None:
         topic = self.server.cluster.topics.get(self.random.choice(DATA_TOPICS))
@@ -409,7 +447,7 @@ class World:
         """Return why the world is not settled, or an empty text."""
         if self.schedule.time_ms < self._is_settled_from_ms:
             return "clients still work"
-        for producer in self.producers:
+        for producer in (*self.producers, *self.libraries):
             if producer.unresolved_count:
                 return f"{producer.name} has {producer.unresolved_count} records without an outcome"
         for group in {member.settings.group: None for member in self.members}:
@@ -486,8 +524,8 @@ class World:
         for member in self.members:
             if member.is_running:
                 member.crash()
-        for admin in self.admins:
-            admin.close()
+        for client in (*self.libraries, *self.admins):
+            client.close()
         self.disturbances.close()
         self.network.close_half_open()
         self.schedule.run_until(self.schedule.time_ms + STEP_MS)

@@ -186,13 +186,6 @@ QUOTA_MUTANTS: tuple[Mutant, ...] = (
         'except codec.DecodeError as error:\n        response = Close(f"undecodable {route',
         'except ZeroDivisionError as error:\n        response = Close(f"undecodable {route',
     ),
-    edited(
-        "A frame header that is too short raises an exception.",
-        "internal_errors",
-        Dispatcher.dispatch,
-        'except codec.DecodeError as error:\n        return Close(f"undecodable request header',
-        'except ZeroDivisionError as error:\n        return Close(f"undecodable request header',
-    ),
     # Authentication
     edited(
         "A session has no end.",

@@ -1,20 +1,83 @@
 """Bugs of producer state, logs, leaders and replicas."""
 
+from typing import Any
+
 from broker.administration import record_deletion
 from broker.cluster import failover, leader_epoch
 from broker.cluster.cluster import Cluster
 from broker.cluster.partition_log import PartitionLog
-from broker.cluster.topics import Topic
+from broker.cluster.producer_rules import new_producers
+from broker.cluster.topics import Partition, Topic
 from broker.fetch import partition_read
 from broker.handlers import k00_produce, k01_fetch, k02_list_offsets
 from broker.produce import append
-from producer_state import rules
+from producer_state import producer_state_manager, rules
 from producer_state.producer_state_manager import ProducerStateManager
+from producer_state.rules import WINDOW_MAX, Decision, Entry, RuleSet, sequence_after
 from tests.simulation.mutants.mutant import Mutant, edited
-from tests.simulation.provoking_worlds import SmallLogsWorld
+from tests.simulation.patches import Patch, wrap
+from tests.simulation.provoking_worlds import LostResponsesWorld, SmallLogsWorld
+
+
+def forget_producers(patch: Patch) -> None:
+    """Let a new leader forget the state of the producers."""
+
+    def forgetful(original: Any) -> Any:
+        def set_leader(self: Cluster, partition: Partition, leader_id: int, now_ms: int) -> None:
+            original(self, partition, leader_id, now_ms)
+            partition.producers = new_producers(self.config, leader_id)
+
+        return set_leader
+
+    wrap(patch, Cluster, "set_leader", forgetful)
+
+
+def ignore_first_stored_sequence(patch: Patch) -> None:
+    """Let a partition call every sequence number in its window a duplicate."""
+
+    def trusting(original: Any) -> Any:
+        def decide(rule_set: RuleSet, entry: Entry, *rest: Any, **options: Any) -> Decision:
+            newest = entry.batches[0].last_sequence if entry.batches else 0
+            floor = sequence_after(newest, 1 - WINDOW_MAX)
+            decision: Decision = original(rule_set, entry._replace(floor=floor), *rest, **options)
+            return decision
+
+        return decide
+
+    wrap(patch, producer_state_manager, "decide", trusting)
+
+
+def lose_last_batch(patch: Patch) -> None:
+    """Let a new leader lack the last batch that the old leader acknowledged."""
+
+    def lossy(original: Any) -> Any:
+        def set_leader(self: Cluster, partition: Partition, leader_id: int, now_ms: int) -> None:
+            original(self, partition, leader_id, now_ms)
+            log = partition.log
+            if log._batches:
+                lost = log._batches.pop()
+                log._base_offsets.pop()
+                log._max_timestamps.pop()
+                log.log_end_offset = int.from_bytes(lost[:8], "big")
+                log.size_bytes -= len(lost)
+                self.log_bytes -= len(lost)
+
+        return set_leader
+
+    wrap(patch, Cluster, "set_leader", lossy)
+
+
+LOST_BATCH = "A new leader lacks the last batch that the old leader acknowledged."
 
 STORAGE_MUTANTS: tuple[Mutant, ...] = (
     # Producer state
+    Mutant("A new leader forgets the producers.", "sequences", forget_producers),
+    Mutant("A new leader forgets the producers.", "audit", forget_producers, LostResponsesWorld),
+    Mutant(
+        "KIP-758's rule calls every sequence number in its window a duplicate.",
+        "records",
+        ignore_first_stored_sequence,
+    ),
     edited(
         "The floor of KIP-758's rule is one sequence number too low.",
         "records",
@@ -41,7 +104,7 @@ STORAGE_MUTANTS: tuple[Mutant, ...] = (
         "sequences",
         rules.decide,
         "producer_epoch < entry.producer_epoch:",
-        "producer_epoch < entry.producer_epoch - 1:",
+        "producer_epoch < 0:",
     ),
     edited(
         "A gap in the sequence numbers is accepted.",
@@ -79,6 +142,16 @@ STORAGE_MUTANTS: tuple[Mutant, ...] = (
         "self._table = RowTable(layout.row_bytes)",
     ),
     # Logs
+    Mutant(LOST_BATCH, "records", lose_last_batch),
+    Mutant(LOST_BATCH, "reads", lose_last_batch),
+    Mutant(LOST_BATCH, "audit", lose_last_batch),
+    edited(
+        "An append fails on some batches.",
+        "internal_errors",
+        PartitionLog.append,
+        "base_offset = self.log_end_offset\n",
+        "base_offset = self.log_end_offset\n    assert base_offset < 5\n",
+    ),
     edited(
         "The response has the offset after the batch.",
         "records",
@@ -211,8 +284,8 @@ STORAGE_MUTANTS: tuple[Mutant, ...] = (
         "A leader that is reassigned away goes on leading.",
         "metadata",
         Cluster.set_replicas,
-        "if partition.leader_id not in partition.isr:",
-        "if partition.leader_id not in partition.isr and not removes_any:",
+        "if leader_id not in partition.isr:",
+        "if leader_id not in partition.isr and not removes_any:",
     ),
     edited(
         "acks=-1 ignores min.insync.replicas.",
