@@ -1,6 +1,6 @@
 """The methods of a running cluster: control it, and query its state."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from enum import Enum
 from typing import Any, Unpack
@@ -10,6 +10,7 @@ from mock_kafka.arguments import At, ClockMode, IsolationLevel, QuotaValues, Req
 from mock_kafka.audit import AuditReport, audit_report_of
 from mock_kafka.control import Control, ControlError
 from mock_kafka.fault import Fault, Rules, When, document_of
+from mock_kafka.group_methods import WAIT_MARGIN_S, GroupMethods
 from mock_kafka.views import (
     Metric,
     Record,
@@ -28,7 +29,6 @@ from mock_kafka.views import (
 _RECORDS_PER_RESPONSE = 10_000
 _REQUESTS_MAX = 10_000
 _REQUESTS_IN_TIMEOUT_ERROR = 10
-_WAIT_MARGIN_S = 10.0
 
 ConfigValue = str | int | float | bool
 
@@ -43,7 +43,7 @@ DEFAULT = Default.DEFAULT
 """`quota(user=DEFAULT, ...)` applies to all users without their own quota."""
 
 
-class ClusterMethods(ABC):
+class ClusterMethods(GroupMethods):
     """The methods of a cluster. Each is one HTTP request, and returns when its effect is visible.
 
     All raise `ControlError` with the reason if the cluster refuses the request, and
@@ -396,7 +396,7 @@ class ClusterMethods(ABC):
         conditions = {"api": api, **filters}
         query = {"kind": "request", **conditions, "timeout_ms": round(timeout_s * 1000)}
         response = self.control.ask(
-            "GET", "/v1/requests/wait", query=query, timeout_s=timeout_s + _WAIT_MARGIN_S
+            "GET", "/v1/requests/wait", query=query, timeout_s=timeout_s + WAIT_MARGIN_S
         )
         if response is None:
             description = ", ".join(

@@ -337,5 +337,5 @@ def error_codes(response: Any) -> set[int]:
     """Return the error codes of all topics in a response."""
     for name in ("topics", "responses", "results", "entries"):
         if hasattr(response, name):
-            return {getattr(each, "error_code", 0) for each in getattr(response, name)}
+            return {getattr(result, "error_code", 0) for result in getattr(response, name)}
     return set()
