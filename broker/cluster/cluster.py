@@ -410,10 +410,7 @@ class Cluster:
             partition.leader_epoch += 1
 
     def expand_isr(self, partition: Partition) -> None:
-        """Append to the ISR, in which nobody stays who is down, all other replicas that are up.
-
-        While none is up, the ISR keeps a replica, which has to lead again.
-        """
+        """Append replicas that are up to the ISR; remove those that are down, but never all."""
         alive = list(filter(self.is_alive, partition.replicas))
         kept = [n for n in partition.isr if n in (alive or partition.replicas)]
         partition.isr = (*kept, *(n for n in alive if n not in kept)) or partition.replicas[:1]

@@ -18,7 +18,7 @@ from tests.simulation.network import Network
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_BY_NAME = {each.operation_id: each for each in OPERATIONS}
+_BY_NAME = {declared.operation_id: declared for declared in OPERATIONS}
 _READS = (
     "get_health",
     "get_metrics",
@@ -139,7 +139,7 @@ class AdminPort:
             self._call("cut_connection", {"connection": connection})
 
     def _move_leader(self) -> None:
-        topics = [each for each in self._admin.cluster.topics.all() if not each.is_internal]
+        topics = [found for found in self._admin.cluster.topics.all() if not found.is_internal]
         topic = self._random.choice(topics)
         path = {"name": topic.name, "partition": self._random.randrange(len(topic.partitions))}
         self._call("put_leader", path, {"broker": self._node_id()})

@@ -141,13 +141,16 @@ def deletions(history: History) -> Iterator[str]:
         if place[0] in history.deleted_topics:
             continue
         mine = by_place[place]
-        acknowledged = [each.low_watermark for each in mine if each.low_watermark is not None]
+        acknowledged = [
+            deletion.low_watermark for deletion in mine if deletion.low_watermark is not None
+        ]
         if acknowledged and start < max(acknowledged):
             yield f"{place}: starts at {start} again, after {mine}"
         has_unknown = any(
-            each.offset == HIGH_WATERMARK and each.low_watermark is None for each in mine
+            deletion.offset == HIGH_WATERMARK and deletion.low_watermark is None
+            for deletion in mine
         )
-        allowed = max((*acknowledged, *(each.offset for each in mine)), default=0)
+        allowed = max((*acknowledged, *(deletion.offset for deletion in mine)), default=0)
         if start > allowed and not has_unknown and not history.has_retention:
             yield f"{place}: starts at {start}, though nobody deleted it: {mine}"
 
@@ -158,7 +161,7 @@ def byte_rate(history: History) -> Iterator[str]:
     Two windows of one second are always counted. The rate is measured over at most four seconds,
     since the oldest of three samples begins up to a second before them.
     """
-    changes = [each for each in history.quota_changes if each.key == "producer_byte_rate"]
+    changes = [change for change in history.quota_changes if change.key == "producer_byte_rate"]
     if len(changes) != 1 or changes[0].value is None:
         return
     quota = changes[0]
@@ -168,15 +171,15 @@ def byte_rate(history: History) -> Iterator[str]:
             by_broker[metered.node_id].append(metered)
     certain_ms = (QUOTA_WINDOWS - 1) * 1000
     for requests in by_broker.values():
-        requests.sort(key=lambda each: each.handled_ms)
+        requests.sort(key=lambda seen: seen.handled_ms)
         for number, last in enumerate(requests):
             if last.throttle_time_ms:
                 continue
             byte_count = sum(
-                each.byte_count
-                for each in requests[: number + 1]
-                if history.broker_ms(each.sent_ms, last.handled_ms) < certain_ms
-                and (each.handled_ms < last.sent_ms or each is last)
+                metered.byte_count
+                for metered in requests[: number + 1]
+                if history.broker_ms(metered.sent_ms, last.handled_ms) < certain_ms
+                and (metered.handled_ms < last.sent_ms or metered is last)
             )
             if byte_count > (quota.value or 0) * (QUOTA_WINDOWS + 1):
                 yield f"{quota.user} sent {byte_count} bytes and is not throttled: {last}"
@@ -190,12 +193,12 @@ def known_producer_ids(history: History) -> Iterator[str]:
     Batches behind a refused one are refused as well, so only the first refusal of an id counts.
     """
     known_ms = WINDOW_SECONDS * 1000 * (LAYER_COUNT - 1) // LAYER_COUNT
-    changes = [each for each in history.quota_changes if each.key == "producer_ids_rate"]
+    changes = [change for change in history.quota_changes if change.key == "producer_ids_rate"]
     if len(changes) != 1:
         return
     admitted: dict[tuple[int, int], list[ProduceSeen]] = defaultdict(list)
     refused: set[tuple[int, int]] = set()
-    for produced in sorted(history.produced, key=lambda each: each.handled_ms):
+    for produced in sorted(history.produced, key=lambda seen: seen.handled_ms):
         if produced.sent_ms < changes[0].sent_ms:
             continue
         key = produced.node_id, produced.producer_id

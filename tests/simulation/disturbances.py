@@ -58,7 +58,8 @@ class Disturbances:
 
     def close(self) -> None:
         """Close the connections."""
-        for client in (*self._hostile, *self._replayers):
+        clients: list[HostileClient | Replayer] = [*self._hostile, *self._replayers]
+        for client in clients:
             client.close()
         self._cleaner.close()
 
@@ -108,7 +109,7 @@ class Disturbances:
         end = partition.partitions[index].log.log_end_offset
         offset = self._random.choice((-1, end, self._random.randint(0, end)))
         address = next(
-            (each for each in self._world.bootstrap if each.host == f"broker-{leader_id}"), None
+            (known for known in self._world.bootstrap if known.host == f"broker-{leader_id}"), None
         )
         if address is not None:
             self._cleaner.delete_records((topic, index), offset, address)

@@ -157,8 +157,8 @@ class GroupMember:
             if link is not None and link.is_ready and self._is_joined:
                 # It does not know yet that its session may have ended.
                 self._commit(link)
-            for each in list(self._links.values()):
-                each.resume()
+            for waiting in list(self._links.values()):
+                waiting.resume()
             self._tick()
 
     def leave(self) -> None:
@@ -663,7 +663,7 @@ class GroupMember:
                     self._consume(place, bytes(partition.records))
 
     def _note_fetched(self, node_id: int, response: Any, responded: Responded) -> None:
-        asked = {
+        requested = {
             ((topic.topic or self._name_of(topic.topic_id)), partition.partition): partition
             for topic in responded.request.topics
             for partition in topic.partitions
@@ -673,7 +673,7 @@ class GroupMember:
             for partition in topic.partitions:
                 place = name, partition.partition_index
                 if partition.error_code == ErrorCode.NONE:
-                    epoch = asked[place].current_leader_epoch
+                    epoch = requested[place].current_leader_epoch
                     self._history.served.append(
                         Served(
                             "Fetch", place, node_id, epoch, responded.sent_ms, responded.handled_ms
@@ -683,7 +683,7 @@ class GroupMember:
             self._history.fetched.append(
                 Fetched(
                     self.settings.name,
-                    {place: partition.fetch_offset for place, partition in asked.items()},
+                    {place: partition.fetch_offset for place, partition in requested.items()},
                     responded.sent_ms,
                     responded.handled_ms,
                 )

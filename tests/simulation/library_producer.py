@@ -376,7 +376,8 @@ class LibraryProducer:
             random = self._random
             address = random.choice(self._bootstrap)
             if node_id != _ANY_BROKER:
-                address = next(each for each in self._bootstrap if each.host == f"broker-{node_id}")
+                host = f"broker-{node_id}"
+                address = next(known for known in self._bootstrap if known.host == host)
             link = ClientLink(
                 self._network,
                 self._history,

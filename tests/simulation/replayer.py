@@ -54,7 +54,7 @@ class Replayer:
         batch = random.choice(random.choice((newest, newest, batches, old or batches)))
         leader_id = self._partition(batch).leader_id
         address = next(
-            (each for each in world.bootstrap if each.host == f"broker-{leader_id}"), None
+            (known for known in world.bootstrap if known.host == f"broker-{leader_id}"), None
         )
         if address is None:
             return

@@ -447,7 +447,8 @@ class World:
         """Return why the world is not settled, or an empty text."""
         if self.schedule.time_ms < self._is_settled_from_ms:
             return "clients still work"
-        for producer in (*self.producers, *self.libraries):
+        producers: list[ProducerClient | LibraryProducer] = [*self.producers, *self.libraries]
+        for producer in producers:
             if producer.unresolved_count:
                 return f"{producer.name} has {producer.unresolved_count} records without an outcome"
         for group in {member.settings.group: None for member in self.members}:
@@ -524,8 +525,10 @@ class World:
         for member in self.members:
             if member.is_running:
                 member.crash()
-        for client in (*self.libraries, *self.admins):
-            client.close()
+        for library in self.libraries:
+            library.close()
+        for admin in self.admins:
+            admin.close()
         self.disturbances.close()
         self.network.close_half_open()
         self.schedule.run_until(self.schedule.time_ms + STEP_MS)
