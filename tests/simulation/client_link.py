@@ -195,19 +195,25 @@ class ClientLink:
         self._waiting.append((Responded(None, self._network.schedule.time_ms, len(frame)), take))
         self._link.send_to_broker(frame)
 
-    def pause(self) -> None:
-        """Stop reading responses."""
-        self._link.down.pause()
-
-    def resume(self) -> None:
-        """Read responses again."""
-        self._link.down.resume()
+    @property
+    def lost_ms(self) -> int | None:
+        """When the broker has lost the connection, if it had one."""
+        transport = self._link.transport
+        return None if transport is None else transport.lost_ms
 
     def close(self, *, is_graceful: bool = False) -> None:
         """Close the connection without further callbacks, perhaps after all data was sent."""
         if not self.is_gone:
             self.is_gone = True
             self._link.close(is_graceful=is_graceful)
+
+    def pause(self) -> None:
+        """Stop taking responses."""
+        self._link.down.pause()
+
+    def resume(self) -> None:
+        """Take responses again."""
+        self._link.down.resume()
 
     # From the network ------------------------------------------------------------------------
 

@@ -4,7 +4,6 @@ Each world has some of these. The faults of the network and of brokers are in `c
 """
 
 from collections.abc import Callable
-from functools import partial
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -50,7 +49,7 @@ class Disturbances:
         if self._random.random() < 0.3:
             self._plan(self._alter_topic, 1, 3)
         if self._random.random() < 0.4:
-            self._plan(self._pause_member, 1, 3)
+            self._plan(self._hang_member, 1, 3)
 
     def _plan(self, action: Callable[[], None], least: int, most: int) -> None:
         for _ in range(self._random.randint(least, most)):
@@ -126,10 +125,8 @@ class Disturbances:
         topic = self._random.choice(self._world.data_topics())
         self._world.admins[0].alter_topic(topic.name, key, self._random.choice(values))
 
-    def _pause_member(self) -> None:
+    def _hang_member(self) -> None:
         running = [member for member in self._world.members if member.is_running]
         if running:
-            member = self._random.choice(running)
-            member.pause()
             duration_ms = self._random.choice((200, 1_200, 2_500))
-            self._world.schedule.after(duration_ms, partial(member.resume))
+            self._random.choice(running).hang(duration_ms)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from random import Random
+from typing import Any
 from uuid import UUID
 
 from broker.audit.comparison import audit_cluster
@@ -24,13 +25,9 @@ from tests.simulation.chaos import Chaos
 from tests.simulation.checkers import check
 from tests.simulation.client_link import known_versions, password_of
 from tests.simulation.cluster_watch import ClusterWatch
+from tests.simulation.coordinated_client import MemberSettings
 from tests.simulation.disturbances import Disturbances
-from tests.simulation.group_member import (
-    GroupMember,
-    MemberSettings,
-    fetch_request,
-    split_batches,
-)
+from tests.simulation.group_member import GroupMember, fetch_request, split_batches
 from tests.simulation.history import History, Place, QuotaChange, SeenRecord, StoredBatch
 from tests.simulation.library_producer import LIBRARIES, LibraryProducer
 from tests.simulation.network import Network, Weather
@@ -107,8 +104,8 @@ class World:
         )
         self.network.accept = self.server.accept
         self.server.has_sasl = self.network.has_sasl = self.has_sasl
-        self._watch = ClusterWatch(self.server.cluster, self.schedule, self.history)
-        self.server.on_availability = self._watch.note_availability
+        self.cluster_watch = ClusterWatch(self.server.cluster, self.schedule, self.history)
+        self.server.on_availability = self.cluster_watch.note_availability
         self.bootstrap = [
             Address(f"broker-{node_id}", PORT) for node_id in self.server.cluster.brokers
         ]
@@ -186,6 +183,17 @@ class World:
             in_sync_min = self._random(f"{name} in sync").choice((1, 2, 2))
             overrides = {"min.insync.replicas": str(in_sync_min)}
             cluster.create_topic(name, cluster.place(count, factor), overrides)
+
+    def _watch(self, api_key: ApiKey, watch: Callable[..., Any]) -> None:
+        """Let `watch(handler, context, request, cluster)` handle the requests of an API."""
+        cluster = self.server.cluster
+        for node_id in cluster.brokers:
+            route = cluster.routes[node_id][api_key]
+            handler = partial(watch, route.handler)
+            cluster.routes[node_id] = {
+                **cluster.routes[node_id],
+                api_key: replace(route, handler=handler),
+            }
 
     def _make_clients(self) -> None:
         random = self.random
@@ -318,12 +326,12 @@ class World:
             self.schedule.run_until(self.schedule.time_ms + STEP_MS)
             self._watch_memory()
         if not self._is_settled():
-            self.history.internal_errors.append(f"not settled after healing: {self._unsettled()}")
+            self._note_unsettled(f"not settled after healing: {self._unsettled()}")
         self._close()
         self._read_logs()
         report = audit_cluster(self.server.cluster, self.server.dispatcher.acknowledgements)
         self.history.audit += map(str, report.comparison.findings)
-        violations = check(self.history)
+        violations = self._check()
         for violation in violations:
             self.trace(f"VIOLATION {violation}")
         return Report(
@@ -334,6 +342,12 @@ class World:
             self.schedule.event_count,
             self._counts(),
         )
+
+    def _note_unsettled(self, text: str) -> None:
+        self.history.internal_errors.append(text)
+
+    def _check(self) -> list[str]:
+        return check(self.history)
 
     def _be_calm(self) -> None:
         """In some worlds let a member end, and send records to members whose fetches wait."""
@@ -499,7 +513,7 @@ class World:
         return [topic for name in DATA_TOPICS if (topic := topics.get(name)) is not None]
 
     def _watch_memory(self) -> None:
-        self._watch.check()
+        self.cluster_watch.check()
         cluster = self.server.cluster
         actual = sum(
             partition.log.size_bytes
