@@ -46,6 +46,8 @@ class GroupWorld(World):
     Most have a few members each, three of a hundred have up to two hundred.
     """
 
+    sasl_chance = 0
+
     def __init__(self, seed: int, *arguments: object) -> None:
         """Create a world as `World` does."""
         random = Random(f"{seed} groups")
