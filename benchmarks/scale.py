@@ -188,7 +188,7 @@ def measure_fetches(count: int) -> dict[str, Any]:
     partition_class = fetch_class.FetchTopic.FetchPartition
     requests = []
     for partition in range(PARTITIONS):
-        wanted = partition_class(
+        requested = partition_class(
             partition=partition,
             current_leader_epoch=-1,
             fetch_offset=0,
@@ -204,7 +204,7 @@ def measure_fetches(count: int) -> dict[str, Any]:
             isolation_level=0,
             session_id=0,
             session_epoch=-1,
-            topics=[fetch_class.FetchTopic(topic=TOPIC, partitions=[wanted])],
+            topics=[fetch_class.FetchTopic(topic=TOPIC, partitions=[requested])],
             forgotten_topics_data=[],
             rack_id="",
         )

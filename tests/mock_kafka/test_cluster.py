@@ -241,7 +241,7 @@ def test_a_rules_file_has_the_same_effect_through_every_interface(rules_path: Pa
         assert process.stdout is not None
         _bootstrap, admin = process.stdout.readline(), process.stdout.readline()
         control = Control(admin.partition("=")[2].strip())
-        by_command_line = [each["rule"] for each in control.ask("GET", "/v1/faults")]
+        by_command_line = [fault["rule"] for fault in control.ask("GET", "/v1/faults")]
         control.close()
         process.terminate()
     assert by_command_line == RULES
@@ -250,7 +250,7 @@ def test_a_rules_file_has_the_same_effect_through_every_interface(rules_path: Pa
         request = Request(f"{kafka.admin_url}/v1/faults", rules_path.read_bytes(), method="POST")
         with urlopen(request, timeout=10) as response:
             added = json.load(response)
-        assert [each["rule"] for each in added] == listed(kafka) == RULES
+        assert [fault["rule"] for fault in added] == listed(kafka) == RULES
         kafka.reset()
         assert [fault.id for fault in kafka.add_faults(rules_path)] == [1, 2, 3]
         assert listed(kafka) == RULES

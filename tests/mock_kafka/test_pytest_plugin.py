@@ -171,7 +171,7 @@ def test_each_xdist_worker_has_its_own_process(pytester: pytest.Pytester) -> Non
     """)
     done = pytester.runpytest_subprocess("-n2", "--dist", "each")
     done.assert_outcomes(passed=16)
-    pairs = [each.name.split("-") for each in pytester.path.glob("gw*-*")]
+    pairs = [path.name.split("-") for path in pytester.path.glob("gw*-*")]
     assert len(pairs) == len({worker for worker, _ in pairs}) == len({pid for _, pid in pairs}) == 2
 
 

@@ -103,7 +103,7 @@ def test_the_events_of_a_shadow_quota_are_values() -> None:
 
 
 def test_a_refused_connection_has_a_text_of_one_line() -> None:
-    plain = {
+    data = {
         "kind": "connection",
         "number": 3,
         "received_ms": 5,
@@ -114,7 +114,7 @@ def test_a_refused_connection_has_a_text_of_one_line() -> None:
         "delay_ms": 0,
         "fault": "#1 refuse_connection",
     }
-    line = request_of(plain)
+    line = request_of(data)
     assert (line.kind, line.api, line.client_id, line.topics) == ("connection", "", None, ())
     assert str(line) == (
         "#3  broker 2  127.0.0.1:40000  new connection  -> refused  [#1 refuse_connection]"
@@ -122,7 +122,7 @@ def test_a_refused_connection_has_a_text_of_one_line() -> None:
 
 
 def test_bytes_and_nulls_of_a_record_are_distinguished() -> None:
-    plain = {
+    data = {
         "partition": 0,
         "offset": 5,
         "timestamp": 9,
@@ -131,7 +131,7 @@ def test_bytes_and_nulls_of_a_record_are_distinguished() -> None:
         "headers": [{"key": "h", "value": {"base64": "/w=="}}, {"key": "n", "value": None}],
         "transaction": "aborted",
     }
-    record = record_of("t", plain)
+    record = record_of("t", data)
     assert (record.key, record.value) == (None, b"")
     assert record.headers == (("h", b"\xff"), ("n", None))
     assert record.transaction == "aborted"

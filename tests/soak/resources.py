@@ -34,10 +34,11 @@ class Growth(NamedTuple):
 
 def growth(samples: Sequence[Sample]) -> Growth:
     """Return the growth after the first minute; 0 if there are fewer than two samples."""
-    settled = [each for each in samples if each.time_s >= SETTLING_S]
+    settled = [measured for measured in samples if measured.time_s >= SETTLING_S]
     if len(settled) < 2:
         return Growth(0.0, 0.0, 0.0)
-    times = [each.time_s / 600 for each in settled]
-    memory = linear_regression(times, [each.memory_bytes / BYTES_PER_MIB for each in settled])
-    files = linear_regression(times, [each.open_files for each in settled])
+    times = [measured.time_s / 600 for measured in settled]
+    memory_mib = [measured.memory_bytes / BYTES_PER_MIB for measured in settled]
+    memory = linear_regression(times, memory_mib)
+    files = linear_regression(times, [measured.open_files for measured in settled])
     return Growth(memory.slope, files.slope, settled[-1].time_s - settled[0].time_s)

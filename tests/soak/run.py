@@ -129,7 +129,7 @@ class Soak:
         reports = [self._report_of(client, statuses[client.name]) for client in self.clients]
         measured = growth(self._samples)
         violations = [
-            *(violation for each in reports for violation in violations_of(each)),
+            *(violation for report in reports for violation in violations_of(report)),
             *sorted(self._findings),
             *violations_of_growth(measured),
             *(line for line in self._kafka.log_lines() if "error" in line or "Traceback" in line),
@@ -154,7 +154,7 @@ class Soak:
 
     def _report_of(self, client: RunningClient, status: int) -> ClientReport:
         stored = self._stored[client.name]
-        new_epochs = [each for each in stored.duplicates if each.has_new_epoch]
+        new_epochs = [found for found in stored.duplicates if found.has_new_epoch]
         return ClientReport(
             name=client.name,
             acked=len(client.acked),
@@ -163,7 +163,7 @@ class Soak:
             read=len(client.read),
             read_again=sum(count > 1 for count in client.read.values()),
             lost=sorted(client.acked - stored.places.keys()),
-            duplicates=[each.number for each in stored.duplicates if not each.has_new_epoch],
+            duplicates=[found.number for found in stored.duplicates if not found.has_new_epoch],
             duplicates_of_new_epochs=len(new_epochs),
             unread=sorted(stored.places.keys() - client.read.keys()),
             is_finished=status == 0 and client.is_stopped.is_set(),

@@ -70,7 +70,7 @@ class StoredNumbers:
         leader = view.partitions[place.partition].leader
         assert leader is not None
         request_class: Any = messages.FetchRequest
-        wanted = request_class.FetchTopic.FetchPartition(
+        requested = request_class.FetchTopic.FetchPartition(
             partition=place.partition,
             current_leader_epoch=-1,
             fetch_offset=place.offset,
@@ -85,7 +85,7 @@ class StoredNumbers:
             isolation_level=0,
             session_id=0,
             session_epoch=-1,
-            topics=[request_class.FetchTopic(topic=self.topic, partitions=[wanted])],
+            topics=[request_class.FetchTopic(topic=self.topic, partitions=[requested])],
             forgotten_topics_data=[],
             rack_id="",
         )

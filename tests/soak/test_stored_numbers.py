@@ -29,7 +29,7 @@ def test_numbers_that_are_stored_twice_are_found_with_those_who_wrote_them() -> 
         stored.read()
         send(4, idempotent=False)
         stored.read()
-        assert [(each.number, each.has_new_epoch) for each in stored.duplicates] == [
+        assert [(found.number, found.has_new_epoch) for found in stored.duplicates] == [
             (3, True),
             (4, False),
         ]

@@ -25,7 +25,7 @@ def test_throttles_are_drawn_without_quotas() -> None:
 
 def test_each_user_has_the_buckets_of_the_plan() -> None:
     buckets = _buckets(summary_of()["series"], PLAN, CONFIG)
-    assert {user: [bucket.name for bucket in its] for user, its in buckets.items()} == {
+    assert {user: [bucket.name for bucket in own] for user, own in buckets.items()} == {
         "<i>": ["producer ids: 2 per 10 s, at the busiest broker"],
         "ANONYMOUS": ["topic mutations: 1/s, 11 at once (client id maker)"],
     }

@@ -45,10 +45,10 @@ def test_a_closed_loop_sends_when_it_was_answered(servers: str) -> None:
     assert len(produce) > 100
     assert len({row["event_id"] for row in produce}) == len(produce)
     for client in range(3):
-        its = sorted(
+        own_rows = sorted(
             (row for row in produce if row["client"] == client), key=lambda r: r["sent_us"]
         )
-        for earlier, later in zip(its, its[2:], strict=False):
+        for earlier, later in zip(own_rows, own_rows[2:], strict=False):
             assert later["sent_us"] >= earlier["response_us"]
 
 
