@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from statistics import median
 from typing import Any
 from uuid import uuid4
 
@@ -183,7 +184,7 @@ def _sync(peers: Peers, joined: dict[int, Any], now_ms: int) -> int:
 def measure_fetches(count: int) -> dict[str, Any]:
     """Let fetches wait for records, write to each partition, and let the rest time out."""
     peers = Peers(num_partitions=PARTITIONS, log_retention_ms=-1)
-    peers.cluster.create_topic(TOPIC, [[1]] * PARTITIONS, {})
+    peers.cluster.create_topic(TOPIC, [(1,)] * PARTITIONS, {})
     fetch_class: Any = messages.FetchRequest
     partition_class = fetch_class.FetchTopic.FetchPartition
     requests = []
@@ -236,6 +237,7 @@ def measure_fetches(count: int) -> dict[str, Any]:
         "lost": count - right,
         "answered_with_records": with_records,
         "bytes_each": round(bytes_each),
+        "append_us_median": round(median(durations_us), 1),
         "append_us_p99": p99(durations_us),
         "timed_out_in_s": round(time.perf_counter() - begun_s, 2),
     }

@@ -1,6 +1,6 @@
 // franz-go: `produce SERVERS TOPIC COUNT`, `consume` or `copy SERVERS TOPIC COUNT GROUP`,
-// `fence SERVERS TOPIC 0`, `recreate SERVERS TOPIC MILLISECONDS`, or `soak SERVERS TOPIC RATE GROUP`;
-// prints tab between words.
+// `fence SERVERS TOPIC 0`, `recreate SERVERS TOPIC MILLISECONDS`, `divide` or `share SERVERS TOPIC COUNT
+// GROUP`, `stay SERVERS TOPIC 0 GROUP PROTOCOL`, or `soak SERVERS TOPIC RATE GROUP`; prints tab between words.
 package main
 
 import (
@@ -44,6 +44,12 @@ func main() {
 		fence(ctx, seeds, topic)
 	case "soak":
 		soak(seeds, topic, count, os.Args[5])
+	case "divide":
+		divide(ctx, seeds, topic, count, os.Args[5])
+	case "share":
+		share(ctx, seeds, topic, count, os.Args[5])
+	case "stay":
+		stay(ctx, seeds, topic, os.Args[5], os.Args[6])
 	}
 }
 
