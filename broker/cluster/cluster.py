@@ -102,13 +102,9 @@ class Cluster:
             setting=lambda group_id, key: group_setting(self.config, group_id, key),
             is_share_group=lambda group_id: group_id in self.share.groups,
         )
+        append, is_taken = self.group_log.append, self.groups.__contains__
         self.share = ShareGroups(
-            config,
-            self.topics,
-            group_topics,
-            self.timers,
-            self.group_log.append,
-            is_taken=lambda group_id: group_id in self.groups,
+            config, self.topics, group_topics, self.timers, append, is_taken=is_taken
         )
         self.transaction_log = TransactionLog(self.topics, config)
         self.transactions = TransactionCoordinator(
