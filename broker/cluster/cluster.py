@@ -365,7 +365,7 @@ class Cluster:
             partition.replicas = tuple(node_id if n == old_id else n for n in partition.replicas)
             partition.isr = tuple(n for n in partition.isr if n != old_id)
             partition.adding_replicas = partition.removing_replicas = ()
-        in_sync = {*partition.isr, node_id}
+        in_sync = {*filter(self.is_alive, partition.isr), node_id}
         partition.isr = tuple(n for n in partition.replicas if n in in_sync)
         self.set_leader(partition, node_id, now_ms)
 
