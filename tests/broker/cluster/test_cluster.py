@@ -95,7 +95,7 @@ def test_new_replicas_that_are_up_are_in_sync_and_one_of_them_leads() -> None:
     assert woken_at == [8]
 
     cluster.set_replicas(partition, (3,), 9)
-    assert (partition.isr, partition.leader_id) == ((), NO_LEADER)
+    assert (partition.isr, partition.leader_id) == ((3,), NO_LEADER)
 
 
 def test_an_append_wakes_waiting_requests() -> None:
