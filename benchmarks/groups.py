@@ -250,10 +250,10 @@ def pace(members: Sequence[Member]) -> int:
         epoll.register(fd, select.EPOLLIN)
     begin_s = time.perf_counter()
     sent = received = 0
-    wanted = int(len(members) * PACED_S / INTERVAL_S)
-    while received < wanted:
+    to_send = int(len(members) * PACED_S / INTERVAL_S)
+    while received < to_send:
         elapsed_s = time.perf_counter() - begin_s
-        due = min(wanted, int(elapsed_s / INTERVAL_S * len(members)))
+        due = min(to_send, int(elapsed_s / INTERVAL_S * len(members)))
         for number in range(sent, due):
             index = number % len(members)
             members[index].connection.socket.sendall(frames[index])
