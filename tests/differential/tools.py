@@ -28,6 +28,7 @@ from tests.differential.canonical import new_prefix
 from tests.differential.clusters import (
     REPLAY_REBALANCE_DELAY_MS,
     ComparedCluster,
+    Setup,
     apache_cluster,
     our_cluster,
 )
@@ -309,11 +310,13 @@ def tools_of_both(folder: Path) -> Iterator[tuple[ToolProcess, ToolProcess]]:
     Raises:
         CannotRunError: there is no JDK, or nothing comes from Maven Central.
     """
-    delay_ms = REPLAY_REBALANCE_DELAY_MS
-    config = {"delegation.token.secret.key": "secret-of-both"}
+    setup = Setup(
+        rebalance_delay_ms=REPLAY_REBALANCE_DELAY_MS,
+        config={"delegation.token.secret.key": "secret-of-both"},
+    )
     with (
-        apache_cluster(folder, "4.1", delay_ms, config=config) as kafka,
-        our_cluster("4.1", delay_ms, config=config) as ours,
+        apache_cluster(folder, setup) as kafka,
+        our_cluster(setup) as ours,
         tool_processes(kafka, ours) as processes,
     ):
         yield processes
