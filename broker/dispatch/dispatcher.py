@@ -176,6 +176,9 @@ class Dispatcher:
             body_start = position
             if api_version >= route.flexible_min:
                 body_start = codec.skip_tagged_fields(buffer, position, end)
+            if end - body_start > COUNTED_BYTES_MIN:
+                elements_max = self._cluster.config["request.elements.max"]
+                check_bounds(route.api_key, api_version, buffer, body_start, end, elements_max)
             request = codec.decode_request(route.api_key, api_version, buffer, body_start, end)
             name = ApiKey(api_key).name
             message = f"Unexpected Kafka request of type {name} during SASL authentication."

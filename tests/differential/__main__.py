@@ -37,13 +37,14 @@ from tests.differential.keeping import (
     write_agreement,
 )
 from tests.differential.lanes import Lanes
+from tests.differential.preparations import Versions
 from tests.differential.search import (
     EXAMPLES_PER_SEED,
     Report,
     common_versions,
     schemas,
 )
-from tests.differential.strategies import REPLICATED_APIS, SHARE_APIS, Subject, Versions
+from tests.differential.strategies import REPLICATED_APIS, SHARE_APIS, Subject
 from tests.differential.tools import (
     compare_session,
     known_differences,

@@ -27,7 +27,7 @@ _WARM_UP_S = 30
 _IDS_IN_ALL_PARTITIONS = 1000
 _WARM_UP_TOPIC_ID = UUID(int=1)
 
-_SHARE_KEYS = (
+SHARE_KEYS = (
     "share.coordinator.state.topic.replication.factor",
     "share.coordinator.state.topic.min.isr",
 )
@@ -194,7 +194,7 @@ class Setup:
 
     def broker_config(self) -> dict[str, str]:
         """Return the configuration of brokers, without their addresses."""
-        share_config = dict.fromkeys(_SHARE_KEYS, "1") if self.share_version else {}
+        share_config = dict.fromkeys(SHARE_KEYS, "1") if self.share_version else {}
         return {
             "offsets.topic.replication.factor": str(self.brokers),
             "transaction.state.log.replication.factor": "1",

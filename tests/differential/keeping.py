@@ -132,8 +132,7 @@ def record(kafka: ComparedCluster, setup: Setup, say: Callable[[str], None]) -> 
             continue
         answers = Play(kafka).run(kept.conversation).answers
         is_new = not kept.answers
-        again = compare(kept.conversation, kept.answers, answers, is_replay=True)
-        if is_new or again.differences:
+        if is_new or compare(kept.conversation, kept.answers, answers, is_replay=True).differences:
             say(f"{path.relative_to(FOLDER)}: Kafka answers differently")
             msgspec.structs.replace(kept, answers=answers).save(path)
 

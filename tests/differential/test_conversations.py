@@ -68,7 +68,6 @@ def test_kafka_still_answers_a_kept_conversation_in_the_same_way(
     assert [str(difference) for difference in differences] == []
 
 
-@pytest.mark.xfail(strict=False, reason="the search still finds differences that no file has")
 @pytest.mark.compare
 @pytest.mark.xdist_group("jvm")
 @pytest.mark.parametrize("api_key", sorted(ROUTES))
