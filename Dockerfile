@@ -3,7 +3,10 @@
 FROM python:3.13-slim AS build
 COPY . /source
 RUN python -m venv /opt/mock-kafka \
-    && /opt/mock-kafka/bin/pip install --no-cache-dir --constraint /source/constraints.txt /source
+    && cd /source && pip="/opt/mock-kafka/bin/pip --no-cache-dir" \
+    && $pip install --require-hashes --requirement requirements/build.txt --requirement requirements/runtime.txt \
+    && $pip install --no-deps --no-build-isolation . \
+    && $pip uninstall --yes setuptools
 
 FROM python:3.13-slim
 COPY --from=build /opt/mock-kafka /opt/mock-kafka

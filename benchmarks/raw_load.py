@@ -271,11 +271,11 @@ def _connect(
 ) -> list[LoadConnection]:
     with UnmeasuredConnection(address) as admin:
         admin.create_topic(TOPIC)
-    plain = None if is_idempotent else request_bytes.produce_requests(TOPIC, requests_each)
+    frames = None if is_idempotent else request_bytes.produce_requests(TOPIC, requests_each)
 
     def requests_of(connection: UnmeasuredConnection) -> ProduceRequests:
-        if plain is not None:
-            return plain
+        if frames is not None:
+            return frames
         producer_id, epoch = connection.init_producer_id()
         return request_bytes.produce_requests(
             TOPIC, requests_each, producer_id=producer_id, producer_epoch=epoch

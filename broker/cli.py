@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import json
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ from broker.config.broker_config import BrokerConfig
 from broker.config.keys import ConfigError
 from broker.faults import FaultRule, rules_from_json
 from broker.serve import ServeOptions, StartError, serve
+from protocol.environment import EnvironmentVariableError, resolve_all
 from protocol.properties import PropertiesError, parse_properties
 
 DESCRIPTION = """\
@@ -54,6 +56,10 @@ they can reach:
   mock-kafka serve --host 0.0.0.0 -o advertised.listeners=PLAINTEXT://myhost:9092
 With several brokers the next ones advertise the following ports; port 0 means
 the port that the broker listens on.
+
+${env:NAME} in a value is an environment variable, so that a password is in no
+process list:
+  mock-kafka serve -o listeners=SASL_PLAINTEXT://:9092 -o 'sasl.users=alice:${env:PASSWORD}'
 """
 
 
@@ -225,8 +231,11 @@ def _node_id(text: str) -> int:
 def read_config(path: Path | None, overrides: Sequence[str]) -> BrokerConfig:
     """Return the configuration of a properties file and `KEY=VALUE` arguments; the latter win.
 
+    `${env:NAME}` in a value is an environment variable.
+
     Raises:
-        ConfigError: the file can't be read, a key is unknown or a value is invalid.
+        ConfigError: the file can't be read, a key is unknown, a value is invalid, or a variable is
+            not set.
     """
     values: dict[str, str] = {}
     if path is not None:
@@ -241,7 +250,10 @@ def read_config(path: Path | None, overrides: Sequence[str]) -> BrokerConfig:
         if not separator or not key.strip():
             raise ConfigError(f"-o {word}: expected KEY=VALUE")
         values[key.strip()] = value.strip()
-    return BrokerConfig.from_overrides(values)
+    try:
+        return BrokerConfig.from_overrides(resolve_all(values, os.environ))
+    except EnvironmentVariableError as error:
+        raise ConfigError(str(error)) from error
 
 
 def read_faults(path: Path | None) -> tuple[FaultRule, ...]:

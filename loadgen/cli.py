@@ -43,7 +43,11 @@ def parser_of(program: str) -> argparse.ArgumentParser:
     parser.add_argument(
         "--admin", metavar="URL", help="admin port of that cluster, for quotas in shadow mode"
     )
-    parser.add_argument("--admin-token", metavar="TOKEN", help="value of its broker.admin.token")
+    parser.add_argument(
+        "--admin-token",
+        metavar="TOKEN",
+        help="value of its broker.admin.token; '${env:NAME}' is an environment variable",
+    )
     parser.add_argument("--master", default="local[2]", help="Spark master (default: local[2])")
     parser.add_argument(
         "--workers", type=int, help="number of sending tasks (default: one per local slot)"

@@ -28,6 +28,7 @@ from loadgen.plan.yaml_reader import PlanError
 from loadgen.preparation import open_files_needed, prepare, slots_error
 from loadgen.progress import ProgressListener
 from loadgen.spark_session import first_line, slots_of, wrong_spark_settings
+from protocol.environment import EnvironmentVariableError, resolve_environment
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -151,10 +152,19 @@ def _admin_port(
     options: argparse.Namespace, plan: Plan, broker: OwnBroker | None
 ) -> AdminPort | None:
     if broker is None:
-        return AdminPort(options.admin, options.admin_token) if options.admin else None
+        return AdminPort(options.admin, _admin_token(options)) if options.admin else None
     if not plan.has_shadow_quotas:
         return None
     return AdminPort(broker.admin_url, plan.target.config.get("broker.admin.token"))
+
+
+def _admin_token(options: argparse.Namespace) -> str | None:
+    if options.admin_token is None:
+        return None
+    try:
+        return resolve_environment(options.admin_token, os.environ)
+    except EnvironmentVariableError as error:
+        raise LoadError(f"--admin-token {error}") from error
 
 
 def _send_and_summarise(

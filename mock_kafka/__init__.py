@@ -24,6 +24,12 @@ if TYPE_CHECKING:
     from mock_kafka.cluster import MockKafka as MockKafka
     from mock_kafka.control import ControlError as ControlError
     from mock_kafka.fault import Fault as Fault
+    from mock_kafka.group_views import Group as Group
+    from mock_kafka.group_views import GroupMember as GroupMember
+    from mock_kafka.group_views import GroupOffset as GroupOffset
+    from mock_kafka.group_views import InFlightRecords as InFlightRecords
+    from mock_kafka.group_views import SharePartition as SharePartition
+    from mock_kafka.group_views import ShareSession as ShareSession
     from mock_kafka.methods import DEFAULT as DEFAULT
     from mock_kafka.methods import ConfigValue as ConfigValue
     from mock_kafka.views import Metric as Metric
@@ -43,6 +49,10 @@ _MODULES = {
     "AuditReport": "audit",
     "ControlError": "control",
     "Fault": "fault",
+    "Group": "group_views",
+    "GroupMember": "group_views",
+    "GroupOffset": "group_views",
+    "InFlightRecords": "group_views",
     "Metric": "views",
     "MockKafka": "cluster",
     "NotCovered": "audit",
@@ -51,6 +61,8 @@ _MODULES = {
     "Request": "views",
     "ShadowCount": "views",
     "ShadowEvent": "views",
+    "SharePartition": "group_views",
+    "ShareSession": "group_views",
     "StartError": "broker_process",
     "Topic": "views",
     "Transaction": "views",

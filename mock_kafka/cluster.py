@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from pathlib import Path
+from contextlib import ExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from mock_kafka.async_methods import AsyncMethods
 from mock_kafka.broker_process import BrokerProcess
+from mock_kafka.config_file import config_file
 from mock_kafka.control import Control
 from mock_kafka.fault import Rules, rules_file
 from mock_kafka.methods import ClusterMethods, ConfigValue, config_text
@@ -49,7 +50,8 @@ class MockKafka(ClusterMethods):
         Args:
             brokers: the number of brokers; their node ids start at 1, or at `node.id` of `config`.
             config: Kafka's broker configuration, such as `num.partitions`. `broker.2.KEY` is a key
-                of broker 2 alone, such as `broker.2.broker.rack`.
+                of broker 2 alone, such as `broker.2.broker.rack`. `${env:NAME}` in a value is an
+                environment variable.
             host: the address to listen on and to advertise.
             port: the first broker's port, the others get the next ones; 0 for free ports.
             log_level: `debug`, `info`, `warning` or `error`, for `log_lines`.
@@ -144,8 +146,8 @@ class MockKafka(ClusterMethods):
         """
         if self._process is not None:
             raise RuntimeError(f"{self!r} was started already")
-        with rules_file(self.faults_at_start) as faults_file:
-            arguments = self._arguments(faults_file)
+        with ExitStack() as files:
+            arguments = self._arguments(files)
             if self.in_process:
                 from mock_kafka.in_process import BrokerThread  # noqa: PLC0415 - imports the broker
 
@@ -217,13 +219,16 @@ class MockKafka(ClusterMethods):
             raise RuntimeError("the cluster is not running: use `with MockKafka() as kafka`")
         return self._process
 
-    def _arguments(self, faults_file: Path | None) -> list[str]:
+    def _arguments(self, files: ExitStack) -> list[str]:
+        """Return the arguments of the broker; `files` deletes those that they name."""
         arguments = ["serve", "--host", self.host, "--port", str(self.port)]
         arguments += ["--brokers", str(self.brokers), "--log-level", self.log_level]
         if self.admin_port is not None:
             arguments += ["--admin-port", str(self.admin_port)]
-        if faults_file is not None:
-            arguments += ["--faults", str(faults_file)]
-        for key, value in self.config.items():
-            arguments += ["-o", f"{key}={config_text(value)}"]
+        if self.faults_at_start is not None:
+            rules_path = files.enter_context(rules_file(self.faults_at_start))
+            arguments += ["--faults", str(rules_path)]
+        if self.config:
+            texts = {key: config_text(value) for key, value in self.config.items()}
+            arguments += ["--config", str(files.enter_context(config_file(texts)))]
         return arguments

@@ -214,7 +214,9 @@ def topic_of(data: Mapping[str, Any]) -> Topic:
 
 def transaction_of(data: Mapping[str, Any]) -> Transaction:
     """Return a transaction from the admin port's JSON."""
-    partitions = tuple((each["topic"], each["partition"]) for each in data["partitions"])
+    partitions = tuple(
+        (partition["topic"], partition["partition"]) for partition in data["partitions"]
+    )
     return Transaction(**{**data, "partitions": partitions})
 
 

@@ -171,6 +171,16 @@ def response_body_start(api_key: ApiKey, api_version: int) -> int:
     return _FRAME_HEADER.size + has_tagged_header(api_key, api_version)
 
 
+def encode_request(
+    correlation_id: int, client_id: str, api_key: ApiKey, api_version: int, request: Any
+) -> bytes:
+    """Return the frame of a request, without its size."""
+    name = client_id.encode()
+    header = _HEADER.pack(api_key, api_version, correlation_id, len(name)) + name
+    tagged_fields = b"\0" if messages.is_flexible(api_key, api_version) else b""
+    return header + tagged_fields + encode_message(request, api_version)
+
+
 def encode_message(message: Any, api_version: int) -> bytes:
     """Encode the body of a message, whether new or decoded."""
     # kafka-python's decoder doesn't set an attribute that its encoder reads.

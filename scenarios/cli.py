@@ -43,4 +43,6 @@ def main(arguments: Sequence[str]) -> int:
 
 def scenario_lines() -> str:
     """Return a line for each scenario."""
-    return "\n".join(f"  {name:18} {each.help}" for name, each in registry.SCENARIOS.items())
+    return "\n".join(
+        f"  {name:18} {scenario.help}" for name, scenario in registry.SCENARIOS.items()
+    )

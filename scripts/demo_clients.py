@@ -145,12 +145,12 @@ def run_client(client: Client, servers: str, count: int, show: "Display") -> Out
 def problems_of(first: list[Found], second: list[Found], count: int) -> list[str]:
     """Return what is wrong with the records that the two members read."""
     problems = []
-    for step, found, wanted in (
+    for step, found, record_count in (
         ("consume half", first, count // 2),
         ("resume", second, count - count // 2),
     ):
-        if len(found) != wanted:
-            problems.append(f"{step}: read {len(found)} records instead of {wanted}")
+        if len(found) != record_count:
+            problems.append(f"{step}: read {len(found)} records instead of {record_count}")
     expected = {p: list(range(p, count, PARTITIONS)) for p in range(PARTITIONS)}
     read = first + second
     for partition, numbers in expected.items():

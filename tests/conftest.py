@@ -4,6 +4,7 @@ import os
 import re
 import threading
 from collections.abc import Generator, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,12 +13,14 @@ from hypothesis import settings
 
 import broker
 from scenarios.maven import CannotRunError
+from tests.audited_clusters import AuditedClusters
 from tests.spark_session import spark_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _CLIENT_THREAD = re.compile(r"^kafka-io-|-network-thread$")
+audited = AuditedClusters()
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 # Machines are slow at times: an example has no deadline. In CI the examples are always the same.
@@ -45,14 +48,35 @@ def pytest_sessionstart() -> None:
 _SHARED_BY_GROUP = ("spark", "apache_kafka", "servers")
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that need Spark, and keep the tests that share a JVM in one worker."""
+    """Mark the tests that need Spark, and keep the tests that share a JVM in one worker.
+
+    Interop tests get the fixture that audits their clusters.
+    """
     for item in items:
         fixtures = getattr(item, "fixturenames", ())
+        if isinstance(item, pytest.Function) and item.get_closest_marker("interop"):
+            # The first fixture is torn down last: when those of the test have stopped.
+            item.fixturenames.insert(0, "audit_after_test")
         if "spark" in fixtures:
             item.add_marker(pytest.mark.spark)
         if any(name in fixtures for name in _SHARED_BY_GROUP):
             item.add_marker(pytest.mark.xdist_group("jvm"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Audit every MockKafka that an interop test starts, those of its fixtures included."""
+    with audited if item.get_closest_marker("interop") else nullcontext():
+        return (yield)
+
+
+@pytest.fixture
+def audit_after_test() -> Iterator[None]:
+    """Fail the test when the audit of any cluster has findings that were not there before."""
+    yield
+    assert [str(finding) for finding in audited.new_findings()] == []
 
 
 @pytest.hookimpl(wrapper=True)

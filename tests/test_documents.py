@@ -46,13 +46,13 @@ def defined_names(path: Path) -> set[str]:
 
 
 def _members(node: ast.ClassDef) -> set[str]:
-    members = {each.name for each in node.body if isinstance(each, ast.FunctionDef)}
-    members |= {each.name for each in node.body if isinstance(each, ast.AsyncFunctionDef)}
+    members = {child.name for child in node.body if isinstance(child, ast.FunctionDef)}
+    members |= {child.name for child in node.body if isinstance(child, ast.AsyncFunctionDef)}
     return members | {
-        each.attr
-        for each in ast.walk(node)
-        if isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name)
-        if each.value.id == "self"
+        child.attr
+        for child in ast.walk(node)
+        if isinstance(child, ast.Attribute) and isinstance(child.value, ast.Name)
+        if child.value.id == "self"
     }
 
 

@@ -40,6 +40,7 @@ DECLARATIONS = {
     "broker/faults/actions.py",
     "broker/faults/match.py",
     "broker/responses.py",
+    "broker/transactions/marker.py",
     "broker/groups/consumer/group_state.py",
     "broker/groups/consumer/member.py",
     "broker/groups/consumer/requests.py",
@@ -51,6 +52,7 @@ DECLARATIONS = {
     "client/producer/transaction_errors.py",
     "client/producer/transactional_offsets.py",
     "client/resources.py",
+    "loadgen/analysis/queries.py",
     "mock_kafka/arguments.py",
     "protocol/api_keys.py",
     "scenarios/delivery_timeout/outcome.py",
@@ -119,6 +121,8 @@ DISCOURAGED_WORDS = {
     r"somebody elses?": "another",
 }
 """Words that are hard to search for or to understand, and what to write instead."""
+VAGUE_VARIABLES = {"asked", "each", "its", "plain", "told", "wanted", "whole"}
+"""Names that do not say what a variable holds."""
 WORDING_EXCEPTIONS = {"CHANGELOG.md", "tests/test_layout.py", "docs/coverage.md"}
 """The last one is generated from docstrings."""
 TEXT_FOLDERS = (*PACKAGES, "benchmarks", "docs", "scripts", "tests")
@@ -220,6 +224,21 @@ def test_a_handler_serves_the_whole_range_of_the_schema_or_says_what_is_missing(
 
 def test_the_coverage_table_is_fresh() -> None:
     assert coverage_table.TARGET.read_text(encoding="utf-8") == coverage_table.render()
+
+
+def test_the_name_of_a_variable_says_what_it_holds() -> None:
+    found = []
+    for path in (*SOURCES, *TEST_MODULES, *(ROOT / "benchmarks").glob("*.py")):
+        for node in ast.walk(syntax_tree(path)):
+            if isinstance(node, ast.arg):
+                name = node.arg
+            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                name = node.id
+            else:
+                continue
+            if name.strip("_") in VAGUE_VARIABLES:
+                found.append(f"{relative(path)}:{node.lineno}: {name}")
+    assert found == []
 
 
 def test_no_discouraged_words() -> None:

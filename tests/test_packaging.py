@@ -200,7 +200,7 @@ def references(tree: ast.AST, modules: set[str]) -> Iterator[tuple[int, str]]:
         found: list[str] = []
         match node:
             case ast.Import(names=names):
-                found = [each.name for each in names if each.name.partition(".")[0] in OURS]
+                found = [name.name for name in names if name.name.partition(".")[0] in OURS]
             case ast.ImportFrom(module=str(module)):
                 found = [module] if module.partition(".")[0] in OURS else []
             case ast.Call(
@@ -210,11 +210,11 @@ def references(tree: ast.AST, modules: set[str]) -> Iterator[tuple[int, str]]:
                 found = [text] if function in IMPORTERS and text in modules else []
             case ast.Constant(value=str(text)):
                 found = [text] if "." in text and text in modules - KEYS else []
-                found += [each for each in CODE_IN_TEXT.findall(text) if each in modules]
+                found += [name for name in CODE_IN_TEXT.findall(text) if name in modules]
             case _:
                 continue
-        for each in found:
-            yield getattr(node, "lineno", 0), each
+        for name in found:
+            yield getattr(node, "lineno", 0), name
 
 
 def test_a_reference_that_was_left_is_found() -> None:

@@ -4,7 +4,6 @@ A cluster of several brokers runs in one process and on one thread. Handlers get
 argument. Nothing else keeps state that a request can change.
 """
 
-from base64 import urlsafe_b64encode
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
@@ -30,12 +29,14 @@ from broker.config.broker_config import BrokerConfig
 from broker.config.features import TRANSACTION_VERSION
 from broker.config.resource_keys import group_setting
 from broker.config.topic_config import TopicConfig
+from broker.groups.consumer.membership import new_member_id
 from broker.groups.coordinator import GroupCoordinator
 from broker.routes import RoutesByBroker
-from broker.security.credentials import Credentials, parse_users
-from broker.security.delegation_tokens import DelegationTokens
+from broker.security.credentials import configured_credentials
+from broker.security.delegation_tokens import configured_delegation_tokens
 from broker.timers import Timers
 from broker.transactions.coordinator import TransactionCoordinator
+from broker.transactions.marker import MarkerSender
 from producer_state.allocator import ProducerIdAllocator
 
 
@@ -68,6 +69,8 @@ class Cluster:
         """Called with a node id and the time when a broker begins to lead a partition."""
         self.on_leaders_change: Callable[[int], None] | None = None
         """Called with the time when a broker or a leader may be there again."""
+        self.marker_sender: MarkerSender | None = None
+        """Sends the markers of transactions under fault rules; else they are written at once."""
         self._begin()
 
     def _begin(self) -> None:
@@ -91,9 +94,11 @@ class Cluster:
             config=config,
             timers=self.timers,
             member_id_suffix=lambda: str(new_uuid()),
+            member_id=lambda: new_member_id(new_uuid),
             append_records=self.group_log.append,
             topics=group_topics,
             setting=lambda group_id, key: group_setting(self.config, group_id, key),
+            is_share_group=lambda group_id: group_id in self.share.groups,
         )
         self.share = ShareGroups(
             config,
@@ -116,18 +121,8 @@ class Cluster:
         """The fetch sessions of each broker, by node id."""
         for node_id in self.brokers:
             self.add_fetch_sessions(node_id)
-        self.delegation_tokens = DelegationTokens(
-            secret_key=config["delegation.token.secret.key"],
-            lifetime_ms=config["delegation.token.max.lifetime.ms"],
-            renew_period_ms=config["delegation.token.expiry.time.ms"],
-            new_token_id=lambda: urlsafe_b64encode(new_uuid().bytes).decode().rstrip("="),
-        )
-        self.credentials = Credentials(
-            parse_users(config["sasl.users"]),
-            self.delegation_tokens,
-            new_nonce=lambda: new_uuid().hex,
-            new_salt=lambda: new_uuid().bytes,
-        )
+        self.delegation_tokens = configured_delegation_tokens(config, new_uuid)
+        self.credentials = configured_credentials(config, self.delegation_tokens, new_uuid)
         self.log_bytes = 0
         """Bytes of all stored batches of all partitions, without those of internal topics."""
         self._log_bytes_max: int = config["log.memory.max.bytes"]
@@ -195,9 +190,8 @@ class Cluster:
         return self._leader_id(self.transaction_log.partition(transactional_id))
 
     def _leader_id(self, partition: Partition | None) -> int | None:
-        if partition is None or not self.is_alive(partition.leader_id):
-            return None
-        return partition.leader_id
+        leader_id = NO_LEADER if partition is None else partition.leader_id
+        return leader_id if self.is_alive(leader_id) else None
 
     def _unload_groups(self, partition: Partition, now_ms: int) -> None:
         """Unload the groups of a partition whose leader has changed, after the current request."""
@@ -228,6 +222,7 @@ class Cluster:
         broker.is_out_of_memory &= availability is not Availability.UP
         if broker.availability is not availability:
             broker.availability = availability
+            self.transactions.disconnect(broker.node_id)
             if self.on_availability_change is not None:
                 self.on_availability_change(broker)
 
@@ -341,8 +336,7 @@ class Cluster:
                 adopt_rule_of_leader(self.config, partition)
 
     def _limits_producer_ids(self) -> bool:
-        configs = map(self.config.for_broker, self.brokers)
-        return any(config["broker.max.producer.ids"] >= 0 for config in configs)
+        return any(self.config.for_broker(n)["broker.max.producer.ids"] >= 0 for n in self.brokers)
 
     # Leaders -------------------------------------------------------------------------------
 
@@ -372,9 +366,8 @@ class Cluster:
         """
         self.alive_broker(node_id)
         if node_id not in partition.replicas:
-            old_id = partition.leader_id
-            if old_id not in partition.replicas:
-                old_id = partition.replicas[0]
+            led = partition.leader_id in partition.replicas
+            old_id = partition.leader_id if led else partition.replicas[0]
             partition.replicas = tuple(node_id if n == old_id else n for n in partition.replicas)
             partition.adding_replicas = partition.removing_replicas = ()
         in_sync = {*partition.isr, node_id}
@@ -412,7 +405,7 @@ class Cluster:
 
     def expand_isr(self, partition: Partition) -> None:
         """Append to the ISR, in which nobody stays who is down, all other replicas that are up."""
-        alive = [n for n in partition.replicas if self.is_alive(n)]
+        alive = list(filter(self.is_alive, partition.replicas))
         kept = [n for n in partition.isr if n in alive]
         self.set_isr(partition, (*kept, *(n for n in alive if n not in kept)))
 

@@ -242,14 +242,16 @@ class FetchSessionCacheShard:
     def _evict(self, new_size: int, now_ms: int, *, is_privileged: bool) -> bool:
         """Evict a session that is unused, or less valuable than a new one of `new_size`."""
         sessions = self.sessions.values()
-        oldest = min(sessions, key=lambda each: (each.last_used_ms, each.session_id), default=None)
+        oldest = min(
+            sessions, key=lambda session: (session.last_used_ms, session.session_id), default=None
+        )
         if oldest is None:
             return False
         if now_ms - oldest.last_used_ms <= EVICTION_MS:
             evictable = [
-                (each.is_privileged, each.size, each.session_id)
-                for each in sessions
-                if each.was_old_when_used or (is_privileged and not each.is_privileged)
+                (session.is_privileged, session.size, session.session_id)
+                for session in sessions
+                if session.was_old_when_used or (is_privileged and not session.is_privileged)
             ]
             least = min(evictable, default=None)
             if least is None or (is_privileged, new_size, 0) < least:

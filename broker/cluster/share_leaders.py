@@ -82,8 +82,8 @@ class ShareLeader:
 
     def drop_partition(self, topic_id: UUID, partition_index: int, now_ms: int) -> None:
         """Forget a partition in all groups: this broker leads it no longer, or it is deleted."""
-        wanted = (topic_id, partition_index)
-        self._drop([key for key in self.partitions if key[1:] == wanted], now_ms)
+        topic_partition = (topic_id, partition_index)
+        self._drop([key for key in self.partitions if key[1:] == topic_partition], now_ms)
 
     def drop_share_partition(self, key: SharePartitionKey, now_ms: int) -> None:
         """Forget a share partition, whose state was replaced or deleted."""

@@ -7,41 +7,31 @@ Sources: Kafka's `TransactionMarkerChannelManager`, `TransactionMarkerRequestCom
 `KafkaApis.handleWriteTxnMarkersRequest`.
 """
 
-from typing import NamedTuple
-
 from broker.cluster.brokers import Availability
 from broker.cluster.cluster import Cluster
 from broker.cluster.internal_topics import GROUP_METADATA
 from broker.cluster.topics import NO_LEADER, Partition, Topic
 from broker.cluster.transaction_index import AbortedTransaction
 from broker.timers import TimerCallback
-from broker.transactions.transaction import TopicPartition, Transaction, TransactionState
+from broker.transactions.marker import REQUEST_TIMEOUT_MS, Marker, MarkerRequest
+from broker.transactions.transaction import (
+    PREPARED,
+    TopicPartition,
+    Transaction,
+    TransactionState,
+)
 from producer_state.rules import NO_OFFSET
 from protocol import records
 from protocol.control_records import ControlRecordType, encode_end_txn_batch
 from protocol.errors import ErrorCode
 
 OFFSETS_TOPIC = GROUP_METADATA.name
-_RETRIABLE = frozenset(
-    {
-        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-        ErrorCode.NOT_LEADER_OR_FOLLOWER,
-        ErrorCode.NOT_ENOUGH_REPLICAS,
-        ErrorCode.INVALID_PRODUCER_EPOCH,
-        ErrorCode.TRANSACTION_COORDINATOR_FENCED,
-    }
+_NEEDS_NO_MARKER = frozenset(
+    {ErrorCode.NONE, ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, ErrorCode.UNSUPPORTED_VERSION}
 )
+"""Errors of a partition that has its marker, or can't have records of the transaction."""
 RETRY_MS = 1_000
 """How often markers are tried again that no change of a broker or a leader has released."""
-
-
-class Marker(NamedTuple):
-    """The end of a producer's transaction, as it is written to its partitions."""
-
-    producer_id: int
-    producer_epoch: int
-    coordinator_epoch: int
-    is_commit: bool
 
 
 def is_reachable(cluster: Cluster, node_id: int | None) -> bool:
@@ -64,12 +54,16 @@ def end_all_prepared(cluster: Cluster, now_ms: int) -> None:
 
 
 def _schedule_retry(cluster: Cluster, now_ms: int) -> None:
-    def retry(now_ms: int) -> None:
-        end_all_prepared(cluster, now_ms)
-        if cluster.transactions.prepared:
-            cluster.timers.schedule(now_ms + RETRY_MS, retry)
+    transactions = cluster.transactions
 
-    if len(cluster.transactions.prepared) == 1:
+    def retry(now_ms: int) -> None:
+        transactions.is_retry_scheduled = False
+        end_all_prepared(cluster, now_ms)
+        if transactions.prepared:
+            _schedule_retry(cluster, now_ms)
+
+    if not transactions.is_retry_scheduled:
+        transactions.is_retry_scheduled = True
         cluster.timers.schedule(now_ms + RETRY_MS, retry)
 
 
@@ -84,15 +78,27 @@ def _write_markers(cluster: Cluster, transaction: Transaction, now_ms: int) -> b
         coordinating.leader_epoch,
         transaction.state is TransactionState.PREPARE_COMMIT,
     )
-    for partition in tuple(transaction.partitions):
-        if _write_marker(cluster, partition, marker, now_ms) not in _RETRIABLE:
-            del transaction.partitions[partition]
-    return not transaction.partitions and cluster.transactions.complete(transaction, now_ms)
+    # A fault rule may move leaders while a marker is written, and this is then called again.
+    remaining = transaction.partitions
+    for partition in tuple(remaining):
+        if (
+            partition in remaining
+            and _write_marker(cluster, transaction, partition, marker, now_ms) in _NEEDS_NO_MARKER
+        ):
+            remaining.pop(partition, None)
+    if transaction.state not in PREPARED:
+        return True
+    return not remaining and cluster.transactions.complete(transaction, now_ms)
 
 
 def _write_marker(
-    cluster: Cluster, topic_partition: TopicPartition, marker: Marker, now_ms: int
-) -> ErrorCode:
+    cluster: Cluster,
+    transaction: Transaction,
+    topic_partition: TopicPartition,
+    marker: Marker,
+    now_ms: int,
+) -> ErrorCode | None:
+    """Return the error of the marker, or None while it has no response."""
     name, index = topic_partition
     topic = cluster.topics.get(name)
     partition = None if topic is None else topic.partition(index)
@@ -100,7 +106,47 @@ def _write_marker(
         return ErrorCode.NONE  # it was deleted
     if partition.leader_id == NO_LEADER or not is_reachable(cluster, partition.leader_id):
         return ErrorCode.NOT_LEADER_OR_FOLLOWER
+    sender = cluster.marker_sender
+    if sender is not None and (sender.is_needed or transaction.marker_requests):
+        request = transaction.marker_requests.get(topic_partition)
+        if request is not None and _may_respond(request, marker, now_ms):
+            return None
+        request = sender.send(partition.leader_id, name, index, marker, now_ms)
+        return _response(cluster, transaction, topic_partition, request)
     return append_marker(cluster, topic, partition, marker, now_ms)
+
+
+def _may_respond(request: MarkerRequest, marker: Marker, now_ms: int) -> bool:
+    """Return whether to wait for the response of a request; cancel it otherwise."""
+    is_late = now_ms - request.sent_ms >= REQUEST_TIMEOUT_MS
+    if is_late or request.marker != marker:
+        request.pending.cancel()
+    return not request.pending.is_done
+
+
+def _response(
+    cluster: Cluster,
+    transaction: Transaction,
+    topic_partition: TopicPartition,
+    request: MarkerRequest,
+) -> ErrorCode | None:
+    """Return the response of a request, or None and wait for it."""
+    pending, requests = request.pending, transaction.marker_requests
+    if pending.is_done:
+        requests.pop(topic_partition, None)
+        error_code: ErrorCode | None = pending.response
+        return error_code
+
+    def receive(error_code: ErrorCode | None) -> None:
+        if requests.get(topic_partition) is request:
+            del requests[topic_partition]
+            if error_code in _NEEDS_NO_MARKER:
+                del transaction.partitions[topic_partition]
+                _write_markers(cluster, transaction, cluster.timers.latest_ms)
+
+    requests[topic_partition] = request
+    pending.attach(receive)
+    return None
 
 
 def append_marker(

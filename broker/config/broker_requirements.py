@@ -58,11 +58,15 @@ def _connection_problem(values: Mapping[str, Any]) -> str | None:
 
 
 def change_problem(before: Mapping[str, Any], after: Mapping[str, Any]) -> str | None:
-    """Return why a broker cannot change from one configuration to another, or None."""
-    for name in _THREAD_KEYS:
-        problem = _thread_problem(name, before[name], after[name])
-        if problem is not None:
-            return problem
+    """Return why a broker cannot change from one configuration to another, or None.
+
+    Another release has other default numbers of threads: a broker may change to it all the same.
+    """
+    if before["broker.api.versions"] == after["broker.api.versions"]:
+        for name in _THREAD_KEYS:
+            problem = _thread_problem(name, before[name], after[name])
+            if problem is not None:
+                return problem
     return _cleaner_problem(before, after) or _local_retention_problem(after)
 
 

@@ -33,7 +33,7 @@ QUOTA_KEYS: tuple[ConfigKey, ...] = (
     mock_key("producer.id.quota.window.num",                          INT,     11,              at_least(1),          READ_ONLY,  "Samples of the reported rate of new producer ids (KIP-936)."),
     mock_key("producer.id.quota.window.size.seconds",                 INT,     3600,            at_least(1),          READ_ONLY,  "Seconds over which a user's quota of new producer ids refills (KIP-936)."),
     mock_key("producer.id.quota.cache.layer.count",                    INT,     4,               between(1, 8),        READ_ONLY,  "Layers of the filter that remembers a user's producer ids (KIP-936)."),
-    mock_key("producer.id.quota.cache.false.positive.rate",            DOUBLE,  0.001,           between(1e-7, 0.5),   READ_ONLY,  "Share of new producer ids that may count as known, over all layers (KIP-936). Lower rates would exceed the memory bound."),
+    mock_key("producer.id.quota.cache.false.positive.rate",            DOUBLE,  0.001,           between(1e-6, 0.5),   READ_ONLY,  "Share of new producer ids that may count as known, over all layers (KIP-936). Lower rates would exceed the memory bound."),
     mock_key("producer.id.quota.cache.cleanup.scheduler.interval.ms", INT,     10,              at_least(1),          READ_ONLY,  "How often the broker drops producer ids past their window (KIP-936)."),
     mock_key("producer.id.quota.error.code",                           STRING,  AUTO_ERROR_CODE, one_of(*ERROR_CODES), PER_BROKER, "Error for a refused producer id (KIP-936). auto: the error that the client's library retries."),
 )

@@ -10,6 +10,7 @@ from broker import handlers  # noqa: F401 - importing the package registers the 
 from broker.audit.acknowledgements import Acknowledgements
 from broker.clock import perf_ns
 from broker.cluster.cluster import Cluster
+from broker.dispatch.marker_channel import MarkerChannel
 from broker.faults.error_responses import response_without_data
 from broker.faults.injector import Injector
 from broker.faults.table import FaultTable
@@ -60,6 +61,7 @@ class Dispatcher:
         self._report_bug = report_bug
         self._injector = Injector(cluster, self.faults, report_bug)
         self._now_ns = now_ns
+        cluster.marker_sender = MarkerChannel(cluster, self.faults, self.journal, self.dispatch)
 
     # Hot path: inlined on purpose; each further call costs about 0.1 µs.
     def dispatch(  # noqa: C901, PLR0912, PLR0915

@@ -119,6 +119,19 @@ _ARRAYS: dict[ApiKey, ErrorArray] = {
 }
 """APIs whose response has an error for each entry of the request, in every version."""
 
+_OF_SESSIONS: dict[ApiKey, ErrorArray] = dict.fromkeys(
+    (ApiKey.SHARE_FETCH, ApiKey.SHARE_ACKNOWLEDGE),
+    ErrorArray("topics", "responses", _same("topic_id"), _partitions()),
+)
+"""APIs whose response has an error for its session, and another one for each partition."""
+
+_WITH_LEADER = frozenset(
+    {
+        messages.ShareFetchResponse.ShareFetchableTopicResponse.PartitionData,
+        messages.ShareAcknowledgeResponse.ShareAcknowledgeTopicResponse.PartitionData,
+    }
+)
+
 _LOG_DIR_TOPICS = ErrorArray(
     "topics",
     "results",
@@ -156,9 +169,17 @@ class Framed:
 
 
 def error_response(
-    context: RequestContext, request: Any, error_code: ErrorCode, cluster: Cluster
+    context: RequestContext,
+    request: Any,
+    error_code: ErrorCode,
+    cluster: Cluster,
+    *,
+    is_partial: bool = False,
 ) -> Any:
-    """Return an error response, as a handler would; for Produce with acks=0 a `Close`."""
+    """Return an error response, as a handler would; for Produce with acks=0 a `Close`.
+
+    `is_partial`: the request is a part of another one, and the error is not that of its session.
+    """
     api_key = ApiKey(context.api_key)
     if api_key is ApiKey.PRODUCE:
         return _produce_response(context, request, error_code)
@@ -167,7 +188,11 @@ def error_response(
         return Framed(unsupported_version_response(context.correlation_id, route))
     if api_key is ApiKey.METADATA:
         return _metadata_response(context, request, error_code, cluster)
-    return response_without_data(context, request, error_code, ERROR_MESSAGE)
+    response = response_without_data(context, request, error_code, ERROR_MESSAGE)
+    if is_partial and api_key in _OF_SESSIONS:
+        failure = (error_code, ERROR_MESSAGE)
+        _fill(response, request, _OF_SESSIONS[api_key], context.api_version, failure)
+    return response
 
 
 def response_without_data(
@@ -216,6 +241,19 @@ def error_arrays(api_key: ApiKey, version: int) -> Iterator[ErrorArray]:
             yield ErrorArray(source, "results", (("user", "name"),))
 
 
+def part_arrays(api_key: ApiKey, version: int) -> Iterator[ErrorArray]:
+    """Yield the arrays of a response that carry errors if only a part of a request fails."""
+    if api_key in _OF_SESSIONS:
+        yield _OF_SESSIONS[api_key]
+    else:
+        yield from error_arrays(api_key, version)
+
+
+def has_session_error(api_key: ApiKey) -> bool:
+    """Return whether the response of an API has an error for its session, beside partitions."""
+    return api_key in _OF_SESSIONS
+
+
 def _fill(response: Any, request: Any, array: ErrorArray, version: int, failure: Failure) -> None:
     """Add to an array of `response` the entries for those of `request`.
 
@@ -240,7 +278,11 @@ def _fill(response: Any, request: Any, array: ErrorArray, version: int, failure:
 
 
 def _new_entry(response: Any, field_name: str, version: int) -> Any:
-    return messages.entry_class(response, field_name)(version=version)
+    entry_class = messages.entry_class(response, field_name)
+    if entry_class in _WITH_LEADER:
+        # kafka-python has no default value for a struct that is not tagged.
+        return entry_class(version=version, current_leader=entry_class.LeaderIdAndEpoch())
+    return entry_class(version=version)
 
 
 def _set_error(response: Any, failure: Failure) -> None:

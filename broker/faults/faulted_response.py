@@ -62,7 +62,13 @@ class FaultedResponse:
     def _error(self, frame: bytes | None) -> CompletedResponse:
         error, context = self._decision.error, self._context
         assert error is not None
-        response = error_response(context, self._failing, error.error_code, self._cluster)
+        response = error_response(
+            context,
+            self._failing,
+            error.error_code,
+            self._cluster,
+            is_partial=self.is_partial,
+        )
         if isinstance(response, Framed):
             return response.frame
         if frame is not None and self.is_partial:

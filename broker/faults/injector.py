@@ -11,6 +11,7 @@ from broker.faults.partial_errors import encoded, split
 from broker.faults.stale_view import StaleView
 from broker.faults.table import FaultTable
 from broker.fetch.fetch_context import complete_request, sessionless_request
+from broker.fetch.share_session_parts import complete_share_request, partitions_withheld
 from broker.request.context import RequestContext
 from broker.request.encoding import BugReporter, close_on_error
 from broker.responses import DispatchResult
@@ -51,6 +52,8 @@ class Injector:
             request = codec.decode_request(route.api_key, context.api_version, buffer, start, end)
             if route.api_key is ApiKey.FETCH:
                 return complete_request(context, request, self._cluster)
+            if route.api_key is ApiKey.SHARE_FETCH:
+                return complete_share_request(context, request, self._cluster)
             return request
 
         def decode() -> Any:
@@ -70,12 +73,13 @@ class Injector:
             sessionless = sessionless_request(context, decode_by_schema(), self._cluster)
             body = encoded(sessionless, context.api_version)
             buffer, start, end = body, 0, len(body)
-        failing = parts = None
+        failing = parts = withheld = None
         if decision.deciding is not None and decision.error is not None:
             parts = split(context, body, decision.deciding.match, self._cluster)
             failing = decode() if parts is None else parts.failing
             if parts is not None and decision.error.at == BEFORE_HANDLING:
                 body = parts.rest_body
+                withheld = failing if route.api_key is ApiKey.SHARE_FETCH else None
         response = FaultedResponse(
             self._cluster,
             self._report_bug,
@@ -86,13 +90,23 @@ class Injector:
             is_partial=parts is not None,
         )
 
-        def handle_body(cluster: Cluster | StaleView) -> DispatchResult:
-            return close_on_error(
-                context,
-                self._report_bug,
-                lambda: handle(route, context, body, 0, len(body), cluster),
-            )
-
+        handle_body = self._handler(route, context, body, handle, withheld)
         return Injection(
             self._cluster, self._table, context, decision, handle_body, response
         ).begin()
+
+    def _handler(
+        self, route: Route, context: RequestContext, body: bytes, handle: Handle, withheld: Any
+    ) -> Callable[[Cluster | StaleView], DispatchResult]:
+        """Return a function that handles a request on a cluster, and raises nothing.
+
+        `withheld` is the part of a ShareFetch that fails before it is handled, or None.
+        """
+
+        def run(cluster: Cluster | StaleView) -> DispatchResult:
+            if withheld is None:
+                return handle(route, context, body, 0, len(body), cluster)
+            with partitions_withheld(context, withheld, self._cluster):
+                return handle(route, context, body, 0, len(body), cluster)
+
+        return lambda cluster: close_on_error(context, self._report_bug, lambda: run(cluster))

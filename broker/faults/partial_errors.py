@@ -6,8 +6,9 @@ from typing import Any
 from uuid import UUID
 
 from broker.cluster.cluster import Cluster
-from broker.faults.error_responses import ErrorArray, error_arrays
+from broker.faults.error_responses import ErrorArray, has_session_error, part_arrays
 from broker.faults.match import Match
+from broker.fetch.share_session_parts import complete_share_request
 from broker.request.context import RequestContext
 from protocol import codec, messages, produce
 from protocol.api_keys import ApiKey
@@ -25,12 +26,14 @@ class Split:
 def split(context: RequestContext, body: bytes, match: Match, cluster: Cluster) -> Split | None:
     """Split a request by a rule's topic, partition and group; None if all of it fails.
 
-    A request that is too large to be split (a Produce beyond 16 MiB) fails as a whole.
+    A request that is too large to be split (a Produce beyond 16 MiB) fails as a whole. In a share
+    session all partitions may fail without the session: the rest then names none.
 
     Raises:
         DecodeError: `body` is malformed.
     """
-    is_for_all = match.topic is None and match.partition is None and match.group is None
+    names_partitions = match.topic is not None or match.partition is not None
+    is_for_all = not names_partitions and match.group is None
     if is_for_all or len(body) > codec.SCHEMA_BODY_BYTES_MAX:
         return None
     api_key, version = ApiKey(context.api_key), context.api_version
@@ -39,8 +42,12 @@ def split(context: RequestContext, body: bytes, match: Match, cluster: Cluster) 
         return codec.decode_request(api_key, version, body, 0, len(body))
 
     failing, rest = decode(), decode()
-    has_failing = has_rest = False
-    for array in error_arrays(api_key, version):
+    if api_key is ApiKey.SHARE_FETCH:
+        failing = complete_share_request(context, failing, cluster)
+        rest.max_wait_ms = 0  # an error ends the wait
+    has_failing = False
+    has_rest = has_session_error(api_key) and names_partitions
+    for array in part_arrays(api_key, version):
         has_failing |= _filter(failing, array, match, cluster, keep_matching=True)
         has_rest |= _filter(rest, array, match, cluster, keep_matching=False)
     if not has_failing or not has_rest:
@@ -57,7 +64,7 @@ def merged(context: RequestContext, frame: bytes, error_response: Any) -> bytes:
     response = codec.decode_response(frame, api_key, version)
     error_body = memoryview(encoded(error_response, version))
     errors = codec.decode_body(messages.response_class(api_key), version, error_body)
-    for array in error_arrays(api_key, version):
+    for array in part_arrays(api_key, version):
         _merge(response, errors, array)
     return codec.encode_response(context.correlation_id, api_key, version, response)
 

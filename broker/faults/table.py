@@ -29,6 +29,7 @@ from broker.faults.response_bytes import fraction
 from broker.faults.rule import FaultRule
 from broker.faults.stale_view import StaleView
 from broker.request.context import RequestContext
+from protocol.api_keys import ApiKey
 from protocol.request_targets import RequestTargets, request_targets
 
 
@@ -55,8 +56,10 @@ class RuleState:
     def matches(self, context: RequestContext, targets: Callable[[], RequestTargets]) -> bool:
         """Return whether the rule matches a request; call `targets` only if the rule names any."""
         rule, match = self.rule, self.rule.match
+        # A broker sends requests of its own only while a rule names their API.
+        is_from_client = context.connection_id > 0
         return (
-            (match.api is None or match.api_key == context.api_key)
+            (match.api_key == context.api_key if match.api is not None else is_from_client)
             and (match.version_min is None or context.api_version >= match.version_min)
             and (match.version_max is None or context.api_version <= match.version_max)
             and (match.broker is None or match.broker == context.broker_id)
@@ -260,6 +263,8 @@ class FaultTable:
         self._hook: Hook | None = None
         self.is_enabled = False
         """Whether a rule can still fire, or there is a hook."""
+        self.named_apis: frozenset[ApiKey | None] = frozenset()
+        """The APIs that rules name which can still fire."""
         self.latest_ms = 0
         """The time of the latest request that was evaluated."""
 
@@ -365,7 +370,7 @@ class FaultTable:
                 decision = decision or FaultDecision()
                 decision.add(state)
                 is_decided = is_decided or is_deciding
-        if self._hook is not None and not is_decided:
+        if self._hook is not None and not is_decided and context.connection_id > 0:
             rule = self._hook(context, (decode_for_hook or decode)())
             if rule is not None:
                 decision = decision or FaultDecision()
@@ -407,4 +412,6 @@ class FaultTable:
         return [state for state in self._states.values() if not state.is_used_up]
 
     def _refresh(self) -> None:
-        self.is_enabled = self._hook is not None or bool(self._live())
+        live = self._live()
+        self.is_enabled = self._hook is not None or bool(live)
+        self.named_apis = frozenset(state.rule.match.api_key for state in live)

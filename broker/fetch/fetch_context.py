@@ -129,16 +129,16 @@ def _requested(
             topic = topics.get_by_id(fetch_topic.topic_id)
             name = None if topic is None else topic.name
             key = topic_id = fetch_topic.topic_id if topic is None else topic.topic_id
-        for each in fetch_topic.partitions:
-            requested[key, each.partition] = CachedPartition(
+        for partition in fetch_topic.partitions:
+            requested[key, partition.partition] = CachedPartition(
                 name,
                 topic_id,
-                each.partition,
-                each.fetch_offset,
-                each.partition_max_bytes,
+                partition.partition,
+                partition.fetch_offset,
+                partition.partition_max_bytes,
                 # To read a field that the version has not is slow.
-                each.current_leader_epoch if version >= LEADER_EPOCH_VERSION_MIN else -1,
-                each.last_fetched_epoch if version >= LAST_FETCHED_EPOCH_VERSION_MIN else -1,
+                partition.current_leader_epoch if version >= LEADER_EPOCH_VERSION_MIN else -1,
+                partition.last_fetched_epoch if version >= LAST_FETCHED_EPOCH_VERSION_MIN else -1,
             )
     return requested
 
@@ -161,8 +161,8 @@ def _resolve_names(partitions: list[CachedPartition], topics: TopicTable) -> Non
 def _fetch_topics(partitions: Iterable[CachedPartition]) -> list[Any]:
     """Return the topics of a request, each of them once."""
     topics: dict[str | UUID, Any] = {}
-    for each in partitions:
-        topic, partition_index = each.key
+    for partition in partitions:
+        topic, partition_index = partition.key
         if topic not in topics:
             fetch_topic: Any = _FetchTopic(partitions=[])
             if isinstance(topic, str):
@@ -173,10 +173,10 @@ def _fetch_topics(partitions: Iterable[CachedPartition]) -> list[Any]:
         topics[topic].partitions.append(
             _FetchTopic.FetchPartition(
                 partition=partition_index,
-                current_leader_epoch=each.current_leader_epoch,
-                fetch_offset=each.fetch_offset,
-                last_fetched_epoch=each.last_fetched_epoch,
-                partition_max_bytes=each.max_bytes,
+                current_leader_epoch=partition.current_leader_epoch,
+                fetch_offset=partition.fetch_offset,
+                last_fetched_epoch=partition.last_fetched_epoch,
+                partition_max_bytes=partition.max_bytes,
             )
         )
     return list(topics.values())

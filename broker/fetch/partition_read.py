@@ -79,28 +79,28 @@ def read_partitions(
     byte_count = 0
     remaining = params.bytes_max
     is_final = False
-    for wanted in requested:
+    for cached in requested:
         bytes_max = remaining
         if bytes_max < 0:
             remaining = 0  # As in Kafka, only the first partition fails.
-        partition = _checked(cluster, params, wanted)
+        partition = _checked(cluster, params, cached)
         if isinstance(partition, ErrorCode):
-            sent.append((wanted, FetchPartitionData(partition)))
+            sent.append((cached, FetchPartitionData(partition)))
             is_final = True
             continue
         log = partition.log
         if (
             omit_unchanged
-            and wanted.fetch_offset == log.log_end_offset
-            and wanted.high_watermark == log.log_end_offset
-            and wanted.log_start_offset == log.log_start_offset
+            and cached.fetch_offset == log.log_end_offset
+            and cached.high_watermark == log.log_end_offset
+            and cached.log_start_offset == log.log_start_offset
             and not params.rack_id
-            and wanted.last_fetched_epoch < 0
+            and cached.last_fetched_epoch < 0
         ):
             continue
         at_least_one = byte_count == 0
-        data = _read(cluster, params, wanted, partition, bytes_max, at_least_one=at_least_one)
-        sent.append((wanted, data))
+        data = _read(cluster, params, cached, partition, bytes_max, at_least_one=at_least_one)
+        sent.append((cached, data))
         if data.records:
             byte_count += len(data.records)
             remaining = max(0, remaining - len(data.records))
@@ -121,15 +121,15 @@ def is_satisfied(
     Kafka's `DelayedFetch.tryComplete`.
     """
     left = params.bytes_min
-    for wanted in requested:
-        partition = _checked(cluster, params, wanted)
+    for cached in requested:
+        partition = _checked(cluster, params, cached)
         if isinstance(partition, ErrorCode):
             return True
-        log, fetch_offset = partition.log, wanted.fetch_offset
+        log, fetch_offset = partition.log, cached.fetch_offset
         if not log.log_start_offset <= fetch_offset <= log.log_end_offset:
             return True
         if fetch_offset < log.log_end_offset:
-            limit = min(left, max(1, wanted.max_bytes))
+            limit = min(left, max(1, cached.max_bytes))
             left -= log.readable_bytes(fetch_offset, limit, _end_offset(params, partition))
             if left <= 0:
                 return True
@@ -137,15 +137,15 @@ def is_satisfied(
 
 
 def _checked(
-    cluster: Cluster, params: FetchParams, wanted: CachedPartition
+    cluster: Cluster, params: FetchParams, cached: CachedPartition
 ) -> Partition | ErrorCode:
     """Return the partition if this broker may serve it to this client."""
-    assert wanted.topic_name is not None
-    topic = cluster.topics.get(wanted.topic_name)
-    partition = None if topic is None else topic.partition(wanted.partition_index)
+    assert cached.topic_name is not None
+    topic = cluster.topics.get(cached.topic_name)
+    partition = None if topic is None else topic.partition(cached.partition_index)
     if topic is None or partition is None:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    topic_id = wanted.topic_id
+    topic_id = cached.topic_id
     has_other_id = topic_id is not None and topic_id is not topic.topic_id
     if has_other_id and topic_id != topic.topic_id and params.broker_id in partition.replicas:
         # The topic was deleted and created again since the client named it.
@@ -153,7 +153,7 @@ def _checked(
     error_code = leader_epoch_error(
         partition,
         params.broker_id,
-        wanted.current_leader_epoch,
+        cached.current_leader_epoch,
         requires_leader=params.requires_leader,
     )
     if error_code != ErrorCode.NONE:
@@ -161,7 +161,7 @@ def _checked(
     if params.is_from_follower and (
         params.replica_id == params.broker_id or params.replica_id not in partition.replicas
     ):
-        knows_epoch = wanted.current_leader_epoch >= 0
+        knows_epoch = cached.current_leader_epoch >= 0
         return ErrorCode.UNKNOWN_LEADER_EPOCH if knows_epoch else ErrorCode.NOT_LEADER_OR_FOLLOWER
     return partition
 
@@ -169,14 +169,14 @@ def _checked(
 def _read(
     cluster: Cluster,
     params: FetchParams,
-    wanted: CachedPartition,
+    cached: CachedPartition,
     partition: Partition,
     bytes_max: int,
     *,
     at_least_one: bool,
 ) -> FetchPartitionData:
     """Read one partition; with `at_least_one` the first batch may be larger than allowed."""
-    log, fetch_offset = partition.log, wanted.fetch_offset
+    log, fetch_offset = partition.log, cached.fetch_offset
     data = FetchPartitionData(
         ErrorCode.NONE, log.log_end_offset, partition.last_stable_offset, log.log_start_offset
     )
@@ -188,11 +188,11 @@ def _read(
             return data
     if not log.log_start_offset <= fetch_offset:
         return FetchPartitionData(ErrorCode.OFFSET_OUT_OF_RANGE)
-    if wanted.last_fetched_epoch >= 0:
-        end = epoch_end_offset(partition, wanted.last_fetched_epoch)
+    if cached.last_fetched_epoch >= 0:
+        end = epoch_end_offset(partition, cached.last_fetched_epoch)
         if end == UNDEFINED:
             return FetchPartitionData(ErrorCode.OFFSET_OUT_OF_RANGE)
-        if end[0] < wanted.last_fetched_epoch or end[1] < fetch_offset:
+        if end[0] < cached.last_fetched_epoch or end[1] < fetch_offset:
             data.diverging_epoch = end
             return data
     if fetch_offset > log.log_end_offset:
@@ -202,13 +202,13 @@ def _read(
             data.aborted_transactions = ()
         return data
     return _with_records(
-        params, wanted, partition, data, min(wanted.max_bytes, bytes_max), at_least_one=at_least_one
+        params, cached, partition, data, min(cached.max_bytes, bytes_max), at_least_one=at_least_one
     )
 
 
 def _with_records(
     params: FetchParams,
-    wanted: CachedPartition,
+    cached: CachedPartition,
     partition: Partition,
     data: FetchPartitionData,
     limit: int,
@@ -218,7 +218,7 @@ def _with_records(
     """Add the batches from the fetch offset on, which is before the end that may be read."""
     if limit < 0:
         return FetchPartitionData(ErrorCode.UNKNOWN_SERVER_ERROR)  # an IllegalArgumentException
-    log, fetch_offset = partition.log, wanted.fetch_offset
+    log, fetch_offset = partition.log, cached.fetch_offset
     batches = log.read(
         fetch_offset,
         limit,

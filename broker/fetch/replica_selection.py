@@ -26,6 +26,10 @@ def preferred_read_replica(
         return LEADER
     brokers = (cluster.brokers.get(n) for n in partition.isr if n != partition.leader_id)
     return max(
-        (each.node_id for each in brokers if each and each.is_alive and each.rack == rack_id),
+        (
+            broker.node_id
+            for broker in brokers
+            if broker and broker.is_alive and broker.rack == rack_id
+        ),
         default=LEADER,
     )

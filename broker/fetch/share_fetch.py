@@ -67,19 +67,19 @@ class ShareFetch:
         """Return the share partitions that this broker leads; note the others as refused."""
         loaded = {}
         self.refused.clear()
-        for wanted in self.partitions:
-            led = self._load(wanted, now_ms)
+        for requested in self.partitions:
+            led = self._load(requested, now_ms)
             if isinstance(led, Refusal):
-                self.refused[wanted] = SharePartitionData(led.error_code, led.message)
+                self.refused[requested] = SharePartitionData(led.error_code, led.message)
             else:
-                loaded[wanted] = led
+                loaded[requested] = led
         return loaded
 
-    def _load(self, wanted: TopicIdPartition, now_ms: int) -> LedSharePartition | Refusal:
-        topic = self.cluster.topics.get_by_id(wanted.topic_id)
+    def _load(self, requested: TopicIdPartition, now_ms: int) -> LedSharePartition | Refusal:
+        topic = self.cluster.topics.get_by_id(requested.topic_id)
         if topic is None:
             return UNKNOWN_TOPIC_ID
-        partition = topic.partition(wanted.partition_index)
+        partition = topic.partition(requested.partition_index)
         if partition is None:
             return UNKNOWN_PARTITION
         return load_share_partition(
@@ -90,21 +90,23 @@ class ShareFetch:
         self, loaded: Mapping[TopicIdPartition, LedSharePartition]
     ) -> dict[TopicIdPartition, CachedPartition]:
         """Return where to read the partitions of which records may be acquired."""
-        acquirable = [wanted for wanted, led in loaded.items() if led.share_partition.can_acquire()]
+        acquirable = [
+            requested for requested, led in loaded.items() if led.share_partition.can_acquire()
+        ]
         bytes_max = self.params.bytes_max // max(1, len(acquirable))
         return {
-            wanted: CachedPartition(
-                self._topic_name(wanted),
-                wanted.topic_id,
-                wanted.partition_index,
-                loaded[wanted].share_partition.next_fetch_offset(),
+            requested: CachedPartition(
+                self._topic_name(requested),
+                requested.topic_id,
+                requested.partition_index,
+                loaded[requested].share_partition.next_fetch_offset(),
                 bytes_max,
             )
-            for wanted in acquirable
+            for requested in acquirable
         }
 
-    def _topic_name(self, wanted: TopicIdPartition) -> str:
-        topic = self.cluster.topics.get_by_id(wanted.topic_id)
+    def _topic_name(self, requested: TopicIdPartition) -> str:
+        topic = self.cluster.topics.get_by_id(requested.topic_id)
         assert topic is not None
         return topic.name
 
@@ -122,15 +124,15 @@ class ShareFetch:
         now_ms: int,
     ) -> ShareFetchResult:
         """Read, and acquire what was read."""
-        keys = {id(cached): wanted for wanted, cached in readable.items()}
+        keys = {id(cached): requested for requested, cached in readable.items()}
         read = read_partitions(
             self.cluster, self.params, readable.values(), omit_unchanged=False
         ).partitions
         result: dict[TopicIdPartition, SharePartitionData] = {}
         left = self.records_max
         for cached, data in read:
-            wanted = keys[id(cached)]
-            result[wanted] = entry = self._acquire(loaded[wanted], cached, data, left, now_ms)
+            requested = keys[id(cached)]
+            result[requested] = entry = self._acquire(loaded[requested], cached, data, left, now_ms)
             left -= record_count(entry.acquired)
         return result | self.refused
 
@@ -220,10 +222,10 @@ def _wait(
 ) -> PendingResponse:
     """Wait for new or released records, or the end of `max_wait_ms`."""
     cluster, timers = fetch.cluster, fetch.cluster.timers
-    topics = (cluster.topics.get_by_id(wanted.topic_id) for wanted in loaded)
+    topics = (cluster.topics.get_by_id(requested.topic_id) for requested in loaded)
     logs = [
-        topic.partitions[wanted.partition_index].log
-        for topic, wanted in zip(topics, loaded, strict=True)
+        topic.partitions[requested.partition_index].log
+        for topic, requested in zip(topics, loaded, strict=True)
         if topic is not None
     ]
     waiting = [*(log.waiters for log in logs), *(led.waiters for led in loaded.values())]

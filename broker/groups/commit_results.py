@@ -75,7 +75,10 @@ def response_topics(
     """Return the topics of the response; `error_codes` has one for each partition of `known`."""
     remaining = iter(error_codes)
     answered = [
-        (known.key, [(each.partition_index, next(remaining)) for each in known.partitions])
+        (
+            known.key,
+            [(partition.partition_index, next(remaining)) for partition in known.partitions],
+        )
         for known in split.known
     ]
     if not split.missing:

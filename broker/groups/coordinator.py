@@ -12,8 +12,10 @@ from typing import Any
 
 from broker.errors import Refusal
 from broker.groups.consumer import classic_members
+from broker.groups.consumer.assignment import Assignment
 from broker.groups.consumer.group import ConsumerGroup
 from broker.groups.consumer.heartbeat import check_member, check_request
+from broker.groups.consumer.manual_assignment import assignment_problem
 from broker.groups.consumer.member import LEAVE_EPOCH, STATIC_LEAVE_EPOCH
 from broker.groups.consumer.membership import (
     ConsumerMembership,
@@ -56,10 +58,12 @@ class GroupCoordinator(GroupTable):
     """All groups of the cluster.
 
     `config` is a mapping of Kafka's broker keys to parsed values and may be replaced.
-    `member_id_suffix` gives the unique part of a new member's id. `append_records` stores what
+    `member_id_suffix` gives the unique part of the id of a new member of the classic protocol,
+    `member_id` the id of one whose group is of the consumer protocol. `append_records` stores what
     another coordinator would need to go on: each change of members and offsets. `topics` are those
     that members can subscribe to. `setting` returns the value of a group's own configuration; by
-    default it is the broker's.
+    default it is the broker's. `is_share_group` returns whether a share group has an id; these
+    groups are in another table.
     """
 
     def __init__(
@@ -67,9 +71,11 @@ class GroupCoordinator(GroupTable):
         config: Mapping[str, Any],
         timers: Timers,
         member_id_suffix: Callable[[], str],
+        member_id: Callable[[], str],
         append_records: AppendRecords = discard_records,
         topics: TopicSource = NO_TOPICS,
         setting: GroupSetting | None = None,
+        is_share_group: Callable[[str], bool] = lambda _group_id: False,
     ) -> None:
         def broker_setting(_group_id: str, key: str) -> int:
             return int(self.config[f"group.{key}"])
@@ -77,8 +83,9 @@ class GroupCoordinator(GroupTable):
         consumers = ConsumerMembership(
             timers, topics, setting or broker_setting, append_records, self._fence_member
         )
-        super().__init__(config, timers, append_records, consumers)
+        super().__init__(config, timers, append_records, consumers, is_share_group)
         self._member_id_suffix = member_id_suffix
+        self._member_id = member_id
 
     # Membership ----------------------------------------------------------------------------
 
@@ -91,6 +98,9 @@ class GroupCoordinator(GroupTable):
         high_ms = self.config["group.max.session.timeout.ms"]
         if not low_ms <= request.session_timeout_ms <= high_ms:
             reply(JoinResult(ErrorCode.INVALID_SESSION_TIMEOUT, request.member_id))
+            return
+        if self._is_share_group(request.group_id):
+            reply(JoinResult(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, UNKNOWN_MEMBER))
             return
         group = self._groups.get(request.group_id)
         if isinstance(group, ConsumerGroup):
@@ -190,6 +200,7 @@ class GroupCoordinator(GroupTable):
             state=group.state,
             protocol_type=group.protocol_type or "",
             protocol_name=stable_protocol or "",
+            generation_id=group.generation_id,
             members=tuple(
                 DescribedMember(
                     member_id=member.member_id,
@@ -202,6 +213,36 @@ class GroupCoordinator(GroupTable):
                 for member in group.members
             ),
         )
+
+    # Control -------------------------------------------------------------------------------
+
+    def rebalance(self, group_id: str, now_ms: int) -> ErrorCode:
+        """Have the members of a group rebalance; GROUP_ID_NOT_FOUND if it has none."""
+        group = self._groups.get(group_id)
+        if group is None or is_empty(group):
+            return ErrorCode.GROUP_ID_NOT_FOUND
+        if isinstance(group, ConsumerGroup):
+            self._consumers.rebalance(group, now_ms)
+        elif group.state is not GroupState.PREPARING_REBALANCE:
+            group.prepare_rebalance(now_ms)
+            group.deliver()
+        return ErrorCode.NONE
+
+    def assign(
+        self, group_id: str, targets: Mapping[str, Assignment], now_ms: int
+    ) -> Refusal | None:
+        """Set the target assignment of a group of the consumer protocol, by member id.
+
+        It holds for one epoch. Returns why it can't be set.
+        """
+        group = self._groups.get(group_id)
+        if not isinstance(group, ConsumerGroup):
+            return group_not_found(f"{group_id!r} is not a consumer group")
+        problem = assignment_problem(group, targets, self._consumers.topics)
+        if problem is not None:
+            return Refusal(ErrorCode.INVALID_REQUEST, problem)
+        self._consumers.assign(group, targets, now_ms)
+        return None
 
     # The consumer protocol -----------------------------------------------------------------
 
@@ -223,7 +264,7 @@ class GroupCoordinator(GroupTable):
         if self._groups.get(request.group_id) is not group:
             self._put_consumer_group(group, now_ms)
         if not request.member_id:
-            request = replace(request, member_id=self._member_id_suffix())
+            request = replace(request, member_id=self._member_id())
         return self._consumers.heartbeat(
             group,
             request,
@@ -348,7 +389,7 @@ class GroupCoordinator(GroupTable):
             self._consumers,
             group,
             request,
-            self._member_id_suffix(),
+            self._member_id(),
             _assignors(self.config["group.consumer.assignors"]),
             now_ms,
             size_max=self.config["group.consumer.max.size"],

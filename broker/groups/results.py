@@ -97,6 +97,7 @@ class GroupDescription:
     protocol_type: str
     protocol_name: str
     members: tuple[DescribedMember, ...]
+    generation_id: int = NO_GENERATION
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,13 +98,13 @@ def handle_fetch(context: RequestContext, request: Any, cluster: Cluster) -> Any
     session = open_fetch_context(context, request, cluster)
     known = session.partitions
     unknown = [
-        (wanted, FetchPartitionData(unknown_error(wanted), aborted_transactions=()))
-        for wanted in known
-        if find_partition(cluster, wanted) is None
+        (cached, FetchPartitionData(unknown_error(cached), aborted_transactions=()))
+        for cached in known
+        if find_partition(cluster, cached) is None
     ]
     if unknown:
-        missing = {wanted for wanted, _data in unknown}
-        known = [wanted for wanted in known if wanted not in missing]
+        missing = {cached for cached, _data in unknown}
+        known = [cached for cached in known if cached not in missing]
     if known and request.isolation_level not in _ISOLATION_LEVELS:
         return _failed(context.api_version, request)
     params = _params(context, request, cluster)
@@ -133,9 +133,9 @@ def _failed(version: int, request: Any) -> Any:
             topic=topic.topic,
             partitions=[
                 _partition_data(
-                    CachedPartition(topic.topic, None, each.partition, 0, 0), no_data, version
+                    CachedPartition(topic.topic, None, partition.partition, 0, 0), no_data, version
                 )
-                for each in topic.partitions
+                for partition in topic.partitions
             ],
         )
         for topic in request.topics
@@ -176,7 +176,7 @@ def _wait(fetch: _Fetch) -> PendingResponse:
     """Wait for new records or the end of `max_wait_ms`."""
     context, cluster, known = fetch.context, fetch.cluster, fetch.known
     timers = cluster.timers
-    found = (find_partition(cluster, wanted) for wanted in known)
+    found = (find_partition(cluster, cached) for cached in known)
     logs = [partition.log for partition in found if partition is not None]
     is_due = False
 
@@ -213,7 +213,7 @@ def _respond(fetch: _Fetch, read: list[SentPartition], now_ms: int) -> Any:
     sent = [*read, *fetch.unknown] if fetch.unknown else read
     if session.session is not None:
         if session.is_current:
-            sent = [(wanted, data) for wanted, data in sent if must_send(wanted, data)]
+            sent = [(cached, data) for cached, data in sent if must_send(cached, data)]
         else:
             sent = []
     response = _response(fetch, sent)
@@ -246,23 +246,23 @@ def _response(fetch: _Fetch, sent: list[SentPartition]) -> Any:
     responses: list[Any] = []
     moved: list[Partition] = []
     last: CachedPartition | None = None
-    for wanted, data in sent:
-        entry = _partition_data(wanted, data, version)
+    for cached, data in sent:
+        entry = _partition_data(cached, data, version)
         if version >= LEADER_VERSION_MIN and data.error_code in _MOVED:
-            partition = find_partition(fetch.cluster, wanted)
+            partition = find_partition(fetch.cluster, cached)
             if partition is not None:
                 moved.append(partition)
                 entry.current_leader = _PartitionData.LeaderIdAndEpoch(
                     leader_id=partition.leader_id, leader_epoch=partition.leader_epoch
                 )
-        if last is None or not _is_same_topic(last, wanted):
-            topic: Any = wanted.topic_name if version < TOPIC_ID_VERSION_MIN else ""
-            topic_id: Any = wanted.topic_id
+        if last is None or not _is_same_topic(last, cached):
+            topic: Any = cached.topic_name if version < TOPIC_ID_VERSION_MIN else ""
+            topic_id: Any = cached.topic_id
             responses.append(
                 _TopicResponse(version=version, topic=topic, topic_id=topic_id, partitions=[])
             )
         responses[-1].partitions.append(entry)
-        last = wanted
+        last = cached
     error_code = session.error_code
     if not session.is_current:
         error_code = ErrorCode.INVALID_FETCH_SESSION_EPOCH
@@ -274,7 +274,7 @@ def _response(fetch: _Fetch, sent: list[SentPartition]) -> Any:
         responses=responses,
     )
     if moved:
-        response.node_endpoints = _node_endpoints(fetch, {each.leader_id for each in moved})
+        response.node_endpoints = _node_endpoints(fetch, {leader.leader_id for leader in moved})
     return response
 
 
@@ -284,10 +284,10 @@ def _is_same_topic(one: CachedPartition, other: CachedPartition) -> bool:
     return one.topic_id is other.topic_id or one.topic_id == other.topic_id
 
 
-def _partition_data(wanted: CachedPartition, data: FetchPartitionData, version: int) -> Any:
+def _partition_data(cached: CachedPartition, data: FetchPartitionData, version: int) -> Any:
     entry = _PartitionData(
         version=version,
-        partition_index=wanted.partition_index,
+        partition_index=cached.partition_index,
         error_code=data.error_code,
         high_watermark=data.high_watermark,
         last_stable_offset=data.last_stable_offset,

@@ -57,8 +57,10 @@ def handle_add_partitions_to_txn(context: RequestContext, request: Any, cluster:
         )
     # Of transactions with the same transactional id Kafka adds the partitions of the last one, and
     # reports those of the first one.
-    topics = {each.transactional_id: each.topics for each in request.transactions}
-    reported = {each.transactional_id: each.topics for each in reversed(request.transactions)}
+    topics = {requested.transactional_id: requested.topics for requested in request.transactions}
+    reported = {
+        requested.transactional_id: requested.topics for requested in reversed(request.transactions)
+    }
     return _Response(
         version=version,
         results_by_transaction=[

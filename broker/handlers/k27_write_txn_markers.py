@@ -25,9 +25,10 @@ from typing import Any
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Partition, Topic
-from broker.cluster.transactions import OFFSETS_TOPIC, Marker, append_marker
+from broker.cluster.transactions import OFFSETS_TOPIC, append_marker
 from broker.request.context import RequestContext
 from broker.routes import handles
+from broker.transactions.marker import Marker
 from broker.transactions.transaction import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, TopicPartition
 from protocol import messages
 from protocol.api_keys import ApiKey
@@ -53,7 +54,7 @@ def handle_write_txn_markers(context: RequestContext, request: Any, cluster: Clu
             marker.producer_epoch != NO_PRODUCER_EPOCH
         )
         partitions = _partitions(requested)
-        if not is_writable and any(_needs_append(context, cluster, each) for each in partitions):
+        if not is_writable and any(_needs_append(context, cluster, named) for named in partitions):
             return _response(context.api_version, _failed(request))
         for partition in partitions:
             error_code = _write(context, cluster, partition, marker, is_writable=is_writable)

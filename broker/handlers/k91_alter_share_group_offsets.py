@@ -5,7 +5,8 @@ Behaviour:
       forgotten.
     - Errors of the request: UNSUPPORTED_VERSION unless the feature share.version is 1,
       NOT_COORDINATOR, INVALID_GROUP_ID, GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP. Each partition has its
-      own: UNKNOWN_TOPIC_OR_PARTITION, COORDINATOR_NOT_AVAILABLE. Without topics there is no error.
+      own: UNKNOWN_TOPIC_OR_PARTITION, COORDINATOR_NOT_AVAILABLE.
+    - Without topics the group is not looked at.
 
 Gaps:
     - Kafka 4.1.0 ignores topics that exist and all errors of the request; here as in Kafka 4.2.
@@ -36,7 +37,7 @@ def handle_alter_share_group_offsets(
     context: RequestContext, request: Any, cluster: Cluster
 ) -> Any:
     """Kafka's `KafkaApis.handleAlterShareGroupOffsetsRequest`."""
-    if are_share_groups_enabled(cluster) and not request.topics:
+    if not request.topics and request.group_id and are_share_groups_enabled(cluster):
         return _Response(responses=[])
     group = group_to_change(context, cluster, request.group_id)
     if isinstance(group, Refusal):

@@ -6,7 +6,8 @@ Behaviour:
     - Errors of the request: UNSUPPORTED_VERSION unless the feature share.version is 1,
       NOT_COORDINATOR, INVALID_GROUP_ID, GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP. Each topic has its
       own: UNKNOWN_TOPIC_OR_PARTITION (also without a state), COORDINATOR_NOT_AVAILABLE. These come
-      first. A request without topics has no error.
+      first.
+    - Without topics the group is not looked at.
 """
 
 from typing import Any
@@ -34,7 +35,7 @@ def handle_delete_share_group_offsets(
     context: RequestContext, request: Any, cluster: Cluster
 ) -> Any:
     """Kafka's `KafkaApis.handleDeleteShareGroupOffsetsRequest`."""
-    if are_share_groups_enabled(cluster) and not request.topics:
+    if not request.topics and are_share_groups_enabled(cluster):
         return _Response(responses=[])
     group = group_to_change(context, cluster, request.group_id)
     if isinstance(group, Refusal):

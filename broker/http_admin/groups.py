@@ -1,70 +1,20 @@
-"""Consumer groups, and the producer state of partitions."""
+"""Groups of all types: list them, delete them, move their coordinator, wait for them."""
 
+import asyncio
 from typing import Annotated
 
 import msgspec
 
+from broker.administration.share_offsets import delete_share_group
 from broker.cluster.coordinators import move_coordinator, move_transaction_coordinator
-from broker.errors import Refusal
-from broker.groups.consumer.assignment import Assignment
-from broker.http_admin.operation import Input, Name, NodeId, PartitionIndex, Problem, operation
+from broker.http_admin.group_views import GroupView, group_view, is_stable
+from broker.http_admin.operation import Count, Input, Name, NodeId, Problem, operation
+from broker.http_admin.requests import WAIT_MS_MAX
 from broker.http_admin.state import Admin
-from producer_state.counts import count
 from protocol.errors import ErrorCode
 
-
-class OffsetView(msgspec.Struct):
-    """A committed offset; `lag` is the log end offset minus it, null without a log."""
-
-    topic: str
-    partition: int
-    offset: int
-    lag: int | None
-    metadata: str
-
-
-class AssignedView(msgspec.Struct):
-    """Partitions of one topic."""
-
-    topic: str
-    partitions: list[int]
-
-
-class MemberView(msgspec.Struct):
-    """One member of a group; what comes after the host is null in a classic group.
-
-    `state` is stable, unrevoked_partitions or unreleased_partitions. `assigned` is what it may
-    read, `revoking` what it has to give up, `target` what it shall have in the end.
-    """
-
-    member_id: str
-    group_instance_id: str | None
-    client_id: str
-    client_host: str
-    member_epoch: int | None = None
-    state: str | None = None
-    assigned: list[AssignedView] | None = None
-    revoking: list[AssignedView] | None = None
-    target: list[AssignedView] | None = None
-
-
-class GroupView(msgspec.Struct):
-    """One group; `coordinator` is null while its partition has no leader.
-
-    The type is classic or consumer. The protocol's name is the assignor. Epochs are null in a
-    classic group.
-    """
-
-    group_id: str
-    state: str
-    protocol_type: str
-    protocol_name: str
-    coordinator: int | None
-    members: list[MemberView]
-    offsets: list[OffsetView]
-    group_type: str = "classic"
-    group_epoch: int | None = None
-    assignment_epoch: int | None = None
+POLL_S = 0.01
+"""How often a request that waits for a group looks at it, in real time."""
 
 
 class GroupPath(Input):
@@ -79,59 +29,62 @@ class CoordinatorBody(Input):
     broker: NodeId
 
 
-class ProducersQuery(Input):
-    """The partitions, and the number of producers of each."""
+class StableQuery(Input):
+    """How many members the group must have, and how long to wait, in ms of real time."""
 
-    topic: str | None = None
-    partition: PartitionIndex | None = None
-    limit: Annotated[int, msgspec.Meta(ge=0, le=10_000)] = 100
-
-
-class ProducerView(msgspec.Struct):
-    """One idempotent producer in a partition; `last_sequence` is -1 before its first batch."""
-
-    producer_id: int
-    producer_epoch: int
-    last_sequence: int
-    last_timestamp: int
-
-
-class PartitionProducersView(msgspec.Struct):
-    """The producer state of a partition; `producers` are the first by id."""
-
-    topic: str
-    partition: int
-    count: int
-    bytes: int
-    producers: list[ProducerView]
-
-
-class ProducersView(msgspec.Struct):
-    """The size of all producer state, and the state by partition."""
-
-    count: int
-    bytes: int
-    partitions: list[PartitionProducersView]
+    members: Count | None = None
+    timeout_ms: Annotated[int, msgspec.Meta(ge=0, le=WAIT_MS_MAX)] = 30_000
 
 
 @operation("GET", "/v1/groups", tag="groups")
 def list_groups(admin: Admin) -> list[GroupView]:
-    """List all groups with members and committed offsets."""
-    return [_view(admin, group.group_id) for group in admin.cluster.groups.list_groups()]
+    """List groups of all types with their members, offsets and share partitions."""
+    cluster = admin.cluster
+    listings = (*cluster.groups.list_groups(), *cluster.share.groups.list_groups())
+    views = (group_view(admin, listing.group_id) for listing in listings)
+    return [view for view in views if view is not None]
 
 
 @operation("GET", "/v1/groups/{group_id}", tag="groups")
 def get_group(admin: Admin, path: GroupPath) -> GroupView:
     """Return one group."""
-    return _view(admin, path.group_id)
+    view = group_view(admin, path.group_id)
+    if view is None:
+        raise Problem(404, f"there is no group {path.group_id!r}; GET /v1/groups lists them")
+    return view
+
+
+@operation("GET", "/v1/groups/{group_id}/stable", tag="groups")
+async def wait_for_stable_group(
+    admin: Admin, path: GroupPath, query: StableQuery
+) -> GroupView | None:
+    """Return a group as soon as it is stable and has members, or null after the timeout.
+
+    Every member then has its target assignment. With `members` the group must have this many. The
+    group need not exist yet.
+    """
+    loop = asyncio.get_running_loop()
+    end_s = loop.time() + query.timeout_ms / 1000
+    while not is_stable(admin.cluster, path.group_id, query.members):
+        if loop.time() >= end_s:
+            return None
+        await asyncio.sleep(POLL_S)
+    return group_view(admin, path.group_id)
 
 
 @operation("DELETE", "/v1/groups/{group_id}", tag="groups", status=204, media_type=None)
 def delete_group(admin: Admin, path: GroupPath) -> None:
     """Delete a group that has no members, with its offsets."""
-    _view(admin, path.group_id)
-    if admin.cluster.groups.delete_group(path.group_id, admin.now_ms()) != ErrorCode.NONE:
+    get_group(admin, path)
+    share_group = admin.cluster.share.groups.get(path.group_id)
+    if share_group is not None:
+        error_code = delete_share_group(admin.cluster, share_group, admin.now_ms())
+    else:
+        error_code = admin.cluster.groups.delete_group(path.group_id, admin.now_ms())
+    if error_code is ErrorCode.NON_EMPTY_GROUP:
         raise Problem(409, f"group {path.group_id!r} has members; they must leave first")
+    if error_code is not ErrorCode.NONE:
+        raise Problem(409, f"group {path.group_id!r} can't be deleted: {error_code.name}")
 
 
 @operation("PUT", "/v1/groups/{group_id}/coordinator", tag="groups", status=204, media_type=None)
@@ -147,105 +100,3 @@ def put_coordinator(admin: Admin, path: GroupPath, body: CoordinatorBody) -> Non
         move_transaction_coordinator(admin.cluster, path.group_id, body.broker, admin.now_ms())
     except ValueError as error:
         raise Problem(409, f"{error}; POST /v1/brokers/{body.broker}/start first") from error
-
-
-@operation("GET", "/v1/producers", tag="producers")
-def list_producers(admin: Admin, query: ProducersQuery) -> ProducersView:
-    """Return the state of idempotent producers by partition, and its memory."""
-    all_topics = admin.cluster.topics.all()
-    topics = all_topics if query.topic is None else [admin.topic(query.topic)]
-    partitions = [
-        partition
-        for topic in topics
-        for partition in topic.partitions
-        if query.partition in {None, partition.partition_index}
-    ]
-    total = count(partition.producers for partition in partitions)
-    views = [
-        PartitionProducersView(
-            partition.topic_name,
-            partition.partition_index,
-            len(partition.producers),
-            partition.producers.bytes_held(),
-            [
-                ProducerView(*producer[:4])
-                for producer in partition.producers.describe()[: query.limit]
-            ],
-        )
-        for partition in partitions
-        if len(partition.producers)
-    ]
-    return ProducersView(total.producer_ids, total.bytes_held, views)
-
-
-def _view(admin: Admin, group_id: str) -> GroupView:
-    group = admin.cluster.groups.describe(group_id)
-    if group is None:
-        return _consumer_view(admin, group_id)
-    return GroupView(
-        group_id=group_id,
-        state=group.state.value,
-        protocol_type=group.protocol_type,
-        protocol_name=group.protocol_name,
-        coordinator=admin.cluster.coordinator_id(group_id),
-        members=[
-            MemberView(
-                member.member_id, member.group_instance_id, member.client_id, member.client_host
-            )
-            for member in group.members
-        ],
-        offsets=_offsets(admin, group_id),
-    )
-
-
-def _consumer_view(admin: Admin, group_id: str) -> GroupView:
-    group = admin.cluster.groups.describe_consumer_group(group_id)
-    if isinstance(group, Refusal):
-        raise Problem(404, f"there is no group {group_id!r}; GET /v1/groups lists them")
-    return GroupView(
-        group_id=group_id,
-        state=group.state.value,
-        protocol_type="consumer",
-        protocol_name=group.assignor_name,
-        coordinator=admin.cluster.coordinator_id(group_id),
-        members=[
-            MemberView(
-                member.member_id,
-                member.group_instance_id,
-                member.client_id,
-                member.client_host,
-                member.member_epoch,
-                member.state.name.lower(),
-                _assigned(admin, member.assigned_partitions),
-                _assigned(admin, member.partitions_pending_revocation),
-                _assigned(admin, target),
-            )
-            for member, target in group.members
-        ],
-        offsets=_offsets(admin, group_id),
-        group_type="consumer",
-        group_epoch=group.group_epoch,
-        assignment_epoch=group.assignment_epoch,
-    )
-
-
-def _assigned(admin: Admin, assignment: Assignment) -> list[AssignedView]:
-    found = []
-    for topic_id, indexes in assignment.items():
-        topic = admin.cluster.topics.get_by_id(topic_id)
-        if topic is not None:
-            found.append(AssignedView(topic.name, sorted(indexes)))
-    return found
-
-
-def _offsets(admin: Admin, group_id: str) -> list[OffsetView]:
-    cluster = admin.cluster
-    offsets = []
-    for topic_name, partition_index, committed in cluster.groups.all_committed(group_id):
-        topic = cluster.topics.get(topic_name)
-        partition = None if topic is None else topic.partition(partition_index)
-        lag = None if partition is None else partition.log.log_end_offset - committed.offset
-        offsets.append(
-            OffsetView(topic_name, partition_index, committed.offset, lag, committed.metadata)
-        )
-    return offsets

@@ -98,7 +98,10 @@ class Session:
 
 
 class Peer(Protocol):
-    """A connection, as the dispatcher and the journal see it."""
+    """A connection, as the dispatcher and the journal see it.
+
+    A client's connection has a positive id, that of another broker of the cluster a negative one.
+    """
 
     broker_id: int
     connection_id: int

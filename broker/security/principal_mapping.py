@@ -106,6 +106,6 @@ def name_mapper(rules_text: str) -> NameMapper:
         rules.append(_Rule(pattern, found["replacement"].replace("\\/", "/"), found["case"]))
 
     def principal(name: str) -> str | None:
-        return next((each for rule in rules if (each := rule.apply(name)) is not None), None)
+        return next((mapped for rule in rules if (mapped := rule.apply(name)) is not None), None)
 
     return principal

@@ -137,8 +137,8 @@ def acquire_available(
     lock_expires_ms: int,
 ) -> list[AcquiredRecords]:
     """Acquire the available records of a batch in flight that a read has."""
-    whole = batch.batch_state
-    if whole is not None and whole.state is not RecordState.AVAILABLE:
+    batch_state = batch.batch_state
+    if batch_state is not None and batch_state.state is not RecordState.AVAILABLE:
         return []
     if not batch.is_within(first_offset, last_offset):
         batch.split()

@@ -157,6 +157,11 @@ class ShareGroupCoordinator:
         group.remove(member_id, self._topics)
         self._write(group, now_ms)
 
+    def rebalance(self, group: ShareGroup, now_ms: int) -> None:
+        """Begin a new epoch of a group."""
+        group.begin_epoch(self._topics)
+        self._write(group, now_ms)
+
     def _restart_session(self, group: ShareGroup, member_id: str, now_ms: int) -> None:
         key = (group.group_id, member_id)
         session = self._sessions.get(key)
@@ -221,7 +226,7 @@ class ShareGroupCoordinator:
     ) -> list[GroupListing]:
         """Return all groups, or those in these states and of these types, ignoring case."""
         state_names = {name.strip().lower() for name in states}
-        type_names = {name.strip().lower() for name in types}
+        type_names = {name.lower() for name in types}
         if type_names and GROUP_TYPE not in type_names:
             return []
         return [

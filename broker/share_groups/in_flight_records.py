@@ -71,8 +71,8 @@ class InFlightRecords:
         """Archive the records of a range that are in one state; return whether there were any."""
         is_any_archived = False
         for batch in self.between(first_offset, last_offset):
-            whole = batch.batch_state
-            if whole is not None and whole.state is not state:
+            batch_state = batch.batch_state
+            if batch_state is not None and batch_state.state is not state:
                 continue
             if not batch.is_within(first_offset, last_offset):
                 batch.split()

@@ -57,6 +57,22 @@ class ShareGroup:
         """The state that ShareGroupDescribe and ListGroups show."""
         return "Empty" if self.is_empty else "Stable"
 
+    @property
+    def is_reconciled(self) -> bool:
+        """Whether all subscribed partitions are assigned, and every member knows its own."""
+        return (
+            self.group_epoch == self.assignment_epoch
+            and all(
+                member.member_epoch == self.assignment_epoch for member in self.members.values()
+            )
+            and all(
+                len(self.initialized.get(topic.topic_id, ())) >= topic.partition_count
+                for topic in self._metadata
+                if topic is not None
+            )
+            and not self._has_unassigned(self._metadata)
+        )
+
     def take_records(self) -> list[CoordinatorRecord]:
         """Return the records that were not written yet."""
         records, self.unwritten = self.unwritten, []
@@ -116,7 +132,7 @@ class ShareGroup:
             self._subscribe()
         metadata = tuple(map(topics.get, self._subscribed))
         if names_changed or metadata != self._metadata or self._has_unassigned(metadata):
-            self._begin_epoch(topics)
+            self.begin_epoch(topics)
         if self.group_epoch > self.assignment_epoch:
             self._assign(topics)
         return self._reconcile(member)
@@ -139,7 +155,7 @@ class ShareGroup:
         self.targets.pop(member_id, None)
         self.unwritten += member_tombstones(self.group_id, member_id)
         self._subscribe()
-        self._begin_epoch(topics)
+        self.begin_epoch(topics)
 
     def delete(self) -> list[CoordinatorRecord]:
         """Return the records that delete the group, which has no members."""
@@ -147,7 +163,8 @@ class ShareGroup:
 
     # Assignment ------------------------------------------------------------------------------
 
-    def _begin_epoch(self, topics: TopicSource) -> None:
+    def begin_epoch(self, topics: TopicSource) -> None:
+        """Begin a new epoch; the next heartbeat of a member computes its target assignment."""
         self.group_epoch += 1
         self._metadata = tuple(map(topics.get, self._subscribed))
         metadata_hash = group_hash(topic for topic in self._metadata if topic is not None)

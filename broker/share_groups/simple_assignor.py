@@ -25,23 +25,23 @@ def assign_simply(
         subscriptions: for each member the partitions of its topics that may be assigned.
         targets: the last target of each member.
     """
-    wanted = {member_id: tuple(parts) for member_id, parts in subscriptions.items()}
-    current = _members_by_partition(wanted, targets)
-    if len({frozenset(parts) for parts in wanted.values()}) == 1:
-        assigned = _assign_alike(wanted, current)
+    subscribed = {member_id: tuple(parts) for member_id, parts in subscriptions.items()}
+    current = _members_by_partition(subscribed, targets)
+    if len({frozenset(parts) for parts in subscribed.values()}) == 1:
+        assigned = _assign_alike(subscribed, current)
     else:
-        assigned = _assign_different(wanted, current)
-    return {member_id: _by_topic(assigned.get(member_id, ())) for member_id in wanted}
+        assigned = _assign_different(subscribed, current)
+    return {member_id: _by_topic(assigned.get(member_id, ())) for member_id in subscribed}
 
 
 def _assign_alike(
-    wanted: Mapping[str, tuple[TopicIdPartition, ...]],
+    subscribed: Mapping[str, tuple[TopicIdPartition, ...]],
     current: Mapping[TopicIdPartition, Sequence[str]],
 ) -> dict[str, set[TopicIdPartition]]:
     """Assign partitions to members that all subscribe to the same topics."""
-    partitions = next(iter(wanted.values()))
-    count_per_member = -(-len(partitions) // len(wanted))
-    hashed = {member_id: _hashed(member_id, partitions) for member_id in wanted}
+    partitions = next(iter(subscribed.values()))
+    count_per_member = -(-len(partitions) // len(subscribed))
+    hashed = {member_id: _hashed(member_id, partitions) for member_id in subscribed}
     taken = {partition for partition in hashed.values() if partition is not None}
     assigned = {
         member_id: {partition} for member_id, partition in hashed.items() if partition is not None
@@ -56,7 +56,7 @@ def _assign_alike(
                 own.add(partition)
                 covered.add(partition)
     left = [partition for partition in partitions if partition not in covered]
-    _deal_out(left, list(wanted), assigned, count_per_member)
+    _deal_out(left, list(subscribed), assigned, count_per_member)
     return assigned
 
 
@@ -80,20 +80,20 @@ def _deal_out(
 
 
 def _assign_different(
-    wanted: Mapping[str, tuple[TopicIdPartition, ...]],
+    subscribed: Mapping[str, tuple[TopicIdPartition, ...]],
     current: Mapping[TopicIdPartition, Sequence[str]],
 ) -> dict[str, set[TopicIdPartition]]:
     """Assign partitions to members that subscribe to different topics."""
     by_partition: dict[TopicIdPartition, list[str]] = {}
     subscribers: dict[UUID, dict[str, None]] = {}
-    for member_id, partitions in wanted.items():
+    for member_id, partitions in subscribed.items():
         hashed = _hashed(member_id, partitions)
         if hashed is not None:
             by_partition.setdefault(hashed, []).append(member_id)
         for partition in partitions:
             subscribers.setdefault(partition.topic_id, {})[member_id] = None
     _assign_in_turn(
-        dict.fromkeys(part for partitions in wanted.values() for part in partitions),
+        dict.fromkeys(part for partitions in subscribed.values() for part in partitions),
         current,
         subscribers,
         by_partition,
@@ -128,10 +128,10 @@ def _assign_in_turn(
 
 
 def _members_by_partition(
-    wanted: Iterable[str], targets: Mapping[str, Assignment]
+    subscribed: Iterable[str], targets: Mapping[str, Assignment]
 ) -> dict[TopicIdPartition, list[str]]:
     found: dict[TopicIdPartition, list[str]] = {}
-    for member_id in wanted:
+    for member_id in subscribed:
         for topic_id, indexes in targets.get(member_id, {}).items():
             for index in sorted(indexes):
                 found.setdefault(TopicIdPartition(topic_id, index), []).append(member_id)

@@ -66,6 +66,8 @@ class TransactionCoordinator:
         self._transactions: dict[str, Transaction] = {}
         self.prepared: dict[str, Transaction] = {}
         """Transactions whose markers are not all written, by transactional id."""
+        self.is_retry_scheduled = False
+        """Whether a timer will write the missing markers."""
 
     def __len__(self) -> int:
         return len(self._transactions)
@@ -251,6 +253,13 @@ class TransactionCoordinator:
         del self.prepared[transaction.transactional_id]
         self._append(transaction, now_ms)
         return True
+
+    def disconnect(self, node_id: int) -> None:
+        """Cancel the markers that wait at a broker which is no longer up."""
+        for transaction in self.prepared.values():
+            for request in transaction.marker_requests.values():
+                if request.node_id == node_id:
+                    request.pending.cancel()
 
     def timed_out(self, now_ms: int) -> list[Transaction]:
         """Return the ongoing transactions that are older than their timeout."""

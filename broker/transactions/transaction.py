@@ -12,6 +12,8 @@ here: one thread makes each change at once.
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from broker.transactions.marker import MarkerRequest
+
 TopicPartition = tuple[str, int]
 """Topic name and partition index."""
 
@@ -67,8 +69,9 @@ class Transaction:
     `producer_epoch` is -1 until the first InitProducerId is answered. `last_producer_epoch` is the
     one before the latest bump, which a retry may name; -1 if no retry is accepted.
     `next_producer_id` is set while a transaction ends that used the last epoch of its producer id.
-    `partitions` are those that still need a marker. `transaction_version` is that of the client,
-    or of the cluster if the coordinator ended the transaction.
+    `partitions` are those that still need a marker. `marker_requests` are markers that were sent
+    as requests and may still get a response, by partition. `transaction_version` is that of the
+    client, or of the cluster if the coordinator ended the transaction.
     """
 
     transactional_id: str
@@ -81,6 +84,7 @@ class Transaction:
     last_producer_epoch: int = NO_PRODUCER_EPOCH
     state: TransactionState = TransactionState.EMPTY
     partitions: dict[TopicPartition, None] = field(default_factory=dict)
+    marker_requests: dict[TopicPartition, MarkerRequest] = field(default_factory=dict)
     start_ms: int = NO_TIME
     transaction_version: int = 0
 
@@ -158,6 +162,7 @@ class Transaction:
     def complete(self, now_ms: int) -> None:
         """Become complete, after the last marker was written."""
         assert not self.partitions
+        self.marker_requests.clear()
         is_commit = self.state is TransactionState.PREPARE_COMMIT
         self._enter(
             TransactionState.COMPLETE_COMMIT if is_commit else TransactionState.COMPLETE_ABORT,

@@ -1,6 +1,7 @@
 """Connection options, the admin client and errors of all tools."""
 
 import argparse
+import os
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -12,6 +13,7 @@ from client.blocking_admin import open_admin
 from client.errors import ClientError, ThrottlingQuotaExceededError
 from client.security import security_of
 from client.transport import REQUEST_TIMEOUT_MS
+from protocol.environment import EnvironmentVariableError, resolve_all
 from protocol.properties import PropertiesError, parse_properties
 
 CLIENT_ID = "mock-kafka"
@@ -26,7 +28,8 @@ CONNECTION_HELP = """\
                          (or ssl.ca.location, ssl.certificate.location,
                          ssl.key.location)
   client.id, request.timeout.ms, default.api.timeout.ms
-Other keys of Kafka's clients are ignored.
+${env:NAME} in a value is an environment variable. Other keys of Kafka's clients
+are ignored.
 """
 
 
@@ -81,7 +84,7 @@ def admin_of(parsed: argparse.Namespace) -> AbstractContextManager[Admin]:
         ToolError: the properties file cannot be read, or a value in it is invalid.
         SecurityError: its keys for TLS or SASL are invalid.
     """
-    properties = _read_properties(parsed.command_config)
+    properties = read_properties(parsed.command_config)
     return open_admin(
         parsed.bootstrap_server,
         client_id=properties.get("client.id", CLIENT_ID),
@@ -91,11 +94,18 @@ def admin_of(parsed: argparse.Namespace) -> AbstractContextManager[Admin]:
     )
 
 
-def _read_properties(path: Path | None) -> dict[str, str]:
+def read_properties(path: Path | None) -> dict[str, str]:
+    """Return the properties in a file of `--command-config`; none if there is no file.
+
+    Raises:
+        ToolError: the file cannot be read, or a value names a variable that is not set.
+    """
     if path is None:
         return {}
     try:
-        return parse_properties(path.read_text(encoding="utf-8"))
+        return resolve_all(parse_properties(path.read_text(encoding="utf-8")), os.environ)
+    except EnvironmentVariableError as error:
+        raise ToolError(f"{path}: {error}") from error
     except (OSError, UnicodeDecodeError, PropertiesError) as error:
         raise ToolError(f"cannot read {path}: {error}") from error
 

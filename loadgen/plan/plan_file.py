@@ -1,5 +1,6 @@
 """Read plans: built-in ones by name, others from a file."""
 
+import os
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 from loadgen import plans
 from loadgen.plan.plan import BEHAVIOURS, OPTIONS, QUOTA_KEYS, Plan, PlanFields, PlanFile, Tenant
 from loadgen.plan.yaml_reader import FieldPath, PlanError, YamlDocument
+from protocol.environment import EnvironmentVariableError, resolve_environment
 
 
 def built_in_plans() -> dict[str, str]:
@@ -43,6 +45,9 @@ def load_plan(name_or_path: str) -> Plan:
 def parse_plan(text: str, source: str) -> Plan:
     """Return the plan in a YAML document; `source` names it in errors.
 
+    `${env:NAME}` in a password or in a value of the target's `security` or `config` is an
+    environment variable; `Plan.text` keeps the reference.
+
     Raises:
         PlanError: it is invalid.
     """
@@ -52,6 +57,12 @@ def parse_plan(text: str, source: str) -> Plan:
         for key in ("security", "config"):
             if isinstance(target.get(key), dict):
                 target[key] = {name: _property(value) for name, value in target[key].items()}
+                for name in target[key]:
+                    _resolve(target[key], name, ("target", key, name), document)
+    tenants = document.data.get("tenants")
+    for index, tenant in enumerate(tenants if isinstance(tenants, list) else ()):
+        if isinstance(tenant, dict):
+            _resolve(tenant, "password", ("tenants", index, "password"), document)
     plan_file = document.convert(PlanFile)
     _check_quotas(plan_file, document)
     _check_tenants(plan_file, document)
@@ -66,6 +77,15 @@ def _property(value: Any) -> Any:
     if isinstance(value, bool):
         return str(value).lower()
     return str(value) if isinstance(value, int | float) else value
+
+
+def _resolve(values: dict[str, Any], key: str, path: FieldPath, document: YamlDocument) -> None:
+    """Replace the references to environment variables in a text."""
+    if isinstance(values.get(key), str):
+        try:
+            values[key] = resolve_environment(values[key], os.environ)
+        except EnvironmentVariableError as error:
+            document.refuse(path, str(error))
 
 
 def _check_quotas(plan: PlanFile, document: YamlDocument) -> None:

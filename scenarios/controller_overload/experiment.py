@@ -156,7 +156,9 @@ class _Experiment:
 
     def _is_client_waiting(self) -> bool:
         return bool(
-            self._arriving or self._unsent or any(each.is_busy for each in self._connections)
+            self._arriving
+            or self._unsent
+            or any(connection.is_busy for connection in self._connections)
         )
 
     def _next_times(self, next_batch_ms: int, next_sample_ms: int) -> Iterator[int]:
@@ -167,7 +169,7 @@ class _Experiment:
             yield max(self._quiet_until_ms, self._now_ms + 1)
         if self._failures:
             yield self._failures[0].at_ms
-        if self._electing or any(each.is_busy for each in self._connections):
+        if self._electing or any(connection.is_busy for connection in self._connections):
             yield self._now_ms + _LOOK_INTERVAL_MS
 
     def _advance_to(self, target_ms: int) -> None:
@@ -241,4 +243,4 @@ class _Experiment:
     def _leaders(self) -> set[int]:
         description = self._admin.describe_topics([PROBE])[PROBE]
         assert not isinstance(description, Exception)
-        return {each.leader_id for each in description.partitions}
+        return {partition.leader_id for partition in description.partitions}

@@ -34,7 +34,9 @@ def draw(creation: tuple[Outcome, Outcome], deletion: tuple[Outcome, Outcome], o
 
 def _draw_queue(axes: Any, outcome: Outcome, color: str, name: str) -> None:
     seconds = [sample.at_ms / 1000 for sample in outcome.samples]
-    axes.plot(seconds, [each.queue_ms / 1000 for each in outcome.samples], color=color, label=name)
+    axes.plot(
+        seconds, [sample.queue_ms / 1000 for sample in outcome.samples], color=color, label=name
+    )
 
 
 def _draw_latency(axes: Any, outcome: Outcome, color: str) -> None:

@@ -30,12 +30,12 @@ def run(out: Path | None) -> int:
         require_matplotlib()
     measurements = measure(PHASES, SUBJECTS, DEADLINE_MS)
     print(f"delivery.timeout.ms={DEADLINE_MS}; outcomes are in each client's own words.\n")
-    print(text_table(HEADER, [row(each) for each in measurements]))
+    print(text_table(HEADER, [row(measurement) for measurement in measurements]))
     for phase in PHASES if out is not None else ():
         assert out is not None
-        those = [each for each in measurements if each.phase == phase.name]
+        those = [measurement for measurement in measurements if measurement.phase == phase.name]
         print(draw(phase, those, DEADLINE_MS, out))
-    broken = [reason for each in measurements for reason in broken_promises(each)]
+    broken = [reason for measurement in measurements for reason in broken_promises(measurement)]
     print("\n".join(["", *broken]) if broken else "\nour producer kept its promise in every phase")
     return 1 if broken else 0
 

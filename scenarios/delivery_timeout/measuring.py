@@ -93,7 +93,7 @@ class Measurement:
     @property
     def produce_requests(self) -> list[SeenRequest]:
         """The Produce requests that reached the broker."""
-        return [each for each in self.requests if each.api == "Produce"]
+        return [request for request in self.requests if request.api == "Produce"]
 
 
 def measure(
@@ -114,16 +114,16 @@ def seen_requests(
     requests: Sequence[Request], disconnects: Sequence[Mapping[str, Any]]
 ) -> list[SeenRequest]:
     """Return the requests of a journal; one without a response ends with its connection."""
-    cut_ms = {each["connection"]: each["received_ms"] for each in disconnects}
+    cut_ms = {disconnect["connection"]: disconnect["received_ms"] for disconnect in disconnects}
     return [
         SeenRequest(
-            each.api,
-            each.received_ms,
-            cut_ms.get(each.connection)
-            if each.duration_us is None
-            else each.received_ms + each.duration_us // 1_000,
+            request.api,
+            request.received_ms,
+            cut_ms.get(request.connection)
+            if request.duration_us is None
+            else request.received_ms + request.duration_us // 1_000,
         )
-        for each in requests
+        for request in requests
     ]
 
 
@@ -167,11 +167,11 @@ class _Experiment:
             self._cluster.requests(client_id=name, has_messages=False, limit=1_000),
             control.ask("GET", "/v1/requests", query={"kind": "disconnect", "limit": 1_000}),
         )
-        measured.requests = [each for each in seen if each.received_ms >= began_ms]
+        measured.requests = [request for request in seen if request.received_ms >= began_ms]
         measured.stored = Counter(
             text
-            for each in self._cluster.records(name)
-            if (text := (each.value or b"").decode()) not in _UNMEASURED
+            for record in self._cluster.records(name)
+            if (text := (record.value or b"").decode()) not in _UNMEASURED
         )
         return measured
 

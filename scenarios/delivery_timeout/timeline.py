@@ -25,7 +25,7 @@ def draw(phase: Phase, measurements: Sequence[Measurement], deadline_ms: int, ou
     axes.axvline(deadline_ms, color="#b3261e", linewidth=1.2, linestyle="--", zorder=1)
     label = f"delivery.timeout.ms = {deadline_ms}"
     axes.text(deadline_ms, -0.75, label, color="#b3261e", ha="center")
-    axes.set_yticks(range(len(measurements)), [each.subject for each in measurements])
+    axes.set_yticks(range(len(measurements)), [measurement.subject for measurement in measurements])
     axes.set_ylim(len(measurements) - 0.4, -0.6)
     axes.set_xlim(0, end_ms)
     axes.set_xlabel("ms since the first send")

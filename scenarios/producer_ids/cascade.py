@@ -77,7 +77,11 @@ def run(out: Path | None) -> int:
     off, on = let_go(None), let_go(QUOTA)
     for name, outcome in (("quota off", off), (f"producer_ids_rate={QUOTA} for each user", on)):
         print(f"{name}: {outcome.refused} ids refused\n")
-        print(text_table(("", *(f"broker {each}" for each in BROKERS)), rows(outcome.stages)))
+        print(
+            text_table(
+                ("", *(f"broker {broker_id}" for broker_id in BROKERS)), rows(outcome.stages)
+            )
+        )
         print()
     print(
         f"with the quota, producers of broker 1 that wrote at its successors, of {on.moved}:"
@@ -96,7 +100,9 @@ def rows(stages: Sequence[Stage]) -> list[tuple[str, ...]]:
     def cell(ids: int | None) -> str:
         return "-" if ids is None else f"{ids} !" if ids > IDS_MAX else str(ids)
 
-    return [(stage.name, *(cell(stage.ids[each]) for each in BROKERS)) for stage in stages]
+    return [
+        (stage.name, *(cell(stage.ids[broker_id]) for broker_id in BROKERS)) for stage in stages
+    ]
 
 
 def broken_promises(off: Outcome, on: Outcome) -> list[str]:
@@ -144,16 +150,18 @@ def stages_of(stored: Mapping[int, int], deaths: Sequence[int]) -> list[Stage]:
     """Who led how many of the ids stored in each partition, when broker 1 went and then these."""
     gone: set[int] = set()
     stages = [Stage("before", _led(stored, gone))]
-    for each in (1, *deaths):
-        gone.add(each)
-        stages.append(Stage(f"broker {each} fails", _led(stored, gone)))
+    for broker_id in (1, *deaths):
+        gone.add(broker_id)
+        stages.append(Stage(f"broker {broker_id} fails", _led(stored, gone)))
     return stages
 
 
 def _led(stored: Mapping[int, int], gone: set[int]) -> dict[int, int | None]:
-    led: dict[int, int | None] = {each: None if each in gone else 0 for each in BROKERS}
+    led: dict[int, int | None] = {
+        broker_id: None if broker_id in gone else 0 for broker_id in BROKERS
+    }
     for index, placed in enumerate(PARTITIONS):
-        leader = next((each for each in placed.replicas if each not in gone), None)
+        leader = next((replica for replica in placed.replicas if replica not in gone), None)
         if leader is not None:
             led[leader] = (led[leader] or 0) + stored.get(index, 0)
     return led
@@ -162,7 +170,7 @@ def _led(stored: Mapping[int, int], gone: set[int]) -> dict[int, int | None]:
 def _create_topic(lab: MockKafka) -> None:
     security = Security(sasl=SaslSettings("PLAIN", USERS[0], USERS[0]))
     with open_admin(lab.bootstrap_servers, client_id="cascade", security=security) as admin:
-        assignments = tuple(each.replicas for each in PARTITIONS)
+        assignments = tuple(partition.replicas for partition in PARTITIONS)
         admin.create_topics([NewTopic(_TOPIC, assignments=assignments)])
 
 
@@ -188,7 +196,7 @@ def _fill(lab: MockKafka, stack: ExitStack) -> tuple[list[tuple[QuickProducer, i
 
 def _stored(lab: MockKafka) -> dict[int, int]:
     partitions = lab.control.ask("GET", f"/v1/topics/{_TOPIC}")["partitions"]
-    return {each["partition"]: each["producers"] for each in partitions}
+    return {partition["partition"]: partition["producers"] for partition in partitions}
 
 
 def _await_rest(lab: MockKafka) -> list[int]:
@@ -198,7 +206,9 @@ def _await_rest(lab: MockKafka) -> list[int]:
         # What is due is done before this responses.
         lab.advance(ms=1)
         alive = [
-            each["node_id"] for each in lab.control.ask("GET", "/v1/brokers") if each["is_alive"]
+            broker["node_id"]
+            for broker in lab.control.ask("GET", "/v1/brokers")
+            if broker["is_alive"]
         ]
         if alive == before:
             return alive

@@ -160,9 +160,9 @@ def rows(off: World, on: World) -> list[tuple[str, str, str]]:
 def broken_promises(off: World, on: World) -> list[str]:
     """What did not come as KIP-936 wants it; empty when all did."""
     broken = [
-        f"after {each.hours:g} h there are {each.ids} ids, promised were {each.promised}"
-        for each in on.samples
-        if each.promised is not None and each.ids > each.promised
+        f"after {sample.hours:g} h there are {sample.ids} ids, promised were {sample.promised}"
+        for sample in on.samples
+        if sample.promised is not None and sample.ids > sample.promised
     ]
     last = on.samples[-1]
     if off.samples[-1].ids <= (last.promised or 0):
@@ -215,10 +215,10 @@ def _write_carefully(world: World, count: int) -> None:
         limit=_JOURNAL_LINES,
     )
     world.journal_number = seen[-1].number
-    longest_ms = max(each.throttle_time_ms for each in seen)
+    longest_ms = max(request.throttle_time_ms for request in seen)
     world.careful_throttle_max_ms = max(world.careful_throttle_max_ms, longest_ms)
     world.careful_failed += sum(
-        bool(each.errors) or each.muted or each.outcome != "responded" for each in seen
+        bool(request.errors) or request.muted or request.outcome != "responded" for request in seen
     )
 
 
@@ -233,11 +233,11 @@ def _count_real_client(world: World, name: ClientName) -> None:
 def _sample(world: World) -> Sample:
     def measured(name: str) -> float | None:
         values: list[float] = [
-            each.value
-            for each in world.lab.metrics()
-            if (each.group, each.name) == ("ProducerIds", name)
-            and each.tags.get("user") == CARELESS
-            and each.value is not None
+            metric.value
+            for metric in world.lab.metrics()
+            if (metric.group, metric.name) == ("ProducerIds", name)
+            and metric.tags.get("user") == CARELESS
+            and metric.value is not None
         ]
         return values[0] if values else None
 

@@ -58,7 +58,7 @@ def draw(name: str, title: str, off: Sequence[Sample], on: Sequence[Sample], out
 def _draw_line(
     axes: Any, samples: Sequence[Sample], value: Callable[[Sample], float | None], colour: str
 ) -> None:
-    points = [(each.hours, value(each)) for each in samples if value(each) is not None]
+    points = [(sample.hours, value(sample)) for sample in samples if value(sample) is not None]
     if points:
         hours, values = zip(*points, strict=True)
         axes.step(hours, values, where="post", color=colour, linewidth=1.8)
@@ -69,8 +69,8 @@ def _draw_line(
 
 
 def _draw_promise(pair: Sequence[Any], on: Sequence[Sample]) -> None:
-    hours = [each.hours for each in on]
-    promised = [each.promised for each in on]
+    hours = [sample.hours for sample in on]
+    promised = [sample.promised for sample in on]
     for axes in pair:
         axes.plot(hours, promised, color=_PROMISED, linewidth=1.2, linestyle="--")
         axes.set_ylim(bottom=0)

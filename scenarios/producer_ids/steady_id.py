@@ -37,7 +37,7 @@ class TextbookFilter:
 
     def track(self, producer_id: int, now_s: int) -> bool:
         """Whether an id is new, which it is no more afterwards."""
-        self._layers = [each for each in self._layers if now_s - each[0] < self._window_s]
+        self._layers = [layer for layer in self._layers if now_s - layer[0] < self._window_s]
         if any(producer_id in ids for _, ids in self._layers):
             return False
         if not self._layers or now_s - self._layers[-1][0] >= self._span_s:
@@ -72,12 +72,12 @@ class Outcome:
     @property
     def new_at_s(self) -> list[int]:
         """When the broker called the id new."""
-        return [each.at_s for each in self.seen if each.is_new]
+        return [use.at_s for use in self.seen if use.is_new]
 
     @property
     def textbook_new_at_s(self) -> list[int]:
         """When the textbook did."""
-        return [each.at_s for each in self.seen if each.is_new_by_textbook]
+        return [use.at_s for use in self.seen if use.is_new_by_textbook]
 
 
 def run(out: Path | None) -> int:
@@ -128,7 +128,7 @@ def use_steadily(hours: int) -> Outcome:
             producer.close()
         outcome.delivered, outcome.errors = producer.delivered, producer.errors
         seen = lab.requests(api="Produce", topic=CAREFUL, has_messages=False, limit=1_000)
-        outcome.throttle_max_ms = max(each.throttle_time_ms for each in seen)
+        outcome.throttle_max_ms = max(use.throttle_time_ms for use in seen)
         outcome.textbook_begun_s = textbook.begun_s
     return outcome
 
@@ -136,11 +136,11 @@ def use_steadily(hours: int) -> Outcome:
 def rows(outcome: Outcome) -> list[tuple[str, str, str]]:
     """The lines of the table."""
 
-    def times(each: list[int]) -> str:
-        return ", ".join(f"{at_s / 3_600:g} h" for at_s in each)
+    def times(times_s: list[int]) -> str:
+        return ", ".join(f"{at_s / 3_600:g} h" for at_s in times_s)
 
     def gone(layers: dict[int, int]) -> str:
-        return str(sum(each <= outcome.seen[-1].at_s for each in layers.values()))
+        return str(sum(expiry_s <= outcome.seen[-1].at_s for expiry_s in layers.values()))
 
     return [
         ("layers that went", gone(outcome.layers), gone(_textbook_layers(outcome))),
@@ -165,9 +165,9 @@ def broken_promises(outcome: Outcome) -> list[str]:
 
 def timelines(outcome: Outcome) -> tuple[Timeline, Timeline]:
     """As they are drawn: the broker, and the textbook."""
-    used_s = [each.at_s for each in outcome.seen]
-    broker_layers = [Layer(*each) for each in sorted(outcome.layers.items())]
-    textbook_layers = [Layer(*each) for each in _textbook_layers(outcome).items()]
+    used_s = [use.at_s for use in outcome.seen]
+    broker_layers = [Layer(*layer) for layer in sorted(outcome.layers.items())]
+    textbook_layers = [Layer(*layer) for layer in _textbook_layers(outcome).items()]
     return (
         Timeline("the broker", broker_layers, used_s, outcome.new_at_s),
         Timeline("without the refresh", textbook_layers, used_s, outcome.textbook_new_at_s),
@@ -202,9 +202,9 @@ def _crowd(
 
 
 def _tokens(lab: MockKafka) -> float | None:
-    for each in lab.metrics():
-        if (each.group, each.name) == ("ProducerIds", "tokens"):
-            return each.value
+    for metric in lab.metrics():
+        if (metric.group, metric.name) == ("ProducerIds", "tokens"):
+            return metric.value
     return None
 
 

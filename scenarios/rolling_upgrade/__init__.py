@@ -62,16 +62,16 @@ def table(upgrade: Upgrade) -> str:
     steady = [stage for stage in upgrade.stages if not stage.name.startswith("to ")]
     rows = [
         (
-            each.name,
-            each.sent,
-            len(each.acknowledged_ms),
-            each.lost,
-            each.duplicated,
-            each.out_of_order,
-            each.retries,
-            *(each.in_flight_max(stage) for stage in steady),
+            written.name,
+            written.sent,
+            len(written.acknowledged_ms),
+            written.lost,
+            written.duplicated,
+            written.out_of_order,
+            written.retries,
+            *(written.in_flight_max(stage) for stage in steady),
         )
-        for each in upgrade.written
+        for written in upgrade.written
     ]
     stages = [f"in flight: {stage.name}" for stage in steady]
     return text_table([*COLUMNS, *stages], rows)

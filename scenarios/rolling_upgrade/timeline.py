@@ -40,9 +40,9 @@ def _draw_brokers(axes: Any, upgrade: Upgrade, began_ms: int) -> None:
     """A bar for each release of each broker, with gaps where it was down."""
     end_ms = upgrade.stages[-1].ended_ms
     for line, broker in enumerate(BROKERS):
-        outages = [each for each in upgrade.outages if each.broker == broker]
-        starts = [began_ms, *(each.ended_ms for each in outages)]
-        ends = [*(each.began_ms for each in outages), end_ms]
+        outages = [outage for outage in upgrade.outages if outage.broker == broker]
+        starts = [began_ms, *(outage.ended_ms for outage in outages)]
+        ends = [*(outage.began_ms for outage in outages), end_ms]
         for start_ms, stop_ms, (name, colour) in zip(starts, ends, _RELEASES, strict=True):
             left = (start_ms - began_ms) / 1_000
             width = (stop_ms - start_ms) / 1_000

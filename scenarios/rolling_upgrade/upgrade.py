@@ -177,7 +177,7 @@ class _Roll:
         give_up_ms = clock.now_ms() + 30_000
         while not all(writer.acknowledged_ms for writer in self._writers):
             if clock.now_ms() > give_up_ms:
-                idle = [each.name for each in self._writers if not each.acknowledged_ms]
+                idle = [writer.name for writer in self._writers if not writer.acknowledged_ms]
                 raise RuntimeError(f"no record of {', '.join(idle)} was acknowledged")
             _pause(0.05)
 
@@ -201,22 +201,24 @@ def _pause(seconds: float) -> None:
 def broken_promises(upgrade: Upgrade) -> list[str]:
     """What must not happen in an upgrade, and did; nothing where all went well."""
     broken = []
-    for each in upgrade.written:
-        unheard = each.sent - len(each.acknowledged_ms)
+    for written in upgrade.written:
+        unheard = written.sent - len(written.acknowledged_ms)
         for count, what in (
             (unheard, "not acknowledged"),
-            (each.lost, "acknowledged and not stored"),
-            (each.duplicated, "stored twice"),
-            (each.out_of_order, "out of order"),
+            (written.lost, "acknowledged and not stored"),
+            (written.duplicated, "stored twice"),
+            (written.out_of_order, "out of order"),
         ):
             if count:
-                broken.append(f"{each.name}: {count} records {what}")
-        if each.retries <= 0:
-            broken.append(f"{each.name}: nothing was sent again, so this run shows nothing")
-        if each.name == Ours.name:
+                broken.append(f"{written.name}: {count} records {what}")
+        if written.retries <= 0:
+            broken.append(f"{written.name}: nothing was sent again, so this run shows nothing")
+        if written.name == Ours.name:
             *before, last = upgrade.stages
-            if any(each.in_flight_max(stage) > LIMIT for stage in before):
-                broken.append(f"{each.name}: more than {LIMIT} requests in flight without a window")
-            if each.in_flight_max(last) <= LIMIT:
-                broken.append(f"{each.name}: the window lifted no limit in {last.name}")
+            if any(written.in_flight_max(stage) > LIMIT for stage in before):
+                broken.append(
+                    f"{written.name}: more than {LIMIT} requests in flight without a window"
+                )
+            if written.in_flight_max(last) <= LIMIT:
+                broken.append(f"{written.name}: the window lifted no limit in {last.name}")
     return broken

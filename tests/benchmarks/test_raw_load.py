@@ -34,8 +34,8 @@ def connection() -> Iterator[LoadConnection]:
 
 
 def test_valid_responses_pass_in_any_chunks(connection: LoadConnection) -> None:
-    whole = _response(0, 0) + _response(1, 1) + _response(2, 2)
-    connection.responses += [whole[:70], whole[70:75], whole[75:]]
+    responses = _response(0, 0) + _response(1, 1) + _response(2, 2)
+    connection.responses += [responses[:70], responses[70:75], responses[75:]]
 
     raw_load.check_responses([connection], 3, _response(0, 0))
 

@@ -158,7 +158,7 @@ class ShareDriver:
         request_class: Any = messages.ShareFetchRequest
         topic_class = request_class.FetchTopic
         partition_class = topic_class.FetchPartition
-        wanted = topic_id or self.topic.topic_id
+        requested_id = topic_id or self.topic.topic_id
         request = request_class(
             group_id=group_id,
             member_id=member,
@@ -170,7 +170,7 @@ class ShareDriver:
             batch_size=batch_size,
             topics=[
                 topic_class(
-                    topic_id=wanted,
+                    topic_id=requested_id,
                     partitions=[
                         partition_class(
                             partition_index=index,
@@ -184,7 +184,9 @@ class ShareDriver:
             ]
             if partitions
             else [],
-            forgotten_topics_data=[request_class.ForgottenTopic(topic_id=wanted, partitions=forget)]
+            forgotten_topics_data=[
+                request_class.ForgottenTopic(topic_id=requested_id, partitions=forget)
+            ]
             if forget
             else [],
         )

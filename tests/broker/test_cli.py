@@ -187,6 +187,19 @@ def test_the_last_of_several_overrides_of_a_key_wins() -> None:
     assert read_config(None, ["num.partitions=2", "num.partitions = 5"])["num.partitions"] == 5
 
 
+def test_a_value_may_come_from_an_environment_variable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ALICE_PASSWORD", "pa=ss")
+    path = tmp_path / "server.properties"
+    path.write_text("delegation.token.secret.key=${env:ALICE_PASSWORD}\n")
+    config = read_config(path, ["sasl.users=alice:${env:ALICE_PASSWORD}"])
+    assert config["sasl.users"] == "alice:pa=ss"
+    assert config["delegation.token.secret.key"] == "pa=ss"
+    with pytest.raises(ConfigError, match=r"sasl\.users=\$\{env:NOBODY\}: there is no such"):
+        read_config(None, ["sasl.users=${env:NOBODY}"])
+
+
 def test_a_value_may_contain_an_equals_sign() -> None:
     with pytest.raises(ConfigError, match="a=b"):
         read_config(None, ["num.partitions=a=b"])

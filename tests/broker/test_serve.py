@@ -74,6 +74,7 @@ def test_the_first_line_names_an_address_that_accepts_connections() -> None:
         socket.create_connection((host, port), timeout=5).close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("signal_number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_stops_the_process_with_status_0_and_no_more_output(
     signal_number: signal.Signals,
@@ -109,11 +110,13 @@ def test_several_brokers_have_consecutive_ports() -> None:
             socket.create_connection(address, timeout=5).close()
 
 
+@pytest.mark.slow
 def test_several_brokers_on_free_ports_have_different_ones() -> None:
     with serving("--port", "0", "--brokers", "3") as (_, line):
         assert len({port for _, port in parse_first_line(line)}) == 3
 
 
+@pytest.mark.slow
 def test_the_admin_url_is_printed_after_the_listeners_and_the_port_closes_with_the_broker() -> None:
     with serving("--port", "0", "--admin-port", "0") as (process, line):
         parse_first_line(line)
@@ -126,6 +129,7 @@ def test_the_admin_url_is_printed_after_the_listeners_and_the_port_closes_with_t
         assert process.wait(TIMEOUT_S) == 0
 
 
+@pytest.mark.slow
 def test_an_admin_port_in_use_is_one_clear_line_and_status_1() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
@@ -159,6 +163,7 @@ def test_a_port_in_use_is_one_clear_line_and_status_1() -> None:
     assert "in use" in line
 
 
+@pytest.mark.slow
 def test_a_config_file_and_overrides_reach_the_brokers(tmp_path: Path) -> None:
     path = tmp_path / "server.properties"
     path.write_text("advertised.listeners=PLAINTEXT://from-file:1000\n")
@@ -169,6 +174,7 @@ def test_a_config_file_and_overrides_reach_the_brokers(tmp_path: Path) -> None:
         assert parse_first_line(line) == [("from-override", 2000)]
 
 
+@pytest.mark.slow
 def test_advertised_ports_are_consecutive_and_port_0_becomes_the_bound_port() -> None:
     advertised = ("-o", "advertised.listeners=PLAINTEXT://kafka.test:9000")
     with serving("--port", "0", "--brokers", "2", *advertised) as (_, line):
@@ -256,6 +262,7 @@ def test_an_admin_port_for_other_machines_without_a_token_logs_a_warning() -> No
         assert ("without a token" in errors) is warns
 
 
+@pytest.mark.slow
 def test_contradictory_listeners_are_one_clear_line_and_status_1() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "broker", "serve", "-o", "listeners=OTHER://:0"],
@@ -300,6 +307,7 @@ def test_the_system_clock_is_in_milliseconds_since_1970() -> None:
     assert SystemClock().now_ms() > 1_700_000_000_000
 
 
+@pytest.mark.slow
 def test_fault_rules_apply_from_the_start_and_must_name_existing_brokers(tmp_path: Path) -> None:
     path = tmp_path / "faults.json"
     path.write_text('[{"refuse_connection": true}]')

@@ -10,6 +10,7 @@ from client.errors import ThrottlingQuotaExceededError, UnreachableError
 from mock_kafka import MockKafka
 
 
+@pytest.mark.slow
 def test_topics_are_created_and_extended_and_a_quota_error_is_returned() -> None:
     with (
         MockKafka() as kafka,

@@ -182,9 +182,9 @@ def test_a_request_without_a_response_is_not_in_flight() -> None:
     taken_apart(
         codec.request(messages.ProduceRequest(acks=0, timeout_ms=1), expects_response=False)
     )
-    asked = taken_apart(codec.request(messages.MetadataRequest(topics=[])))
+    request = taken_apart(codec.request(messages.MetadataRequest(topics=[])))
     body = bytes(messages.MetadataResponse().encode(version=1))
-    codec.feed(frame_response(asked[2], body, has_tagged_header=False))
+    codec.feed(frame_response(request[2], body, has_tagged_header=False))
     assert isinstance(codec.next_response(), messages.MetadataResponse)
 
 

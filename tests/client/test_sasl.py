@@ -18,9 +18,9 @@ FINAL = b"v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4="
 
 
 def test_plain_is_one_token() -> None:
-    plain = exchange("PLAIN", "alice", "secret", NONCE)
-    assert plain.first() == b"\0alice\0secret"
-    assert plain.respond(b"") is None
+    tokens = exchange("PLAIN", "alice", "secret", NONCE)
+    assert tokens.first() == b"\0alice\0secret"
+    assert tokens.respond(b"") is None
 
 
 def test_scram_matches_the_example_of_its_rfc() -> None:

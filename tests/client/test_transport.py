@@ -77,18 +77,18 @@ def peer(response: Response) -> Iterator[Address]:
 
 
 def test_one_connection_requests_versions_once_and_serves_all_requests() -> None:
-    asked: list[ApiKey] = []
+    requested: list[ApiKey] = []
 
     def response(api_key: ApiKey, _request: Any) -> Any:
-        asked.append(api_key)
+        requested.append(api_key)
         if api_key == ApiKey.API_VERSIONS:
             return api_versions()
-        return messages.MetadataResponse(controller_id=len(asked))
+        return messages.MetadataResponse(controller_id=len(requested))
 
     with peer(response) as address, SocketTransport("me") as transport:
         assert transport.ask(address, ASK).controller_id == 2
         assert transport.ask(address, ASK).controller_id == 3
-    assert asked == [ApiKey.API_VERSIONS, ApiKey.METADATA, ApiKey.METADATA]
+    assert requested == [ApiKey.API_VERSIONS, ApiKey.METADATA, ApiKey.METADATA]
 
 
 def test_a_closed_port_is_unreachable_with_its_address() -> None:

@@ -152,7 +152,7 @@ def _compare_tools(console: Console, options: argparse.Namespace) -> int:
                 console.print(*lines, sep="\n", markup=False, highlight=False)
     console.print(table)
     count = sum(len(commands) for commands in found.values())
-    total = sum(len(each.commands) for each in sessions() if each.about in found)
+    total = sum(len(candidate.commands) for candidate in sessions() if candidate.about in found)
     console.print(f"{count} of {total} commands differ")
     return int(any(known.get(about) != commands for about, commands in found.items()))
 
@@ -224,7 +224,7 @@ def _run(
 
 def api_name(key: int) -> str:
     """Return Kafka's name of an API, also of one without a schema here."""
-    names: dict[int, str] = {int(each): each.name for each in KafkaApiKey}
+    names: dict[int, str] = {int(api_key): api_key.name for api_key in KafkaApiKey}
     return names.get(key, str(key))
 
 

@@ -56,9 +56,9 @@ def _value(field: Any, version: int, argument: Any, resolve: Resolve) -> Any:
         return None
     if field.is_struct_array():
         element = field.array_of
-        return [_struct(element, element.data_class, version, each, resolve) for each in argument]
+        return [_struct(element, element.data_class, version, item, resolve) for item in argument]
     if field.is_array():
-        return [_value(field.array_of, version, each, resolve) for each in argument]
+        return [_value(field.array_of, version, item, resolve) for item in argument]
     if field.is_struct():
         return _struct(field, field.data_class, version, argument, resolve)
     kind = field.type_str.removeprefix("[]")
@@ -139,7 +139,7 @@ def _plain(value: Any, field: Any, version: int) -> Any:
     if isinstance(value, set | frozenset):
         return sorted(value)
     if field.is_array():
-        return [_plain(each, field.array_of, version) for each in value]
+        return [_plain(element, field.array_of, version) for element in value]
     if isinstance(value, UUID):
         return str(value)
     if field.type_str == "records":

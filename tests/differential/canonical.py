@@ -121,11 +121,13 @@ class Names:
                 return None
             if value.keys() == {"hex"}:
                 return {"hex": value["hex"].replace(self._prefix.encode().hex(), b"~".hex())}
-            return {name: self.canonical(api, each, name) for name, each in value.items()}
+            return {name: self.canonical(api, entry, name) for name, entry in value.items()}
         if isinstance(value, list):
             self._name_topic_ids(value)
             return [
-                self.canonical(api, each, field) for each in value if not self._is_foreign(each)
+                self.canonical(api, element, field)
+                for element in value
+                if not self._is_foreign(element)
             ]
         kind = SYNONYMS.get((api, field), field)
         if kind in MAPPED_FIELDS:
@@ -155,13 +157,13 @@ class Names:
             return any(found != self._prefix for found in _PREFIX.findall(entry))
         if not isinstance(entry, dict):
             return False
-        direct = [each for each in entry.values() if isinstance(each, str)]
+        direct = [element for element in entry.values() if isinstance(element, str)]
         direct += [
             part["entity_name"]
             for part in entry.get("entity") or ()
             if isinstance(part.get("entity_name"), str)
         ]
-        return any(self._is_foreign(each) for each in direct)
+        return any(self._is_foreign(text) for text in direct)
 
     def _named(self, kind: str, value: Any) -> Any:
         if value in _NO_VALUES:

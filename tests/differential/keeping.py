@@ -69,7 +69,7 @@ def keep_findings(findings: Iterable[Finding], release: str, folder: Path = FOLD
 def kept_differences() -> set[str]:
     """Return the signatures of the differences that kept conversations show today."""
     kept = (load(path) for path in kept_paths())
-    return {each.about for each in kept if each.open_difference}
+    return {conversation.about for conversation in kept if conversation.open_difference}
 
 
 def _free_path(folder: Path, name: str) -> Path:

@@ -71,7 +71,7 @@ def test_an_allowed_difference_is_counted_and_not_reported() -> None:
 
 def test_an_allowed_answer_of_kafka_allows_no_other_answer_and_no_other_request() -> None:
     unknown: list[Any] = [
-        {"resource_type": each, "resource_name": "~a", "configs": []} for each in (1, 3)
+        {"resource_type": number, "resource_name": "~a", "configs": []} for number in (1, 3)
     ]
     error = {"error_code": 42}
     assert compared(SILENT, error, "AlterConfigs", resources=unknown).differences == []

@@ -34,10 +34,10 @@ def test_steps_entries_and_fields_that_are_not_needed_are_left_out() -> None:
 def test_what_is_returned_has_the_property_if_the_conversation_had_it(
     versions: list[int], version: int
 ) -> None:
-    conversation = Conversation(tuple(Send("Fetch", each) for each in versions))
+    conversation = Conversation(tuple(Send("Fetch", sent_version) for sent_version in versions))
 
     def keeps(candidate: Conversation) -> bool:
-        return any(isinstance(each, Send) and each.version == version for each in candidate.steps)
+        return any(isinstance(step, Send) and step.version == version for step in candidate.steps)
 
     short = shorten(conversation, keeps)
     if version in versions:

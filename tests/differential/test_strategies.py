@@ -16,6 +16,7 @@ VERSIONS = {name: (low, high) for name, low, high in schemas().values()}
 NAMES = Names("zq01234567-", 1_700_000_000_000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("api", sorted(VERSIONS))
 @settings(max_examples=10)
 @given(data=st.data())

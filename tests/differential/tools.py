@@ -383,7 +383,7 @@ def differing_lines(kafka: str, ours: str, allowed: Collection[str] = ()) -> lis
 
     def compared(text: str) -> list[str]:
         lines = text.splitlines()
-        return [line for line in lines if not any(re.search(each, line) for each in allowed)]
+        return [line for line in lines if not any(re.search(pattern, line) for pattern in allowed)]
 
     kafka_lines, our_lines = compared(kafka), compared(ours)
     lines = [f"Kafka: {line}" for line in kafka_lines if line not in our_lines]

@@ -59,8 +59,8 @@ class ApacheKafka:
         self._process: subprocess.Popen[str] | None = None
         self._node_id = node_id
         self._controller = controller or self
-        plain, sasl, tls, self._controller_port = free_ports(4)
-        self.bootstrap_servers = f"127.0.0.1:{plain}"
+        plaintext, sasl, tls, self._controller_port = free_ports(4)
+        self.bootstrap_servers = f"127.0.0.1:{plaintext}"
         self.sasl_servers = f"127.0.0.1:{sasl}"
         self.tls_servers = f"127.0.0.1:{tls}"
         self.certificate = folder / "server.pem"

@@ -94,7 +94,7 @@ class BrokerThread:
     def rule(self, rule_id: int) -> RuleState:
         """A rule with its counts."""
         listed = self.call(lambda server: server.dispatcher.faults.rules())
-        return next(each for each in listed if each.rule_id == rule_id)
+        return next(state for state in listed if state.rule_id == rule_id)
 
     def clear_faults(self) -> None:
         """Forget all rules."""

@@ -32,6 +32,7 @@ class ClientProgram:
             [*self.command, *map(str, arguments)],
             env={**os.environ, **self.environment},
             stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
             text=True,
         )
 

@@ -2,8 +2,7 @@
 
 import itertools
 import re
-from collections.abc import Generator, Iterator
-from contextlib import nullcontext
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,7 +12,6 @@ from scenarios.clients.interface import Client
 from scenarios.clients.python_clients import CLIENTS
 from scenarios.maven import CannotRunError
 from tests.interop.apache_kafka import ApacheKafka
-from tests.interop.audited_clusters import AuditedClusters
 from tests.interop.spark_connector import Connector
 from tests.spark_session import connector_jars
 
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
 # The tests' records carry the same timestamps for ever, and those lie in the past.
 CONFIG = {"log.retention.ms": -1, "group.min.session.timeout.ms": 200}
 _numbers = itertools.count(1)
-audited = AuditedClusters()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -40,21 +37,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def broker_errors(kafka: MockKafka) -> list[str]:
     """What the broker itself calls an error: a bug of ours, whatever the client made of it."""
     return [line for line in kafka.log_lines() if re.search(r"\berror\b|Traceback", line)]
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Audit every MockKafka that a test of this folder starts, its fixtures included."""
-    # pytest calls this hook for the tests of all folders.
-    with audited if item.path.parent.name == "interop" else nullcontext():
-        return (yield)
-
-
-@pytest.fixture(autouse=True)
-def audit_after_test() -> Iterator[None]:
-    """Fail the test when the audit of any cluster has findings that were not there before."""
-    yield
-    assert [str(each) for each in audited.new_findings()] == []
 
 
 @pytest.fixture(scope="session")

@@ -38,7 +38,7 @@ class Schema:
         self.listeners: list[str] = content.get("listeners", [])
         self.versions = parse_versions(content["validVersions"])
         self.fields: Fields = content.get("fields", [])
-        structs = {each["name"]: each["fields"] for each in content.get("commonStructs", [])}
+        structs = {struct["name"]: struct["fields"] for struct in content.get("commonStructs", [])}
         for fields in (self.fields, *structs.values()):
             _resolve(fields, structs)
 
@@ -85,8 +85,8 @@ def read_schemas(jar: Path) -> dict[str, Schema]:
             if re.fullmatch(r"common/message/\w+\.json", name)
         ]
     contents = (json.loads(_COMMENT.sub("", text)) for text in texts)
-    schemas = [Schema(each) for each in contents if each["validVersions"] != "none"]
-    return {each.name: each for each in schemas}
+    schemas = [Schema(content) for content in contents if content["validVersions"] != "none"]
+    return {schema.name: schema for schema in schemas}
 
 
 def parse_versions(text: str | None) -> range:
@@ -212,7 +212,7 @@ def _default(field: Mapping[str, Any], version: int) -> Any:
         return []
     if "fields" in field:
         fields = _in_version(field["fields"], version)
-        return {_json_name(each): _default(each, version) for each in fields}
+        return {_json_name(declared): _default(declared, version) for declared in fields}
     if kind in _BITS or kind == "uint16":
         return int(str(default or 0), 0)
     if kind == "bool":
@@ -230,7 +230,7 @@ def _to_python(ours: Any, field: Mapping[str, Any], version: int, value: Any) ->
     if value is None:
         return None
     if isinstance(value, list):
-        return [_to_python(ours.array_of, field, version, each) for each in value]
+        return [_to_python(ours.array_of, field, version, element) for element in value]
     if isinstance(value, dict):
         return as_message(ours.data_class, field["fields"], version, value)
     match ours.type_str.removeprefix("[]"):
@@ -247,7 +247,7 @@ def _to_python(ours: Any, field: Mapping[str, Any], version: int, value: Any) ->
 
 def _from_python(ours: Any, field: Mapping[str, Any], version: int, value: Any) -> Any:
     if ours.is_array():
-        return value and [_from_python(ours.array_of, field, version, each) for each in value]
+        return value and [_from_python(ours.array_of, field, version, element) for element in value]
     kind = ours.type_str
     if kind == "uuid":
         return _uuid_text(value or _ZERO_UUID)

@@ -31,8 +31,8 @@ def codes(entries: Any) -> dict[str, int]:
 
 
 async def retention_of(admin: Any, topic: str) -> str:
-    asked = ConfigResource(ConfigResourceType.TOPIC, topic, configs={"retention.ms": None})
-    [response] = await admin.describe_configs([asked])
+    requested = ConfigResource(ConfigResourceType.TOPIC, topic, configs={"retention.ms": None})
+    [response] = await admin.describe_configs([requested])
     [(_code, _message, _type, _name, [entry])] = response.resources
     assert entry[0] == "retention.ms"
     value: str = entry[1]
@@ -43,10 +43,10 @@ async def test_topics_are_created_listed_described_and_deleted(
     kafka_of_three: MockKafka, topic: str
 ) -> None:
     async with admin_of(kafka_of_three) as admin:
-        wanted = NewTopic(topic, 3, 3, topic_configs={"retention.ms": "77777"})
-        response = await admin.create_topics([wanted, NewTopic("not a name", 1, 1)])
+        requested = NewTopic(topic, 3, 3, topic_configs={"retention.ms": "77777"})
+        response = await admin.create_topics([requested, NewTopic("not a name", 1, 1)])
         assert codes(response.topic_errors) == {topic: 0, "not a name": 17}
-        assert codes((await admin.create_topics([wanted])).topic_errors) == {topic: 36}
+        assert codes((await admin.create_topics([requested])).topic_errors) == {topic: 36}
         assert topic in await admin.list_topics()
         [found] = await admin.describe_topics([topic])
         assert {part["leader"] for part in found["partitions"]} == {1, 2, 3}
@@ -61,8 +61,8 @@ async def test_configs_are_described_and_replaced(kafka_of_three: MockKafka, top
     async with admin_of(kafka_of_three) as admin:
         await admin.create_topics([NewTopic(topic, 1, 1, topic_configs={"retention.ms": "77777"})])
         assert await retention_of(admin, topic) == "77777"
-        wanted = ConfigResource(ConfigResourceType.TOPIC, topic, configs={"retention.ms": "6"})
-        [response] = await admin.alter_configs([wanted])
+        requested = ConfigResource(ConfigResourceType.TOPIC, topic, configs={"retention.ms": "6"})
+        [response] = await admin.alter_configs([requested])
         assert response.resources[0][0] == 0
         assert await retention_of(admin, topic) == "6"
 

@@ -146,14 +146,14 @@ def test_configs_are_altered_step_by_step(admin: Any, created: str) -> None:
 def test_configs_are_replaced_as_a_whole_and_a_bad_value_changes_nothing(
     admin: Any, created: str
 ) -> None:
-    wanted = ConfigResource("topic", created, set_config={"retention.ms": "6"})
-    result(admin.alter_configs([wanted]))
+    requested = ConfigResource("topic", created, set_config={"retention.ms": "6"})
+    result(admin.alter_configs([requested]))
     bad = ConfigResource("topic", created, set_config={"retention.ms": "never"})
     [future] = admin.alter_configs([bad]).values()
     assert error_of(future).code() == KafkaError.INVALID_CONFIG
     assert configs_of(admin, created)["retention.ms"] == "6"
-    wanted = ConfigResource("topic", created, set_config={"max.message.bytes": "5000"})
-    result(admin.alter_configs([wanted]))
+    requested = ConfigResource("topic", created, set_config={"max.message.bytes": "5000"})
+    result(admin.alter_configs([requested]))
     configs = configs_of(admin, created)
     assert (configs["retention.ms"], configs["max.message.bytes"]) == ("-1", "5000")
 
@@ -212,11 +212,11 @@ def test_groups_are_listed_described_altered_and_deleted(
         [future] = admin.delete_consumer_groups([group]).values()
         assert error_of(future).code() == KafkaError.NON_EMPTY_GROUP
     empty = admin.list_consumer_groups(states={ConsumerGroupState.EMPTY}).result(DEADLINE_S).valid
-    assert group in {each.group_id for each in empty}
+    assert group in {listing.group_id for listing in empty}
     where = [TopicPartition(created, 0, 5)]
-    asked = ConsumerGroupTopicPartitions(group, where)
-    altered = result(admin.alter_consumer_group_offsets([asked]))
-    assert [each.error for each in altered.topic_partitions] == [None]
+    requested = ConsumerGroupTopicPartitions(group, where)
+    altered = result(admin.alter_consumer_group_offsets([requested]))
+    assert [topic_partition.error for topic_partition in altered.topic_partitions] == [None]
     listed = result(admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)]))
     assert {p.partition: p.offset for p in listed.topic_partitions}[0] == 5
     responses = admin.delete_consumer_groups([group, "missing"])

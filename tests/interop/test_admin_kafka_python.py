@@ -49,12 +49,12 @@ def alter(admin: Any, topic: str, configs: dict[str, str], **how: Any) -> str:
 
 
 def test_topics_are_created_with_configs(admin: Any, topic: str) -> None:
-    wanted = {
+    expected = {
         "num_partitions": 3,
         "replication_factor": 2,
         "configs": {"retention.ms": "100000"},
     }
-    [response] = admin.create_topics({topic: wanted})["topics"]
+    [response] = admin.create_topics({topic: expected})["topics"]
     assert (response["num_partitions"], response["replication_factor"]) == (3, 2)
     assert response["configs"]["retention.ms"]["value"] == "100000"
     assert modified_configs(admin, topic) == {"retention.ms": "100000"}
@@ -162,7 +162,7 @@ def test_groups_are_listed_described_altered_and_deleted(
     with kafka_python_consumer(servers, created, group_id=group) as consumer:
         poll_kafka_python(consumer, 10)
         consumer.commit()
-        [listed] = [each for each in admin.list_groups() if each["group_id"] == group]
+        [listed] = [listing for listing in admin.list_groups() if listing["group_id"] == group]
         assert (listed["group_state"], listed["protocol_type"]) == ("Stable", "consumer")
         found = admin.describe_groups([group])[group]
         [member] = found["members"]
@@ -180,7 +180,7 @@ def test_groups_are_listed_described_altered_and_deleted(
     assert error.__name__ == "NoError"
     assert where not in admin.list_group_offsets(group)[group]
     assert admin.delete_groups([group]) == {group: "OK"}
-    assert group not in {each["group_id"] for each in admin.list_groups()}
+    assert group not in {listing["group_id"] for listing in admin.list_groups()}
 
 
 def test_leaders_move_by_reassignment_and_return_by_election(admin: Any, created: str) -> None:

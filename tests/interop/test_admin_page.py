@@ -104,14 +104,14 @@ def page(request: pytest.FixtureRequest, browser: Browser, cluster: Cluster) -> 
     wrongs: list[str] = []
     opened.on("pageerror", lambda error: wrongs.append(str(error)))
     opened.on("console", lambda line: wrongs.append(line.text) if is_wrong(line) else None)
-    asked: list[str] = []
-    opened.on("request", lambda request: asked.append(request.url))
+    requested: list[str] = []
+    opened.on("request", lambda request: requested.append(request.url))
     opened.goto(cluster.url)
     expect(opened.locator("#pulse")).to_have_class("up")
     yield opened
     keep(opened, re.sub(r"\W+", "-", request.node.name).strip("-"))
     assert wrongs == []
-    assert [url for url in asked if not url.startswith((cluster.url, "data:"))] == []
+    assert [url for url in requested if not url.startswith((cluster.url, "data:"))] == []
     opened.close()
 
 

@@ -26,7 +26,7 @@ def test_clients_find_an_added_broker_and_write_to_it(client: Client) -> None:
         sent = client.produce(kafka.bootstrap_servers, "t", records, is_idempotent=True)
         found = client.read(kafka.bootstrap_servers, "t", 3, 3)
         assert sorted(found, key=lambda record: record.partition) == sent
-        assert {each.broker for each in kafka.requests(api="Produce")} == {1, 2, added}
+        assert {request.broker for request in kafka.requests(api="Produce")} == {1, 2, added}
 
 
 def test_a_producer_continues_after_all_its_first_brokers_were_replaced() -> None:
@@ -52,7 +52,7 @@ def test_a_producer_continues_after_all_its_first_brokers_were_replaced() -> Non
             send(number)
             kafka.decommission_broker(old)
         send(3)
-        assert [each.value for each in kafka.records("t")] == [b"0", b"1", b"2", b"3"]
+        assert [record.value for record in kafka.records("t")] == [b"0", b"1", b"2", b"3"]
         assert brokers_known_to(AdminClient({"bootstrap.servers": addresses(kafka)})) == [3, 4]
         for server in kafka.bootstrap_servers_list:
             host, _, port = server.rpartition(":")
@@ -77,4 +77,4 @@ def test_a_fenced_broker_still_responds_and_is_not_in_metadata() -> None:
 
 def addresses(kafka: MockKafka) -> str:
     views = kafka.control.ask("GET", "/v1/brokers")
-    return ",".join(f"{each['host']}:{each['port']}" for each in views)
+    return ",".join(f"{view['host']}:{view['port']}" for view in views)

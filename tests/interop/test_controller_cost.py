@@ -24,12 +24,12 @@ def slow() -> Iterator[MockKafka]:
 
 
 def test_kafka_python_times_out_and_the_topic_is_created_later(slow: MockKafka) -> None:
-    wanted = {"orders": {"num_partitions": 50, "replication_factor": 3}}
+    new_topics = {"orders": {"num_partitions": 50, "replication_factor": 3}}
     with (
         closing(KafkaAdminClient(bootstrap_servers=slow.bootstrap_servers)) as admin,
         ThreadPoolExecutor() as pool,
     ):
-        created = pool.submit(admin.create_topics, wanted, timeout_ms=2000)
+        created = pool.submit(admin.create_topics, new_topics, timeout_ms=2000)
         slow.wait_for(api="CreateTopics")
         slow.advance(ms=1999)
         assert not created.done()

@@ -54,7 +54,7 @@ def records(first: int) -> list[Record]:
 def incremental(kafka: MockKafka, topic: str) -> list[Any]:
     """The incremental fetches of all clients, with their responses."""
     found = kafka.requests(api="Fetch", outcome="responded")
-    return [each for each in found if each.request["session_epoch"] > 0]
+    return [request for request in found if request.request["session_epoch"] > 0]
 
 
 @pytest.mark.slow
@@ -75,12 +75,16 @@ def test_an_idle_consumer_gets_empty_incremental_responses_and_then_all_records(
         while not empty and not reading.done():
             since = kafka.last_request_number()
             kafka.wait_for(api="Fetch", since=since, outcome="responded", timeout_s=30)
-            empty = [each for each in incremental(kafka, topic) if not each.response["responses"]]
+            empty = [
+                request
+                for request in incremental(kafka, topic)
+                if not request.response["responses"]
+            ]
         CONFLUENT.produce(servers, topic, records(COUNT))
         assert reading.result() == 2 * COUNT
 
         assert empty[0].response["session_id"] == empty[0].request["session_id"] > 0
-        assert {each.response["error_code"] for each in incremental(kafka, topic)} == {"NONE"}
+        assert {request.response["error_code"] for request in incremental(kafka, topic)} == {"NONE"}
 
 
 @pytest.mark.slow
@@ -112,9 +116,9 @@ def test_a_java_consumer_with_a_rack_reads_from_the_follower_there(
         assert len(lines) == COUNT
         found = kafka.requests(api="Fetch", outcome="responded")
         sources = {
-            each.broker
-            for each in found
-            for fetched in each.response["responses"]
+            request.broker
+            for request in found
+            for fetched in request.response["responses"]
             for part in fetched["partitions"]
             if part["records"]["bytes"]
         }

@@ -133,7 +133,7 @@ def test_four_members_share_four_partitions_and_a_fifth_gets_none(
     ):
         four = [first, second, third, fourth]
         found = share_out(four, PARTITIONS)
-        assert [len(each.assigned()) for each in four] == [1, 1, 1, 1]
+        assert [len(member.assigned()) for member in four] == [1, 1, 1, 1]
         with member(CONFLUENT, servers, filled, filled) as fifth:
             rebalances = fifth.rebalances
             poll_until([*four, fifth], lambda: fifth.rebalances > rebalances, "a fifth member")
@@ -144,7 +144,7 @@ def test_four_members_share_four_partitions_and_a_fifth_gets_none(
 def share_out_among_some(members: list[MemberThread]) -> list[Record]:
     return poll_until(
         members,
-        lambda: sorted(len(each.assigned()) for each in members) == [0, 1, 1, 1, 1],
+        lambda: sorted(len(member.assigned()) for member in members) == [0, 1, 1, 1, 1],
         "one idle member",
     )
 
@@ -163,13 +163,13 @@ def test_members_of_three_libraries_share_one_group(
         found = share_out(members, PARTITIONS)
         more = [Record(value=b"more %d" % p, partition=p) for p in range(PARTITIONS)]
         CONFLUENT.produce(servers, filled, more)
-        wanted = {record.value for record in (*RECORDS, *more)}
+        expected = {record.value for record in (*RECORDS, *more)}
         seen = {record.value for record in found}
 
         def saw_all() -> bool:
-            for each in members:
-                seen.update(record.value for record in each.poll())
-            return seen == wanted
+            for member in members:
+                seen.update(record.value for record in member.poll())
+            return seen == expected
 
         poll_until([], saw_all, "every record")
 

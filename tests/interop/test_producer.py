@@ -29,7 +29,7 @@ def read(servers: str, topic: str, count: int) -> list[Any]:
         records = [next(consumer) for _ in range(count)]
     finally:
         consumer.close()
-    return sorted(records, key=lambda each: (each.partition, each.offset))
+    return sorted(records, key=lambda record: (record.partition, record.offset))
 
 
 async def produce(
@@ -75,9 +75,11 @@ async def test_keys_are_partitioned_as_by_kafka_python(
     ours = await produce(kafka_of_three.bootstrap_servers, topic, keys)
     theirs = kafka_python.KafkaProducer(bootstrap_servers=kafka_of_three.bootstrap_servers)
     futures = [theirs.send(topic, key, key=key) for key in keys]
-    assert [each.partition for each in ours] == [each.get(10).partition for each in futures]
+    assert [delivered_record.partition for delivered_record in ours] == [
+        future.get(10).partition for future in futures
+    ]
     theirs.close()
-    assert len({each.partition for each in ours}) == 6
+    assert len({delivered_record.partition for delivered_record in ours}) == 6
 
 
 @pytest.mark.parametrize("stored_batches", [1, 5])
@@ -98,7 +100,7 @@ async def test_every_record_is_stored_once_although_responses_are_lost(stored_ba
         proxy.drop_rate = 0.05
         delivered = await produce(proxy.servers, "orders", values, settings)
         proxy.drop_rate = 0.0
-        stored = [each.value for each in read(proxy.servers, "orders", len(values))]
+        stored = [record.value for record in read(proxy.servers, "orders", len(values))]
         assert kafka.is_running
     assert Counter(stored) == Counter(values)
     assert len(delivered) == len(values)
@@ -131,7 +133,7 @@ async def test_every_record_is_stored_once_although_the_producer_id_expired(
         delivered = await test(kafka)
         stored = {record.value: record.offset for record in kafka.records(topic)}
         assert len(kafka.records(topic)) == len(stored) == 5
-        assert {value: each.offset for value, each in zip(values, delivered, strict=True)} == {
+        assert {value: record.offset for value, record in zip(values, delivered, strict=True)} == {
             value: stored[value] for value in values
         }
         errors = {error for request in kafka.requests(api="Produce") for error in request.errors}

@@ -179,7 +179,7 @@ def test_a_refused_client_loses_no_record_and_keeps_the_order(
 def test_a_library_loses_records_without_its_row_of_the_table(
     make_sender: Callable[[str], Send], library: FailingLibrary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    others = tuple(each for each in FAILING_LIBRARIES if each is not library)
+    others = tuple(other for other in FAILING_LIBRARIES if other is not library)
     monkeypatch.setattr(client_software, "FAILING_LIBRARIES", others)
     send = make_sender(library.name)
     with kafka_with_quota() as mock_kafka:

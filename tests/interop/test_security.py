@@ -232,8 +232,8 @@ def test_a_wrong_password_is_an_authentication_error_of_the_client(
     secured: Secured, topic: str, library: str, mechanism: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     def reasons() -> int:
-        wanted = f"SASL authentication failed ({mechanism})"
-        return sum(wanted in line for line in secured.kafka.log_lines())
+        message = f"SASL authentication failed ({mechanism})"
+        return sum(message in line for line in secured.kafka.log_lines())
 
     reasons_before = reasons()
     with pytest.raises(AUTHENTICATION_ERRORS[library]) as raised:

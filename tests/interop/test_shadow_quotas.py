@@ -50,9 +50,9 @@ def test_kafka_python_creates_topics_beyond_the_quota_until_it_is_enforced(
         assert count.throttle_time_max_ms == count.throttle_time_total_ms == 9000
         assert count.first_ms == count.last_ms == started_ms
         responses = kafka.requests(api="CreateTopics")
-        assert [each.throttle_time_ms for each in responses] == [0, 0, 0]
-        assert [each.errors for each in responses] == [(), (), ()]
-        would_wait = [each.shadow_throttle_times_ms for each in responses]
+        assert [response.throttle_time_ms for response in responses] == [0, 0, 0]
+        assert [response.errors for response in responses] == [(), (), ()]
+        would_wait = [response.shadow_throttle_times_ms for response in responses]
         assert would_wait == [{}] + [{"controller_mutation_rate": 9000}] * 2
 
         enforce(kafka)
@@ -82,12 +82,12 @@ def test_librdkafka_writes_with_new_producer_ids_beyond_the_quota_until_it_is_en
         return failure
 
     assert [write_with_a_new_id() for _ in range(5)] == [None] * 5
-    count = next(each for each in kafka.shadow_report() if each.quota == "producer_ids_rate")
+    count = next(entry for entry in kafka.shadow_report() if entry.quota == "producer_ids_rate")
     # Two ids pass, and the next one after half an hour.
     assert (count.throttled, count.held, count.over_quota) == (3, 0, 3)
     assert count.throttle_time_max_ms == 1_800_000
-    assert [each.throttle_time_ms for each in count.events] == [1_800_000] * 3
-    assert {each.throttle_time_ms for each in kafka.requests(api="Produce")} == {0}
+    assert [event.throttle_time_ms for event in count.events] == [1_800_000] * 3
+    assert {request.throttle_time_ms for request in kafka.requests(api="Produce")} == {0}
     assert len(kafka.records("t")) == 5
 
     enforce(kafka)

@@ -28,18 +28,18 @@ def limited() -> Iterator[MockKafka]:
 @pytest.mark.interop
 def test_kafka_python_is_refused_and_its_retries_succeed(limited: MockKafka) -> None:
     with closing(KafkaAdminClient(bootstrap_servers=limited.bootstrap_servers)) as admin:
-        wanted = {"num_partitions": PER_SECOND + 50, "replication_factor": 1}
+        new_topic = {"num_partitions": PER_SECOND + 50, "replication_factor": 1}
         started_s = time.monotonic()
-        admin.create_topics({"first": wanted})
+        admin.create_topics({"first": new_topic})
         with pytest.raises(ThrottlingQuotaExceededError, match="throttle_time_ms="):
-            admin.create_topics({"second": wanted})
+            admin.create_topics({"second": new_topic})
 
         is_created = False
         while not is_created:
             assert time.monotonic() - started_s < DEADLINE_S
             # While it is throttled, the client considers the broker not ready.
             with suppress(ThrottlingQuotaExceededError, NodeNotReadyError):
-                admin.create_topics({"second": wanted})
+                admin.create_topics({"second": new_topic})
                 is_created = True
         assert time.monotonic() - started_s > 0.49, "half a second of overdraft"
 

@@ -49,6 +49,7 @@ def kafka(clusters: dict[int, MockKafka], step: tuple[int, str]) -> MockKafka:
     """Return the cluster of the step's transaction version."""
     kafka = clusters[step[0]]
     kafka.reset()
+    kafka.set_clock("real")
     kafka.create_topic("orders", 1)
     return kafka
 
@@ -156,3 +157,42 @@ async def test_a_commit_waits_for_the_leader_that_gets_the_marker(
         assert transaction.state == "CompleteCommit"
     outcomes = Counter(record.transaction for record in kafka.records("orders"))
     assert outcomes == {"committed": 1}
+
+
+@pytest.mark.parametrize("step", [(1, ""), (2, "")], ids=lambda step: str(step[0]))
+@pytest.mark.parametrize(
+    ("effect", "is_written"),
+    [
+        ({"delay_request_ms": 5_000}, False),
+        ({"delay_ms": 5_000}, True),
+        ({"error": "NOT_ENOUGH_REPLICAS"}, False),
+        ({"error": "NOT_ENOUGH_REPLICAS", "at": "before_response"}, True),
+        ({"drop": "before_handling"}, False),
+        ({"drop": "before_response"}, True),
+        ({"hang": "before_handling"}, False),
+        ({"hang": "before_response"}, True),
+    ],
+    ids=lambda value: "-".join(map(str, value)) if isinstance(value, dict) else "",
+)
+async def test_a_commit_waits_for_a_marker_that_a_fault_delays_refuses_or_loses(
+    kafka: MockKafka, step: tuple[int, str], effect: dict[str, Any], is_written: bool
+) -> None:
+    kafka.set_clock("standing")
+    fault = kafka.add_fault(api="WriteTxnMarkers", topic="orders", times=1, **effect)
+    async with asyncio.timeout(30), producer_of(kafka) as producer:
+        await producer.init_transactions()
+        await copy_one(producer)
+        [transaction] = kafka.transactions()
+        assert transaction.state == "PrepareCommit"
+        assert transaction.partitions == (("orders", 0),)
+        values = kafka.records("orders", isolation_level="read_committed")
+        assert len(values) == int(is_written)
+        kafka.advance(seconds=31)
+        [transaction] = kafka.transactions()
+        assert transaction.state == "CompleteCommit"
+        await copy_one(producer)
+    assert fault.count == 1
+    [marker] = kafka.requests(api="WriteTxnMarkers", fault=str(fault.id))
+    assert marker.topics == ("orders",)
+    outcomes = Counter(record.transaction for record in kafka.records("orders"))
+    assert outcomes == {"committed": 2}

@@ -67,7 +67,11 @@ def fetch_request(
 def receive_fetch(client: RawClient, version: int = 11) -> dict[int, Any]:
     """Return the partitions of the next response, by index."""
     _, response = client.receive(messages.FetchResponse, ApiKey.FETCH, version)
-    return {part.partition_index: part for each in response.responses for part in each.partitions}
+    return {
+        part.partition_index: part
+        for topic_response in response.responses
+        for part in topic_response.partitions
+    }
 
 
 @pytest.mark.parametrize("version", [5, 99])
@@ -94,8 +98,8 @@ def test_every_version_of_api_versions_returns_the_same_ranges(
 ) -> None:
     with RawClient(kafka.bootstrap_servers) as client:
         found = {
-            each.api_key: (each.min_version, each.max_version)
-            for each in ask_api_versions(client, version).api_keys
+            api_key.api_key: (api_key.min_version, api_key.max_version)
+            for api_key in ask_api_versions(client, version).api_keys
         }
     # From 0, because otherwise older librdkafka compresses nothing.
     assert found[ApiKey.PRODUCE] == (0, 13)
@@ -196,7 +200,7 @@ def test_librdkafkas_metadata_request_for_all_topics_is_decoded(
     with RawClient(kafka.bootstrap_servers) as client:
         client.send_body(ApiKey.METADATA, 13, bytes.fromhex("00000000010000"), is_flexible=True)
         _, response = client.receive(messages.MetadataResponse, ApiKey.METADATA, 13)
-    assert topic in {each.name for each in response.topics}
+    assert topic in {found.name for found in response.topics}
 
 
 def cpu_seconds(pid: int) -> float:

@@ -57,8 +57,8 @@ def test_a_shadow_quota_is_set_at_the_admin_port_and_its_report_begins_empty() -
         listed = kafka.control.ask("GET", "/v1/quotas")
         assert kafka.shadow_report() == []
         assert not found.is_shadow
-    wanted = {"entity": {"user": None}, "values": {"producer_byte_rate": 5.0}}
-    assert {**wanted, "shadow": ["producer_byte_rate"]} in listed
+    quota = {"entity": {"user": None}, "values": {"producer_byte_rate": 5.0}}
+    assert {**quota, "shadow": ["producer_byte_rate"]} in listed
 
 
 def test_a_target_that_enforces_no_quota_is_recognised() -> None:
@@ -75,6 +75,7 @@ def test_a_refused_connection_is_reported_within_seconds() -> None:
             prepare(plan_of(STEADY), "r", servers, sets_quotas=True)
 
 
+@pytest.mark.slow
 def test_wrong_credentials_are_reported_with_the_tenants_name() -> None:
     config: dict[str, str | int] = {
         "listeners": "SASL_PLAINTEXT://:0",

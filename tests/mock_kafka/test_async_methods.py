@@ -7,7 +7,7 @@ from mock_kafka.methods import ClusterMethods
 
 
 def public_names(owner: type) -> set[str]:
-    return {name for name, value in vars(owner).items() if callable(value) and name[0] != "_"}
+    return {name for name in dir(owner) if callable(getattr(owner, name)) and name[0] != "_"}
 
 
 def test_both_classes_have_the_same_methods() -> None:

@@ -138,6 +138,7 @@ def test_audit_finds_a_committed_offset_beyond_the_log_end() -> None:
         )
 
 
+@pytest.mark.slow
 def test_audit_of_a_cluster_without_recording_is_an_error_that_says_how_to_enable_it() -> None:
     with MockKafka() as kafka, pytest.raises(ControlError, match=r"MockKafka\(audit=True\)"):
         kafka.audit()

@@ -5,6 +5,7 @@ import pytest
 from mock_kafka.broker_process import BrokerProcess, StartError
 
 
+@pytest.mark.slow
 def test_the_process_serves_after_construction_and_is_gone_after_end() -> None:
     process = BrokerProcess(["serve", "--port", "0", "--brokers", "2"], 20)
     assert process.poll() is None
@@ -14,11 +15,13 @@ def test_the_process_serves_after_construction_and_is_gone_after_end() -> None:
     assert process.poll() == 0
 
 
+@pytest.mark.slow
 def test_an_unexpected_first_line_is_a_start_error() -> None:
     with pytest.raises(StartError, match="after 'mock-kafka "):
         BrokerProcess(["--version"], 20)
 
 
+@pytest.mark.slow
 def test_a_process_without_output_is_a_start_error_with_its_log() -> None:
     with pytest.raises(StartError, match=r"exit status 2(.|\n)*invalid choice"):
         BrokerProcess(["no-such-command"], 20)

@@ -30,6 +30,7 @@ def await_end(pid: int) -> None:
         os.close(descriptor)
 
 
+@pytest.mark.slow
 def test_each_listener_has_its_own_addresses() -> None:
     config = {"listeners": "PLAINTEXT://:0,SASL_PLAINTEXT://:0", "sasl.users": "alice:secret"}
     with MockKafka(brokers=2, config=config) as kafka:
@@ -55,6 +56,7 @@ async def test_an_async_with_block_starts_and_stops_a_cluster() -> None:
     assert not can_connect(servers)
 
 
+@pytest.mark.slow
 def test_every_broker_has_an_address() -> None:
     with MockKafka(brokers=3) as kafka:
         addresses = kafka.bootstrap_servers_list
@@ -99,6 +101,7 @@ def test_an_unknown_key_is_a_start_error_with_the_brokers_message() -> None:
         MockKafka(config={"num.partition": 3}).start()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("key", "value"),
     [("num.partitions", 3), ("num.partitions", "3"), ("auto.create.topics.enable", False)],
@@ -106,6 +109,15 @@ def test_an_unknown_key_is_a_start_error_with_the_brokers_message() -> None:
 def test_values_may_be_strings_numbers_and_booleans(key: str, value: str | int | bool) -> None:
     with MockKafka(config={key: value}) as kafka:
         assert kafka.is_running
+
+
+def test_passwords_are_in_no_command_line() -> None:
+    config = {"listeners": "SASL_PLAINTEXT://:0", "sasl.users": "alice:hunter2"}
+    with MockKafka(config=config) as kafka:
+        arguments = Path(f"/proc/{kafka.pid}/cmdline").read_text().split("\0")
+        config_path = Path(arguments[arguments.index("--config") + 1])
+        assert not config_path.parent.exists()
+        assert not [argument for argument in arguments if "hunter2" in argument]
 
 
 def test_a_bad_value_is_a_start_error() -> None:
@@ -220,6 +232,7 @@ def listed(kafka: MockKafka) -> list[object]:
     return [dict(fault.rule) for fault in kafka.faults()]
 
 
+@pytest.mark.slow
 def test_a_rules_file_has_the_same_effect_through_every_interface(rules_path: Path) -> None:
     program = "import sys; from mock_kafka.cli import main; main(sys.argv[1:])"
     command = [sys.executable, "-c", program, "serve", "--port", "0", "--admin-port", "0"]
@@ -228,7 +241,7 @@ def test_a_rules_file_has_the_same_effect_through_every_interface(rules_path: Pa
         assert process.stdout is not None
         _bootstrap, admin = process.stdout.readline(), process.stdout.readline()
         control = Control(admin.partition("=")[2].strip())
-        by_command_line = [each["rule"] for each in control.ask("GET", "/v1/faults")]
+        by_command_line = [fault["rule"] for fault in control.ask("GET", "/v1/faults")]
         control.close()
         process.terminate()
     assert by_command_line == RULES
@@ -237,7 +250,7 @@ def test_a_rules_file_has_the_same_effect_through_every_interface(rules_path: Pa
         request = Request(f"{kafka.admin_url}/v1/faults", rules_path.read_bytes(), method="POST")
         with urlopen(request, timeout=10) as response:
             added = json.load(response)
-        assert [each["rule"] for each in added] == listed(kafka) == RULES
+        assert [fault["rule"] for fault in added] == listed(kafka) == RULES
         kafka.reset()
         assert [fault.id for fault in kafka.add_faults(rules_path)] == [1, 2, 3]
         assert listed(kafka) == RULES
@@ -253,6 +266,7 @@ def test_a_rules_file_has_the_same_effect_through_every_interface(rules_path: Pa
         assert len(kafka.faults()) == len(RULES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("in_process", [False, True])
 def test_reset_restores_the_rules_of_the_start(rules_path: Path, in_process: bool) -> None:
     for faults in (rules_path, str(rules_path), RULES):

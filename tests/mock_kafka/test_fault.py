@@ -18,8 +18,8 @@ from mock_kafka.methods import ClusterMethods
 
 
 def test_the_repr_has_the_id_and_the_fields() -> None:
-    plain = {"id": 3, "rule": {"api": "Produce", "times": 1}, "fired": 0}
-    fault = Fault(Control("http://127.0.0.1:1"), plain)
+    data = {"id": 3, "rule": {"api": "Produce", "times": 1}, "fired": 0}
+    fault = Fault(Control("http://127.0.0.1:1"), data)
     assert repr(fault) == "<Fault 3: api='Produce', times=1>"
     assert (fault.id, fault.rule["times"]) == (3, 1)
 
@@ -53,7 +53,10 @@ def test_a_list_of_rules_is_a_temporary_file_during_the_block(tmp_path: Path) ->
 
 
 def test_when_has_the_fields_of_a_match_and_a_trigger() -> None:
-    declared = {each.name: kind_of(each).python_type for each in (*fields(Match), *fields(Trigger))}
+    declared = {
+        declaration.name: kind_of(declaration).python_type
+        for declaration in (*fields(Match), *fields(Trigger))
+    }
     # The methods wait for requests, so `at_once` is not among their arguments.
     del declared["at_once"]
     assert get_type_hints(When) == {"name": str, **declared}

@@ -59,6 +59,7 @@ def test_another_package_named_broker_is_a_start_error_with_its_path(
         MockKafka(in_process=True).start()
 
 
+@pytest.mark.slow
 def test_a_hook_sees_requests_and_decides_them() -> None:
     seen: list[Request] = []
 

@@ -59,6 +59,7 @@ def test_beyond_the_maximum_the_least_recently_used_cluster_is_stopped() -> None
     assert not any(kafka.is_running for kafka in lent)
 
 
+@pytest.mark.slow
 def test_reset_closes_connections_and_a_killed_cluster_is_replaced() -> None:
     pool = ClusterPool(lambda brokers, config: MockKafka(brokers, config).start())
     kafka = pool.lend(1, {})

@@ -49,6 +49,7 @@ def test_another_name_is_an_attribute_error(package: object) -> None:
         _ = package.KafkaProducer  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("used", "loaded"),
     [
@@ -72,6 +73,7 @@ def test_a_name_loads_what_it_needs(used: str, loaded: set[str]) -> None:
     assert set(said.stdout.split()) & INSIDES == loaded
 
 
+@pytest.mark.slow
 async def test_the_producer_and_the_admin_client_work_under_their_public_names() -> None:
     with MockKafka() as kafka:
         with open_admin(kafka.bootstrap_servers) as admin:

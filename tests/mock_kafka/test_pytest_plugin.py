@@ -171,7 +171,7 @@ def test_each_xdist_worker_has_its_own_process(pytester: pytest.Pytester) -> Non
     """)
     done = pytester.runpytest_subprocess("-n2", "--dist", "each")
     done.assert_outcomes(passed=16)
-    pairs = [each.name.split("-") for each in pytester.path.glob("gw*-*")]
+    pairs = [path.name.split("-") for path in pytester.path.glob("gw*-*")]
     assert len(pairs) == len({worker for worker, _ in pairs}) == len({pid for _, pid in pairs}) == 2
 
 
@@ -271,6 +271,7 @@ def test_a_marker_enables_the_audit_for_one_test(pytester: pytest.Pytester) -> N
     done.assert_outcomes(passed=1, failed=1)
 
 
+@pytest.mark.slow
 def test_a_config_option_without_a_value_is_an_error(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(CONFIGURED)
     done = pytester.runpytest_subprocess("--mock-kafka-config=num.partitions")

@@ -8,10 +8,22 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 import pytest
 
 from broker.http_admin import audit as rest_audit
+from broker.http_admin import group_views as rest_groups
 from broker.http_admin import quotas as rest_quotas
+from broker.http_admin import share_views as rest_shares
 from broker.http_admin import topics as rest_topics
 from broker.http_admin import transactions as rest_transactions
 from mock_kafka.audit import AuditFinding, AuditReport, NotCovered
+from mock_kafka.group_views import (
+    Group,
+    GroupMember,
+    GroupOffset,
+    GroupType,
+    InFlightRecords,
+    SharePartition,
+    ShareSession,
+    TopicPartitions,
+)
 from mock_kafka.views import (
     Metric,
     Partition,
@@ -91,7 +103,7 @@ def test_the_events_of_a_shadow_quota_are_values() -> None:
 
 
 def test_a_refused_connection_has_a_text_of_one_line() -> None:
-    plain = {
+    data = {
         "kind": "connection",
         "number": 3,
         "received_ms": 5,
@@ -102,7 +114,7 @@ def test_a_refused_connection_has_a_text_of_one_line() -> None:
         "delay_ms": 0,
         "fault": "#1 refuse_connection",
     }
-    line = request_of(plain)
+    line = request_of(data)
     assert (line.kind, line.api, line.client_id, line.topics) == ("connection", "", None, ())
     assert str(line) == (
         "#3  broker 2  127.0.0.1:40000  new connection  -> refused  [#1 refuse_connection]"
@@ -110,7 +122,7 @@ def test_a_refused_connection_has_a_text_of_one_line() -> None:
 
 
 def test_bytes_and_nulls_of_a_record_are_distinguished() -> None:
-    plain = {
+    data = {
         "partition": 0,
         "offset": 5,
         "timestamp": 9,
@@ -119,7 +131,7 @@ def test_bytes_and_nulls_of_a_record_are_distinguished() -> None:
         "headers": [{"key": "h", "value": {"base64": "/w=="}}, {"key": "n", "value": None}],
         "transaction": "aborted",
     }
-    record = record_of("t", plain)
+    record = record_of("t", data)
     assert (record.key, record.value) == (None, b"")
     assert record.headers == (("h", b"\xff"), ("n", None))
     assert record.transaction == "aborted"
@@ -157,6 +169,12 @@ VIEWS: dict[type[Any], type[Any]] = {
     rest_audit.AuditView: AuditReport,
     rest_audit.FindingView: AuditFinding,
     rest_audit.NotCoveredView: NotCovered,
+    rest_groups.GroupView: Group,
+    rest_groups.MemberView: GroupMember,
+    rest_groups.OffsetView: GroupOffset,
+    rest_shares.InFlightView: InFlightRecords,
+    rest_shares.SharePartitionView: SharePartition,
+    rest_shares.ShareSessionView: ShareSession,
     rest_quotas.MeasurementView: Metric,
     rest_quotas.ShadowEventView: ShadowEvent,
     rest_quotas.ShadowView: ShadowCount,
@@ -171,6 +189,12 @@ RETYPED: dict[tuple[Any, str], Any] = {
     (rest_topics.RecordView, "key"): bytes | None,
     (rest_topics.RecordView, "value"): bytes | None,
     (rest_topics.RecordView, "headers"): tuple[tuple[str, bytes | None], ...],
+    (rest_groups.GroupView, "group_type"): GroupType,
+    (rest_groups.MemberView, "protocol"): GroupType,
+    (rest_groups.MemberView, "subscribed_topics"): tuple[str, ...] | None,
+    (rest_groups.MemberView, "assigned"): TopicPartitions | None,
+    (rest_groups.MemberView, "revoking"): TopicPartitions | None,
+    (rest_groups.MemberView, "target"): TopicPartitions | None,
     (rest_transactions.TransactionView, "partitions"): tuple[tuple[str, int], ...],
     (rest_audit.AuditView, "excluded"): Mapping[int, int],
 }

@@ -28,7 +28,7 @@ def test_messages_are_found_by_their_names_and_by_their_keys() -> None:
 
 
 def test_all_of_them_are_exported() -> None:
-    assert schema_messages.__all__ == sorted(each.name for pair in CLASSES for each in pair)
+    assert schema_messages.__all__ == sorted(message.name for pair in CLASSES for message in pair)
 
 
 @pytest.mark.parametrize("api_key", [pair[0].API_KEY for pair in CLASSES])

@@ -282,10 +282,9 @@ def test_a_layer_of_any_number_of_ids_meets_the_memory_formula(
         (0.05, 1, 1.4),
         (0.02, 1, 1.2),
         (0.02, 2, 1),
-        (1e-7, 8, 2.6),
     ],
 )
-def test_a_layer_with_a_high_or_very_low_rate_has_a_wider_memory_bound(
+def test_a_layer_with_a_high_rate_has_a_wider_memory_bound(
     rate: float, layer_count: int, worst: float
 ) -> None:
     assert worst_of_formula(rate, layer_count) <= worst
@@ -305,6 +304,7 @@ def test_the_rates_of_all_segments_of_a_layer_stay_below_its_own(
     assert 0.8 * rate / layer_count < rates <= rate / layer_count
 
 
+@pytest.mark.slow
 def test_full_layers_take_little_more_memory_than_the_theoretical_minimum() -> None:
     layered = LayeredBloomFilter(HOUR_MS, 4, 0.001, SEED)
     for layer in range(8):
@@ -330,6 +330,7 @@ def test_a_layer_starts_with_room_for_the_ids_of_the_one_before() -> None:
     assert newest.capacity == 32
 
 
+@pytest.mark.slow
 def test_the_estimated_rate_includes_full_layers() -> None:
     layered = LayeredBloomFilter(HOUR_MS, 4, 0.001, SEED)
     assert layered.state(0) == (0, 0, 0, 0, 0)

@@ -248,6 +248,7 @@ def test_a_raised_quota_applies_at_once() -> None:
     assert setup.measured(HOUR_MS // 4)["tokens"] == 2499 + 999 - 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("quota", [5, 100, 10**6, 10**9])
 def test_a_user_with_one_id_in_all_layers_takes_less_than_3_kb(quota: int) -> None:
     setup = Setup(quota, false_positive_rate=0.001)

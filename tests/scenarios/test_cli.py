@@ -24,15 +24,15 @@ def test_a_wrong_name_is_reported_with_the_right_ones(
 
 
 def test_a_scenario_gets_the_folder_and_gives_the_status(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[tuple[str, Path | None]] = []
+    requested: list[tuple[str, Path | None]] = []
 
     def run(name: str, out: Path | None) -> int:
-        asked.append((name, out))
+        requested.append((name, out))
         return 5
 
     monkeypatch.setattr(registry, "run", run)
     assert cli.main(["scenario", "delivery-timeout", "--out", "pictures"]) == 5
-    assert asked == [("delivery-timeout", Path("pictures"))]
+    assert requested == [("delivery-timeout", Path("pictures"))]
 
 
 def test_a_missing_library_is_one_line(

@@ -57,8 +57,8 @@ def test_jars_are_fetched_into_the_cache(path: Path) -> None:
     install(path, "java")
     install(path, "mvn", FETCHES)
     jars = fetch_jars("clients", ARTIFACTS)
-    assert [each.name for each in jars.iterdir()] == ["two-2.0.jar"]
-    assert [each.name for each in maven.CACHE.iterdir()] == ["clients"], "nothing else stays"
+    assert [path.name for path in jars.iterdir()] == ["two-2.0.jar"]
+    assert [path.name for path in maven.CACHE.iterdir()] == ["clients"], "nothing else stays"
 
 
 def test_a_failure_of_maven_is_reported_in_its_words(path: Path) -> None:

@@ -270,5 +270,5 @@ def error_codes(response: Any) -> set[int]:
     """Return the error codes of all topics in a response."""
     for name in ("topics", "responses", "results", "entries"):
         if hasattr(response, name):
-            return {each.error_code for each in getattr(response, name)}
+            return {result.error_code for result in getattr(response, name)}
     return set()

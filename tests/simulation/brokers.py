@@ -136,8 +136,8 @@ def make_server(
         cluster_id="simulated",
         new_uuid=lambda: UUID(int=random.getrandbits(128), version=4),
     )
-    for each in cluster.brokers.values():
-        each.host, each.port = f"broker-{each.node_id}", PORT
+    for other in cluster.brokers.values():
+        other.host, other.port = f"broker-{other.node_id}", PORT
     server = SimulatedServer(cluster, schedule, report, trace)
     server.start()
     return server

@@ -300,11 +300,15 @@ CHECKERS: dict[str, Checker] = {
 
 def check(history: History) -> list[str]:
     """Return all violations, each with the name of its checker."""
-    found = [f"{name}: {each}" for name, checker in CHECKERS.items() for each in checker(history)]
-    counts = Counter(each.partition(":")[0] for each in found)
+    found = [
+        f"{name}: {violation}"
+        for name, checker in CHECKERS.items()
+        for violation in checker(history)
+    ]
+    counts = Counter(violation.partition(":")[0] for violation in found)
     shown: list[str] = []
     for name in counts:
-        mine = [each for each in found if each.startswith(f"{name}:")]
+        mine = [violation for violation in found if violation.startswith(f"{name}:")]
         shown += mine[:3]
         if len(mine) > 3:
             shown.append(f"{name}: and {len(mine) - 3} more")

@@ -222,7 +222,7 @@ class GroupMember:
     def _lost(self, key: LinkKey, reason: str) -> None:
         self._network.trace(f"{self.settings.name} has lost {key[1].host}: {reason}")
         link = self._links.pop(key)
-        lost = [what for what, asked in self._asked.items() if asked is link]
+        lost = [what for what, used in self._asked.items() if used is link]
         for what in lost:
             del self._asked[what]
         if key == (_GROUP, self._coordinator):
@@ -403,7 +403,7 @@ class GroupMember:
 
     def _ask_for_positions(self) -> None:
         link = self._coordinator_link()
-        missing = [each for each in self.owned if each not in self.positions]
+        missing = [place for place in self.owned if place not in self.positions]
         if link is None or not missing or "positions" in self._asked:
             return
         topics = messages.OffsetFetchRequest.OffsetFetchRequestGroup.OffsetFetchRequestTopics

@@ -53,6 +53,7 @@ class ConsumerGroup:
         """Whether no subscribed topic has changed since the last epoch."""
         self.unwritten: list[CoordinatorRecord] = []
         self._metadata_hash = 0
+        self._manual_epoch = -1
         self._targets: dict[str, Assignment] = {}
         self._static_ids: dict[str, str] = {}
         self._owned: dict[UUID, set[int]] = {}
@@ -234,6 +235,20 @@ class ConsumerGroup:
         self.assignment_epoch = self.group_epoch
         self.unwritten.append(target_epoch_record(self.group_id, self.assignment_epoch))
 
+    def assign(self, targets: Mapping[str, Assignment], topics: TopicSource) -> None:
+        """Begin an epoch whose target assignment is given, instead of computed by an assignor.
+
+        Members that are missing in it get nothing. The next epoch has a computed one again.
+        """
+        self.update_epoch(topics, must_rise=True)
+        self.update_targets(lambda _spec: dict(targets), topics)
+        self._manual_epoch = self.group_epoch
+
+    @property
+    def is_assigned_manually(self) -> bool:
+        """Whether the target assignment of the group's epoch is one that `assign` was given."""
+        return self._manual_epoch == self.group_epoch
+
     def reconcile(self, member: ConsumerMember, reported: Assignment | None) -> ConsumerMember:
         """Move a member towards its target as far as it can go; return it as it is then.
 
@@ -293,6 +308,7 @@ class ConsumerGroup:
             members=tuple(
                 (member, self.target_of(member_id)) for member_id, member in self.members.items()
             ),
+            is_assigned_manually=self.is_assigned_manually,
         )
 
     def tombstones(self) -> list[CoordinatorRecord]:

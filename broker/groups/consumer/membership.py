@@ -1,9 +1,11 @@
 """Carry out the requests of members of the consumer protocol, with their timers and records."""
 
+from base64 import urlsafe_b64encode
 from collections.abc import Callable, Mapping, Sequence
+from uuid import UUID
 
 from broker.errors import Refusal
-from broker.groups.consumer.assignment import NO_PARTITIONS
+from broker.groups.consumer.assignment import NO_PARTITIONS, Assignment
 from broker.groups.consumer.group import ConsumerGroup
 from broker.groups.consumer.group_spec import Assignor
 from broker.groups.consumer.heartbeat import (
@@ -129,6 +131,16 @@ class ConsumerMembership:
         self.sessions.stop(group, member_ids)
         self.write(group, now_ms)
 
+    def rebalance(self, group: ConsumerGroup, now_ms: int) -> None:
+        """Begin a new epoch; the next heartbeat of a member computes its target assignment."""
+        group.update_epoch(self.topics, must_rise=True)
+        self.write(group, now_ms)
+
+    def assign(self, group: ConsumerGroup, targets: Mapping[str, Assignment], now_ms: int) -> None:
+        """Begin a new epoch with a given target assignment."""
+        group.assign(targets, self.topics)
+        self.write(group, now_ms)
+
     # Timers ----------------------------------------------------------------------------------
 
     def restart_timers(self, group: ConsumerGroup, now_ms: int) -> None:
@@ -158,6 +170,16 @@ class ConsumerMembership:
             self.write(group, now_ms)
 
         self._timers.schedule(now_ms, run)
+
+
+def new_member_id(new_uuid: Callable[[], UUID]) -> str:
+    """Return an id for a member that has not chosen one, in the form of Kafka's `Uuid`.
+
+    It does not begin with `-`, which command lines take for an option.
+    """
+    while (member_id := urlsafe_b64encode(new_uuid().bytes).decode().rstrip("="))[0] == "-":
+        pass
+    return member_id
 
 
 def refused(refusal: Refusal) -> HeartbeatResult:

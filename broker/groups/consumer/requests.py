@@ -63,3 +63,4 @@ class ConsumerGroupDescription:
     assignment_epoch: int
     assignor_name: str
     members: tuple[tuple[ConsumerMember, Assignment], ...]
+    is_assigned_manually: bool = False

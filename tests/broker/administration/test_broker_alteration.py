@@ -1,3 +1,5 @@
+from itertools import permutations
+
 import pytest
 
 from broker.administration.broker_alteration import check_broker_alteration, parse_node_id
@@ -19,6 +21,22 @@ def test_a_node_id_is_read_as_java_reads_it(name: str, node_id: int) -> None:
 )
 def test_other_names_are_no_node_ids(name: str) -> None:
     assert parse_node_id(name) is None
+
+
+RELEASES = ("2.6", "2.8", "3.9", "4.0", "4.1")
+
+
+@pytest.mark.parametrize(("before", "after"), list(permutations(RELEASES, 2)))
+def test_a_running_broker_changes_between_any_two_releases(before: str, after: str) -> None:
+    cluster = new_cluster(2, broker_api_versions=before)
+    operations = (Operation("broker.api.versions", ConfigOperation.SET, after),)
+    alteration = Alteration(ResourceType.BROKER, "1", operations, is_replacement=False)
+
+    config = check_broker_alteration(cluster, 1, alteration)
+
+    assert isinstance(config, BrokerConfig)
+    assert config.for_broker(1)["broker.api.versions"] == (after,)
+    assert config.for_broker(2)["broker.api.versions"] == (before,)
 
 
 def set_all(*names: str) -> BrokerConfig | Refusal:

@@ -29,14 +29,14 @@ def summary(entries: list[PageEntry]) -> list[tuple[str, list[int]]]:
     st.integers(-3, 9),
 )
 def test_following_the_cursor_returns_every_partition_once_in_order(
-    partition_counts: dict[str, int], asked: list[str], limit: int
+    partition_counts: dict[str, int], requested: list[str], limit: int
 ) -> None:
     cluster = cluster_of(**partition_counts)
     seen: list[tuple[str, int]] = []
     topics: set[str] = set()
     cursor: Cursor | None = None
     for _ in range(60):
-        entries, cursor = read_page(cluster, names_from(asked, cursor), cursor, limit)
+        entries, cursor = read_page(cluster, names_from(requested, cursor), cursor, limit)
         pages = [(name, index) for name, indexes in summary(entries) for index in indexes]
         assert len(pages) <= max(1, limit)
         seen += pages
@@ -45,9 +45,9 @@ def test_following_the_cursor_returns_every_partition_once_in_order(
             break
 
     assert cursor is None
-    there = [name for name in sorted(set(asked)) if name in partition_counts]
+    there = [name for name in sorted(set(requested)) if name in partition_counts]
     assert seen == [(name, index) for name in there for index in range(partition_counts[name])]
-    assert topics == set(asked)
+    assert topics == set(requested)
 
 
 def test_a_page_that_ends_with_a_topic_points_to_the_next_one_even_if_it_is_missing() -> None:

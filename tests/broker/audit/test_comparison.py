@@ -123,7 +123,7 @@ def test_exactly_the_missing_batches_are_found(
     if log.batches:
         lost = data.draw(st.integers(0, len(log.batches) - 1))
         lost_offset = records.read_header(log.batches[lost], 0).base_offset
-        rest = [each for number, each in enumerate(log.batches) if number != lost]
+        rest = [batch for number, batch in enumerate(log.batches) if number != lost]
         result = compare(acknowledgements, {KEY: log._replace(batches=rest)})
         assert set(kinds(result)) == {"not_stored"}
         assert {finding.base_offset for finding in result.findings} - {-1} == {lost_offset}

@@ -12,14 +12,14 @@ FIRSTS = st.sampled_from((0, 5, 2**30, SEQUENCE_MAX - 20, SEQUENCE_MAX))
 
 @given(FIRSTS, BATCHES, st.integers(-60, 60), st.integers(1, 15))
 def test_ranges_behave_like_a_set_of_positions(
-    first: int, batches: list[tuple[int, int]], asked: int, asked_count: int
+    first: int, batches: list[tuple[int, int]], base_sequence: int, count: int
 ) -> None:
     stored = StoredSequences()
     expected: set[int] = set()
-    for position, count in [(0, 3), *batches]:
-        positions = set(range(position, position + count))
+    for position, records_count in [(0, 3), *batches]:
+        positions = set(range(position, position + records_count))
         is_behind = bool(expected) and position <= max(expected)
-        assert stored.add(sequence_after(first, position), count) == (
+        assert stored.add(sequence_after(first, position), records_count) == (
             len(positions & expected),
             is_behind,
         )
@@ -27,9 +27,11 @@ def test_ranges_behave_like_a_set_of_positions(
         assert stored.newest_sequence == sequence_after(first, max(expected))
 
     missing = [
-        position for position in range(asked, asked + asked_count) if position not in expected
+        position
+        for position in range(base_sequence, base_sequence + count)
+        if position not in expected
     ]
-    assert stored.first_missing(sequence_after(first, asked), asked_count) == (
+    assert stored.first_missing(sequence_after(first, base_sequence), count) == (
         first + missing[0] if missing else None
     )
     assert stored.first == first + min(expected)

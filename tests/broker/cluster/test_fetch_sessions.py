@@ -53,7 +53,7 @@ def use(cache: FetchSessionCache, session_id: int, now_ms: int) -> None:
 
 
 def measured(cache: FetchSessionCache) -> list[float]:
-    return [each.value for each in cache.measurements(0)]
+    return [measurement.value for measurement in cache.measurements(0)]
 
 
 def test_the_epoch_after_the_largest_is_one() -> None:
@@ -145,7 +145,9 @@ def test_the_partitions_of_all_sessions_are_bounded(monkeypatch: pytest.MonkeyPa
     first = create(cache, 0, 2)
     assert create(cache, 0, 2) == NO_SESSION_ID
     new = [CachedPartition("u", None, index, 0, 100) for index in range(2)]
-    result = cache.resume(first, 1, {each.key: each for each in new}, [], 0, uses_topic_ids=False)
+    result = cache.resume(
+        first, 1, {partition.key: partition for partition in new}, [], 0, uses_topic_ids=False
+    )
     assert result is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
     assert measured(cache) == [0, 0, 0]
 

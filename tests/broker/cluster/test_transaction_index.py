@@ -53,5 +53,9 @@ def test_the_index_finds_what_a_search_of_all_finds(
     last_stable = min(opened.values(), default=len(steps))
     first = data.draw(st.integers(0, len(steps)))
     end = data.draw(st.integers(min(first, last_stable), max(last_stable, first)))
-    expected = [each for each in aborted if each.last_offset >= first and each.first_offset < end]
+    expected = [
+        transaction
+        for transaction in aborted
+        if transaction.last_offset >= first and transaction.first_offset < end
+    ]
     assert found(index, first, end) == expected

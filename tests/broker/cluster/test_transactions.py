@@ -62,6 +62,21 @@ def test_a_marker_waits_for_enough_replicas() -> None:
     assert driver.describe().transaction_state == "CompleteCommit"
 
 
+def test_one_timer_writes_missing_markers_however_often_a_producer_asks() -> None:
+    driver = TransactionDriver(transactional_cluster(2))
+    cluster = driver.cluster
+    _, producer = driver.init()
+    driver.add(producer, 0)
+    topic = cluster.topics.get("t")
+    assert topic is not None
+    cluster.alter_topic_config(topic, {"min.insync.replicas": "2"})
+    topic.partitions[0].isr = (1,)
+    timers = len(cluster.timers)
+    for _ in range(10):
+        assert driver.init()[0] == ErrorCode.CONCURRENT_TRANSACTIONS
+    assert len(cluster.timers) == timers + 1
+
+
 def test_read_committed_waits_at_the_first_open_transaction() -> None:
     driver = make_driver()
     other = TransactionDriver(driver.cluster, transactional_id="other")

@@ -98,7 +98,7 @@ def test_an_unknown_key_without_a_similar_one_gets_no_suggestion() -> None:
         ("max.in.flight.sequence.number.per.connection", "1073741825"),
         ("producer.id.quota.cache.layer.count", "9"),
         ("producer.id.quota.cache.false.positive.rate", "0.0"),
-        ("producer.id.quota.cache.false.positive.rate", "9.0E-8"),
+        ("producer.id.quota.cache.false.positive.rate", "9.0E-7"),
         ("producer.id.quota.cache.false.positive.rate", "0.51"),
         ("producer.id.quota.error.code", "NONE"),
         ("compression.type", "brotli"),

@@ -37,15 +37,15 @@ from tests.examples import examples
 @given(st.lists(st.integers(1, 90), max_size=30))
 def test_any_chunking_gives_the_same_responses(cuts: list[int]) -> None:
     stream = b"".join(metadata_frame(number) for number in range(8))
-    whole, cut_up = Client(make_cluster()), Client(make_cluster())
-    whole.send(stream)
+    in_one_piece, cut_up = Client(make_cluster()), Client(make_cluster())
+    in_one_piece.send(stream)
     position = 0
     for cut in [*cuts, len(stream)]:
         cut_up.send(stream[position : position + cut])
         position += cut
 
-    assert cut_up.written == whole.written
-    assert whole.correlation_ids() == list(range(8))
+    assert cut_up.written == in_one_piece.written
+    assert in_one_piece.correlation_ids() == list(range(8))
 
 
 @settings(max_examples=examples(300))

@@ -297,7 +297,7 @@ requests = st.one_of(
     st.builds(lambda: fetch_frame(1, TOPIC, max_wait_ms=400)),
     st.sampled_from(
         [(key, v) for key, r in sorted(ROUTES.items()) for v in {r.version_min, r.version_max}]
-    ).map(lambda each: request_frame(sample_message(*each), each[1], 1)),
+    ).map(lambda api: request_frame(sample_message(*api), api[1], 1)),
 )
 scripts = st.lists(st.tuples(requests, st.integers(0, 3000)), min_size=1, max_size=6)
 

@@ -35,7 +35,7 @@ def topic_id(cluster: Cluster, name: str) -> UUID:
 def fetch_request(
     cluster: Cluster,
     version: int,
-    wanted: dict[tuple[str, int], int],
+    fetch_offsets: dict[tuple[str, int], int],
     forgotten: Collection[tuple[str, int]] = (),
     *,
     session_id: int = 0,
@@ -66,7 +66,7 @@ def fetch_request(
                     )
                 ],
             )
-            for (name, index), offset in wanted.items()
+            for (name, index), offset in fetch_offsets.items()
         ],
         forgotten_topics_data=[
             _Request.ForgottenTopic(
@@ -119,18 +119,18 @@ def test_a_client_that_keeps_what_it_was_sent_sees_what_full_fetches_return(
     first: dict[tuple[str, int], int], steps: list[Any], version: int
 ) -> None:
     cluster = two_topics()
-    wanted = dict(first)
+    fetch_offsets = dict(first)
     view = View(cluster, version)
-    view.fetch(wanted, set(), wanted)
+    view.fetch(fetch_offsets, set(), fetch_offsets)
     for step in steps:
         changed: dict[tuple[str, int], int] = {}
         forgotten: set[tuple[str, int]] = set()
         match step:
             case ("add", place, offset):
                 changed[place] = offset
-            case ("forget", place) if len(wanted) > 1:
-                forgotten = {place} & wanted.keys()
-            case ("consume", place) if place in wanted:
+            case ("forget", place) if len(fetch_offsets) > 1:
+                forgotten = {place} & fetch_offsets.keys()
+            case ("consume", place) if place in fetch_offsets:
                 changed[place] = max(view.seen[place][1], 0)
             case ("append", name, index):
                 append(cluster, name, index)
@@ -138,10 +138,10 @@ def test_a_client_that_keeps_what_it_was_sent_sees_what_full_fetches_return(
                 change(cluster, *step)
             case _:
                 pass
-        wanted |= changed
+        fetch_offsets |= changed
         for place in forgotten:
-            del wanted[place]
-        view.fetch(changed, forgotten, wanted)
+            del fetch_offsets[place]
+        view.fetch(changed, forgotten, fetch_offsets)
 
 
 def change(cluster: Cluster, kind: str, name: str, index: int) -> None:
@@ -168,7 +168,7 @@ class View:
         self,
         changed: dict[tuple[str, int], int],
         forgotten: set[tuple[str, int]],
-        wanted: dict[tuple[str, int], int],
+        fetch_offsets: dict[tuple[str, int], int],
     ) -> None:
         response = self._send(
             changed, forgotten, session_id=self.session_id, session_epoch=self.epoch
@@ -184,12 +184,12 @@ class View:
             if place not in forgotten
         }
         self.seen |= self._by_place(response)
-        full = self._by_place(self._send(wanted, set()))
+        full = self._by_place(self._send(fetch_offsets, set()))
         assert self.seen == full
 
     def _send(
         self,
-        wanted: dict[tuple[str, int], int],
+        fetch_offsets: dict[tuple[str, int], int],
         forgotten: set[tuple[str, int]],
         session_id: int = 0,
         session_epoch: int = -1,
@@ -197,7 +197,7 @@ class View:
         request = fetch_request(
             self.cluster,
             self.version,
-            wanted,
+            fetch_offsets,
             forgotten,
             session_id=session_id,
             session_epoch=session_epoch,
@@ -209,27 +209,27 @@ class View:
     def _by_place(self, response: Any) -> dict[tuple[str, int], tuple[Any, ...]]:
         by_id = {topic_id(self.cluster, name): name for name in NAMES}
         return {
-            (topic.topic or by_id[topic.topic_id], each.partition_index): (
-                each.error_code,
-                each.high_watermark,
-                each.log_start_offset,
-                each.records or b"",
+            (topic.topic or by_id[topic.topic_id], partition.partition_index): (
+                partition.error_code,
+                partition.high_watermark,
+                partition.log_start_offset,
+                partition.records or b"",
             )
             for topic in response.responses
-            for each in topic.partitions
+            for partition in topic.partitions
         }
 
 
 def names(request: Any) -> list[tuple[Any, int]]:
     return [
-        (topic.topic or topic.topic_id, each.partition)
+        (topic.topic or topic.topic_id, partition.partition)
         for topic in request.topics
-        for each in topic.partitions
+        for partition in topic.partitions
     ]
 
 
-def open_session(cluster: Cluster, version: int, wanted: dict[tuple[str, int], int]) -> int:
-    request = fetch_request(cluster, version, wanted, session_epoch=0)
+def open_session(cluster: Cluster, version: int, fetch_offsets: dict[tuple[str, int], int]) -> int:
+    request = fetch_request(cluster, version, fetch_offsets, session_epoch=0)
     response = handle_fetch(make_context(ApiKey.FETCH, version), request, cluster)
     assert isinstance(response.session_id, int)
     return response.session_id
@@ -292,7 +292,7 @@ def test_of_a_partition_that_is_named_twice_the_last_counts() -> None:
     request = fetch_request(cluster, 12, {("t", 0): 3})
     request.topics += fetch_request(cluster, 12, {("t", 0): 4}).topics
     context = open_fetch_context(make_context(ApiKey.FETCH, 12), request, cluster)
-    assert [each.fetch_offset for each in context.partitions] == [4]
+    assert [partition.fetch_offset for partition in context.partitions] == [4]
 
 
 def test_a_topic_that_is_created_later_is_found_in_the_session() -> None:

@@ -30,16 +30,16 @@ def one_topic(batch_count: int = 1) -> Cluster:
     return cluster
 
 
-def wanted(index: int, offset: int = 0, epoch: int = -1) -> CachedPartition:
+def cached(index: int, offset: int = 0, epoch: int = -1) -> CachedPartition:
     return CachedPartition("t", None, index, offset, 1 << 20, epoch)
 
 
 def test_a_name_that_is_not_known_is_an_id_that_is_not_known() -> None:
     cluster = one_topic()
     nameless = CachedPartition(None, cluster.new_uuid(), 0, 0, 100)
-    assert find_partition(cluster, nameless) is find_partition(cluster, wanted(7)) is None
+    assert find_partition(cluster, nameless) is find_partition(cluster, cached(7)) is None
     assert unknown_error(nameless) == ErrorCode.UNKNOWN_TOPIC_ID
-    assert unknown_error(wanted(7)) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert unknown_error(cached(7)) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_a_broker_without_a_replica_is_said_before_a_wrong_epoch(
 ) -> None:
     params = FetchParams(broker_id, 100, 1, requires_leader=False)
     result = read_partitions(
-        one_topic(), params, [wanted(index, epoch=epoch)], omit_unchanged=False
+        one_topic(), params, [cached(index, epoch=epoch)], omit_unchanged=False
     )
     assert [data.error_code for _partition, data in result.partitions] == [expected]
     assert result.is_final is (expected != ErrorCode.NONE or index == 0)
@@ -65,7 +65,7 @@ def test_a_broker_without_a_replica_is_said_before_a_wrong_epoch(
 
 def test_unchanged_partitions_are_left_out_of_what_is_read() -> None:
     cluster = one_topic()
-    idle, behind = wanted(1), wanted(0)
+    idle, behind = cached(1), cached(0)
     idle.high_watermark = idle.log_start_offset = behind.log_start_offset = 0
     behind.high_watermark = 1
     result = read_partitions(cluster, PARAMS, [idle, behind], omit_unchanged=True)
@@ -76,9 +76,9 @@ def test_unchanged_partitions_are_left_out_of_what_is_read() -> None:
 
 @pytest.mark.parametrize(
     ("partition", "expected"),
-    [(wanted(0), True), (wanted(0, 1), False), (wanted(0, 2), True), (wanted(1, 0, 3), True)],
+    [(cached(0), True), (cached(0, 1), False), (cached(0, 2), True), (cached(1, 0, 3), True)],
 )
 def test_a_fetch_is_satisfied_by_bytes_and_by_errors(
     partition: CachedPartition, expected: bool
 ) -> None:
-    assert is_satisfied(one_topic(), PARAMS, [wanted(1), partition]) is expected
+    assert is_satisfied(one_topic(), PARAMS, [cached(1), partition]) is expected

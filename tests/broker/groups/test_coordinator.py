@@ -187,7 +187,7 @@ def test_a_stable_group_is_described_with_metadata_and_assignments() -> None:
     driver = Driver()
     (member_id,) = driver.stable("a", group_instance_id="i")
     member = DescribedMember(member_id, "i", "a", "/host", b"meta", b"for i-id1")
-    stable = GroupDescription(GROUP, GroupState.STABLE, "consumer", "range", (member,))
+    stable = GroupDescription(GROUP, GroupState.STABLE, "consumer", "range", (member,), 1)
     assert driver.describe() == stable
 
     driver.join(client_id="b")

@@ -40,7 +40,7 @@ def append(cluster: Cluster, batch: bytes, partition_index: int = 0) -> None:
 
 def ask(
     cluster: Cluster,
-    wanted: dict[int, int],
+    fetch_offsets: dict[int, int],
     *,
     version: int = 11,
     max_wait_ms: int = 0,
@@ -87,11 +87,11 @@ def ask(
                         log_start_offset=-1,
                         partition_max_bytes=partition_bytes,
                     )
-                    for index, offset in wanted.items()
+                    for index, offset in fetch_offsets.items()
                 ],
             )
         ]
-        if wanted
+        if fetch_offsets
         else [],
         forgotten_topics_data=[
             messages.FetchRequest.ForgottenTopic(
@@ -291,9 +291,11 @@ def test_a_negative_size_of_the_response_fails_only_the_first_partition() -> Non
     assert (found[1].error_code, values(found[1].records)) == (ErrorCode.NONE, [b"second"])
 
 
-@pytest.mark.parametrize("wanted", [{0: 99}, {5: 0}])
-def test_an_error_completes_the_fetch_at_once(wanted: dict[int, int]) -> None:
-    assert not isinstance(ask(cluster_with_records(), wanted, max_wait_ms=500), PendingResponse)
+@pytest.mark.parametrize("fetch_offsets", [{0: 99}, {5: 0}])
+def test_an_error_completes_the_fetch_at_once(fetch_offsets: dict[int, int]) -> None:
+    assert not isinstance(
+        ask(cluster_with_records(), fetch_offsets, max_wait_ms=500), PendingResponse
+    )
 
 
 def test_a_fetch_without_partitions_or_min_bytes_completes_at_once() -> None:
@@ -375,9 +377,9 @@ def test_a_waiting_fetch_completes_when_its_topic_is_deleted_or_its_leader_moves
 SESSION_VERSIONS = [7, 11, 12, 13, 18]
 
 
-def session_of(cluster: Cluster, wanted: dict[int, int], **rest: Any) -> int:
+def session_of(cluster: Cluster, fetch_offsets: dict[int, int], **rest: Any) -> int:
     """Open a session with a full fetch; returns its id."""
-    session_id = ask(cluster, wanted, session_epoch=0, **rest).session_id
+    session_id = ask(cluster, fetch_offsets, session_epoch=0, **rest).session_id
     assert isinstance(session_id, int)
     assert session_id > 0
     return session_id
@@ -474,8 +476,8 @@ def test_an_unknown_session_and_a_wrong_epoch_are_refused() -> None:
 
     assert unknown.error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
     assert wrong.error_code == repeated.error_code == ErrorCode.INVALID_FETCH_SESSION_EPOCH
-    assert [each.session_id for each in (unknown, wrong, repeated)] == [0, 0, 0]
-    assert [each.responses for each in (unknown, wrong, repeated)] == [[], [], []]
+    assert [response.session_id for response in (unknown, wrong, repeated)] == [0, 0, 0]
+    assert [response.responses for response in (unknown, wrong, repeated)] == [[], [], []]
     assert right.error_code == ErrorCode.NONE
 
 
@@ -654,7 +656,7 @@ def test_a_preferred_replica_is_sent_in_every_incremental_response() -> None:
     responses = [
         ask(cluster, {}, rack_id="rack-3", session_id=session_id, session_epoch=n) for n in (1, 2)
     ]
-    assert [parts(each)[1].preferred_read_replica for each in responses] == [3, 3]
+    assert [parts(response)[1].preferred_read_replica for response in responses] == [3, 3]
 
 
 # Leader epochs of the last fetched record ------------------------------------------------------

@@ -55,9 +55,9 @@ def test_every_version_describes_brokers_and_topics(version: int) -> None:
     assert returned_brokers == [(1, "localhost", 9092), (2, "localhost", 9093)]
     (topic,) = response.topics
     assert (topic.name, topic.error_code) == ("a", ErrorCode.NONE)
-    whole, leaderless = topic.partitions
-    assert (whole.partition_index, whole.error_code, whole.leader_id) == (0, ErrorCode.NONE, 1)
-    assert (whole.replica_nodes, whole.isr_nodes) == ([1, 2], [1, 2])
+    led, leaderless = topic.partitions
+    assert (led.partition_index, led.error_code, led.leader_id) == (0, ErrorCode.NONE, 1)
+    assert (led.replica_nodes, led.isr_nodes) == ([1, 2], [1, 2])
     assert leaderless.error_code == ErrorCode.LEADER_NOT_AVAILABLE
     assert leaderless.leader_id == -1
     if version >= 1:
@@ -66,9 +66,9 @@ def test_every_version_describes_brokers_and_topics(version: int) -> None:
     if version >= 2:
         assert response.cluster_id == CLUSTER_ID
     if version >= 5:
-        assert (whole.offline_replicas, leaderless.offline_replicas) == ([], [3])
+        assert (led.offline_replicas, leaderless.offline_replicas) == ([], [3])
     if version >= 7:
-        assert (whole.leader_epoch, leaderless.leader_epoch) == (0, 1)
+        assert (led.leader_epoch, leaderless.leader_epoch) == (0, 1)
     if version >= 10:
         assert topic.topic_id == UUID(int=1)
 

@@ -22,7 +22,7 @@ def cluster_with_ten_records() -> Cluster:
 
 
 def delete(
-    cluster: Cluster, *wanted: tuple[str, int, int], version: int = 2
+    cluster: Cluster, *requested: tuple[str, int, int], version: int = 2
 ) -> list[tuple[int, int]]:
     """Error code and low watermark of each (topic, partition, offset)."""
     request = messages.DeleteRecordsRequest(
@@ -32,13 +32,13 @@ def delete(
                 name=name,
                 partitions=[_Topic.DeleteRecordsPartition(partition_index=index, offset=offset)],
             )
-            for name, index, offset in wanted
+            for name, index, offset in requested
         ],
         timeout_ms=1000,
     )
     topics: list[Any] = call(cluster, request, version).topics
     results = [(topic.name, part) for topic in topics for part in topic.partitions]
-    assert [(name, part.partition_index) for name, part in results] == [w[:2] for w in wanted]
+    assert [(name, part.partition_index) for name, part in results] == [w[:2] for w in requested]
     return [(part.error_code, part.low_watermark) for _, part in results]
 
 

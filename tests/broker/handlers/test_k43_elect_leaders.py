@@ -13,15 +13,15 @@ PREFERRED, UNCLEAN = 0, 1
 
 def elect(
     cluster: Cluster,
-    asked: list[tuple[str, list[int]]] | None,
+    requested: list[tuple[str, list[int]]] | None,
     election_type: int = PREFERRED,
     version: int = 2,
     timeout_ms: int = 1000,
 ) -> Any:
     topic = messages.ElectLeadersRequest.TopicPartitions
     partitions = None
-    if asked is not None:
-        partitions = [topic(topic=name, partitions=indexes) for name, indexes in asked]
+    if requested is not None:
+        partitions = [topic(topic=name, partitions=indexes) for name, indexes in requested]
     request = messages.ElectLeadersRequest(
         version=version,
         election_type=election_type,
@@ -98,16 +98,16 @@ def test_an_unclean_election_elects_a_leader_if_there_is_none(version: int) -> N
     assert topic.partitions[0].leader_id == 1
 
 
-@pytest.mark.parametrize("asked", [[("a", [0])], None])
+@pytest.mark.parametrize("requested", [[("a", [0])], None])
 def test_an_unknown_election_type_elects_no_leader(
-    asked: list[tuple[str, list[int]]] | None,
+    requested: list[tuple[str, list[int]]] | None,
 ) -> None:
     cluster = cluster_with_moved_leader()
 
-    response = elect(cluster, asked, election_type=2)
+    response = elect(cluster, requested, election_type=2)
 
     assert response.error_code == ErrorCode.INVALID_REQUEST
-    expected = {"a": {0: ErrorCode.INVALID_REQUEST}} if asked else {}
+    expected = {"a": {0: ErrorCode.INVALID_REQUEST}} if requested else {}
     assert results(response) == expected
     topic = cluster.topics.get("a")
     assert topic is not None

@@ -24,11 +24,11 @@ def cluster_with_a_waiting_move() -> Cluster:
 
 
 def ongoing(
-    cluster: Cluster, asked: list[tuple[str, list[int]]] | None, version: int = 0
+    cluster: Cluster, requested: list[tuple[str, list[int]]] | None, version: int = 0
 ) -> dict[tuple[str, int], tuple[list[int], list[int], list[int]]]:
     topics: list[Any] | None = None
-    if asked is not None:
-        topics = [_Topic(name=name, partition_indexes=indexes) for name, indexes in asked]
+    if requested is not None:
+        topics = [_Topic(name=name, partition_indexes=indexes) for name, indexes in requested]
     request = messages.ListPartitionReassignmentsRequest(
         version=version, timeout_ms=1000, topics=topics
     )

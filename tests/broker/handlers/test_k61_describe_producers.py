@@ -18,12 +18,12 @@ RULE_SETS = ["1", "5"]
 
 
 def describe(
-    cluster: Cluster, asked: Sequence[tuple[str, Sequence[int]]], *, broker_id: int = 1
+    cluster: Cluster, requested: Sequence[tuple[str, Sequence[int]]], *, broker_id: int = 1
 ) -> list[tuple[str, list[Any]]]:
     """Return the topic names of the response with their partitions."""
     topic = messages.DescribeProducersRequest.TopicRequest
     request = messages.DescribeProducersRequest(
-        topics=[topic(name=name, partition_indexes=list(indexes)) for name, indexes in asked]
+        topics=[topic(name=name, partition_indexes=list(indexes)) for name, indexes in requested]
     )
     response = call(cluster, request, 0, broker_id=broker_id)
     assert response.throttle_time_ms == 0

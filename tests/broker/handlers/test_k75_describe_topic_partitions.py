@@ -65,10 +65,10 @@ def test_every_version_describes_topics_and_partitions(version: int) -> None:
     assert internal.is_internal is True
     assert len(internal.partitions) == 50
     assert topic.topic_authorized_operations == bit_field(TOPIC_OPERATIONS)
-    whole, leaderless, _ = topic.partitions
-    assert (whole.error_code, whole.leader_id, whole.leader_epoch) == (ErrorCode.NONE, 1, 0)
-    assert (whole.replica_nodes, whole.isr_nodes, whole.offline_replicas) == ([1, 2], [1, 2], [])
-    assert (whole.eligible_leader_replicas, whole.last_known_elr) == ([], [])
+    led, leaderless, _ = topic.partitions
+    assert (led.error_code, led.leader_id, led.leader_epoch) == (ErrorCode.NONE, 1, 0)
+    assert (led.replica_nodes, led.isr_nodes, led.offline_replicas) == ([1, 2], [1, 2], [])
+    assert (led.eligible_leader_replicas, led.last_known_elr) == ([], [])
     assert (leaderless.error_code, leaderless.leader_id) == (ErrorCode.NONE, -1)
     assert (leaderless.isr_nodes, leaderless.offline_replicas) == ([], [3])
     assert (leaderless.eligible_leader_replicas, leaderless.last_known_elr) == ([3], [3])

@@ -11,6 +11,7 @@ import aiohttp
 
 import broker.handlers  # noqa: F401 - registers every API
 from broker.clock import BrokerClock, ClockMode
+from broker.cluster.cluster import Cluster
 from broker.http_admin.state import Admin
 from broker.http_admin.web import AdminPort
 from broker.server.listener import listening_sockets
@@ -21,9 +22,14 @@ from tests.broker.cluster_builder import NOW_MS, make_cluster
 
 
 def make_admin(broker_count: int = 3, /, **overrides: str) -> Admin:
+    """Return the admin of a new cluster without sockets; its clock stands."""
+    return admin_of(make_cluster(broker_count, **overrides))
+
+
+def admin_of(cluster: Cluster) -> Admin:
     """Return the admin of a cluster without sockets; its clock stands."""
     clock = BrokerClock(ClockMode.STANDING, read_ms=lambda: NOW_MS)
-    admin = Admin(Server(make_cluster(broker_count, **overrides), clock), clock)
+    admin = Admin(Server(cluster, clock), clock)
     admin.journal.is_enabled = True
     return admin
 

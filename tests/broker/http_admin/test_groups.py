@@ -1,27 +1,29 @@
-"""Groups and producers over the admin port."""
+"""Groups over the admin port: list, delete, move, wait."""
+
+import asyncio
 
 import pytest
 
 from broker.cluster import failover
-from broker.groups.consumer.requests import ConsumerHeartbeat
 from broker.groups.requests import JoinRequest
 from broker.groups.results import JoinResult
 from broker.http_admin.groups import (
-    AssignedView,
     CoordinatorBody,
     GroupPath,
-    ProducersQuery,
+    StableQuery,
     delete_group,
     get_group,
     list_groups,
-    list_producers,
     put_coordinator,
+    wait_for_stable_group,
 )
 from broker.http_admin.operation import Problem
 from broker.http_admin.topics import NewTopicBody, create_topic
 from tests.broker.cluster_builder import NOW_MS
-from tests.broker.http_admin.admin_server import make_admin
+from tests.broker.http_admin.admin_server import admin_of, make_admin
+from tests.broker.http_admin.group_members import consumer_heartbeat
 from tests.broker.http_admin.kafka_clients import commit, produce
+from tests.broker.share_driver import ShareDriver
 
 
 def test_a_group_is_shown_with_its_offsets_and_lag() -> None:
@@ -83,55 +85,51 @@ def test_a_coordinator_is_moved_to_a_broker_that_is_up() -> None:
     assert caught.value.status == 404
 
 
-def test_producer_state_is_counted_and_shown_by_partition() -> None:
-    admin = make_admin()
-    create_topic(admin, NewTopicBody("a"))
-    create_topic(admin, NewTopicBody("b"))
-    for producer_id in (5, 6):
-        produce(admin, "a", producer_id)
-    produce(admin, "b", 5)
-    view = list_producers(admin, ProducersQuery())
+def test_a_share_group_is_deleted_with_its_state_once_it_has_no_members() -> None:
+    driver = ShareDriver()
+    admin = admin_of(driver.cluster)
+    driver.join(1)
+    assert [group.group_type for group in list_groups(admin)] == ["share"]
+    with pytest.raises(Problem, match="has members"):
+        delete_group(admin, GroupPath("g"))
 
-    assert view.count == 3
-    assert view.bytes > 0
-    assert [(partition.topic, partition.count) for partition in view.partitions] == [
-        ("a", 2),
-        ("b", 1),
-    ]
-    (first,) = list_producers(admin, ProducersQuery("a", 0, 1)).partitions[0].producers
-    assert (first.producer_id, first.producer_epoch, first.last_sequence) == (5, 0, 0)
-    assert list_producers(admin, ProducersQuery("a", 1)).count == 0
-    with pytest.raises(Problem):
-        list_producers(admin, ProducersQuery("nowhere"))
+    driver.heartbeat(1, -1)
+    assert driver.cluster.share.states.keys()
+    delete_group(admin, GroupPath("g"))
+
+    assert list_groups(admin) == []
+    assert driver.cluster.share.states.keys() == []
 
 
-def test_a_group_of_the_consumer_protocol_has_epochs_and_each_members_partitions() -> None:
+async def test_a_request_waits_until_every_member_has_its_partitions() -> None:
     admin = make_admin()
     admin.cluster.create_topic("t", [(1,), (2,)], {})
-    for member_id in ("m", "n"):
-        admin.cluster.groups.consumer_heartbeat(
-            ConsumerHeartbeat(
-                "g",
-                member_id,
-                0,
-                rebalance_timeout_ms=1000,
-                subscribed_topic_names=["t"],
-                owned_partitions={},
-            ),
-            NOW_MS,
-        )
+    path = GroupPath("g")
+    assert await wait_for_stable_group(admin, path, StableQuery(timeout_ms=0)) is None
+    consumer_heartbeat(admin, "m", 0)
+    alone = await wait_for_stable_group(admin, path, StableQuery(timeout_ms=0))
+    assert alone is not None
+    consumer_heartbeat(admin, "n", 0)
+    assert await wait_for_stable_group(admin, path, StableQuery(timeout_ms=0)) is None
 
-    group = get_group(admin, GroupPath("g"))
+    waiting = asyncio.create_task(wait_for_stable_group(admin, path, StableQuery(2, 10_000)))
+    await asyncio.sleep(0)
+    consumer_heartbeat(admin, "m", 1, owned=[0, 1])
+    consumer_heartbeat(admin, "m", 1, owned=[0])
+    assert not waiting.done()
+    consumer_heartbeat(admin, "n", 2, owned=[])
+    group = await waiting
 
-    assert (group.group_type, group.state, group.protocol_name) == (
-        *("consumer", "Reconciling", "uniform"),
-    )
-    assert (group.group_epoch, group.assignment_epoch) == (2, 2)
-    first, second = group.members
-    assert (first.member_id, first.member_epoch, first.state) == ("m", 1, "stable")
-    assert (first.assigned, first.target) == (
-        [AssignedView("t", [0, 1])],
-        [AssignedView("t", [0])],
-    )
-    assert (second.state, second.assigned) == ("unreleased_partitions", [])
-    assert second.target == [AssignedView("t", [1])]
+    assert group is not None
+    assert (group.state, [member.member_epoch for member in group.members]) == ("Stable", [2, 2])
+    assert await wait_for_stable_group(admin, path, StableQuery(3, 0)) is None
+
+
+async def test_a_share_group_is_stable_when_its_members_have_all_partitions() -> None:
+    driver = ShareDriver(partition_count=2)
+    admin = admin_of(driver.cluster)
+    driver.heartbeat(1, 0, ["t"])
+    path, query = GroupPath("g"), StableQuery(timeout_ms=0)
+    assert await wait_for_stable_group(admin, path, query) is None
+    driver.heartbeat(1, 1)
+    assert await wait_for_stable_group(admin, path, query) is not None

@@ -14,8 +14,8 @@ from broker.http_admin.operation import OPERATIONS
 
 @pytest.fixture(scope="module")
 def document() -> dict[str, Any]:
-    plain: dict[str, Any] = json.loads(json.dumps(openapi_document(OPERATIONS, "1.2")))
-    return plain
+    document: dict[str, Any] = json.loads(json.dumps(openapi_document(OPERATIONS, "1.2")))
+    return document
 
 
 def test_every_operation_is_in_the_document(document: dict[str, Any]) -> None:

@@ -51,6 +51,7 @@ async def test_a_slow_sender_delays_no_other_client() -> None:
     assert logs == []
 
 
+@pytest.mark.slow
 async def test_the_broker_stops_reading_requests_behind_a_pending_response() -> None:
     async with serving() as (server, port, _):
         server.cluster.create_topic("t", [(1,)], {})

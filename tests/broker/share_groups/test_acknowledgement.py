@@ -27,9 +27,9 @@ def test_batches_that_ascend_with_one_type_or_one_for_each_offset_are_valid() ->
 
 
 def test_each_offset_gets_its_own_state_or_that_of_all() -> None:
-    each = AcknowledgementBatch(5, 8, (0, 1, 2, 3))
+    batch = AcknowledgementBatch(5, 8, (0, 1, 2, 3))
 
-    assert [each.state_of(offset) for offset in range(5, 9)] == [
+    assert [batch.state_of(offset) for offset in range(5, 9)] == [
         RecordState.ARCHIVED,
         RecordState.ACKNOWLEDGED,
         RecordState.AVAILABLE,

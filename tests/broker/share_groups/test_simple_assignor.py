@@ -26,9 +26,9 @@ def covered(assigned: Mapping[str, Assignment]) -> set[tuple[UUID, int]]:
 
 
 def test_members_share_the_partition_of_a_topic_that_has_one() -> None:
-    wanted = partitions_of((ONE, 1))
+    subscribed = partitions_of((ONE, 1))
 
-    assigned = assign_simply({"a": wanted, "b": wanted, "c": wanted}, {})
+    assigned = assign_simply({"a": subscribed, "b": subscribed, "c": subscribed}, {})
 
     assert [pairs(one) for one in assigned.values()] == [{(ONE, 0)}] * 3
 
@@ -44,12 +44,12 @@ MEMBERS = st.sets(st.text(min_size=1, max_size=8), min_size=1, max_size=8).map(s
 def test_every_partition_has_a_member_and_no_member_far_too_many(
     first: list[str], second: list[str], partition_count: int
 ) -> None:
-    wanted = partitions_of((ONE, partition_count))
-    before = assign_simply(dict.fromkeys(first, wanted), {})
+    subscribed = partitions_of((ONE, partition_count))
+    before = assign_simply(dict.fromkeys(first, subscribed), {})
 
-    assigned = assign_simply(dict.fromkeys(second, wanted), before)
+    assigned = assign_simply(dict.fromkeys(second, subscribed), before)
 
-    assert covered(assigned) == set(wanted)
+    assert covered(assigned) == set(subscribed)
     fair = -(-partition_count // len(second))
     assert all(1 <= len(pairs(one)) <= fair + 1 for one in assigned.values())
 
@@ -57,14 +57,14 @@ def test_every_partition_has_a_member_and_no_member_far_too_many(
 @given(st.dictionaries(st.text(min_size=1, max_size=8), st.sampled_from([1, 2, 3]), min_size=1))
 def test_members_get_only_topics_that_they_subscribe_to(topics: dict[str, int]) -> None:
     every = {1: [(ONE, 3)], 2: [(TWO, 4)], 3: [(ONE, 3), (TWO, 4)]}
-    wanted = {member: partitions_of(*every[kind]) for member, kind in topics.items()}
+    subscribed = {member: partitions_of(*every[kind]) for member, kind in topics.items()}
 
-    before = assign_simply(wanted, {})
-    assigned = assign_simply(wanted, before)
+    before = assign_simply(subscribed, {})
+    assigned = assign_simply(subscribed, before)
 
     for member, one in assigned.items():
-        assert pairs(one) <= set(wanted[member])
-    assert covered(assigned) == set().union(*map(set, wanted.values()))
+        assert pairs(one) <= set(subscribed[member])
+    assert covered(assigned) == set().union(*map(set, subscribed.values()))
 
 
 def test_a_topic_that_is_no_longer_subscribed_to_is_not_kept() -> None:

@@ -33,17 +33,17 @@ def test_each_record_gets_its_offset_and_its_own_or_the_brokers_timestamp() -> N
 
 
 def test_halves_have_the_records_memory_and_sequences_of_the_batch() -> None:
-    whole, deliveries = batch(4, 5)
-    whole.close()
-    whole.producer_id, whole.producer_epoch, whole.base_sequence = 9, 1, 2**31 - 1
-    whole.bytes_reserved = 11
-    first, second = whole.halves("none")
+    original, deliveries = batch(4, 5)
+    original.close()
+    original.producer_id, original.producer_epoch, original.base_sequence = 9, 1, 2**31 - 1
+    original.bytes_reserved = 11
+    first, second = original.halves("none")
     assert (first.record_count, second.record_count) == (2, 3)
     assert (first.base_sequence, second.base_sequence) == (2**31 - 1, 1)
     assert first.end_sequence == second.base_sequence
-    assert second.end_sequence == whole.end_sequence == 4
+    assert second.end_sequence == original.end_sequence == 4
     assert first.bytes_reserved + second.bytes_reserved == 11
-    assert first.created_ms == second.created_ms == whole.created_ms
+    assert first.created_ms == second.created_ms == original.created_ms
     values = [
         read_record.value for part in (first, second) for read_record in read_records(part.payload)
     ]

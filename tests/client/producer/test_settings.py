@@ -127,7 +127,7 @@ def test_a_number_outside_its_range_is_refused_with_its_name_and_the_range(
 
 
 @pytest.mark.parametrize(
-    ("is_idempotent", "wanted", "window", "limit"),
+    ("is_idempotent", "configured", "window", "limit"),
     [
         (True, None, None, 5),
         (True, None, 10_000_000, INT_MAX),
@@ -140,9 +140,9 @@ def test_a_number_outside_its_range_is_refused_with_its_name_and_the_range(
     ],
 )
 def test_with_a_window_the_limit_of_five_requests_does_not_apply(
-    is_idempotent: bool, wanted: int | None, window: int | None, limit: int
+    is_idempotent: bool, configured: int | None, window: int | None, limit: int
 ) -> None:
     made = ProducerSettings(
-        enable_idempotence=is_idempotent, max_in_flight_requests_per_connection=wanted
+        enable_idempotence=is_idempotent, max_in_flight_requests_per_connection=configured
     )
     assert made.in_flight_max(window) == limit

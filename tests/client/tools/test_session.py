@@ -13,6 +13,7 @@ from client.tools.session import (
     admin_of,
     exit_status,
     one_line,
+    read_properties,
     tool_parser,
 )
 
@@ -93,6 +94,19 @@ def test_an_invalid_properties_file_is_refused_before_a_request_is_sent(
         admin_of(arguments(path)),
     ):
         pass
+
+
+def test_a_password_may_come_from_an_environment_variable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ALICE_PASSWORD", "secret")
+    monkeypatch.delenv("NOBODY", raising=False)
+    path = tmp_path / "client.properties"
+    path.write_text("sasl.password=${env:ALICE_PASSWORD}\nclient.id=me\n")
+    assert read_properties(path) == {"sasl.password": "secret", "client.id": "me"}
+    path.write_text("sasl.password=${env:NOBODY}\n")
+    with pytest.raises(ToolError, match=r"client.properties: sasl.password=\$\{env:NOBODY\}"):
+        read_properties(path)
 
 
 def test_a_missing_properties_file_is_named(tmp_path: Path) -> None:

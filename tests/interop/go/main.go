@@ -37,7 +37,7 @@ func main() {
 	case "consume":
 		consume(ctx, seeds, topic, count, os.Args[5])
 	case "copy":
-		copyInTransactions(ctx, seeds, topic, count, os.Args[5])
+		copyInTransactions(context.Background(), seeds, topic, count, os.Args[5]) // the test ends it
 	case "fence":
 		fence(ctx, seeds, topic)
 	}
@@ -164,6 +164,7 @@ func copyInTransactions(ctx context.Context, seeds kgo.Opt, topic string, count 
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
 		kgo.RequireStableFetchOffsets(),
 		kgo.FetchMaxWait(50*time.Millisecond),
+		kgo.MetadataMinAge(10*time.Millisecond),
 		kgo.RetryBackoffFn(func(int) time.Duration { return 5 * time.Millisecond }))
 	check(err)
 	defer session.Close()

@@ -139,8 +139,7 @@ public final class Clients {
                 KafkaConsumer<String, String> consumer = consumer(reading)) {
             producer.initTransactions();
             consumer.subscribe(List.of(topic));
-            long deadline = System.nanoTime() + DEADLINE_NANOS;
-            for (int copied = 0, round = 1; copied < count && System.nanoTime() < deadline; ) {
+            for (int copied = 0, round = 1; copied < count; ) {
                 ConsumerRecords<String, String> records = consumer.poll(POLL);
                 if (records.isEmpty()) {
                     continue;

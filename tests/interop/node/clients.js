@@ -52,6 +52,8 @@ async function consume(kafka, topic, count, groupId) {
 }
 
 // Copies records to another topic, in transactions with their offsets; every third one is aborted.
+// A send goes to one partition: kafkajs takes the records of two partitions as sent when the leader of
+// one stopped and the other's took over, since it remembers responses by broker (producer/sendMessages.js).
 async function copy(kafka, topic, count, groupId) {
   const producer = kafka.producer({ transactionalId: groupId, idempotent: true, maxInFlightRequests: 1 });
   await producer.connect();
@@ -75,7 +77,7 @@ async function copy(kafka, topic, count, groupId) {
               const transaction = await producer.transaction();
               await transaction.send({
                 topic: `${topic}-copy`,
-                messages: messages.map(({ value }) => ({ value })),
+                messages: messages.map(({ value }) => ({ partition, value })),
               });
               await transaction.sendOffsets({
                 consumerGroupId: groupId,

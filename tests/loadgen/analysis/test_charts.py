@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 
 from loadgen.analysis.charts import _buckets, _throttles_by_user, draw
@@ -10,6 +11,7 @@ from tests.loadgen.summaries import CONFIG, PLAN, summary_of
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
+@pytest.mark.slow
 def test_each_series_has_a_chart() -> None:
     charts = draw(summary_of(), PLAN, CONFIG)
     assert set(charts) == {"rates", "latencies", "heat-map", "users", "ids"}
@@ -23,7 +25,7 @@ def test_throttles_are_drawn_without_quotas() -> None:
 
 def test_each_user_has_the_buckets_of_the_plan() -> None:
     buckets = _buckets(summary_of()["series"], PLAN, CONFIG)
-    assert {user: [bucket.name for bucket in its] for user, its in buckets.items()} == {
+    assert {user: [bucket.name for bucket in own] for user, own in buckets.items()} == {
         "<i>": ["producer ids: 2 per 10 s, at the busiest broker"],
         "ANONYMOUS": ["topic mutations: 1/s, 11 at once (client id maker)"],
     }

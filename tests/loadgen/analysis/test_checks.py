@@ -41,7 +41,7 @@ def test_mutations_are_bounded_by_rate_burst_and_the_last_topic() -> None:
 
 
 @pytest.mark.parametrize(
-    ("acknowledged", "missing", "repeated", "can_repeat", "wanted"),
+    ("acknowledged", "missing", "repeated", "can_repeat", "expected"),
     [
         (10, 0, 0, False, "passed"),
         (10, 1, 0, False, "failed"),
@@ -52,14 +52,14 @@ def test_mutations_are_bounded_by_rate_burst_and_the_last_topic() -> None:
     ],
 )
 def test_an_acknowledged_batch_is_stored_once(
-    acknowledged: int, missing: int, repeated: int, can_repeat: bool, wanted: str
+    acknowledged: int, missing: int, repeated: int, can_repeat: bool, expected: str
 ) -> None:
     verdict = exactly_once("t", acknowledged, missing, repeated, can_repeat=can_repeat)
-    assert verdict.verdict == wanted
+    assert verdict.verdict == expected
 
 
 @pytest.mark.parametrize(
-    ("outcomes", "wanted"),
+    ("outcomes", "expected"),
     [
         ({"NONE": 3, "DUPLICATE_SEQUENCE_NUMBER": 2}, "passed"),
         ({"NONE": 3, "no response": 2, "THROTTLING_QUOTA_EXCEEDED": 1}, "passed"),
@@ -68,8 +68,8 @@ def test_an_acknowledged_batch_is_stored_once(
         ({}, "not checked"),
     ],
 )
-def test_duplicates_are_recognised(outcomes: dict[str, int], wanted: str) -> None:
-    assert duplicates("old", outcomes).verdict == wanted
+def test_duplicates_are_recognised(outcomes: dict[str, int], expected: str) -> None:
+    assert duplicates("old", outcomes).verdict == expected
 
 
 def test_throttles_are_obeyed_by_the_client_or_enforced_by_the_broker() -> None:

@@ -27,6 +27,7 @@ def test_a_group_without_offsets_has_none(servers: str) -> None:
     assert committed_offsets(RunSpec("none", PLAN, found.topology)) == []
 
 
+@pytest.mark.slow
 def test_offsets_that_stay_unstable_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "GIVE_UP_MS", -1000)
     with MockKafka() as kafka:

@@ -14,6 +14,7 @@ from tests.loadgen.runs import of_api, plan_of, run
 FIELDS = ("topic", "partition", "base_offset", "producer_id", "epoch", "sequence", "event_id")
 
 
+@pytest.mark.slow
 def test_each_batch_is_read_with_its_producer_and_event(servers: str) -> None:
     plan = plan_of("[{name: a, behaviour: steady, topic: t, clients: 8, rate: 200, records: 3}]")
     before = prepare(plan, "r", servers, sets_quotas=False)

@@ -2,6 +2,8 @@
 
 from collections import Counter
 
+import pytest
+
 from loadgen.analysis.committed_offsets import committed_offsets
 from loadgen.plan.plan_file import parse_plan
 from tests.loadgen.runs import committed_rows, numbered_name, run_and_prepare
@@ -31,6 +33,7 @@ def produced(servers: str, options: str) -> tuple[Counter[tuple[int, int]], dict
     return times, {partition: offset for _, partition, offset in committed_offsets(spec)}
 
 
+@pytest.mark.slow
 def test_offsets_move_with_the_records_made_of_what_is_below_them(servers: str) -> None:
     times, offsets = produced(servers, "transactions: true")
     assert set(times.values()) == {1}
@@ -40,6 +43,7 @@ def test_offsets_move_with_the_records_made_of_what_is_below_them(servers: str) 
         assert offset < offsets[partition]
 
 
+@pytest.mark.slow
 def test_without_transactions_crashes_leave_duplicates(servers: str) -> None:
     times, _ = produced(servers, "transactions: false")
     assert max(times.values()) > 1

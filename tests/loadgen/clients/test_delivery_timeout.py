@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
+import pytest
+
 from loadgen import clock
 from loadgen.clients.delivery_timeout import DeliveryTimeout
 from loadgen.clients.load_client import Event
@@ -15,6 +17,7 @@ from tests.loadgen.stubs import rows_of, run_of
 TICK_US = 500_000
 
 
+@pytest.mark.slow
 def test_a_batch_that_no_broker_stores_expires_at_its_deadline() -> None:
     plan = plan_of(
         "[{name: a, behaviour: delivery-timeout, topic: t, clients: 2, rate: 20,"

@@ -1,8 +1,11 @@
 """Group members share a topic's partitions, read its records, and commit."""
 
+import pytest
+
 from tests.loadgen.runs import of_api, plan_of, run
 
 
+@pytest.mark.slow
 def test_members_join_read_and_commit(servers: str) -> None:
     plan = plan_of(
         "[{name: w, behaviour: steady, topic: t, clients: 4, rate: 100},"

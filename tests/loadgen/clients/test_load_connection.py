@@ -76,6 +76,7 @@ async def test_the_error_of_an_unreachable_broker_has_its_address() -> None:
             await open_connection(address, SETTINGS)
 
 
+@pytest.mark.slow
 async def test_wrong_credentials_are_refused() -> None:
     config: dict[str, str | int] = {
         "listeners": "SASL_PLAINTEXT://:0",
@@ -92,6 +93,7 @@ async def test_wrong_credentials_are_refused() -> None:
                 await open_connection(address, access)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("new_loop", [asyncio.new_event_loop, uvloop.new_event_loop])
 def test_a_connection_with_tls_and_sasl_gets_its_responses_on_either_event_loop(
     new_loop: Callable[[], asyncio.AbstractEventLoop], tmp_path: Path

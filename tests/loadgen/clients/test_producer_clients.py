@@ -60,10 +60,10 @@ def test_several_batches_without_response_are_sent_again_in_order(servers: str) 
         ("responded", "latest", 46): 10,
     }
     for client in (0, 1):
-        its = [row for row in of_api(rows, "Produce") if row["client"] == client]
+        produced = [row for row in of_api(rows, "Produce") if row["client"] == client]
         by_event = {
-            event: [row["sequence"] for row in its if row["event_id"] == event]
-            for event in dict.fromkeys(row["event_id"] for row in its)
+            event: [row["sequence"] for row in produced if row["event_id"] == event]
+            for event in dict.fromkeys(row["event_id"] for row in produced)
         }
         for sequences in by_event.values():
             assert sequences[:3] == sequences[3:]

@@ -1,5 +1,6 @@
 """Topics are created, expanded and deleted, and refused topics are retried."""
 
+import pytest
 from msgspec.structs import replace
 
 from loadgen.plan.plan import Quota
@@ -20,6 +21,7 @@ def test_topics_are_created_expanded_and_deleted(servers: str) -> None:
     assert len({row["topic"] for row in rows}) == 6
 
 
+@pytest.mark.slow
 def test_refused_topics_are_retried_after_the_throttle(servers: str) -> None:
     # The bucket holds 22 at this rate: it is below zero at the fourth topic.
     quotas = (Quota({"client-id": "slow"}, "controller_mutation_rate", 2.0),)

@@ -2,6 +2,8 @@
 
 from collections import Counter
 
+import pytest
+
 from tests.loadgen.runs import committed_rows, of_api, plan_of, run_and_prepare
 
 
@@ -23,6 +25,7 @@ def stored_times(servers: str, options: str) -> tuple[Counter[int], set[int]]:
     return Counter(found.values()), committed
 
 
+@pytest.mark.slow
 def test_each_committed_transaction_is_read_once(servers: str) -> None:
     times, committed = stored_times(servers, "transactions: true")
     assert set(times) == {1}

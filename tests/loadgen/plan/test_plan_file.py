@@ -148,6 +148,37 @@ def test_the_built_in_plans_are_valid_and_cover_every_behaviour() -> None:
     assert {tenant.behaviour for plan in plans for tenant in plan.tenants} == set(BEHAVIOURS)
 
 
+SECURED = (
+    WHOLE
+    + """\
+    user: alice
+    password: ${env:ALICE_PASSWORD}
+target:
+  security: {ssl.key.password: "${env:KEY_PASSWORD}"}
+  config: {sasl.users: "bob:${env:ALICE_PASSWORD}"}
+"""
+)
+
+
+def test_passwords_may_come_from_environment_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALICE_PASSWORD", "secret")
+    monkeypatch.setenv("KEY_PASSWORD", "opensesame")
+    plan = parse_plan(SECURED, "p.yaml")
+    assert plan.tenants[0].password == "secret"
+    assert plan.target.security == {"ssl.key.password": "opensesame"}
+    assert plan.target.config == {"sasl.users": "bob:secret"}
+    assert plan.text == SECURED
+
+
+def test_an_environment_variable_that_is_not_set_is_refused_with_line_and_field(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("KEY_PASSWORD", "opensesame")
+    monkeypatch.delenv("ALICE_PASSWORD", raising=False)
+    with pytest.raises(PlanError, match=r"p\.yaml:12: target\.config\.sasl\.users: \$\{env:ALICE"):
+        parse_plan(SECURED, "p.yaml")
+
+
 def test_a_path_is_loaded_as_a_file(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(WHOLE)

@@ -28,8 +28,10 @@ def rows_of(tenant: int) -> list[tuple[int, int]]:
     found = columns(PLAN, range(COUNT))
     return [
         (t_us, client)
-        for t_us, client, its in zip(found["t_us"], found["client"], found["tenant"], strict=True)
-        if its == tenant
+        for t_us, client, of_tenant in zip(
+            found["t_us"], found["client"], found["tenant"], strict=True
+        )
+        if of_tenant == tenant
     ]
 
 
@@ -40,9 +42,9 @@ def test_the_number_of_events_is_rate_times_duration() -> None:
 
 @given(st.lists(st.integers(0, COUNT - 1), unique=True))
 def test_an_event_does_not_depend_on_other_events(ids: list[int]) -> None:
-    whole = columns(PLAN, range(COUNT))
+    scheduled = columns(PLAN, range(COUNT))
     some = columns(PLAN, ids)
-    assert some == {name: [values[i] for i in ids] for name, values in whole.items()}
+    assert some == {name: [values[i] for i in ids] for name, values in scheduled.items()}
 
 
 def test_the_hash_of_event_numbers_is_stable() -> None:

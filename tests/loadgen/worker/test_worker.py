@@ -45,13 +45,14 @@ def test_a_closed_loop_sends_when_it_was_answered(servers: str) -> None:
     assert len(produce) > 100
     assert len({row["event_id"] for row in produce}) == len(produce)
     for client in range(3):
-        its = sorted(
+        own_rows = sorted(
             (row for row in produce if row["client"] == client), key=lambda r: r["sent_us"]
         )
-        for earlier, later in zip(its, its[2:], strict=False):
+        for earlier, later in zip(own_rows, own_rows[2:], strict=False):
             assert later["sent_us"] >= earlier["response_us"]
 
 
+@pytest.mark.slow
 def test_a_plan_that_can_not_be_met_ends_soon_and_keeps_what_was_done(servers: str) -> None:
     # One request at a time, and fifty thousand a second: no round trip is that short.
     tenant = "{name: a, behaviour: steady, topic: t, window: 1, rate: 50000}"
@@ -64,6 +65,7 @@ def test_a_plan_that_can_not_be_met_ends_soon_and_keeps_what_was_done(servers: s
     assert len({row["event_id"] for row in produce}) < 1_000_000 / 2
 
 
+@pytest.mark.slow
 def test_workers_share_the_clients_and_the_time_zero(servers: str) -> None:
     plan = plan_of(STEADY)
     found = prepare(plan, "r", servers, sets_quotas=False)
@@ -88,6 +90,7 @@ def test_the_common_zero_is_behind_the_last_worker(monkeypatch: pytest.MonkeyPat
     assert zero_us == 500 + 700_000 + 1_500_000 + 2_000_000  # ready, lead, warm-up
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_a_tenant_logs_in_as_its_user(mechanism: str) -> None:
     config = {"listeners": "SASL_PLAINTEXT://:0", "sasl.users": "alice:secret"}

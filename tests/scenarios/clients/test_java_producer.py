@@ -84,6 +84,7 @@ def test_requests_in_flight_are_watched(client: JavaClient, lab: MockKafka) -> N
     assert max(counts) >= 1
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("javac") is None, reason="needs a JDK, which is not here")
 def test_a_jvm_that_does_not_start_is_an_error_with_what_it_printed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -17,4 +17,4 @@ def test_both_experiments_are_drawn(tmp_path: Path) -> None:
     text = path.read_text()
     assert path.name == "controller-overload.svg"
     # matplotlib draws text as shapes and keeps it in a comment.
-    assert [text.count(f"<!-- {each} -->") for each in ("110.0", "3.3", "quota on")] == [2, 2, 1]
+    assert [text.count(f"<!-- {label} -->") for label in ("110.0", "3.3", "quota on")] == [2, 2, 1]

@@ -10,6 +10,7 @@ from scenarios.controller_overload.polled_connection import PolledConnection
 METADATA = messages.MetadataRequest(topics=[], allow_auto_topic_creation=False)
 
 
+@pytest.mark.slow
 def test_a_response_is_there_when_the_broker_sent_it_and_polling_never_waits() -> None:
     with MockKafka(1, {"broker.clock": "standing"}) as kafka:
         kafka.delay(ms=50, api="Metadata", times=1)

@@ -48,7 +48,7 @@ def test_a_client_delivers_and_can_be_ended(lab: MockKafka, kind: SubjectKind) -
     finally:
         subject.close()
     assert outcomes == [None]
-    assert [each.value for each in lab.records(topic)] == [b"a"]
+    assert [record.value for record in lab.records(topic)] == [b"a"]
 
 
 @pytest.mark.interop

@@ -36,25 +36,27 @@ EXPECTED = {
 @pytest.mark.interop
 def test_our_producer_keeps_its_promise_and_names_the_phase() -> None:
     measurements = measure(PHASES, SUBJECTS[:1], delivery_timeout.DEADLINE_MS)
-    assert [reason for each in measurements for reason in broken_promises(each)] == []
-    outcomes = {each.phase: each.outcome for each in measurements}
+    assert [reason for measurement in measurements for reason in broken_promises(measurement)] == []
+    outcomes = {measurement.phase: measurement.outcome for measurement in measurements}
     # After a cut it may be anywhere: on its way again, in backoff, or without a connection.
     assert outcomes.pop("cut").startswith("DeliveryTimeoutError: ")
     assert outcomes == {name: f"DeliveryTimeoutError: {text}" for name, text in EXPECTED.items()}
-    stored = {each.phase: each.stored_count for each in measurements}
+    stored = {measurement.phase: measurement.stored_count for measurement in measurements}
     assert stored == {name: int(name in {"queued", "in flight", "cut"}) for name in stored}
-    for each in measurements:
-        assert each.heard_after_ms is not None
-        # The deadline goes by another clock than the table; each counts whole milliseconds.
-        assert each.heard_after_ms >= delivery_timeout.DEADLINE_MS - 2
+    for measurement in measurements:
+        assert measurement.heard_after_ms is not None
+        # The deadline goes by another clock than the table; each counts complete milliseconds.
+        assert measurement.heard_after_ms >= delivery_timeout.DEADLINE_MS - 2
 
 
+@pytest.mark.slow
 def test_a_client_that_is_not_installed_is_a_line_all_the_same() -> None:
     nobody = SubjectKind("nobody", lambda: "needs a JDK", SUBJECTS[0].make)
     (measured,) = measure(PHASES[:1], [nobody], 100)
     assert row(measured)[:4] == ("metadata", "nobody", "-", "needs a JDK")
 
 
+@pytest.mark.slow
 def test_a_client_that_fails_to_start_is_a_line_and_the_others_are_measured() -> None:
     def fail(*_: object) -> Subject:
         raise CannotRunError("the JVM of the Java client failed: out of memory")
@@ -82,6 +84,7 @@ class Mute:
             heard("closed")
 
 
+@pytest.mark.slow
 def test_what_a_client_reports_only_when_it_is_closed_is_no_outcome() -> None:
     mute = SubjectKind("mute", lambda: None, Mute)
     (measured,) = measure(PHASES[:1], [mute], 20)
@@ -94,9 +97,9 @@ def measurement(*heard: tuple[int, int, str | None], subject: str = OURS) -> Mea
 
 
 def test_the_longest_wait_counts_and_a_missing_outcome_is_none() -> None:
-    whole = measurement((0, 1_000, "late"), (1, 1_015, None))
-    assert whole.heard_after_ms == 995
-    assert whole.outcome == "late"
+    complete = measurement((0, 1_000, "late"), (1, 1_015, None))
+    assert complete.heard_after_ms == 995
+    assert complete.outcome == "late"
     assert measurement((1, 1_015, None)).heard_after_ms is None
     assert measurement((1, 1_015, None)).outcome == "no outcome of 1 of 2 records"
 
@@ -110,7 +113,7 @@ def test_the_longest_wait_counts_and_a_missing_outcome_is_none() -> None:
     ],
 )
 def test_a_broken_promise_is_reported(measured: Measurement, reason: str) -> None:
-    assert any(reason in each for each in broken_promises(measured))
+    assert any(reason in broken_promise for broken_promise in broken_promises(measured))
 
 
 def test_a_record_that_is_stored_twice_is_reported() -> None:

@@ -33,7 +33,7 @@ def test_with_the_quota_nobody_does_and_who_moved_goes_on() -> None:
     assert on.deaths == []
     assert on.stages[0].ids == dict.fromkeys(range(1, 7), QUOTA * len(USERS))
     assert on.refused == sum(WANTED.values()) - 6 * QUOTA * len(USERS)
-    assert max(each or 0 for each in on.stages[1].ids.values()) <= IDS_MAX
+    assert max(id_count or 0 for id_count in on.stages[1].ids.values()) <= IDS_MAX
     # A new leader knows none of them: each user brings one more every quarter of an hour.
     assert (on.moved, on.resumed) == (80, [0, 40, 60, 80])
 

@@ -12,4 +12,8 @@ def test_every_batch_is_a_new_id_until_the_quota_says_no() -> None:
     assert on.samples[-1].ids == on.samples[-1].promised == 24
     assert on.refused == on.tried - 24
     assert on.throttle_ms > 0
-    assert [each for each in broken_promises(off, on) if "slower" not in each] == []
+    assert [
+        broken_promise
+        for broken_promise in broken_promises(off, on)
+        if "slower" not in broken_promise
+    ] == []

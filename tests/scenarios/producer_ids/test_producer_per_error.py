@@ -13,4 +13,8 @@ def test_every_error_is_a_new_id_until_the_quota_says_no() -> None:
     assert off.samples[-1].ids > 20
     assert on.refused > 0
     assert on.samples[-1].ids == on.samples[-1].promised == 20
-    assert [each for each in broken_promises(off, on) if "slower" not in each] == []
+    assert [
+        broken_promise
+        for broken_promise in broken_promises(off, on)
+        if "slower" not in broken_promise
+    ] == []

@@ -25,4 +25,4 @@ def test_a_batch_is_written_refused_and_written_again_when_time_has_passed() -> 
             assert refused == Written("THROTTLING_QUOTA_EXCEEDED", 300_000)
             lab.advance(ms=refused.throttle_time_ms)
             assert second.write(place) == Written(None, 0)
-        assert [each.value for each in lab.records("t")] == [b"0", b"1", b"0"]
+        assert [record.value for record in lab.records("t")] == [b"0", b"1", b"0"]

@@ -29,12 +29,12 @@ def test_with_the_quota_there_are_as_many_as_promised_and_not_one_more(
     worlds: tuple[World, World],
 ) -> None:
     _, on = worlds
-    assert [each.promised for each in on.samples] == [12 + step for step in range(13)]
+    assert [sample.promised for sample in on.samples] == [12 + step for step in range(13)]
     assert on.samples[-1].ids == on.samples[-1].promised == 24
     assert on.refused == TRIED - 24
     assert on.other_errors == 0
     # 12 an hour are one every 300 s.
-    assert max(each.throttle_max_s for each in on.samples) == 300
+    assert max(sample.throttle_max_s for sample in on.samples) == 300
     assert on.samples[-1].tokens == -1
     assert on.samples[-1].state_bytes > 0
 
@@ -47,4 +47,8 @@ def test_the_careful_user_loses_nothing(worlds: tuple[World, World]) -> None:
         assert world.careful.errors == []
         assert (world.careful_failed, world.careful_throttle_max_ms) == (0, 0)
         assert world.journal_number > 0
-    assert [each for each in broken_promises(off, on) if "slower" not in each] == []
+    assert [
+        broken_promise
+        for broken_promise in broken_promises(off, on)
+        if "slower" not in broken_promise
+    ] == []

@@ -22,7 +22,7 @@ def test_the_broker_calls_it_new_once_and_the_textbook_every_hour() -> None:
     assert outcome.textbook_new_at_s == [0, 3_600, 7_200, 10_800]
     assert (outcome.delivered, outcome.errors) == (HOURS * 12 + 1, [])
     # Were it called new, it would be refused: the others took every token.
-    assert all(each.tokens < 0 for each in outcome.seen[QUOTA:])
+    assert all(seen_id.tokens < 0 for seen_id in outcome.seen[QUOTA:])
     # 2 others in each of 36 steps; QUOTA an hour are admitted, and QUOTA - 1 at the start.
     assert outcome.crowd_refused == 36 * 2 - (QUOTA - 1) - HOURS * QUOTA
     assert sorted(outcome.layers.items())[:2] == [(0, 3_600), (900, 4_500)]

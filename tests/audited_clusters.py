@@ -1,4 +1,4 @@
-"""The audit of every MockKafka that the tests of this folder start, wherever they start it."""
+"""The audit of every MockKafka that interop tests start, also in fixtures and scenarios."""
 
 from dataclasses import replace
 from types import TracebackType
@@ -12,7 +12,8 @@ from mock_kafka import AuditFinding, MockKafka
 class AuditedClusters:
     """`with AuditedClusters() as clusters:`; every MockKafka started inside is audited.
 
-    A cluster is audited once more before it is stopped. One that has died cannot be.
+    A cluster is audited once more before it is stopped. One that has died cannot be. A test that
+    starts a cluster with `audit=True` audits it itself.
     """
 
     def __init__(self) -> None:
@@ -25,8 +26,13 @@ class AuditedClusters:
         start, stop, clusters = MockKafka.start, MockKafka.stop, self
 
         def start_audited(kafka: MockKafka, *rest: Any) -> MockKafka:
+            if "audit.enable" in kafka.config:
+                return start(kafka, *rest)
             kafka.config["audit.enable"] = True
-            start(kafka, *rest)
+            try:
+                start(kafka, *rest)
+            finally:
+                del kafka.config["audit.enable"]
             if kafka.admin_port is not None:
                 clusters._running[kafka] = set()
             return kafka

@@ -1,0 +1,112 @@
+"""The methods of a cluster for groups: see their members, wait for them, control them."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from urllib.parse import quote
+
+from mock_kafka.control import Control
+from mock_kafka.group_views import Group, group_of
+
+WAIT_MARGIN_S = 10.0
+"""How much longer than the cluster this side waits for the response of a request that waits."""
+
+
+class GroupMethods(ABC):
+    """The part of `ClusterMethods` for groups. A member is named by its member or instance id."""
+
+    @property
+    @abstractmethod
+    def control(self) -> Control:
+        """The admin port of the running cluster."""
+
+    def groups(self) -> list[Group]:
+        """Return all classic, consumer and share groups with their members and offsets."""
+        return list(map(group_of, self.control.ask("GET", "/v1/groups")))
+
+    def wait_for_stable(
+        self, group: str, *, members: int | None = None, timeout_s: float = 10.0
+    ) -> Group:
+        """Return a group when it is stable: every member has its final assignment.
+
+        It has at least one member, or as many as `members`.
+
+        Raises:
+            TimeoutError: it was not stable for `timeout_s` of real time; the message has its state
+                and its members.
+        """
+        query = {"members": members, "timeout_ms": round(timeout_s * 1000)}
+        response = self.control.ask(
+            "GET",
+            f"{_path(group)}/stable",
+            query={name: value for name, value in query.items() if value is not None},
+            timeout_s=timeout_s + WAIT_MARGIN_S,
+        )
+        if response is not None:
+            return group_of(response)
+        found = next((known for known in self.groups() if known.group_id == group), None)
+        state = "does not exist" if found is None else _description(found)
+        expected = "" if members is None else f" with {members} members"
+        raise TimeoutError(f"group {group!r} was not stable{expected} in {timeout_s} s: it {state}")
+
+    def fence_member(self, group: str, member: str) -> None:
+        """Remove a member, as its coordinator does when its session has expired.
+
+        Its next request gets UNKNOWN_MEMBER_ID. Records that a member of a share group has acquired
+        stay acquired until their locks expire.
+
+        Raises:
+            ControlError: there is no such group or member; the message has the existing ones.
+        """
+        self.control.ask("POST", f"{_path(group)}/members/{quote(member, safe='')}/fence")
+
+    def rebalance(self, group: str) -> None:
+        """Begin a rebalance: a new epoch, or in a classic group a new generation.
+
+        Members of a classic group join again. In other groups the next heartbeat of a member
+        computes the target assignment again, also after `assign`.
+
+        Raises:
+            ControlError: there is no such group, or it has no members.
+        """
+        self.control.ask("POST", f"{_path(group)}/rebalance")
+
+    def assign(self, group: str, assignment: Mapping[str, Iterable[tuple[str, int]]]) -> None:
+        """Set the target assignment of a consumer group, such as `{member: [("orders", 0)]}`.
+
+        A new epoch begins with it, and heartbeats move the members towards it: they first revoke,
+        then they get what is free. Other members get nothing, other partitions stay unassigned.
+        The assignor assigns again in the next epoch: when a member joins, leaves or subscribes to
+        other topics, when a subscribed topic changes, or after `rebalance`.
+
+        Raises:
+            ControlError: the group is no consumer group, there is no such member or partition, a
+                member does not subscribe to a topic, or a partition would have two owners.
+        """
+        members: dict[str, list[dict[str, object]]] = {}
+        for member, partitions in assignment.items():
+            indexes: dict[str, list[int]] = {}
+            for topic, index in partitions:
+                indexes.setdefault(topic, []).append(index)
+            members[member] = [
+                {"topic": topic, "partitions": found} for topic, found in indexes.items()
+            ]
+        self.control.ask("PUT", f"{_path(group)}/assignment", {"members": members})
+
+
+def _path(group: str) -> str:
+    return f"/v1/groups/{quote(group, safe='')}"
+
+
+def _description(group: Group) -> str:
+    epochs = (
+        f"generation {group.generation_id}"
+        if group.group_type == "classic"
+        else f"epoch {group.group_epoch}, assignment of epoch {group.assignment_epoch}"
+    )
+    members = "".join(
+        f"\n  {member.member_id} ({member.client_id})"
+        + ("" if member.member_epoch is None else f" epoch {member.member_epoch}")
+        + ("" if member.state is None else f" {member.state}")
+        for member in group.members
+    )
+    return f"is {group.state}, {epochs}; its members:{members or ' none'}"
