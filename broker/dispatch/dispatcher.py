@@ -95,9 +95,14 @@ class Dispatcher:
         if route is None:
             return Close(f"unknown API key {api_key}")
         if not route.version_min <= api_version <= route.version_max:
-            if api_key == ApiKey.API_VERSIONS:
-                return unsupported_version_response(correlation_id, route)
-            return Close(f"unsupported version {api_version} of {route.api_key.name}")
+            if api_key != ApiKey.API_VERSIONS:
+                return Close(f"unsupported version {api_version} of {route.api_key.name}")
+            try:
+                if api_version >= route.flexible_min:
+                    codec.skip_tagged_fields(buffer, position, end)
+            except codec.DecodeError as error:
+                return Close(f"undecodable request header: {error}")
+            return unsupported_version_response(correlation_id, route)
         context = RequestContext(
             api_key,
             api_version,
