@@ -370,6 +370,9 @@ _SHARE_STATE = (
 )
 _TRANSACTIONS = ("DescribeTransactions", 0, {"transactional_ids": [TRANSACTIONAL_ID]})
 
+COORDINATED = frozenset({_transaction})
+"""What several brokers cannot do on one connection: Kafka's coordinator is any of them."""
+
 AFTERWARDS: Mapping[str, Sequence[tuple[str, int, dict[str, Any]]]] = {
     "AddOffsetsToTxn": (_TRANSACTIONS,),
     "AddPartitionsToTxn": (_TRANSACTIONS,),

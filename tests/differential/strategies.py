@@ -17,6 +17,7 @@ from protocol import messages
 from tests.differential.conversation import Connection, Conversation, Send, SendBytes, Step
 from tests.differential.preparations import (
     AFTERWARDS,
+    COORDINATED,
     DEFAULT_PREPARATIONS,
     PREPARATIONS,
     REPLICATED_TOPICS,
@@ -163,6 +164,8 @@ def conversations(draw: st.DrawFn, subject: Subject) -> Conversation:
         if api == "SaslAuthenticate":
             steps += draw(_requests("SaslHandshake", versions, 1))
     for prepare in PREPARATIONS.get(api, DEFAULT_PREPARATIONS):
+        if prepare in COORDINATED and subject.brokers > 1:
+            continue
         if draw(st.sampled_from((False, True, True, True))):
             steps += prepare(versions)
     steps += draw(_requests(api, versions, 3))
