@@ -24,7 +24,9 @@ def replace_isr(
     partition.eligible_leader_replicas = ()
     if keeps_eligible and len(isr) < min(topic.min_insync_replicas, len(partition.replicas)):
         partition.eligible_leader_replicas = tuple(
-            node_id for node_id in in_hash_order(candidates, int_hash) if node_id not in isr
+            node_id
+            for node_id in in_hash_order(candidates, int_hash)
+            if node_id in partition.replicas and node_id not in isr
         )
 
 
