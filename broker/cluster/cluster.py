@@ -359,7 +359,7 @@ class Cluster:
             old_id = partition.leader_id if led else partition.replicas[0]
             partition.replicas = tuple(node_id if n == old_id else n for n in partition.replicas)
             partition.adding_replicas = partition.removing_replicas = ()
-        in_sync = {*partition.isr, node_id}
+        in_sync = {*filter(self.is_alive, partition.isr), node_id}
         self.set_isr(partition, [n for n in partition.replicas if n in in_sync])
         self.set_leader(partition, node_id, now_ms)
 
