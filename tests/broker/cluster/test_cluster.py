@@ -83,7 +83,7 @@ def test_a_new_leader_begins_an_epoch_and_wakes_waiting_requests() -> None:
 
 
 def test_a_broker_that_is_down_is_out_of_sync_after_the_leader_moves() -> None:
-    cluster = make_cluster()
+    cluster = make_cluster(**{"cluster.features": "eligible.leader.replicas.version=0"})
     partition, _ = partition_and_wakings(cluster)
     failover.stop_broker(cluster, 2, NOW_MS)
     failover.stop_broker(cluster, 1, NOW_MS)
