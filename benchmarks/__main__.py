@@ -45,6 +45,7 @@ PROGRAMS = {
     "groups": "benchmarks.groups",
     "spark": "benchmarks.spark_load",
     "durations": "benchmarks.durations",
+    "scale": "benchmarks.scale",
 }
 """Programs that measure only parts of mock-kafka and print their own lines."""
 NAMES = (*MEASUREMENTS, *PROGRAMS)
