@@ -42,9 +42,11 @@ PROGRAMS = {
     "reset": "benchmarks.reset",
     "throttled-neighbour": "benchmarks.throttled_neighbour",
     "transactions": "benchmarks.transactions",
+    "groups": "benchmarks.groups",
     "spark": "benchmarks.spark_load",
     "durations": "benchmarks.durations",
     "attack": "benchmarks.attack",
+    "scale": "benchmarks.scale",
 }
 """Programs that measure only parts of mock-kafka and print their own lines."""
 NAMES = (*MEASUREMENTS, *PROGRAMS)
