@@ -95,9 +95,9 @@ def test_a_fetch_that_waits_looks_at_the_changed_partition_only(
     looks: list[int] = []
     check = partition_read._checked
 
-    def counted(cluster: Cluster, params: FetchParams, wanted: CachedPartition) -> object:
-        looks.append(wanted.partition_index)
-        return check(cluster, params, wanted)
+    def counted(cluster: Cluster, params: FetchParams, partition: CachedPartition) -> object:
+        looks.append(partition.partition_index)
+        return check(cluster, params, partition)
 
     waiting_bytes = WaitingBytes(cluster, params, ())
     monkeypatch.setattr(partition_read, "_checked", counted)

@@ -125,7 +125,7 @@ async def test_a_closed_connection_whose_client_never_reads_is_aborted() -> None
 
 
 async def test_the_connection_that_holds_most_is_closed_when_all_hold_too_much() -> None:
-    async with serving(**{"connections.held.bytes.max": "200000"}) as (server, port, logs):
+    async with serving(**{"connections.held.bytes.max": "50000"}) as (server, port, logs):
         server.cluster.create_topic("t", [(1,)] * 1000, {})
         _reader, writer, protocol = await ask_without_reading(server, port)
         for _ in range(200):
@@ -134,4 +134,4 @@ async def test_the_connection_that_holds_most_is_closed_when_all_hold_too_much()
         await assert_serves(port)
         writer.transport.abort()
     reasons = [entry["reason"] for entry in logs if "reason" in entry]
-    assert reasons == ["connections.held.bytes.max (200000) reached"]
+    assert reasons == ["connections.held.bytes.max (50000) reached"]
