@@ -52,6 +52,7 @@ DECLARATIONS = {
     "client/producer/transaction_errors.py",
     "client/producer/transactional_offsets.py",
     "client/resources.py",
+    "loadgen/analysis/queries.py",
     "mock_kafka/arguments.py",
     "protocol/api_keys.py",
     "scenarios/delivery_timeout/outcome.py",

@@ -26,7 +26,7 @@ class RequestedTopic:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundTopic:
     """The name and id in the response, and the topic or its refusal."""
 
     name: str | None
@@ -43,7 +43,7 @@ def check_enabled(cluster: Cluster, api_version: int) -> Refusal | None:
     return Refusal(ErrorCode.TOPIC_DELETION_DISABLED, None)
 
 
-def find_topics(cluster: Cluster, requested: Sequence[RequestedTopic]) -> list[Found]:
+def find_topics(cluster: Cluster, requested: Sequence[RequestedTopic]) -> list[FoundTopic]:
     """Return the topics to delete in request order; refuse duplicates once."""
     counts = Counter(requested)
     names_once = {
@@ -59,7 +59,7 @@ def find_topics(cluster: Cluster, requested: Sequence[RequestedTopic]) -> list[F
         elif count > 1:
             kind = "id" if topic.name is None else "name"
             refusal = _invalid_request(f"Duplicate topic {kind}.")
-            found.append(Found(topic.name, topic.topic_id, refusal))
+            found.append(FoundTopic(topic.name, topic.topic_id, refusal))
         elif topic.name is not None:
             found.append(_by_name(cluster, topic.name, ids))
         else:
@@ -81,29 +81,29 @@ def needs_lookup(requested: Sequence[RequestedTopic]) -> bool:
     )
 
 
-def _by_name(cluster: Cluster, name: str, ids: set[UUID]) -> Found:
+def _by_name(cluster: Cluster, name: str, ids: set[UUID]) -> FoundTopic:
     topic = cluster.topics.get(name)
     if topic is None:
-        return Found(name, NO_TOPIC_ID, UNKNOWN_PARTITION)
+        return FoundTopic(name, NO_TOPIC_ID, UNKNOWN_PARTITION)
     if topic.topic_id in ids:
         message = "The provided topic name maps to an ID that was already supplied."
-        return Found(name, topic.topic_id, _invalid_request(message))
-    return Found(name, topic.topic_id, topic)
+        return FoundTopic(name, topic.topic_id, _invalid_request(message))
+    return FoundTopic(name, topic.topic_id, topic)
 
 
-def _by_id(cluster: Cluster, topic_id: UUID) -> Found:
+def _by_id(cluster: Cluster, topic_id: UUID) -> FoundTopic:
     topic = cluster.topics.get_by_id(topic_id)
     if topic is None:
-        return Found(None, topic_id, UNKNOWN_TOPIC_ID)
-    return Found(topic.name, topic_id, topic)
+        return FoundTopic(None, topic_id, UNKNOWN_TOPIC_ID)
+    return FoundTopic(topic.name, topic_id, topic)
 
 
-def _malformed(requested: RequestedTopic) -> Found:
+def _malformed(requested: RequestedTopic) -> FoundTopic:
     if requested.name is None:
         message = "Neither topic name nor id were specified."
     else:
         message = "You may not specify both topic name and topic id."
-    return Found(requested.name, requested.topic_id, _invalid_request(message))
+    return FoundTopic(requested.name, requested.topic_id, _invalid_request(message))
 
 
 def _invalid_request(message: str) -> Refusal:

@@ -4,7 +4,6 @@ A cluster of several brokers runs in one process and on one thread. Handlers get
 argument. Nothing else keeps state that a request can change.
 """
 
-from base64 import urlsafe_b64encode
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
@@ -30,10 +29,11 @@ from broker.config.broker_config import BrokerConfig
 from broker.config.features import TRANSACTION_VERSION
 from broker.config.resource_keys import group_setting
 from broker.config.topic_config import TopicConfig
+from broker.groups.consumer.membership import new_member_id
 from broker.groups.coordinator import GroupCoordinator
 from broker.routes import RoutesByBroker
-from broker.security.credentials import Credentials, parse_users
-from broker.security.delegation_tokens import DelegationTokens
+from broker.security.credentials import configured_credentials
+from broker.security.delegation_tokens import configured_delegation_tokens
 from broker.timers import Timers
 from broker.transactions.coordinator import TransactionCoordinator
 from broker.transactions.marker import MarkerSender
@@ -96,9 +96,11 @@ class Cluster:
             config=config,
             timers=self.timers,
             member_id_suffix=lambda: str(new_uuid()),
+            member_id=lambda: new_member_id(new_uuid),
             append_records=self.group_log.append,
             topics=group_topics,
             setting=lambda group_id, key: group_setting(self.config, group_id, key),
+            is_share_group=lambda group_id: group_id in self.share.groups,
         )
         self.share = ShareGroups(
             config,
@@ -121,18 +123,8 @@ class Cluster:
         """The fetch sessions of each broker, by node id."""
         for node_id in self.brokers:
             self.add_fetch_sessions(node_id)
-        self.delegation_tokens = DelegationTokens(
-            secret_key=config["delegation.token.secret.key"],
-            lifetime_ms=config["delegation.token.max.lifetime.ms"],
-            renew_period_ms=config["delegation.token.expiry.time.ms"],
-            new_token_id=lambda: urlsafe_b64encode(new_uuid().bytes).decode().rstrip("="),
-        )
-        self.credentials = Credentials(
-            parse_users(config["sasl.users"]),
-            self.delegation_tokens,
-            new_nonce=lambda: new_uuid().hex,
-            new_salt=lambda: new_uuid().bytes,
-        )
+        self.delegation_tokens = configured_delegation_tokens(config, new_uuid)
+        self.credentials = configured_credentials(config, self.delegation_tokens, new_uuid)
         self.log_bytes = 0
         """Bytes of all stored batches of all partitions, without those of internal topics."""
         self._log_bytes_max: int = config["log.memory.max.bytes"]

@@ -58,10 +58,12 @@ class GroupCoordinator(GroupTable):
     """All groups of the cluster.
 
     `config` is a mapping of Kafka's broker keys to parsed values and may be replaced.
-    `member_id_suffix` gives the unique part of a new member's id. `append_records` stores what
+    `member_id_suffix` gives the unique part of the id of a new member of the classic protocol,
+    `member_id` the id of one whose group is of the consumer protocol. `append_records` stores what
     another coordinator would need to go on: each change of members and offsets. `topics` are those
     that members can subscribe to. `setting` returns the value of a group's own configuration; by
-    default it is the broker's.
+    default it is the broker's. `is_share_group` returns whether a share group has an id; these
+    groups are in another table.
     """
 
     def __init__(
@@ -69,9 +71,11 @@ class GroupCoordinator(GroupTable):
         config: Mapping[str, Any],
         timers: Timers,
         member_id_suffix: Callable[[], str],
+        member_id: Callable[[], str],
         append_records: AppendRecords = discard_records,
         topics: TopicSource = NO_TOPICS,
         setting: GroupSetting | None = None,
+        is_share_group: Callable[[str], bool] = lambda _group_id: False,
     ) -> None:
         def broker_setting(_group_id: str, key: str) -> int:
             return int(self.config[f"group.{key}"])
@@ -79,8 +83,9 @@ class GroupCoordinator(GroupTable):
         consumers = ConsumerMembership(
             timers, topics, setting or broker_setting, append_records, self._fence_member
         )
-        super().__init__(config, timers, append_records, consumers)
+        super().__init__(config, timers, append_records, consumers, is_share_group)
         self._member_id_suffix = member_id_suffix
+        self._member_id = member_id
 
     # Membership ----------------------------------------------------------------------------
 
@@ -93,6 +98,9 @@ class GroupCoordinator(GroupTable):
         high_ms = self.config["group.max.session.timeout.ms"]
         if not low_ms <= request.session_timeout_ms <= high_ms:
             reply(JoinResult(ErrorCode.INVALID_SESSION_TIMEOUT, request.member_id))
+            return
+        if self._is_share_group(request.group_id):
+            reply(JoinResult(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, UNKNOWN_MEMBER))
             return
         group = self._groups.get(request.group_id)
         if isinstance(group, ConsumerGroup):
@@ -256,7 +264,7 @@ class GroupCoordinator(GroupTable):
         if self._groups.get(request.group_id) is not group:
             self._put_consumer_group(group, now_ms)
         if not request.member_id:
-            request = replace(request, member_id=self._member_id_suffix())
+            request = replace(request, member_id=self._member_id())
         return self._consumers.heartbeat(
             group,
             request,
@@ -381,7 +389,7 @@ class GroupCoordinator(GroupTable):
             self._consumers,
             group,
             request,
-            self._member_id_suffix(),
+            self._member_id(),
             _assignors(self.config["group.consumer.assignors"]),
             now_ms,
             size_max=self.config["group.consumer.max.size"],

@@ -4,7 +4,7 @@ Groups of both protocols are in one table, because a group id has one type at a 
 the checks is that of Kafka's `OffsetMetadataManager`.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from broker.groups.commit_check import check_commit
@@ -51,11 +51,13 @@ class GroupTable:
         timers: Timers,
         append_records: AppendRecords,
         consumers: ConsumerMembership,
+        is_share_group: Callable[[str], bool],
     ) -> None:
         self.config = config
         self._timers = timers
         self._append_records = append_records
         self._consumers = consumers
+        self._is_share_group = is_share_group
         self._groups: dict[str, AnyGroup] = {}
         self.transactional_offsets = TransactionalOffsets()
         self._expiry_timer: Timer | None = None
@@ -74,6 +76,8 @@ class GroupTable:
 
         A commit without a generation creates a missing group, without members.
         """
+        if self._is_share_group(request.group_id):
+            return (ErrorCode.GROUP_ID_NOT_FOUND,) * len(request.offsets)
         group = self._groups.get(request.group_id)
         if group is None and request.generation_id < 0:
             group = self._create(request.group_id, now_ms)
@@ -127,6 +131,8 @@ class GroupTable:
         now_ms: int,
     ) -> tuple[ErrorCode, ...]:
         """Store offsets until the transaction of a producer ends; return an error code for each."""
+        if self._is_share_group(request.group_id):
+            return (ErrorCode.GROUP_ID_NOT_FOUND,) * len(request.offsets)
         group = self._groups.get(request.group_id)
         if group is None and request.generation_id < 0:
             group = self._create(request.group_id, now_ms)
@@ -230,7 +236,7 @@ class GroupTable:
     ) -> list[GroupListing]:
         """Return all groups, or those in these states and of these types, ignoring case."""
         state_names = {name.strip().lower() for name in states}
-        type_names = {name.strip().lower() for name in types}
+        type_names = {name.lower() for name in types}
         listings = [
             GroupListing(
                 group.group_id, group.state.value, group.group_type, group.protocol_type or ""

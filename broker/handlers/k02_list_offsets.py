@@ -49,7 +49,7 @@ _TopicResponse = messages.ListOffsetsResponse.ListOffsetsTopicResponse
 _PartitionResponse = _TopicResponse.ListOffsetsPartitionResponse
 
 
-class Found(NamedTuple):
+class FoundOffset(NamedTuple):
     """An offset, its record's timestamp and the leader epoch; -1 for absent values."""
 
     offset: int = -1
@@ -71,7 +71,7 @@ def handle_list_offsets(context: RequestContext, request: Any, cluster: Cluster)
     responses: dict[str, dict[int, Any]] = {}
     for topic in request.topics:
         for part in topic.partitions:
-            found = Found()
+            found = FoundOffset()
             if request_counts[topic.name, part.partition_index] > 1:
                 error_code = ErrorCode.INVALID_REQUEST
             else:
@@ -116,64 +116,64 @@ def _look_up(
     request: Any,
     cluster: Cluster,
     isolation_level: int,
-) -> tuple[ErrorCode, Found]:
+) -> tuple[ErrorCode, FoundOffset]:
     timestamp = request.timestamp
     if timestamp < 0 and context.api_version < _VERSION_MIN.get(timestamp, 2**15):
-        return ErrorCode.UNSUPPORTED_VERSION, Found()
+        return ErrorCode.UNSUPPORTED_VERSION, FoundOffset()
     topic = cluster.topics.get(topic_name)
     partition = None if topic is None else topic.partition(request.partition_index)
     if partition is None:
-        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, Found()
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, FoundOffset()
     error_code = leader_epoch_error(partition, context.broker_id, request.current_leader_epoch)
     if error_code != ErrorCode.NONE:
-        return error_code, Found()
+        return error_code, FoundOffset()
     try:
         found = _find(partition, timestamp)
     except ValueError:
-        return ErrorCode.CORRUPT_MESSAGE, Found()
+        return ErrorCode.CORRUPT_MESSAGE, FoundOffset()
     if isolation_level == READ_COMMITTED and timestamp not in {EARLIEST, EARLIEST_LOCAL}:
         found = _bounded(found, partition, timestamp)
     return ErrorCode.NONE, found
 
 
-def _bounded(found: Found, partition: Partition, timestamp: int) -> Found:
+def _bounded(found: FoundOffset, partition: Partition, timestamp: int) -> FoundOffset:
     """Return the last stable offset for the latest one, and nothing from there on otherwise."""
     last_stable_offset = partition.last_stable_offset
     if timestamp == LATEST:
         return found._replace(offset=last_stable_offset)
-    return found if found.offset < last_stable_offset else Found()
+    return found if found.offset < last_stable_offset else FoundOffset()
 
 
-def _find(partition: Partition, timestamp: int) -> Found:
+def _find(partition: Partition, timestamp: int) -> FoundOffset:
     log = partition.log
     if timestamp == LATEST:
-        return Found(log.log_end_offset, -1, partition.leader_epoch)
+        return FoundOffset(log.log_end_offset, -1, partition.leader_epoch)
     if timestamp in {EARLIEST, EARLIEST_LOCAL}:
-        return Found(log.log_start_offset, -1, log.epoch_of(log.log_start_offset))
+        return FoundOffset(log.log_start_offset, -1, log.epoch_of(log.log_start_offset))
     if timestamp in {LATEST_TIERED, EARLIEST_PENDING_UPLOAD}:
-        return Found()
+        return FoundOffset()
     if timestamp == MAX_TIMESTAMP:
         return _latest_record(log)
     for batch in log.batches_from_timestamp(timestamp):
         for record in _kept_records(log, batch):
             if record.timestamp >= timestamp:
-                return Found(record.offset, record.timestamp, log.epoch_of(record.offset))
-    return Found()
+                return FoundOffset(record.offset, record.timestamp, log.epoch_of(record.offset))
+    return FoundOffset()
 
 
-def _latest_record(log: PartitionLog) -> Found:
+def _latest_record(log: PartitionLog) -> FoundOffset:
     """Return the first record with the largest timestamp.
 
     A batch's largest timestamp may be that of a record deleted since, so the search goes on until a
     batch can't have a later one.
     """
-    best = Found()
+    best = FoundOffset()
     for batch in log.batches_by_max_timestamp():
         if records.read_header(batch, 0).max_timestamp < best.timestamp:
             break
         for record in _kept_records(log, batch):
             if record.timestamp > best.timestamp:
-                best = Found(record.offset, record.timestamp, log.epoch_of(record.offset))
+                best = FoundOffset(record.offset, record.timestamp, log.epoch_of(record.offset))
         if best.timestamp == records.read_header(batch, 0).max_timestamp:
             break
     return best

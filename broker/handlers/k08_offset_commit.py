@@ -10,7 +10,8 @@ Behaviour:
       OFFSET_METADATA_TOO_LARGE (offset.metadata.max.bytes).
     - Errors of all partitions: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION,
       REBALANCE_IN_PROGRESS (before the group is stable), NOT_COORDINATOR. From v9 a generation of a
-      group that does not exist gets GROUP_ID_NOT_FOUND, before v9 ILLEGAL_GENERATION.
+      group that does not exist gets GROUP_ID_NOT_FOUND, before v9 ILLEGAL_GENERATION. A
+      share group gets GROUP_ID_NOT_FOUND in every version.
     - A member of the consumer protocol sends its epoch (v9+) as the generation. If it is not the
       current one: STALE_MEMBER_EPOCH; before v9 UNSUPPORTED_VERSION.
     - An offset is a record in the group's partition of `__consumer_offsets`. If its ISR has fewer
@@ -91,8 +92,6 @@ def _commit(
     error_code = ownership_error(cluster, context.broker_id, request.group_id)
     if error_code is not ErrorCode.NONE:
         return (error_code,) * len(offsets)
-    if request.group_id in cluster.share.groups:
-        return (ErrorCode.GROUP_ID_NOT_FOUND,) * len(offsets)
     return cluster.groups.commit(
         CommitRequest(
             group_id=request.group_id,

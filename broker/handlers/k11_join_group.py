@@ -13,7 +13,7 @@ Behaviour:
       a classic one.
     - Errors: INVALID_GROUP_ID, INVALID_SESSION_TIMEOUT (group.min/max.session.timeout.ms),
       GROUP_MAX_SIZE_REACHED (group.max.size), INCONSISTENT_GROUP_PROTOCOL, UNKNOWN_MEMBER_ID,
-      NOT_COORDINATOR, GROUP_ID_NOT_FOUND for a share group.
+      NOT_COORDINATOR. A share group gets INCONSISTENT_GROUP_PROTOCOL.
     - A client that disconnects while it waits stays a member until its session expires.
 
 Gaps:
@@ -46,8 +46,6 @@ def handle_join_group(context: RequestContext, request: Any, cluster: Cluster) -
     error_code = ownership_error(cluster, context.broker_id, request.group_id)
     if error_code is not ErrorCode.NONE:
         return _response(JoinResult(error_code, request.member_id), version)
-    if request.group_id in cluster.share.groups:
-        return _response(JoinResult(ErrorCode.GROUP_ID_NOT_FOUND, request.member_id), version)
     has_rebalance_timeout = version >= REBALANCE_TIMEOUT_VERSION_MIN
     pending = PendingResponse()
     cluster.groups.join(

@@ -25,7 +25,7 @@ from typing import Any
 
 from broker.administration.deletion import (
     NO_TOPIC_ID,
-    Found,
+    FoundTopic,
     RequestedTopic,
     check_enabled,
     find_topics,
@@ -54,9 +54,9 @@ def handle_delete_topics(context: RequestContext, request: Any, cluster: Cluster
     requested = _requested_topics(version, request)
     disabled = check_enabled(cluster, version)
     if disabled is not None:
-        found = [Found(topic.name, topic.topic_id, disabled) for topic in requested]
+        found = [FoundTopic(topic.name, topic.topic_id, disabled) for topic in requested]
     elif is_over(request.timeout_ms) and needs_lookup(requested):
-        found = [Found(topic.name, topic.topic_id, TIMED_OUT) for topic in requested]
+        found = [FoundTopic(topic.name, topic.topic_id, TIMED_OUT) for topic in requested]
     else:
         found = find_topics(cluster, requested)
     quota = MutationQuota(cluster, context, is_strict=version >= STRICT_QUOTA_VERSION_MIN)
@@ -109,7 +109,7 @@ def _is_there(cluster: Cluster, topic: Topic) -> bool:
     return cluster.topics.get_by_id(topic.topic_id) is topic
 
 
-def _result(version: int, found: Found, refusal: Refusal | None) -> Any:
+def _result(version: int, found: FoundTopic, refusal: Refusal | None) -> Any:
     return _Result(
         version=version,
         name=found.name,

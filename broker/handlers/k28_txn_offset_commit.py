@@ -7,7 +7,8 @@ Behaviour:
     - The transaction must have the group's partition of `__consumer_offsets` (AddOffsetsToTxn),
       else TRANSACTION_ABORTABLE (v4) or INVALID_TXN_STATE. Version 5 adds it (KIP-890).
     - From v3 a member and its generation are checked as for OffsetCommit, except that a rebalance
-      is no error: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION.
+      is no error: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION. A share group gets
+      GROUP_ID_NOT_FOUND.
     - A stale producer epoch gets INVALID_PRODUCER_EPOCH, another producer id
       INVALID_PRODUCER_ID_MAPPING, and a transaction that is being ended CONCURRENT_TRANSACTIONS. If
       the coordinator of the transactional id cannot be asked: COORDINATOR_LOAD_IN_PROGRESS (before

@@ -8,7 +8,8 @@ Behaviour:
       member gets a partition once its last owner no longer reports it, or is gone.
     - Members subscribe to topics by name, or by an RE2 expression (v1+). The broker resolves it
       after the request, so its topics are in the response to the next heartbeat.
-    - From v1 members choose their id. In v0 the broker gives an id to a member that has none.
+    - From v1 members choose their id. In v0 the broker gives one to a member without, in the form
+      of Kafka's `Uuid`.
     - A member without a heartbeat for consumer.session.timeout.ms (of the group, or the broker's
       group.consumer.session.timeout.ms) is removed, and one that does not give up partitions within
       its rebalance timeout.

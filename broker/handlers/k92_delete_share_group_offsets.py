@@ -6,6 +6,7 @@ Behaviour:
     - Errors of the request: UNSUPPORTED_VERSION unless the feature share.version is 1,
       NOT_COORDINATOR, INVALID_GROUP_ID, GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP. Each topic has its
       own: UNKNOWN_TOPIC_OR_PARTITION (also without a state), COORDINATOR_NOT_AVAILABLE.
+    - Without topics the group is not looked at.
 """
 
 from typing import Any
@@ -13,6 +14,7 @@ from uuid import UUID
 
 from broker.administration.share_offsets import delete_offsets, group_to_change
 from broker.cluster.cluster import Cluster
+from broker.cluster.share_loading import are_share_groups_enabled
 from broker.errors import UNKNOWN_PARTITION, Refusal
 from broker.request.context import RequestContext
 from broker.routes import handles
@@ -31,6 +33,8 @@ def handle_delete_share_group_offsets(
     context: RequestContext, request: Any, cluster: Cluster
 ) -> Any:
     """Kafka's `KafkaApis.handleDeleteShareGroupOffsetsRequest`."""
+    if not request.topics and are_share_groups_enabled(cluster):
+        return _Response(responses=[])
     group = group_to_change(context, cluster, request.group_id)
     if isinstance(group, Refusal):
         return _Response(error_code=group.error_code, error_message=group.error_message)

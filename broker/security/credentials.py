@@ -2,7 +2,9 @@
 
 import hmac
 from collections.abc import Callable, Mapping
+from typing import Any
 from urllib.parse import unquote
+from uuid import UUID
 
 from broker.config.keys import ConfigError
 from broker.security.delegation_tokens import DelegationTokens
@@ -118,3 +120,19 @@ class Credentials:
     def delete_scram(self, name: str, mechanism: str) -> None:
         """Delete a user's credential, which must exist."""
         del self._scram[name, mechanism]
+
+
+def configured_credentials(
+    config: Mapping[str, Any], tokens: DelegationTokens, new_uuid: Callable[[], UUID]
+) -> Credentials:
+    """Return the credentials of the start; nonces and salts come from `new_uuid`.
+
+    Raises:
+        ConfigError: an entry of `sasl.users` is malformed.
+    """
+    return Credentials(
+        parse_users(config["sasl.users"]),
+        tokens,
+        new_nonce=lambda: new_uuid().hex,
+        new_salt=lambda: new_uuid().bytes,
+    )

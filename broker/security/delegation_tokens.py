@@ -9,9 +9,10 @@ Sources: Kafka's `DelegationTokenControlManager`, `DelegationTokenManager` and
 
 import base64
 import hmac
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
+from uuid import UUID
 
 from broker.security.scram import ITERATIONS_MIN, ScramCredential, credential_of_password
 from protocol.errors import ErrorCode
@@ -179,3 +180,15 @@ def _bounded(requested_ms: int, longest_ms: int) -> int:
 
 def _later(now_ms: int, duration_ms: int) -> int:
     return min(now_ms + duration_ms, LONG_MAX)
+
+
+def configured_delegation_tokens(
+    config: Mapping[str, Any], new_uuid: Callable[[], UUID]
+) -> DelegationTokens:
+    """Return the tokens of the start, of which there are none; ids come from `new_uuid`."""
+    return DelegationTokens(
+        secret_key=config["delegation.token.secret.key"],
+        lifetime_ms=config["delegation.token.max.lifetime.ms"],
+        renew_period_ms=config["delegation.token.expiry.time.ms"],
+        new_token_id=lambda: base64.urlsafe_b64encode(new_uuid().bytes).decode().rstrip("="),
+    )

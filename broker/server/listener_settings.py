@@ -37,7 +37,7 @@ class SecurityProtocol(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Listener:
+class ListenerPlan:
     """One listener of every broker; the addresses are those of the broker at `index` 0.
 
     The ports of the next brokers follow in steps of `port_step`, the smallest with which no two
@@ -59,7 +59,9 @@ class Listener:
         return self.advertised.shifted(index * self.port_step)
 
 
-def plan_listeners(config: BrokerConfig, host: str, port: int, broker_count: int) -> list[Listener]:
+def plan_listeners(
+    config: BrokerConfig, host: str, port: int, broker_count: int
+) -> list[ListenerPlan]:
     """Return the listeners of the brokers, in the order in which they are printed.
 
     Without `listeners` there is one, PLAINTEXT at `host` and `port`. In `listeners` an empty host
@@ -90,7 +92,8 @@ def plan_listeners(config: BrokerConfig, host: str, port: int, broker_count: int
         for address in (bound[name], addresses[name]):
             _check_ports(name, address, port_step, broker_count)
     return [
-        Listener(name, protocols[name], bound[name], addresses[name], port_step) for name in bound
+        ListenerPlan(name, protocols[name], bound[name], addresses[name], port_step)
+        for name in bound
     ]
 
 

@@ -23,7 +23,7 @@ from broker.request.encoding import BugReporter
 from broker.server.client_protocol import ClientProtocol
 from broker.server.listener import Listener, ListenError
 from broker.server.listener_security import PLAINTEXT, ListenerSecurity
-from broker.server.listener_settings import Listener as ListenerPlan
+from broker.server.listener_settings import ListenerPlan
 
 ALARM_S_MAX = 1.0
 """Longest time until the timers are looked at again, in seconds of the event loop."""

@@ -226,7 +226,7 @@ class ShareGroupCoordinator:
     ) -> list[GroupListing]:
         """Return all groups, or those in these states and of these types, ignoring case."""
         state_names = {name.strip().lower() for name in states}
-        type_names = {name.strip().lower() for name in types}
+        type_names = {name.lower() for name in types}
         if type_names and GROUP_TYPE not in type_names:
             return []
         return [

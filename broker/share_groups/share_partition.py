@@ -194,7 +194,7 @@ class SharePartition:
             return acquire_new(first_offset, last_offset, records_max)
         acquired: list[AcquiredRecords] = []
         left = records_max
-        gap_start_offset = min(first_offset, known[0].first_offset)
+        gap_start_offset = max(min(first_offset, known[0].first_offset), self.start_offset)
         for batch in known:
             if left <= 0:
                 break
@@ -226,9 +226,8 @@ class SharePartition:
         lock_expires_ms: int,
     ) -> list[AcquiredRecords]:
         """Acquire offsets of a read that are not in flight yet."""
-        if not self.records:
-            # The read begins with the batch that has the offset; its first part is finished.
-            first_offset = max(first_offset, self.end_offset)
+        # The read begins with the batch that has the offset; its first part may be finished.
+        first_offset = max(first_offset, self.start_offset if self.records else self.end_offset)
         if records_max < last_offset - first_offset + 1:
             wanted_offset = first_offset + records_max - 1
             last_offset = min(last_offset, last_offset_to_acquire(batches, wanted_offset))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from client.errors import error_name
-from loadgen.analysis import checks
+from loadgen.analysis import checks, queries
 from loadgen.analysis.checks import Verdict
 from loadgen.analysis.committed_offsets import CommittedOffset
 from loadgen.analysis.transactions import (
@@ -28,133 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pyspark.sql import DataFrame, SparkSession
-
-VIEWS = {
-    # Rows of scheduled events, without the warm-up.
-    "measured": "SELECT * FROM results WHERE intended_us >= 0 AND event_id >= 0",
-    "events": """
-        SELECT tenant, event_id, min(intended_us) AS intended_us,
-               max(response_us) FILTER (
-                   WHERE status = 'responded' AND error_code IN (0, 46) AND api = main_api
-               ) AS completed_us
-        FROM measured JOIN plan_tenants USING (tenant) GROUP BY tenant, event_id""",
-}
-
-TENANTS = """
-    SELECT tenant, count(*) AS events, count(completed_us) AS completed,
-           percentile_approx(response_us, array(0.5, 0.9, 0.99, 0.999)) AS response_us,
-           max(response_us) AS response_max_us
-    FROM (SELECT *, coalesce(completed_us, {end_us}) - intended_us AS response_us FROM events)
-    GROUP BY tenant ORDER BY tenant"""
-REQUESTS = """
-    SELECT tenant, api, status, kind, error_code, count(*) AS requests,
-           percentile_approx(response_us - sent_us, array(0.5, 0.99)) AS service_us,
-           sum(throttle_time_ms) AS throttle_ms, max(throttle_time_ms) AS throttle_max_ms,
-           sum(bytes) AS bytes, sum(mutations) AS mutations
-    FROM results GROUP BY tenant, api, status, kind, error_code
-    ORDER BY tenant, api, status, kind, error_code"""
-SECONDS = """
-    SELECT floor(sent_us / 1e6) AS second, tenant, count(*) AS requests,
-           count_if(status = 'responded') AS responded,
-           count_if(status = 'responded' AND error_code NOT IN (0, 46)) AS errors,
-           count_if(throttle_time_ms > 0) AS throttled, max(throttle_time_ms) AS throttle_max_ms
-    FROM results WHERE sent_us IS NOT NULL GROUP BY second, tenant ORDER BY second, tenant"""
-LATENCIES = """
-    SELECT floor(intended_us / 1e6) AS second, tenant,
-           percentile_approx(response_us, array(0.5, 0.9, 0.99)) AS response_us
-    FROM (SELECT *, coalesce(completed_us, {end_us}) - intended_us AS response_us FROM events)
-    GROUP BY second, tenant ORDER BY second, tenant"""
-HEAT = """
-    SELECT floor(intended_us / {cell_us}) AS cell,
-           least(23, greatest(0, floor(1.5 * log2(greatest(response_us, 1) / 64)))) AS bin,
-           count(*) AS events
-    FROM (SELECT *, coalesce(completed_us, {end_us}) - intended_us AS response_us FROM events)
-    GROUP BY cell, bin ORDER BY cell, bin"""
-LATENESS = """
-    SELECT percentile_approx(submitted_us - intended_us, array(0.5, 0.99)) AS lateness_us,
-           percentile_approx(sent_us - intended_us, array(0.5, 0.99))
-               FILTER (WHERE attempt = 1 AND early_us = 0) AS sent_us
-    FROM measured
-    WHERE attempt <= 1 AND status != 'not_sent' AND tenant IN
-        (SELECT tenant FROM plan_tenants WHERE is_open)"""
-IDS = """
-    SELECT user, node, first_us FROM (
-        SELECT user, node, producer_id, min(response_us) AS first_us FROM results
-        WHERE api = 'Produce' AND producer_id IS NOT NULL AND status = 'responded'
-              AND error_code = 0 GROUP BY user, node, producer_id)
-    ORDER BY user, node, first_us"""
-ID_STARTS = """
-    SELECT user, node, min(sent_us) AS start_us FROM results
-    WHERE api = 'Produce' AND producer_id IS NOT NULL GROUP BY user, node"""
-MUTATIONS = """
-    SELECT user, tenant, sent_us, response_us, mutations FROM results
-    WHERE mutations > 0 ORDER BY response_us"""
-THROTTLES = """
-    SELECT tenant, count_if(throttle_time_ms > 0) AS throttled,
-           sum(throttle_time_ms) AS throttle_total_ms, max(throttle_time_ms) AS throttle_max_ms,
-           count_if(early_us > 1000) AS sent_early, max(early_us) AS early_max_us,
-           count_if(early_us > {tolerance_us} AND response_us - sent_us < early_us - {tolerance_us})
-               AS responded_early
-    FROM results GROUP BY tenant ORDER BY tenant"""
-DUPLICATES = """
-    SELECT kind, error_code, count(*) AS requests FROM results
-    WHERE kind != 'new' AND api = 'Produce'
-    GROUP BY kind, error_code ORDER BY kind, error_code"""
-EXPIRIES = """
-    SELECT tenant, count_if(expired_us IS NOT NULL) AS expired,
-           max(coalesce(expired_us, completed_us) - submitted_us) AS latest_us
-    FROM (SELECT tenant, event_id, min(submitted_us) AS submitted_us,
-                 min(response_us) FILTER (WHERE status = 'expired') AS expired_us,
-                 min(response_us) FILTER (WHERE status = 'responded' AND error_code IN (0, 46))
-                     AS completed_us
-          FROM results WHERE event_id >= 0 AND api = 'Produce' GROUP BY tenant, event_id)
-    GROUP BY tenant"""
-# Batches match by producer id, epoch and sequence, or by offset without a producer id.
-STORED = """
-    SELECT acknowledged.tenant, count(*) AS acknowledged,
-           count_if(coalesce(times, 0) = 0) AS missing
-    FROM (SELECT DISTINCT tenant, topic, partition, producer_id, epoch, sequence, event_id,
-                 CASE WHEN producer_id IS NULL THEN base_offset END AS base_offset
-          FROM results WHERE api = 'Produce' AND status = 'responded' AND error_code IN (0, 46)
-         ) AS acknowledged
-    LEFT JOIN (SELECT topic, partition, producer_id, epoch, sequence, event_id,
-                      CASE WHEN producer_id < 0 THEN base_offset END AS base_offset,
-                      count(*) AS times
-               FROM read_back GROUP BY ALL) AS stored
-    ON acknowledged.topic = stored.topic AND acknowledged.partition = stored.partition
-       AND acknowledged.event_id = stored.event_id
-       AND coalesce(acknowledged.producer_id, -1) = stored.producer_id
-       AND coalesce(acknowledged.epoch, -1) = stored.epoch
-       AND coalesce(acknowledged.sequence, -1) = stored.sequence
-       AND acknowledged.base_offset <=> stored.base_offset
-    GROUP BY acknowledged.tenant"""
-# An event is one batch, or several batches with different sequences.
-REPEATED = """
-    SELECT tenant, sum(times - 1) AS repeated
-    FROM (SELECT tenant, stored.event_id, count(*) AS times
-          FROM read_back AS stored
-          JOIN (SELECT DISTINCT tenant, event_id, coalesce(producer_id, -1) AS producer_id
-                FROM results WHERE api = 'Produce') AS sent
-          ON stored.event_id = sent.event_id AND stored.producer_id = sent.producer_id
-          JOIN plan_tenants USING (tenant)
-          GROUP BY tenant, stored.event_id, CASE WHEN has_several THEN
-                   struct(stored.producer_id, stored.epoch, stored.sequence) END)
-    GROUP BY tenant"""
-TOTALS = """
-    SELECT count_if(sent_us IS NOT NULL) AS requests, count_if(status = 'responded') AS responded,
-           count_if(status = 'no_response') AS no_response, count_if(status = 'lost') AS lost,
-           count_if(status = 'not_sent') AS not_sent, count_if(status = 'expired') AS expired,
-           count_if(status = 'responded' AND error_code NOT IN (0, 46)) AS errors,
-           count_if(throttle_time_ms > 0) AS throttled,
-           max(coalesce(response_us, sent_us)) AS end_us
-    FROM results"""
-# The events that a closed loop adds have larger ids.
-EVENTS_SEEN = """
-    SELECT count(DISTINCT event_id) AS events FROM results
-    WHERE event_id BETWEEN 0 AND 4294967295"""
-WORKERS = """
-    SELECT worker, max(worker_cpu_us) AS cpu_us, max(worker_wall_us) AS wall_us,
-           count(*) AS rows FROM results GROUP BY worker ORDER BY worker"""
 
 MAIN_APIS = {
     "topic-creator": "CreateTopics",
@@ -231,34 +104,34 @@ def _summarise(spark: "SparkSession", data: RunData) -> dict[str, Any]:
     def rows(sql: str) -> Rows:
         return [row.asDict() for row in spark.sql(sql).collect()]
 
-    [totals] = rows(TOTALS)
+    [totals] = rows(queries.TOTALS)
     measured_us = round(plan.duration_s * 1e6)
     totals["not_due"] = 0
     if data.ended_us is not None:
         measured_us = max(0, min(measured_us, data.ended_us))
-        [seen] = rows(EVENTS_SEEN)
+        [seen] = rows(queries.EVENTS_SEEN)
         totals["not_due"] = sum(event_counts(plan)) - seen["events"]
     end_us = max(measured_us, totals["end_us"] or 0)
     cell_us = max(1, round(plan.duration_s * 1e6 / HEAT_CELLS))
-    queries = {
-        "tenants": TENANTS.format(end_us=end_us),
-        "latencies": LATENCIES.format(end_us=end_us),
-        "heat": HEAT.format(end_us=end_us, cell_us=cell_us),
-        "seconds": SECONDS,
-        "requests": REQUESTS,
-        "ids": IDS,
-        "id_starts": ID_STARTS,
-        "mutations": MUTATIONS,
-        "throttles": THROTTLES.format(tolerance_us=checks.MUTE_TOLERANCE_US),
-        "duplicates": DUPLICATES,
-        "expiries": EXPIRIES,
-        "lateness": LATENESS,
-        "workers": WORKERS,
-        **({"stored": STORED, "repeated": REPEATED} if data.read_back_path else {}),
+    sql_by_name = {
+        "tenants": queries.TENANTS.format(end_us=end_us),
+        "latencies": queries.LATENCIES.format(end_us=end_us),
+        "heat": queries.HEAT.format(end_us=end_us, cell_us=cell_us),
+        "seconds": queries.SECONDS,
+        "requests": queries.REQUESTS,
+        "ids": queries.IDS,
+        "id_starts": queries.ID_STARTS,
+        "mutations": queries.MUTATIONS,
+        "throttles": queries.THROTTLES.format(tolerance_us=checks.MUTE_TOLERANCE_US),
+        "duplicates": queries.DUPLICATES,
+        "expiries": queries.EXPIRIES,
+        "lateness": queries.LATENESS,
+        "workers": queries.WORKERS,
+        **({"stored": queries.STORED, "repeated": queries.REPEATED} if data.read_back_path else {}),
         **(TRANSACTION_QUERIES if data.judges_transactions else {}),
     }
     with ThreadPoolExecutor(_CONCURRENT_QUERIES) as pool:
-        found = dict(zip(queries, pool.map(rows, queries.values()), strict=True))
+        found = dict(zip(sql_by_name, pool.map(rows, sql_by_name.values()), strict=True))
     throttles = [row for row in found["throttles"] if row["throttled"]]
     [lateness] = found["lateness"]
     shares = [row["completed"] / row["events"] for row in found["tenants"] if row["events"]]
@@ -317,7 +190,7 @@ def _open_views(spark: "SparkSession", data: RunData, partitions: int | None) ->
         open_view("read_back", spark.read.parquet(data.read_back_path))
     if data.judges_transactions:
         open_transaction_views(spark, data.plan, data.committed_offsets)
-    for name, sql in VIEWS.items():
+    for name, sql in queries.VIEWS.items():
         spark.sql(sql).createOrReplaceTempView(name)
 
 

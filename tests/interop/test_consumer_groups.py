@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, ConsumerGroupState, ConsumerGroupType, KafkaError
+from confluent_kafka import ConsumerGroupState, ConsumerGroupType, KafkaError
 from confluent_kafka.admin import AdminClient
 
 from mock_kafka import MockKafka
@@ -15,6 +15,7 @@ from scenarios.clients.confluent_kafka import create_topic
 from scenarios.clients.deadline import Deadline
 from scenarios.clients.interface import Record
 from scenarios.maven import CannotRunError
+from tests.interop.consumer_protocol import Member
 from tests.interop.java_clients import compile_java_clients
 
 PARTITIONS = 4
@@ -38,42 +39,6 @@ def filled(brokers: MockKafka, topic: str) -> str:
     records = [Record(value=b"%d" % number, partition=number % PARTITIONS) for number in range(100)]
     AIOKAFKA.produce(brokers.bootstrap_servers, topic, records)
     return topic
-
-
-class Member:
-    """A consumer and the partitions that its callbacks gave it and took away."""
-
-    def __init__(self, brokers: MockKafka, subscription: str, **settings: Any) -> None:
-        self.values: list[bytes] = []
-        self.assigned: list[set[tuple[str, int]]] = []
-        self.revoked: list[set[tuple[str, int]]] = []
-        self.consumer = Consumer(
-            {
-                "bootstrap.servers": brokers.bootstrap_servers,
-                "group.protocol": "consumer",
-                "auto.offset.reset": "earliest",
-                "enable.auto.commit": False,
-                "topic.metadata.refresh.interval.ms": 200,
-                **settings,
-            }
-        )
-        self.consumer.subscribe(
-            [subscription],
-            on_assign=lambda _, found: self.assigned.append(
-                {(p.topic, p.partition) for p in found}
-            ),
-            on_revoke=lambda _, found: self.revoked.append({(p.topic, p.partition) for p in found}),
-        )
-
-    def poll(self) -> None:
-        message = self.consumer.poll(0.02)
-        if message is not None:
-            assert message.error() is None, message.error()
-            self.values.append(message.value())
-
-    @property
-    def partitions(self) -> set[tuple[str, int]]:
-        return {(p.topic, p.partition) for p in self.consumer.assignment()}
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from kafka import KafkaConsumer, KafkaProducer
-from kafka.errors import KafkaError, NotEnoughReplicasError
+from kafka.errors import KafkaError
 
 from mock_kafka import DEFAULT, ControlError, MockKafka
 
@@ -29,28 +29,6 @@ with MockKafka(brokers=3, config={"num.partitions": 1}) as kafka:
     assert len(kafka.requests(api="Produce")) == 4
     kafka.advance(seconds=3600)                            # takes milliseconds
 """
-
-
-@pytest.fixture(scope="module")
-def shared_cluster() -> Iterator[MockKafka]:
-    with MockKafka(brokers=3) as kafka:
-        yield kafka
-
-
-@pytest.fixture
-def kafka(shared_cluster: MockKafka) -> MockKafka:
-    shared_cluster.reset()
-    return shared_cluster
-
-
-@pytest.fixture
-def producer(kafka: MockKafka) -> Iterator[KafkaProducer]:
-    kafka.create_topic("orders", 2)
-    producer = KafkaProducer(
-        bootstrap_servers=kafka.bootstrap_servers, client_id="till", retry_backoff_ms=10
-    )
-    yield producer
-    producer.close()
 
 
 @pytest.mark.interop
@@ -93,79 +71,6 @@ def test_records_of_an_unknown_topic_is_an_error_that_names_the_existing_topics(
         kafka.records("order", partition=7)
 
 
-def test_a_fault_counts_its_requests_and_can_be_removed(
-    kafka: MockKafka, producer: KafkaProducer
-) -> None:
-    fault = kafka.fail(api="Produce", error="NOT_ENOUGH_REPLICAS", times=2, topic="orders")
-    other = kafka.delay(api="Heartbeat", ms=1, jitter_ms=2)
-    producer.send("orders", b"1").get(30)
-
-    assert (fault.count, fault.match_count, fault.is_used_up) == (2, 2, True)
-    assert [listed.id for listed in kafka.faults()] == [fault.id, other.id]
-    assert len(kafka.requests(api="Produce", error="NOT_ENOUGH_REPLICAS")) == 2
-    other.remove()
-    with pytest.raises(LookupError, match="removed"):
-        _ = other.count
-    kafka.clear_faults()
-    assert kafka.faults() == []
-
-
-def test_respond_replaces_fields_of_the_response(kafka: MockKafka, producer: KafkaProducer) -> None:
-    offsets = {"responses": {"partition_responses": {"base_offset": 41}}}
-    kafka.respond(api="Produce", response=offsets, times=1)
-    assert producer.send("orders", b"done", partition=0).get(30).offset == 41
-    kafka.respond(api="Produce", response=offsets, handle=False, times=1)
-    assert producer.send("orders", b"not done", partition=0).get(30).offset == 41
-    assert [record.value for record in kafka.records("orders")] == [b"done"]
-    (first, second) = kafka.requests(api="Produce", fault="response")
-    assert first.response["responses"][0]["partition_responses"][0]["base_offset"] == 41
-    assert second.fault is not None
-
-    with pytest.raises(ControlError, match=r"response: coordinator: .* did you mean coordinators"):
-        kafka.respond(api="FindCoordinator", response={"coordinator": {"node_id": 3}})
-
-
-def test_drop_response_appends_the_batch_and_drop_request_does_not(
-    kafka: MockKafka, producer: KafkaProducer
-) -> None:
-    lost = kafka.drop_response(api="Produce", times=1, partition=0)
-    unseen = kafka.drop_request(api="Produce", times=1, partition=1)
-    producer.send("orders", b"a", partition=0).get(30)
-    producer.send("orders", b"b", partition=1).get(30)
-
-    assert (lost.count, unseen.count) == (1, 1)
-    assert [record.value for record in kafka.records("orders")] == [b"a", b"b"]
-    assert len(kafka.requests(outcome="closed", api="Produce")) == 2
-
-
-@pytest.mark.parametrize("after_bytes", [None, 3])
-def test_each_fault_method_adds_the_rule_that_it_documents(
-    kafka: MockKafka, after_bytes: int | None
-) -> None:
-    kafka.create_topic("t")
-    faults = [
-        kafka.fail(api="Fetch", error="UNKNOWN_SERVER_ERROR", at="before_response", nth=2),
-        kafka.delay(ms=5, every=3),
-        kafka.delay(ms=5, at="before_handling", client_id="c"),
-        kafka.hang(api="Produce", at="before_handling", skip=1),
-        kafka.throttle(api="Metadata", throttle_time_ms=7, mute=False, user="alice"),
-        kafka.drop_response(after_bytes=after_bytes, probability=0.5, seed=3),
-        kafka.add_fault(topic="t", leader="none", at_once=True),
-    ]
-    dropped = {"drop": "before_response"} if after_bytes is None else {"drop_after_bytes": 3}
-    expected: list[dict[str, object]] = [
-        {"api": "Fetch", "error": "UNKNOWN_SERVER_ERROR", "at": "before_response", "nth": 2},
-        {"delay_ms": 5, "every": 3},
-        {"delay_request_ms": 5, "client_id": "c"},
-        {"api": "Produce", "hang": "before_handling", "skip": 1},
-        {"api": "Metadata", "throttle_time_ms": 7, "mute": False, "user": "alice"},
-        {**dropped, "probability": 0.5, "seed": 3},
-        {"topic": "t", "leader": "none", "at_once": True},
-    ]
-    for fault, rule in zip(faults, expected, strict=True):
-        assert fault.rule.items() >= rule.items(), fault
-
-
 def test_an_invalid_name_is_an_error_with_the_closest_valid_one(kafka: MockKafka) -> None:
     with pytest.raises(ControlError, match="NOT_ENOUGH_REPLICAS"):
         kafka.fail(api="Produce", error="NOT_ENOUGH_REPLICA")
@@ -183,17 +88,6 @@ def test_an_invalid_name_is_an_error_with_the_closest_valid_one(kafka: MockKafka
         kafka.stop_broker(4)
     with pytest.raises(ControlError, match="seconds"):
         kafka.advance()
-
-
-def test_an_error_without_limit_reaches_the_caller_of_send(kafka: MockKafka) -> None:
-    kafka.fail(api="Produce", error="NOT_ENOUGH_REPLICAS")
-    producer = KafkaProducer(
-        bootstrap_servers=kafka.bootstrap_servers, retries=0, enable_idempotence=False
-    )
-    with pytest.raises(NotEnoughReplicasError):
-        producer.send("orders", b"1").get(30)
-    producer.close()
-    assert kafka.records("orders") == []
 
 
 def test_the_clock_can_be_stopped_and_moved(kafka: MockKafka) -> None:

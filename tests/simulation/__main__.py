@@ -11,6 +11,7 @@ from traceback import format_exception
 
 import structlog
 
+from tests.simulation.group_world import GroupWorld
 from tests.simulation.transactional_world import TransactionWorld
 from tests.simulation.world import Report, World
 
@@ -40,9 +41,16 @@ def main() -> int:
     parser.add_argument(
         "--transactions", action="store_true", help="worlds with transactional producers"
     )
+    parser.add_argument(
+        "--groups", action="store_true", help="worlds with consumer groups and share groups"
+    )
     options = parser.parse_args()
     quieten()
-    world_class = TransactionWorld if options.transactions else World
+    world_class: type[World] = World
+    if options.transactions:
+        world_class = TransactionWorld
+    elif options.groups:
+        world_class = GroupWorld
     if options.seed is not None:
         return replay(world_class, options.seed)
     seeds = range(options.first, options.first + options.seeds)

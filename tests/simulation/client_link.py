@@ -128,11 +128,25 @@ class ClientLink:
             self._waiting.append((responded, on_response))
         self._link.send_to_broker(frame)
 
+    @property
+    def lost_ms(self) -> int | None:
+        """When the broker has lost the connection, if it had one."""
+        transport = self._link.transport
+        return None if transport is None else transport.lost_ms
+
     def close(self) -> None:
         """Close the connection without further callbacks."""
         if not self.is_gone:
             self.is_gone = True
             self._link.close()
+
+    def pause(self) -> None:
+        """Stop taking responses."""
+        self._link.down.pause()
+
+    def resume(self) -> None:
+        """Take responses again."""
+        self._link.down.resume()
 
     # From the network ------------------------------------------------------------------------
 

@@ -1,96 +1,38 @@
 """A member of a classic consumer group: it joins, syncs, fetches, commits and sends heartbeats.
 
-Events arrive through callbacks and `tick`, and requests are sent over links. Assignments have our
-own text format, because the broker does not interpret them.
+Assignments have our own text format, because the broker does not interpret them.
 """
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
 
-from client.resources import Address
 from protocol import messages
-from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.records import LOG_OVERHEAD_BYTES, read_header, read_records
 from tests.simulation.client_link import ClientLink, Responded
-from tests.simulation.history import (
-    Assignment,
-    Commit,
-    CommittedRead,
-    History,
-    Place,
+from tests.simulation.coordinated_client import (
+    FETCH,
+    CoordinatedClient,
+    Leader,
 )
-from tests.simulation.network import Network
-from tests.simulation.virtual_time import Event
+from tests.simulation.history import Assignment, Commit, CommittedRead, Place
 
 HEARTBEAT_INTERVAL_MS = 350
 COMMIT_INTERVAL_MS = 600
-REQUEST_TIMEOUT_MS = 1_000
 FETCH_WAIT_MS = 700
-PAUSE_MS = 10
-METADATA_AGE_MS = 2_000
 EARLIEST = -2
 NO_OFFSET = -1
 _REJOIN = {ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.ILLEGAL_GENERATION}
 _START_ANEW = {ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID}
 
 
-class MemberSettings(NamedTuple):
-    """The settings of a member; times in ms."""
-
-    name: str
-    user: str
-    group: str
-    topics: tuple[str, ...]
-    instance_id: str | None
-    session_timeout_ms: int
-    rebalance_timeout_ms: int
-    says_hello: bool
-    versions_max: dict[ApiKey, int]
-
-
-class Leader(NamedTuple):
-    """The leader of a partition."""
-
-    node_id: int
-    epoch: int
-
-
-LinkKey = tuple[str, Address]
-"""The purpose and broker of a connection: the coordinator has its own, which no fetch delays."""
-
-_ANY, _GROUP, _FETCH = "any", "group", "fetch"
-
-
-class GroupMember:
+class GroupMember(CoordinatedClient):
     """One member, from its start to its crash or leave; it can be started again."""
 
-    def __init__(
-        self,
-        settings: MemberSettings,
-        network: Network,
-        history: History,
-        bootstrap: list[Address],
-    ) -> None:
-        self.settings = settings
-        self._network = network
-        self._history = history
-        self._bootstrap = bootstrap
-        self._next_bootstrap = 0
-        self.is_running = False
-        self._alarm: Event | None = None
-        self._reset()
-
     def _reset(self) -> None:
-        self._links: dict[LinkKey, ClientLink] = {}
-        self._asked: dict[str, ClientLink] = {}
-        self._addresses: dict[int, Address] = {}
-        self._leaders: dict[Place, Leader] = {}
-        self._topic_ids: dict[str, UUID] = {}
-        self._metadata_ms = 0
-        self._coordinator: Address | None = None
+        super()._reset()
         self._member_id = ""
         self._generation = -1
         self._is_leader = False
@@ -104,31 +46,11 @@ class GroupMember:
         self.committed: dict[Place, int] = {}
 
     @property
-    def _now_ms(self) -> int:
-        return self._network.schedule.time_ms
-
-    @property
     def is_stable(self) -> bool:
         """Whether it has an assignment and no rebalance is in progress."""
         return self._is_joined and not self._needs_join
 
     # From outside ----------------------------------------------------------------------------
-
-    def start(self) -> None:
-        """Start as a new process."""
-        self._reset()
-        self.is_running = True
-        self._tick()
-
-    def crash(self) -> None:
-        """End without LeaveGroup."""
-        self._network.trace(f"{self.settings.name} crashes")
-        self.is_running = False
-        if self._alarm is not None:
-            self._alarm.cancel()
-        for link in self._links.values():
-            link.close()
-        self._reset()
 
     def leave(self) -> None:
         """Leave the group, and end."""
@@ -151,30 +73,19 @@ class GroupMember:
 
     # Turns -----------------------------------------------------------------------------------
 
-    def _tick(self) -> None:
-        self._alarm = self._network.schedule.after(HEARTBEAT_INTERVAL_MS, self._tick)
-        for key, link in list(self._links.items()):
-            is_joining = self._asked.get("join") is link or self._asked.get("sync") is link
-            timeout_ms = REQUEST_TIMEOUT_MS + (
-                self.settings.rebalance_timeout_ms if is_joining else 0
-            )
-            since_ms = link.waiting_since_ms
-            if since_ms is not None and self._now_ms - since_ms >= timeout_ms:
-                link.close()
-                self._lost(key, "timed out")
-        self._step()
+    def _extra_wait_ms(self, link: ClientLink) -> int:
+        is_joining = self._asked.get("join") is link or self._asked.get("sync") is link
+        return self.settings.rebalance_timeout_ms if is_joining else 0
 
-    def _step(self) -> None:
-        if not self.is_running:
-            return
-        if self._now_ms - self._metadata_ms >= METADATA_AGE_MS:
-            self._ask_any("metadata", self._metadata_request, self._on_metadata)
-        if self._coordinator is None:
-            self._ask_any("find", self._find_request, self._on_coordinator)
-        else:
-            link = self._coordinator_link()
-            if link is not None:
-                self._attend(link)
+    def _on_coordinator_lost(self, lost: list[str]) -> None:
+        self._needs_join |= "join" in lost or "sync" in lost
+
+    def _on_leaders(self) -> None:
+        may_lead = self._is_leader or self.settings.instance_id is not None
+        if may_lead and self.is_stable and self._known_places != frozenset(self._leaders):
+            self._needs_join = True
+
+    def _fetch_more(self) -> None:
         if self.is_stable:
             self._fetch()
 
@@ -188,106 +99,6 @@ class GroupMember:
                 self._beat(link)
             if self._now_ms - self._last_commit_ms >= COMMIT_INTERVAL_MS:
                 self._commit(link)
-
-    # Links -----------------------------------------------------------------------------------
-
-    def _link_to(self, purpose: str, address: Address) -> ClientLink | None:
-        """Return an open link, or None while it is being opened."""
-        key = purpose, address
-        link = self._links.get(key)
-        if link is None:
-            link = ClientLink(
-                self._network,
-                self._history,
-                user=self.settings.user,
-                client_id=self.settings.name,
-                says_hello=self.settings.says_hello,
-                versions_max=self.settings.versions_max,
-                on_open=self._step,
-                on_lost=lambda reason: self._lost(key, reason),
-            )
-            self._links[key] = link
-            link.open(address)
-            self._network.schedule.after(REQUEST_TIMEOUT_MS, lambda: self._give_up(key, link))
-        return link if link.is_ready else None
-
-    def _give_up(self, key: LinkKey, link: ClientLink) -> None:
-        if not link.is_ready and not link.is_gone:
-            link.close()
-            self._lost(key, "no connection in time")
-
-    def _coordinator_link(self) -> ClientLink | None:
-        return None if self._coordinator is None else self._link_to(_GROUP, self._coordinator)
-
-    def _lost(self, key: LinkKey, reason: str) -> None:
-        self._network.trace(f"{self.settings.name} has lost {key[1].host}: {reason}")
-        link = self._links.pop(key)
-        lost = [what for what, used in self._asked.items() if used is link]
-        for what in lost:
-            del self._asked[what]
-        if key == (_GROUP, self._coordinator):
-            self._coordinator = None
-            self._needs_join |= "join" in lost or "sync" in lost
-        self._next_bootstrap += 1
-        self._metadata_ms = 0
-
-    def _ask(self, what: str, link: ClientLink, request: Any, on_response: Any) -> None:
-        """Send a request; there is one of its kind at a time."""
-        if what in self._asked:
-            return
-        self._asked[what] = link
-
-        def take(response: Any, responded: Responded) -> None:
-            del self._asked[what]
-            on_response(response, responded)
-            # Not at once: in virtual time without delays this would be an endless loop.
-            self._network.schedule.after(PAUSE_MS, self._step)
-
-        link.ask(request, take)
-
-    def _ask_any(self, what: str, make: Any, on_response: Any) -> None:
-        if what in self._asked:
-            return
-        address = self._bootstrap[self._next_bootstrap % len(self._bootstrap)]
-        link = self._link_to(_ANY, address)
-        if link is not None:
-            self._ask(what, link, make(), on_response)
-
-    # The cluster -----------------------------------------------------------------------------
-
-    def _metadata_request(self) -> Any:
-        topic_class = messages.MetadataRequest.MetadataRequestTopic
-        return messages.MetadataRequest(
-            topics=[topic_class(name=name) for name in self.settings.topics],
-            allow_auto_topic_creation=False,
-        )
-
-    def _on_metadata(self, response: Any, _responded: Responded) -> None:
-        self._metadata_ms = self._now_ms
-        self._addresses = {
-            broker.node_id: Address(broker.host, broker.port) for broker in response.brokers
-        }
-        for topic in response.topics:
-            if topic.error_code == ErrorCode.NONE:
-                self._topic_ids[topic.name] = topic.topic_id
-            for partition in topic.partitions:
-                place = topic.name, partition.partition_index
-                known = self._leaders.get(place)
-                if known is None or partition.leader_epoch >= known.epoch:
-                    self._leaders[place] = Leader(partition.leader_id, partition.leader_epoch)
-        may_lead = self._is_leader or self.settings.instance_id is not None
-        if may_lead and self.is_stable and self._known_places != frozenset(self._leaders):
-            self._needs_join = True
-
-    def _find_request(self) -> Any:
-        return messages.FindCoordinatorRequest(
-            key=self.settings.group, key_type=0, coordinator_keys=[self.settings.group]
-        )
-
-    def _on_coordinator(self, response: Any, _responded: Responded) -> None:
-        found = response.coordinators[0]
-        if found.error_code == ErrorCode.NONE:
-            self._coordinator = Address(found.host, found.port)
 
     # Membership ------------------------------------------------------------------------------
 
@@ -401,18 +212,23 @@ class GroupMember:
 
     # Offsets ---------------------------------------------------------------------------------
 
+    def _member_of_request(self) -> tuple[str | None, int]:
+        """Return the member id and epoch of OffsetFetch requests."""
+        return None, -1
+
     def _ask_for_positions(self) -> None:
         link = self._coordinator_link()
         missing = [place for place in self.owned if place not in self.positions]
         if link is None or not missing or "positions" in self._asked:
             return
+        member_id, member_epoch = self._member_of_request()
         topics = messages.OffsetFetchRequest.OffsetFetchRequestGroup.OffsetFetchRequestTopics
         request = messages.OffsetFetchRequest(
             groups=[
                 messages.OffsetFetchRequest.OffsetFetchRequestGroup(
                     group_id=self.settings.group,
-                    member_id=None,
-                    member_epoch=-1,
+                    member_id=member_id,
+                    member_epoch=member_epoch,
                     topics=[
                         topics(
                             name=name,
@@ -450,9 +266,6 @@ class GroupMember:
                 )
                 self.positions[place] = max(0, partition.committed_offset)
                 self.committed[place] = partition.committed_offset
-
-    def _name_of(self, topic_id: UUID) -> str:
-        return next((name for name, known in self._topic_ids.items() if known == topic_id), "")
 
     def _commit(self, link: ClientLink) -> None:
         self._last_commit_ms = self._now_ms
@@ -523,9 +336,7 @@ class GroupMember:
                 by_node.setdefault(leader.node_id, []).append(place)
         for node_id, places in by_node.items():
             what = f"fetch {node_id}"
-            if what not in self._asked and (
-                link := self._link_to(_FETCH, self._addresses[node_id])
-            ):
+            if what not in self._asked and (link := self._link_to(FETCH, self._addresses[node_id])):
                 request = fetch_request(
                     {
                         place: (self._leaders[place].epoch, self.positions[place])
@@ -556,7 +367,7 @@ class GroupMember:
     def _ask_for_start(self, place: Place) -> None:
         """Continue at the log start offset after the records at the position were removed."""
         address = self._addresses.get(self._leaders[place].node_id)
-        link = None if address is None else self._link_to(_FETCH, address)
+        link = None if address is None else self._link_to(FETCH, address)
         if link is None:
             return
         topic_class = messages.ListOffsetsRequest.ListOffsetsTopic

@@ -177,6 +177,8 @@ class ServerTransport:
         self._is_full = False
         self.frame_times: deque[int] = deque()
         """When each response was written, as long as frames are complete."""
+        self.lost_ms: int | None = None
+        """When the server has lost the connection."""
         link.down.on_drained = self._on_drained
 
     def get_extra_info(self, name: str) -> Any:
@@ -230,6 +232,7 @@ class ServerTransport:
     def _connection_lost(self) -> None:
         protocol, self._protocol = self._protocol, None
         if protocol is not None:
+            self.lost_ms = self._link.network.schedule.time_ms
             protocol.connection_lost(None)
 
     def is_closing(self) -> bool:

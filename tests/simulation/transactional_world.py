@@ -1,6 +1,5 @@
 """Worlds with transactional producers, their zombies, and read_committed consumers."""
 
-from dataclasses import replace
 from functools import cache, partial
 from random import Random
 from typing import Any
@@ -96,15 +95,8 @@ class TransactionWorld(World):
         cluster.create_topic(LEDGER, cluster.place(PARTITION_COUNT, factor), {})
         self._fill(cluster.create_topic(OFFSETS.topic, cluster.place(1, factor), {}))
         # Only the broker sees when a request arrives that its client has given up.
-        for node_id in cluster.brokers:
-            routes = dict(cluster.routes[node_id])
-            for api_key, watch in (
-                (ApiKey.END_TXN, self._watch_end),
-                (ApiKey.TXN_OFFSET_COMMIT, self._watch_offset),
-            ):
-                handler = partial(watch, routes[api_key].handler)
-                routes[api_key] = replace(routes[api_key], handler=handler)
-            cluster.routes[node_id] = routes
+        self._watch(ApiKey.END_TXN, self._watch_end)
+        self._watch(ApiKey.TXN_OFFSET_COMMIT, self._watch_offset)
 
     def _watch_end(
         self, handler: Handler, context: RequestContext, request: Any, cluster: Cluster

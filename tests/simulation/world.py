@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from random import Random
+from typing import Any
 from uuid import UUID
 
 from broker.audit.comparison import audit_cluster
@@ -22,12 +23,8 @@ from tests.simulation.brokers import PORT, SimulatedServer, make_server
 from tests.simulation.chaos import Chaos
 from tests.simulation.checkers import WINDOW_SECONDS, check
 from tests.simulation.client_link import known_versions
-from tests.simulation.group_member import (
-    GroupMember,
-    MemberSettings,
-    fetch_request,
-    split_batches,
-)
+from tests.simulation.coordinated_client import MemberSettings
+from tests.simulation.group_member import GroupMember, fetch_request, split_batches
 from tests.simulation.history import History, Place, QuotaChange, SeenRecord
 from tests.simulation.network import Network, Weather
 from tests.simulation.producer_client import PipeliningProducerClient, ProducerClient
@@ -161,6 +158,17 @@ class World:
             factor = self.random.randint(1, self.broker_count)
             cluster.create_topic(name, cluster.place(count, factor), {})
 
+    def _watch(self, api_key: ApiKey, watch: Callable[..., Any]) -> None:
+        """Let `watch(handler, context, request, cluster)` handle the requests of an API."""
+        cluster = self.server.cluster
+        for node_id in cluster.brokers:
+            route = cluster.routes[node_id][api_key]
+            handler = partial(watch, route.handler)
+            cluster.routes[node_id] = {
+                **cluster.routes[node_id],
+                api_key: replace(route, handler=handler),
+            }
+
     def _make_clients(self) -> None:
         random = self.random
         for number in range(random.randint(1, 4)):
@@ -280,12 +288,12 @@ class World:
             self.schedule.run_until(self.schedule.time_ms + STEP_MS)
             self._watch_memory()
         if not self._is_settled():
-            self.history.internal_errors.append(f"not settled after healing: {self._unsettled()}")
+            self._note_unsettled(f"not settled after healing: {self._unsettled()}")
         self._close()
         self._read_logs()
         report = audit_cluster(self.server.cluster, self.server.dispatcher.acknowledgements)
         self.history.audit += map(str, report.comparison.findings)
-        violations = check(self.history)
+        violations = self._check()
         for violation in violations:
             self.trace(f"VIOLATION {violation}")
         return Report(
@@ -296,6 +304,12 @@ class World:
             self.schedule.event_count,
             self._counts(),
         )
+
+    def _note_unsettled(self, text: str) -> None:
+        self.history.internal_errors.append(text)
+
+    def _check(self) -> list[str]:
+        return check(self.history)
 
     def _plan(self) -> None:
         """Schedule the actions of all clients and the chaos."""

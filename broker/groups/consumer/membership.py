@@ -1,6 +1,8 @@
 """Carry out the requests of members of the consumer protocol, with their timers and records."""
 
+from base64 import urlsafe_b64encode
 from collections.abc import Callable, Mapping, Sequence
+from uuid import UUID
 
 from broker.errors import Refusal
 from broker.groups.consumer.assignment import NO_PARTITIONS, Assignment
@@ -168,6 +170,16 @@ class ConsumerMembership:
             self.write(group, now_ms)
 
         self._timers.schedule(now_ms, run)
+
+
+def new_member_id(new_uuid: Callable[[], UUID]) -> str:
+    """Return an id for a member that has not chosen one, in the form of Kafka's `Uuid`.
+
+    It does not begin with `-`, which command lines take for an option.
+    """
+    while (member_id := urlsafe_b64encode(new_uuid().bytes).decode().rstrip("="))[0] == "-":
+        pass
+    return member_id
 
 
 def refused(refusal: Refusal) -> HeartbeatResult:

@@ -36,6 +36,7 @@ class Driver:
             config=DEFAULTS | overrides,
             timers=self.timers,
             member_id_suffix=lambda: f"id{next(suffixes)}",
+            member_id=lambda: f"id{next(suffixes)}",
         )
 
     def join(self, member_id: str = "", **changes: Any) -> list[JoinResult]:

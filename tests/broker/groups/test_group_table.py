@@ -36,8 +36,9 @@ def test_groups_are_listed_with_their_type_and_state() -> None:
     classic = GroupListing("simple", "Empty", "classic", "")
     list_groups = driver.groups.list_groups
     assert list_groups() == [consumer, classic]
-    assert list_groups(types=[" Consumer"]) == list_groups(["STABLE"]) == [consumer]
+    assert list_groups(types=["Consumer"]) == list_groups([" STABLE "]) == [consumer]
     assert list_groups(types=["classic"]) == [classic]
+    assert list_groups(types=[" consumer"]) == list_groups(types=["unknown"]) == []
     assert list_groups(["Empty"], ["consumer"]) == list_groups(types=["other"]) == []
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from broker.cluster.brokers import Availability
 from broker.cluster.coordinators import move_coordinator, move_transaction_coordinator
+from broker.share_groups.member import ShareHeartbeat
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import NOW_MS
 from tests.broker.transactional_driver import (
@@ -48,6 +49,20 @@ def test_missing_topics_groups_and_epochs_are_refused() -> None:
     assert driver.commit_offset(stale, "g", 3) == ErrorCode.INVALID_PRODUCER_EPOCH
     other = (producer.producer_id + 1, 0)
     assert driver.commit_offset(other, "g", 3) == ErrorCode.INVALID_PRODUCER_ID_MAPPING
+
+
+@pytest.mark.parametrize("generation_id", [-1, 1])
+def test_a_share_group_takes_no_offsets_of_transactions(generation_id: int) -> None:
+    driver = make_driver(**{"cluster.features": "share.version=1"})
+    _, producer = driver.init()
+    driver.add_offsets(producer, "g")
+    request = ShareHeartbeat("g", "m", 0, "app", "/host", subscribed_topic_names=("t",))
+    driver.cluster.share.groups.heartbeat(request, NOW_MS)
+
+    committed = driver.commit_offset(producer, "g", 3, generation_id=generation_id)
+
+    assert committed == ErrorCode.GROUP_ID_NOT_FOUND
+    assert "g" not in driver.cluster.groups
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """ConsumerGroupHeartbeat on the wire."""
 
+from base64 import b64decode
 from typing import Any
 
 import pytest
@@ -43,7 +44,8 @@ def test_a_member_joins_with_epoch_0_and_gets_its_partitions(version: int) -> No
 
 def test_the_broker_gives_an_id_in_version_0_only() -> None:
     cluster = GroupCluster()
-    assert heartbeat(cluster, version=0, member_id="").member_id
+    given = heartbeat(cluster, version=0, member_id="").member_id
+    assert len(b64decode(given + "==", altchars="-_", validate=True)) == 16
     assert heartbeat(cluster, member_id="").error_code == ErrorCode.INVALID_REQUEST
 
 

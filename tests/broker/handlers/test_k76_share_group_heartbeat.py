@@ -80,7 +80,8 @@ def test_a_share_group_is_no_group_of_another_type() -> None:
         protocol_type="consumer",
         protocols=[protocol],
     )
-    assert driver.ask(join, 5).error_code == ErrorCode.GROUP_ID_NOT_FOUND
+    response = driver.ask(join, 5)
+    assert (response.error_code, response.member_id) == (ErrorCode.INCONSISTENT_GROUP_PROTOCOL, "")
     beat = messages.ConsumerGroupHeartbeatRequest(
         group_id=GROUP,
         member_id=member_id(9),
@@ -93,10 +94,37 @@ def test_a_share_group_is_no_group_of_another_type() -> None:
     commit: type = messages.OffsetCommitRequest
     topic = commit.OffsetCommitRequestTopic  # type: ignore[attr-defined]
     partition = topic.OffsetCommitRequestPartition(partition_index=0, committed_offset=1)
-    response = driver.ask(
-        commit(group_id=GROUP, topics=[topic(name=TOPIC, partitions=[partition])]), version=9
-    )
-    assert response.topics[0].partitions[0].error_code == ErrorCode.GROUP_ID_NOT_FOUND
+    for version in (2, 9):
+        offsets = commit(group_id=GROUP, topics=[topic(name=TOPIC, partitions=[partition])])
+        response = driver.ask(offsets, version=version)
+        assert response.topics[0].partitions[0].error_code == ErrorCode.GROUP_ID_NOT_FOUND
+    assert GROUP not in driver.cluster.groups
+
+
+def test_a_share_group_has_no_committed_offsets_and_no_members_of_other_protocols() -> None:
+    driver = ShareDriver()
+    driver.join(1)
+    fetch: type = messages.OffsetFetchRequest
+    requested = fetch.OffsetFetchRequestGroup  # type: ignore[attr-defined]
+    topics = requested.OffsetFetchRequestTopics(name=TOPIC, partition_indexes=[0])
+    for named in ([topics], None):
+        group = requested(group_id=GROUP, member_id=None, member_epoch=-1, topics=named)
+        (found,) = driver.ask(fetch(groups=[group]), 9).groups
+        assert found.error_code == ErrorCode.NONE
+        assert [p.committed_offset for t in found.topics for p in t.partitions] == (
+            [] if named is None else [-1]
+        )
+    delete = messages.OffsetDeleteRequest(group_id=GROUP, topics=[])
+    assert driver.ask(delete, 0).error_code == ErrorCode.GROUP_ID_NOT_FOUND
+    beat = messages.HeartbeatRequest(group_id=GROUP, member_id="m", generation_id=1)
+    assert driver.ask(beat, 4).error_code == ErrorCode.UNKNOWN_MEMBER_ID
+    sync: type = messages.SyncGroupRequest
+    synced = sync(group_id=GROUP, member_id="m", generation_id=1, assignments=[])
+    assert driver.ask(synced, 3).error_code == ErrorCode.UNKNOWN_MEMBER_ID
+    leave: type = messages.LeaveGroupRequest
+    member = leave.MemberIdentity(member_id="m")  # type: ignore[attr-defined]
+    left = driver.ask(leave(group_id=GROUP, members=[member]), 5)
+    assert (left.error_code, left.members[0].error_code) == (0, ErrorCode.UNKNOWN_MEMBER_ID)
 
 
 def test_share_groups_are_listed_and_deleted_with_the_others() -> None:

@@ -50,3 +50,10 @@ def test_errors_of_the_group() -> None:
         ErrorCode.UNSUPPORTED_VERSION,
         "The version of API is not supported.",
     )
+
+
+def test_without_topics_the_group_is_not_looked_at() -> None:
+    driver = ShareDriver()
+    for group_id, error_code in (("missing", ErrorCode.NONE), ("", ErrorCode.INVALID_GROUP_ID)):
+        request = messages.AlterShareGroupOffsetsRequest(group_id=group_id, topics=[])
+        assert driver.ask(request, 0).error_code == error_code

@@ -40,3 +40,10 @@ def test_errors_of_the_group() -> None:
     assert delete(driver, TOPIC, group_id="").error_code == ErrorCode.INVALID_GROUP_ID
     off = delete(ShareDriver(cluster_features="share.version=0"), TOPIC)
     assert off.error_code == ErrorCode.UNSUPPORTED_VERSION
+
+
+def test_without_topics_the_group_is_not_looked_at() -> None:
+    driver = ShareDriver()
+    for group_id in ("missing", ""):
+        response = delete(driver, group_id=group_id)
+        assert (response.error_code, response.responses) == (ErrorCode.NONE, [])

@@ -28,7 +28,7 @@ from broker.http_admin.brokers import (
 from broker.http_admin.operation import Problem
 from broker.http_admin.topics import NewTopicBody, create_topic
 from broker.server.listener_security import PLAINTEXT
-from broker.server.listener_settings import Listener, SecurityProtocol
+from broker.server.listener_settings import ListenerPlan, SecurityProtocol
 from tests.broker.http_admin.admin_server import make_admin, serving_site
 from tests.broker.http_admin.kafka_clients import connect, leave
 
@@ -126,7 +126,7 @@ async def test_a_broker_whose_port_is_in_use_is_not_added() -> None:
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = taken.getsockname()[1]
             address = Address("127.0.0.1", port - 1)
-            plan = Listener("TAKEN", SecurityProtocol.PLAINTEXT, address, address, 1)
+            plan = ListenerPlan("TAKEN", SecurityProtocol.PLAINTEXT, address, address, 1)
             listener_plans = site.admin.server.listener_plans
             listener_plans.append((plan, PLAINTEXT))
             status, problem = await site.ask("POST", "/v1/brokers", json={})

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from broker.addresses import Address
 from broker.config.broker_config import BrokerConfig
 from broker.config.keys import ConfigError
-from broker.server.listener_settings import Listener, SecurityProtocol, plan_listeners
+from broker.server.listener_settings import ListenerPlan, SecurityProtocol, plan_listeners
 
 
-def plan(broker_count: int = 1, **overrides: str) -> list[Listener]:
+def plan(broker_count: int = 1, **overrides: str) -> list[ListenerPlan]:
     config = BrokerConfig.from_overrides({k.replace("_", "."): v for k, v in overrides.items()})
     return plan_listeners(config, "here", 9092, broker_count)
 

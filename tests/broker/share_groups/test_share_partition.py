@@ -308,6 +308,18 @@ def test_a_new_leader_delivers_gaps_in_what_was_stored() -> None:
     assert partition.share.start_offset == 10
 
 
+@pytest.mark.parametrize("sizes", [(10,), (5, 5)])
+def test_a_new_leader_does_not_deliver_again_what_is_finished_before_a_gap(
+    sizes: tuple[int, ...],
+) -> None:
+    state = [StateBatch(0, 2, ACKNOWLEDGED, 1), StateBatch(5, 6, ACKNOWLEDGED, 1)]
+    partition = Partition(*sizes, state=state)
+
+    assert partition.acquire() == [(3, 4, 1), (7, 9, 1)]
+    partition.acknowledge((3, 4, ACCEPT), (7, 9, ACCEPT))
+    assert (partition.share.start_offset, partition.acquire()) == (10, [])
+
+
 def test_an_empty_read_acquires_nothing() -> None:
     partition = Partition(2)
 

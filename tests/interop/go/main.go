@@ -1,5 +1,6 @@
 // franz-go: `produce SERVERS TOPIC COUNT`, `consume` or `copy SERVERS TOPIC COUNT GROUP`,
-// `fence SERVERS TOPIC 0`, or `recreate SERVERS TOPIC MILLISECONDS`; prints tab between words.
+// `fence SERVERS TOPIC 0`, `recreate SERVERS TOPIC MILLISECONDS`, `divide` or `share SERVERS TOPIC COUNT
+// GROUP`, or `stay SERVERS TOPIC 0 GROUP PROTOCOL`; prints tab between words.
 package main
 
 import (
@@ -40,6 +41,12 @@ func main() {
 		copyInTransactions(context.Background(), seeds, topic, count, os.Args[5]) // the test ends it
 	case "fence":
 		fence(ctx, seeds, topic)
+	case "divide":
+		divide(ctx, seeds, topic, count, os.Args[5])
+	case "share":
+		share(ctx, seeds, topic, count, os.Args[5])
+	case "stay":
+		stay(ctx, seeds, topic, os.Args[5], os.Args[6])
 	}
 }
 

@@ -86,6 +86,7 @@ class ConsumerDriver:
             CONSUMER_DEFAULTS | overrides,
             self.timers,
             member_id_suffix=lambda: f"id{next(suffixes)}",
+            member_id=lambda: f"id{next(suffixes)}",
             append_records=self._append,
             topics=self.topics,
         )

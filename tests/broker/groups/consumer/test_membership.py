@@ -1,7 +1,9 @@
 """Sessions of members, and groups whose coordinator moves."""
 
+from uuid import UUID
+
 from broker.groups.consumer.group_state import ConsumerGroupState
-from broker.groups.consumer.membership import assignors_of
+from broker.groups.consumer.membership import assignors_of, new_member_id
 from protocol.errors import ErrorCode
 from tests.broker.groups.consumer.driver import GROUP, REBALANCE_MS, SESSION_MS, ConsumerDriver
 
@@ -77,3 +79,8 @@ def test_assignors_are_known_by_name_and_by_kafkas_class() -> None:
     package = "org.apache.kafka.coordinator.group.assignor"
     assert list(assignors_of([f"{package}.RangeAssignor", "uniform"])) == ["range", "uniform"]
     assert list(assignors_of(["com.example.Own", f"{package}.UniformAssignor"])) == ["uniform"]
+
+
+def test_a_member_id_does_not_begin_like_an_option_of_a_command_line() -> None:
+    ids = iter([UUID(int=0xF8 << 120), UUID(int=1)])
+    assert new_member_id(lambda: next(ids)) == "AAAAAAAAAAAAAAAAAAAAAQ"

@@ -1,0 +1,270 @@
+"""A member of a group of the consumer protocol (KIP-848).
+
+It reports with heartbeats, gives partitions up before it reports that it has, and commits with its
+epoch. Its fetches and commits are those of a classic member.
+"""
+
+from functools import partial
+from random import Random
+from typing import Any
+
+from protocol import messages
+from protocol.errors import ErrorCode
+from tests.simulation.client_link import ClientLink, Responded
+from tests.simulation.coordinated_client import MemberSettings
+from tests.simulation.group_history import GroupHistory, Ownership
+from tests.simulation.group_member import COMMIT_INTERVAL_MS, GroupMember
+from tests.simulation.history import Assignment, History, Place
+from tests.simulation.network import Network
+
+JOIN_EPOCH, LEAVE_EPOCH, STATIC_LEAVE_EPOCH = 0, -1, -2
+_FENCED = {
+    ErrorCode.UNKNOWN_MEMBER_ID,
+    ErrorCode.FENCED_MEMBER_EPOCH,
+    ErrorCode.FENCED_INSTANCE_ID,
+    ErrorCode.GROUP_ID_NOT_FOUND,
+}
+_TRY_AGAIN = {
+    ErrorCode.UNRELEASED_INSTANCE_ID,
+    ErrorCode.GROUP_MAX_SIZE_REACHED,
+    ErrorCode.STALE_MEMBER_EPOCH,
+}
+
+_Heartbeat = messages.ConsumerGroupHeartbeatRequest
+
+
+class ConsumerMember(GroupMember):
+    """One member; `_generation` is its member epoch, and `_target` what it is to own."""
+
+    def __init__(
+        self,
+        settings: MemberSettings,
+        network: Network,
+        history: History,
+        bootstrap: list[Any],
+        random: Random,
+        groups: GroupHistory,
+    ) -> None:
+        self._random = random
+        self._groups = groups
+        super().__init__(settings, network, history, bootstrap)
+
+    def _reset(self) -> None:
+        super()._reset()
+        self._member_id = f"{self.settings.name}-{self._random.randrange(1 << 32)}"
+        self._generation = JOIN_EPOCH
+        self._needs_join = False
+        self._target: frozenset[Place] = frozenset()
+        self._assigned_ids: list[tuple[Any, int]] | None = None
+        self._reported: tuple[Place, ...] | None = None
+        """What it owns as the coordinator knows, or None if that is not certain."""
+        self._interval_ms = 0
+        self._contact: Responded | None = None
+        self._ownerships: dict[Place, Ownership] = {}
+
+    @property
+    def is_stable(self) -> bool:
+        """Whether it has joined, and owns what it is to own."""
+        return self._is_joined and frozenset(self.owned) == self._target
+
+    def leave(self) -> None:
+        """Commit, leave the group, and end; a static member keeps its place for a while."""
+        link = self._coordinator_link()
+        if link is not None and self._is_joined:
+            self._commit(link)
+            is_static = self.settings.instance_id is not None
+            request = _Heartbeat(
+                group_id=self.settings.group,
+                member_id=self._member_id,
+                member_epoch=STATIC_LEAVE_EPOCH if is_static else LEAVE_EPOCH,
+                instance_id=self.settings.instance_id,
+            )
+            link.ask(request, lambda _response, _responded: None)
+            self._end_ownerships(kept=())
+        self.crash()
+
+    # Turns -----------------------------------------------------------------------------------
+
+    def _extra_wait_ms(self, _link: ClientLink) -> int:
+        return 0
+
+    def _on_coordinator_lost(self, _lost: list[str]) -> None:
+        self._reported = None
+
+    def _on_leaders(self) -> None:
+        self._resolve()
+
+    def _fetch_more(self) -> None:
+        if self._is_joined and self.owned:
+            self._fetch()
+
+    def _attend(self, link: ClientLink) -> None:
+        """Send a heartbeat if one is due, or something has changed."""
+        is_due = self._now_ms - self._last_beat_ms >= self._interval_ms
+        must_report = self._is_joined and self._reported not in {None, self.owned}
+        if is_due or must_report:
+            self._beat(link)
+        if self._is_joined and self._now_ms - self._last_commit_ms >= COMMIT_INTERVAL_MS:
+            self._commit(link)
+
+    # Membership ------------------------------------------------------------------------------
+
+    def _beat(self, link: ClientLink) -> None:
+        if "heartbeat" in self._asked:
+            return
+        self._last_beat_ms = self._now_ms
+        settings = self.settings
+        is_full = self._reported is None
+        regex = "|".join(settings.topics) if settings.subscribes_by_regex else None
+        owned = self.owned if self._is_joined else ()
+        request = _Heartbeat(
+            group_id=settings.group,
+            member_id=self._member_id,
+            member_epoch=self._generation,
+            instance_id=settings.instance_id,
+            rack_id=None,
+            rebalance_timeout_ms=settings.rebalance_timeout_ms if is_full else -1,
+            subscribed_topic_names=list(settings.topics) if is_full and regex is None else None,
+            subscribed_topic_regex=regex if is_full else None,
+            server_assignor=settings.server_assignor if is_full else None,
+            topic_partitions=(
+                [
+                    _Heartbeat.TopicPartitions(
+                        topic_id=self._topic_ids[name],
+                        partitions=[index for topic, index in owned if topic == name],
+                    )
+                    for name in dict.fromkeys(topic for topic, _ in owned)
+                ]
+                if is_full or self._reported != owned
+                else None
+            ),
+        )
+        if request.topic_partitions is not None:
+            self._end_ownerships(kept=owned)
+        self._ask("heartbeat", link, request, partial(self._on_beat, owned))
+
+    def _on_beat(self, reported: tuple[Place, ...], response: Any, responded: Responded) -> None:
+        if response.error_code != ErrorCode.NONE:
+            self._reported = None
+            self._on_error(response.error_code)
+            return
+        self._reported = reported
+        self._interval_ms = response.heartbeat_interval_ms
+        self._is_joined = True
+        is_new = self._generation != response.member_epoch
+        self._generation = response.member_epoch
+        self._contact = responded
+        for ownership in self._ownerships.values():
+            ownership.contact_ms = self._time_of_contact()[0]
+        if response.assignment is not None:
+            self._assigned_ids = [
+                (topic.topic_id, index)
+                for topic in response.assignment.topic_partitions
+                for index in topic.partitions
+            ]
+            self._resolve()
+        elif is_new:
+            self._note_assignment()
+
+    def _resolve(self) -> None:
+        """Look up the topics of the assignment; a topic that is unknown waits for metadata."""
+        if self._assigned_ids is None:
+            return
+        places = {(self._name_of(topic_id), index) for topic_id, index in self._assigned_ids}
+        if any(name == "" for name, _ in places):
+            self._metadata_ms = 0
+            return
+        self._assigned_ids = None
+        self._target = frozenset(places)
+        self._note_assignment()
+        self._reconcile()
+
+    def _note_assignment(self) -> None:
+        places = tuple(sorted(self._target))
+        self._network.trace(f"{self.settings.name} is to own {places} in {self._generation}")
+        self._history.assignments.append(
+            Assignment(
+                self.settings.group,
+                self._generation,
+                self.settings.instance_id or self._member_id,
+                places,
+                self._now_ms,
+            )
+        )
+
+        sent_ms, written_ms = self._time_of_contact()
+        patience_ms = min(self._groups.session_timeout_ms, self.settings.rebalance_timeout_ms)
+        for place in self._target.difference(self._ownerships):
+            self._ownerships[place] = ownership = Ownership(
+                self.settings.group,
+                place,
+                self.settings.instance_id or self._member_id,
+                sent_ms,
+                written_ms,
+                sent_ms,
+                patience_ms,
+            )
+            self._groups.ownerships.append(ownership)
+
+    def _time_of_contact(self) -> tuple[int, int]:
+        """Return when the last heartbeat was sent that has a response, and when that was written.
+
+        Both are times of the brokers.
+        """
+        assert self._contact is not None
+        to_broker_time = self._groups.shared.broker_time_ms
+        return (
+            to_broker_time(self._contact.sent_ms, is_before_moves=True),
+            to_broker_time(self._contact.handled_ms),
+        )
+
+    def _end_ownerships(self, kept: tuple[Place, ...]) -> None:
+        """Note that the coordinator learns now what the member still owns."""
+        for place in [place for place in self._ownerships if place not in kept]:
+            ownership = self._ownerships.pop(place)
+            ownership.end_ms = self._groups.shared.broker_time_ms(
+                self._now_ms, is_before_moves=True
+            )
+
+    def _reconcile(self) -> None:
+        """Commit and give up what is another's from now on, then take what is new."""
+        kept = tuple(place for place in self.owned if place in self._target)
+        if kept != self.owned:
+            link = self._coordinator_link()
+            if link is not None:
+                self._commit(link)
+        self.owned = (*kept, *sorted(self._target.difference(kept)))
+        self.positions = {place: self.positions[place] for place in kept if place in self.positions}
+        self.committed = {place: self.committed[place] for place in kept if place in self.committed}
+
+    def _on_error(self, error_code: int) -> None:
+        if error_code == ErrorCode.NONE:
+            return
+        self._network.trace(f"{self.settings.name} gets {ErrorCode(error_code).name}")
+        if error_code in _FENCED:
+            self._abandon()
+        elif error_code not in _TRY_AGAIN:
+            self._coordinator = None
+
+    def _abandon(self) -> None:
+        """Give everything up, and join again with the next heartbeat."""
+        self._generation = JOIN_EPOCH
+        self._is_joined = False
+        self._target = frozenset()
+        self._end_ownerships(kept=())
+        self._assigned_ids = self._reported = None
+        self._interval_ms = 0
+        self.owned = ()
+        self.positions, self.committed = {}, {}
+
+    # Offsets and records -----------------------------------------------------------------------
+
+    def _member_of_request(self) -> tuple[str | None, int]:
+        return self._member_id, self._generation
+
+    def _consume(self, place: Place, data: bytes) -> None:
+        before = self.positions[place]
+        super()._consume(place, data)
+        self._groups.consumed.setdefault((self.settings.group, place), set()).update(
+            range(before, self.positions[place])
+        )

@@ -1,0 +1,65 @@
+"""What happened in the groups of a world; the checkers of groups read it."""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from tests.simulation.history import History, Place
+from tests.simulation.share_history import ShareHistory
+
+GroupPlace = tuple[str, Place]
+
+
+class AppliedCommit(NamedTuple):
+    """A committed offset that the coordinator has stored."""
+
+    group: str
+    place: Place
+    member: str
+    member_epoch: int
+    offset: int
+    time_ms: int
+
+
+@dataclass(slots=True)
+class Ownership:
+    """A partition that a member got; times are those of the brokers.
+
+    `member` is the instance id of a static member. It got the partition between `sent_ms` and
+    `written_ms`, the times of its request and of the response.
+    """
+
+    group: str
+    place: Place
+    member: str
+    sent_ms: int
+    written_ms: int
+    contact_ms: int
+    """When it sent the last heartbeat to which it got a response."""
+    patience_ms: int
+    """How long after its last contact the coordinator waits at least before it removes it."""
+    end_ms: int | None = None
+    """When it said that it has given the partition up, if it did."""
+
+    def is_certain_at(self, begin_ms: int, end_ms: int) -> bool:
+        """Return whether the partition is certain to belong to the member during a time."""
+        return (
+            self.written_ms < begin_ms
+            and (self.end_ms is None or self.end_ms > end_ms)
+            and end_ms - self.contact_ms < self.patience_ms
+        )
+
+
+@dataclass(slots=True)
+class GroupHistory:
+    """What happened in the groups of a world."""
+
+    seen: History
+    shared: ShareHistory
+    session_timeout_ms: int
+    ownerships: list[Ownership] = field(default_factory=list)
+    applied: list[AppliedCommit] = field(default_factory=list)
+    """Stored offsets in their order."""
+    consumed: dict[GroupPlace, set[int]] = field(default_factory=dict)
+    ends: dict[GroupPlace, int] = field(default_factory=dict)
+    """The end of each partition that a consumer group had to read."""
+    unsettled: list[str] = field(default_factory=list)

@@ -1,0 +1,408 @@
+"""Worlds with members of consumer groups (KIP-848) and of share groups (KIP-932)."""
+
+from collections.abc import Iterator
+from functools import partial
+from random import Random
+from typing import Any
+
+from broker.cluster.cluster import Cluster
+from broker.cluster.topics import Topic
+from broker.faults import FaultRule
+from broker.request.context import RequestContext
+from broker.routes import Handler
+from broker.share_groups.in_flight import RecordState
+from broker.share_groups.share_state import SharePartitionKey, ShareState
+from protocol.api_keys import ApiKey
+from protocol.configs import ResourceType
+from protocol.errors import ErrorCode
+from protocol.records import stamp
+from tests.batches import make_batch
+from tests.simulation.consumer_member import ConsumerMember
+from tests.simulation.coordinated_client import CoordinatedClient, MemberSettings
+from tests.simulation.group_checkers import check_groups
+from tests.simulation.group_history import AppliedCommit, GroupHistory
+from tests.simulation.network import Weather
+from tests.simulation.share_history import ShareHistory
+from tests.simulation.share_member import ShareMember
+from tests.simulation.virtual_time import START_MS
+from tests.simulation.world import CHAOS_MS, DATA_TOPICS, World
+
+INTERNAL_TOPICS = ("__consumer_offsets", "__share_group_state")
+LOCK_MS = 1_000
+_FAULTY_APIS = {
+    "ConsumerGroupHeartbeat": "COORDINATOR_LOAD_IN_PROGRESS",
+    "OffsetCommit": "NOT_COORDINATOR",
+    "OffsetFetch": "COORDINATOR_LOAD_IN_PROGRESS",
+    "Fetch": "NOT_LEADER_OR_FOLLOWER",
+    "ShareGroupHeartbeat": "NOT_COORDINATOR",
+    "ShareFetch": "SHARE_SESSION_NOT_FOUND",
+    "ShareAcknowledge": "INVALID_SHARE_SESSION_EPOCH",
+}
+
+
+class GroupWorld(World):
+    """A world with up to two consumer groups and up to two share groups.
+
+    Most have a few members each, three of a hundred have up to two hundred.
+    """
+
+    def __init__(self, seed: int, *arguments: object) -> None:
+        """Create a world as `World` does."""
+        random = Random(f"{seed} groups")
+        self.is_crowded = random.random() < 0.03
+        self.consumers: list[ConsumerMember] = []
+        self.sharers: list[ShareMember] = []
+        self.shared = ShareHistory(LOCK_MS, random.choice((2, 5)))
+        self._leader_epochs: dict[tuple[str, int], int] = {}
+        super().__init__(seed, *arguments)  # type: ignore[arg-type]
+
+    def _weather(self) -> Weather:
+        weather = super()._weather()
+        weather.slow_ms_max = self.random.choice((400, 1_500))
+        return weather
+
+    def _config(self) -> dict[str, str]:
+        self.has_small_log = False
+        random = self._random("config of groups")
+        interval_ms = "1000" if self.is_crowded else str(random.choice((200, 350)))
+        self.session_timeout_ms = 2_000 if self.is_crowded else random.choice((800, 1_500))
+        config = {
+            f"group.{kind}.{name}": value
+            for kind in ("consumer", "share")
+            for name, value in (
+                ("min.heartbeat.interval.ms", "1"),
+                ("heartbeat.interval.ms", interval_ms),
+                ("min.session.timeout.ms", "1"),
+                ("session.timeout.ms", str(self.session_timeout_ms)),
+            )
+        }
+        return config | {
+            "cluster.features": "share.version=1",
+            "group.share.min.record.lock.duration.ms": "1000",
+            "group.share.record.lock.duration.ms": str(LOCK_MS),
+            "group.share.delivery.count.limit": str(self.shared.delivery_count_max),
+            "offsets.topic.num.partitions": "2",
+            "share.coordinator.state.topic.num.partitions": "2",
+            "share.coordinator.snapshot.update.records.per.snapshot": "5",
+            "group.share.partition.max.record.locks": "100",
+        }
+
+    def _make_topics(self) -> None:
+        cluster = self.server.cluster
+        random = self._random("topics of groups")
+        for name in DATA_TOPICS:
+            count = random.randint(20, 60) if self.is_crowded else random.randint(1, 4)
+            factor = random.randint(1, self.broker_count)
+            cluster.create_topic(name, cluster.place(count, factor), {})
+        self.groups = GroupHistory(self.history, self.shared, self.session_timeout_ms)
+        notify = cluster.on_leaders_change
+
+        def note(now_ms: int) -> None:
+            self._note_leaders(now_ms)
+            if notify is not None:
+                notify(now_ms)
+
+        cluster.on_leaders_change = note
+        self._note_leaders(START_MS)
+
+    def _note_leaders(self, now_ms: int) -> None:
+        for topic in self._data_topics():
+            for partition in topic.partitions:
+                place = topic.name, partition.partition_index
+                if self._leader_epochs.get(place) != partition.leader_epoch:
+                    self._leader_epochs[place] = partition.leader_epoch
+                    self.shared.leader_changes.setdefault(place, []).append(now_ms)
+
+    def _watch_commit(
+        self, handler: Handler, context: RequestContext, request: Any, cluster: Cluster
+    ) -> Any:
+        response = handler(context, request, cluster)
+        for topic, result in zip(request.topics, response.topics, strict=True):
+            name = topic.name
+            if not name:
+                known = cluster.topics.get_by_id(topic.topic_id)
+                name = "" if known is None else known.name
+            for partition, outcome in zip(topic.partitions, result.partitions, strict=True):
+                if outcome.error_code == ErrorCode.NONE:
+                    self.groups.applied.append(
+                        AppliedCommit(
+                            request.group_id,
+                            (name, partition.partition_index),
+                            request.member_id,
+                            request.generation_id_or_member_epoch,
+                            partition.committed_offset,
+                            self.schedule.time_ms,
+                        )
+                    )
+        return response
+
+    # Making ----------------------------------------------------------------------------------
+
+    def _make_clients(self) -> None:
+        random = self._random("members")
+        for group in range(random.randint(0 if self.seed % 2 else 1, 2)):
+            for _ in range(self._group_size(random)):
+                self._make_consumer(f"consumers{group}", random)
+        for group in range(random.randint(1 if self.seed % 2 else 0, 2)):
+            name = f"sharers{group}"
+            self._start_at_the_earliest(name)
+            for _ in range(self._group_size(random)):
+                self._make_sharer(name, random)
+        self._watch(ApiKey.OFFSET_COMMIT, self._watch_commit)
+
+    def _group_size(self, random: Random) -> int:
+        if self.is_crowded:
+            return random.choice((10, 40, 120))
+        return random.choice((1, 2, 3, 3, 4))
+
+    def _start_at_the_earliest(self, group: str) -> None:
+        cluster = self.server.cluster
+        layer = {"share.auto.offset.reset": "earliest"}
+        cluster.set_config(cluster.config.with_resource((ResourceType.GROUP, group), layer))
+
+    def _settings(self, name: str, group: str, random: Random) -> MemberSettings:
+        count = random.choice((1, 2, 2))
+        topics = DATA_TOPICS if count == 2 else (random.choice(DATA_TOPICS),)
+        is_static = random.random() < 0.25
+        return MemberSettings(
+            name=name,
+            user="reader",
+            group=group,
+            topics=topics,
+            instance_id=f"instance-of-{name}" if is_static else None,
+            session_timeout_ms=1_000,
+            rebalance_timeout_ms=random.choice((1_000, 1_500)),
+            says_hello=False,
+            versions_max={
+                ApiKey.FETCH: random.choice((12, 13, 18)),
+                ApiKey.OFFSET_COMMIT: random.choice((9, 10)),
+                ApiKey.OFFSET_FETCH: random.choice((9, 10)),
+            },
+            server_assignor=random.choice((None, None, "range", "uniform")),
+            subscribes_by_regex=random.random() < 0.2,
+        )
+
+    def _make_consumer(self, group: str, random: Random) -> None:
+        name = f"consumer{len(self.consumers)}"
+        self.consumers.append(
+            ConsumerMember(
+                self._settings(name, group, random),
+                self.network,
+                self.history,
+                random.sample(self.bootstrap, len(self.bootstrap)),
+                self._random(name),
+                self.groups,
+            )
+        )
+
+    def _make_sharer(self, group: str, random: Random) -> None:
+        name = f"sharer{len(self.sharers)}"
+        self.sharers.append(
+            ShareMember(
+                self._settings(name, group, random),
+                self.network,
+                self.history,
+                random.sample(self.bootstrap, len(self.bootstrap)),
+                self._random(name),
+                self.shared,
+            )
+        )
+
+    # Running ---------------------------------------------------------------------------------
+
+    def _plan_clients(self) -> None:
+        random, schedule = self._random("plan of groups"), self.schedule
+        members = [*self.consumers, *self.sharers]
+        for member in members:
+            at_ms = random.choice((0, random.randrange(CHAOS_MS // 2)))
+            schedule.after(at_ms, member.start)
+            if random.random() < 0.5:
+                for _ in range(random.randint(1, 2)):
+                    at_ms = random.randrange(CHAOS_MS)
+                    schedule.after(at_ms, partial(self._disturb_member, member, random))
+        for _ in range(random.randint(3, 12)):
+            topic = random.choice(DATA_TOPICS)
+            count = random.choice((1, 1, 2, 5, 20))
+            append = partial(self._append, topic, random.randrange(60), count)
+            schedule.after(random.randrange(CHAOS_MS), append)
+        if random.random() < 0.3:
+            schedule.after(random.randrange(CHAOS_MS), partial(self._add_partition, random))
+        for _ in range(random.choice((0, 0, 1, 2))):
+            move = partial(self._move_clock, random.choice((50, 500, 1_000, 2_500)))
+            schedule.after(random.randrange(CHAOS_MS), move)
+        for _ in range(random.randint(0, 3)):
+            schedule.after(random.randrange(CHAOS_MS), self._move_a_coordinator)
+        self._add_faults(random)
+
+    def _plan(self) -> None:
+        self.chaos._groups = sorted(
+            {member.settings.group for member in (*self.consumers, *self.sharers)}
+        )
+        super()._plan()
+
+    def _disturb_member(self, member: CoordinatedClient, random: Random) -> None:
+        if not member.is_running:
+            return
+        deed = random.choice(("leave", "crash", "hang", "hang"))
+        if deed == "hang":
+            member.hang(random.choice((300, 1_200, 2_000)))
+            return
+        if deed == "leave":
+            member.leave()
+        else:
+            member.crash()
+        self.schedule.after(random.randrange(1, 1_500), member.start)
+
+    def _append(self, topic_name: str, index: int, count: int) -> None:
+        """Store a batch of records as a producer would, without one."""
+        topic = self.server.cluster.topics.get(topic_name)
+        assert topic is not None
+        partition = topic.partitions[index % len(topic.partitions)]
+        sent = make_batch(*[b"record"] * count)
+        batch = stamp(sent, 0, len(sent), partition.log.log_end_offset, partition.leader_epoch)
+        now_ms = self.server.clock.now_ms()
+        partition.log.append(batch, count, now_ms, partition.leader_epoch)
+        self.server.cluster.appended(topic, partition, len(batch), now_ms)
+
+    def _add_partition(self, random: Random) -> None:
+        cluster = self.server.cluster
+        topic = cluster.topics.get(random.choice(DATA_TOPICS))
+        assert topic is not None
+        if cluster.alive_broker_ids():
+            cluster.add_partitions(topic, cluster.place(1, 1))
+            self.trace(f"{topic.name} has {len(topic.partitions)} partitions now")
+
+    def _move_clock(self, duration_ms: int) -> None:
+        self.trace(f"the clock of the brokers moves by {duration_ms} ms")
+        self.history.clock_moves.append(self.schedule.time_ms)
+        self.shared.clock_moves.append((self.schedule.time_ms, duration_ms))
+        self.server.advance(duration_ms)
+
+    def _move_a_coordinator(self) -> None:
+        """Move or remove the leader of a partition that coordinators write to."""
+        random = self._random(f"coordinator {self.schedule.time_ms}")
+        deed = random.choice((self.chaos.move_leader, self.chaos.take_leader_away))
+        deed(random.choice(INTERNAL_TOPICS))
+
+    def _add_faults(self, random: Random) -> None:
+        for api, error in _FAULTY_APIS.items():
+            effects: list[dict[str, Any]] = [
+                {"drop": "before_response"},
+                {"drop": "before_handling"},
+                {"delay_request_ms": 200, "jitter_ms": 200},
+                {"delay_ms": 200, "jitter_ms": 200},
+                {"error": error},
+            ]
+            for effect in random.sample(effects, random.choice((0, 0, 1, 2))):
+                rule = {"api": api, **effect, "probability": 0.05, "seed": self.seed}
+                self.server.dispatcher.faults.add(FaultRule.from_json(rule), START_MS)
+
+    # The end ---------------------------------------------------------------------------------
+
+    def _unsettled(self) -> str:
+        for sharer in self.sharers:
+            sharer.is_reliable = True
+        for member in (*self.consumers, *self.sharers):
+            if not (member.is_running and member.is_stable):
+                return f"{member.settings.name} is not stable"
+        for group in dict.fromkeys(member.settings.group for member in self.consumers):
+            problem = self._unsettled_consumers(group)
+            if problem:
+                return problem
+        for group in dict.fromkeys(member.settings.group for member in self.sharers):
+            problem = self._unsettled_share_group(group)
+            if problem:
+                return problem
+        return ""
+
+    def _subscribed_places(self, members: list[Any]) -> dict[tuple[str, int], int]:
+        """Return the ends of the partitions that some members subscribe to."""
+        names = {name for member in members for name in member.settings.topics}
+        return {
+            (topic.name, partition.partition_index): partition.log.log_end_offset
+            for topic in self._data_topics()
+            if topic.name in names
+            for partition in topic.partitions
+        }
+
+    def _unsettled_consumers(self, group: str) -> str:
+        members = [member for member in self.consumers if member.settings.group == group]
+        ends = self._subscribed_places(members)
+        owned = sorted(place for member in members for place in member.owned)
+        if owned != sorted(ends):
+            return f"{group} owns {owned} of {sorted(ends)}"
+        for member in members:
+            for place in member.owned:
+                if member.positions.get(place) != ends[place]:
+                    return f"{group} has read {place} up to {member.positions.get(place)}"
+        self.groups.ends |= {(group, place): end for place, end in ends.items()}
+        return ""
+
+    def _unsettled_share_group(self, group: str) -> str:
+        members = [member for member in self.sharers if member.settings.group == group]
+        ends = self._subscribed_places(members)
+        for (name, index), end in ends.items():
+            topic = self.server.cluster.topics.get(name)
+            assert topic is not None
+            key = SharePartitionKey(group, topic.topic_id, index)
+            if end and max(self._finished_offsets(topic, key)) < end:
+                return f"{group} has not finished {name}-{index} up to {end}"
+        self.shared.ends |= {(group, place): end for place, end in ends.items()}
+        return ""
+
+    def _finished_offsets(self, topic: Topic, key: SharePartitionKey) -> Iterator[int]:
+        """Yield up to where all records are finished, as the coordinator and the leader know.
+
+        What a leader archives because a lock has expired may be missing in the state.
+        """
+        share = self.server.cluster.share
+        yield 0
+        state = share.states.get(key)
+        if state is not None:
+            yield _finished_offset(state)
+        leader = share.leaders.get(topic.partitions[key.partition_index].leader_id)
+        led = None if leader is None else leader.partitions.get(key)
+        if led is not None:
+            yield led.share_partition.start_offset
+
+    def _close(self) -> None:
+        lost_fetches = self.shared.lost_fetches.copy()
+        for member in (*self.consumers, *self.sharers):
+            if member.is_running:
+                member.crash()
+        super()._close()
+        self.shared.lost_fetches = lost_fetches
+
+    def _read_logs(self) -> None:
+        """Read nothing: there are no producers whose records would be compared."""
+
+    def _note_unsettled(self, text: str) -> None:
+        by_checker = self.shared if "sharer" in text else self.groups
+        by_checker.unsettled.append(text)
+
+    def _check(self) -> list[str]:
+        return check_groups(self.groups)
+
+    def _counts(self) -> dict[str, int]:
+        return {
+            "members": len(self.consumers) + len(self.sharers),
+            "links": len(self.network.links),
+            "assignments": len(self.history.assignments),
+            "commits": len(self.groups.applied),
+            "consumed": sum(map(len, self.groups.consumed.values())),
+            "deliveries": len(self.shared.deliveries),
+            "acknowledgements": len(self.shared.acknowledgements),
+            "refused acknowledgements": sum(
+                acknowledgement.is_refused for acknowledgement in self.shared.acknowledgements
+            ),
+        }
+
+
+def _finished_offset(state: ShareState) -> int:
+    """Return the offset before which all records are finished."""
+    offset = state.start_offset
+    for batch in state.state_batches:
+        if batch.first_offset > offset or not RecordState(batch.delivery_state).is_final:
+            break
+        offset = batch.last_offset + 1
+    return offset

@@ -1,0 +1,148 @@
+"""Checkers of the promises of share groups (KIP-932). Each yields violations."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from tests.simulation.history import Place
+from tests.simulation.share_history import (
+    Acknowledgement,
+    AcknowledgeType,
+    Delivery,
+    ShareHistory,
+)
+
+RecordKey = tuple[str, Place, int]
+"""Group, partition and offset."""
+
+
+@dataclass(slots=True)
+class RecordHistory:
+    """What happened to one record in one group."""
+
+    deliveries: list[Delivery] = field(default_factory=list)
+    acknowledgements: list[Acknowledgement] = field(default_factory=list)
+
+
+ShareChecker = Callable[[ShareHistory, dict[RecordKey, RecordHistory]], Iterator[str]]
+
+
+def by_record(history: ShareHistory) -> dict[RecordKey, RecordHistory]:
+    """Return the history of each record that was delivered."""
+    found: dict[RecordKey, RecordHistory] = defaultdict(RecordHistory)
+    for delivery in sorted(history.deliveries, key=lambda delivery: delivery.written_ms):
+        for offset in range(delivery.first_offset, delivery.last_offset + 1):
+            found[delivery.group, delivery.place, offset].deliveries.append(delivery)
+    for acknowledgement in history.acknowledgements:
+        delivery = acknowledgement.delivery
+        key = delivery.group, delivery.place, acknowledgement.offset
+        found[key].acknowledgements.append(acknowledgement)
+    return found
+
+
+def one_holder(history: ShareHistory, records: dict[RecordKey, RecordHistory]) -> Iterator[str]:
+    """An acquired record has one holder until it is released or its lock expires."""
+    for key, record in records.items():
+        ordered = record.deliveries
+        for first, second in pairwise(ordered):
+            begin_ms = min(first.sent_ms, second.sent_ms)
+            end_ms = max(first.written_ms, second.written_ms)
+            if not _may_be_released(history, record, (first, second), begin_ms, end_ms):
+                yield f"{key}: {first}, and then {second}"
+        for acknowledgement in record.acknowledgements:
+            for delivery in ordered:
+                if _is_of_another(history, record, acknowledgement, delivery):
+                    yield f"{key}: {acknowledgement} is taken, while it is held by {delivery}"
+
+
+def _may_be_released(
+    history: ShareHistory,
+    record: RecordHistory,
+    deliveries: tuple[Delivery, ...],
+    begin_ms: int,
+    end_ms: int,
+) -> bool:
+    """Return whether anything in a time may have ended the acquisitions of some deliveries."""
+    if end_ms - begin_ms >= history.lock_ms:
+        return True
+    members = {delivery.member for delivery in deliveries}
+    times_ms = [
+        *history.leader_changes.get(deliveries[0].place, ()),
+        *(time_ms for member in members for time_ms in history.session_ends_of(member)),
+        *(
+            acknowledgement.sent_ms
+            for acknowledgement in record.acknowledgements
+            if acknowledgement.type is AcknowledgeType.RELEASE
+        ),
+    ]
+    return any(begin_ms <= time_ms <= end_ms for time_ms in times_ms)
+
+
+def _is_of_another(
+    history: ShareHistory,
+    record: RecordHistory,
+    acknowledgement: Acknowledgement,
+    delivery: Delivery,
+) -> bool:
+    """Return whether a member acknowledged a record that another one certainly had then."""
+    written_ms = acknowledgement.written_ms
+    if (
+        written_ms is None
+        or acknowledgement.is_refused
+        or delivery.member == acknowledgement.delivery.member
+        or delivery.written_ms >= acknowledgement.sent_ms
+    ):
+        return False
+    is_finished = any(
+        other is not acknowledgement and other.sent_ms <= written_ms
+        for other in record.acknowledgements
+        if other.delivery.sent_ms >= delivery.sent_ms
+    )
+    return not is_finished and not _may_be_released(
+        history, record, (delivery,), delivery.sent_ms, written_ms
+    )
+
+
+def deliveries(history: ShareHistory, records: dict[RecordKey, RecordHistory]) -> Iterator[str]:
+    """A record is delivered at most so often, and never again once it is accepted or rejected."""
+    for key, record in records.items():
+        for delivery in record.deliveries:
+            if not 1 <= delivery.delivery_count <= history.delivery_count_max:
+                yield f"{key}: {delivery}, of at most {history.delivery_count_max}"
+        for acknowledgement in record.acknowledgements:
+            written_ms = acknowledgement.written_ms
+            if written_ms is None or acknowledgement.is_refused or not acknowledgement.is_final:
+                continue
+            delivery = acknowledgement.delivery
+            if _may_be_released(history, record, (delivery,), delivery.sent_ms, written_ms):
+                # The record may be archived already; a leader does not refuse that.
+                continue
+            again = [later for later in record.deliveries if later.sent_ms > written_ms]
+            if again:
+                yield f"{key}: {acknowledgement}, and then {again[0]}"
+
+
+def none_lost(history: ShareHistory, records: dict[RecordKey, RecordHistory]) -> Iterator[str]:
+    """A record is accepted or rejected, or it had its last delivery: none is lost.
+
+    A delivery whose response is lost counts, too.
+    """
+    yield from history.unsettled
+    for (group, place), end in history.ends.items():
+        lost_count = history.lost_fetches[group]
+        for offset in range(end):
+            record = records.get((group, place, offset), RecordHistory())
+            count = max((delivery.delivery_count for delivery in record.deliveries), default=0)
+            is_finished = any(
+                acknowledgement.is_final and not acknowledgement.is_refused
+                for acknowledgement in record.acknowledgements
+            )
+            if not is_finished and count + lost_count < history.delivery_count_max:
+                yield (
+                    f"{group} {place} at {offset}: delivered {count} times, and never accepted or"
+                    f" rejected; {lost_count} responses were lost"
+                )
+
+
+CHECKERS: tuple[ShareChecker, ...] = (one_holder, deliveries, none_lost)

@@ -1,0 +1,313 @@
+"""Groups keep their promises in all worlds, and each checker finds injected bugs."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from broker.groups.consumer import group as consumer_group
+from broker.groups.consumer import reconciliation
+from broker.groups.consumer.group import ConsumerGroup
+from broker.groups.consumer.member import ConsumerMember
+from broker.groups.consumer.sessions import MemberSessions
+from broker.groups.offsets import OffsetTable
+from broker.share_groups import share_partition as share_partition_module
+from broker.share_groups.in_flight import InFlightBatch, InFlightState, RecordState
+from broker.share_groups.share_partition import SharePartition
+from protocol.errors import ErrorCode
+from tests.simulation.group_world import GroupWorld
+from tests.simulation.patches import Patch, wrap
+
+SEEDS_PER_TEST = 5
+SEEDS_MAX = 40
+ROOT = Path(__file__).parent.parent.parent
+DIGESTS = """
+from tests.simulation.__main__ import quieten
+from tests.simulation.group_world import GroupWorld
+quieten()
+for seed in range(500, 505):
+    report = GroupWorld(seed).run()
+    print(seed, report.digest, report.event_count, report.counts)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(0, 20, SEEDS_PER_TEST))
+def test_groups_keep_their_promises(first: int) -> None:
+    run_worlds(first)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("first", range(1_000, 1_150, SEEDS_PER_TEST))
+def test_groups_keep_their_promises_in_many_more_worlds(first: int) -> None:
+    run_worlds(first)
+
+
+def run_worlds(first: int) -> None:
+    """Run some worlds; they violate nothing, and members of both kinds have something to do."""
+    reports = [GroupWorld(seed).run() for seed in range(first, first + SEEDS_PER_TEST)]
+    violations = {report.seed: report.violations for report in reports if report.violations}
+    assert violations == {}
+    for name in ("assignments", "commits", "consumed", "deliveries", "acknowledgements"):
+        assert sum(report.counts[name] for report in reports) > 10
+
+
+@pytest.mark.slow
+def test_a_seed_replays_exactly_under_any_hash_seed() -> None:
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", DIGESTS],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONHASHSEED": hash_seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for hash_seed in ("1", "2")
+    }
+    assert len(outputs) == 1
+
+
+# Ownership ---------------------------------------------------------------------------------------
+
+
+def ignore_owners(patch: Patch) -> None:
+    """A member gets its target at once, even if others still own the partitions."""
+
+    def hasty(original: Any) -> Any:
+        def reconcile(
+            member: Any, epoch: int, target: Any, _owned: Any, reported: Any
+        ) -> ConsumerMember:
+            moved: ConsumerMember = original(member, epoch, target, {}, reported)
+            return moved
+
+        return reconcile
+
+    wrap(patch, consumer_group, "reconcile", hasty)
+
+
+def believe_in_revocation(patch: Patch) -> None:
+    """A member that has to give partitions up counts as one that has done so."""
+    patch.setattr(reconciliation, "_may_own", lambda *_: False)
+
+
+def expire_sessions_early(patch: Patch) -> None:
+    """A session ends after a quarter of its timeout."""
+
+    def impatient(original: Any) -> Any:
+        def restart(
+            self: MemberSessions, group: Any, member_id: str, timeout_ms: int, now_ms: int
+        ) -> None:
+            original(self, group, member_id, timeout_ms // 4, now_ms)
+
+        return restart
+
+    wrap(patch, MemberSessions, "restart", impatient)
+
+
+# Consumption -------------------------------------------------------------------------------------
+
+
+def keep_sessions_forever(patch: Patch) -> None:
+    """A member that is gone keeps its partitions."""
+    patch.setattr(MemberSessions, "restart", lambda *_: None)
+
+
+def keep_partitions_of_the_gone(patch: Patch) -> None:
+    """The partitions of a member that is removed stay owned."""
+
+    def forgetful(original: Any) -> Any:
+        def remove_member(self: ConsumerGroup, member_id: str) -> ConsumerMember:
+            removed: ConsumerMember = original(self, member_id)
+            for topic_id, indexes in removed.assigned_partitions.items():
+                self._owned.setdefault(topic_id, set()).update(indexes)
+            return removed
+
+        return remove_member
+
+    wrap(patch, ConsumerGroup, "remove_member", forgetful)
+
+
+def skip_a_record(patch: Patch) -> None:
+    """A committed offset is stored with one more."""
+
+    def greedy(original: Any) -> Any:
+        def put(self: OffsetTable, topic: str, index: int, committed: Any) -> None:
+            original(self, topic, index, replace(committed, offset=committed.offset + 1))
+
+        return put
+
+    wrap(patch, OffsetTable, "put", greedy)
+
+
+# Committed offsets -------------------------------------------------------------------------------
+
+
+def accept_all_commits(patch: Patch) -> None:
+    """Anybody may commit, whatever the epoch."""
+    patch.setattr(ConsumerGroup, "check_commit", lambda *_, **__: ErrorCode.NONE)
+
+
+def lose_commits(patch: Patch) -> None:
+    """Every third committed offset is not stored."""
+    counts = iter(range(1 << 30))
+
+    def lossy(original: Any) -> Any:
+        def put(self: OffsetTable, *arguments: Any) -> None:
+            if next(counts) % 3:
+                original(self, *arguments)
+
+        return put
+
+    wrap(patch, OffsetTable, "put", lossy)
+
+
+# Holders -----------------------------------------------------------------------------------------
+
+
+def deliver_acquired_records(patch: Patch) -> None:
+    """Records that a member has acquired are delivered to others, too."""
+
+    def generous(original: Any) -> Any:
+        def acquire_available(batch: InFlightBatch, *arguments: Any) -> Any:
+            for _first, _last, state in batch.states():
+                if state.state is RecordState.ACQUIRED:
+                    state.state = RecordState.AVAILABLE
+            return original(batch, *arguments)
+
+        return acquire_available
+
+    def eager(original: Any) -> Any:
+        def next_fetch_offset(self: SharePartition) -> int:
+            if self.records and len(self.records) % 2:
+                return self.start_offset
+            offset: int = original(self)
+            return offset
+
+        return next_fetch_offset
+
+    wrap(patch, share_partition_module, "acquire_available", generous)
+    wrap(patch, SharePartition, "next_fetch_offset", eager)
+
+
+def expire_locks_early(patch: Patch) -> None:
+    """A lock ends after a fifth of its time."""
+
+    def impatient(original: Any) -> Any:
+        def acquire(self: SharePartition, *arguments: Any, **rest: Any) -> Any:
+            rest["lock_expires_ms"] -= 800
+            return original(self, *arguments, **rest)
+
+        return acquire
+
+    wrap(patch, SharePartition, "acquire", impatient)
+
+
+def release_at_every_disconnect(patch: Patch) -> None:
+    """The end of one member's session releases the records of all."""
+
+    def careless(original: Any) -> Any:
+        def release_member(self: SharePartition, _member_id: str, now_ms: int) -> Any:
+            for batch in self.records:
+                for _first, _last, state in batch.states():
+                    if state.state is RecordState.ACQUIRED:
+                        original(self, state.member_id, now_ms)
+                        break
+
+        return release_member
+
+    wrap(patch, SharePartition, "release_member", careless)
+
+
+# Deliveries --------------------------------------------------------------------------------------
+
+
+def forget_states(patch: Patch) -> None:
+    """A new leader knows the start offset, but not which records after it are finished."""
+    patch.setattr(SharePartition, "_load", lambda *_: None)
+
+
+def deliver_without_limit(patch: Patch) -> None:
+    """A record is available again after its last delivery."""
+    patch.setattr(
+        InFlightState, "make_available", lambda self, _: self.finish(RecordState.AVAILABLE)
+    )
+
+
+def deliver_accepted_records(patch: Patch) -> None:
+    """An accepted record is available again."""
+
+    def forgetful(original: Any) -> Any:
+        def finish(self: InFlightState, state: RecordState) -> None:
+            is_accepted = state is RecordState.ACKNOWLEDGED
+            original(self, RecordState.AVAILABLE if is_accepted else state)
+
+        return finish
+
+    wrap(patch, InFlightState, "finish", forgetful)
+
+
+# Lost records ------------------------------------------------------------------------------------
+
+
+def archive_released_records(patch: Patch) -> None:
+    """A released record is never delivered again."""
+    patch.setattr(
+        InFlightState, "make_available", lambda self, _: self.finish(RecordState.ARCHIVED)
+    )
+
+
+def give_up_one_delivery_early(patch: Patch) -> None:
+    """A record is archived one delivery before its last."""
+
+    def hasty(original: Any) -> Any:
+        def make_available(self: InFlightState, delivery_count_max: int) -> None:
+            original(self, delivery_count_max - 1)
+
+        return make_available
+
+    wrap(patch, InFlightState, "make_available", hasty)
+
+
+def never_expire_locks(patch: Patch) -> None:
+    """A member that never acknowledges a record keeps it."""
+    patch.setattr(SharePartition, "next_lock_expiry_ms", lambda _: None)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("bug", "checker"),
+    [
+        (ignore_owners, "ownership"),
+        (believe_in_revocation, "ownership"),
+        (expire_sessions_early, "ownership"),
+        (keep_sessions_forever, "consumption"),
+        (keep_partitions_of_the_gone, "consumption"),
+        (skip_a_record, "consumption"),
+        (accept_all_commits, "commits_forward"),
+        (lose_commits, "commits_forward"),
+        (deliver_acquired_records, "one_holder"),
+        (expire_locks_early, "one_holder"),
+        (release_at_every_disconnect, "one_holder"),
+        (forget_states, "deliveries"),
+        (deliver_without_limit, "deliveries"),
+        (deliver_accepted_records, "deliveries"),
+        (archive_released_records, "none_lost"),
+        (give_up_one_delivery_early, "none_lost"),
+        (never_expire_locks, "none_lost"),
+    ],
+)
+def test_checker_finds_injected_bug(
+    monkeypatch: Patch, bug: Callable[[Patch], None], checker: str
+) -> None:
+    bug(monkeypatch)
+    for seed in range(SEEDS_MAX):
+        violations = GroupWorld(seed).run().violations
+        if any(violation.startswith(f"{checker}: ") for violation in violations):
+            return
+    pytest.fail(f"{bug.__doc__} Not found in {SEEDS_MAX} worlds.")
