@@ -44,6 +44,7 @@ PROGRAMS = {
     "transactions": "benchmarks.transactions",
     "spark": "benchmarks.spark_load",
     "durations": "benchmarks.durations",
+    "scale": "benchmarks.scale",
 }
 """Programs that measure only parts of mock-kafka and print their own lines."""
 NAMES = (*MEASUREMENTS, *PROGRAMS)

@@ -55,11 +55,11 @@ class ServerProcess:
 
     def resident_bytes(self) -> int:
         """Resident memory now."""
-        return _status_bytes(self.pid, "VmRSS")
+        return status_bytes(self.pid, "VmRSS")
 
     def peak_resident_bytes(self) -> int:
         """The most resident memory the process ever had."""
-        return _status_bytes(self.pid, "VmHWM")
+        return status_bytes(self.pid, "VmHWM")
 
 
 def command(name: ServerName, brokers: int = 1, options: Sequence[str] = ()) -> list[str]:
@@ -176,7 +176,8 @@ def machine_busy_seconds() -> float:
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
-def _status_bytes(pid: int, field: str) -> int:
+def status_bytes(pid: int, field: str) -> int:
+    """Return a field of /proc/PID/status, such as VmRSS."""
     with open(f"/proc/{pid}/status", encoding="ascii") as status:
         for line in status:
             if line.startswith(field + ":"):

@@ -102,13 +102,9 @@ class Cluster:
             setting=lambda group_id, key: group_setting(self.config, group_id, key),
             is_share_group=lambda group_id: group_id in self.share.groups,
         )
+        append, is_taken = self.group_log.append, self.groups.__contains__
         self.share = ShareGroups(
-            config,
-            self.topics,
-            group_topics,
-            self.timers,
-            self.group_log.append,
-            is_taken=lambda group_id: group_id in self.groups,
+            config, self.topics, group_topics, self.timers, append, is_taken=is_taken
         )
         self.transaction_log = TransactionLog(self.topics, config)
         self.transactions = TransactionCoordinator(
@@ -284,17 +280,10 @@ class Cluster:
         for replicas in assignments:
             alive = tuple(filter(self.is_alive, replicas))
             leader_id = alive[0] if alive else NO_LEADER
-            topic.partitions.append(
-                Partition(
-                    topic_name=topic.name,
-                    partition_index=len(topic.partitions),
-                    replicas=tuple(replicas),
-                    isr=alive,
-                    leader_id=leader_id,
-                    producers=new_producers(self.config, leader_id),
-                    compaction=Compaction() if topic.is_internal else None,
-                )
-            )
+            index, producers = len(topic.partitions), new_producers(self.config, leader_id)
+            partition = Partition(topic.name, index, tuple(replicas), alive, leader_id, producers)
+            partition.compaction = Compaction() if topic.is_internal else None
+            topic.partitions.append(partition)
         self.groups.note_topic_change(topic.name)
 
     def delete_topic(self, topic: Topic, now_ms: int) -> None:
@@ -376,7 +365,7 @@ class Cluster:
             partition.replicas = tuple(node_id if n == old_id else n for n in partition.replicas)
             partition.isr = tuple(n for n in partition.isr if n != old_id)
             partition.adding_replicas = partition.removing_replicas = ()
-        in_sync = {*partition.isr, node_id}
+        in_sync = {*filter(self.is_alive, partition.isr), node_id}
         partition.isr = tuple(n for n in partition.replicas if n in in_sync)
         self.set_leader(partition, node_id, now_ms)
 
@@ -396,17 +385,20 @@ class Cluster:
         self.groups.note_topic_change(partition.topic_name)
         partition.adding_replicas = partition.removing_replicas = ()
         self.expand_isr(partition)
-        if partition.leader_id not in partition.isr:
-            leader_id = next((n for n in replicas if n in partition.isr), NO_LEADER)
+        leader_id = partition.leader_id
+        if leader_id not in partition.isr:
+            in_sync = (n for n in replicas if n in partition.isr)
+            leader_id = next(filter(self.is_alive, in_sync), NO_LEADER)
+        if leader_id != partition.leader_id:
             self.set_leader(partition, leader_id, now_ms)
         elif removes_any:
             partition.leader_epoch += 1
 
     def expand_isr(self, partition: Partition) -> None:
-        """Append to the ISR, in which nobody stays who is down, all other replicas that are up."""
+        """Append replicas that are up to the ISR; remove those that are down, but never all."""
         alive = list(filter(self.is_alive, partition.replicas))
-        kept = [n for n in partition.isr if n in alive]
-        partition.isr = (*kept, *(n for n in alive if n not in kept))
+        kept = [n for n in partition.isr if n in (alive or partition.replicas)]
+        partition.isr = (*kept, *(n for n in alive if n not in kept)) or partition.replicas[:1]
 
     # Records -------------------------------------------------------------------------------
 

@@ -18,6 +18,10 @@ _A = TypeVar("_A", bound=Action)
 NAME = "name"
 
 
+class ContradictionError(ValueError):
+    """Each field of a rule is valid, but not all of them together; the message names a field."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FaultRule:
     """One rule. The fields of JSON are the attributes of its parts.
@@ -37,7 +41,10 @@ class FaultRule:
     def __post_init__(self) -> None:
         if self.name is not None:
             TEXT.check(NAME, self.name)
-        validate(self.match, self.trigger, self.actions)
+        try:
+            validate(self.match, self.trigger, self.actions)
+        except ValueError as error:
+            raise ContradictionError(str(error)) from error
 
     def action(self, kind: type[_A]) -> _A | None:
         """Return the rule's action of this type, or None."""
@@ -113,7 +120,8 @@ def rules_from_json(document: Any) -> list[FaultRule]:
         try:
             rules.append(FaultRule.from_json(rule))
         except ValueError as error:
-            raise ValueError(f"rule {number}: {error}") from error
+            kind = ContradictionError if isinstance(error, ContradictionError) else ValueError
+            raise kind(f"rule {number}: {error}") from error
     return rules
 
 
@@ -174,7 +182,7 @@ def _check_options(given: Mapping[str, Any], actions: tuple[Action, ...]) -> Non
                 for kind in ACTION_TYPES
                 if name in {declared.name for declared in fields(kind)}
             ]
-            raise ValueError(f"{name}: needs {' or '.join(map(field_name_of, kinds))}")
+            raise ContradictionError(f"{name}: needs {' or '.join(map(field_name_of, kinds))}")
 
 
 def _describe(action: Action) -> str:

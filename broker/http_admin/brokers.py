@@ -128,7 +128,12 @@ def fence_broker(admin: Admin, path: BrokerPath) -> BrokerView:
     return _view(admin, admin.cluster.brokers[path.node_id])
 
 
-@operation("POST", "/v1/brokers/{node_id}/stop", tag="brokers")
+@operation(
+    "POST",
+    "/v1/brokers/{node_id}/stop",
+    tag="brokers",
+    further_rules="A controlled shutdown always elects other leaders",
+)
 def stop_broker(admin: Admin, path: BrokerPath, body: StopBody) -> BrokerView:
     """Stop a broker: its connections are cut and new ones refused; no record is lost.
 
@@ -141,11 +146,16 @@ def stop_broker(admin: Admin, path: BrokerPath, body: StopBody) -> BrokerView:
     elif body.elect:
         failover.shut_down_broker(admin.cluster, path.node_id, admin.now_ms())
     else:
-        raise Problem(400, "a controlled shutdown elects other leaders: elect must be true")
+        raise Problem(422, "a controlled shutdown elects other leaders: elect must be true")
     return _view(admin, admin.cluster.brokers[path.node_id])
 
 
-@operation("POST", "/v1/brokers/{node_id}/start", tag="brokers")
+@operation(
+    "POST",
+    "/v1/brokers/{node_id}/start",
+    tag="brokers",
+    further_rules="A key or a value of the configuration is invalid",
+)
 def start_broker(admin: Admin, path: BrokerPath, body: StartBody) -> BrokerView:
     """Start a broker again on its port; it leads only partitions that have no leader.
 
@@ -162,14 +172,14 @@ def _configure(admin: Admin, broker: Broker, overrides: dict[str, str | None]) -
     """Change the keys that a broker was started with.
 
     Raises:
-        Problem: 400 for an invalid key or value; 409 for a key that was also set at run time,
+        Problem: 422 for an invalid key or value; 409 for a key that was also set at run time,
             since that value has precedence.
     """
     config = admin.cluster.config
     try:
         config = config.with_overrides_of(broker.node_id, overrides)
     except ConfigError as error:
-        raise Problem(400, f"config: {error}") from error
+        raise Problem(422, f"config: {error}") from error
     for name in overrides:
         if name in config.dynamic_layer(broker.node_id) or name in config.dynamic_default:
             raise Problem(409, f"config: {name} was set at run time, and that value has precedence")

@@ -25,6 +25,15 @@ class ClockView(msgspec.Struct):
 class ClockBody(Input):
     """The mode of the clock; `factor` is for `scaled`."""
 
+    MORE_SCHEMA = {  # noqa: RUF012 - a class variable of the base class
+        "oneOf": [
+            {
+                "properties": {"mode": {"const": "scaled"}, "factor": {"type": "number"}},
+                "required": ["factor"],
+            },
+            {"properties": {"mode": {"enum": ["real", "standing"]}, "factor": {"type": "null"}}},
+        ]
+    }
     mode: Literal["real", "scaled", "standing"]
     factor: Factor | None = None
 
@@ -32,6 +41,12 @@ class ClockBody(Input):
 class AdvanceBody(Input):
     """The duration; one of the two."""
 
+    MORE_SCHEMA = {  # noqa: RUF012 - a class variable of the base class
+        "oneOf": [
+            {"properties": {"ms": {"type": "integer"}}, "required": ["ms"]},
+            {"properties": {"seconds": {"type": "number"}}, "required": ["seconds"]},
+        ]
+    }
     ms: Annotated[int, msgspec.Meta(ge=0, le=ADVANCE_MS_MAX)] | None = None
     seconds: Annotated[float, msgspec.Meta(ge=0, le=ADVANCE_MS_MAX / 1000)] | None = None
 

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from broker.faults import FaultRule, RuleState, rules_from_json
+from broker.faults import ContradictionError, FaultRule, RuleState, rules_from_json
 from broker.faults.rule import rule_schema
 from broker.http_admin.operation import Count, Input, Problem, operation
 from broker.http_admin.state import Admin
@@ -40,7 +40,10 @@ class FaultPath(Input):
 
 
 def _rule_or_rules(document: Any) -> FaultRule | list[FaultRule]:
-    rules = rules_from_json(document)
+    try:
+        rules = rules_from_json(document)
+    except ContradictionError as error:
+        raise Problem(422, f"body: {error}") from error
     return rules if isinstance(document, list) else rules[0]
 
 
@@ -57,6 +60,7 @@ def list_faults(admin: Admin) -> list[FaultView]:
     status=201,
     read_body=_rule_or_rules,
     body_type=RULE_TYPE | list[RULE_TYPE],  # type: ignore[valid-type]
+    further_rules="Fields contradict each other, or the rule could never take effect",
 )
 def add_faults(admin: Admin, body: FaultRule | list[FaultRule]) -> FaultView | list[FaultView]:
     """Add a rule after all others, or all rules of a list.
@@ -68,7 +72,7 @@ def add_faults(admin: Admin, body: FaultRule | list[FaultRule]) -> FaultView | l
     try:
         ids = faults.add_all(body if isinstance(body, list) else [body], admin.now_ms())
     except ValueError as error:
-        raise Problem(400, f"body: {error}") from error
+        raise Problem(422, f"body: {error}") from error
     added = set(ids)
     views = [_view(state) for state in faults.rules() if state.rule_id in added]
     return views if isinstance(body, list) else views[0]

@@ -66,7 +66,14 @@ def rebalance_group(admin: Admin, path: GroupPath) -> None:
         admin.cluster.groups.rebalance(path.group_id, admin.now_ms())
 
 
-@operation("PUT", "/v1/groups/{group_id}/assignment", tag="groups", status=204, media_type=None)
+@operation(
+    "PUT",
+    "/v1/groups/{group_id}/assignment",
+    tag="groups",
+    status=204,
+    media_type=None,
+    further_rules="A member occurs twice, by its id and its instance id",
+)
 def put_assignment(admin: Admin, path: GroupPath, body: AssignmentBody) -> None:
     """Set the target assignment of a group of the consumer protocol.
 
@@ -81,7 +88,7 @@ def put_assignment(admin: Admin, path: GroupPath, body: AssignmentBody) -> None:
     for member, entries in body.members.items():
         member_id = _member_id(admin, path.group_id, member)
         if member_id in targets:
-            raise Problem(400, f"body: member {member_id!r} occurs twice")
+            raise Problem(422, f"body: member {member_id!r} occurs twice")
         targets[member_id] = _assignment(admin, entries)
     refusal = admin.cluster.groups.assign(path.group_id, targets, admin.now_ms())
     if refusal is not None:

@@ -22,6 +22,9 @@ def openapi_document(operations: Iterable[Operation], version: str) -> dict[str,
     kinds = _kinds(listed)
     schemas, components = msgspec.json.schema_components(kinds, ref_template=_REFERENCE)
     schema_of = {_key(kind): schema for kind, schema in zip(kinds, schemas, strict=True)}
+    for op in listed:
+        if isinstance(op.body_type, type) and issubclass(op.body_type, Input):
+            components[op.body_type.__name__] |= op.body_type.MORE_SCHEMA
     inputs = {
         input_type.__name__
         for op in listed
@@ -68,6 +71,8 @@ def _describe(
         # An empty alternative: if no token is configured, none is needed.
         "security": [] if op.is_open else [{"token": []}, {}],
     }
+    if op.further_rules is not None:
+        described["responses"]["422"] = _problem(schema_of, op.further_rules)
     texts = [op.description, *_query_descriptions(op)]
     if any(texts):
         described["description"] = " ".join(filter(None, texts))
@@ -79,7 +84,8 @@ def _describe(
         described["parameters"] = parameters
     if op.body_type is not None:
         name = getattr(op.body_type, "__name__", None)
-        is_required = name is None or bool(components[name].get("required"))
+        component = {"required": True} if name is None else components[name]
+        is_required = bool(component.get("required") or component.get("oneOf"))
         described["requestBody"] = {
             "required": is_required,
             "content": {"application/json": {"schema": schema_of[_key(op.body_type)]}},
@@ -102,9 +108,9 @@ def _response(op: Operation, schema_of: dict[str, Any]) -> dict[str, Any]:
     return {"description": "Done.", "content": {op.media_type: {"schema": schema}}}
 
 
-def _problem(schema_of: dict[str, Any]) -> dict[str, Any]:
+def _problem(schema_of: dict[str, Any], why: str = "Refused") -> dict[str, Any]:
     return {
-        "description": "Refused; the document says why and what to do.",
+        "description": f"{why}; the document says why and what to do.",
         "content": {"application/problem+json": {"schema": schema_of[_key(ProblemDocument)]}},
     }
 

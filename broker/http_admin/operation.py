@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from inspect import cleandoc, signature
-from typing import Annotated, Any, TypeVar, get_type_hints
+from math import isinf
+from typing import Annotated, Any, ClassVar, TypeVar, get_type_hints
 
 import msgspec
 
@@ -25,6 +26,9 @@ Name = Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]
 
 class Input(msgspec.Struct, forbid_unknown_fields=True):
     """Base class of input; an unknown field is an error."""
+
+    MORE_SCHEMA: ClassVar[Mapping[str, Any]] = {}
+    """What its JSON schema says about several fields together."""
 
 
 class Problem(Exception):  # noqa: N818 - the term of RFC 9457
@@ -70,6 +74,8 @@ class Operation:
     media_type: str | None
     is_open: bool
     """Whether it needs no token."""
+    further_rules: str | None
+    """Why input that fits the schema may be refused with 422, or None if it is not."""
 
     @property
     def operation_id(self) -> str:
@@ -109,9 +115,10 @@ class Operation:
 
     def _read_body(self, body: bytes) -> Any:
         try:
+            document = _BODY_DECODER.decode(body or b"{}")
             if self.read_body is not None:
-                return self.read_body(msgspec.json.decode(body or b"{}"))
-            return msgspec.json.decode(body or b"{}", type=self.body_type)
+                return self.read_body(document)
+            return msgspec.convert(document, self.body_type)
         except msgspec.ValidationError as error:
             raise Problem(400, f"body: {error}") from error
         except RecursionError as error:
@@ -121,6 +128,16 @@ class Operation:
         except ValueError as error:  # of `read_body`
             raise Problem(400, f"body: {error}") from error
 
+
+def _number(text: str) -> float:
+    """Return a number with a fraction or an exponent; 3.0 is an integer, as in JSON Schema."""
+    number = float(text)
+    if isinf(number):
+        raise ValueError("a number is out of range")
+    return int(number) if number.is_integer() and abs(number) <= INT64_MAX else number
+
+
+_BODY_DECODER = msgspec.json.Decoder(float_hook=_number)
 
 OPERATIONS: list[Operation] = []
 """All declared operations, in the order in which their modules are imported."""
@@ -136,6 +153,7 @@ def operation(
     is_open: bool = False,
     read_body: Callable[[Any], Any] | None = None,
     body_type: Any = None,
+    further_rules: str | None = None,
 ) -> Callable[[_F], _F]:
     """Declare a handler; its docstring and types describe the operation.
 
@@ -160,6 +178,7 @@ def operation(
                 status=status,
                 media_type=media_type,
                 is_open=is_open,
+                further_rules=further_rules,
             )
         )
         return handler

@@ -28,6 +28,8 @@ class QuotaBody(Input):
     keeps their mode, and enforces new quotas.
     """
 
+    MORE_SCHEMA = {"allOf": [{"properties": {"values": {"minProperties": 1}}}]}  # noqa: RUF012 - as in the base class
+
     entity: dict[str, str | None]
     values: dict[str, float | None]
     shadow: bool | None = None
@@ -104,7 +106,12 @@ def list_quotas(admin: Admin) -> list[QuotaView]:
     ]
 
 
-@operation("PUT", "/v1/quotas", tag="quotas")
+@operation(
+    "PUT",
+    "/v1/quotas",
+    tag="quotas",
+    further_rules="Kafka has no such entity or quota, or refuses the value",
+)
 def put_quotas(admin: Admin, body: QuotaBody) -> list[QuotaView]:
     """Set or remove quotas of one entity, all of them or none; they apply at once."""
     if not body.values:
@@ -114,7 +121,7 @@ def put_quotas(admin: Admin, body: QuotaBody) -> list[QuotaView]:
         entity, list(body.values.items()), is_shadow=body.shadow
     )
     if problem is not None:
-        raise Problem(400, problem)
+        raise Problem(422, problem)
     return list_quotas(admin)
 
 

@@ -1,5 +1,6 @@
 """The journal over HTTP: the last requests and their responses."""
 
+from collections.abc import Iterable
 from dataclasses import fields
 from itertools import islice
 from typing import Annotated, Any, Literal
@@ -11,11 +12,17 @@ from broker.http_admin.state import Admin
 from broker.journal.journal import Line
 from broker.journal.rendering import JournalFilter, describe_line
 from protocol.errors import ErrorCode
-from protocol.messages import api_key_of
+from protocol.messages import API_NAMES, api_key_of
 from protocol.suggestions import did_you_mean
 
 LIST_MAX = 10_000
 WAIT_MS_MAX = 600_000
+
+
+def _one_of(names: Iterable[str]) -> msgspec.Meta:
+    """Return the schema of a name or a code; the names are also accepted in other spellings."""
+    codes = {"pattern": "^[0-9]+$"}
+    return msgspec.Meta(extra_json_schema={"anyOf": [{"enum": list(names)}, codes]})
 
 
 class JournalQuery(Input, kw_only=True):
@@ -24,14 +31,14 @@ class JournalQuery(Input, kw_only=True):
     `since` is the number of the last line already seen, `since_ms` a time of the broker's clock.
     """
 
-    api: str | None = None
+    api: Annotated[str, _one_of(API_NAMES.values())] | None = None
     topic: str | None = None
     group: str | None = None
     client_id: str | None = None
     user: str | None = None
     broker: NodeId | None = None
     connection: Count | None = None
-    error: str | None = None
+    error: Annotated[str, _one_of(ErrorCode.__members__)] | None = None
     outcome: (
         Literal["waiting", "responded", "no_response", "closed", "refused", "delayed"] | None
     ) = None

@@ -157,7 +157,13 @@ def list_topics(admin: Admin) -> list[TopicView]:
     return [_view(topic) for topic in admin.cluster.topics.all()]
 
 
-@operation("POST", "/v1/topics", tag="topics", status=201)
+@operation(
+    "POST",
+    "/v1/topics",
+    tag="topics",
+    status=201,
+    further_rules="A broker would refuse to create the topic",
+)
 def create_topic(admin: Admin, body: NewTopicBody) -> TopicView:
     """Create a topic; no quota is charged.
 
@@ -169,7 +175,7 @@ def create_topic(admin: Admin, body: NewTopicBody) -> TopicView:
     )
     plan = check_size(cluster, [new_topic]) or check_new_topic(cluster, new_topic)
     if isinstance(plan, Refusal):
-        status = 409 if plan.error_code == ErrorCode.TOPIC_ALREADY_EXISTS else 400
+        status = 409 if plan.error_code == ErrorCode.TOPIC_ALREADY_EXISTS else 422
         raise Problem(status, f"{plan.error_code.name}: {plan.message or body.name}")
     return _view(cluster.create_topic(plan.name, plan.assignments, plan.overrides))
 

@@ -40,6 +40,11 @@ _LIMIT_MS = 40_000
 _OWN_JVM_TIMEOUT_S = 120
 _PACKAGE = "org.apache.kafka.tools"
 
+TOOL_ARTIFACTS = (
+    f"org.apache.kafka:kafka_2.13:{VERSION}",
+    f"org.apache.kafka:kafka-tools:{VERSION}",
+    "org.slf4j:slf4j-simple:1.7.36",
+)
 TOOLS: Mapping[str, str] = {
     "acls": f"{_PACKAGE}.AclCommand",
     "broker-api-versions": f"{_PACKAGE}.BrokerApiVersionsCommand",
@@ -168,12 +173,7 @@ def compile_tools(folder: Path) -> tuple[Path, Path]:
     Raises:
         CannotRunError: there is no JDK, or nothing comes from Maven Central.
     """
-    artifacts = (
-        f"org.apache.kafka:kafka_2.13:{VERSION}",
-        f"org.apache.kafka:kafka-tools:{VERSION}",
-        "org.slf4j:slf4j-simple:1.7.36",
-    )
-    jars = fetch_jars(f"kafka-tools-{VERSION}", artifacts)
+    jars = fetch_jars(f"kafka-tools-{VERSION}", TOOL_ARTIFACTS)
     if shutil.which("javac") is None:
         raise CannotRunError("the tools need a JDK: javac is not here")
     compile_java(_SOURCE, jars, folder)

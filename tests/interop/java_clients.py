@@ -44,6 +44,13 @@ class JavaClients:
         """Start a scenario that the test ends."""
         return self._program.start(*_arguments(scenario, servers, topic, count, config))
 
+    def command(
+        self, scenario: str, servers: str, topic: str, count: int = 0, **config: object
+    ) -> list[str]:
+        """Return the command line of a scenario, for those who read its output while it runs."""
+        arguments = _arguments(scenario, servers, topic, count, config)
+        return [*self._program.command, *map(str, arguments)]
+
     @property
     def _program(self) -> ClientProgram:
         class_path = f"{self.classes}:{self.jars}/*"

@@ -199,7 +199,7 @@ def test_a_broker_with_invalid_keys_stays_down(config: dict[str, str | None], me
     stop_broker(admin, path, StopBody())
     with pytest.raises(Problem, match=re.escape(message)) as caught:
         start_broker(admin, path, StartBody(config))
-    assert caught.value.status == 400
+    assert caught.value.status == 422
     assert not admin.cluster.brokers[2].is_alive
 
 

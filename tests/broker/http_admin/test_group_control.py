@@ -187,7 +187,7 @@ def test_the_assignor_assigns_again_in_the_next_epoch(admin: Admin, event: str) 
     [
         (body(x=[0]), "no member 'x'; it has m, n", 404),
         (body(m=[0, 1], n=[1]), "both have partition 1 of topic 't'", 409),
-        (body(n=[0], i=[1]), "member 'n' occurs twice", 400),
+        (body(n=[0], i=[1]), "member 'n' occurs twice", 422),
         (body(m=[2]), "partitions 0 to 1, not 2", 404),
         (AssignmentBody({"m": [AssignedBody("other", [0])]}), "does not subscribe to topic", 409),
         (AssignmentBody({"m": [AssignedBody("gone", [0])]}), "no topic 'gone'", 404),

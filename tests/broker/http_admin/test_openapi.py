@@ -93,3 +93,14 @@ def test_a_fault_rule_has_the_words_bounds_and_descriptions_of_its_declaration(
     assert all(field["description"] for field in fields.values())
     body = document["paths"]["/v1/faults"]["post"]["requestBody"]
     assert "#/components/schemas/FaultRule" in json.dumps(body)
+
+
+def test_rules_about_several_fields_are_in_the_schema_or_announced(
+    document: dict[str, Any],
+) -> None:
+    schemas, paths = document["components"]["schemas"], document["paths"]
+    assert len(schemas["AdvanceBody"]["oneOf"]) == 2
+    assert paths["/v1/clock/advance"]["post"]["requestBody"]["required"]
+    refusal = paths["/v1/faults"]["post"]["responses"]["422"]
+    assert "contradict each other" in refusal["description"]
+    assert "422" not in paths["/v1/clock"]["put"]["responses"]

@@ -61,11 +61,11 @@ def test_a_topic_is_created_with_the_requested_or_configured_numbers() -> None:
     ("body", "status", "detail"),
     [
         (NewTopicBody("there"), 409, "TOPIC_ALREADY_EXISTS"),
-        (NewTopicBody("a b"), 400, "INVALID_TOPIC_EXCEPTION"),
-        (NewTopicBody("a", 0), 400, "INVALID_PARTITIONS"),
-        (NewTopicBody("a", 1, 9), 400, "INVALID_REPLICATION_FACTOR"),
-        (NewTopicBody("a", 2**31 - 1), 400, "POLICY_VIOLATION"),
-        (NewTopicBody("a", config={"no.such": "1"}), 400, "INVALID_CONFIG"),
+        (NewTopicBody("a b"), 422, "INVALID_TOPIC_EXCEPTION"),
+        (NewTopicBody("a", 0), 422, "INVALID_PARTITIONS"),
+        (NewTopicBody("a", 1, 9), 422, "INVALID_REPLICATION_FACTOR"),
+        (NewTopicBody("a", 2**31 - 1), 422, "POLICY_VIOLATION"),
+        (NewTopicBody("a", config={"no.such": "1"}), 422, "INVALID_CONFIG"),
     ],
 )
 def test_topics_that_create_topics_refuses_get_the_same_message(

@@ -1,9 +1,10 @@
 // franz-go: `produce SERVERS TOPIC COUNT`, `consume` or `copy SERVERS TOPIC COUNT GROUP`,
 // `fence SERVERS TOPIC 0`, `recreate SERVERS TOPIC MILLISECONDS`, `divide` or `share SERVERS TOPIC COUNT
-// GROUP`, or `stay SERVERS TOPIC 0 GROUP PROTOCOL`; prints tab between words.
+// GROUP`, `stay SERVERS TOPIC 0 GROUP PROTOCOL`, or `soak SERVERS TOPIC RATE GROUP`; prints tab between words.
 package main
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"log"
@@ -41,6 +42,8 @@ func main() {
 		copyInTransactions(context.Background(), seeds, topic, count, os.Args[5]) // the test ends it
 	case "fence":
 		fence(ctx, seeds, topic)
+	case "soak":
+		soak(seeds, topic, count, os.Args[5])
 	case "divide":
 		divide(ctx, seeds, topic, count, os.Args[5])
 	case "share":
@@ -208,6 +211,61 @@ func fence(ctx context.Context, seeds kgo.Opt, topic string) {
 	defer second.Close()
 	check(second.EndTransaction(ctx, kgo.TryCommit))
 	fmt.Printf("first\t%v\n", first.EndTransaction(ctx, kgo.TryCommit))
+}
+
+// Sends `rate` numbers a second and reads them as a member of a group, and prints both. The line
+// `stop` on standard input ends sending, the end of standard input everything.
+func soak(seeds kgo.Opt, topic string, rate int, group string) {
+	ctx, cancel := context.WithCancel(context.Background())
+	client, err := kgo.NewClient(seeds,
+		kgo.RecordPartitioner(kgo.ManualPartitioner()),
+		kgo.ConsumerGroup(group),
+		kgo.ConsumeTopics(topic),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
+	check(err)
+	defer client.Close()
+	stopped := make(chan struct{})
+	go func() {
+		input := bufio.NewScanner(os.Stdin)
+		if input.Scan() {
+			close(stopped)
+		}
+		for input.Scan() {
+		}
+		cancel()
+	}()
+	go func() {
+		for ctx.Err() == nil {
+			client.PollFetches(ctx).EachRecord(func(record *kgo.Record) {
+				fmt.Printf("read\t%s\n", record.Value)
+			})
+		}
+	}()
+	start, ticker := time.Now(), time.NewTicker(20*time.Millisecond)
+	defer ticker.Stop()
+	for number := 0; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-stopped:
+			check(client.Flush(ctx))
+			fmt.Println("stopped")
+			<-ctx.Done()
+			return
+		case <-ticker.C:
+		}
+		for ; float64(number) < time.Since(start).Seconds()*float64(rate); number++ {
+			sent := number
+			record := &kgo.Record{Topic: topic, Partition: int32(sent % 3), Value: []byte(strconv.Itoa(sent))}
+			client.Produce(ctx, record, func(_ *kgo.Record, err error) {
+				if err == nil {
+					fmt.Printf("acked\t%d\n", sent)
+				} else {
+					fmt.Printf("failed\t%d\t%s\n", sent, strings.ReplaceAll(err.Error(), "\t", " "))
+				}
+			})
+		}
+	}
 }
 
 func check(err error) {

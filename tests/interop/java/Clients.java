@@ -1,3 +1,5 @@
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -11,6 +13,7 @@ import java.util.Optional;
 import java.util.Properties;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import org.apache.kafka.clients.admin.Admin;
@@ -66,6 +69,7 @@ public final class Clients {
             case "transact" -> transact(config, topic, count);
             case "expire" -> expire(config, topic, count);
             case "copy" -> copy(config, topic, count);
+            case "soak" -> soak(config, topic, count);
             default -> throw new IllegalArgumentException(arguments[0]);
         }
     }
@@ -433,6 +437,46 @@ public final class Clients {
                 new ProducerRecord<>(topic, partition, 1000L + number, "key", "" + number);
         record.headers().add("number", ("" + number).getBytes(StandardCharsets.UTF_8));
         return record;
+    }
+
+    /**
+     * Send `rate` numbers a second and read them as a member of a group, and print both. The line `stop` on
+     * standard input ends sending, the end of standard input everything.
+     */
+    private static void soak(Properties config, String topic, int rate) {
+        Set<String> lines = ConcurrentHashMap.newKeySet();
+        Thread input = new Thread(() -> {
+            new BufferedReader(new InputStreamReader(System.in)).lines().forEach(lines::add);
+            lines.add("end");
+        });
+        input.setDaemon(true);
+        input.start();
+        try (KafkaProducer<String, String> producer = producer(config);
+                KafkaConsumer<String, String> consumer = consumer(config)) {
+            consumer.subscribe(List.of(topic));
+            long start = System.nanoTime();
+            boolean isStopped = false;
+            for (int number = 0; !lines.contains("end"); ) {
+                double due = lines.contains("stop") ? 0 : (System.nanoTime() - start) / 1e9 * rate;
+                for (; number < due; number++) {
+                    int sent = number;
+                    producer.send(new ProducerRecord<>(topic, sent % 3, null, "" + sent), (stored, error) -> {
+                        if (error == null) {
+                            print("acked", sent);
+                        } else {
+                            print("failed", sent, error.getClass().getSimpleName());
+                        }
+                    });
+                }
+                if (lines.contains("stop") && !isStopped) {
+                    producer.flush();
+                    print("stopped");
+                    isStopped = true;
+                }
+                consumer.poll(POLL).forEach(record -> print("read", record.value()));
+                consumer.commitAsync();
+            }
+        }
     }
 
     private static KafkaProducer<String, String> producer(Properties config) {
