@@ -15,6 +15,7 @@ from tests.simulation.history import (
     Served,
     StoredBatch,
 )
+from tests.simulation.virtual_time import START_MS
 
 Checker = Callable[[History], Iterator[str]]
 
@@ -162,12 +163,13 @@ def byte_rate(history: History) -> Iterator[str]:
     since the oldest of three samples begins up to a second before them.
     """
     changes = [change for change in history.quota_changes if change.key == "producer_byte_rate"]
-    if len(changes) != 1 or changes[0].value is None:
+    if len(changes) != 1 or changes[0].value is None or changes[0].sent_ms != START_MS:
+        # Nobody knows from when on a quota applies that a client sets.
         return
     quota = changes[0]
     by_broker: dict[int, list[Metered]] = defaultdict(list)
     for metered in history.metered:
-        if metered.user == quota.user and metered.sent_ms >= quota.sent_ms:
+        if metered.user == quota.user:
             by_broker[metered.node_id].append(metered)
     certain_ms = (QUOTA_WINDOWS - 1) * 1000
     for requests in by_broker.values():

@@ -234,8 +234,8 @@ STORAGE_MUTANTS: tuple[Mutant, ...] = (
         "The earliest offset is always 0.",
         "internal_errors",
         k02_list_offsets._find,
-        "return Found(log.log_start_offset, -1",
-        "return Found(0, -1",
+        "FoundOffset(log.log_start_offset, -1",
+        "FoundOffset(0, -1",
     ),
     edited(
         "A fetch below the log start offset returns the first batch.",
