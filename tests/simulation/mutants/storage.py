@@ -16,7 +16,11 @@ from producer_state.producer_state_manager import ProducerStateManager
 from producer_state.rules import WINDOW_MAX, Decision, Entry, RuleSet, sequence_after
 from tests.simulation.mutants.mutant import Mutant, edited
 from tests.simulation.patches import Patch, wrap
-from tests.simulation.provoking_worlds import LostResponsesWorld, SmallLogsWorld
+from tests.simulation.provoking_worlds import (
+    LostResponsesWorld,
+    RollingUpgradeWorld,
+    SmallLogsWorld,
+)
 
 
 def forget_producers(patch: Patch) -> None:
@@ -140,6 +144,7 @@ STORAGE_MUTANTS: tuple[Mutant, ...] = (
         ProducerStateManager.convert,
         "self._table.rewrite(layout.row_bytes, with_floor if layout.has_floor else add_history)",
         "self._table = RowTable(layout.row_bytes)",
+        RollingUpgradeWorld,
     ),
     # Logs
     Mutant(LOST_BATCH, "records", lose_last_batch),
