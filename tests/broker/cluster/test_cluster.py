@@ -83,7 +83,7 @@ def test_a_new_leader_begins_an_epoch_and_wakes_waiting_requests() -> None:
 
 
 def test_a_broker_that_is_down_is_out_of_sync_after_the_leader_moves() -> None:
-    cluster = make_cluster()
+    cluster = make_cluster(**{"cluster.features": "eligible.leader.replicas.version=0"})
     partition, _ = partition_and_wakings(cluster)
     failover.stop_broker(cluster, 2, NOW_MS)
     failover.stop_broker(cluster, 1, NOW_MS)
@@ -108,7 +108,7 @@ def test_new_replicas_that_are_up_are_in_sync_and_one_of_them_leads() -> None:
     assert woken_at == [8]
 
     cluster.set_replicas(partition, (3,), 9)
-    assert (partition.isr, partition.leader_id) == ((3,), NO_LEADER)
+    assert (partition.isr, partition.leader_id) == ((), NO_LEADER)
 
 
 def test_an_append_wakes_waiting_requests() -> None:
