@@ -275,14 +275,14 @@ STORAGE_MUTANTS: tuple[Mutant, ...] = (
         "The first replica that is up leads, in sync or not.",
         "metadata",
         failover._elect,
-        "n for n in alive if n in partition.isr",
-        "n for n in partition.replicas",
+        "clean_leader(partition, partition.replicas, cluster.is_alive)",
+        "partition.replicas[0]",
     ),
     edited(
         "A broker that stops stays in the ISR.",
         "metadata",
-        failover._remove_from_isrs,
-        "partition.isr = rest or partition.isr",
+        failover._leave_isr,
+        "cluster.set_isr(partition, rest)",
         "pass",
     ),
     edited(
