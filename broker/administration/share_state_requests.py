@@ -6,6 +6,7 @@ Source: Kafka's `ShareCoordinatorService`.
 from collections.abc import Callable
 from typing import Any
 
+from broker.administration.deletion import NO_TOPIC_ID
 from broker.cluster.cluster import Cluster
 from broker.errors import NOT_COORDINATOR_MESSAGE, Refusal
 from broker.request.context import RequestContext
@@ -26,13 +27,16 @@ def results_by_topic(request: Any, result_class: Any, handle: HandlePartition) -
     return [
         result_class(
             topic_id=topic.topic_id,
-            partitions=[
-                handle(SharePartitionKey(request.group_id, topic.topic_id, entry.partition), entry)
-                for entry in topic.partitions
-            ],
+            partitions=[handle(_key(request, topic, entry), entry) for entry in topic.partitions],
         )
         for topic in request.topics
     ]
+
+
+def _key(request: Any, topic: Any, entry: Any) -> SharePartitionKey:
+    # The codec decodes an id of zeros as None.
+    topic_id = topic.topic_id or NO_TOPIC_ID
+    return SharePartitionKey(request.group_id, topic_id, entry.partition)
 
 
 def coordinator_refusal(
