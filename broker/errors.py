@@ -32,6 +32,9 @@ INVALID_REQUEST_MESSAGE = (
 
 NOT_COORDINATOR_MESSAGE = "This is not the correct coordinator."
 UNSUPPORTED_VERSION_MESSAGE = "The version of API is not supported."
+UNKNOWN_SERVER_ERROR_MESSAGE = (
+    "The server experienced an unexpected error when processing the request."
+)
 UNKNOWN_TOPIC_ID_MESSAGE = "This server does not host this topic ID."
 UNKNOWN_PARTITION_MESSAGE = "This server does not host this topic-partition."
 """Kafka's own texts of these errors."""

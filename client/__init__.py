@@ -48,9 +48,13 @@ if TYPE_CHECKING:
     from client.resources import ConfigEntry as ConfigEntry
     from client.resources import ConfigResource as ConfigResource
     from client.resources import ConfigSynonym as ConfigSynonym
+    from client.resources import GroupDescription as GroupDescription
+    from client.resources import GroupListing as GroupListing
+    from client.resources import MemberDescription as MemberDescription
     from client.resources import NewPartitions as NewPartitions
     from client.resources import NewTopic as NewTopic
     from client.resources import PartitionDescription as PartitionDescription
+    from client.resources import PartitionOffset as PartitionOffset
     from client.resources import QuotaChange as QuotaChange
     from client.resources import QuotaEntity as QuotaEntity
     from client.resources import QuotaEntry as QuotaEntry
@@ -107,9 +111,13 @@ _NAMES = {
         "ConfigResource",
         "ConfigSource",
         "ConfigSynonym",
+        "GroupDescription",
+        "GroupListing",
+        "MemberDescription",
         "NewPartitions",
         "NewTopic",
         "PartitionDescription",
+        "PartitionOffset",
         "QuotaChange",
         "QuotaEntity",
         "QuotaEntry",

@@ -1,4 +1,4 @@
-"""An admin client: topics, configurations, client quotas, the cluster.
+"""An admin client: topics, configurations, client quotas, groups, the cluster.
 
 Clock, sleep and network are arguments. An error for one topic or resource is an `ApiError` in the
 result; an error of the whole request is raised as a `ClientError`.
@@ -6,6 +6,7 @@ result; an error of the whole request is raised as a `ClientError`.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
+from uuid import UUID
 
 from client.admin_messages import (
     config_entry,
@@ -14,6 +15,7 @@ from client.admin_messages import (
     topic_description,
 )
 from client.errors import ApiError, ThrottlingQuotaExceededError, UnreachableError, error_of
+from client.group_admin import GroupAdmin
 from client.resources import (
     Address,
     ClusterDescription,
@@ -53,7 +55,7 @@ class Transport(Protocol):
         """
 
 
-class Admin:
+class Admin(GroupAdmin):
     """An admin client; it uses the first reachable bootstrap broker until that is unreachable."""
 
     def __init__(
@@ -96,6 +98,10 @@ class Admin:
     def list_topics(self) -> list[str]:
         """Return the names of all topics, sorted."""
         return sorted(topic.name for topic in self._metadata_topics(None))
+
+    def topic_names(self) -> dict[UUID, str]:
+        """Return the names of all topics by id."""
+        return {topic.topic_id: topic.name for topic in self._metadata_topics(None)}
 
     def describe_topics(self, names: Sequence[str]) -> dict[str, TopicDescription | ApiError]:
         """Describe topics, without creating them."""
@@ -312,7 +318,7 @@ class Admin:
         A wait ends at the timeout at the latest, and then nothing is sent again: the outcomes are
         those of the last response, with its throttle time.
         """
-        deadline_ms = self._now_ms() + self._api_timeout_ms
+        deadline_ms = self._deadline_ms()
         outcomes: Outcomes = dict.fromkeys(names, ApiError(ErrorCode.UNKNOWN_SERVER_ERROR))
         pending = list(names)
         while pending:
@@ -328,9 +334,7 @@ class Admin:
             if not pending:
                 break
             wait_ms = max(throttle_time_ms, RETRY_BACKOFF_MS)
-            rest_ms = max(0, deadline_ms - self._now_ms())
-            self._sleep_ms(min(wait_ms, rest_ms))
-            if wait_ms >= rest_ms:
+            if not self._sleep_before(deadline_ms, wait_ms):
                 break
             if misplaced:
                 cluster = self.describe_cluster()
@@ -368,6 +372,14 @@ class Admin:
         throttle_time_ms = getattr(response, "throttle_time_ms", 0)
         self._quiet_until_ms[address] = self._now_ms() + throttle_time_ms
         return response
+
+    def _deadline_ms(self) -> int:
+        return self._now_ms() + self._api_timeout_ms
+
+    def _sleep_before(self, deadline_ms: int, wait_ms: int) -> bool:
+        rest_ms = max(0, deadline_ms - self._now_ms())
+        self._sleep_ms(min(wait_ms, rest_ms))
+        return wait_ms < rest_ms
 
     def _metadata_topics(self, names: Sequence[str] | None) -> Any:
         topics = (

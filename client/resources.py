@@ -127,3 +127,65 @@ class QuotaChange:
 
     entity: QuotaEntity
     quotas: Mapping[str, float | None]
+
+
+PartitionKey = tuple[str, int]
+"""Topic name and partition index."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupListing:
+    """A group in a list; the type and the state are "" if the broker does not say them."""
+
+    group_id: str
+    group_type: str
+    state: str
+    protocol_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class MemberDescription:
+    """A member of a group.
+
+    `member_epoch` and `target` are None in the classic protocol. `is_upgraded` says whether a
+    member of a consumer group uses the new protocol, None if that is unknown.
+    """
+
+    member_id: str
+    group_instance_id: str | None
+    client_id: str
+    client_host: str
+    assigned: frozenset[PartitionKey]
+    member_epoch: int | None = None
+    target: frozenset[PartitionKey] | None = None
+    is_upgraded: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupDescription:
+    """A group of any type (classic, consumer or share) with its coordinator.
+
+    Epochs are None in a classic group.
+    """
+
+    group_id: str
+    group_type: str
+    state: str
+    assignor: str
+    coordinator_id: int
+    coordinator: Address
+    members: tuple[MemberDescription, ...]
+    group_epoch: int | None = None
+    assignment_epoch: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionOffset:
+    """The committed offset of a partition, or the start offset of a share group.
+
+    The leader epoch is -1 if it is unknown.
+    """
+
+    offset: int
+    leader_epoch: int = -1
+    metadata: str = ""

@@ -25,6 +25,12 @@ def _configs(arguments: Sequence[str]) -> int:
     return main(arguments[1:])
 
 
+def _groups(arguments: Sequence[str]) -> int:
+    from client.tools.groups import main  # noqa: PLC0415
+
+    return main(arguments[1:])
+
+
 def _scenario(arguments: Sequence[str]) -> int:
     from scenarios.cli import main  # noqa: PLC0415
 
@@ -42,6 +48,7 @@ COMMANDS = {
     "certs": (_broker, "create a test CA and certificates for TLS"),
     "topics": (_topics, "create, list, describe, alter and delete topics"),
     "configs": (_configs, "describe and alter configurations and client quotas"),
+    "groups": (_groups, "list, describe and delete groups, reset and delete offsets"),
     "scenario": (_scenario, "run an experiment with clients, faults and quotas"),
     "load": (_load, "run a load plan with PySpark, and write a report"),
 }
@@ -70,6 +77,8 @@ examples:
   mock-kafka configs --bootstrap-server 127.0.0.1:9092 --alter \\
       --add-config controller_mutation_rate=10 --entity-type users --entity-name user1
       like kafka-configs.sh
+  mock-kafka groups --bootstrap-server 127.0.0.1:9092 --describe --all-groups
+      like kafka-consumer-groups.sh and kafka-share-groups.sh
   mock-kafka scenario delivery-timeout --out pictures
       how long clients wait before they report a timeout, for seven kinds of faults
   mock-kafka load producer-churn --out churn

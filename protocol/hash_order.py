@@ -2,11 +2,13 @@
 
 Clients see this order, so responses here have the same.
 
-Sources: `String.hashCode`, `Map.hashCode`, `Objects.hash` and `HashMap` of Java.
+Sources: `String.hashCode`, `Map.hashCode`, `Objects.hash` and `HashMap` of Java, and
+`hashCode` of Kafka's `TopicPartition` and `Uuid`.
 """
 
 from collections.abc import Callable, Iterable
 from typing import TypeVar
+from uuid import UUID
 
 T = TypeVar("T")
 
@@ -37,6 +39,22 @@ def map_hash(entries: Iterable[tuple[str, str | None]]) -> int:
         )
         & 0xFFFFFFFF
     )
+
+
+def int_hash(value: int) -> int:
+    """Return the hash of Java's `Integer`, 0 to 2**32 - 1."""
+    return value & 0xFFFFFFFF
+
+
+def uuid_hash(value: UUID) -> int:
+    """Return the hash of Kafka's `Uuid`, 0 to 2**32 - 1."""
+    folded = value.int >> 64 ^ value.int
+    return (folded >> 32 ^ folded) & 0xFFFFFFFF
+
+
+def topic_partition_hash(topic: str, partition_index: int) -> int:
+    """Return the hash of Kafka's `TopicPartition`, 0 to 2**32 - 1."""
+    return (31 * (31 + partition_index) + string_hash(topic)) & 0xFFFFFFFF
 
 
 def in_hash_order(

@@ -67,6 +67,7 @@ SHELLS = {
     "client/blocking_connection.py",
     "client/broker_connection.py",
     "client/clock.py",
+    "client/tools/offset_times.py",
     "client/producer/producer.py",
     "client/producer/producer_connection.py",
     "client/producer/transaction_operations.py",

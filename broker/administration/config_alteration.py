@@ -189,7 +189,7 @@ def _check_broker(cluster: Cluster, broker_id: int, alteration: Alteration) -> C
     config = check_broker_alteration(cluster, broker_id, alteration)
     if isinstance(config, Refusal):
         return config
-    if cluster.has_eligible_leader_replicas:
+    if cluster.features.has_eligible_leader_replicas:
         before = cluster.config.dynamic_layer(None if not alteration.resource_name else broker_id)
         refusal = _min_isr_refusal(alteration, before)
         if refusal is not None:

@@ -6,6 +6,7 @@ Sources: Kafka's `ReplicationControlManager.electLeader` and `PartitionChangeBui
 from enum import IntEnum
 
 from broker.cluster.cluster import Cluster
+from broker.cluster.eligible_leaders import clean_leader, last_known_leader
 from broker.cluster.topics import NO_LEADER, Partition
 from broker.errors import Refusal
 from protocol.errors import ErrorCode
@@ -49,32 +50,32 @@ def elect_leader(
         if partition.leader_id == partition.replicas[0]:
             return NOT_NEEDED
         candidates = partition.replicas[:1] if has_leader else partition.replicas
-        leader_id = _first_in_sync(cluster, partition, candidates)
+        leader_id = clean_leader(partition, candidates, cluster.is_alive)
         if leader_id == NO_LEADER:
             return NOT_AVAILABLE
     else:
         if has_leader:
             return NOT_NEEDED
-        leader_id = _first_in_sync(cluster, partition, partition.replicas)
+        leader_id = clean_leader(partition, partition.replicas, cluster.is_alive)
         if leader_id == NO_LEADER:
             leader_id = _elect_out_of_sync(cluster, partition)
         if leader_id == NO_LEADER:
             return NONE_ELIGIBLE
+    if leader_id not in partition.isr:
+        cluster.set_isr(partition, [leader_id])
+        cluster.expand_isr(partition)
     cluster.set_leader(partition, leader_id, now_ms)
     return None
 
 
-def _first_in_sync(cluster: Cluster, partition: Partition, candidates: tuple[int, ...]) -> int:
-    for node_id in candidates:
-        if node_id in partition.isr and cluster.is_alive(node_id):
-            return node_id
-    return NO_LEADER
-
-
 def _elect_out_of_sync(cluster: Cluster, partition: Partition) -> int:
-    """Return the first replica that is up. All that are up are in sync: they share the log."""
+    """Return the last known leader, or the first replica that is up.
+
+    All that are up are in sync: they share the log.
+    """
     alive = tuple(filter(cluster.is_alive, partition.replicas))
     if not alive:
         return NO_LEADER
-    partition.isr = alive
-    return alive[0]
+    leader_id = last_known_leader(partition, cluster.is_alive)
+    cluster.set_isr(partition, alive, is_clean=False)
+    return alive[0] if leader_id == NO_LEADER else leader_id

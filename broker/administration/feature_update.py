@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from broker.cluster.cluster import Cluster
+from broker.cluster.eligible_leaders import with_common_min_insync_replicas
 from broker.config.api_versions import release_of
 from broker.config.features import (
+    ELIGIBLE_LEADER_REPLICAS_VERSION,
     FEATURES,
     FEATURES_ARE_KNOWN_SINCE,
     KRAFT_VERSION,
@@ -73,6 +75,8 @@ def update_features(
             return {name: refusal}
     if not validate_only:
         cluster.features.apply(records)
+        if records.get(ELIGIBLE_LEADER_REPLICAS_VERSION):
+            cluster.set_config(with_common_min_insync_replicas(cluster.config))
     return results
 
 

@@ -11,7 +11,12 @@ from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import ensure_internal_topic, ownership_error
 from broker.cluster.internal_topics import SHARE_GROUP_STATE
 from broker.cluster.share_loading import are_share_groups_enabled
-from broker.errors import UNKNOWN_PARTITION, UNSUPPORTED_VERSION_MESSAGE, Refusal
+from broker.errors import (
+    NOT_COORDINATOR_MESSAGE,
+    UNKNOWN_PARTITION,
+    UNSUPPORTED_VERSION_MESSAGE,
+    Refusal,
+)
 from broker.request.context import RequestContext
 from broker.share_groups.sessions import TopicIdPartition
 from broker.share_groups.share_group import ShareGroup
@@ -35,10 +40,10 @@ def group_to_change(
     if not are_share_groups_enabled(cluster):
         return Refusal(ErrorCode.UNSUPPORTED_VERSION, UNSUPPORTED_VERSION_MESSAGE)
     if not group_id:
-        return Refusal(ErrorCode.INVALID_GROUP_ID, None)
+        return Refusal(ErrorCode.INVALID_GROUP_ID, "The group id is invalid.")
     error_code = ownership_error(cluster, context.broker_id, group_id)
     if error_code is not ErrorCode.NONE:
-        return Refusal(error_code, None)
+        return Refusal(error_code, NOT_COORDINATOR_MESSAGE)
     return empty_group(cluster, group_id)
 
 

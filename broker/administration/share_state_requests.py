@@ -12,31 +12,38 @@ from broker.errors import NOT_COORDINATOR_MESSAGE, Refusal
 from broker.request.context import RequestContext
 from broker.share_groups.share_state import SharePartitionKey
 from protocol.errors import ErrorCode
+from protocol.hash_order import in_hash_order, int_hash, uuid_hash
 
 HandlePartition = Callable[[SharePartitionKey, Any], Any]
 """`handle(key, partition)` returns the result of a partition of the request."""
 
 
-def results_by_topic(request: Any, result_class: Any, handle: HandlePartition) -> list[Any]:
-    """Return the results of all partitions of a request.
+def results_by_topic(
+    request: Any, result_class: Any, handle: HandlePartition, *, skips_empty_topics: bool = False
+) -> list[Any]:
+    """Return the results of all partitions of a request, in the order of Kafka's hash maps.
 
-    There are none if the request has no group or no topics, or a topic without partitions.
+    There are none if the request has no group or no topics, or a topic without partitions, unless
+    `skips_empty_topics`. A partition that occurs twice is handled twice and has the last result.
     """
-    if not request.group_id.strip() or not all(topic.partitions for topic in request.topics):
+    has_empty_topic = not all(topic.partitions for topic in request.topics)
+    if not request.group_id.strip() or (has_empty_topic and not skips_empty_topics):
         return []
+    results: dict[Any, dict[int, Any]] = {}
+    for topic in request.topics:
+        topic_id = topic.topic_id or NO_TOPIC_ID  # the codec decodes an id of zeros as None
+        for entry in topic.partitions:
+            key = SharePartitionKey(request.group_id, topic_id, entry.partition)
+            results.setdefault(topic_id, {})[entry.partition] = handle(key, entry)
     return [
         result_class(
-            topic_id=topic.topic_id,
-            partitions=[handle(_key(request, topic, entry), entry) for entry in topic.partitions],
+            topic_id=topic_id,
+            partitions=[
+                results[topic_id][index] for index in in_hash_order(results[topic_id], int_hash)
+            ],
         )
-        for topic in request.topics
+        for topic_id in in_hash_order(results, uuid_hash)
     ]
-
-
-def _key(request: Any, topic: Any, entry: Any) -> SharePartitionKey:
-    # The codec decodes an id of zeros as None.
-    topic_id = topic.topic_id or NO_TOPIC_ID
-    return SharePartitionKey(request.group_id, topic_id, entry.partition)
 
 
 def coordinator_refusal(

@@ -13,6 +13,7 @@ from broker.cluster.brokers import Availability, Broker
 from broker.cluster.client_metrics import ClientInstances
 from broker.cluster.compaction import Compaction
 from broker.cluster.controller_queue import ControllerQueue
+from broker.cluster.eligible_leaders import replace_isr, with_common_min_insync_replicas
 from broker.cluster.fetch_sessions import FetchSessionCache
 from broker.cluster.finalized_features import features_at_start
 from broker.cluster.group_log import GroupLog
@@ -24,7 +25,6 @@ from broker.cluster.quotas import QuotaManagers
 from broker.cluster.share_groups import ShareGroups
 from broker.cluster.topics import NO_LEADER, Partition, Topic, TopicTable, place_replicas
 from broker.cluster.transaction_log import TransactionLog
-from broker.config.api_versions import release_of
 from broker.config.broker_config import BrokerConfig
 from broker.config.features import TRANSACTION_VERSION
 from broker.config.resource_keys import group_setting
@@ -76,14 +76,12 @@ class Cluster:
     def _begin(self) -> None:
         """Set everything that requests can change to its state at the start."""
         config, new_uuid = self._first_config, self.new_uuid
-        if self.has_eligible_leader_replicas:
-            # Kafka's format command makes it a value of all brokers, for the controller.
-            layer = {"min.insync.replicas": str(config["min.insync.replicas"])}
-            config = config.with_dynamic(None, layer)
+        self.features = features_at_start(config, map(config.for_broker, self.brokers))
+        if self.features.has_eligible_leader_replicas:
+            config = with_common_min_insync_replicas(config)
         self.config = config
         self.routes = RoutesByBroker(config)
         self.client_instances = ClientInstances()
-        self.features = features_at_start(config, map(config.for_broker, self.brokers))
         self.controller_id = self.first_node_ids[0]
         self.controller_epoch = 1
         """Rises when another broker becomes the controller."""
@@ -102,13 +100,9 @@ class Cluster:
             setting=lambda group_id, key: group_setting(self.config, group_id, key),
             is_share_group=lambda group_id: group_id in self.share.groups,
         )
+        append, is_taken = self.group_log.append, self.groups.__contains__
         self.share = ShareGroups(
-            config,
-            self.topics,
-            group_topics,
-            self.timers,
-            self.group_log.append,
-            is_taken=lambda group_id: group_id in self.groups,
+            config, self.topics, group_topics, self.timers, append, is_taken=is_taken
         )
         self.transaction_log = TransactionLog(self.topics, config)
         self.transactions = TransactionCoordinator(
@@ -145,11 +139,6 @@ class Cluster:
             broker.is_alive = True
             broker.is_shutting_down = False
             self.set_availability(broker, Availability.UP)
-
-    @property
-    def has_eligible_leader_replicas(self) -> bool:
-        """Whether the feature eligible.leader.replicas.version is on, as in Kafka since 4.1."""
-        return release_of(self._first_config) >= (4, 1)
 
     @property
     def shared_config(self) -> Mapping[str, Any]:
@@ -284,17 +273,10 @@ class Cluster:
         for replicas in assignments:
             alive = tuple(filter(self.is_alive, replicas))
             leader_id = alive[0] if alive else NO_LEADER
-            topic.partitions.append(
-                Partition(
-                    topic_name=topic.name,
-                    partition_index=len(topic.partitions),
-                    replicas=tuple(replicas),
-                    isr=alive,
-                    leader_id=leader_id,
-                    producers=new_producers(self.config, leader_id),
-                    compaction=Compaction() if topic.is_internal else None,
-                )
-            )
+            index, producers = len(topic.partitions), new_producers(self.config, leader_id)
+            partition = Partition(topic.name, index, tuple(replicas), alive, leader_id, producers)
+            partition.compaction = Compaction() if topic.is_internal else None
+            topic.partitions.append(partition)
         self.groups.note_topic_change(topic.name)
 
     def delete_topic(self, topic: Topic, now_ms: int) -> None:
@@ -354,6 +336,8 @@ class Cluster:
         self.share.leave_leader(self.topics.get(partition.topic_name), partition, now_ms)
         partition.leader_id = leader_id
         partition.leader_epoch += 1
+        if leader_id != NO_LEADER:
+            partition.last_known_leader_id = NO_LEADER
         partition.log.wake(now_ms)
         adopt_rule_of_leader(self.config, partition)
         if partition.topic_name == GROUP_METADATA.name:
@@ -374,10 +358,9 @@ class Cluster:
             led = partition.leader_id in partition.replicas
             old_id = partition.leader_id if led else partition.replicas[0]
             partition.replicas = tuple(node_id if n == old_id else n for n in partition.replicas)
-            partition.isr = tuple(n for n in partition.isr if n != old_id)
             partition.adding_replicas = partition.removing_replicas = ()
-        in_sync = {*partition.isr, node_id}
-        partition.isr = tuple(n for n in partition.replicas if n in in_sync)
+        in_sync = {*filter(self.is_alive, partition.isr), node_id}
+        self.set_isr(partition, [n for n in partition.replicas if n in in_sync])
         self.set_leader(partition, node_id, now_ms)
 
     def take_leader_away(self, partition: Partition, now_ms: int) -> None:
@@ -396,17 +379,33 @@ class Cluster:
         self.groups.note_topic_change(partition.topic_name)
         partition.adding_replicas = partition.removing_replicas = ()
         self.expand_isr(partition)
-        if partition.leader_id not in partition.isr:
-            leader_id = next((n for n in replicas if n in partition.isr), NO_LEADER)
+        leader_id = partition.leader_id
+        if leader_id not in partition.isr:
+            in_sync = (n for n in replicas if n in partition.isr)
+            leader_id = next(filter(self.is_alive, in_sync), NO_LEADER)
+        if leader_id != partition.leader_id:
             self.set_leader(partition, leader_id, now_ms)
         elif removes_any:
             partition.leader_epoch += 1
 
+    def set_isr(self, partition: Partition, isr: Sequence[int], *, is_clean: bool = True) -> None:
+        """Replace the ISR; `is_clean` is false if committed records may be missing in it."""
+        topic = self.topics.get(partition.topic_name)
+        assert topic is not None
+        keeps_eligible = is_clean and self.features.has_eligible_leader_replicas
+        replace_isr(topic, partition, isr, keeps_eligible=keeps_eligible)
+
     def expand_isr(self, partition: Partition) -> None:
-        """Append to the ISR, in which nobody stays who is down, all other replicas that are up."""
+        """Append replicas that are up to the ISR, and remove those that are down.
+
+        Without eligible leader replicas one stays in the ISR.
+        """
         alive = list(filter(self.is_alive, partition.replicas))
-        kept = [n for n in partition.isr if n in alive]
-        partition.isr = (*kept, *(n for n in alive if n not in kept))
+        can_be_empty = self.features.has_eligible_leader_replicas
+        may_stay = alive if alive or can_be_empty else partition.replicas
+        kept = [n for n in partition.isr if n in may_stay]
+        isr = (*kept, *(n for n in alive if n not in kept))
+        self.set_isr(partition, isr if isr or can_be_empty else partition.replicas[:1])
 
     # Records -------------------------------------------------------------------------------
 

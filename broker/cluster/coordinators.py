@@ -3,12 +3,15 @@
 Sources: Kafka's `AutoTopicCreationManager` and `KafkaApis.getCoordinator`.
 """
 
+from collections.abc import Iterable
+
 from broker.cluster.cluster import Cluster
 from broker.cluster.internal_topics import GROUP_METADATA, TRANSACTION_STATE, InternalTopic
 from broker.cluster.topics import Topic
 from broker.config.features import GROUP_VERSION
 from broker.config.topic_config import validate_topic_overrides
 from protocol.errors import ErrorCode
+from protocol.hash_order import in_hash_order, topic_partition_hash
 
 
 def ownership_error(cluster: Cluster, broker_id: int, group_id: str) -> ErrorCode:
@@ -19,6 +22,26 @@ def ownership_error(cluster: Cluster, broker_id: int, group_id: str) -> ErrorCod
     if cluster.coordinator_id(group_id) == broker_id:
         return ErrorCode.NONE
     return ErrorCode.NOT_COORDINATOR
+
+
+def in_coordinator_order(cluster: Cluster, group_ids: Iterable[str]) -> list[str]:
+    """Return group ids in the order of Kafka's responses, by partition of `__consumer_offsets`."""
+    by_partition: dict[int, list[str]] = {}
+    for group_id in group_ids:
+        by_partition.setdefault(cluster.group_log.partition_index(group_id), []).append(group_id)
+
+    def hash_of(partition_index: int) -> int:
+        return topic_partition_hash(GROUP_METADATA.name, partition_index)
+
+    indexes = in_hash_order(by_partition, hash_of)
+    return [group_id for index in indexes for group_id in by_partition[index]]
+
+
+def behind_empty_ids(cluster: Cluster, group_ids: Iterable[str]) -> list[str]:
+    """Return group ids as `in_coordinator_order`, but first the empty ones, which are refused."""
+    found = list(group_ids)
+    empty = [group_id for group_id in found if not group_id]
+    return empty + in_coordinator_order(cluster, filter(None, found))
 
 
 def has_consumer_protocol(cluster: Cluster) -> bool:

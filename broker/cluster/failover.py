@@ -10,6 +10,7 @@ from functools import partial
 from broker.cluster.brokers import Availability, Broker
 from broker.cluster.cluster import Cluster
 from broker.cluster.controller_queue import ControllerEvent
+from broker.cluster.eligible_leaders import clean_leader, last_known_leader
 from broker.cluster.replicas import complete_reassignment
 from broker.cluster.topics import NO_LEADER, Partition, Topic
 
@@ -20,9 +21,9 @@ CONTROLLED_SHUTDOWN_MS = 50
 def stop_broker(cluster: Cluster, node_id: int, now_ms: int, *, elect: bool = True) -> None:
     """Stop a broker: close its connections and refuse new ones. No record is lost.
 
-    With `elect` it is fenced: it leaves every ISR except those of which it is the last member, and
-    what it led, coordinated or controlled moves to brokers that are up. Without `elect` Metadata
-    still lists it; stop it again with `elect` to fence it later.
+    With `elect` it is fenced: it leaves every ISR, and what it led, coordinated or controlled moves
+    to brokers that are up. (The last member of an ISR stays in it before Kafka 4.1.) Without
+    `elect` Metadata still lists it; stop it again with `elect` to fence it later.
     The election is an event of `cluster.controller_queue`. It waits for mutations in the queue, and
     until then Metadata names the old leaders.
 
@@ -124,19 +125,26 @@ def _unfence(cluster: Cluster, broker: Broker, now_ms: int) -> None:
 
 
 def _remove_from_isrs(cluster: Cluster, node_id: int, now_ms: int) -> None:
-    """Remove a broker from ISRs and elect new leaders for its partitions.
-
-    It stays in ISRs of which it is the last member; those partitions have no leader.
-    """
+    """Remove a broker from ISRs and elect new leaders for its partitions."""
     cluster.brokers[node_id].is_alive = False
     if cluster.controller_id == node_id:
         cluster.controller_id = next(iter(cluster.alive_broker_ids()), NO_LEADER)
         cluster.controller_epoch += 1
     for topic, partition in _partitions(cluster):
-        rest = tuple(n for n in partition.isr if n != node_id)
-        partition.isr = rest or partition.isr
+        _leave_isr(cluster, partition, node_id)
         if partition.leader_id == node_id:
             _elect(cluster, topic, partition, now_ms)
+
+
+def _leave_isr(cluster: Cluster, partition: Partition, node_id: int) -> None:
+    """Remove a broker from an ISR. Its last member stays, unless it can be an eligible leader."""
+    rest = [n for n in partition.isr if n != node_id]
+    if len(rest) == len(partition.isr):
+        return
+    if rest or cluster.features.has_eligible_leader_replicas:
+        cluster.set_isr(partition, rest)
+    if not partition.isr:
+        partition.last_known_leader_id = partition.leader_id
 
 
 def _return_to_isrs(cluster: Cluster, node_id: int, now_ms: int) -> None:
@@ -148,7 +156,6 @@ def _return_to_isrs(cluster: Cluster, node_id: int, now_ms: int) -> None:
     for topic, partition in _partitions(cluster):
         if node_id not in partition.replicas:
             continue
-        partition.isr = partition.isr or (node_id,)
         if partition.leader_id == NO_LEADER:
             _elect(cluster, topic, partition, now_ms)
         if partition.leader_id != NO_LEADER:
@@ -158,11 +165,15 @@ def _return_to_isrs(cluster: Cluster, node_id: int, now_ms: int) -> None:
 
 def _elect(cluster: Cluster, topic: Topic, partition: Partition, now_ms: int) -> None:
     """Elect the first replica that is up and in sync, or just up where the topic allows it."""
-    alive = list(filter(cluster.is_alive, partition.replicas))
-    leader_id = next((n for n in alive if n in partition.isr), NO_LEADER)
-    if leader_id == NO_LEADER and alive and topic.config["unclean.leader.election.enable"]:
-        leader_id = alive[0]
-        partition.isr = (leader_id,)
+    leader_id = clean_leader(partition, partition.replicas, cluster.is_alive)
+    if leader_id != NO_LEADER and leader_id not in partition.isr:
+        cluster.set_isr(partition, [leader_id])
+    if leader_id == NO_LEADER:
+        leader_id = last_known_leader(partition, cluster.is_alive)
+        if leader_id == NO_LEADER and topic.config["unclean.leader.election.enable"]:
+            leader_id = next(filter(cluster.is_alive, partition.replicas), NO_LEADER)
+        if leader_id != NO_LEADER:
+            cluster.set_isr(partition, [leader_id], is_clean=False)
     cluster.set_leader(partition, leader_id, now_ms)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from broker.config.api_versions import release_of
 from broker.config.features import (
+    ELIGIBLE_LEADER_REPLICAS_VERSION,
     METADATA_VERSION,
     Levels,
     default_levels,
@@ -33,6 +34,11 @@ class FinalizedFeatures:
     def level(self, name: str) -> int:
         """Return the finalized level of a feature, 0 if it has none."""
         return self.levels.get(name, 0)
+
+    @property
+    def has_eligible_leader_replicas(self) -> bool:
+        """Whether eligible.leader.replicas.version is on (KIP-966), by default since Kafka 4.1."""
+        return self.level(ELIGIBLE_LEADER_REPLICAS_VERSION) > 0
 
     def apply(self, levels: Mapping[str, int]) -> None:
         """Finalize levels, one record each; 0 removes a feature."""

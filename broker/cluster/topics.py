@@ -48,6 +48,10 @@ class Partition:
     `replicas[0]` is the preferred leader. `adding_replicas` and `removing_replicas` are not empty
     only while a reassignment waits for a broker that is not alive. `compaction` is None except in
     internal topics: no other topic is compacted.
+
+    `eligible_leader_replicas` left the ISR while it was smaller than min.insync.replicas, so they
+    have every committed record (KIP-966). `last_known_leader_id` is NO_LEADER unless the ISR became
+    empty and there is no leader since.
     """
 
     topic_name: str
@@ -57,6 +61,8 @@ class Partition:
     leader_id: int
     producers: ProducerStateManager
     leader_epoch: int = 0
+    eligible_leader_replicas: tuple[int, ...] = ()
+    last_known_leader_id: int = NO_LEADER
     adding_replicas: tuple[int, ...] = ()
     removing_replicas: tuple[int, ...] = ()
     log: PartitionLog = field(default_factory=PartitionLog)

@@ -20,6 +20,7 @@ KRAFT_VERSION = "kraft.version"
 TRANSACTION_VERSION = "transaction.version"
 SHARE_VERSION = "share.version"
 GROUP_VERSION = "group.version"
+ELIGIBLE_LEADER_REPLICAS_VERSION = "eligible.leader.replicas.version"
 
 FEATURES_ARE_KNOWN_SINCE: Release = (4, 0)
 """First release whose controller refuses every unknown feature, also at level 0."""
@@ -64,7 +65,7 @@ FEATURES: Mapping[str, Feature] = {
         Feature(KRAFT_VERSION,                      0,  {(3, 9): Levels(0, 1, 0)}),
         Feature(TRANSACTION_VERSION,                2,  {(4, 0): Levels(0, 2, 2)}),
         Feature(GROUP_VERSION,                      1,  {(4, 0): Levels(0, 1, 1)}),
-        Feature("eligible.leader.replicas.version", 0,  {(4, 0): Levels(0, 1, 0), (4, 1): Levels(0, 1, 1)}, metadata_min=23),
+        Feature(ELIGIBLE_LEADER_REPLICAS_VERSION,   1,  {(4, 0): Levels(0, 1, 0), (4, 1): Levels(0, 1, 1)}, metadata_min=23),
         Feature(SHARE_VERSION,                      1,  {(4, 1): Levels(0, 1, 0), (4, 2): Levels(0, 1, 1)}),
         Feature("streams.version",                  0,  {(4, 1): Levels(0, 0, 0), (4, 2): Levels(0, 1, 1)}),
     )

@@ -64,7 +64,7 @@ class Dispatcher:
         cluster.marker_sender = MarkerChannel(cluster, self.faults, self.journal, self.dispatch)
 
     # Hot path: inlined on purpose; each further call costs about 0.1 µs.
-    def dispatch(  # noqa: C901, PLR0912, PLR0915
+    def dispatch(  # noqa: C901, PLR0912
         self, frame: Frame, connection: Peer, now_ms: int
     ) -> DispatchResult:
         """Handle one frame of a connection."""
@@ -95,9 +95,7 @@ class Dispatcher:
         if route is None:
             return Close(f"unknown API key {api_key}")
         if not route.version_min <= api_version <= route.version_max:
-            if api_key == ApiKey.API_VERSIONS:
-                return unsupported_version_response(correlation_id, route)
-            return Close(f"unsupported version {api_version} of {route.api_key.name}")
+            return _refuse_version(route, api_version, correlation_id, (buffer, position, end))
         context = RequestContext(
             api_key,
             api_version,
@@ -178,6 +176,9 @@ class Dispatcher:
             body_start = position
             if api_version >= route.flexible_min:
                 body_start = codec.skip_tagged_fields(buffer, position, end)
+            if end - body_start > COUNTED_BYTES_MIN:
+                elements_max = self._cluster.config["request.elements.max"]
+                check_bounds(route.api_key, api_version, buffer, body_start, end, elements_max)
             request = codec.decode_request(route.api_key, api_version, buffer, body_start, end)
             name = ApiKey(api_key).name
             message = f"Unexpected Kafka request of type {name} during SASL authentication."
@@ -219,10 +220,14 @@ class Dispatcher:
         if route.is_raw:
             response = route.handler(context, buffer, position, end, cluster)
         else:
-            request = codec.decode_request(
-                route.api_key, context.api_version, buffer, position, end
-            )
-            response = route.handler(context, request, cluster)
+            response = None
+            if route.shortcut is not None and not quotas.is_enabled:
+                response = route.shortcut(context, buffer, position, end, cluster)
+            if response is None:
+                request = codec.decode_request(
+                    route.api_key, context.api_version, buffer, position, end
+                )
+                response = route.handler(context, request, cluster)
         if context.stopwatch is not None:
             charge_time(context, self._cluster, context.now_ms)
         if type(response) is PendingResponse:
@@ -237,3 +242,17 @@ class Dispatcher:
 
 def _unchanged(response: Any) -> Any:
     return response
+
+
+def _refuse_version(
+    route: Route, api_version: int, correlation_id: int, rest: Frame
+) -> CompletedResponse:
+    """Close, but say which versions of ApiVersions there are; `rest` is behind the client id."""
+    if route.api_key is not ApiKey.API_VERSIONS:
+        return Close(f"unsupported version {api_version} of {route.api_key.name}")
+    try:
+        if api_version >= route.flexible_min:
+            codec.skip_tagged_fields(*rest)
+    except codec.DecodeError as error:
+        return Close(f"undecodable request header: {error}")
+    return unsupported_version_response(correlation_id, route)

@@ -1,8 +1,8 @@
 """The coordinator of groups: members join, report and leave, in both protocols.
 
 This module finds or creates the group of a request, and makes the checks that need no group, in
-the order of Kafka's `GroupCoordinatorService`. `group` and `joining` decide what happens inside a
-group of the classic protocol, `consumer` has the groups of the consumer protocol.
+the order of Kafka's `GroupCoordinatorService`. `group`, `joining` and `leaving` decide what happens
+inside a group of the classic protocol, `consumer` has the groups of the consumer protocol.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -32,6 +32,7 @@ from broker.groups.consumer.topics import NO_TOPICS, TopicSource
 from broker.groups.group import Group
 from broker.groups.group_table import GroupTable, is_empty, tombstones_of
 from broker.groups.joining import join as join_group
+from broker.groups.leaving import leave as leave_group
 from broker.groups.migration import can_downgrade, fill_downgraded, upgrade
 from broker.groups.records import AppendRecords, discard_records, group_key, group_value
 from broker.groups.requests import (
@@ -44,13 +45,14 @@ from broker.groups.results import (
     DescribedMember,
     GroupDescription,
     GroupState,
-    JoinReply,
+    JoinCallback,
     JoinResult,
     LeftMember,
-    SyncReply,
+    SyncCallback,
     SyncResult,
 )
 from broker.timers import Timers
+from protocol.consumer_heartbeat import UnchangedHeartbeat
 from protocol.errors import ErrorCode
 
 
@@ -89,35 +91,35 @@ class GroupCoordinator(GroupTable):
 
     # Membership ----------------------------------------------------------------------------
 
-    def join(self, request: JoinRequest, reply: JoinReply, now_ms: int) -> None:
-        """Join a group; `reply` is called once: now, or when the rebalance completes."""
+    def join(self, request: JoinRequest, callback: JoinCallback, now_ms: int) -> None:
+        """Join a group; `callback` is called once: now, or when the rebalance completes."""
         if not request.group_id:
-            reply(JoinResult(ErrorCode.INVALID_GROUP_ID, request.member_id))
+            callback(JoinResult(ErrorCode.INVALID_GROUP_ID, request.member_id))
             return
         low_ms = self.config["group.min.session.timeout.ms"]
         high_ms = self.config["group.max.session.timeout.ms"]
         if not low_ms <= request.session_timeout_ms <= high_ms:
-            reply(JoinResult(ErrorCode.INVALID_SESSION_TIMEOUT, request.member_id))
+            callback(JoinResult(ErrorCode.INVALID_SESSION_TIMEOUT, request.member_id))
             return
         if self._is_share_group(request.group_id):
-            reply(JoinResult(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, UNKNOWN_MEMBER))
+            callback(JoinResult(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, UNKNOWN_MEMBER))
             return
         group = self._groups.get(request.group_id)
         if isinstance(group, ConsumerGroup):
             if not group.is_empty:
-                reply(self._join_consumer_group(group, request, now_ms))
+                callback(self._join_consumer_group(group, request, now_ms))
                 return
             group = self._replace_by_classic(group, now_ms)
         is_new = group is None
         if group is None:
             if request.member_id != UNKNOWN_MEMBER:
-                reply(JoinResult(ErrorCode.UNKNOWN_MEMBER_ID, request.member_id))
+                callback(JoinResult(ErrorCode.UNKNOWN_MEMBER_ID, request.member_id))
                 return
             group = self._create(request.group_id, now_ms)
         join_group(
             group,
             request,
-            reply,
+            callback,
             now_ms,
             size_max=self.config["group.max.size"],
             member_id_suffix=self._member_id_suffix,
@@ -137,17 +139,17 @@ class GroupCoordinator(GroupTable):
         )
         self._append_records(group.group_id, [(group_key(group.group_id), value)], now_ms)
 
-    def sync(self, request: SyncRequest, reply: SyncReply, now_ms: int) -> None:
-        """Send or wait for an assignment; `reply` is called once."""
+    def sync(self, request: SyncRequest, callback: SyncCallback, now_ms: int) -> None:
+        """Send or wait for an assignment; `callback` is called once."""
         group = self._groups.get(request.group_id)
         if not request.group_id:
-            reply(SyncResult(ErrorCode.INVALID_GROUP_ID))
+            callback(SyncResult(ErrorCode.INVALID_GROUP_ID))
         elif group is None:
-            reply(SyncResult(ErrorCode.UNKNOWN_MEMBER_ID))
+            callback(SyncResult(ErrorCode.UNKNOWN_MEMBER_ID))
         elif isinstance(group, ConsumerGroup):
-            reply(classic_members.sync(self._consumers, group, request, now_ms))
+            callback(classic_members.sync(self._consumers, group, request, now_ms))
         else:
-            group.sync(request, reply, now_ms)
+            group.sync(request, callback, now_ms)
             group.deliver()
 
     def heartbeat(
@@ -185,7 +187,7 @@ class GroupCoordinator(GroupTable):
             )
         if isinstance(group, ConsumerGroup):
             return ErrorCode.NONE, self._remove_leavers(group, leavers, now_ms)
-        left = group.leave(leavers, now_ms)
+        left = leave_group(group, leavers, now_ms)
         group.deliver()
         return ErrorCode.NONE, left
 
@@ -272,6 +274,19 @@ class GroupCoordinator(GroupTable):
             now_ms,
             refresh_interval_ms=self.config["group.consumer.regex.refresh.interval.ms"],
         )
+
+    def keep_consumer_session(
+        self, heartbeat: UnchangedHeartbeat, client_id: str, client_host: str, now_ms: int
+    ) -> int | None:
+        """Begin the session of a member again that reports nothing.
+
+        Returns the heartbeat interval in ms, or None if there is more to do: see
+        `consumer_heartbeat`.
+        """
+        group = self._groups.get(heartbeat.group_id)
+        if not isinstance(group, ConsumerGroup):
+            return None
+        return self._consumers.keep_session(group, heartbeat, client_id, client_host, now_ms)
 
     def _consumer_group(self, request: ConsumerHeartbeat, now_ms: int) -> ConsumerGroup | Refusal:
         """Return the group of a heartbeat, perhaps one that is not in the table yet."""

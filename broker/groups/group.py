@@ -1,4 +1,4 @@
-"""One classic group: the state machine of rebalances, syncs, heartbeats and leaves.
+"""One classic group: the state machine of rebalances, syncs and heartbeats.
 
     Empty -> PreparingRebalance -> CompletingRebalance -> Stable -> PreparingRebalance ...
 
@@ -12,23 +12,21 @@ a client that gets its response may have its next request in the buffer already.
 """
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from broker.groups.members import Member, Membership
 from broker.groups.offsets import OffsetTable
 from broker.groups.requests import (
     UNKNOWN_MEMBER,
     JoinRequest,
-    MemberIdentity,
     SyncRequest,
 )
 from broker.groups.results import (
     TRANSITIONS,
     GroupState,
-    JoinReply,
+    JoinCallback,
     JoinResult,
-    LeftMember,
-    SyncReply,
+    SyncCallback,
     SyncResult,
 )
 from broker.groups.session_timer import SessionTimer
@@ -89,9 +87,9 @@ class Group:
 
     # Join: called by `joining` --------------------------------------------------------------
 
-    def post_join(self, reply: JoinReply, result: JoinResult) -> None:
+    def post_join(self, callback: JoinCallback, result: JoinResult) -> None:
         """Queue a JoinGroup response for `deliver`."""
-        self._outbox.append(lambda: reply(result))
+        self._outbox.append(lambda: callback(result))
 
     def joined(self, member: Member) -> JoinResult:
         """Return the result for a member of the current generation; the leader gets all members."""
@@ -119,10 +117,10 @@ class Group:
         self.members.pending[member_id] = session
 
     def add_member(
-        self, member_id: str, request: JoinRequest, reply: JoinReply, now_ms: int
+        self, member_id: str, request: JoinRequest, callback: JoinCallback, now_ms: int
     ) -> None:
         """Add a new member, which begins a rebalance or joins the current one."""
-        self._release_member_id(member_id)
+        self.release_member_id(member_id)
         member = Member(
             member_id=member_id,
             group_instance_id=request.group_instance_id,
@@ -136,25 +134,27 @@ class Group:
         if not self.members:
             self.protocol_type = request.protocol_type
         self.members.add(member)
-        self.members.await_join(member, reply)
+        self.members.await_join(member, callback)
         self._has_grown_since_delay = True
         # It cannot heartbeat before it knows its id. This timeout ends the wait of a lost client.
         member.session.restart(now_ms, NEW_MEMBER_JOIN_TIMEOUT_MS)
         self._rebalance_or_complete(now_ms)
 
-    def rejoin(self, member: Member, request: JoinRequest, reply: JoinReply, now_ms: int) -> None:
+    def rejoin(
+        self, member: Member, request: JoinRequest, callback: JoinCallback, now_ms: int
+    ) -> None:
         """Add a member to the current rebalance, or begin one."""
-        self._reply_join(member, ErrorCode.REBALANCE_IN_PROGRESS, member.member_id)
+        self._respond_to_join(member, ErrorCode.REBALANCE_IN_PROGRESS, member.member_id)
         self.members.update(member, request)
-        self.members.await_join(member, reply)
+        self.members.await_join(member, callback)
         self._rebalance_or_complete(now_ms)
 
     def replace_static(
         self, member: Member, new_member_id: str, request: JoinRequest, now_ms: int
     ) -> None:
         """Give a static member a new id and fence requests that wait under the old one."""
-        self._reply_join(member, ErrorCode.FENCED_INSTANCE_ID, member.member_id)
-        self._reply_sync(member, SyncResult(ErrorCode.FENCED_INSTANCE_ID))
+        self._respond_to_join(member, ErrorCode.FENCED_INSTANCE_ID, member.member_id)
+        self._respond_to_sync(member, SyncResult(ErrorCode.FENCED_INSTANCE_ID))
         if member.member_id in self._awaited_syncs:
             del self._awaited_syncs[member.member_id]
             self._awaited_syncs[new_member_id] = None
@@ -165,10 +165,10 @@ class Group:
 
     def reject(self, member_id: str, now_ms: int) -> None:
         """Remove a reserved id, or a member that rejoined late, because the group is full."""
-        self._release_member_id(member_id)
+        self.release_member_id(member_id)
         member = self.members.get(member_id)
         if member is not None:
-            self._remove(member)
+            self.remove(member)
         self._maybe_complete_join(now_ms)
 
     # Rebalance -----------------------------------------------------------------------------
@@ -235,8 +235,8 @@ class Group:
         """End the join phase: remove members that have not joined, and begin a new generation."""
         self._stop_join_timer()
         for member in tuple(self.members):
-            if member.join_reply is None and member.group_instance_id is None:
-                self._remove(member)
+            if member.join_callback is None and member.group_instance_id is None:
+                self.remove(member)
         if self.members and not self.members.elect_joined_leader():
             # Only static members are left and none has joined; wait for their sessions to expire.
             self._schedule_complete_join(now_ms)
@@ -253,9 +253,9 @@ class Group:
             return
         self._enter(GroupState.COMPLETING_REBALANCE, now_ms)
         for member in self.members:
-            reply = self.members.take_join_reply(member)
-            if reply is not None:
-                self.post_join(reply, self.joined(member))
+            callback = self.members.take_join_callback(member)
+            if callback is not None:
+                self.post_join(callback, self.joined(member))
             member.session.restart(now_ms, member.session_timeout_ms)
             member.is_new = False
             self._awaited_syncs[member.member_id] = None
@@ -266,7 +266,7 @@ class Group:
             for member_id in tuple(self._awaited_syncs):
                 member = self.members.get(member_id)
                 if member is not None:
-                    self._remove(member)
+                    self.remove(member)
             self.prepare_rebalance(now_ms)
             self.deliver()
 
@@ -281,20 +281,20 @@ class Group:
 
     # Sync ----------------------------------------------------------------------------------
 
-    def sync(self, request: SyncRequest, reply: SyncReply, now_ms: int) -> None:
+    def sync(self, request: SyncRequest, callback: SyncCallback, now_ms: int) -> None:
         """Complete a SyncGroup now, or when the leader has sent the assignment."""
         error_code = self._check_sync(request)
         member = self.members.get(request.member_id)
         if error_code is not ErrorCode.NONE or member is None:
-            self._outbox.append(lambda: reply(SyncResult(error_code)))
+            self._outbox.append(lambda: callback(SyncResult(error_code)))
             return
         self._awaited_syncs.pop(member.member_id, None)
         if not self._awaited_syncs:
             self._stop_sync_timer()
-        self._reply_sync(member, SyncResult(ErrorCode.REBALANCE_IN_PROGRESS))
-        member.sync_reply = reply
+        self._respond_to_sync(member, SyncResult(ErrorCode.REBALANCE_IN_PROGRESS))
+        member.sync_callback = callback
         if self.state is GroupState.STABLE:
-            self._reply_sync(member, self._synced(member))
+            self._respond_to_sync(member, self._synced(member))
         elif self.members.leader_id == member.member_id:
             self._assign(request.assignments, ErrorCode.NONE, now_ms)
             self.on_metadata(self, now_ms)
@@ -318,10 +318,10 @@ class Group:
         """Set the assignment of all members, empty by default, and complete waiting SyncGroups."""
         for member in self.members:
             member.assignment = assignments.get(member.member_id, b"")
-            if member.sync_reply is not None:
+            if member.sync_callback is not None:
                 is_error = error_code is not ErrorCode.NONE
                 result = SyncResult(error_code) if is_error else self._synced(member)
-                self._reply_sync(member, result)
+                self._respond_to_sync(member, result)
                 # Its session did not expire while it waited.
                 member.session.restart(now_ms, member.session_timeout_ms)
 
@@ -350,52 +350,31 @@ class Group:
         if member is not None:
             member.session.restart(now_ms, member.session_timeout_ms)
 
-    def leave(self, leavers: Sequence[MemberIdentity], now_ms: int) -> tuple[LeftMember, ...]:
-        """Remove members; the rest rebalances once."""
-        left = tuple(
-            LeftMember(leaver.member_id, leaver.group_instance_id, self._remove_leaver(leaver))
-            for leaver in leavers
-        )
-        if any(member.error_code is ErrorCode.NONE for member in left):
-            self._after_removal(now_ms)
-        return left
-
-    def _remove_leaver(self, leaver: MemberIdentity) -> ErrorCode:
-        member_id = leaver.member_id
-        if member_id == UNKNOWN_MEMBER and leaver.group_instance_id is not None:
-            # An administrator removes the current member of a static instance (KIP-345).
-            member_id = self.members.static_id(leaver.group_instance_id) or UNKNOWN_MEMBER
-        if self._release_member_id(member_id):
-            return ErrorCode.NONE
-        error_code = self.members.check(member_id, leaver.group_instance_id)
-        member = self.members.get(member_id)
-        if error_code is ErrorCode.NONE and member is not None:
-            self._remove(member)
-        return error_code
-
     def expire(self, member: Member, now_ms: int) -> None:
         """Remove a member whose session is over, unless it waits for a response."""
         if member.is_excused_from_heartbeats():
             return  # its pending response restarts its session
-        self._remove(member)
-        self._after_removal(now_ms)
+        self.remove(member)
+        self.rebalance_without_removed(now_ms)
         self.deliver()
 
-    def _after_removal(self, now_ms: int) -> None:
+    def rebalance_without_removed(self, now_ms: int) -> None:
+        """Rebalance after members were removed, or complete the rebalance that waits for them."""
         if self.state in {GroupState.STABLE, GroupState.COMPLETING_REBALANCE}:
             self.prepare_rebalance(now_ms)
         else:
             self._maybe_complete_join(now_ms)
 
-    def _remove(self, member: Member) -> None:
+    def remove(self, member: Member) -> None:
         """Remove a member. Its waiting requests get UNKNOWN_MEMBER_ID, so its client rejoins."""
-        self._reply_join(member, ErrorCode.UNKNOWN_MEMBER_ID, UNKNOWN_MEMBER)
-        self._reply_sync(member, SyncResult(ErrorCode.UNKNOWN_MEMBER_ID))
+        self._respond_to_join(member, ErrorCode.UNKNOWN_MEMBER_ID, UNKNOWN_MEMBER)
+        self._respond_to_sync(member, SyncResult(ErrorCode.UNKNOWN_MEMBER_ID))
         member.session.stop()
         self._awaited_syncs.pop(member.member_id, None)
         self.members.remove(member)
 
-    def _release_member_id(self, member_id: str) -> bool:
+    def release_member_id(self, member_id: str) -> bool:
+        """Release the id of a member that has not joined yet; return whether there was one."""
         session = self.members.pending.pop(member_id, None)
         if session is not None:
             session.stop()
@@ -407,21 +386,21 @@ class Group:
         Remove members that do not know their id yet, and restart the sessions of all others.
         """
         for member in tuple(self.members):
-            self._reply_join(member, ErrorCode.NOT_COORDINATOR, member.member_id)
-            self._reply_sync(member, SyncResult(ErrorCode.NOT_COORDINATOR))
+            self._respond_to_join(member, ErrorCode.NOT_COORDINATOR, member.member_id)
+            self._respond_to_sync(member, SyncResult(ErrorCode.NOT_COORDINATOR))
             self.touch(member.member_id, now_ms)
             if member.is_new:
-                self._remove(member)
+                self.remove(member)
         self._maybe_complete_join(now_ms)
 
     def close(self, error_code: ErrorCode = ErrorCode.NOT_COORDINATOR) -> None:
         """Remove all members and stop all timers; members that wait get the error."""
         for member in tuple(self.members):
-            self._reply_join(member, error_code, member.member_id)
-            self._reply_sync(member, SyncResult(error_code))
-            self._remove(member)
+            self._respond_to_join(member, error_code, member.member_id)
+            self._respond_to_sync(member, SyncResult(error_code))
+            self.remove(member)
         for member_id in tuple(self.members.pending):
-            self._release_member_id(member_id)
+            self.release_member_id(member_id)
         self._stop_join_timer()
         self._stop_sync_timer()
         self.state = GroupState.DEAD
@@ -431,15 +410,15 @@ class Group:
         self.state = state
         self.state_since_ms = now_ms
 
-    def _reply_join(self, member: Member, error_code: ErrorCode, member_id: str) -> None:
-        reply = self.members.take_join_reply(member)
-        if reply is not None:
-            self.post_join(reply, JoinResult(error_code, member_id))
+    def _respond_to_join(self, member: Member, error_code: ErrorCode, member_id: str) -> None:
+        callback = self.members.take_join_callback(member)
+        if callback is not None:
+            self.post_join(callback, JoinResult(error_code, member_id))
 
-    def _reply_sync(self, member: Member, result: SyncResult) -> None:
-        reply, member.sync_reply = member.sync_reply, None
-        if reply is not None:
-            self._outbox.append(lambda: reply(result))
+    def _respond_to_sync(self, member: Member, result: SyncResult) -> None:
+        callback, member.sync_callback = member.sync_callback, None
+        if callback is not None:
+            self._outbox.append(lambda: callback(result))
 
     def _stop_join_timer(self) -> None:
         self._timers.cancel(self._join_timer)

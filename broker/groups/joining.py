@@ -8,7 +8,7 @@ from collections.abc import Callable
 from broker.groups.group import Group
 from broker.groups.members import Member
 from broker.groups.requests import UNKNOWN_MEMBER, JoinRequest
-from broker.groups.results import GroupState, JoinReply, JoinResult
+from broker.groups.results import GroupState, JoinCallback, JoinResult
 from protocol.errors import ErrorCode
 
 MEMBER_ID_BYTES_MAX = 32_767
@@ -18,7 +18,7 @@ MEMBER_ID_BYTES_MAX = 32_767
 def join(
     group: Group,
     request: JoinRequest,
-    reply: JoinReply,
+    callback: JoinCallback,
     now_ms: int,
     *,
     size_max: int,
@@ -27,48 +27,48 @@ def join(
     """Complete a JoinGroup now or when all members have joined, with `group.deliver`."""
     if not _has_room_for(group, request.member_id, size_max):
         group.reject(request.member_id, now_ms)
-        _refuse(group, reply, ErrorCode.GROUP_MAX_SIZE_REACHED)
+        _refuse(group, callback, ErrorCode.GROUP_MAX_SIZE_REACHED)
     elif not _accepts_protocols(group, request):
-        _refuse(group, reply, ErrorCode.INCONSISTENT_GROUP_PROTOCOL, request.member_id)
+        _refuse(group, callback, ErrorCode.INCONSISTENT_GROUP_PROTOCOL, request.member_id)
     elif request.member_id == UNKNOWN_MEMBER:
-        _join_without_id(group, request, reply, now_ms, member_id_suffix())
+        _join_without_id(group, request, callback, now_ms, member_id_suffix())
     elif request.member_id in group.members.pending:
         if request.group_instance_id is not None:
             # Only dynamic members get an id in advance.
-            _refuse(group, reply, ErrorCode.UNKNOWN_SERVER_ERROR, request.member_id)
+            _refuse(group, callback, ErrorCode.UNKNOWN_SERVER_ERROR, request.member_id)
         else:
-            group.add_member(request.member_id, request, reply, now_ms)
+            group.add_member(request.member_id, request, callback, now_ms)
     else:
-        _join_again(group, request, reply, now_ms)
+        _join_again(group, request, callback, now_ms)
 
 
 def _join_without_id(
-    group: Group, request: JoinRequest, reply: JoinReply, now_ms: int, suffix: str
+    group: Group, request: JoinRequest, callback: JoinCallback, now_ms: int, suffix: str
 ) -> None:
     instance_id = request.group_instance_id
     new_member_id = f"{request.client_id if instance_id is None else instance_id}-{suffix}"
     if len(new_member_id.encode()) > MEMBER_ID_BYTES_MAX:
-        _refuse(group, reply, ErrorCode.INVALID_REQUEST, UNKNOWN_MEMBER)
+        _refuse(group, callback, ErrorCode.INVALID_REQUEST, UNKNOWN_MEMBER)
         return
     if instance_id is not None:
         current = group.members.get(group.members.static_id(instance_id) or UNKNOWN_MEMBER)
         if current is None:
-            group.add_member(new_member_id, request, reply, now_ms)
+            group.add_member(new_member_id, request, callback, now_ms)
         else:
-            _replace_static(group, current, new_member_id, request, reply, now_ms)
+            _replace_static(group, current, new_member_id, request, callback, now_ms)
         return
     if request.must_know_id:
         group.reserve_member_id(new_member_id, request.session_timeout_ms, now_ms)
-        _refuse(group, reply, ErrorCode.MEMBER_ID_REQUIRED, new_member_id)
+        _refuse(group, callback, ErrorCode.MEMBER_ID_REQUIRED, new_member_id)
     else:
-        group.add_member(new_member_id, request, reply, now_ms)
+        group.add_member(new_member_id, request, callback, now_ms)
 
 
-def _join_again(group: Group, request: JoinRequest, reply: JoinReply, now_ms: int) -> None:
+def _join_again(group: Group, request: JoinRequest, callback: JoinCallback, now_ms: int) -> None:
     error_code = group.members.check(request.member_id, request.group_instance_id)
     member = group.members.get(request.member_id)
     if error_code is not ErrorCode.NONE or member is None:
-        _refuse(group, reply, error_code, request.member_id)
+        _refuse(group, callback, error_code, request.member_id)
         return
     is_unchanged = member.has_protocols(request.protocols)
     is_leader = group.members.leader_id == member.member_id
@@ -78,9 +78,9 @@ def _join_again(group: Group, request: JoinRequest, reply: JoinReply, now_ms: in
     ):
         # The member may have missed the response: send it again. The generation stays. A leader of
         # a stable group rejoins because partitions changed, which needs a rebalance.
-        group.post_join(reply, group.joined(member))
+        group.post_join(callback, group.joined(member))
     else:
-        group.rejoin(member, request, reply, now_ms)
+        group.rejoin(member, request, callback, now_ms)
 
 
 def _replace_static(
@@ -88,7 +88,7 @@ def _replace_static(
     member: Member,
     new_member_id: str,
     request: JoinRequest,
-    reply: JoinReply,
+    callback: JoinCallback,
     now_ms: int,
 ) -> None:
     """Give a static member that rejoins without its id a new id.
@@ -102,13 +102,13 @@ def _replace_static(
         group.state is not GroupState.STABLE
         or group.members.select_protocol() != group.protocol_name
     ):
-        group.rejoin(member, request, reply, now_ms)
+        group.rejoin(member, request, callback, now_ms)
         return
     group.on_metadata(group, now_ms)
     response = group.joined(member)
     is_leader = response.leader_id == new_member_id
     group.post_join(
-        reply,
+        callback,
         JoinResult(
             error_code=ErrorCode.NONE,
             member_id=new_member_id,
@@ -126,7 +126,7 @@ def _has_room_for(group: Group, member_id: str, size_max: int) -> bool:
     """Kafka's `acceptJoiningMember`: during a rebalance only members that have joined count."""
     member = group.members.get(member_id)
     if group.state is GroupState.PREPARING_REBALANCE:
-        has_joined = member is not None and member.join_reply is not None
+        has_joined = member is not None and member.join_callback is not None
         return has_joined or group.members.awaiting_join_count < size_max
     if group.state is GroupState.EMPTY:
         return True
@@ -142,6 +142,6 @@ def _accepts_protocols(group: Group, request: JoinRequest) -> bool:
 
 
 def _refuse(
-    group: Group, reply: JoinReply, error_code: ErrorCode, member_id: str = UNKNOWN_MEMBER
+    group: Group, callback: JoinCallback, error_code: ErrorCode, member_id: str = UNKNOWN_MEMBER
 ) -> None:
-    group.post_join(reply, JoinResult(error_code, member_id))
+    group.post_join(callback, JoinResult(error_code, member_id))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from broker.groups.requests import JoinRequest
-from broker.groups.results import JoinedMember, JoinReply, SyncReply
+from broker.groups.results import JoinCallback, JoinedMember, SyncCallback
 from broker.groups.session_timer import SessionTimer
 from protocol.consumer_protocol import subscribed_topics
 from protocol.errors import ErrorCode
@@ -15,7 +15,7 @@ from protocol.errors import ErrorCode
 
 @dataclass(slots=True, eq=False)
 class Member:
-    """One member; `join_reply` and `sync_reply` are set while it waits for that response.
+    """One member; `join_callback` and `sync_callback` are set while it waits for that response.
 
     `is_new` is true until its first JoinGroup completes: before that it does not know its id and
     cannot heartbeat.
@@ -31,8 +31,8 @@ class Member:
     session: SessionTimer
     is_new: bool = True
     assignment: bytes = b""
-    join_reply: JoinReply | None = None
-    sync_reply: SyncReply | None = None
+    join_callback: JoinCallback | None = None
+    sync_callback: SyncCallback | None = None
 
     def has_protocols(self, protocols: Mapping[str, bytes]) -> bool:
         """Return whether its protocols are these, with equal names, order and metadata."""
@@ -40,7 +40,7 @@ class Member:
 
     def is_excused_from_heartbeats(self) -> bool:
         """Whether it waits for a response; a new member is not excused: its client may be lost."""
-        is_waiting = self.join_reply is not None or self.sync_reply is not None
+        is_waiting = self.join_callback is not None or self.sync_callback is not None
         return is_waiting and not self.is_new
 
 
@@ -95,7 +95,7 @@ class Membership:
 
     def remove(self, member: Member) -> None:
         """Remove a member that waits for no join; the first remaining one replaces a leader."""
-        assert member.join_reply is None
+        assert member.join_callback is None
         del self._by_id[member.member_id]
         self._count_protocols(member.protocols, -1)
         if member.group_instance_id is not None:
@@ -123,18 +123,18 @@ class Membership:
 
     # Waiting for the join phase to end -----------------------------------------------------
 
-    def await_join(self, member: Member, reply: JoinReply) -> None:
+    def await_join(self, member: Member, callback: JoinCallback) -> None:
         """Record that a member has joined and waits for the others."""
-        assert member.join_reply is None
-        member.join_reply = reply
+        assert member.join_callback is None
+        member.join_callback = callback
         self.awaiting_join_count += 1
 
-    def take_join_reply(self, member: Member) -> JoinReply | None:
-        """End a member's wait and return its reply; None if it does not wait."""
-        reply, member.join_reply = member.join_reply, None
-        if reply is not None:
+    def take_join_callback(self, member: Member) -> JoinCallback | None:
+        """End a member's wait and return its callback; None if it does not wait."""
+        callback, member.join_callback = member.join_callback, None
+        if callback is not None:
             self.awaiting_join_count -= 1
-        return reply
+        return callback
 
     def have_all_joined(self) -> bool:
         """Whether all members and reserved ids have joined."""
@@ -145,8 +145,8 @@ class Membership:
         leader = self._by_id.get(self.leader_id or "")
         if leader is None:
             return False
-        if leader.join_reply is None:
-            joined = (member for member in self if member.join_reply is not None)
+        if leader.join_callback is None:
+            joined = (member for member in self if member.join_callback is not None)
             leader = next(joined, None)
             if leader is None:
                 return False

@@ -63,8 +63,8 @@ class SyncResult:
     assignment: bytes = b""
 
 
-JoinReply = Callable[[JoinResult], None]
-SyncReply = Callable[[SyncResult], None]
+JoinCallback = Callable[[JoinResult], None]
+SyncCallback = Callable[[SyncResult], None]
 
 
 @dataclass(frozen=True, slots=True)

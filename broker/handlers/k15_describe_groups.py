@@ -14,7 +14,7 @@ from typing import Any
 
 from broker.administration.authorized_operations import GROUP_OPERATIONS
 from broker.cluster.cluster import Cluster
-from broker.cluster.coordinators import ownership_error
+from broker.cluster.coordinators import in_coordinator_order, ownership_error
 from broker.groups.results import DescribedMember, GroupState
 from broker.request.context import RequestContext
 from broker.routes import handles
@@ -32,7 +32,8 @@ _GroupResponse = messages.DescribeGroupsResponse.DescribedGroup
 def handle_describe_groups(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleDescribeGroupsRequest`."""
     version = context.api_version
-    groups = [_describe(context, group_id, cluster) for group_id in request.groups]
+    group_ids = in_coordinator_order(cluster, request.groups)
+    groups = [_describe(context, group_id, cluster) for group_id in group_ids]
     if version >= AUTHORIZED_OPERATIONS_VERSION_MIN and request.include_authorized_operations:
         for group in groups:
             if group.error_code == ErrorCode.NONE:

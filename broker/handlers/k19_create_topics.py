@@ -157,7 +157,8 @@ def _describe_config(version: int, cluster: Cluster, config: TopicConfig) -> lis
         _Result.CreatableTopicConfigs(
             version=version,
             name=entry.key.name,
-            value=entry.text,
+            # Kafka returns what the request says as it is.
+            value=config.overrides.get(entry.key.name, entry.text),
             read_only=entry.is_read_only,
             config_source=entry.source,
             is_sensitive=entry.key.is_sensitive,

@@ -10,7 +10,7 @@ from typing import Any
 
 from broker.administration.share_offsets import delete_share_group
 from broker.cluster.cluster import Cluster
-from broker.cluster.coordinators import ownership_error
+from broker.cluster.coordinators import in_coordinator_order, ownership_error
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
@@ -30,7 +30,7 @@ def handle_delete_groups(context: RequestContext, request: Any, cluster: Cluster
                 group_id=group_id,
                 error_code=_delete(context, group_id, cluster),
             )
-            for group_id in dict.fromkeys(request.groups_names)
+            for group_id in in_coordinator_order(cluster, dict.fromkeys(request.groups_names))
         ],
     )
 

@@ -2,7 +2,8 @@
 
 Behaviour:
     - Fences a broker and removes it from the metadata. Partitions keep it as a replica that is
-      offline, until they are moved. An unknown broker gets BROKER_ID_NOT_REGISTERED.
+      offline, until they are moved. An unknown broker gets BROKER_ID_NOT_REGISTERED, with a message
+      since Kafka 4.1.
     - A broker that is up continues to serve its connections, as in Kafka, until it is stopped.
     - The response is sent at once, also if elections wait in the controller's queue.
 
@@ -14,11 +15,14 @@ from typing import Any
 
 from broker.cluster.broker_membership import unregister_fenced_broker
 from broker.cluster.cluster import Cluster
+from broker.config.api_versions import release_of
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+
+MESSAGE_RELEASE_MIN = (4, 1)
 
 
 @handles(ApiKey.UNREGISTER_BROKER, versions=(0, 0))
@@ -26,6 +30,7 @@ def handle_unregister_broker(context: RequestContext, request: Any, cluster: Clu
     """Kafka's `ControllerApis.handleUnregisterBroker`."""
     broker_id = request.broker_id
     is_registered = broker_id in cluster.brokers
+    has_message = release_of(cluster.shared_config) >= MESSAGE_RELEASE_MIN
     if is_registered:
         unregister_fenced_broker(cluster, broker_id, context.now_ms)
     return messages.UnregisterBrokerResponse(
@@ -33,6 +38,8 @@ def handle_unregister_broker(context: RequestContext, request: Any, cluster: Clu
         throttle_time_ms=0,
         error_code=ErrorCode.NONE if is_registered else ErrorCode.BROKER_ID_NOT_REGISTERED,
         error_message=(
-            "" if is_registered else f"Broker ID {broker_id} is not currently registered"
+            f"Broker ID {broker_id} is not currently registered"
+            if has_message and not is_registered
+            else ""
         ),
     )

@@ -4,7 +4,7 @@ Behaviour:
     - Returns the state, epochs, assignor and members of each group of the consumer protocol. Each
       member has its current and its target assignment, without topics that were deleted.
     - A group that does not exist, or is a classic one, gets GROUP_ID_NOT_FOUND with a message, a
-      group of another coordinator NOT_COORDINATOR.
+      group of another coordinator NOT_COORDINATOR, an empty id INVALID_GROUP_ID.
     - From v1 members have a type: 1 uses the consumer protocol, 0 the classic one.
     - Authorized operations, if requested, are all operations: nothing is forbidden.
     - UNSUPPORTED_VERSION for each group while group.version is 0, or
@@ -15,7 +15,11 @@ from typing import Any
 
 from broker.administration.authorized_operations import GROUP_OPERATIONS
 from broker.cluster.cluster import Cluster
-from broker.cluster.coordinators import has_consumer_protocol, ownership_error
+from broker.cluster.coordinators import (
+    behind_empty_ids,
+    has_consumer_protocol,
+    ownership_error,
+)
 from broker.errors import Refusal
 from broker.groups.consumer.assignment import Assignment
 from broker.groups.consumer.member import ConsumerMember
@@ -37,7 +41,10 @@ _Assignment = _Member.Assignment
 def handle_consumer_group_describe(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleConsumerGroupDescribe`."""
     version = context.api_version
-    groups = [_describe(context, group_id, cluster) for group_id in request.group_ids]
+    group_ids = request.group_ids
+    if has_consumer_protocol(cluster):
+        group_ids = behind_empty_ids(cluster, group_ids)
+    groups = [_describe(context, group_id, cluster) for group_id in group_ids]
     if request.include_authorized_operations:
         for group in groups:
             if group.error_code == ErrorCode.NONE:
@@ -50,6 +57,8 @@ def _describe(context: RequestContext, group_id: str, cluster: Cluster) -> Any:
     error_code = ownership_error(cluster, context.broker_id, group_id)
     if not has_consumer_protocol(cluster):
         error_code = ErrorCode.UNSUPPORTED_VERSION
+    elif not group_id:
+        error_code = ErrorCode.INVALID_GROUP_ID
     if error_code is not ErrorCode.NONE:
         return _GroupResponse(version=version, group_id=group_id, error_code=error_code)
     group = cluster.groups.describe_consumer_group(group_id)

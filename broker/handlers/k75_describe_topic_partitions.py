@@ -10,10 +10,9 @@ Behaviour:
       topic.
     - A missing topic gets UNKNOWN_TOPIC_OR_PARTITION, an invalid name INVALID_TOPIC_EXCEPTION. A
       partition without a leader has leader -1 and no error.
+    - Eligible leader replicas left the ISR while it was smaller than min.insync.replicas. The last
+      known eligible one is the last leader of a partition whose ISR became empty (KIP-966).
     - Authorized operations are all operations: nothing is forbidden.
-
-Gaps:
-    - Lists of eligible leader replicas are empty: replicas that are up are always in sync.
 """
 
 from typing import Any
@@ -26,7 +25,7 @@ from broker.administration.authorized_operations import (
 from broker.administration.deletion import NO_TOPIC_ID
 from broker.administration.pages import Cursor, PageEntry, names_from, read_page
 from broker.cluster.cluster import Cluster
-from broker.cluster.topics import INTERNAL_TOPICS, Partition, topic_name_problem
+from broker.cluster.topics import INTERNAL_TOPICS, NO_LEADER, Partition, topic_name_problem
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
@@ -111,8 +110,8 @@ def _describe_partition(cluster: Cluster, version: int, partition: Partition) ->
         leader_epoch=partition.leader_epoch,
         replica_nodes=list(partition.replicas),
         isr_nodes=list(partition.isr),
-        eligible_leader_replicas=[],
-        last_known_elr=[],
+        eligible_leader_replicas=list(partition.eligible_leader_replicas),
+        last_known_elr=[n for n in (partition.last_known_leader_id,) if n != NO_LEADER],
         offline_replicas=[n for n in partition.replicas if not cluster.is_alive(n)],
     )
 

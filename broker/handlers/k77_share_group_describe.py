@@ -13,7 +13,7 @@ from typing import Any
 
 from broker.administration.authorized_operations import GROUP_OPERATIONS, bit_field
 from broker.cluster.cluster import Cluster
-from broker.cluster.coordinators import ownership_error
+from broker.cluster.coordinators import behind_empty_ids, ownership_error
 from broker.cluster.share_loading import are_share_groups_enabled
 from broker.errors import Refusal
 from broker.request.context import RequestContext
@@ -36,7 +36,8 @@ def handle_share_group_describe(context: RequestContext, request: Any, cluster: 
     if not are_share_groups_enabled(cluster):
         unsupported = ErrorCode.UNSUPPORTED_VERSION
         return _Response(groups=[_error(group_id, unsupported) for group_id in request.group_ids])
-    groups = [_describe(context, group_id, cluster) for group_id in request.group_ids]
+    group_ids = behind_empty_ids(cluster, request.group_ids)
+    groups = [_describe(context, group_id, cluster) for group_id in group_ids]
     if request.include_authorized_operations:
         for group in groups:
             if group.error_code == ErrorCode.NONE:

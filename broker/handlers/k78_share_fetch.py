@@ -17,6 +17,7 @@ Behaviour:
       last stable offset bounds the read, and records of aborted transactions are archived.
     - With max_records, partitions are read in an order that rotates with the session epoch.
     - A partition led by another broker gets NOT_LEADER_OR_FOLLOWER with the leader's address.
+    - If a partition's topic does not exist (any more), the request gets UNKNOWN_SERVER_ERROR.
     - UNSUPPORTED_VERSION unless the feature share.version is 1.
     - A client beyond its consumer_byte_rate gets an empty response and is throttled.
 """
@@ -204,6 +205,9 @@ def _respond(
                 partition, data.error_code, has_records=bool(data.records)
             )
         }
+    if any(cluster.topics.get_by_id(partition.topic_id) is None for partition in sent):
+        # Kafka 4.1 fails when it counts the bytes of a topic whose name it does not know.
+        return _error(ErrorCode.UNKNOWN_SERVER_ERROR)
     response = _response(context, request, cluster, sent, acknowledged)
     if not cluster.quotas.clients.is_enabled:
         return response

@@ -5,8 +5,7 @@ Behaviour:
       inside this process and send no such requests; a client may.
     - Each partition has its own error: NOT_COORDINATOR (another broker leads its partition of
       `__share_group_state`), INVALID_REQUEST, UNKNOWN_TOPIC_OR_PARTITION, FENCED_LEADER_EPOCH,
-      FENCED_STATE_EPOCH, COORDINATOR_NOT_AVAILABLE. A request without a group, or with a topic
-      without partitions, has no results.
+      FENCED_STATE_EPOCH, COORDINATOR_NOT_AVAILABLE. A request without a group has no results.
 """
 
 from typing import Any
@@ -43,4 +42,5 @@ def handle_initialize_share_group_state(
             )
         return partition_result(_Result, key, refusal)
 
-    return _Response(results=results_by_topic(request, _TopicResult, handle))
+    results = results_by_topic(request, _TopicResult, handle, skips_empty_topics=True)
+    return _Response(results=results)

@@ -3,11 +3,14 @@
 Behaviour:
     - Returns the start offset of share partitions, as the share coordinator has it: of all with a
       state, or of those that the request names. It is -1 where there is none yet.
-    - Each group has its own error: NOT_COORDINATOR, GROUP_ID_NOT_FOUND (all partitions of a group
-      that does not exist), UNSUPPORTED_VERSION unless the feature share.version is 1.
+    - Named topics that do not exist come first, then the others in the order of Kafka's hash maps;
+      a partition that is named twice counts once. A group that does not exist has no partitions.
+    - Each group has its own error: NOT_COORDINATOR (all partitions of another coordinator's group),
+      UNKNOWN_SERVER_ERROR (named topics without an id of the group, without partitions, or with a
+      negative one), UNSUPPORTED_VERSION unless the feature share.version is 1.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -15,7 +18,7 @@ from broker.administration.share_offsets import start_offset
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import ownership_error
 from broker.cluster.share_loading import are_share_groups_enabled
-from broker.errors import Refusal
+from broker.errors import NOT_COORDINATOR_MESSAGE, UNKNOWN_SERVER_ERROR_MESSAGE
 from broker.request.context import RequestContext
 from broker.routes import handles
 from broker.share_groups.share_state import SharePartitionKey
@@ -23,6 +26,7 @@ from broker.share_groups.state_batches import NO_OFFSET
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.hash_order import in_hash_order, int_hash, uuid_hash
 
 _Response = messages.DescribeShareGroupOffsetsResponse
 _Group = _Response.DescribeShareGroupOffsetsResponseGroup
@@ -45,41 +49,55 @@ def _describe(context: RequestContext, request: Any, cluster: Cluster) -> Any:
         return _error(group_id, ErrorCode.UNSUPPORTED_VERSION, None)
     if request.topics is not None:
         # As in Kafka, any broker returns the offsets of named partitions.
-        topics = [
-            _topic(cluster, group_id, topic.topic_name, topic.partitions)
-            for topic in request.topics
-        ]
-        return _Group(group_id=group_id, topics=topics)
+        return _describe_named(cluster, group_id, request.topics)
     error_code = ownership_error(cluster, context.broker_id, group_id)
     if error_code is not ErrorCode.NONE:
-        return _error(group_id, error_code, None)
-    group = cluster.share.groups.find(group_id)
-    if isinstance(group, Refusal):
-        return _error(group_id, group.error_code, group.error_message)
-    names = {topic_id: cluster.topics.get_by_id(topic_id) for topic_id in group.initialized}
-    return _Group(
-        group_id=group_id,
-        topics=[
-            _topic(cluster, group_id, topic.name, sorted(group.initialized[topic_id]))
-            for topic_id, topic in names.items()
-            if topic is not None
-        ],
-    )
+        return _error(group_id, error_code, NOT_COORDINATOR_MESSAGE)
+    group = cluster.share.groups.get(group_id)
+    partitions = {} if group is None else group.initialized
+    return _Group(group_id=group_id, topics=_topics(cluster, group_id, partitions))
 
 
-def _topic(cluster: Cluster, group_id: str, name: str, indexes: Iterable[int]) -> Any:
-    topic = cluster.topics.get(name)
-    partitions = []
-    for index in indexes:
-        offset, leader_epoch = NO_OFFSET, 0
+def _describe_named(cluster: Cluster, group_id: str, requests: Sequence[Any]) -> Any:
+    missing = []
+    partitions: dict[UUID, list[int]] = {}
+    is_invalid = False
+    for request in requests:
+        topic = cluster.topics.get(request.topic_name)
+        if topic is None:
+            entries = [
+                _Partition(partition_index=index, start_offset=NO_OFFSET)
+                for index in request.partitions
+            ]
+            missing.append(
+                _Topic(topic_name=request.topic_name, topic_id=_NO_TOPIC_ID, partitions=entries)
+            )
+        else:
+            is_invalid |= not request.partitions or min(request.partitions) < 0
+            partitions.setdefault(topic.topic_id, []).extend(request.partitions)
+    if is_invalid or (partitions and not group_id):
+        return _error(group_id, ErrorCode.UNKNOWN_SERVER_ERROR, UNKNOWN_SERVER_ERROR_MESSAGE)
+    return _Group(group_id=group_id, topics=missing + _topics(cluster, group_id, partitions))
+
+
+def _topics(cluster: Cluster, group_id: str, partitions: Mapping[UUID, Iterable[int]]) -> list[Any]:
+    found = []
+    for topic_id in in_hash_order(partitions, uuid_hash):
+        topic = cluster.topics.get_by_id(topic_id)
         if topic is not None:
-            key = SharePartitionKey(group_id, topic.topic_id, index)
-            offset, leader_epoch = start_offset(cluster, key)
-        partitions.append(
-            _Partition(partition_index=index, start_offset=offset, leader_epoch=leader_epoch)
-        )
-    topic_id = _NO_TOPIC_ID if topic is None else topic.topic_id
-    return _Topic(topic_name=name, topic_id=topic_id, partitions=partitions)
+            indexes = in_hash_order(dict.fromkeys(partitions[topic_id]), int_hash)
+            entries = [
+                _partition(cluster, SharePartitionKey(group_id, topic_id, n)) for n in indexes
+            ]
+            found.append(_Topic(topic_name=topic.name, topic_id=topic_id, partitions=entries))
+    return found
+
+
+def _partition(cluster: Cluster, key: SharePartitionKey) -> Any:
+    offset, leader_epoch = start_offset(cluster, key)
+    return _Partition(
+        partition_index=key.partition_index, start_offset=offset, leader_epoch=leader_epoch
+    )
 
 
 def _error(group_id: str, error_code: ErrorCode, error_message: str | None) -> Any:

@@ -7,6 +7,9 @@ Behaviour:
       NOT_COORDINATOR, INVALID_GROUP_ID, GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP. Each partition has its
       own: UNKNOWN_TOPIC_OR_PARTITION, COORDINATOR_NOT_AVAILABLE.
     - Without topics the group is not looked at.
+
+Gaps:
+    - Kafka 4.1.0 ignores topics that exist and all errors of the request; here as in Kafka 4.2.
 """
 
 from typing import Any

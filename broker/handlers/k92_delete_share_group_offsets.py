@@ -2,10 +2,11 @@
 
 Behaviour:
     - Deletes the state of topics in a share group without members, which then starts again at
-      share.auto.offset.reset.
+      share.auto.offset.reset. A group that never had any state has no results.
     - Errors of the request: UNSUPPORTED_VERSION unless the feature share.version is 1,
       NOT_COORDINATOR, INVALID_GROUP_ID, GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP. Each topic has its
-      own: UNKNOWN_TOPIC_OR_PARTITION (also without a state), COORDINATOR_NOT_AVAILABLE.
+      own: UNKNOWN_TOPIC_OR_PARTITION (also without a state), COORDINATOR_NOT_AVAILABLE. These come
+      first.
     - Without topics the group is not looked at.
 """
 
@@ -22,6 +23,7 @@ from broker.share_groups.share_group import ShareGroup
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.hash_order import in_hash_order, uuid_hash
 
 _Response = messages.DeleteShareGroupOffsetsResponse
 _Topic = _Response.DeleteShareGroupOffsetsResponseTopic
@@ -38,10 +40,15 @@ def handle_delete_share_group_offsets(
     group = group_to_change(context, cluster, request.group_id)
     if isinstance(group, Refusal):
         return _Response(error_code=group.error_code, error_message=group.error_message)
+    if not group.has_state_partitions:
+        return _Response(responses=[])
+    results = [
+        _delete(cluster, group, entry.topic_name, context.now_ms) for entry in request.topics
+    ]
+    succeeded = {result.topic_id: result for result in results if not result.error_code}
     return _Response(
-        responses=[
-            _delete(cluster, group, entry.topic_name, context.now_ms) for entry in request.topics
-        ]
+        responses=[result for result in results if result.error_code]
+        + [succeeded[topic_id] for topic_id in in_hash_order(succeeded, uuid_hash)]
     )
 
 

@@ -40,6 +40,8 @@ class ShareGroup:
         self.initialized: dict[UUID, set[int]] = {}
         """Partitions whose share state exists; only these are assigned."""
         self.initializing: dict[UUID, set[int]] = {}
+        self.has_state_partitions = False
+        """Whether it ever had a partition in one of the two above."""
         self.unwritten: list[CoordinatorRecord] = []
         self._subscribed: tuple[str, ...] = ()
         self._metadata: tuple[TopicMetadata | None, ...] = ()
@@ -271,6 +273,7 @@ class ShareGroup:
         return is_known
 
     def _note_state_partitions(self) -> None:
+        self.has_state_partitions = True
         self.unwritten.append(
             state_partitions_record(
                 self.group_id,

@@ -21,6 +21,7 @@ from tests.differential.clusters import (
     REBALANCE_DELAY_MS,
     RELEASES,
     ComparedCluster,
+    Setup,
     apache_cluster,
     our_cluster,
 )
@@ -36,13 +37,14 @@ from tests.differential.keeping import (
     write_agreement,
 )
 from tests.differential.lanes import Lanes
+from tests.differential.preparations import Versions
 from tests.differential.search import (
     EXAMPLES_PER_SEED,
     Report,
     common_versions,
     schemas,
 )
-from tests.differential.strategies import REPLICATED_APIS, Versions
+from tests.differential.strategies import REPLICATED_APIS, SHARE_APIS, Subject
 from tests.differential.tools import (
     compare_session,
     known_differences,
@@ -70,12 +72,12 @@ def main() -> int:
         _write_page(options.page)
         return 0
     started_s = time.monotonic()
-    cluster_options = (options.against, options.rebalance_delay_ms, options.brokers)
+    setup = _setup(options)
     with tempfile.TemporaryDirectory() as folder:
         try:
             with (
-                apache_cluster(Path(folder), *cluster_options) as kafka,
-                our_cluster(*cluster_options) as ours,
+                apache_cluster(Path(folder), setup) as kafka,
+                our_cluster(setup) as ours,
             ):
                 kafka_versions, our_versions = kafka.api_versions(), ours.api_versions()
                 versions = common_versions(kafka_versions, our_versions, schemas())
@@ -109,6 +111,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--api", action="append", help="this API only; can be repeated")
     parser.add_argument("--against", choices=RELEASES, default="4.1", help="Kafka's release")
     parser.add_argument("--brokers", type=int, choices=(1, 3), default=1)
+    parser.add_argument("--share-version", type=int, choices=(0, 1), default=0)
     parser.add_argument("--jobs", type=int, default=_JOBS, help="conversations at the same time")
     parser.add_argument("--rebalance-delay-ms", type=int, default=REBALANCE_DELAY_MS)
     parser.add_argument("--keep", action="store_true", help="keep the shortest conversations")
@@ -119,6 +122,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--write-agreement", action="store_true", help="for docs/coverage.md")
     parser.add_argument("--page", type=Path, help="write kept differences to this file")
     return parser
+
+
+def _setup(options: argparse.Namespace) -> Setup:
+    return Setup(
+        options.against, options.rebalance_delay_ms, options.brokers, options.share_version
+    )
 
 
 def _compare_tools(console: Console, options: argparse.Namespace) -> int:
@@ -151,13 +160,12 @@ def _compare_tools(console: Console, options: argparse.Namespace) -> int:
 def _replay(console: Console, options: argparse.Namespace) -> None:
     """Refresh the kept conversations, and the page of those that differ."""
     if options.record:
+        setup = _setup(options)
         with (
             tempfile.TemporaryDirectory() as folder,
-            apache_cluster(
-                Path(folder), options.against, options.rebalance_delay_ms, options.brokers
-            ) as kafka,
+            apache_cluster(Path(folder), setup) as kafka,
         ):
-            record(kafka, options.against, options.brokers, console.print)
+            record(kafka, setup, console.print)
     with replay_clusters() as clusters:
         settle(clusters, console.print)
 
@@ -175,11 +183,15 @@ def _run(
     versions: Versions,
 ) -> Report:
     apis = [messages.API_NAMES[messages.api_key_of(name)] for name in options.api or versions]
+    if options.brokers > 1:
+        apis = [api for api in apis if api in REPLICATED_APIS]
+    if options.share_version and not options.api:
+        apis = [api for api in apis if api in SHARE_APIS]
     jobs = [
-        (api, seed)
+        (Subject(api, versions, options.brokers, options.share_version), seed)
         for seed in range(options.first, options.first + options.seeds)
         for api in apis
-        if api in versions and (options.brokers == 1 or api in REPLICATED_APIS)
+        if api in versions
     ]
     report = Report()
     is_kept = options.against == VERSION_OF_KEPT
@@ -195,11 +207,9 @@ def _run(
         running: set[Future[Report]] = set()
         while jobs or running:
             while jobs and len(running) < options.jobs:
-                api, seed = jobs.pop(0)
+                subject, seed = jobs.pop(0)
                 known = kept | {finding.signature for finding in report.findings}
-                running.add(
-                    lanes.search(api, versions, known, options.brokers, seed, options.examples)
-                )
+                running.add(lanes.search(subject, known, seed, options.examples))
             done, running = wait(running, return_when=FIRST_COMPLETED)
             for future in done:
                 found = future.result()

@@ -1,11 +1,15 @@
 """The two clusters of a comparison: Apache Kafka from its jars, and ours."""
 
 import time
+from base64 import urlsafe_b64encode
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
+from uuid import UUID
 
+from broker.config.features import SHARE_VERSION
 from mock_kafka import MockKafka
 from protocol import messages
 from protocol.api_keys import ApiKey
@@ -21,8 +25,12 @@ _SETTLE_S = 0.06
 _SETTLE_OF_MANY_S = 0.4
 _WARM_UP_S = 30
 _IDS_IN_ALL_PARTITIONS = 1000
+_WARM_UP_TOPIC_ID = UUID(int=1)
 
-NO_CONFIG: Mapping[str, str] = {}
+SHARE_KEYS = (
+    "share.coordinator.state.topic.replication.factor",
+    "share.coordinator.state.topic.min.isr",
+)
 # A busy machine must not fence a broker.
 _PATIENCE = {"broker.session.timeout.ms": "60000"}
 Versions = tuple[int, int]
@@ -105,13 +113,15 @@ class ComparedCluster:
 
     def api_versions(self) -> dict[int, Versions]:
         """Return the versions of each API key that the first broker advertises."""
-        response = self.ask(
-            ApiKey.API_VERSIONS, 3, client_software_name="x", client_software_version="1"
-        )
         return {
             entry["api_key"]: (entry["min_version"], entry["max_version"])
-            for entry in response["api_keys"]
+            for entry in self._describe_api()["api_keys"]
         }
+
+    def _describe_api(self) -> dict[str, Any]:
+        return self.ask(
+            ApiKey.API_VERSIONS, 3, client_software_name="x", client_software_version="1"
+        )
 
     def is_healthy(self) -> bool:
         """Return whether all brokers are in the metadata."""
@@ -131,10 +141,33 @@ class ComparedCluster:
                 self.ask(ApiKey.LIST_TRANSACTIONS, 0),
             ]
             has_errors = any(found["error_code"] for found in responses)
-            if self.is_healthy() and not has_errors and self._coordinates_transactions():
+            if (
+                self.is_healthy()
+                and not has_errors
+                and self._coordinates_transactions()
+                and self._coordinates_share_groups()
+            ):
                 return
             time.sleep(0.2)
         raise AssertionError("the coordinators did not start")
+
+    def _coordinates_share_groups(self) -> bool:
+        """Return whether every partition of `__share_group_state` is there, if it is needed."""
+        features = self._describe_api()["finalized_features"]
+        if SHARE_VERSION not in {feature["name"] for feature in features}:
+            return True
+        keys = [f"warm-up:{urlsafe_b64encode(_WARM_UP_TOPIC_ID.bytes).decode().rstrip('=')}:0"]
+        self.ask(ApiKey.FIND_COORDINATOR, 6, key_type=2, coordinator_keys=keys)
+        topic_class = messages.ReadShareGroupStateSummaryRequest.ReadStateSummaryData
+        partitions = [
+            topic_class.PartitionData(partition=index) for index in range(_IDS_IN_ALL_PARTITIONS)
+        ]
+        topic = topic_class(topic_id=_WARM_UP_TOPIC_ID, partitions=partitions)
+        read = self.ask(
+            ApiKey.READ_SHARE_GROUP_STATE_SUMMARY, 0, group_id="warm-up", topics=[topic]
+        )
+        error_codes = {found["error_code"] for found in read["results"][0]["partitions"]}
+        return error_codes == {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
 
     def _coordinates_transactions(self) -> bool:
         """Return whether a single broker has loaded every partition of `__transaction_state`."""
@@ -146,27 +179,35 @@ class ComparedCluster:
         return error_codes == {ErrorCode.TRANSACTIONAL_ID_NOT_FOUND}
 
 
-def broker_config(rebalance_delay_ms: int, brokers: int = 1) -> dict[str, str]:
-    """Return the configuration that both clusters have, beside their own addresses."""
-    return {
-        "offsets.topic.replication.factor": str(brokers),
-        "transaction.state.log.replication.factor": "1",
-        "transaction.state.log.min.isr": "1",
-        "group.initial.rebalance.delay.ms": str(rebalance_delay_ms),
-    }
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What both clusters of a comparison have in common.
+
+    `share_version` is the level of the feature share.version, `config` has more keys of brokers.
+    """
+
+    release: str = "4.1"
+    rebalance_delay_ms: int = REBALANCE_DELAY_MS
+    brokers: int = 1
+    share_version: int = 0
+    config: Mapping[str, str] = field(default_factory=dict)
+
+    def broker_config(self) -> dict[str, str]:
+        """Return the configuration of brokers, without their addresses."""
+        share_config = dict.fromkeys(SHARE_KEYS, "1") if self.share_version else {}
+        return {
+            "offsets.topic.replication.factor": str(self.brokers),
+            "transaction.state.log.replication.factor": "1",
+            "transaction.state.log.min.isr": "1",
+            "group.initial.rebalance.delay.ms": str(self.rebalance_delay_ms),
+            **share_config,
+            **self.config,
+        }
 
 
 @contextmanager
-def apache_cluster(
-    folder: Path,
-    release: str,
-    rebalance_delay_ms: int = REBALANCE_DELAY_MS,
-    brokers: int = 1,
-    config: Mapping[str, str] = NO_CONFIG,
-) -> Iterator[ComparedCluster]:
+def apache_cluster(folder: Path, setup: Setup) -> Iterator[ComparedCluster]:
     """Run brokers of Apache Kafka with the default features of their release.
-
-    `config` has more keys of both clusters.
 
     Raises:
         CannotRunError: no java, no mvn, or nothing comes from Maven Central.
@@ -175,14 +216,14 @@ def apache_cluster(
     with ExitStack() as stack:
         controller = None
         processes = ApacheBrokers()
-        for node_id in range(1, brokers + 1):
+        for node_id in range(1, setup.brokers + 1):
             broker_folder = folder / str(node_id)
             broker_folder.mkdir()
             kafka = ApacheKafka(
                 broker_folder,
-                version=RELEASES[release],
-                features={},
-                properties={**broker_config(rebalance_delay_ms, brokers), **_PATIENCE, **config},
+                version=RELEASES[setup.release],
+                features={SHARE_VERSION: setup.share_version} if setup.share_version else {},
+                properties={**setup.broker_config(), **_PATIENCE},
                 node_id=node_id,
                 controller=controller,
             )
@@ -192,40 +233,33 @@ def apache_cluster(
             kafka.start()
             addresses[node_id, "PLAINTEXT"] = kafka.bootstrap_servers
             addresses[node_id, "SASL_PLAINTEXT"] = kafka.sasl_servers
-        settle_s = _SETTLE_S if brokers == 1 else _SETTLE_OF_MANY_S
+        settle_s = _SETTLE_S if setup.brokers == 1 else _SETTLE_OF_MANY_S
         cluster = ComparedCluster(addresses, settle_s, processes)
         cluster.warm_up()
         yield cluster
 
 
 @contextmanager
-def our_cluster(
-    release: str = "",
-    rebalance_delay_ms: int = REBALANCE_DELAY_MS,
-    brokers: int = 1,
-    config: Mapping[str, str] = NO_CONFIG,
-) -> Iterator[ComparedCluster]:
-    """Run our brokers so that they should behave like this release; the newest if empty."""
-    all_config = {**our_config(release, rebalance_delay_ms, brokers), **config}
-    with MockKafka(brokers, config=all_config) as kafka:
+def our_cluster(setup: Setup) -> Iterator[ComparedCluster]:
+    """Run our brokers so that they should behave like this release."""
+    with MockKafka(setup.brokers, config=our_config(setup)) as kafka:
         cluster = compared(kafka)
         cluster.warm_up()
         yield cluster
 
 
-def our_config(release: str, rebalance_delay_ms: int, brokers: int = 1) -> dict[str, str]:
+def our_config(setup: Setup) -> dict[str, str]:
     """Return the configuration of our brokers that behave like this release."""
-    config = {
+    share = {"cluster.features": f"{SHARE_VERSION}={setup.share_version}"}
+    return {
         "listeners": "PLAINTEXT://:0,SASL_PLAINTEXT://:0",
         "sasl.users": f"{USERNAME}:{PASSWORD}",
         "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512",
         "producer.state.batches": "5",
-        "broker.api.versions": release,
-        **broker_config(rebalance_delay_ms, brokers),
+        "broker.api.versions": setup.release,
+        **(share if setup.share_version else {}),
+        **setup.broker_config(),
     }
-    if not release:
-        del config["broker.api.versions"]
-    return config
 
 
 def compared(kafka: MockKafka) -> ComparedCluster:

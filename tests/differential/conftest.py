@@ -8,6 +8,7 @@ from scenarios.maven import CannotRunError
 from tests.differential.clusters import (
     REPLAY_REBALANCE_DELAY_MS,
     ComparedCluster,
+    Setup,
     apache_cluster,
     compared,
 )
@@ -23,8 +24,8 @@ def clusters() -> Iterator[ReplayClusters]:
 @pytest.fixture
 def ours(clusters: ReplayClusters) -> ComparedCluster:
     """One broker of ours without topics of clients, configured to behave like Kafka 4.1."""
-    clusters[1].reset()
-    cluster = compared(clusters[1])
+    clusters[1, 0].reset()
+    cluster = compared(clusters[1, 0])
     cluster.warm_up()
     return cluster
 
@@ -34,7 +35,7 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ComparedCluster]
     """One broker of Apache Kafka 4.1 with its default features, or a skip that says why not."""
     folder = tmp_path_factory.mktemp("compared-kafka")
     try:
-        with apache_cluster(folder, "4.1", REPLAY_REBALANCE_DELAY_MS) as cluster:
+        with apache_cluster(folder, Setup(rebalance_delay_ms=REPLAY_REBALANCE_DELAY_MS)) as cluster:
             yield cluster
     except CannotRunError as error:
         pytest.skip(str(error))

@@ -12,6 +12,7 @@ from mock_kafka import MockKafka
 from tests.differential.clusters import (
     REPLAY_REBALANCE_DELAY_MS,
     ComparedCluster,
+    Setup,
     compared,
     our_config,
 )
@@ -26,9 +27,12 @@ SAMPLES = FOLDER / "samples"
 AGREEMENT = Path(__file__).with_name("agreement.json")
 _NAME_CHARACTERS_MAX = 70
 
-
-ReplayClusters: TypeAlias = Mapping[int, MockKafka]
-"""Our clusters by their number of brokers."""
+REPLAY_SETUPS = tuple(
+    Setup(rebalance_delay_ms=REPLAY_REBALANCE_DELAY_MS, brokers=brokers, share_version=level)
+    for brokers, level in ((1, 0), (3, 0), (1, 1))
+)
+ReplayClusters: TypeAlias = Mapping[tuple[int, int], MockKafka]
+"""Our clusters by their number of brokers and level of share.version."""
 
 
 def replay(kept: KeptConversation, clusters: ReplayClusters) -> Comparison:
@@ -36,12 +40,12 @@ def replay(kept: KeptConversation, clusters: ReplayClusters) -> Comparison:
 
     It has its internal topics and has given a producer id, as Kafka had when it answered.
     """
-    ours = clusters[kept.conversation.brokers]
+    ours = clusters[kept.conversation.brokers, kept.conversation.share_version]
     ours.reset()
     cluster = compared(ours)
     cluster.warm_up()
     play = Play(cluster).run(kept.conversation)
-    return compare(kept.conversation, kept.answers, play.answers)
+    return compare(kept.conversation, kept.answers, play.answers, is_replay=True)
 
 
 def keep_findings(findings: Iterable[Finding], release: str, folder: Path = FOLDER) -> None:
@@ -91,13 +95,13 @@ def keep_samples(report: Report, release: str) -> None:
 
 @contextmanager
 def replay_clusters() -> Iterator[ReplayClusters]:
-    """Run a cluster of ours with one broker and one with three, for replays."""
+    """Run clusters of ours with one broker, with three, and with share groups, for replays."""
     with ExitStack() as stack:
         yield {
-            brokers: stack.enter_context(
-                MockKafka(brokers, config=our_config("4.1", REPLAY_REBALANCE_DELAY_MS, brokers))
+            (setup.brokers, setup.share_version): stack.enter_context(
+                MockKafka(setup.brokers, config=our_config(setup))
             )
-            for brokers in (1, 3)
+            for setup in REPLAY_SETUPS
         }
 
 
@@ -115,15 +119,20 @@ def settle(clusters: ReplayClusters, say: Callable[[str], None]) -> None:
         msgspec.structs.replace(kept, about=about, open_difference=lines).save(path)
 
 
-def record(kafka: ComparedCluster, release: str, brokers: int, say: Callable[[str], None]) -> None:
-    """Replay the kept conversations of a release with Kafka and keep its answers again."""
+def record(kafka: ComparedCluster, setup: Setup, say: Callable[[str], None]) -> None:
+    """Replay the kept conversations of a cluster like this and keep Kafka's answers again."""
     for path in kept_paths():
         kept = load(path)
-        if (kept.release, kept.conversation.brokers) != (release, brokers):
+        conversation = kept.conversation
+        if (kept.release, conversation.brokers, conversation.share_version) != (
+            setup.release,
+            setup.brokers,
+            setup.share_version,
+        ):
             continue
         answers = Play(kafka).run(kept.conversation).answers
         is_new = not kept.answers
-        if is_new or compare(kept.conversation, kept.answers, answers).differences:
+        if is_new or compare(kept.conversation, kept.answers, answers, is_replay=True).differences:
             say(f"{path.relative_to(FOLDER)}: Kafka answers differently")
             msgspec.structs.replace(kept, answers=answers).save(path)
 

@@ -6,7 +6,7 @@ from types import TracebackType
 
 from tests.differential.clusters import ComparedCluster
 from tests.differential.search import Pair, Report, Search
-from tests.differential.strategies import Versions
+from tests.differential.strategies import Subject
 
 _pair: Pair | None = None
 
@@ -16,11 +16,9 @@ def _set_up(kafka: ComparedCluster, ours: ComparedCluster) -> None:
     _pair = Pair(kafka, ours)
 
 
-def _search(
-    api: str, versions: Versions, known: frozenset[str], brokers: int, seed: int, examples: int
-) -> Report:
+def _search(subject: Subject, known: frozenset[str], seed: int, examples: int) -> Report:
     assert _pair is not None
-    return Search(_pair, api, versions, known, brokers).run(seed, examples)
+    return Search(_pair, subject, known).run(seed, examples)
 
 
 class Lanes:
@@ -46,13 +44,7 @@ class Lanes:
         self._pool.shutdown(cancel_futures=True)
 
     def search(
-        self,
-        api: str,
-        versions: Versions,
-        known: frozenset[str],
-        brokers: int,
-        seed: int,
-        examples: int,
+        self, subject: Subject, known: frozenset[str], seed: int, examples: int
     ) -> Future[Report]:
         """Search one API from one seed; differences with a known signature are only counted."""
-        return self._pool.submit(_search, api, versions, known, brokers, seed, examples)
+        return self._pool.submit(_search, subject, known, seed, examples)

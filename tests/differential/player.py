@@ -30,7 +30,7 @@ RESPONSE_TIMEOUT_S = 12
 _LEADERS_TIMEOUT_S = 5
 CLOSED = {"connection": "closed"}
 SILENT = {"connection": "no response"}
-_CHANGES_METADATA = frozenset(
+_HAS_LATER_EFFECTS = frozenset(
     {
         "AlterClientQuotas",
         "AlterConfigs",
@@ -40,7 +40,9 @@ _CHANGES_METADATA = frozenset(
         "CreateTopics",
         "DeleteTopics",
         "ElectLeaders",
+        "EndTxn",
         "IncrementalAlterConfigs",
+        "InitProducerId",
         "Metadata",
         "UpdateFeatures",
     }
@@ -205,7 +207,7 @@ class Play:
         if response[1] in (CLOSED, SILENT):
             self._drop(step.connection)
         elif self._cluster.settle_s and (
-            step.api in _CHANGES_METADATA
+            step.api in _HAS_LATER_EFFECTS
             # Kafka's followers learn the high watermark from their next fetch.
             or (step.api == "Produce" and self._has_several_brokers)
         ):

@@ -15,7 +15,7 @@ from tests.differential.comparison import Comparison, answering_apis, compare
 from tests.differential.conversation import Conversation
 from tests.differential.player import CLOSED, SILENT, Play
 from tests.differential.shortening import shorten
-from tests.differential.strategies import Versions, conversations
+from tests.differential.strategies import Subject, conversations
 
 EXAMPLES_PER_SEED = 20
 _SHORTEN_S = 40
@@ -145,13 +145,10 @@ class Pair:
 class Search:
     """One job: conversations of one API from one seed."""
 
-    def __init__(
-        self, pair: Pair, api: str, versions: Versions, known: frozenset[str], brokers: int = 1
-    ) -> None:
+    def __init__(self, pair: Pair, subject: Subject, known: frozenset[str]) -> None:
         self._pair = pair
-        self._brokers = brokers
-        self._api = api
-        self._versions = versions
+        self._subject = subject
+        self._api = subject.api
         self._known = set(known)
         self.report = Report()
 
@@ -167,7 +164,7 @@ class Search:
             suppress_health_check=list(HealthCheck),
             phases=(Phase.generate,),
         )
-        @given(conversations(self._api, self._versions, self._brokers))
+        @given(conversations(self._subject))
         def play(conversation: Conversation) -> None:
             self._examine(conversation)
 

@@ -5,7 +5,7 @@ this API in any version, and looks at what they left behind.
 """
 
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -15,10 +15,28 @@ from hypothesis.strategies import SearchStrategy
 from broker.handlers.k03_metadata import AUTO_CREATION_CHOICE_VERSION_MIN
 from protocol import messages
 from tests.differential.conversation import Connection, Conversation, Send, SendBytes, Step
-from tests.differential.values import STRUCTS, SUBSCRIPTION, batches, leaf
+from tests.differential.preparations import (
+    AFTERWARDS,
+    COORDINATED,
+    DEFAULT_PREPARATIONS,
+    PREPARATIONS,
+    REPLICATED_TOPICS,
+    TOPICS,
+    Versions,
+    send,
+)
+from tests.differential.values import STRUCTS, batches, leaf
 
-Versions = Mapping[str, tuple[int, int]]
-"""The versions that both clusters serve, by API."""
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The API that conversations are about, and the clusters that they are for."""
+
+    api: str
+    versions: Versions
+    brokers: int = 1
+    share_version: int = 0
+
 
 _OMITTED_FIELDS = frozenset(
     {"replica_state", "cluster_id", "replica_directory_id", "high_watermark"}
@@ -87,28 +105,6 @@ def _perhaps_null(strategy: SearchStrategy[Any], is_nullable: bool) -> SearchStr
     return st.one_of(strategy, strategy, strategy, st.none()) if is_nullable else strategy
 
 
-_TOPICS = (
-    {"name": "~a", "num_partitions": 2, "replication_factor": 1},
-    {"name": "~b", "num_partitions": 1, "replication_factor": 1},
-)
-_REPLICATED_TOPICS = (
-    {
-        "name": "~a",
-        "num_partitions": -1,
-        "replication_factor": -1,
-        "assignments": [
-            {"partition_index": 0, "broker_ids": [1, 2, 3]},
-            {"partition_index": 1, "broker_ids": [2, 3, 1]},
-        ],
-    },
-    {
-        "name": "~b",
-        "num_partitions": -1,
-        "replication_factor": -1,
-        "assignments": [{"partition_index": 0, "broker_ids": [3, 1]}],
-    },
-)
-"""The same for three brokers: Kafka places replicas at random if it may choose."""
 REPLICATED_APIS = frozenset(
     {
         "AlterPartitionReassignments",
@@ -128,249 +124,38 @@ REPLICATED_APIS = frozenset(
     }
 )
 """APIs that a cluster of three brokers is for."""
-
-
-def _topics(versions: Versions) -> list[Step]:
-    return [
-        _send(
-            versions,
-            "CreateTopics",
-            4,
-            topics=_TOPICS,
-            timeout_ms=30_000,
-        )
-    ]
-
-
-def _topic_ids(versions: Versions) -> list[Step]:
-    return [
-        *_topics(versions),
-        _send(versions, "Metadata", 12, topics=[{"name": "~a"}, {"name": "~b"}]),
-    ]
-
-
-def _records(versions: Versions) -> list[Step]:
-    records = {"batches": [{"records": [["k", "1"], ["k", "2"], [None, "3"]]}]}
-    return [_produce(versions, records)]
-
-
-def _produce(versions: Versions, records: dict[str, Any]) -> Step:
-    data = {"name": "~a", "partition_data": [{"index": 0, "records": records}]}
-    return _send(versions, "Produce", 9, acks=-1, timeout_ms=5000, topic_data=[data])
-
-
-def _producer(versions: Versions) -> list[Step]:
-    batch = {
-        "records": [["k", "v"]],
-        "producer_id": "producer_id#0",
-        "producer_epoch": 0,
-        "base_sequence": 0,
-    }
-    return [
-        _send(versions, "InitProducerId", 2, transaction_timeout_ms=60_000),
-        _produce(versions, {"batches": [batch]}),
-    ]
-
-
-def _offsets(versions: Versions) -> list[Step]:
-    partition = {"partition_index": 0, "committed_offset": 2, "committed_metadata": "m"}
-    topics = [{"name": "~a", "partitions": [partition]}]
-    return [_send(versions, "OffsetCommit", 8, group_id="~g", topics=topics)]
-
-
-def _member(versions: Versions) -> list[Step]:
-    return [
-        _send(
-            versions,
-            "JoinGroup",
-            3,
-            group_id="~g",
-            session_timeout_ms=10_000,
-            rebalance_timeout_ms=1000,
-            protocol_type="consumer",
-            protocols=[{"name": "range", "metadata": SUBSCRIPTION}],
-        )
-    ]
-
-
-def _assignment(versions: Versions) -> list[Step]:
-    return [
-        *_member(versions),
-        _send(
-            versions,
-            "SyncGroup",
-            2,
-            group_id="~g",
-            generation_id=1,
-            member_id="member_id#0",
-            assignments=[{"member_id": "member_id#0", "assignment": "assignment"}],
-        ),
-    ]
-
-
-def _fetch_session(versions: Versions) -> list[Step]:
-    partitions = [{"partition": 0, "fetch_offset": 0, "partition_max_bytes": 1_000_000}]
-    return [
-        _send(
-            versions,
-            "Fetch",
-            11,
-            session_epoch=0,
-            max_bytes=1_000_000,
-            topics=[{"topic": "~a", "partitions": partitions}],
-        )
-    ]
-
-
-def _quotas(versions: Versions) -> list[Step]:
-    entries = [
-        {
-            "entity": [{"entity_type": kind, "entity_name": name}],
-            "ops": [{"key": key, "value": 1000.0}],
-        }
-        for kind, name, key in (
-            ("user", "~u", "producer_byte_rate"),
-            ("client-id", "~c", "consumer_byte_rate"),
-        )
-    ]
-    return [_send(versions, "AlterClientQuotas", 0, entries=entries)]
-
-
-def _scram(versions: Versions) -> list[Step]:
-    credential = {
-        "name": "~u",
-        "mechanism": 1,
-        "iterations": 4096,
-        "salt": "salt",
-        "salted_password": {"hex": "0b" * 32},
-    }
-    return [_send(versions, "AlterUserScramCredentials", 0, upsertions=[credential])]
-
-
-def _topic_config(versions: Versions) -> list[Step]:
-    config = {"name": "retention.ms", "config_operation": 0, "value": "100000000"}
-    resource = {"resource_type": 2, "resource_name": "~a", "configs": [config]}
-    return [_send(versions, "IncrementalAlterConfigs", 0, resources=[resource])]
-
-
-Preparation = Callable[[Versions], list[Step]]
-
-_PREPARATIONS: Mapping[str, Sequence[Preparation]] = {
-    "AlterClientQuotas": (_quotas,),
-    "AlterConfigs": (_topics, _topic_config),
-    "AlterUserScramCredentials": (_scram,),
-    "ApiVersions": (),
-    "CreateTopics": (_topics,),
-    "DeleteGroups": (_topics, _offsets, _assignment),
-    "DeleteRecords": (_topics, _records),
-    "DeleteTopics": (_topic_ids, _records),
-    "DescribeClientQuotas": (_quotas,),
-    "DescribeConfigs": (_topics, _topic_config),
-    "DescribeGroups": (_topics, _offsets, _assignment),
-    "DescribeLogDirs": (_topics, _records),
-    "DescribeProducers": (_topics, _producer),
-    "DescribeUserScramCredentials": (_scram,),
-    "Fetch": (_topic_ids, _records, _producer, _fetch_session),
-    "FindCoordinator": (_offsets,),
-    "Heartbeat": (_member, _assignment),
-    "IncrementalAlterConfigs": (_topics, _topic_config),
-    "InitProducerId": (_topics, _producer),
-    "JoinGroup": (_assignment,),
-    "LeaveGroup": (_assignment,),
-    "ListGroups": (_topics, _offsets, _member),
-    "ListOffsets": (_topics, _records),
-    "OffsetCommit": (_topic_ids, _assignment),
-    "OffsetDelete": (_topics, _offsets, _assignment),
-    "OffsetFetch": (_topic_ids, _offsets),
-    "OffsetForLeaderEpoch": (_topics, _records),
-    "Produce": (_topic_ids, _producer),
-    "SaslAuthenticate": (),
-    "SaslHandshake": (),
-    "SyncGroup": (_member,),
-}
-_DEFAULT_PREPARATIONS = (_topic_ids, _records)
-
-_METADATA = (
-    "Metadata",
-    9,
-    {"topics": [{"name": "~a"}, {"name": "~b"}], "allow_auto_topic_creation": False},
-)
-_CONFIGS = (
-    "DescribeConfigs",
-    4,
-    {"resources": [{"resource_type": 2, "resource_name": "~a", "configuration_keys": None}]},
-)
-_END_OFFSETS = (
-    "ListOffsets",
-    4,
+SHARE_APIS = frozenset(
     {
-        "replica_id": -1,
-        "topics": [
-            {
-                "name": "~a",
-                "partitions": [
-                    {"partition_index": 0, "timestamp": -1},
-                    {"partition_index": 1, "timestamp": -1},
-                ],
-            }
-        ],
-    },
+        "AlterShareGroupOffsets",
+        "ApiVersions",
+        "DeleteGroups",
+        "DeleteShareGroupOffsets",
+        "DeleteShareGroupState",
+        "DescribeGroups",
+        "DescribeShareGroupOffsets",
+        "FindCoordinator",
+        "InitializeShareGroupState",
+        "ListGroups",
+        "ReadShareGroupState",
+        "ReadShareGroupStateSummary",
+        "ShareAcknowledge",
+        "ShareFetch",
+        "ShareGroupDescribe",
+        "ShareGroupHeartbeat",
+        "WriteShareGroupState",
+    }
 )
-_ALL_RECORDS = (
-    "Fetch",
-    4,
-    {
-        "replica_id": -1,
-        "max_bytes": 1_000_000,
-        "topics": [
-            {
-                "topic": "~a",
-                "partitions": [
-                    {"partition": 0, "fetch_offset": 0, "partition_max_bytes": 1_000_000}
-                ],
-            }
-        ],
-    },
-)
-_GROUP = ("DescribeGroups", 4, {"groups": ["~g"]})
-_COMMITTED = ("OffsetFetch", 5, {"group_id": "~g", "topics": None})
-_ALL_QUOTAS = ("DescribeClientQuotas", 0, {"components": [], "strict": False})
-_USERS = ("DescribeUserScramCredentials", 0, {"users": [{"name": "~u"}]})
-_PRODUCERS = ("DescribeProducers", 0, {"topics": [{"name": "~a", "partition_indexes": [0]}]})
+"""APIs that clusters with share groups are for."""
 
-_AFTERWARDS: Mapping[str, Sequence[tuple[str, int, dict[str, Any]]]] = {
-    "AlterClientQuotas": (_ALL_QUOTAS,),
-    "AlterConfigs": (_CONFIGS,),
-    "AlterPartitionReassignments": (_METADATA,),
-    "AlterUserScramCredentials": (_USERS,),
-    "CreatePartitions": (_METADATA,),
-    "CreateTopics": (_METADATA, _CONFIGS),
-    "DeleteGroups": (_GROUP, _COMMITTED),
-    "DeleteRecords": (_END_OFFSETS, _ALL_RECORDS),
-    "DeleteTopics": (_METADATA,),
-    "ElectLeaders": (_METADATA,),
-    "Heartbeat": (_GROUP,),
-    "IncrementalAlterConfigs": (_CONFIGS,),
-    "JoinGroup": (_GROUP,),
-    "LeaveGroup": (_GROUP,),
-    "OffsetCommit": (_COMMITTED,),
-    "OffsetDelete": (_COMMITTED,),
-    "Produce": (_ALL_RECORDS, _END_OFFSETS, _PRODUCERS),
-    "SaslAuthenticate": (_METADATA,),
-    "SyncGroup": (_GROUP,),
-}
+
 _WITHOUT_DAMAGE = 14
 _SASL_APIS = frozenset({"SaslHandshake", "SaslAuthenticate"})
 
 
-def _send(versions: Versions, api: str, version: int, **fields: Any) -> Send:
-    low, high = versions.get(api, (version, version))
-    return Send(api, min(max(version, low), high), fields)
-
-
 @st.composite
-def conversations(draw: st.DrawFn, api: str, versions: Versions, brokers: int = 1) -> Conversation:
-    """Return a conversation about this API with one broker, or with several."""
+def conversations(draw: st.DrawFn, subject: Subject) -> Conversation:
+    """Return a conversation about an API with one broker, or with several."""
+    api, versions = subject.api, subject.versions
     steps: list[Step] = []
     connections = {}
     if api in _SASL_APIS:
@@ -378,17 +163,19 @@ def conversations(draw: st.DrawFn, api: str, versions: Versions, brokers: int = 
             connections["a"] = Connection(listener="SASL_PLAINTEXT")
         if api == "SaslAuthenticate":
             steps += draw(_requests("SaslHandshake", versions, 1))
-    for prepare in _PREPARATIONS.get(api, _DEFAULT_PREPARATIONS):
+    for prepare in PREPARATIONS.get(api, DEFAULT_PREPARATIONS):
+        if prepare in COORDINATED and subject.brokers > 1:
+            continue
         if draw(st.sampled_from((False, True, True, True))):
             steps += prepare(versions)
     steps += draw(_requests(api, versions, 3))
-    for name, version, fields in _AFTERWARDS.get(api, ()):
+    for name, version, fields in AFTERWARDS.get(api, ()):
         if draw(st.booleans()):
-            steps.append(_send(versions, name, version, **fields))
-    if brokers > 1:
+            steps.append(send(versions, name, version, **fields))
+    if subject.brokers > 1:
         connections = {"b": Connection(broker=2)}
         steps = [draw(_replicated(step, api)) for step in steps]
-    return Conversation(tuple(steps), connections, brokers)
+    return Conversation(tuple(steps), connections, subject.brokers, subject.share_version)
 
 
 @st.composite
@@ -396,9 +183,9 @@ def _replicated(draw: st.DrawFn, step: Step, api: str) -> Step:
     """Return the step for several brokers: with replicas, and perhaps to the second broker."""
     if not isinstance(step, Send):
         return step
-    if step.arguments.get("topics") is _TOPICS:
+    if step.arguments.get("topics") is TOPICS:
         return msgspec.structs.replace(
-            step, arguments=step.arguments | {"topics": _REPLICATED_TOPICS}
+            step, arguments=step.arguments | {"topics": REPLICATED_TOPICS}
         )
     if step.api == "Metadata":
         step = _without_auto_creation(step)

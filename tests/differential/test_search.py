@@ -8,17 +8,19 @@ from mock_kafka import MockKafka
 from tests.differential.clusters import (
     REPLAY_REBALANCE_DELAY_MS,
     ComparedCluster,
+    Setup,
     compared,
     our_config,
 )
 from tests.differential.conversation import Send
 from tests.differential.search import Pair, Report, Search, common_versions, schemas
+from tests.differential.strategies import Subject
 
 
 @pytest.fixture
 def other() -> Iterator[MockKafka]:
     """A second cluster of ours, in the place of the tested one."""
-    with MockKafka(config=our_config("4.1", REPLAY_REBALANCE_DELAY_MS)) as kafka:
+    with MockKafka(config=our_config(Setup(rebalance_delay_ms=REPLAY_REBALANCE_DELAY_MS))) as kafka:
         yield kafka
 
 
@@ -26,7 +28,7 @@ def search(ours: ComparedCluster, other: MockKafka, api: str) -> Report:
     compared(other).warm_up()
     served = ours.api_versions()
     versions = common_versions(served, served, schemas())
-    return Search(Pair(ours, compared(other)), api, versions, frozenset()).run(1, 8)
+    return Search(Pair(ours, compared(other)), Subject(api, versions), frozenset()).run(1, 8)
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from tests.differential.arguments import as_values, build
 from tests.differential.canonical import Names
 from tests.differential.conversation import Conversation, Send
 from tests.differential.search import schemas
-from tests.differential.strategies import arguments, conversations
+from tests.differential.strategies import Subject, arguments, conversations
 
 VERSIONS = {name: (low, high) for name, low, high in schemas().values()}
 NAMES = Names("zq01234567-", 1_700_000_000_000)
@@ -34,7 +34,7 @@ def test_generated_arguments_can_be_encoded_in_every_version(api: str, data: st.
 @settings(max_examples=30)
 @given(data=st.data(), api=st.sampled_from(sorted(VERSIONS)))
 def test_a_conversation_has_a_request_of_its_api(data: st.DataObject, api: str) -> None:
-    conversation: Conversation = data.draw(conversations(api, VERSIONS))
+    conversation: Conversation = data.draw(conversations(Subject(api, VERSIONS)))
     sent = [step for step in conversation.steps if isinstance(step, Send)]
     assert api in {step.api for step in sent}
     for step in sent:

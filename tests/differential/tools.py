@@ -27,7 +27,9 @@ from scenarios.maven import CannotRunError, fetch_jars
 from tests.differential.canonical import new_prefix
 from tests.differential.clusters import (
     REPLAY_REBALANCE_DELAY_MS,
+    SHARE_KEYS,
     ComparedCluster,
+    Setup,
     apache_cluster,
     our_cluster,
 )
@@ -40,6 +42,11 @@ _LIMIT_MS = 40_000
 _OWN_JVM_TIMEOUT_S = 120
 _PACKAGE = "org.apache.kafka.tools"
 
+TOOL_ARTIFACTS = (
+    f"org.apache.kafka:kafka_2.13:{VERSION}",
+    f"org.apache.kafka:kafka-tools:{VERSION}",
+    "org.slf4j:slf4j-simple:1.7.36",
+)
 TOOLS: Mapping[str, str] = {
     "acls": f"{_PACKAGE}.AclCommand",
     "broker-api-versions": f"{_PACKAGE}.BrokerApiVersionsCommand",
@@ -57,7 +64,9 @@ TOOLS: Mapping[str, str] = {
     "features": f"{_PACKAGE}.FeatureCommand",
     "get-offsets": f"{_PACKAGE}.GetOffsetShell",
     "groups": f"{_PACKAGE}.GroupsCommand",
+    "join-group": "JoinGroup",
     "leader-election": f"{_PACKAGE}.LeaderElectionCommand",
+    "leave-groups": "LeaveGroups",
     "log-dirs": f"{_PACKAGE}.LogDirsCommand",
     "metadata-quorum": f"{_PACKAGE}.MetadataQuorumCommand",
     "open-transaction": "OpenTransaction",
@@ -72,7 +81,7 @@ TOOLS: Mapping[str, str] = {
     "verifiable-consumer": f"{_PACKAGE}.VerifiableConsumer",
     "verifiable-producer": f"{_PACKAGE}.VerifiableProducer",
 }
-"""The main classes of Kafka's scripts `kafka-NAME.sh`, and our own open-transaction."""
+"""The main classes of Kafka's scripts `kafka-NAME.sh`, and three of our own in Tools.java."""
 _ENDS_ITS_JVM = frozenset(
     {
         "cluster",
@@ -109,6 +118,8 @@ _MAPPED = (
     (re.compile(r"\b(tries=|after |correlation id |Epoch: |HighWatermark: +)\d+"), r"\1N"),
     (re.compile(r"(?<=\"directoryId\": \")[\w-]{22}|(?<=\t)[\w-]{22}(?=\t)"), "directory-id"),
     (re.compile(r"(?<=directoryId=)[\w-]{22}"), "directory-id"),
+    # Clients choose their member ids since the consumer protocol.
+    (re.compile(r"(?<=[ ,])(?=[\w-]*\d)(?=[\w-]*[a-z])[\w-]{22}(?= )"), "member-id"),
     (re.compile(r"(?<=Valid states are: ).*"), "in any order"),
     (re.compile(r"(?<=only supports operations )\[.*\]"), "in any order"),
     (re.compile(r"(SCRAM-SHA-512=\S+), (SCRAM-SHA-256=\S+)"), r"\2, \1"),
@@ -168,12 +179,7 @@ def compile_tools(folder: Path) -> tuple[Path, Path]:
     Raises:
         CannotRunError: there is no JDK, or nothing comes from Maven Central.
     """
-    artifacts = (
-        f"org.apache.kafka:kafka_2.13:{VERSION}",
-        f"org.apache.kafka:kafka-tools:{VERSION}",
-        "org.slf4j:slf4j-simple:1.7.36",
-    )
-    jars = fetch_jars(f"kafka-tools-{VERSION}", artifacts)
+    jars = fetch_jars(f"kafka-tools-{VERSION}", TOOL_ARTIFACTS)
     if shutil.which("javac") is None:
         raise CannotRunError("the tools need a JDK: javac is not here")
     compile_java(_SOURCE, jars, folder)
@@ -309,11 +315,13 @@ def tools_of_both(folder: Path) -> Iterator[tuple[ToolProcess, ToolProcess]]:
     Raises:
         CannotRunError: there is no JDK, or nothing comes from Maven Central.
     """
-    delay_ms = REPLAY_REBALANCE_DELAY_MS
-    config = {"delegation.token.secret.key": "secret-of-both"}
+    setup = Setup(
+        rebalance_delay_ms=REPLAY_REBALANCE_DELAY_MS,
+        config={"delegation.token.secret.key": "secret-of-both", **dict.fromkeys(SHARE_KEYS, "1")},
+    )
     with (
-        apache_cluster(folder, "4.1", delay_ms, config=config) as kafka,
-        our_cluster("4.1", delay_ms, config=config) as ours,
+        apache_cluster(folder, setup) as kafka,
+        our_cluster(setup) as ours,
         tool_processes(kafka, ours) as processes,
     ):
         yield processes

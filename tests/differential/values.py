@@ -16,6 +16,11 @@ SUBSCRIPTION = "\0\0\0\0\0\1\0\x0c~a\0\0\0\0"
 """A consumer's subscription to the topic ~a (ConsumerProtocolSubscription, version 0)."""
 LONG_NAME = f"~x{{{NAME_CHARACTERS_MAX - PREFIX_CHARACTERS}}}"
 
+CONSUMER_MEMBER = "~m"
+SHARE_MEMBER = "AAAAAAAAAAAAAAAAAAAAAQ"
+"""A member id that is a UUID, which ShareFetch demands."""
+TRANSACTIONAL_ID = "~x"
+
 TOPICS = (
     "~a",
     "~a",
@@ -175,6 +180,28 @@ FIELDS: Mapping[str, Sequence[Any]] = {
     "OffsetCommit.member_id": ("", "", "member_id#0", "unknown"),
     "OffsetCommit.group_instance_id": (None, None, None, "i"),
     "member_epoch": (-1, -1, 0, 1),
+    "ConsumerGroupHeartbeat.member_id": (CONSUMER_MEMBER, CONSUMER_MEMBER, "~n", ""),
+    "ConsumerGroupHeartbeat.member_epoch": (0, 1, 1, 2, -1, -2, -3),
+    "ConsumerGroupHeartbeat.instance_id": (None, None, None, "i", ""),
+    "ConsumerGroupHeartbeat.rack_id": (None, None, "r", ""),
+    "ConsumerGroupHeartbeat.rebalance_timeout_ms": (45_000, 45_000, 1000, -1, 0),
+    "ConsumerGroupHeartbeat.subscribed_topic_regex": (None, None, None, "~a.*", "", "["),
+    "ConsumerGroupHeartbeat.server_assignor": (None, None, "uniform", "range", "bogus", ""),
+    "ShareGroupHeartbeat.member_id": (SHARE_MEMBER, SHARE_MEMBER, "~n", ""),
+    "ShareGroupHeartbeat.member_epoch": (0, 1, 2, 3, -1, -2),
+    "ShareGroupHeartbeat.rack_id": (None, None, "r", ""),
+    "ShareFetch.member_id": (SHARE_MEMBER, SHARE_MEMBER, SHARE_MEMBER, "bogus", "", None),
+    "ShareAcknowledge.member_id": (SHARE_MEMBER, SHARE_MEMBER, SHARE_MEMBER, "bogus", "", None),
+    "share_session_epoch": (1, 1, 0, -1, 2, -2),
+    "max_records": (500, 1, 0),
+    "batch_size": (500, 1, 0),
+    "first_offset": (0, 0, 1, 2, -1),
+    "last_offset": (0, 1, 2, -1),
+    "acknowledge_types": (1, 1, 2, 3, 0, 4),
+    "start_offset": (0, 1, 2, -1, -2),
+    "state_epoch": (1, 0, 2, -1),
+    "delivery_state": (0, 2, 4, 1),
+    "delivery_count": (1, 0, 2),
     "OffsetFetch.member_id": (None, None, "", "member_id#0"),
     "protocol_type": ("consumer", "consumer", "connect", "", None),
     "JoinGroup.protocol_type": ("consumer", "consumer", "connect", ""),
@@ -212,6 +239,16 @@ FIELDS: Mapping[str, Sequence[Any]] = {
     "FindCoordinator.key": GROUPS,
     "coordinator_keys": GROUPS,
     "transactional_id": (None,),
+    "InitProducerId.transactional_id": (None, None, TRANSACTIONAL_ID, ""),
+    "Produce.transactional_id": (None, None, None, TRANSACTIONAL_ID),
+    "v3_and_below_producer_epoch": (0, 0, 1, -1),
+    "AddPartitionsToTxn.producer_epoch": (0, 0, 1, -1),
+    "AddOffsetsToTxn.producer_epoch": (0, 0, 1, -1),
+    "EndTxn.producer_epoch": (0, 0, 1, -1),
+    "TxnOffsetCommit.producer_epoch": (0, 0, 1, -1),
+    "WriteTxnMarkers.producer_epoch": (0, 0, 1, -1),
+    "coordinator_epoch": (0, 0, 1, -1),
+    "ListTransactions.state_filters": ("Ongoing", "Empty", "ongoing", "bogus"),
     "producer_id": (-1, -1, "producer_id#0", 7_000_001, -2),
     "producer_epoch": (-1, -1, 0, 1, -2),
     "transaction_timeout_ms": (1000, 60_000, 0, -1, 2_000_000_000),
@@ -256,7 +293,7 @@ ENTITY_FIELDS: Mapping[str, Sequence[Any]] = {
     "groupId": GROUPS,
     "brokerId": BROKERS,
     "producerId": (-1, "producer_id#0", 7_000_001),
-    "transactionalId": ("~x",),
+    "transactionalId": (TRANSACTIONAL_ID, TRANSACTIONAL_ID, "~y", ""),
 }
 """Values by Kafka's `entityType`."""
 

@@ -12,13 +12,16 @@ import shutil
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
 
 import pytest
+from confluent_kafka import Consumer, ShareConsumer
 from kafka import KafkaProducer
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
@@ -74,7 +77,16 @@ def serve(*arguments: str) -> Iterator[Cluster]:
 
 @pytest.fixture(scope="module")
 def shared_cluster() -> Iterator[Cluster]:
-    yield from serve("-o", "num.partitions=4", "-o", "default.replication.factor=2")
+    heartbeats = [
+        f"group.{kind}.{limit}heartbeat.interval.ms=100"
+        for kind in ("consumer", "share")
+        for limit in ("min.", "")
+    ]
+    settings = [
+        *("num.partitions=4", "default.replication.factor=2", "cluster.features=share.version=1"),
+        *("group.initial.rebalance.delay.ms=0", *heartbeats),
+    ]
+    yield from serve(*(word for setting in settings for word in ("-o", setting)))
 
 
 @pytest.fixture
@@ -206,6 +218,65 @@ def test_the_page_lists_transactions_and_aborts_one(cluster: Cluster, page: Page
     assert page.locator("#transactions img").count() == 0
     for producer in producers:
         producer.close()
+
+
+@contextmanager
+def polled_members(cluster: Cluster) -> Iterator[None]:
+    """Run members of groups of all types, until the end."""
+    is_over, members = threading.Event(), []
+
+    def join(kind: Any, group_id: str, client_id: str, **settings: str) -> None:
+        named = {name.replace("_", "."): value for name, value in settings.items()}
+        addresses = {"bootstrap.servers": cluster.bootstrap_servers, "group.id": group_id}
+        member = kind({**addresses, "client.id": client_id, **named})
+        member.subscribe(["orders"])
+        members.append(member)
+
+    def poll() -> None:
+        while not is_over.is_set():
+            for member in members:
+                member.poll(0.02)
+
+    join(Consumer, "billing", "billing-1", group_protocol="consumer")
+    join(Consumer, "billing", EVIL, group_protocol="consumer", group_instance_id="i")
+    join(Consumer, "reports", "reports-1")
+    join(ShareConsumer, "mails", "mails-1")
+    thread = threading.Thread(target=poll)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()
+        for member in members:
+            member.close()
+
+
+def test_the_page_lists_groups_of_all_types_and_controls_them(cluster: Cluster, page: Page) -> None:
+    topic = {"name": "orders", "partitions": 4, "replication_factor": 1}
+    cluster.ask("POST", "/v1/topics", topic)
+    with polled_members(cluster):
+        for group_id, count in (("billing", 2), ("reports", 1), ("mails", 1)):
+            assert cluster.ask("GET", f"/v1/groups/{group_id}/stable?members={count}") is not None
+        expect(page.locator("#groups-count")).to_have_text("3 groups · 4 members")
+        parts = page.locator("#groups .member-group")
+        expect(parts.locator(".title")).to_have_text(["billing", "mails", "reports"])
+        billing, mails, reports = parts.nth(0), parts.nth(1), parts.nth(2)
+        expect(billing.locator("tbody tr")).to_have_count(2)
+        expect(billing.locator("tbody tr").nth(0)).to_contain_text("orders ")
+        expect(billing).to_contain_text("uniform")
+        expect(reports.locator("tbody tr")).to_contain_text(re.compile(r"orders 0.3"))
+        expect(reports).to_contain_text("generation 1")
+        expect(mails.locator("table").nth(1).locator("tbody tr")).to_have_count(4)
+        expect(mails).to_contain_text("0 acquired")
+
+        before = cluster.ask("GET", "/v1/groups/billing")["group_epoch"]
+        billing.get_by_role("button", name="Rebalance").click()
+        expect(billing).to_contain_text(f"epoch {before + 1},")
+        keep(page, "groups")
+        reports.get_by_role("button", name="Fence").click()
+        expect(reports).to_contain_text("generation 2")
+    assert page.locator("#groups img").count() == 0
 
 
 def test_the_page_fits_a_phone_screen(cluster: Cluster, page: Page) -> None:

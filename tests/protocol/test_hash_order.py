@@ -1,8 +1,18 @@
 """The order of hash maps: the expected values are what a Java virtual machine printed."""
 
+from base64 import urlsafe_b64decode
+from uuid import UUID
+
 import pytest
 
-from protocol.hash_order import in_hash_order, map_hash, string_hash
+from protocol.hash_order import (
+    in_hash_order,
+    int_hash,
+    map_hash,
+    string_hash,
+    topic_partition_hash,
+    uuid_hash,
+)
 
 
 @pytest.mark.parametrize(
@@ -22,6 +32,28 @@ def test_the_hash_of_a_string_is_that_of_java(text: str, expected: int) -> None:
 
 def test_the_hash_of_a_map_is_that_of_java() -> None:
     assert map_hash([("user", "alice"), ("client-id", None)]) == 2487265192
+
+
+def test_the_hash_of_a_partition_is_that_of_java() -> None:
+    assert topic_partition_hash("__consumer_offsets", 49) == 3324598407
+    assert topic_partition_hash("a", -1) == 1027
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("AAAAAAAAAAAAAAAAAAAAAQ", 1),
+        ("7777777777777777777777", 1158959429),
+        ("xtzWWN4bTjitpL3kfd9s5g", 3367782754),
+    ],
+)
+def test_the_hash_of_a_topic_id_is_that_of_java(text: str, expected: int) -> None:
+    assert uuid_hash(UUID(bytes=urlsafe_b64decode(f"{text}=="))) == expected
+
+
+def test_integers_come_in_the_order_of_a_hash_map() -> None:
+    keys = [17, 3, -1, 1, 16, 0, 1000]
+    assert in_hash_order(keys, int_hash) == [-1, 16, 0, 17, 1, 3, 1000]
 
 
 @pytest.mark.parametrize(

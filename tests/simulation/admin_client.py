@@ -8,7 +8,7 @@ from client.resources import Address
 from protocol import messages
 from protocol.errors import ErrorCode
 from tests.simulation.client_link import ClientLink, Responded
-from tests.simulation.history import History, Mutation, QuotaChange
+from tests.simulation.history import Deletion, History, Mutation, Place, QuotaChange
 from tests.simulation.network import Network
 from tests.simulation.virtual_time import Event
 
@@ -16,6 +16,7 @@ REQUEST_TIMEOUT_MS = 1_000
 RECONNECT_MS = 50
 PARTITIONS_MAX = 4
 _TIMEOUT_MS = 30_000
+_TOPIC_RESOURCE = 2
 
 Job = Callable[[], None]
 
@@ -121,6 +122,72 @@ class AdminClient:
 
         def done(response: Any, _responded: Responded) -> None:
             assert response.entries[0].error_code == ErrorCode.NONE, response
+
+        self._do(request, done)
+
+    def alter_topic(self, name: str, key: str, value: str) -> None:
+        """Set one configuration of a topic."""
+        resource = messages.IncrementalAlterConfigsRequest.AlterConfigsResource
+        request = messages.IncrementalAlterConfigsRequest(
+            resources=[
+                resource(
+                    resource_type=_TOPIC_RESOURCE,
+                    resource_name=name,
+                    configs=[resource.AlterableConfig(name=key, config_operation=0, value=value)],
+                )
+            ],
+            validate_only=False,
+        )
+        self._do(request, lambda _response, _responded: None)
+
+    def reassign(self, place: Place, replicas: list[int] | None) -> None:
+        """Move a partition to other brokers, or cancel a move that is not complete."""
+        topic = messages.AlterPartitionReassignmentsRequest.ReassignableTopic
+        partition = topic.ReassignablePartition(partition_index=place[1], replicas=replicas)
+        request = messages.AlterPartitionReassignmentsRequest(
+            timeout_ms=_TIMEOUT_MS,
+            topics=[topic(name=place[0], partitions=[partition])],
+            allow_replication_factor_change=True,
+        )
+        self._do(request, lambda _response, _responded: None)
+
+    def elect_leader(self, place: Place) -> None:
+        """Let the preferred replica lead a partition."""
+        topic = messages.ElectLeadersRequest.TopicPartitions
+        request = messages.ElectLeadersRequest(
+            election_type=0,
+            topic_partitions=[topic(topic=place[0], partitions=[place[1]])],
+            timeout_ms=_TIMEOUT_MS,
+        )
+        self._do(request, lambda _response, _responded: None)
+
+    def delete_records(self, place: Place, offset: int, leader: Address) -> None:
+        """Delete the records before an offset; -1 stands for the high watermark.
+
+        A request to a broker that does not lead the partition is not repeated.
+        """
+        if self._is_asking:
+            return
+        if self._link is not None and self._bootstrap != [leader]:
+            self._link.close()
+            self._link = None
+        self._bootstrap = [leader]
+        topic = messages.DeleteRecordsRequest.DeleteRecordsTopic
+        partition = topic.DeleteRecordsPartition(partition_index=place[1], offset=offset)
+        request = messages.DeleteRecordsRequest(
+            topics=[topic(name=place[0], partitions=[partition])], timeout_ms=_TIMEOUT_MS
+        )
+        deletions = self._history.deletions
+        deletion = Deletion(place, offset, None, self._network.schedule.time_ms, 0)
+        number = len(deletions)
+        deletions.append(deletion)
+
+        def done(response: Any, responded: Responded) -> None:
+            (result,) = response.topics[0].partitions
+            if result.error_code == ErrorCode.NONE:
+                deletions[number] = deletion._replace(
+                    low_watermark=result.low_watermark, handled_ms=responded.handled_ms
+                )
 
         self._do(request, done)
 
@@ -270,5 +337,5 @@ def error_codes(response: Any) -> set[int]:
     """Return the error codes of all topics in a response."""
     for name in ("topics", "responses", "results", "entries"):
         if hasattr(response, name):
-            return {result.error_code for result in getattr(response, name)}
+            return {getattr(result, "error_code", 0) for result in getattr(response, name)}
     return set()

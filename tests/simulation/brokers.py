@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID
 
 import broker.handlers  # noqa: F401 - registers all handlers
-from broker.cluster.brokers import Availability
+from broker.clock import ClockMode
+from broker.cluster.brokers import Availability, Broker
 from broker.cluster.cluster import Cluster
 from broker.config.broker_config import BrokerConfig
 from broker.dispatch.dispatcher import Dispatcher
@@ -29,12 +30,17 @@ if TYPE_CHECKING:
 
 
 PORT = 9092
+HOSTILE_HOST = "hostile"
+"""The address of clients that may send anything."""
 HANDLING_NS = 100_000
 """The handling time of each request: a real stopwatch would make runs differ."""
 
 
 class SimulatedClock:
     """The time of the brokers: that of the schedule, unless the clock was moved forward."""
+
+    mode = ClockMode.REAL
+    factor = 1.0
 
     def __init__(self, schedule: Schedule) -> None:
         self._schedule = schedule
@@ -61,7 +67,15 @@ class KnownUser(ListenerSecurity):
         return Session("PLAINTEXT", is_sasl=False, principal=transport.get_extra_info("principal"))
 
 
-LISTENER_SECURITY = KnownUser()
+class PasswordsOnly(ListenerSecurity):
+    """A listener whose clients authenticate with SASL."""
+
+    def new_session(self, transport: Any) -> Session:
+        """Return a session that has to be authenticated."""
+        return Session("SASL_PLAINTEXT", is_sasl=True)
+
+
+KNOWN_USER, PASSWORDS_ONLY = KnownUser(), PasswordsOnly()
 
 
 class SimulatedProtocol(ClientProtocol):
@@ -89,6 +103,9 @@ class SimulatedServer(Server):
         self._schedule = schedule
         self._report = report
         self._trace = trace
+        self.has_sasl = False
+        self.on_availability: Callable[[Broker], None] = lambda _broker: None
+        """Called when a broker stops or begins to serve its connections."""
         self._loop = cast("asyncio.AbstractEventLoop", schedule)
         ticks = iter(range(0, 1 << 62, HANDLING_NS))
         self.dispatcher = Dispatcher(cluster, self._report_bug, now_ns=lambda: next(ticks))
@@ -98,17 +115,26 @@ class SimulatedServer(Server):
         node_id = int(address.host.removeprefix("broker-"))
         if self.cluster.brokers[node_id].availability is Availability.DOWN:
             return None
-        protocol = SimulatedProtocol(self, node_id, LISTENER_SECURITY)
+        security = PASSWORDS_ONLY if self.has_sasl else KNOWN_USER
+        protocol = SimulatedProtocol(self, node_id, security)
         transport = ServerTransport(link, protocol)
         link.arrive(transport)
         protocol.connection_made(cast("asyncio.BaseTransport", transport))
         return transport
 
     def on_close(self, protocol: ClientProtocol, reason: str) -> None:
-        """Handle a connection that the shell closes; an undecodable request is a bug of ours."""
+        """Handle a connection that the shell closes.
+
+        Only a hostile client sends undecodable requests.
+        """
         self._trace(f"broker {protocol.broker_id} closes {protocol.peer}: {reason}")
-        if reason.startswith("undecodable"):
+        is_hostile = protocol.peer.startswith(HOSTILE_HOST)
+        if reason.startswith("undecodable") and not is_hostile:
             self._report(f"a client was not understood: {reason}")
+
+    def _apply_availability(self, broker: Broker) -> None:
+        self.on_availability(broker)
+        super()._apply_availability(broker)
 
     def _run_due(self) -> None:
         try:

@@ -9,7 +9,6 @@ from broker.cluster.coordinators import move_coordinator, move_transaction_coord
 from broker.cluster.topics import NO_LEADER, Partition
 from broker.faults import FaultRule
 from tests.simulation.brokers import SimulatedServer
-from tests.simulation.history import History
 from tests.simulation.network import Network
 
 if TYPE_CHECKING:
@@ -44,11 +43,9 @@ class Chaos:
         self,
         server: SimulatedServer,
         network: Network,
-        history: History,
         random: Random,
         groups: list[str],
     ) -> None:
-        self._history = history
         self._server = server
         self._cluster = server.cluster
         self._faults = server.dispatcher.faults
@@ -90,9 +87,8 @@ class Chaos:
         node_id = self._some_broker()
         elect = self._random.random() < 0.7
         self._network.trace(f"broker {node_id} stops, elect={elect}")
-        self._history.stops.append((node_id, self._network.schedule.time_ms))
         failover.stop_broker(self._cluster, node_id, self._server.clock.now_ms(), elect=elect)
-        self._come_back(node_id)
+        self.come_back(node_id)
 
     def isolate_broker(self) -> None:
         """Isolate a broker: data that is sent to it waits."""
@@ -100,9 +96,10 @@ class Chaos:
         elect = self._random.random() < 0.5
         self._network.trace(f"broker {node_id} is cut off, elect={elect}")
         failover.isolate_broker(self._cluster, node_id, self._server.clock.now_ms(), elect=elect)
-        self._come_back(node_id)
+        self.come_back(node_id)
 
-    def _come_back(self, node_id: int) -> None:
+    def come_back(self, node_id: int) -> None:
+        """Start a broker some time later."""
         delay_ms = self._random.randint(1, OUTAGE_MS_MAX)
         self._network.schedule.after(delay_ms, lambda: self._start(node_id))
 
@@ -176,11 +173,12 @@ class Chaos:
 
     def add_fault(self) -> None:
         """Add a fault rule of the broker for some time."""
-        rule = self._some_rule()
+        rule = self.some_rule()
         self._network.trace(f"fault: {rule.to_json()}")
         self._faults.add(rule, self._server.clock.now_ms())
 
-    def _some_rule(self) -> FaultRule:
+    def some_rule(self) -> FaultRule:
+        """Return a fault rule that clients can cope with."""
         random = self._random
         api = random.choice(tuple(ERRORS))
         where = {

@@ -1,8 +1,9 @@
 """Checkers of the promises in a world, from what clients saw. Each yields violations."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
+from tests.simulation.broker_checkers import BROKER_CHECKERS, WINDOW_SECONDS, Checker
 from tests.simulation.history import (
     Commit,
     CommittedRead,
@@ -16,8 +17,6 @@ TICK_MS = 10
 NO_OFFSET = -1
 MUTATION_BURST_SECONDS = 11
 """controller.quota.window.num times controller.quota.window.size.seconds."""
-
-Checker = Callable[[History], Iterator[str]]
 
 
 def records(history: History) -> Iterator[str]:
@@ -179,19 +178,23 @@ def mutation_quota(history: History) -> Iterator[str]:
         admitted = [
             mutation for mutation in mine if mutation.is_admitted and mutation.sent_ms >= start_ms
         ]
-        yield from _beyond_bucket(user, admitted, rate)
+        yield from _beyond_bucket(history, user, admitted, rate)
         if len(changes) == 1:
             for mutation in mine:
                 if mutation.must_be_admitted and not mutation.is_admitted:
                     yield f"{user}: waited for its throttle time, and is refused again: {mutation}"
 
 
-def _beyond_bucket(user: str, admitted: list[Mutation], rate: float) -> Iterator[str]:
+def _beyond_bucket(
+    history: History, user: str, admitted: list[Mutation], rate: float
+) -> Iterator[str]:
     for first, begin in enumerate(admitted):
         count = 0
         for later in admitted[first:]:
             # The last request may overdraw the bucket, so it counts only for later ones.
-            allowed = rate * (MUTATION_BURST_SECONDS + (later.response_ms - begin.sent_ms) / 1000)
+            allowed = rate * (
+                MUTATION_BURST_SECONDS + history.broker_ms(begin.sent_ms, later.response_ms) / 1000
+            )
             if count > allowed:
                 yield f"{user}: {count} partitions since {begin}, {allowed} allowed, then {later}"
                 return
@@ -240,7 +243,8 @@ def producer_id_quota(history: History) -> Iterator[str]:
                 if end_ms < begin_ms:
                     continue
                 within = sum(begin_ms <= sent and handled <= end_ms for sent, handled in times)
-                allowed = quota + (end_ms - begin_ms) * quota / (WINDOW_SECONDS * 1000)
+                took_ms = history.broker_ms(begin_ms, end_ms)
+                allowed = quota + took_ms * quota / (WINDOW_SECONDS * 1000)
                 if within > allowed:
                     yield (
                         f"{user} on broker {node_id}: {within} producer ids in"
@@ -249,17 +253,13 @@ def producer_id_quota(history: History) -> Iterator[str]:
                     return
 
 
-WINDOW_SECONDS = 2
-"""producer.id.quota.window.size.seconds of every world."""
-
-
 def muting(history: History) -> Iterator[str]:
     """A throttled connection gets no response for the throttle time (KIP-219)."""
     for throttle in history.throttles:
         is_early = throttle.next_written_ms < throttle.written_ms + throttle.throttle_time_ms
         is_shortened = any(
             throttle.written_ms <= moved_ms <= throttle.next_written_ms
-            for moved_ms in history.clock_moves
+            for moved_ms, _ in history.clock_shifts
         )
         if is_early and not is_shortened:
             yield f"link {throttle.link} was answered too early: {throttle}"
@@ -294,6 +294,7 @@ CHECKERS: dict[str, Checker] = {
         internal_errors,
         memory,
         audit,
+        *BROKER_CHECKERS,
     )
 }
 

@@ -11,12 +11,23 @@ from client.errors import ClientError
 from client.handshake import Handshake
 from client.protocol_codec import FinalizedFeatures, ProtocolCodec
 from client.resources import Address
+from client.security import SaslSettings
+from protocol import messages
 from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+from protocol.framing import SIZE_BYTES
 from tests.broker.cluster_builder import make_cluster
 from tests.simulation.history import History, Throttle
 from tests.simulation.network import Network
 
 OnResponse = Callable[[Any, "Responded"], None]
+FORGETFUL = 4
+"""One of four links never authenticates again; the broker must close it."""
+
+
+def password_of(user: str) -> str:
+    """Return the password of a user."""
+    return f"password-of-{user}"
 
 
 @cache
@@ -44,11 +55,17 @@ def known_versions(transaction_version: int = 2) -> Any:
 class Responded:
     """When a request was sent and when its response was written, from the network."""
 
-    __slots__ = ("handled_ms", "request", "sent_ms")
+    __slots__ = ("handled_ms", "request", "sent_ms", "session_end_ms", "size_bytes")
 
-    def __init__(self, request: Any, sent_ms: int) -> None:
+    def __init__(
+        self, request: Any, sent_ms: int, size_bytes: int, session_end_ms: int | None = None
+    ) -> None:
         self.request = request
         self.sent_ms = sent_ms
+        self.size_bytes = size_bytes
+        """As a quota counts them: without the size in front of the frame."""
+        self.session_end_ms = session_end_ms
+        """When the session ends in which it was sent; None if it has no end."""
         self.handled_ms = 0
 
 
@@ -82,7 +99,13 @@ class ClientLink:
         self._on_open = on_open
         self._on_lost = on_lost
         self._wire = ProtocolCodec(client_id)
-        self._handshake = Handshake(self._wire, None)
+        sasl = SaslSettings("PLAIN", user, password_of(user)) if network.has_sasl else None
+        self._handshake = Handshake(self._wire, sasl)
+        # Requests that wait for the end of a re-authentication.
+        self._postponed: list[Callable[[], None]] = []
+        self._is_authenticating = False
+        self._reauthenticate_ms: int | None = None
+        self._session_end_ms: int | None = None
         self._waiting: deque[tuple[Responded, OnResponse]] = deque()
         self._throttled: tuple[str, int, int] | None = None
         self._muted_until_ms = 0
@@ -91,6 +114,7 @@ class ClientLink:
 
     def open(self, address: Address) -> None:
         """Connect."""
+        self._node_id = int(address.host.removeprefix("broker-"))
         host = f"host-of-{self._user}"
         self._link = self._network.connect(self._user, host, address, self)
 
@@ -102,7 +126,7 @@ class ClientLink:
     @property
     def in_flight_count(self) -> int:
         """The number of requests in flight."""
-        return len(self._waiting)
+        return len(self._waiting) + len(self._postponed)
 
     @property
     def waiting_since_ms(self) -> int | None:
@@ -117,15 +141,58 @@ class ClientLink:
         version_max: int | None = None,
         expects_response: bool = True,
     ) -> None:
-        """Send a request."""
+        """Send a request, after the end of a re-authentication."""
+        if self._reauthenticate_ms is not None and (
+            self._network.schedule.time_ms >= self._reauthenticate_ms
+        ):
+            self._reauthenticate()
+        if self._is_authenticating:
+            self._postponed.append(
+                lambda: self.ask(
+                    request,
+                    on_response,
+                    version_max=version_max,
+                    expects_response=expects_response,
+                )
+            )
+            return
         spoken_max = self._versions_max.get(ApiKey(request.API_KEY))
         limits = [limit for limit in (version_max, spoken_max) if limit is not None]
         frame = self._wire.request(
             request, version_max=min(limits, default=None), expects_response=expects_response
         )
         if expects_response:
-            responded = Responded(request, self._network.schedule.time_ms)
+            responded = Responded(
+                request,
+                self._network.schedule.time_ms,
+                len(frame) - SIZE_BYTES,
+                self._session_end_ms,
+            )
             self._waiting.append((responded, on_response))
+        self._link.send_to_broker(frame)
+
+    def _reauthenticate(self) -> None:
+        """Begin a re-authentication; requests in flight get their responses first (KIP-368)."""
+        self._network.trace(f"{self._client_id} authenticates again")
+        self._reauthenticate_ms = None
+        self._is_authenticating = True
+        token = f"\0{self._user}\0{password_of(self._user)}".encode()
+        later = messages.SaslAuthenticateRequest(auth_bytes=token)
+        self._send_alone(
+            messages.SaslHandshakeRequest(mechanism="PLAIN"),
+            lambda _response, _responded: self._send_alone(later, self._on_authenticated),
+        )
+
+    def _send_alone(self, request: Any, on_response: OnResponse) -> None:
+        """Send a request of an authentication."""
+
+        def take(response: Any, responded: Responded) -> None:
+            if response.error_code != ErrorCode.NONE:
+                self._history.authentication.append(f"{self._client_id} was refused: {response}")
+            on_response(response, responded)
+
+        frame = self._wire.request(request)
+        self._waiting.append((Responded(None, self._network.schedule.time_ms, len(frame)), take))
         self._link.send_to_broker(frame)
 
     @property
@@ -134,11 +201,11 @@ class ClientLink:
         transport = self._link.transport
         return None if transport is None else transport.lost_ms
 
-    def close(self) -> None:
-        """Close the connection without further callbacks."""
+    def close(self, *, is_graceful: bool = False) -> None:
+        """Close the connection without further callbacks, perhaps after all data was sent."""
         if not self.is_gone:
             self.is_gone = True
-            self._link.close()
+            self._link.close(is_graceful=is_graceful)
 
     def pause(self) -> None:
         """Stop taking responses."""
@@ -154,18 +221,38 @@ class ClientLink:
         """Handle the open connection."""
         if self.is_gone:
             return
-        if self._says_hello:
-            responded = Responded(None, self._network.schedule.time_ms)
-            self._waiting.append((responded, self._on_hello))
-            self._link.send_to_broker(self._handshake.first_frame())
+        if self._says_hello or self._network.has_sasl:
+            self._send_handshake(self._handshake.first_frame())
         else:
             self._wire.on_api_versions(known_versions(self._transaction_version))
             self._be_ready()
 
-    def _on_hello(self, response: Any, _responded: Responded) -> None:
-        again = self._handshake.next_frame(response)
-        assert again is None, "the broker speaks our version of ApiVersions"
+    def _send_handshake(self, frame: bytes) -> None:
+        responded = Responded(None, self._network.schedule.time_ms, len(frame))
+        self._waiting.append((responded, self._on_handshake))
+        self._link.send_to_broker(frame)
+
+    def _on_handshake(self, response: Any, responded: Responded) -> None:
+        frame = self._handshake.next_frame(response)
+        if frame is not None:
+            self._send_handshake(frame)
+            return
+        self._begin_session(response, responded)
         self._be_ready()
+
+    def _begin_session(self, response: Any, responded: Responded) -> None:
+        lifetime_ms = getattr(response, "session_lifetime_ms", 0)
+        self._session_end_ms = responded.handled_ms + lifetime_ms if lifetime_ms else None
+        if lifetime_ms and self._link.number % FORGETFUL:
+            self._reauthenticate_ms = self._network.schedule.time_ms + lifetime_ms * 85 // 100
+
+    def _on_authenticated(self, response: Any, responded: Responded) -> None:
+        self._begin_session(response, responded)
+        self._is_authenticating = False
+        postponed, self._postponed = self._postponed, []
+        for send in postponed:
+            if not self.is_gone:
+                send()
 
     def _be_ready(self) -> None:
         self.is_ready = True
@@ -178,6 +265,7 @@ class ClientLink:
             while not self.is_gone and (response := self._wire.next_response()) is not None:
                 self._take(response)
         except ClientError as error:
+            self._history.protocol.append(f"{self._client_id}: {error}")
             self._fail(str(error))
 
     def _take(self, response: Any) -> None:
@@ -189,6 +277,17 @@ class ClientLink:
             if transport.frame_times
             else self._network.schedule.time_ms
         )
+        history = self._history
+        if history.is_out(self._node_id, responded.handled_ms):
+            history.availability.append(
+                f"broker {self._node_id} responded at {responded.handled_ms}: {response}"
+            )
+        end_ms = responded.session_end_ms
+        if end_ms is not None and responded.sent_ms > end_ms:
+            history.authentication.append(
+                f"{self._client_id}, whose session ended at {end_ms}, sent at {responded.sent_ms}"
+                f" and got {response}"
+            )
         if self._throttled is not None:
             self._history.throttles.append(
                 Throttle(self._link.number, *self._throttled, responded.handled_ms)

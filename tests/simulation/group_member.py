@@ -17,7 +17,15 @@ from tests.simulation.coordinated_client import (
     CoordinatedClient,
     Leader,
 )
-from tests.simulation.history import Assignment, Commit, CommittedRead, Place
+from tests.simulation.history import (
+    Accepted,
+    Assignment,
+    Commit,
+    CommittedRead,
+    Fetched,
+    Place,
+    Served,
+)
 
 HEARTBEAT_INTERVAL_MS = 350
 COMMIT_INTERVAL_MS = 600
@@ -31,6 +39,9 @@ _START_ANEW = {ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID}
 class GroupMember(CoordinatedClient):
     """One member, from its start to its crash or leave; it can be started again."""
 
+    is_gone = False
+    """Whether it has ended for good."""
+
     def _reset(self) -> None:
         super()._reset()
         self._member_id = ""
@@ -41,6 +52,7 @@ class GroupMember(CoordinatedClient):
         self._known_places: frozenset[Place] = frozenset()
         self._last_beat_ms = 0
         self._last_commit_ms = 0
+        self._kept_ms: int | None = None
         self.owned: tuple[Place, ...] = ()
         self.positions: dict[Place, int] = {}
         self.committed: dict[Place, int] = {}
@@ -69,6 +81,7 @@ class GroupMember(CoordinatedClient):
             )
             self._commit(link)
             link.ask(request, lambda _response, _responded: None)
+            link.close(is_graceful=True)
         self.crash()
 
     # Turns -----------------------------------------------------------------------------------
@@ -125,7 +138,7 @@ class GroupMember(CoordinatedClient):
         )
         self._ask("join", link, request, self._on_joined)
 
-    def _on_joined(self, response: Any, _responded: Responded) -> None:
+    def _on_joined(self, response: Any, responded: Responded) -> None:
         error_code = response.error_code
         if error_code == ErrorCode.MEMBER_ID_REQUIRED:
             self._member_id = response.member_id
@@ -137,10 +150,56 @@ class GroupMember(CoordinatedClient):
             is_return = self.settings.instance_id is not None and not self._member_id
             self._known_places = frozenset() if is_return else frozenset(self._leaders)
             self._member_id = response.member_id
-            self._generation = response.generation_id
+            self._know_generation(response.generation_id, responded.handled_ms)
             self._needs_join = False
             self._is_leader = response.leader == response.member_id
             self._sync(response)
+
+    def _know_generation(self, generation: int, handled_ms: int) -> None:
+        """Note the generation; let the coordinator refuse a heartbeat of the one before."""
+        known = self._history.generations.setdefault(self.settings.group, {})
+        known[generation] = min(handled_ms, known.get(generation, handled_ms))
+        before, self._generation = self._generation, generation
+        link = self._coordinator_link()
+        if link is not None and 0 <= before < generation:
+            self._send_of_old_generation(link, before)
+
+    def _send_of_old_generation(self, link: ClientLink, generation: int) -> None:
+        """Send what a thread of the client may still have in its queue."""
+        heartbeat = messages.HeartbeatRequest(
+            group_id=self.settings.group,
+            generation_id=generation,
+            member_id=self._member_id,
+            group_instance_id=self.settings.instance_id,
+        )
+        sync = messages.SyncGroupRequest(
+            group_id=self.settings.group,
+            generation_id=generation,
+            member_id=self._member_id,
+            group_instance_id=self.settings.instance_id,
+            protocol_type="consumer",
+            protocol_name="dealt",
+            assignments=[],
+        )
+        requests = [heartbeat, sync]
+        place = next((known for known in self._leaders if known[0] in self._topic_ids), None)
+        if place is not None:
+            requests.append(self._commit_request(generation, {place: 0}))
+        for request in requests:
+            link.ask(request, partial(self._on_old_generation, generation))
+
+    def _on_old_generation(self, generation: int, response: Any, responded: Responded) -> None:
+        if isinstance(response, messages.OffsetCommitResponse):
+            error_code = response.topics[0].partitions[0].error_code
+        else:
+            error_code = response.error_code
+        if error_code == ErrorCode.NONE:
+            self._accepted(type(response).__name__, generation, responded)
+
+    def _accepted(self, api: str, generation: int, responded: Responded) -> None:
+        self._history.accepted.append(
+            Accepted(self.settings.group, api, generation, responded.sent_ms)
+        )
 
     def _sync(self, joined: Any) -> None:
         link = self._coordinator_link()
@@ -178,6 +237,7 @@ class GroupMember(CoordinatedClient):
         )
         self._network.trace(f"{self.settings.name} owns {self.owned} in {self._generation}")
         self._is_joined = True
+        self._kept_ms = None
         self.positions, self.committed = {}, {}
         self._last_beat_ms = self._last_commit_ms = self._now_ms
         self._ask_for_positions()
@@ -192,9 +252,27 @@ class GroupMember(CoordinatedClient):
         )
         self._ask("heartbeat", link, request, partial(self._on_kept, self._generation))
 
-    def _on_kept(self, generation: int, response: Any, _responded: Responded) -> None:
-        if generation == self._generation and self._is_joined:
-            self._on_error(response.error_code)
+    def _on_kept(self, generation: int, response: Any, responded: Responded) -> None:
+        if response.error_code == ErrorCode.NONE:
+            self._accepted("Heartbeat", generation, responded)
+        if generation != self._generation or not self._is_joined:
+            return
+        if response.error_code == ErrorCode.UNKNOWN_MEMBER_ID:
+            self._check_session(responded.handled_ms)
+        elif response.error_code == ErrorCode.NONE:
+            self._kept_ms = responded.sent_ms
+        self._on_error(response.error_code)
+
+    def _check_session(self, removed_ms: int) -> None:
+        """Report that the member was removed, unless its session or a rebalance may have ended."""
+        settings, kept_ms = self.settings, self._kept_ms
+        if kept_ms is None:
+            return
+        passed_ms = self._history.broker_ms(kept_ms, removed_ms)
+        if passed_ms < min(settings.session_timeout_ms, settings.rebalance_timeout_ms):
+            self._history.sessions.append(
+                f"{settings.name} was removed within {passed_ms} ms of its last heartbeat"
+            )
 
     def _on_error(self, error_code: int) -> None:
         """Handle an error of the coordinator."""
@@ -276,10 +354,19 @@ class GroupMember(CoordinatedClient):
         }
         if not offsets or "commit" in self._asked:
             return
+        request = self._commit_request(self._generation, offsets)
+        commits = {
+            place: Commit(self.settings.group, self._generation, place, offset, self._now_ms)
+            for place, offset in offsets.items()
+        }
+        self._history.commits += commits.values()
+        self._ask("commit", link, request, partial(self._on_committed, commits))
+
+    def _commit_request(self, generation: int, offsets: dict[Place, int]) -> Any:
         topic_class = messages.OffsetCommitRequest.OffsetCommitRequestTopic
-        request = messages.OffsetCommitRequest(
+        return messages.OffsetCommitRequest(
             group_id=self.settings.group,
-            generation_id_or_member_epoch=self._generation,
+            generation_id_or_member_epoch=generation,
             member_id=self._member_id,
             group_instance_id=self.settings.instance_id,
             retention_time_ms=-1,
@@ -301,15 +388,9 @@ class GroupMember(CoordinatedClient):
                 for name in dict.fromkeys(topic for topic, _ in offsets)
             ],
         )
-        commits = {
-            place: Commit(self.settings.group, self._generation, place, offset, self._now_ms)
-            for place, offset in offsets.items()
-        }
-        self._history.commits += commits.values()
-        self._ask("commit", link, request, partial(self._on_committed, commits))
 
     def _on_committed(
-        self, commits: dict[Place, Commit], response: Any, _responded: Responded
+        self, commits: dict[Place, Commit], response: Any, responded: Responded
     ) -> None:
         for topic in response.topics:
             name = topic.name or self._name_of(topic.topic_id)
@@ -317,6 +398,8 @@ class GroupMember(CoordinatedClient):
                 commit = commits[name, partition.partition_index]
                 commit.response_ms = self._now_ms
                 commit.is_refused = partition.error_code != ErrorCode.NONE
+                if not commit.is_refused:
+                    self._accepted("OffsetCommit", commit.generation, responded)
                 if commit.generation != self._generation or not self._is_joined:
                     continue
                 if commit.is_refused:
@@ -345,9 +428,16 @@ class GroupMember(CoordinatedClient):
                     self._topic_ids,
                     FETCH_WAIT_MS,
                 )
-                self._ask(what, link, request, partial(self._on_fetched, self._generation))
+                self._ask(what, link, request, partial(self._on_fetched, self._generation, node_id))
 
-    def _on_fetched(self, generation: int, response: Any, _responded: Responded) -> None:
+    def _on_fetched(
+        self,
+        generation: int,
+        node_id: int,
+        response: Any,
+        responded: Responded,
+    ) -> None:
+        self._note_fetched(node_id, response, responded)
         if generation != self._generation or not self._is_joined:
             return
         self._network.trace(
@@ -363,6 +453,33 @@ class GroupMember(CoordinatedClient):
                     self._metadata_ms = 0
                 elif partition.records and place in self.positions:
                     self._consume(place, bytes(partition.records))
+
+    def _note_fetched(self, node_id: int, response: Any, responded: Responded) -> None:
+        requested = {
+            ((topic.topic or self._name_of(topic.topic_id)), partition.partition): partition
+            for topic in responded.request.topics
+            for partition in topic.partitions
+        }
+        for topic in response.responses:
+            name = topic.topic or self._name_of(topic.topic_id)
+            for partition in topic.partitions:
+                place = name, partition.partition_index
+                if partition.error_code == ErrorCode.NONE:
+                    epoch = requested[place].current_leader_epoch
+                    self._history.served.append(
+                        Served(
+                            "Fetch", place, node_id, epoch, responded.sent_ms, responded.handled_ms
+                        )
+                    )
+        if response.throttle_time_ms == 0:
+            self._history.fetched.append(
+                Fetched(
+                    self.settings.name,
+                    {place: partition.fetch_offset for place, partition in requested.items()},
+                    responded.sent_ms,
+                    responded.handled_ms,
+                )
+            )
 
     def _ask_for_start(self, place: Place) -> None:
         """Continue at the log start offset after the records at the position were removed."""
@@ -401,6 +518,10 @@ class GroupMember(CoordinatedClient):
             for record in read_records(batch):
                 if record.offset < position:
                     continue
+                if record.offset > position:
+                    self._history.rewritten.append(
+                        f"{place}: a fetch from {position} returned {record.offset} first"
+                    )
                 self._history.saw(place, record.offset, bytes(record.value or b""), self._now_ms)
                 position = record.offset + 1
         self.positions[place] = position

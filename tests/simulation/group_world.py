@@ -46,6 +46,8 @@ class GroupWorld(World):
     Most have a few members each, three of a hundred have up to two hundred.
     """
 
+    sasl_chance = 0
+
     def __init__(self, seed: int, *arguments: object) -> None:
         """Create a world as `World` does."""
         random = Random(f"{seed} groups")
@@ -106,7 +108,7 @@ class GroupWorld(World):
         self._note_leaders(START_MS)
 
     def _note_leaders(self, now_ms: int) -> None:
-        for topic in self._data_topics():
+        for topic in self.data_topics():
             for partition in topic.partitions:
                 place = topic.name, partition.partition_index
                 if self._leader_epochs.get(place) != partition.leader_epoch:
@@ -274,7 +276,7 @@ class GroupWorld(World):
 
     def _move_clock(self, duration_ms: int) -> None:
         self.trace(f"the clock of the brokers moves by {duration_ms} ms")
-        self.history.clock_moves.append(self.schedule.time_ms)
+        self.history.clock_shifts.append((self.schedule.time_ms, duration_ms))
         self.shared.clock_moves.append((self.schedule.time_ms, duration_ms))
         self.server.advance(duration_ms)
 
@@ -320,7 +322,7 @@ class GroupWorld(World):
         names = {name for member in members for name in member.settings.topics}
         return {
             (topic.name, partition.partition_index): partition.log.log_end_offset
-            for topic in self._data_topics()
+            for topic in self.data_topics()
             if topic.name in names
             for partition in topic.partitions
         }

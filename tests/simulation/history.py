@@ -1,7 +1,7 @@
 """What clients saw; the checkers read it."""
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from client.producer.delivery import Delivered, Outcome
 
@@ -133,6 +133,90 @@ class Throttle(NamedTuple):
     next_written_ms: int
 
 
+class LeaderChange(NamedTuple):
+    """A partition got another leader (-1: none), or a new epoch."""
+
+    time_ms: int
+    leader_id: int
+    leader_epoch: int
+
+
+class Served(NamedTuple):
+    """A partition that a broker served without an error, as its leader.
+
+    `leader_epoch` is the one that the request named, or -1.
+    """
+
+    api: str
+    place: Place
+    node_id: int
+    leader_epoch: int
+    sent_ms: int
+    handled_ms: int
+
+
+class StoredBatch(NamedTuple):
+    """The header of a batch that Fetch returned at the end."""
+
+    base_offset: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    record_count: int
+
+
+class Fetched(NamedTuple):
+    """One Fetch of a member: the partitions and offsets that it asked for, and when."""
+
+    member: str
+    offsets: dict[Place, int]
+    sent_ms: int
+    handled_ms: int
+
+
+class Accepted(NamedTuple):
+    """A request of a group's member that its coordinator accepted."""
+
+    group: str
+    api: str
+    generation: int
+    sent_ms: int
+
+
+class Deletion(NamedTuple):
+    """A DeleteRecords of one partition; without a response its effect is unknown."""
+
+    place: Place
+    offset: int
+    low_watermark: int | None
+    sent_ms: int
+    handled_ms: int
+
+
+class AcknowledgedBatch(NamedTuple):
+    """A Produce request of one idempotent batch that was stored, as it was sent."""
+
+    request: Any
+    version: int
+    place: Place
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    base_offset: int
+    """-1 if the response did not have it."""
+
+
+class Metered(NamedTuple):
+    """A request that a byte quota counts: its bytes, and the throttle time of its response."""
+
+    user: str
+    node_id: int
+    byte_count: int
+    throttle_time_ms: int
+    sent_ms: int
+    handled_ms: int
+
+
 @dataclass(slots=True)
 class History:
     """All observations of a world."""
@@ -154,8 +238,6 @@ class History:
     throttles: list[Throttle] = field(default_factory=list)
     stops: list[tuple[int, int]] = field(default_factory=list)
     """Brokers that stopped, and when."""
-    clock_moves: list[int] = field(default_factory=list)
-    """When the clock of the brokers was moved forward, which shortens throttles."""
     deleted_topics: set[str] = field(default_factory=set)
     """Topics that a client requested to delete."""
     log: dict[Place, list[SeenRecord]] = field(default_factory=dict)
@@ -167,6 +249,59 @@ class History:
     """Findings of the broker's audit."""
     memory: list[str] = field(default_factory=list)
     """Bounds of memory that were exceeded."""
+    batches: dict[Place, list[StoredBatch]] = field(default_factory=dict)
+    """The batches at the end of the world."""
+    leaders: dict[Place, list[LeaderChange]] = field(default_factory=dict)
+    served: list[Served] = field(default_factory=list)
+    metadata: list[str] = field(default_factory=list)
+    """Leaders, epochs and ISRs that contradict each other, and appends that the ISR forbids."""
+    outages: dict[int, list[tuple[int, int | None]]] = field(default_factory=dict)
+    """By broker, from when to when it was stopped or isolated; None while it is."""
+    availability: list[str] = field(default_factory=list)
+    """Responses of brokers that were stopped or isolated."""
+    fetched: list[Fetched] = field(default_factory=list)
+    generations: dict[str, dict[int, int]] = field(default_factory=dict)
+    """By group, its generations and when a member first got a response with them."""
+    accepted: list[Accepted] = field(default_factory=list)
+    acknowledged: list[AcknowledgedBatch] = field(default_factory=list)
+    duplicates: list[str] = field(default_factory=list)
+    """Requests that arrived again, and were answered wrongly."""
+    sessions: list[str] = field(default_factory=list)
+    """Members that were removed before their session could have ended."""
+    deletions: list[Deletion] = field(default_factory=list)
+    metered: list[Metered] = field(default_factory=list)
+    authentication: list[str] = field(default_factory=list)
+    """Requests that were served after the end of a session, or under another name."""
+    protocol: list[str] = field(default_factory=list)
+    """Responses that a client could not read."""
+    has_upgrades: bool = False
+    """Whether a broker was started with another rule for duplicates."""
+    clock_shifts: list[tuple[int, int]] = field(default_factory=list)
+    """When the clock of the brokers was moved forward, and by how much, in ms."""
+    calm_from_ms: int | None = None
+    """When the last fault ended; None in the middle of them."""
+    has_retention: bool = False
+    """Whether the world may delete records to save memory."""
+    calm_delay_ms: int = 0
+    """The longest delay of the network from then on."""
+
+    def quota_changes_of(self, user: str) -> list[QuotaChange]:
+        """Return the quotas that a user ever had."""
+        return [change for change in self.quota_changes if change.user == user]
+
+    def is_out(self, node_id: int, time_ms: int) -> bool:
+        """Return whether a broker was stopped or isolated before and after a time."""
+        return any(
+            start_ms < time_ms and (end_ms is None or time_ms < end_ms)
+            for start_ms, end_ms in self.outages.get(node_id, ())
+        )
+
+    def broker_ms(self, begin_ms: int, end_ms: int) -> int:
+        """Return how much time the brokers may have seen pass between two times."""
+        shifts_ms = sum(
+            shift_ms for time_ms, shift_ms in self.clock_shifts if begin_ms <= time_ms <= end_ms
+        )
+        return end_ms - begin_ms + shifts_ms
 
     def saw(self, place: Place, offset: int, value: bytes, now_ms: int) -> None:
         """Note a record that a consumer fetched."""

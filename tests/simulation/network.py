@@ -301,10 +301,10 @@ class Link:
             if stream is not unaware:
                 stream.break_off()
 
-    def close(self) -> None:
-        """Close the link as the client; data that it sent may still arrive."""
+    def close(self, *, is_graceful: bool = False) -> None:
+        """Close the link as the client; data that it sent arrives if it waits, or may arrive."""
         self._client = None
-        if self.network.random.random() < self.network.weather.reset_chance:
+        if self.network.random.random() < self.network.weather.reset_chance and not is_graceful:
             self.up.drop()
             self.up.break_off()
         else:
@@ -365,6 +365,8 @@ class Network:
     ) -> None:
         """Create a network; `is_traced` is whether `trace` is used."""
         self.is_traced = is_traced
+        self.has_sasl = False
+        """Whether clients have to authenticate."""
         self.schedule = schedule
         self.random = random
         self.weather = weather

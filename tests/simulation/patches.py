@@ -1,6 +1,9 @@
 """Replace functions by wrong ones, so that checkers have something to find."""
 
+import ast
 from collections.abc import Callable
+from inspect import getsource, unwrap
+from textwrap import dedent
 from typing import Any
 
 import pytest
@@ -11,3 +14,26 @@ Patch = pytest.MonkeyPatch
 def wrap(patch: Patch, owner: Any, name: str, make: Callable[[Any], Any]) -> None:
     """Replace a function by `make(function)`."""
     patch.setattr(owner, name, make(getattr(owner, name)))
+
+
+def edit(patch: Patch, function: Any, right: str, wrong: str) -> None:
+    """Replace a part of the source of a function, which has to occur once, in place.
+
+    All that hold the function use the wrong one until the end of the test, wherever they have it
+    from. A property stands for its getter.
+
+    Raises:
+        ValueError: the source of the function was changed, so that the mutant needs a change too.
+    """
+    function = function.fget if isinstance(function, property) else unwrap(function)
+    source = dedent(getsource(function))
+    if source.count(right) != 1:
+        raise ValueError(f"{function.__qualname__} has {source.count(right)} times {right!r}")
+    tree = ast.parse(source.replace(right, wrong))
+    definition = tree.body[0]
+    assert isinstance(definition, ast.FunctionDef)
+    definition.decorator_list.clear()
+    scope: dict[str, Any] = {}
+    code = compile(tree, f"<mutant of {function.__qualname__}>", "exec")
+    exec(code, function.__globals__, scope)
+    patch.setattr(function, "__code__", scope[definition.name].__code__)

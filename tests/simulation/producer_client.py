@@ -16,7 +16,16 @@ from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.records import read_header
 from tests.simulation.client_link import ClientLink, Responded
-from tests.simulation.history import History, Place, ProducerFacts, ProduceSeen, SentRecord
+from tests.simulation.history import (
+    AcknowledgedBatch,
+    History,
+    Metered,
+    Place,
+    ProducerFacts,
+    ProduceSeen,
+    SentRecord,
+    Served,
+)
 from tests.simulation.network import Network
 from tests.simulation.virtual_time import Event
 
@@ -160,19 +169,41 @@ class ProducerClient:
     def _note(
         self, node_id: int, call: ProduceRequest, response: Any, responded: Responded
     ) -> None:
-        if node_id < 0 or not self._settings.enable_idempotence:
+        if node_id < 0:
+            # The core does not know yet which broker it has found.
             return
         outcomes = [
             partition_response.error_code
             for topic in response.responses
             for partition_response in topic.partition_responses
         ]
+        if not any(outcomes):
+            # The broker counts no request that a fault rule refuses.
+            self._history.metered.append(
+                Metered(
+                    self._user,
+                    node_id,
+                    responded.size_bytes,
+                    response.throttle_time_ms,
+                    responded.sent_ms,
+                    responded.handled_ms,
+                )
+            )
         topics = list(dict.fromkeys(stamped.topic for stamped in call.data))
         in_order = sorted(
             zip(call.data, call.batches, strict=True),
             key=lambda stamped: topics.index(stamped[0].topic),
         )
         for (stamped, batch), error_code in zip(in_order, outcomes, strict=False):
+            if error_code == ErrorCode.NONE:
+                place = stamped.topic, stamped.partition
+                sent_ms, handled_ms = responded.sent_ms, responded.handled_ms
+                self._history.served.append(
+                    Served("Produce", place, node_id, -1, sent_ms, handled_ms)
+                )
+                self._remember(call, response, responded)
+            if not self._settings.enable_idempotence:
+                continue
             # A retried batch may be known already: then its id need not be admitted.
             is_new = error_code == ErrorCode.NONE and batch.attempts == 1
             self._history.produced.append(
@@ -186,6 +217,24 @@ class ProducerClient:
                     responded.handled_ms,
                 )
             )
+
+    def _remember(self, call: ProduceRequest, response: Any, responded: Responded) -> None:
+        """Keep a request with one acknowledged batch, which may arrive again."""
+        if not self._settings.enable_idempotence or len(call.data) != 1:
+            return
+        (stamped,) = call.data
+        header = read_header(stamped.records, 0)
+        self._history.acknowledged.append(
+            AcknowledgedBatch(
+                responded.request,
+                response.version,
+                (stamped.topic, stamped.partition),
+                header.producer_id,
+                header.producer_epoch,
+                header.base_sequence,
+                response.responses[0].partition_responses[0].base_offset,
+            )
+        )
 
 
 class PipeliningIdempotence(Idempotence):

@@ -54,6 +54,8 @@ class TransactionWorld(World):
     the checkers of quotas do not expect.
     """
 
+    sasl_chance = 0
+
     def __init__(self, seed: int, *arguments: object) -> None:
         """Create a world as `World` does."""
         self.transactions = TransactionHistory()
@@ -181,7 +183,7 @@ class TransactionWorld(World):
 
     def _move_clock(self, duration_ms: int) -> None:
         self.trace(f"the clock of the brokers moves by {duration_ms} ms")
-        self.history.clock_moves.append(self.schedule.time_ms)
+        self.history.clock_shifts.append((self.schedule.time_ms, duration_ms))
         self.server.advance(duration_ms)
 
     def _add_faults(self, random: Random) -> None:

@@ -16,16 +16,20 @@ from client.protocol_codec import ProtocolCodec
 from client.resources import Address
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.records import read_records
+from protocol.records import read_header, read_records
 from quotas.entities import make_entity
 from tests.simulation.admin_client import AdminClient
+from tests.simulation.broker_checkers import WINDOW_SECONDS
 from tests.simulation.brokers import PORT, SimulatedServer, make_server
 from tests.simulation.chaos import Chaos
-from tests.simulation.checkers import WINDOW_SECONDS, check
-from tests.simulation.client_link import known_versions
+from tests.simulation.checkers import check
+from tests.simulation.client_link import known_versions, password_of
+from tests.simulation.cluster_watch import ClusterWatch
 from tests.simulation.coordinated_client import MemberSettings
+from tests.simulation.disturbances import Disturbances
 from tests.simulation.group_member import GroupMember, fetch_request, split_batches
-from tests.simulation.history import History, Place, QuotaChange, SeenRecord
+from tests.simulation.history import History, Place, QuotaChange, SeenRecord, StoredBatch
+from tests.simulation.library_producer import LIBRARIES, LibraryProducer
 from tests.simulation.network import Network, Weather
 from tests.simulation.producer_client import PipeliningProducerClient, ProducerClient
 from tests.simulation.virtual_time import START_MS, Schedule
@@ -33,10 +37,17 @@ from tests.simulation.virtual_time import START_MS, Schedule
 CHAOS_MS = 3_500
 HEALING_MS_MAX = 30_000
 STEP_MS = 250
+LAST_END_CHANCE = 0.35
+CALM_CHANCE = 0.4
+CALM_AFTER_MS = 1_500
+"""After this time all requests that a fault delays have their responses."""
+CALM_SENDS_MS = (200, 500)
 LOG_BYTES_SMALL = 6_000
 PIPELINING_CHANCE = 0.4
+LIBRARY_CHANCE = 0.35
 BUFFERED_BYTES_MAX = 2 * 1024 * 1024
 DATA_TOPICS = ("orders", "payments")
+USERS = ("writer", "reader", "root", "mutator", "cleaner")
 DOOMED_TOPIC = "doomed"
 
 
@@ -60,6 +71,7 @@ class World:
     """Everything that one seed determines."""
 
     member_class: type[GroupMember] = GroupMember
+    sasl_chance = 0.15
 
     def __init__(self, seed: int, trace: Callable[[str], None] = silent) -> None:
         """Create a world; `trace` gets a line for each event."""
@@ -77,7 +89,11 @@ class World:
         )
         self.broker_count = self.random.choice((1, 2, 3, 3, 3, 5))
         self.has_small_log = self.random.random() < 0.1
+        sasl = self._random("SASL")
+        self.has_sasl = sasl.random() < self.sasl_chance
+        self._session_ms = sasl.choice((1_200, 2_500)) if self.has_sasl else 0
         self.config = self._config()
+        self.history.has_retention = self.has_small_log
         self.server: SimulatedServer = make_server(
             self.schedule,
             self._random("broker"),
@@ -87,10 +103,15 @@ class World:
             self.trace,
         )
         self.network.accept = self.server.accept
+        self.server.has_sasl = self.network.has_sasl = self.has_sasl
+        self.cluster_watch = ClusterWatch(self.server.cluster, self.schedule, self.history)
+        self.server.on_availability = self.cluster_watch.note_availability
         self.bootstrap = [
             Address(f"broker-{node_id}", PORT) for node_id in self.server.cluster.brokers
         ]
+        self._is_settled_from_ms = 0
         self.producers: list[ProducerClient] = []
+        self.libraries: list[LibraryProducer] = []
         self.members: list[GroupMember] = []
         self.admins: list[AdminClient] = []
         self._make_topics()
@@ -98,10 +119,10 @@ class World:
         self.chaos = Chaos(
             self.server,
             self.network,
-            self.history,
             self._random("chaos"),
             sorted({member.settings.group for member in self.members}),
         )
+        self.disturbances = Disturbances(self, self._random("disturbances"), CHAOS_MS)
 
     def trace(self, line: str) -> None:
         """Trace an event with its time."""
@@ -149,6 +170,9 @@ class World:
             config["log.memory.max.bytes"] = str(LOG_BYTES_SMALL)
         if random.random() < 0.2:
             config["log.message.timestamp.type"] = "LogAppendTime"
+        if self.has_sasl:
+            config["connections.max.reauth.ms"] = str(self._session_ms)
+            config["sasl.users"] = ",".join(f"{user}:{password_of(user)}" for user in USERS)
         return config
 
     def _make_topics(self) -> None:
@@ -156,7 +180,9 @@ class World:
         for name in (*DATA_TOPICS, DOOMED_TOPIC):
             count = self.random.randint(1, 3)
             factor = self.random.randint(1, self.broker_count)
-            cluster.create_topic(name, cluster.place(count, factor), {})
+            in_sync_min = self._random(f"{name} in sync").choice((1, 2, 2))
+            overrides = {"min.insync.replicas": str(in_sync_min)}
+            cluster.create_topic(name, cluster.place(count, factor), overrides)
 
     def _watch(self, api_key: ApiKey, watch: Callable[..., Any]) -> None:
         """Let `watch(handler, context, request, cluster)` handle the requests of an API."""
@@ -173,6 +199,7 @@ class World:
         random = self.random
         for number in range(random.randint(1, 4)):
             self.producers.append(self._make_producer(f"producer{number}"))
+        self._make_libraries()
         for number in range(random.randint(0, 4)):
             self.members.append(self._make_member(f"member{number}", number % 2))
         for name in ("root", "mutator"):
@@ -190,6 +217,16 @@ class World:
             self._set_quota("writer", "producer_ids_rate", random.choice((1, 2, 3)))
         if random.random() < 0.1:
             self._set_quota("writer", "request_percentage", 5)
+
+    def _make_libraries(self) -> None:
+        random = self._random("libraries")
+        if random.random() < LIBRARY_CHANCE:
+            for library in random.sample(LIBRARIES, random.randint(1, 2)):
+                self.libraries.append(
+                    LibraryProducer(
+                        library.name, library, self.network, self.history, random, self.bootstrap
+                    )
+                )
 
     def _set_quota(self, user: str, key: str, value: float) -> None:
         entity = make_entity([("user", user)])
@@ -283,6 +320,7 @@ class World:
         self.trace("the world heals")
         self.network.weather.clear()
         self.chaos.heal()
+        self._be_calm()
         until_ms = self.schedule.time_ms + HEALING_MS_MAX
         while self.schedule.time_ms < until_ms and not self._is_settled():
             self.schedule.run_until(self.schedule.time_ms + STEP_MS)
@@ -311,6 +349,21 @@ class World:
     def _check(self) -> list[str]:
         return check(self.history)
 
+    def _be_calm(self) -> None:
+        """In some worlds let a member end, and send records to members whose fetches wait."""
+        random = self._random("last of a group")
+        if self.members and random.random() < LAST_END_CHANCE:
+            member = random.choice(self.members)
+            self.schedule.after(random.randrange(STEP_MS), partial(self._end_for_good, member))
+        is_possible = self.producers and not self.history.quota_changes_of("reader")
+        if not is_possible or self._random("calm").random() > CALM_CHANCE:
+            return
+        self.history.calm_from_ms = self.schedule.time_ms + CALM_AFTER_MS
+        self.history.calm_delay_ms = 2 * self.network.weather.delay_ms_max
+        for delay_ms in CALM_SENDS_MS:
+            self.schedule.after(CALM_AFTER_MS + delay_ms, partial(self._send, self.producers[0]))
+        self._is_settled_from_ms = self.history.calm_from_ms + CALM_SENDS_MS[-1] + STEP_MS
+
     def _plan(self) -> None:
         """Schedule the actions of all clients and the chaos."""
         self._plan_clients()
@@ -322,9 +375,15 @@ class World:
 
     def _plan_clients(self) -> None:
         random, schedule = self.random, self.schedule
+        self.disturbances.plan()
         for producer in self.producers:
             for _ in range(random.randint(3, 10)):
                 schedule.after(random.randrange(CHAOS_MS), partial(self._send, producer))
+        library_random = self._random("sends of libraries")
+        for library in self.libraries:
+            for _ in range(library_random.randint(3, 8)):
+                send = partial(self._send_by_library, library, library_random)
+                schedule.after(library_random.randrange(CHAOS_MS), send)
         for member in self.members:
             schedule.after(random.randrange(CHAOS_MS // 4), member.start)
             if random.random() < 0.5:
@@ -347,6 +406,12 @@ class World:
         for _ in range(random.randint(1, 2)):
             producer.send((topic, random.randrange(count)), random.choice((1, 1, 2, 3, 4, 12)))
 
+    def _send_by_library(self, library: LibraryProducer, random: Random) -> None:
+        topic = random.choice(self.data_topics())
+        partition = random.choice(topic.partitions)
+        place = topic.name, partition.partition_index
+        library.send(place, random.choice((1, 2, 5, 12)))
+
     def _disturb(self, member: GroupMember) -> None:
         if not member.is_running:
             return
@@ -354,7 +419,18 @@ class World:
             member.leave()
         else:
             member.crash()
-        self.schedule.after(self.random.randrange(1, 1_500), member.start)
+        if self._random(f"end of {member.settings.name}").random() < 0.4:
+            member.is_gone = True
+        else:
+            self.schedule.after(self.random.randrange(1, 1_500), member.start)
+
+    def _end_for_good(self, member: GroupMember) -> None:
+        if member.is_running:
+            member.is_gone = True
+            if self.random.random() < 0.7:
+                member.leave()
+            else:
+                member.crash()
 
     def _grow(self, root: AdminClient) -> None:
         topic = self.server.cluster.topics.get(self.random.choice(DATA_TOPICS))
@@ -383,7 +459,10 @@ class World:
 
     def _unsettled(self) -> str:
         """Return why the world is not settled, or an empty text."""
-        for producer in self.producers:
+        if self.schedule.time_ms < self._is_settled_from_ms:
+            return "clients still work"
+        producers: list[ProducerClient | LibraryProducer] = [*self.producers, *self.libraries]
+        for producer in producers:
             if producer.unresolved_count:
                 return f"{producer.name} has {producer.unresolved_count} records without an outcome"
         for group in {member.settings.group: None for member in self.members}:
@@ -396,18 +475,28 @@ class World:
         return not self._unsettled()
 
     def _unsettled_group(self, group: str) -> str:
-        members = [member for member in self.members if member.settings.group == group]
+        members = [
+            member
+            for member in self.members
+            if member.settings.group == group and not member.is_gone
+        ]
+        described = self.server.cluster.groups.describe(group)
+        known = len(described.members) if described is not None else 0
+        if known != len(members):
+            return f"{group} has {known} members at its coordinator, of which {len(members)} run"
+        if not members:
+            return ""
         if not all(member.is_running and member.is_stable for member in members):
             return f"{group} has members that are not stable"
         owned = sorted(place for member in members for place in member.owned)
         places = sorted(
             (topic.name, partition.partition_index)
-            for topic in self._data_topics()
+            for topic in self.data_topics()
             for partition in topic.partitions
         )
         if owned != places:
             return f"{group} owns {owned} of {places}"
-        for topic in self._data_topics():
+        for topic in self.data_topics():
             for partition in topic.partitions:
                 place = topic.name, partition.partition_index
                 end = partition.log.log_end_offset
@@ -418,11 +507,13 @@ class World:
                     return f"{group} has read {place} up to {positions} of {end}"
         return ""
 
-    def _data_topics(self) -> list[Topic]:
+    def data_topics(self) -> list[Topic]:
+        """Return the topics that members read."""
         topics = self.server.cluster.topics
         return [topic for name in DATA_TOPICS if (topic := topics.get(name)) is not None]
 
     def _watch_memory(self) -> None:
+        self.cluster_watch.check()
         cluster = self.server.cluster
         actual = sum(
             partition.log.size_bytes
@@ -448,8 +539,11 @@ class World:
         for member in self.members:
             if member.is_running:
                 member.crash()
+        for library in self.libraries:
+            library.close()
         for admin in self.admins:
             admin.close()
+        self.disturbances.close()
         self.network.close_half_open()
         self.schedule.run_until(self.schedule.time_ms + STEP_MS)
         if left := self.server.protocols:
@@ -505,6 +599,7 @@ class World:
             if result.error_code != ErrorCode.NONE or not result.records:
                 return records
             for batch in split_batches(bytes(result.records)):
+                self._note_batch(place, batch)
                 for read_record in read_records(batch):
                     records.append(
                         SeenRecord(
@@ -514,6 +609,18 @@ class World:
                         )
                     )
                     offset = read_record.offset + 1
+
+    def _note_batch(self, place: Place, batch: bytes) -> None:
+        header = read_header(batch, 0)
+        self.history.batches.setdefault(place, []).append(
+            StoredBatch(
+                header.base_offset,
+                header.producer_id,
+                header.producer_epoch,
+                header.base_sequence,
+                header.records_count,
+            )
+        )
 
     def _counts(self) -> dict[str, int]:
         history = self.history

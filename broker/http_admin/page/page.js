@@ -643,6 +643,132 @@ function transactionTable(transactions) {
   ];
 }
 
+// Groups -----------------------------------------------------------------------------------
+const GROUPS_MAX = 50,
+  MEMBERS_MAX = 50;
+const groupPath = (group) => `/v1/groups/${encodeURIComponent(group.group_id)}`;
+/** Partitions of a member as text; null if they are unknown. */
+const assignedText = (entries) =>
+  entries &&
+  (partitionsText(
+    entries.flatMap(({ topic, partitions }) => partitions.map((partition) => ({ topic, partition }))),
+  ) ||
+    "none");
+const epochsText = (group) =>
+  group.group_type === "classic"
+    ? `generation ${group.generation_id}`
+    : `epoch ${group.group_epoch}, target of epoch ${group.assignment_epoch}`;
+/** How many records a member of a share group has acquired. */
+const acquiredBy = (group, member) =>
+  group.share_partitions
+    .flatMap((part) => part.in_flight)
+    .filter((batch) => batch.member_id === member.member_id)
+    .reduce((sum, batch) => sum + batch.last_offset - batch.first_offset + 1, 0);
+function memberRow(group, member) {
+  const current = assignedText(member.assigned),
+    target = assignedText(member.target);
+  const state =
+    group.group_type === "share"
+      ? `${number(acquiredBy(group, member))} acquired`
+      : member.protocol === "classic"
+        ? "classic protocol"
+        : member.state.replaceAll("_", " ");
+  const instance = member.group_instance_id === null ? "" : `, instance ${member.group_instance_id}`;
+  const cell = name(member.client_id);
+  cell.title = `${member.member_id}${instance}, from ${member.client_host}`;
+  const targetCell = name(target);
+  if (target !== null && target !== current) targetCell.classList.add("warn");
+  return el(
+    "tr",
+    null,
+    cell,
+    el("td", { class: "num" }, number(member.member_epoch)),
+    name(current),
+    targetCell,
+    el("td", { class: member.state && member.state !== "stable" ? "warn nowrap" : "soft nowrap" }, state),
+    el(
+      "td",
+      null,
+      el(
+        "button",
+        {
+          class: "quiet",
+          title: "Remove it, as after its session timeout",
+          onclick: () =>
+            act("POST", `${groupPath(group)}/members/${encodeURIComponent(member.member_id)}/fence`),
+        },
+        "Fence",
+      ),
+    ),
+  );
+}
+const sharePartitionRow = (part) =>
+  el(
+    "tr",
+    null,
+    name(`${part.topic} ${part.partition}`),
+    el("td", { class: "num" }, number(part.start_offset)),
+    el("td", { class: "num" }, number(part.in_flight_records)),
+    el("td", { class: "num" }, number(part.acquired_records)),
+  );
+const lagOf = (group) => group.offsets.reduce((sum, offset) => sum + Math.max(offset.lag ?? 0, 0), 0);
+function groupPart(group) {
+  const more = group.members.length - MEMBERS_MAX;
+  return el(
+    "div",
+    { class: "member-group" },
+    el(
+      "div",
+      { class: "member-group-line" },
+      el("span", { class: "title" }, group.group_id),
+      el("span", { class: "tag" }, group.group_type),
+      el(
+        "span",
+        { class: ["Stable", "Empty"].includes(group.state) ? "tag" : "tag warn", title: coordinatorText(group) },
+        group.state,
+      ),
+      group.is_assigned_manually ? el("span", { class: "tag fault" }, "assigned manually") : null,
+      el("span", { class: "soft" }, [epochsText(group), group.protocol_name].filter(Boolean).join(" · ")),
+      group.offsets.length ? el("span", { class: "soft" }, `lag ${number(lagOf(group))}`) : null,
+      el("span", { class: "push" }),
+      group.members.length
+        ? el(
+            "button",
+            {
+              class: "quiet",
+              title: "Begin a new epoch, or in a classic group a new generation",
+              onclick: () => act("POST", `${groupPath(group)}/rebalance`),
+            },
+            "Rebalance",
+          )
+        : null,
+    ),
+    group.members.length
+      ? table(
+          ["Member", ">Epoch", "Current", "Target", "State", ""],
+          group.members.slice(0, MEMBERS_MAX).map((member) => memberRow(group, member)),
+        )
+      : null,
+    more > 0 ? empty(`and ${more} more members`) : null,
+    group.share_partitions.length
+      ? table(
+          ["Partition", ">Start offset", ">In flight", ">Acquired"],
+          group.share_partitions.slice(0, MEMBERS_MAX).map(sharePartitionRow),
+        )
+      : null,
+  );
+}
+function groupParts(groups) {
+  if (!groups.length) return empty("No group yet.");
+  const sorted = [...groups].sort(
+    (a, b) => !a.members.length - !b.members.length || a.group_id.localeCompare(b.group_id),
+  );
+  return [
+    ...sorted.slice(0, GROUPS_MAX).map(groupPart),
+    sorted.length > GROUPS_MAX ? empty(`and ${sorted.length - GROUPS_MAX} more`) : null,
+  ];
+}
+
 // The poll ---------------------------------------------------------------------------------
 async function openedRecords(topics) {
   const topic = opened && topics.find((each) => each.name === opened.topic),
@@ -678,9 +804,11 @@ async function look() {
       "/v1/producer-id-filters",
       "/v1/faults",
       "/v1/transactions",
+      "/v1/groups",
     ];
-    const [health, time, brokers, allTopics, connections, quotas, live, shadow, filters, faults, transactions] =
-      await Promise.all(paths.map(get));
+    const found = await Promise.all(paths.map(get));
+    const [health, time, brokers, allTopics, connections, quotas, live, shadow, filters, faults] = found;
+    const [transactions, groups] = found.slice(10);
     const topics = allTopics.filter((topic) => !topic.is_internal);
     await openedRecords(topics);
     clock = time;
@@ -706,6 +834,11 @@ async function look() {
       ? `${ongoing} ongoing${prepared ? `, ${prepared} prepared` : ""} · ${count(transactions.length, "id")}`
       : "";
     show("transactions", transactions, () => transactionTable(transactions));
+    const memberCount = groups.reduce((sum, group) => sum + group.members.length, 0);
+    byId("groups-count").textContent = groups.length
+      ? `${count(groups.length, "group")} · ${count(memberCount, "member")}`
+      : "";
+    show("groups", groups, () => groupParts(groups));
     byId("connections-count").textContent = connections.length || "";
     const muted = connections.some((each) => each.muted_until_ms);
     show(

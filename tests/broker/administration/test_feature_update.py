@@ -170,3 +170,17 @@ def test_a_level_that_is_not_implemented_is_not_supported(monkeypatch: pytest.Mo
     monkeypatch.setitem(FEATURES, name, replace(FEATURES[name], implemented_max=0))
     found = update(make_cluster(1), (name, 1, UPGRADE))
     assert found == {name: f"Invalid update version 1 for feature {name}. {NOT_SUPPORTED}"}
+
+
+def test_eligible_leader_replicas_take_min_insync_replicas_from_single_brokers() -> None:
+    key = "min.insync.replicas"
+    off = {"cluster.features": "eligible.leader.replicas.version=0", key: "2"}
+    cluster = make_cluster(**off)
+    cluster.set_config(cluster.config.with_dynamic(1, {key: "3", "log.cleaner.threads": "2"}))
+
+    assert update(cluster, ("eligible.leader.replicas.version", 1, UPGRADE)) == {
+        "eligible.leader.replicas.version": None
+    }
+
+    assert cluster.config.dynamic_layer(None) == {key: "2"}
+    assert cluster.config.dynamic_layer(1) == {"log.cleaner.threads": "2"}

@@ -120,6 +120,26 @@ def test_moving_back_ends_a_waiting_move() -> None:
     assert (partition.replicas, is_reassigning(partition)) == ((1, 2), False)
 
 
+def test_cancelling_keeps_the_last_in_sync_replica_while_it_is_down() -> None:
+    cluster, partition = cluster_and_partition(1)
+    cluster.features.apply({"eligible.leader.replicas.version": 0})
+    failover.stop_broker(cluster, 1, NOW_MS)
+    assert partition.leader_epoch == 1
+    assert move(cluster, 1, 2) is ErrorCode.NONE
+
+    assert cancel(cluster) is ErrorCode.NONE
+    assert placement(partition) == ((1,), (), (), (1,), NO_LEADER)
+    assert partition.leader_epoch == 2
+
+
+def test_cancelling_needs_a_replica_in_sync() -> None:
+    cluster, _partition = cluster_and_partition(1)
+    failover.stop_broker(cluster, 1, NOW_MS)
+    assert move(cluster, 1, 2) is ErrorCode.NONE
+
+    assert cancel(cluster) is ErrorCode.INVALID_REPLICA_ASSIGNMENT
+
+
 def test_cancelling_returns_to_the_brokers_it_came_from() -> None:
     cluster, partition = cluster_and_partition(1, 2)
     failover.stop_broker(cluster, 3, NOW_MS)

@@ -1,5 +1,8 @@
 """Requests to share coordinators: which broker answers, and when there are no results."""
 
+from typing import Any
+from uuid import UUID
+
 from broker.cluster.share_log import coordinator_key, parse_coordinator_key
 from broker.share_groups.share_state import SharePartitionKey
 from protocol import messages
@@ -63,3 +66,30 @@ def test_an_id_of_zeros_names_no_topic() -> None:
     (result,) = driver.ask(request, 0).results[0].partitions
 
     assert result.error_code == ErrorCode.INVALID_REQUEST
+
+
+def test_results_come_in_the_order_of_hash_maps_and_each_partition_once() -> None:
+    driver = ShareDriver()
+    request_class: Any = messages.ReadShareGroupStateRequest
+    topic_class = request_class.ReadStateData
+    partitions = [topic_class.PartitionData(partition=index) for index in (17, 3, -1, 3, 16)]
+    topics = [
+        topic_class(topic_id=UUID(int=number), partitions=partitions[first:])
+        for number, first in ((3, 0), (1, 3), (3, 4))
+    ]
+    results = driver.ask(request_class(group_id=GROUP, topics=topics), 0).results
+    found = [(result.topic_id.int, [p.partition for p in result.partitions]) for result in results]
+    assert found == [(1, [16, 3]), (3, [-1, 16, 17, 3])]
+
+
+def test_only_an_initialization_skips_a_topic_without_partitions() -> None:
+    driver = ShareDriver()
+    counts = []
+    for name, topic_name in (("Initialize", "InitializeStateData"), ("Read", "ReadStateData")):
+        request_class: Any = getattr(messages, f"{name}ShareGroupStateRequest")
+        topic_class = getattr(request_class, topic_name)
+        empty = topic_class(topic_id=UUID(int=1), partitions=[])
+        partition = topic_class.PartitionData(partition=0)
+        topics = [empty, topic_class(topic_id=UUID(int=2), partitions=[partition])]
+        counts.append(len(driver.ask(request_class(group_id=GROUP, topics=topics), 0).results))
+    assert counts == [1, 0]

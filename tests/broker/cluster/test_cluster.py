@@ -82,6 +82,19 @@ def test_a_new_leader_begins_an_epoch_and_wakes_waiting_requests() -> None:
     assert (partition.leader_id, partition.leader_epoch, woken_at) == (2, 1, [7])
 
 
+def test_a_broker_that_is_down_is_out_of_sync_after_the_leader_moves() -> None:
+    cluster = make_cluster(**{"cluster.features": "eligible.leader.replicas.version=0"})
+    partition, _ = partition_and_wakings(cluster)
+    failover.stop_broker(cluster, 2, NOW_MS)
+    failover.stop_broker(cluster, 1, NOW_MS)
+    failover.start_broker(cluster, 2, NOW_MS)
+    assert (partition.isr, partition.leader_id) == ((1,), NO_LEADER)
+
+    cluster.move_leader(partition, 2, NOW_MS)
+
+    assert (partition.isr, partition.leader_id) == ((2,), 2)
+
+
 def test_new_replicas_that_are_up_are_in_sync_and_one_of_them_leads() -> None:
     cluster = make_cluster()
     partition, woken_at = partition_and_wakings(cluster)

@@ -4,7 +4,9 @@ import pytest
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import (
+    behind_empty_ids,
     ensure_internal_topic,
+    in_coordinator_order,
     move_coordinator,
     move_transaction_coordinator,
     ownership_error,
@@ -158,3 +160,15 @@ def test_a_coordinator_does_not_move_to_a_broker_that_is_down() -> None:
         move_coordinator(cluster, "g", 2, NOW_MS)
     with pytest.raises(ValueError, match="broker 2 is down"):
         move_transaction_coordinator(cluster, "x", 2, NOW_MS)
+
+
+def test_group_ids_are_ordered_by_their_partition_as_in_a_hash_map() -> None:
+    cluster = make_cluster()
+    by_index = {cluster.group_log.partition_index(group_id): group_id for group_id in GROUPS}
+    # The order that Java prints for these partitions of __consumer_offsets, put in as below.
+    java = [index for index in (0, 8, 3, 49, 17, 33) if index in by_index]
+    assert len(java) > 3
+    ids = [by_index[index] for index in (49, 3, 17, 33, 0, 8) if index in by_index]
+    assert in_coordinator_order(cluster, ids) == [by_index[index] for index in java]
+    twice = [ids[0], "", ids[0]]
+    assert behind_empty_ids(cluster, twice) == ["", ids[0], ids[0]]

@@ -39,7 +39,7 @@ def test_a_stopped_broker_leads_and_coordinates_nothing_and_is_in_sync_after_a_s
 
     failover.stop_broker(cluster, 1, NOW_MS)
 
-    assert (isr_and_leader(shared), isr_and_leader(alone)) == (((2, 3), 2), ((1,), NO_LEADER))
+    assert (isr_and_leader(shared), isr_and_leader(alone)) == (((2, 3), 2), ((), NO_LEADER))
     assert cluster.controller_id == 2
     after = {key: cluster.coordinator_id(key) for key in GROUPS}
     # Only its own groups move. They stay where they are when it comes back, as other leaders do.
@@ -79,18 +79,21 @@ def test_an_isolated_broker_still_leads_without_an_election() -> None:
     assert changes == [(1, Availability.ISOLATED)]
 
 
-def test_an_out_of_sync_replica_leads_only_with_unclean_leader_election() -> None:
-    cluster = make_cluster(2)
+@pytest.mark.parametrize(("level", "last_isr"), [(0, (2,)), (1, ())])
+def test_an_out_of_sync_replica_leads_only_with_unclean_leader_election(
+    level: int, last_isr: tuple[int, ...]
+) -> None:
+    cluster = make_cluster(2, **{"cluster.features": f"eligible.leader.replicas.version={level}"})
     clean = cluster.create_topic("a", [(1, 2)], {}).partitions[0]
     unclean_topic = {"unclean.leader.election.enable": "true"}
     unclean = cluster.create_topic("b", [(1, 2)], unclean_topic).partitions[0]
     for node_id in (1, 2):
         failover.stop_broker(cluster, node_id, NOW_MS)
-    assert isr_and_leader(clean) == isr_and_leader(unclean) == ((2,), NO_LEADER)
+    assert isr_and_leader(clean) == isr_and_leader(unclean) == (last_isr, NO_LEADER)
     assert cluster.controller_id == NO_LEADER
 
     failover.start_broker(cluster, 1, NOW_MS)
-    assert isr_and_leader(clean) == ((2,), NO_LEADER)
+    assert isr_and_leader(clean) == (last_isr, NO_LEADER)
     assert isr_and_leader(unclean) == ((1,), 1)
     assert cluster.controller_id == 1
     failover.start_broker(cluster, 2, NOW_MS)
@@ -140,8 +143,10 @@ def test_after_any_outages_every_leader_is_up_and_in_sync(
         elif broker.is_alive:
             cluster.move_leader(topic.partitions[0], node_id, NOW_MS)
         for partition in topic.partitions:
-            assert 0 < len(partition.isr) <= len(partition.replicas) == 2
-            assert set(partition.isr) <= set(partition.replicas)
+            eligible = {*partition.isr, *partition.eligible_leader_replicas}
+            assert eligible
+            assert len(partition.isr) <= len(partition.replicas) == 2
+            assert eligible <= set(partition.replicas)
             if partition.leader_id != NO_LEADER:
                 assert partition.leader_id in partition.isr
                 assert cluster.brokers[partition.leader_id].is_alive
@@ -173,7 +178,7 @@ def test_leaders_move_before_a_broker_that_shuts_down_closes_its_connections() -
 
     failover.shut_down_broker(cluster, 1, NOW_MS)
 
-    assert (isr_and_leader(shared), isr_and_leader(alone)) == (((3, 2), 3), ((1,), NO_LEADER))
+    assert (isr_and_leader(shared), isr_and_leader(alone)) == (((3, 2), 3), ((), NO_LEADER))
     assert cluster.controller_id == 2
     cluster.timers.run_due(NOW_MS + failover.CONTROLLED_SHUTDOWN_MS - 1)
     assert (1, Availability.DOWN) not in changes

@@ -182,13 +182,21 @@ def test_no_request_is_handled_after_the_close() -> None:
 
 def test_an_unknown_version_of_api_versions_gets_a_response_in_version_0() -> None:
     client = Client(make_cluster())
-    client.send(pack(">ihhih", 10, ApiKey.API_VERSIONS, 77, 5, -1))
+    client.send(pack(">ihhihB", 11, ApiKey.API_VERSIONS, 77, 5, -1, 0))
 
     assert client.close_reason is None
     body = client.written[8:]
     response = messages.ApiVersionsResponse.decode(body, version=0)
     assert response.error_code == 35
     assert [(k.api_key, k.min_version, k.max_version) for k in response.api_keys] == [(18, 0, 4)]
+
+
+def test_the_header_of_an_unknown_version_of_api_versions_must_be_complete() -> None:
+    client = Client(make_cluster())
+    client.send(pack(">ihhih", 10, ApiKey.API_VERSIONS, 77, 5, -1))
+
+    assert client.written == b""
+    assert "undecodable request header" in str(client.close_reason)
 
 
 def test_an_exception_in_a_handler_closes_only_that_connection(

@@ -188,8 +188,8 @@ class GroupMachine(RuleBasedStateMachine):
         assert max(counts, default=0) <= 1
         self.note_joins()
         members = [] if self.group is None else list(self.group.members)
-        assert len(self.joins) == sum(member.join_reply is not None for member in members)
-        assert len(self.syncs) == sum(member.sync_reply is not None for member in members)
+        assert len(self.joins) == sum(member.join_callback is not None for member in members)
+        assert len(self.syncs) == sum(member.sync_callback is not None for member in members)
 
     @invariant()
     def a_generation_has_one_leader_and_numbers_only_grow(self) -> None:
@@ -203,7 +203,7 @@ class GroupMachine(RuleBasedStateMachine):
         if self.group is None:
             return
         members = self.group.members
-        assert members.awaiting_join_count == sum(m.join_reply is not None for m in members)
+        assert members.awaiting_join_count == sum(m.join_callback is not None for m in members)
         assert members._protocol_counts == Counter(name for m in members for name in m.protocols)
         static = {m.group_instance_id: m.member_id for m in members if m.group_instance_id}
         assert members._static_ids == static
@@ -226,12 +226,12 @@ class GroupMachine(RuleBasedStateMachine):
             assert group._join_timer is group._sync_timer is None
         elif state is GroupState.PREPARING_REBALANCE:
             assert group._join_timer is not None
-            assert all(member.sync_reply is None for member in members)
+            assert all(member.sync_callback is None for member in members)
         else:
             assert members
             assert group.protocol_name is not None
             assert all(group.protocol_name in member.protocols for member in members)
-            assert all(member.join_reply is None for member in members)
+            assert all(member.join_callback is None for member in members)
             assert (group._sync_timer is not None) == bool(group._awaited_syncs)
 
     def teardown(self) -> None:

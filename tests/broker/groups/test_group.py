@@ -1,4 +1,4 @@
-"""Rebalances, assignments, heartbeats and leaves of one group."""
+"""Rebalances, assignments and heartbeats of one group."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import pytest
 
 from broker.groups.group import NEW_MEMBER_JOIN_TIMEOUT_MS
 from broker.groups.requests import JoinRequest, MemberIdentity
-from broker.groups.results import GroupState, JoinReply, JoinResult, LeftMember, SyncResult
+from broker.groups.results import GroupState, JoinCallback, JoinResult, SyncResult
 from protocol.errors import ErrorCode
 from tests.broker.groups.driver import GROUP, REBALANCE_MS, SESSION_MS, Driver
 
@@ -303,7 +303,7 @@ def test_a_member_removed_while_it_waits_for_its_assignment_gets_an_error() -> N
     assert waiting == [SyncResult(ErrorCode.UNKNOWN_MEMBER_ID)]
 
 
-# Heartbeats and leaves ----------------------------------------------------------------------
+# Heartbeats ----------------------------------------------------------------------
 
 
 def test_heartbeats_keep_a_session_and_silence_ends_it() -> None:
@@ -335,71 +335,6 @@ def test_the_loss_of_a_member_rebalances_the_remaining_ones() -> None:
     assert driver.heartbeat(silent_id, 3) is ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_a_batch_of_leaves_has_one_result_per_member() -> None:
-    driver = Driver()
-    static_id, other_id = driver.stable_static_and_dynamic()
-    pending_id = driver.join(must_know_id=True)[0].member_id
-    identities = [
-        MemberIdentity("made-up"),
-        MemberIdentity(pending_id),
-        MemberIdentity("", "nobody"),
-        MemberIdentity(other_id, "i"),
-        MemberIdentity("", "i"),
-        MemberIdentity(static_id, "i"),
-    ]
-
-    error_code, left = driver.groups.leave(GROUP, identities, driver.now_ms)
-
-    assert error_code is ErrorCode.NONE
-    assert left == tuple(
-        LeftMember(who.member_id, who.group_instance_id, code)
-        for who, code in zip(
-            identities,
-            (
-                ErrorCode.UNKNOWN_MEMBER_ID,
-                ErrorCode.NONE,
-                ErrorCode.UNKNOWN_MEMBER_ID,
-                ErrorCode.FENCED_INSTANCE_ID,
-                ErrorCode.NONE,
-                ErrorCode.UNKNOWN_MEMBER_ID,
-            ),
-            strict=True,
-        )
-    )
-    assert [member.member_id for member in driver.describe().members] == [other_id]
-    assert driver.state is GroupState.PREPARING_REBALANCE
-
-
-def test_a_leave_of_unknown_members_changes_nothing() -> None:
-    driver = Driver()
-    driver.stable("a")
-
-    driver.groups.leave(GROUP, [MemberIdentity("made-up")], driver.now_ms)
-
-    assert (driver.state, driver.generation_id) == (GroupState.STABLE, 1)
-
-
-def test_a_leave_of_the_last_missing_member_ends_the_rebalance() -> None:
-    driver = Driver()
-    leader_id, other_id = driver.stable("a", "b")
-    waiting = driver.join(leader_id)
-
-    driver.groups.leave(GROUP, [MemberIdentity(other_id)], driver.now_ms)
-
-    assert waiting[0].generation_id == 3
-
-
-def test_a_member_that_leaves_while_it_waits_to_join_gets_an_error() -> None:
-    driver = Driver()
-    driver.stable("a")
-    waiting = driver.join(must_know_id=True)
-    waiting = driver.join(waiting[0].member_id)
-
-    driver.groups.leave(GROUP, [MemberIdentity("client-id2")], driver.now_ms)
-
-    assert waiting == [JoinResult(ErrorCode.UNKNOWN_MEMBER_ID, "")]
-
-
 def test_a_response_may_trigger_the_next_request_at_once() -> None:
     """A connection with a response may have its next request in the buffer."""
     driver = Driver()
@@ -407,12 +342,12 @@ def test_a_response_may_trigger_the_next_request_at_once() -> None:
     synced: list[list[SyncResult]] = []
     original = driver.groups.join
 
-    def join_then_sync(request: JoinRequest, reply: JoinReply, now_ms: int) -> None:
-        def reply_then_sync(result: JoinResult) -> None:
-            reply(result)
+    def join_then_sync(request: JoinRequest, callback: JoinCallback, now_ms: int) -> None:
+        def respond_then_sync(result: JoinResult) -> None:
+            callback(result)
             synced.append(driver.sync(result.member_id, result.generation_id))
 
-        original(request, reply_then_sync, now_ms)
+        original(request, respond_then_sync, now_ms)
 
     driver.groups.join = join_then_sync  # type: ignore[method-assign]
     newcomer = driver.join(client_id="b")

@@ -152,15 +152,17 @@ def test_a_request_for_more_than_ten_thousand_partitions_creates_nothing() -> No
 def test_the_configuration_of_a_topic_is_stored_and_returned_with_its_source() -> None:
     cluster = make_cluster(**{"log.retention.ms": "77"})
 
-    response = only(create(cluster, topic("a", configs=[("cleanup.policy", "compact")])))
+    set_here = [("cleanup.policy", "compact"), ("segment.ms", " 7 ")]
+    response = only(create(cluster, topic("a", configs=set_here)))
 
     configs = {entry.name: (entry.value, entry.config_source) for entry in response.configs}
     assert configs["cleanup.policy"] == ("compact", 1)
+    assert configs["segment.ms"] == (" 7 ", 1)
     assert configs["retention.ms"] == ("77", 4)
     assert configs["max.message.bytes"][1] == 5
     created = cluster.topics.get("a")
     assert created is not None
-    assert dict(created.config.overrides) == {"cleanup.policy": "compact"}
+    assert dict(created.config.overrides) == dict(set_here)
 
 
 def test_a_new_topic_has_the_defaults_that_were_set_for_the_only_broker() -> None:

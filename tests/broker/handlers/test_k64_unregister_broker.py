@@ -47,6 +47,8 @@ def test_an_unknown_broker_is_refused() -> None:
     response = unregister(make_cluster(1), 7)
     assert response.error_code == ErrorCode.BROKER_ID_NOT_REGISTERED
     assert response.error_message == "Broker ID 7 is not currently registered"
+    older = unregister(make_cluster(1, **{"broker.api.versions": "4.0"}), 7)
+    assert (older.error_code, older.error_message) == (ErrorCode.BROKER_ID_NOT_REGISTERED, "")
 
 
 def test_the_last_broker_is_fenced() -> None:

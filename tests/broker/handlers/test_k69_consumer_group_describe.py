@@ -86,5 +86,7 @@ def test_only_the_coordinator_describes_a_group_and_only_with_the_feature() -> N
     join(cluster)
     elsewhere = describe(cluster, broker_id=cluster.other_id)
     assert elsewhere.error_code == ErrorCode.NOT_COORDINATOR
+    first = cluster.ask(ApiKey.CONSUMER_GROUP_DESCRIBE, 1, group_ids=[GROUP, ""]).groups[0]
+    assert (first.group_id, first.error_code) == ("", ErrorCode.INVALID_GROUP_ID)
     cluster.cluster.features.apply({"group.version": 0})
     assert describe(cluster).error_code == ErrorCode.UNSUPPORTED_VERSION

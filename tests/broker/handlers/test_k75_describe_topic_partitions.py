@@ -70,7 +70,8 @@ def test_every_version_describes_topics_and_partitions(version: int) -> None:
     assert (led.replica_nodes, led.isr_nodes, led.offline_replicas) == ([1, 2], [1, 2], [])
     assert (led.eligible_leader_replicas, led.last_known_elr) == ([], [])
     assert (leaderless.error_code, leaderless.leader_id) == (ErrorCode.NONE, -1)
-    assert (leaderless.isr_nodes, leaderless.offline_replicas) == ([3], [3])
+    assert (leaderless.isr_nodes, leaderless.offline_replicas) == ([], [3])
+    assert (leaderless.eligible_leader_replicas, leaderless.last_known_elr) == ([3], [3])
 
 
 def test_names_are_sorted_and_unique_and_each_invalid_one_has_an_error() -> None:

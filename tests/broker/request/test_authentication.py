@@ -50,6 +50,18 @@ def test_a_request_in_the_middle_of_an_authentication_gets_an_error_and_closes()
     assert client.close_reason is not None
 
 
+def test_a_request_with_too_many_elements_in_the_middle_of_an_authentication_is_not_decoded() -> (
+    None
+):
+    client = SaslClient(**{"request.elements.max": "100"})
+    client.handshake("PLAIN")
+    topic = messages.MetadataRequest.MetadataRequestTopic(name="t" * 400)
+    request = messages.MetadataRequest(version=8, topics=[topic] * 101)
+    client.send(request_frame(request, 8, 5))
+    assert client.take() == b""
+    assert client.close_reason == "undecodable METADATA v8: more than 100 elements"
+
+
 def test_an_expired_session_serves_nothing_but_a_handshake() -> None:
     client = SaslClient(**{"connections.max.reauth.ms": "1000"})
     client.handshake("PLAIN")

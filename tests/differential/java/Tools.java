@@ -8,13 +8,20 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Base64;
+import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 
+import org.apache.kafka.clients.consumer.CloseOptions;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.consumer.KafkaShareConsumer;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 import org.apache.kafka.common.utils.Exit;
 
@@ -122,5 +129,90 @@ final class OpenTransaction {
         producer.beginTransaction();
         producer.send(new ProducerRecord<>(arguments[2], 0, "key", "value")).get();
         producer.close(Duration.ZERO);
+    }
+}
+
+/**
+ * Joins a group, reads and commits all records of a topic, and stays a member until LeaveGroups.
+ *
+ * Arguments: --bootstrap-server, the servers, the type of the group, its id, the client id, the
+ * topic, and how many records to read.
+ */
+final class JoinGroup {
+    private static final Duration POLL = Duration.ofMillis(200);
+    static final Queue<Runnable> LEAVE = new ConcurrentLinkedQueue<>();
+
+    public static void main(String[] arguments) throws Exception {
+        Map<String, Object> config = new HashMap<>();
+        config.put("bootstrap.servers", arguments[1]);
+        config.put("group.id", arguments[3]);
+        config.put("client.id", arguments[4]);
+        config.put("key.deserializer", StringDeserializer.class.getName());
+        config.put("value.deserializer", StringDeserializer.class.getName());
+        List<String> topics = List.of(arguments[5]);
+        int records = Integer.parseInt(arguments[6]);
+        if (arguments[2].equals("share")) {
+            joinShareGroup(config, topics, records);
+        } else {
+            joinConsumerGroup(config, arguments[2], topics, records);
+        }
+    }
+
+    private static void joinConsumerGroup(
+            Map<String, Object> config, String type, List<String> topics, int records)
+            throws Exception {
+        config.put("group.protocol", type);
+        config.put("auto.offset.reset", "earliest");
+        config.put("enable.auto.commit", "false");
+        KafkaConsumer<String, String> consumer = new KafkaConsumer<>(config);
+        consumer.subscribe(topics);
+        int read = 0;
+        while (read < records) {
+            read += consumer.poll(POLL).count();
+        }
+        consumer.commitSync();
+        stay(() -> consumer.poll(POLL), () -> consumer.close(CloseOptions.groupMembershipOperation(
+            CloseOptions.GroupMembershipOperation.LEAVE_GROUP)));
+    }
+
+    private static void joinShareGroup(
+            Map<String, Object> config, List<String> topics, int records) throws Exception {
+        KafkaShareConsumer<String, String> consumer = new KafkaShareConsumer<>(config);
+        consumer.subscribe(topics);
+        int read = 0;
+        while (read < records) {
+            read += consumer.poll(POLL).count();
+        }
+        consumer.commitSync();
+        stay(() -> consumer.poll(POLL), consumer::close);
+    }
+
+    private static void stay(Runnable poll, Runnable close) {
+        AtomicBoolean leaves = new AtomicBoolean();
+        Thread thread = new Thread(() -> {
+            while (!leaves.get()) {
+                poll.run();
+            }
+            close.run();
+        });
+        thread.setDaemon(true);
+        thread.start();
+        LEAVE.add(() -> {
+            leaves.set(true);
+            try {
+                thread.join();
+            } catch (InterruptedException error) {
+                throw new IllegalStateException(error);
+            }
+        });
+    }
+}
+
+/** Leaves all groups that JoinGroup joined. */
+final class LeaveGroups {
+    public static void main(String[] arguments) {
+        for (Runnable leave = JoinGroup.LEAVE.poll(); leave != null; leave = JoinGroup.LEAVE.poll()) {
+            leave.run();
+        }
     }
 }

@@ -1,0 +1,64 @@
+"""The ISR, and the eligible leader replicas, which have all committed records (KIP-966).
+
+Sources: Kafka's `PartitionChangeBuilder` and `ConfigurationControlManager`.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from broker.cluster.topics import NO_LEADER, Partition, Topic
+from broker.config.broker_config import BrokerConfig
+from protocol.hash_order import in_hash_order, int_hash
+
+_MIN_ISR_KEY = "min.insync.replicas"
+
+
+def replace_isr(
+    topic: Topic, partition: Partition, isr: Sequence[int], *, keeps_eligible: bool
+) -> None:
+    """Replace the ISR; a replica that leaves it while it is too small can still lead.
+
+    `keeps_eligible` is false without the feature, and for the ISR of an unclean leader.
+    """
+    candidates = dict.fromkeys((*partition.eligible_leader_replicas, *partition.isr))
+    partition.isr = tuple(isr)
+    partition.eligible_leader_replicas = ()
+    if keeps_eligible and len(isr) < min(topic.min_insync_replicas, len(partition.replicas)):
+        partition.eligible_leader_replicas = tuple(
+            node_id
+            for node_id in in_hash_order(candidates, int_hash)
+            if node_id in partition.replicas and node_id not in isr
+        )
+
+
+def clean_leader(
+    partition: Partition, candidates: Iterable[int], is_alive: Callable[[int], bool]
+) -> int:
+    """Return the first candidate that may lead and is up, or NO_LEADER.
+
+    Those in sync may lead, and without any of them the eligible leader replicas.
+    """
+    may_lead = partition.isr or partition.eligible_leader_replicas
+    return next((n for n in candidates if n in may_lead and is_alive(n)), NO_LEADER)
+
+
+def last_known_leader(partition: Partition, is_alive: Callable[[int], bool]) -> int:
+    """Return the leader that was the last one in sync, if nobody else may lead and it is up."""
+    node_id = partition.last_known_leader_id
+    if partition.isr or partition.eligible_leader_replicas or not is_alive(node_id):
+        return NO_LEADER
+    return node_id
+
+
+def with_common_min_insync_replicas(config: BrokerConfig) -> BrokerConfig:
+    """Return it with `min.insync.replicas` of all brokers, which the controller reads.
+
+    Kafka's format command and an upgrade of the feature do that, and remove it from single brokers.
+    """
+    layer = dict(config.dynamic_layer(None))
+    layer.setdefault(_MIN_ISR_KEY, str(config[_MIN_ISR_KEY]))
+    config = config.with_dynamic(None, layer)
+    for broker_id, own_layer in config.dynamic_by_broker.items():
+        if _MIN_ISR_KEY in own_layer:
+            rest = {key: value for key, value in own_layer.items() if key != _MIN_ISR_KEY}
+            config = config.with_dynamic(broker_id, rest)
+    return config

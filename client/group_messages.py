@@ -1,0 +1,163 @@
+"""Groups in requests and responses, as the values of `Admin`."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+from uuid import UUID
+
+from client.resources import (
+    Address,
+    GroupDescription,
+    MemberDescription,
+    PartitionKey,
+    PartitionOffset,
+)
+from protocol import messages
+from protocol.codec import DecodeError
+from protocol.consumer_protocol import decode_assignment
+
+_CONSUMER = "consumer"
+_NO_TOPIC_ID = UUID(int=0)
+_CLASSIC_MEMBER_TYPE, _CONSUMER_MEMBER_TYPE = 0, 1
+
+
+def by_topic(partitions: Iterable[PartitionKey]) -> dict[str, list[int]]:
+    """Return partition indexes by topic name, both in the order of their first occurrence."""
+    found: dict[str, list[int]] = {}
+    for name, index in partitions:
+        found.setdefault(name, []).append(index)
+    return found
+
+
+def consumer_group(group: Any, coordinator_id: int, coordinator: Address) -> GroupDescription:
+    """Return a group of a ConsumerGroupDescribe response."""
+    return GroupDescription(
+        group_id=group.group_id,
+        group_type="consumer",
+        state=group.group_state,
+        assignor=group.assignor_name,
+        coordinator_id=coordinator_id,
+        coordinator=coordinator,
+        members=tuple(
+            MemberDescription(
+                member.member_id,
+                member.instance_id,
+                member.client_id,
+                member.client_host,
+                _partitions(member.assignment),
+                member.member_epoch,
+                _partitions(member.target_assignment),
+                _is_upgraded(member),
+            )
+            for member in group.members
+        ),
+        group_epoch=group.group_epoch,
+        assignment_epoch=group.assignment_epoch,
+    )
+
+
+def share_group(group: Any, coordinator_id: int, coordinator: Address) -> GroupDescription:
+    """Return a group of a ShareGroupDescribe response."""
+    return GroupDescription(
+        group_id=group.group_id,
+        group_type="share",
+        state=group.group_state,
+        assignor=group.assignor_name,
+        coordinator_id=coordinator_id,
+        coordinator=coordinator,
+        members=tuple(
+            MemberDescription(
+                member.member_id,
+                None,
+                member.client_id,
+                member.client_host,
+                _partitions(member.assignment),
+                member.member_epoch,
+            )
+            for member in group.members
+        ),
+        group_epoch=group.group_epoch,
+        assignment_epoch=group.assignment_epoch,
+    )
+
+
+def classic_group(group: Any, coordinator_id: int, coordinator: Address) -> GroupDescription:
+    """Return a group of a DescribeGroups response; only consumers have readable assignments."""
+    is_consumer_group = group.protocol_type in {_CONSUMER, ""}
+    return GroupDescription(
+        group_id=group.group_id,
+        group_type="classic",
+        state=group.group_state,
+        assignor=group.protocol_data,
+        coordinator_id=coordinator_id,
+        coordinator=coordinator,
+        members=tuple(
+            MemberDescription(
+                member.member_id,
+                getattr(member, "group_instance_id", None),
+                member.client_id,
+                member.client_host,
+                _decoded(bytes(member.member_assignment)) if is_consumer_group else frozenset(),
+            )
+            for member in group.members
+        ),
+    )
+
+
+def committed_offsets(
+    topics: Any, names: Mapping[UUID, str]
+) -> dict[PartitionKey, PartitionOffset]:
+    """Return the offsets of an OffsetFetch response, whose topics may have an id only."""
+    return {
+        (topic.name or names.get(topic.topic_id, ""), part.partition_index): PartitionOffset(
+            part.committed_offset, part.committed_leader_epoch, part.metadata or ""
+        )
+        for topic in topics
+        for part in topic.partitions
+        if not part.error_code and part.committed_offset >= 0
+    }
+
+
+def offsets_to_commit(
+    offsets: Mapping[PartitionKey, PartitionOffset], topic_ids: Mapping[str, UUID]
+) -> list[Any]:
+    """Return the topics of an OffsetCommit request, by name and by id."""
+    topic_class = messages.OffsetCommitRequest.OffsetCommitRequestTopic
+    return [
+        topic_class(
+            name=name,
+            topic_id=topic_ids.get(name, _NO_TOPIC_ID),
+            partitions=[
+                topic_class.OffsetCommitRequestPartition(
+                    partition_index=index,
+                    committed_offset=offsets[name, index].offset,
+                    committed_leader_epoch=offsets[name, index].leader_epoch,
+                    committed_metadata=offsets[name, index].metadata,
+                )
+                for index in indexes
+            ],
+        )
+        for name, indexes in by_topic(offsets).items()
+    ]
+
+
+def _partitions(assignment: Any) -> frozenset[PartitionKey]:
+    return frozenset(
+        (topic.topic_name, index)
+        for topic in assignment.topic_partitions
+        for index in topic.partitions
+    )
+
+
+def _decoded(assignment: bytes) -> frozenset[PartitionKey]:
+    try:
+        found = decode_assignment(assignment)
+    except DecodeError:
+        return frozenset()
+    return frozenset((topic, index) for topic, indexes in found.items() for index in indexes)
+
+
+def _is_upgraded(member: Any) -> bool | None:
+    member_type = getattr(member, "member_type", None)
+    if member_type not in {_CLASSIC_MEMBER_TYPE, _CONSUMER_MEMBER_TYPE}:
+        return None
+    return bool(member_type == _CONSUMER_MEMBER_TYPE)

@@ -1,0 +1,318 @@
+"""`mock-kafka groups`: list, describe and delete groups, and reset or delete their offsets."""
+
+import argparse
+import functools
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+
+from client.admin import Admin
+from client.errors import ApiError
+from client.group_admin import LATEST
+from client.resources import GroupDescription, PartitionKey, PartitionOffset
+from client.tools import group_tables, offset_reset
+from client.tools.session import ToolError, admin_of, exit_status, tool_parser
+from protocol.errors import ErrorCode
+
+DESCRIPTION = """\
+List, describe or delete classic, consumer and share groups of any Kafka cluster,
+and reset or delete their offsets; options and output are those of
+kafka-consumer-groups.sh, and for share groups those of kafka-share-groups.sh.
+"""
+
+EPILOG = """\
+examples:
+  mock-kafka groups --bootstrap-server localhost:9092 --list --type --state
+  mock-kafka groups --bootstrap-server localhost:9092 --describe --group billing
+  mock-kafka groups --bootstrap-server localhost:9092 \\
+      --describe --group billing --members --verbose
+  mock-kafka groups --bootstrap-server localhost:9092 \\
+      --reset-offsets --group billing --topic orders --to-earliest --execute
+  mock-kafka groups --bootstrap-server localhost:9092 \\
+      --delete-offsets --group billing --topic orders:0,1
+
+--reset-offsets shows the new offsets and changes nothing without --execute. Offsets
+of a group can be reset and the group deleted while it has no members. Exit status: 0
+for success, 1 with one line on standard error, 2 for invalid arguments.
+"""
+
+ERROR_PREFIX = "Error while executing groups command : "
+_STATES = {
+    state.lower(): state
+    for state in (
+        *("Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead"),
+        *("Assigning", "Reconciling"),
+    )
+}
+_TYPES = ("classic", "consumer", "share")
+_REBALANCING = frozenset({"PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling"})
+_INACTIVE = frozenset({"Empty", "Dead"})
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser with the supported options of kafka-consumer-groups.sh."""
+    parser = tool_parser("groups", DESCRIPTION, EPILOG)
+    action = parser.add_mutually_exclusive_group(required=True)
+    for name, text in (
+        ("list", "print the ids of all groups"),
+        ("describe", "print offsets with lag, members or the state of groups"),
+        ("reset-offsets", "move the offsets of groups without members"),
+        ("delete", "delete groups without members"),
+        ("delete-offsets", "delete offsets of topics that no member subscribes to"),
+    ):
+        action.add_argument(f"--{name}", dest="action", action="store_const", const=name, help=text)
+    parser.add_argument("--group", action="append", default=[], metavar="G", help="can be repeated")
+    parser.add_argument("--all-groups", action="store_true", help="instead of --group")
+    parser.add_argument(
+        "--state",
+        nargs="?",
+        const="",
+        metavar="STATES",
+        help="with --list: print states, or only groups in these states, with commas between them;"
+        " with --describe: print the state",
+    )
+    parser.add_argument(
+        "--type",
+        nargs="?",
+        const="",
+        metavar="TYPES",
+        help="with --list: print types, or only groups of these types (classic, consumer, share)",
+    )
+    for name, text in (
+        ("offsets", "print committed offsets with lag, or start offsets; the default"),
+        ("members", "print members with their number of partitions"),
+        ("verbose", "also print epochs and assignments"),
+    ):
+        parser.add_argument(f"--{name}", action="store_true", help=f"with --describe: {text}")
+    parser.add_argument(
+        "--topic",
+        action="append",
+        default=[],
+        metavar="T[:0,1]",
+        help="with --reset-offsets, --delete-offsets: a topic, or some of its partitions; can be"
+        " repeated",
+    )
+    parser.add_argument(
+        "--all-topics", action="store_true", help="with --reset-offsets: all with an offset"
+    )
+    _add_reset_options(parser)
+    return parser
+
+
+def _add_reset_options(parser: argparse.ArgumentParser) -> None:
+    where = parser.add_mutually_exclusive_group()
+    for name, text in (
+        ("earliest", "the beginning of the log"),
+        ("latest", "the end of the log"),
+        ("current", "the committed offset, or the end of the log"),
+    ):
+        where.add_argument(f"--to-{name}", action="store_true", help=f"to {text}")
+    where.add_argument("--to-offset", type=int, metavar="N", help="to an offset")
+    where.add_argument("--shift-by", type=int, metavar="N", help="by N, which may be negative")
+    where.add_argument(
+        "--to-datetime",
+        metavar="YYYY-MM-DDTHH:MM:SS.sss",
+        help="to the first record of a time, in UTC or with Z or +HH:MM",
+    )
+    where.add_argument(
+        "--by-duration", metavar="PnDTnHnMnS", help="to the first record since a time ago"
+    )
+    parser.add_argument("--execute", action="store_true", help="with --reset-offsets: do it")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="with --reset-offsets: only print; the default"
+    )
+    parser.add_argument(
+        "--export", action="store_true", help="with --reset-offsets: print CSV lines"
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the tool; returns the exit status."""
+    parser = build_parser()
+    parsed = parser.parse_args(arguments)
+    _check(parser, parsed)
+    return exit_status(functools.partial(_connect_and_run, parsed), ERROR_PREFIX)
+
+
+def _check(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
+    if parsed.action != "list" and not parsed.group and not parsed.all_groups:
+        parser.error(f"--{parsed.action} needs --group or --all-groups")
+    if parsed.group and parsed.all_groups:
+        parser.error("--all-groups excludes --group")
+    if parsed.action == "delete-offsets" and (len(parsed.group) != 1 or not parsed.topic):
+        parser.error("--delete-offsets needs one --group, and --topic")
+    if parsed.action == "describe":
+        chosen = [parsed.offsets, parsed.members, parsed.state is not None]
+        if sum(chosen) > 1:
+            parser.error("--describe takes at most one of --offsets, --members and --state")
+    if parsed.action == "reset-offsets":
+        if bool(parsed.topic) is parsed.all_topics:
+            parser.error("--reset-offsets needs --topic or --all-topics")
+        if all(getattr(parsed, name) in {None, False} for name in offset_reset.SCENARIOS):
+            options = ", ".join(f"--{name.replace('_', '-')}" for name in offset_reset.SCENARIOS)
+            parser.error(f"--reset-offsets needs one of {options}")
+        if parsed.execute and parsed.dry_run:
+            parser.error("--dry-run excludes --execute")
+
+
+def _connect_and_run(parsed: argparse.Namespace) -> None:
+    with admin_of(parsed) as admin:
+        _ACTIONS[parsed.action](admin, parsed)
+
+
+def list_groups(admin: Admin, parsed: argparse.Namespace) -> None:
+    """Print a group per line, with types and states if they are asked for."""
+    states = _chosen("--state", parsed.state, _STATES)
+    types = _chosen("--type", parsed.type, {name: name for name in _TYPES})
+    listings = admin.list_groups(states, types)
+    if parsed.state is None and parsed.type is None:
+        _print(listing.group_id for listing in listings)
+        return
+    _print(
+        group_tables.listing_lines(
+            listings, has_types=parsed.type is not None, has_states=parsed.state is not None
+        )
+    )
+
+
+def _chosen(option: str, text: str | None, known: Mapping[str, str]) -> list[str]:
+    words = [word.strip() for word in (text or "").split(",") if word.strip()]
+    for word in words:
+        if word.lower() not in known:
+            raise ToolError(f"{option} {word}: valid are {', '.join(known.values())}")
+    return [known[word.lower()] for word in words]
+
+
+def describe(admin: Admin, parsed: argparse.Namespace) -> None:
+    """Print offsets with lag, members or states."""
+    for _group_id, group in sorted(admin.describe_groups(_group_ids(admin, parsed)).items()):
+        if isinstance(group, ApiError):
+            raise group
+        _warn_about_state(group)
+        _print_table(_description_lines(admin, group, parsed))
+
+
+def _warn_about_state(group: GroupDescription) -> None:
+    noun = "Share" if group.group_type == "share" else "Consumer"
+    if group.state == "Empty":
+        print(f"\n{noun} group '{group.group_id}' has no active members.", file=sys.stderr)
+    elif group.state in _REBALANCING:
+        print(f"\nWarning: {noun} group '{group.group_id}' is rebalancing.", file=sys.stderr)
+
+
+def _description_lines(
+    admin: Admin, group: GroupDescription, parsed: argparse.Namespace
+) -> list[str]:
+    if parsed.members:
+        is_shown = group.group_type != "share" or group.members
+        return group_tables.member_lines(group, is_verbose=parsed.verbose) if is_shown else []
+    if parsed.state is not None:
+        return group_tables.state_lines(group, is_verbose=parsed.verbose)
+    if group.group_type == "share":
+        return group_tables.share_offset_lines(
+            group, admin.share_group_offsets(group.group_id), is_verbose=parsed.verbose
+        )
+    committed = admin.group_offsets(group.group_id)
+    assigned = {key for member in group.members for key in member.assigned}
+    ends = admin.list_offsets({*committed, *assigned}, LATEST)
+    known = {key: None if isinstance(end, ApiError) else end for key, end in ends.items()}
+    return group_tables.offset_lines(group, committed, known, is_verbose=parsed.verbose)
+
+
+def reset_offsets(admin: Admin, parsed: argparse.Namespace) -> None:
+    """Print new offsets, and commit them with `--execute`."""
+    resets: dict[str, dict[PartitionKey, int]] = {}
+    for group_id, group in admin.describe_groups(_group_ids(admin, parsed)).items():
+        if isinstance(group, ApiError) and group.error_code != ErrorCode.GROUP_ID_NOT_FOUND:
+            raise group
+        if isinstance(group, GroupDescription) and group.state not in _INACTIVE:
+            raise ToolError(
+                f"Assignments can only be reset if the group '{group_id}' is inactive, but the"
+                f" current state is {group.state}."
+            )
+        resets[group_id] = offset_reset.new_offsets(admin, group_id, group, parsed)
+        if parsed.execute:
+            _commit(admin, group_id, group, resets[group_id])
+    if parsed.export:
+        has_group = len(parsed.group) != 1
+        for group_id, offsets in resets.items():
+            for (topic, index), offset in sorted(offsets.items()):
+                prefix = f"{group_id}," if has_group else ""
+                print(f"{prefix}{topic},{index},{offset}")
+        return
+    _print_table(group_tables.reset_lines(resets))
+
+
+def _commit(
+    admin: Admin,
+    group_id: str,
+    group: GroupDescription | ApiError,
+    new_offsets: Mapping[PartitionKey, int],
+) -> None:
+    offsets = {key: PartitionOffset(offset) for key, offset in new_offsets.items()}
+    is_share = isinstance(group, GroupDescription) and group.group_type == "share"
+    alter = admin.alter_share_group_offsets if is_share else admin.alter_group_offsets
+    for (topic, index), error in alter(group_id, offsets).items() if offsets else ():
+        if error is not None:
+            raise ApiError(error.error_code, f"partition {topic}-{index}: {error}")
+
+
+def delete(admin: Admin, parsed: argparse.Namespace) -> None:
+    """Delete groups."""
+    outcomes = admin.delete_groups(_group_ids(admin, parsed))
+    deleted = [group_id for group_id, error in outcomes.items() if error is None]
+    if deleted:
+        names = ", ".join(f"'{group_id}'" for group_id in deleted)
+        print(f"Deletion of requested consumer groups ({names}) was successful.")
+    for group_id, error in outcomes.items():
+        if error is not None:
+            raise ApiError(
+                error.error_code, f"Group '{group_id}' could not be deleted due to: {error}"
+            )
+
+
+def delete_offsets(admin: Admin, parsed: argparse.Namespace) -> None:
+    """Delete committed offsets, or those of topics of a share group."""
+    (group_id,) = parsed.group
+    group = admin.describe_groups([group_id])[group_id]
+    outcomes: Mapping[PartitionKey, ApiError | None]
+    if isinstance(group, GroupDescription) and group.group_type == "share":
+        errors = admin.delete_share_group_offsets(group_id, parsed.topic)
+        outcomes = {(topic, -1): error for topic, error in errors.items()}
+    else:
+        partitions = offset_reset.partitions_of_topics(admin, parsed.topic)
+        outcomes = admin.delete_group_offsets(group_id, partitions)
+    first_error = next((error for error in outcomes.values() if error is not None), None)
+    if first_error is None:
+        print(f"Request succeeded for deleting offsets from group {group_id}.")
+    statuses = {
+        key: "Successful" if error is None else f"Error: {error}" for key, error in outcomes.items()
+    }
+    _print_table(group_tables.status_lines(statuses))
+    if first_error is not None:
+        raise first_error
+
+
+_ACTIONS = {
+    "list": list_groups,
+    "describe": describe,
+    "reset-offsets": reset_offsets,
+    "delete": delete,
+    "delete-offsets": delete_offsets,
+}
+
+
+def _group_ids(admin: Admin, parsed: argparse.Namespace) -> list[str]:
+    if parsed.all_groups:
+        return [listing.group_id for listing in admin.list_groups()]
+    return list(dict.fromkeys(parsed.group))
+
+
+def _print_table(lines: Sequence[str]) -> None:
+    """Print lines after an empty one, as Kafka's tool does; nothing for no lines."""
+    if lines:
+        _print(("", *lines))
+
+
+def _print(lines: Iterable[str]) -> None:
+    for line in lines:
+        print(line)

@@ -1,0 +1,173 @@
+"""`mock-kafka groups` with a cluster: arguments, output and effects."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from client.admin import Admin
+from client.blocking_admin import open_admin
+from client.errors import ApiError
+from client.resources import PartitionOffset
+from client.tools import groups
+from mock_kafka import MockKafka
+from tests.client.running_cluster import fill, running_cluster
+
+
+@pytest.fixture(scope="module")
+def shared_cluster() -> Iterator[MockKafka]:
+    with running_cluster() as kafka:
+        yield kafka
+
+
+class Tool:
+    """The tool, and an admin client of the same cluster."""
+
+    def __init__(self, admin: Admin, servers: str, capsys: pytest.CaptureFixture[str]) -> None:
+        self.admin = admin
+        self._servers = servers
+        self._capsys = capsys
+        self.errors = ""
+
+    def __call__(self, words: str) -> list[list[str]]:
+        """Run the tool, which must succeed; return the words of each line."""
+        self._capsys.readouterr()
+        status = groups.main(["--bootstrap-server", self._servers, *words.split()])
+        captured = self._capsys.readouterr()
+        self.errors = captured.err
+        assert status == 0, captured.err
+        return [line.split() for line in captured.out.splitlines() if line]
+
+    def refused(self, words: str) -> str:
+        self._capsys.readouterr()
+        assert groups.main(["--bootstrap-server", self._servers, *words.split()]) == 1
+        return self._capsys.readouterr().err.removeprefix(groups.ERROR_PREFIX).rstrip()
+
+
+@pytest.fixture
+def run(shared_cluster: MockKafka, capsys: pytest.CaptureFixture[str]) -> Iterator[Tool]:
+    """A cluster with the group g, whose offsets are 1 in partitions 0 and 1 of topic t."""
+    fill(shared_cluster)
+    with open_admin(shared_cluster.bootstrap_servers) as admin:
+        admin.alter_group_offsets("g", {("t", 0): PartitionOffset(1), ("t", 1): PartitionOffset(1)})
+        yield Tool(admin, shared_cluster.bootstrap_servers, capsys)
+
+
+def test_groups_are_listed_by_state_and_type(run: Tool) -> None:
+    assert run("--list") == [["g"]]
+    assert run("--list --state --type") == [["GROUP", "TYPE", "STATE"], ["g", "Classic", "Empty"]]
+    assert run("--list --state empty,stable --type Classic")[1:] == [["g", "Classic", "Empty"]]
+    assert run("--list --state Stable")[1:] == run("--list --type share,consumer")[1:] == []
+    assert run.refused("--list --type streams") == (
+        "--type streams: valid are classic, consumer, share"
+    )
+
+
+def test_a_group_is_described_with_offsets_members_and_state(run: Tool) -> None:
+    rows = run("--describe --group g")
+    assert [row[1:6] for row in rows[1:]] == [["t", "0", "1", "3", "2"], ["t", "1", "1", "3", "2"]]
+    assert run.errors == "\nConsumer group 'g' has no active members.\n"
+    assert run("--describe --all-groups --state")[1][-2:] == ["Empty", "0"]
+    assert len(run("--describe --group g --members")) == 1
+    assert run.refused("--describe --group missing") == "Group missing not found."
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("--topic t --to-earliest", [0, 0, 0]),
+        ("--topic t --to-latest", [3, 3, 3]),
+        ("--topic t --to-current", [1, 1, 3]),
+        ("--topic t:0,2 --to-offset 2", [2, 1, 2]),
+        ("--topic t:1 --to-offset 99", [1, 3, None]),
+        ("--all-topics --shift-by 1", [2, 2, None]),
+        ("--all-topics --shift-by -9", [0, 0, None]),
+        ("--topic t --to-datetime 1970-01-01T00:00:01.500", [1, 1, 1]),
+        ("--topic t --to-datetime 2100-01-01T00:00:00Z", [3, 3, 3]),
+        ("--topic t --by-duration P1D", [3, 3, 3]),
+        ("--topic t --by-duration P30000D", [0, 0, 0]),
+    ],
+)
+def test_offsets_are_reset_only_with_execute(
+    run: Tool, words: str, expected: list[int | None]
+) -> None:
+    def offsets() -> list[int | None]:
+        found = run.admin.group_offsets("g")
+        return [found[key].offset if (key := ("t", i)) in found else None for i in range(3)]
+
+    before = offsets()
+    printed = run(f"--reset-offsets --group g {words}")
+    assert offsets() == before
+    assert run(f"--reset-offsets --group g {words} --execute") == printed
+    assert offsets() == expected
+    assert {row[1] for row in printed[1:]} == {"t"}
+
+
+def test_an_offset_outside_of_the_log_is_moved_with_a_warning(run: Tool) -> None:
+    run("--reset-offsets --group g --topic t:0 --to-offset 99")
+    assert run.errors == "Offset 99 is not in partition t-0: taking 3.\n"
+
+
+def test_new_offsets_are_exported_as_csv(run: Tool) -> None:
+    assert run("--reset-offsets --group g --topic t:0 --to-latest --export") == [["t,0,3"]]
+    assert run("--reset-offsets --all-groups --topic t:0 --to-latest --export") == [["g,t,0,3"]]
+
+
+def test_a_group_that_does_not_exist_gets_offsets(run: Tool) -> None:
+    run("--reset-offsets --group new --topic t --to-earliest --execute")
+    assert run("--list") == [["g"], ["new"]]
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        ("--topic gone --to-earliest", "topic gone: UNKNOWN_TOPIC_OR_PARTITION"),
+        ("--topic t:9 --to-earliest", "partition t-9: UNKNOWN_TOPIC_OR_PARTITION"),
+        ("--topic t:x --to-earliest", "--topic t:x: expected TOPIC or TOPIC:0,1,2"),
+        (
+            "--topic t --shift-by 1",
+            "Cannot shift offset for partition t-2 since there is no current committed offset",
+        ),
+        ("--topic t --by-duration 1D", "--by-duration 1D: expected PnDTnHnMnS, such as P1DT12H"),
+    ],
+)
+def test_a_reset_that_is_impossible_is_an_error(run: Tool, words: str, error: str) -> None:
+    assert run.refused(f"--reset-offsets --group g {words} --execute") == error
+
+
+def test_offsets_and_groups_are_deleted(run: Tool) -> None:
+    assert run("--delete-offsets --group g --topic t:0") == [
+        ["Request", "succeeded", "for", "deleting", "offsets", "from", "group", "g."],
+        ["TOPIC", "PARTITION", "STATUS"],
+        ["t", "0", "Successful"],
+    ]
+    assert list(run.admin.group_offsets("g")) == [("t", 1)]
+    assert run.refused("--delete-offsets --group g --topic t:9") == "UNKNOWN_TOPIC_OR_PARTITION"
+    deleted = "Deletion of requested consumer groups ('g') was successful."
+    assert run("--delete --group g") == [deleted.split()]
+    assert run.refused("--delete --group g") == (
+        "Group 'g' could not be deleted due to: GROUP_ID_NOT_FOUND"
+    )
+    with pytest.raises(ApiError):
+        run.admin.delete_group_offsets("g", [("t", 0)])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "--describe",
+        "--describe --group g --all-groups",
+        "--describe --group g --members --state",
+        "--delete-offsets --group g",
+        "--delete-offsets --group g --group h --topic t",
+        "--reset-offsets --group g --topic t",
+        "--reset-offsets --group g --to-earliest",
+        "--reset-offsets --group g --topic t --all-topics --to-earliest",
+        "--reset-offsets --group g --topic t --to-earliest --to-latest",
+        "--reset-offsets --group g --topic t --to-earliest --dry-run --execute",
+        "--list --delete",
+    ],
+)
+def test_invalid_arguments_are_refused_before_a_connection(words: str) -> None:
+    with pytest.raises(SystemExit) as caught:
+        groups.main(["--bootstrap-server", "127.0.0.1:1", *words.split()])
+    assert caught.value.code == 2

@@ -1,0 +1,101 @@
+"""Watch the state of a cluster: who leads, which replicas are in sync, and which brokers serve."""
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any
+
+from broker.cluster.brokers import Availability, Broker
+from broker.cluster.cluster import Cluster
+from broker.cluster.topics import NO_LEADER, Partition, Topic
+from protocol.records import read_header
+from tests.simulation.history import History, LeaderChange
+from tests.simulation.virtual_time import Schedule
+
+
+class ClusterWatch:
+    """Note each change of a leader, and what contradicts the metadata of the cluster."""
+
+    def __init__(self, cluster: Cluster, schedule: Schedule, history: History) -> None:
+        self._cluster = cluster
+        self._schedule = schedule
+        self._history = history
+        # Instance attributes: mutants patch the class before.
+        for name in ("set_leader", "set_replicas"):
+            setattr(cluster, name, self._noting_leader(getattr(cluster, name)))
+        add_partitions, appended = cluster.add_partitions, cluster.appended
+
+        def add(topic: Topic, assignments: Sequence[tuple[int, ...]]) -> None:
+            add_partitions(topic, assignments)
+            for partition in topic.partitions[-len(assignments) :]:
+                self._note(partition)
+
+        def check_and_account(
+            topic: Topic, partition: Partition, byte_count: int, now_ms: int
+        ) -> None:
+            self._check_isr(topic, partition)
+            appended(topic, partition, byte_count, now_ms)
+
+        cluster.add_partitions = add  # type: ignore[method-assign]
+        cluster.appended = check_and_account  # type: ignore[method-assign]
+
+    def _noting_leader(self, method: Callable[..., None]) -> Callable[..., None]:
+        @wraps(method)
+        def change(partition: Partition, *rest: Any) -> None:
+            leader_id, leader_epoch = partition.leader_id, partition.leader_epoch
+            method(partition, *rest)
+            if partition.leader_id != leader_id and partition.leader_epoch <= leader_epoch:
+                self._report(partition, f"another leader than {leader_id} in the same epoch")
+            if (partition.leader_id, partition.leader_epoch) != (leader_id, leader_epoch):
+                self._note(partition)
+
+        return change
+
+    def _note(self, partition: Partition) -> None:
+        topic = self._cluster.topics.get(partition.topic_name)
+        if topic is None or partition not in topic.partitions:
+            return  # its topic was deleted
+        place = partition.topic_name, partition.partition_index
+        self._history.leaders.setdefault(place, []).append(
+            LeaderChange(self._schedule.time_ms, partition.leader_id, partition.leader_epoch)
+        )
+
+    def note_availability(self, broker: Broker) -> None:
+        """Note that a broker stops or begins to serve its connections."""
+        outages = self._history.outages.setdefault(broker.node_id, [])
+        now_ms = self._schedule.time_ms
+        if outages and outages[-1][1] is None:
+            outages[-1] = outages[-1][0], now_ms
+        if broker.availability is Availability.DOWN:
+            self._history.stops.append((broker.node_id, now_ms))
+        if broker.availability is not Availability.UP:
+            outages.append((now_ms, None))
+
+    def check(self) -> None:
+        """Report leaders that are not in sync or not alive, and ISRs that are no replicas."""
+        for topic in self._cluster.topics.all():
+            for partition in topic.partitions:
+                leader_id, isr = partition.leader_id, set(partition.isr)
+                if not isr or not isr <= set(partition.replicas):
+                    self._report(partition, "the ISR is empty or not a part of the replicas")
+                alive = set(filter(self._cluster.is_alive, isr))
+                if alive and alive != isr:
+                    self._report(partition, "a broker that is not alive is in sync")
+                if leader_id != NO_LEADER and leader_id not in isr:
+                    self._report(partition, "the leader is not in sync")
+                if leader_id != NO_LEADER and not self._cluster.is_alive(leader_id):
+                    self._report(partition, "the leader is not alive")
+
+    def _check_isr(self, topic: Topic, partition: Partition) -> None:
+        """Report a batch of an idempotent producer, whose acks is -1, that the ISR forbids."""
+        required = min(topic.config["min.insync.replicas"], len(partition.replicas))
+        if topic.is_internal or len(partition.isr) >= required:
+            return
+        for batch in partition.log.read(partition.log.log_end_offset - 1, 1, at_least_one=True):
+            if read_header(batch, 0).producer_id >= 0:
+                self._report(partition, f"{len(partition.isr)} of {required} replicas are in sync")
+
+    def _report(self, partition: Partition, problem: str) -> None:
+        self._history.metadata.append(
+            f"{partition.topic_name}-{partition.partition_index}: {problem}: leader"
+            f" {partition.leader_id}, ISR {partition.isr}, replicas {partition.replicas}"
+        )

@@ -1,0 +1,132 @@
+"""What else happens in a world: its members pause, its clock is moved, its admins are busy.
+
+Each world has some of these. The faults of the network and of brokers are in `chaos`.
+"""
+
+from collections.abc import Callable
+from random import Random
+from typing import TYPE_CHECKING
+
+from tests.simulation.admin_client import AdminClient
+from tests.simulation.admin_port import AdminPort
+from tests.simulation.hostile_client import HostileClient
+from tests.simulation.replayer import Replayer
+
+if TYPE_CHECKING:
+    from tests.simulation.world import World
+
+CLOCK_SHIFTS_MS = (50, 500, 5_000, 60_000)
+
+
+class Disturbances:
+    """Plan the disturbances of a world, and stop them at its end."""
+
+    def __init__(self, world: "World", random: Random, duration_ms: int) -> None:
+        self._world = world
+        self._random = random
+        self._duration_ms = duration_ms
+        self._hostile: list[HostileClient] = []
+        self._replayers: list[Replayer] = []
+        self._port = AdminPort(world.server, world.network, world.history, world.chaos, random)
+        self._cleaner = AdminClient(
+            "cleaner", "cleaner", world.network, world.history, random, world.bootstrap
+        )
+
+    def plan(self) -> None:
+        """Schedule the disturbances of this world."""
+        if self._random.random() < 0.4:
+            self._plan(self._attack, 1, 6)
+        if self._random.random() < 0.4:
+            self._plan(self._port.do_something, 3, 15)
+        if self._random.random() < 0.2:
+            self._plan(self._move_clock, 1, 2)
+        if self._random.random() < 0.4:
+            self._plan(self._move_replicas, 1, 6)
+        if self._random.random() < 0.4:
+            self._plan(self._delete_records, 1, 5)
+        if self._random.random() < 0.5:
+            self._plan(self._replay, 1, 8)
+        if self._random.random() < 0.3:
+            self._plan(self._alter_topic, 1, 3)
+        if self._random.random() < 0.4:
+            self._plan(self._hang_member, 1, 3)
+
+    def _plan(self, action: Callable[[], None], least: int, most: int) -> None:
+        for _ in range(self._random.randint(least, most)):
+            self._world.schedule.after(self._random.randrange(self._duration_ms), action)
+
+    def close(self) -> None:
+        """Close the connections."""
+        clients: list[HostileClient | Replayer] = [*self._hostile, *self._replayers]
+        for client in clients:
+            client.close()
+        self._cleaner.close()
+
+    # Actions -----------------------------------------------------------------------------------
+
+    def _attack(self) -> None:
+        client = HostileClient(self._world.network, self._random, self._world.bootstrap)
+        self._hostile.append(client)
+        client.start()
+
+    def _move_clock(self) -> None:
+        duration_ms = self._random.choice(CLOCK_SHIFTS_MS)
+        world = self._world
+        world.trace(f"the clock of the brokers moves by {duration_ms} ms")
+        world.history.clock_shifts.append((world.schedule.time_ms, duration_ms))
+        world.server.advance(duration_ms)
+
+    def _replay(self) -> None:
+        replayer = Replayer(self._world, self._random)
+        self._replayers.append(replayer)
+        replayer.start()
+
+    def _place(self) -> tuple[str, int, int]:
+        """Return topic, index and leader of a partition."""
+        topic = self._random.choice(self._world.data_topics())
+        partition = self._random.choice(topic.partitions)
+        return topic.name, partition.partition_index, partition.leader_id
+
+    def _move_replicas(self) -> None:
+        """Reassign a partition, cancel its reassignment, or elect the preferred leader."""
+        topic, index, _ = self._place()
+        root = self._world.admins[0]
+        brokers = list(self._world.server.cluster.brokers)
+        choice = self._random.random()
+        if choice < 0.7:
+            count = self._random.randint(1, len(brokers))
+            root.reassign((topic, index), self._random.sample(brokers, count))
+        elif choice < 0.85:
+            root.reassign((topic, index), None)
+        else:
+            root.elect_leader((topic, index))
+
+    def _delete_records(self) -> None:
+        topic, index, leader_id = self._place()
+        partition = self._world.server.cluster.topics.get(topic)
+        assert partition is not None
+        end = partition.partitions[index].log.log_end_offset
+        offset = self._random.choice((-1, end, self._random.randint(0, end)))
+        address = next(
+            (known for known in self._world.bootstrap if known.host == f"broker-{leader_id}"), None
+        )
+        if address is not None:
+            self._cleaner.delete_records((topic, index), offset, address)
+
+    def _alter_topic(self) -> None:
+        key, values = self._random.choice(
+            (
+                ("min.insync.replicas", ("1", "2", "3")),
+                ("min.insync.replicas", ("1", "2", "3")),
+                ("message.timestamp.type", ("CreateTime", "LogAppendTime")),
+                ("max.message.bytes", ("100000", "1048588")),
+            )
+        )
+        topic = self._random.choice(self._world.data_topics())
+        self._world.admins[0].alter_topic(topic.name, key, self._random.choice(values))
+
+    def _hang_member(self) -> None:
+        running = [member for member in self._world.members if member.is_running]
+        if running:
+            duration_ms = self._random.choice((200, 1_200, 2_500))
+            self._random.choice(running).hang(duration_ms)

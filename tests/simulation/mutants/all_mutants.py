@@ -1,0 +1,8 @@
+"""All mutants of ordinary worlds."""
+
+from tests.simulation.mutants.groups import GROUP_MUTANTS
+from tests.simulation.mutants.mutant import Mutant
+from tests.simulation.mutants.quotas import QUOTA_MUTANTS
+from tests.simulation.mutants.storage import STORAGE_MUTANTS
+
+MUTANTS: tuple[Mutant, ...] = (*STORAGE_MUTANTS, *GROUP_MUTANTS, *QUOTA_MUTANTS)
