@@ -42,6 +42,7 @@ PROGRAMS = {
     "reset": "benchmarks.reset",
     "throttled-neighbour": "benchmarks.throttled_neighbour",
     "transactions": "benchmarks.transactions",
+    "groups": "benchmarks.groups",
     "spark": "benchmarks.spark_load",
     "durations": "benchmarks.durations",
     "scale": "benchmarks.scale",

@@ -29,6 +29,13 @@ bytes-like buffer, and returns an encoded response body, a `PendingResponse`, No
 """
 
 
+Shortcut = Callable[..., bytes | None]
+"""`shortcut(context, frame, body_start, body_end, cluster)` returns an encoded response body.
+
+It returns None for a request that the handler has to take.
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Route:
     """One API: its handler, the versions it serves and those that ApiVersions advertises."""
@@ -42,6 +49,8 @@ class Route:
     flexible_min: int
     """First version whose header and body have tagged fields; above `version_max` if none has."""
     is_advertised: bool
+    shortcut: Shortcut | None = None
+    """Responds to the most frequent requests without decoding them by the schema."""
 
 
 ROUTES: dict[int, Route] = {}
@@ -53,6 +62,7 @@ def handles(
     *,
     advertised_min: int | None = None,
     is_raw: bool = False,
+    shortcut: Shortcut | None = None,
 ) -> Callable[[Handler], Handler]:
     """Register the decorated function for an API; versions are inclusive on both sides."""
     version_min, version_max = versions
@@ -70,6 +80,7 @@ def handles(
                 (v for v in range(version_max + 1) if is_flexible(api_key, v)), version_max + 1
             ),
             is_advertised=api_key not in UNADVERTISED_APIS,
+            shortcut=shortcut,
         )
         return handler
 

@@ -220,10 +220,14 @@ class Dispatcher:
         if route.is_raw:
             response = route.handler(context, buffer, position, end, cluster)
         else:
-            request = codec.decode_request(
-                route.api_key, context.api_version, buffer, position, end
-            )
-            response = route.handler(context, request, cluster)
+            response = None
+            if route.shortcut is not None and not quotas.is_enabled:
+                response = route.shortcut(context, buffer, position, end, cluster)
+            if response is None:
+                request = codec.decode_request(
+                    route.api_key, context.api_version, buffer, position, end
+                )
+                response = route.handler(context, request, cluster)
         if context.stopwatch is not None:
             charge_time(context, self._cluster, context.now_ms)
         if type(response) is PendingResponse:

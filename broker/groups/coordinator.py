@@ -52,6 +52,7 @@ from broker.groups.results import (
     SyncResult,
 )
 from broker.timers import Timers
+from protocol.consumer_heartbeat import UnchangedHeartbeat
 from protocol.errors import ErrorCode
 
 
@@ -273,6 +274,19 @@ class GroupCoordinator(GroupTable):
             now_ms,
             refresh_interval_ms=self.config["group.consumer.regex.refresh.interval.ms"],
         )
+
+    def keep_consumer_session(
+        self, heartbeat: UnchangedHeartbeat, client_id: str, client_host: str, now_ms: int
+    ) -> int | None:
+        """Begin the session of a member again that reports nothing.
+
+        Returns the heartbeat interval in ms, or None if there is more to do: see
+        `consumer_heartbeat`.
+        """
+        group = self._groups.get(heartbeat.group_id)
+        if not isinstance(group, ConsumerGroup):
+            return None
+        return self._consumers.keep_session(group, heartbeat, client_id, client_host, now_ms)
 
     def _consumer_group(self, request: ConsumerHeartbeat, now_ms: int) -> ConsumerGroup | Refusal:
         """Return the group of a heartbeat, perhaps one that is not in the table yet."""

@@ -33,6 +33,7 @@ from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
+from protocol.consumer_heartbeat import encode_unchanged, read_unchanged
 from protocol.errors import ErrorCode
 
 MEMBER_ID_VERSION_MIN = 1
@@ -41,7 +42,26 @@ _Response = messages.ConsumerGroupHeartbeatResponse
 _Assignment = _Response.Assignment
 
 
-@handles(ApiKey.CONSUMER_GROUP_HEARTBEAT, versions=(0, 1))
+def keep_session(
+    context: RequestContext, frame: bytes | bytearray, start: int, end: int, cluster: Cluster
+) -> bytes | None:
+    """Respond to a heartbeat that changes nothing, or return None for any other one."""
+    heartbeat = read_unchanged(context.api_version, frame, start, end)
+    if (
+        heartbeat is None
+        or not has_consumer_protocol(cluster)
+        or ownership_error(cluster, context.broker_id, heartbeat.group_id) is not ErrorCode.NONE
+    ):
+        return None
+    interval_ms = cluster.groups.keep_consumer_session(
+        heartbeat, context.client_id or "", f"/{context.client_host}", context.now_ms
+    )
+    if interval_ms is None:
+        return None
+    return encode_unchanged(heartbeat, heartbeat.member_epoch, interval_ms)
+
+
+@handles(ApiKey.CONSUMER_GROUP_HEARTBEAT, versions=(0, 1), shortcut=keep_session)
 def handle_consumer_group_heartbeat(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleConsumerGroupHeartbeat`."""
     version = context.api_version

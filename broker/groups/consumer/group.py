@@ -263,6 +263,15 @@ class ConsumerGroup:
         return updated
 
     @property
+    def is_settled(self) -> bool:
+        """Whether no epoch and no assignment has to be computed, nor an expression resolved."""
+        return (
+            self.has_current_metadata
+            and self.group_epoch == self.assignment_epoch
+            and not self._regex_counts
+        )
+
+    @property
     def is_empty(self) -> bool:
         """Whether it has no members."""
         return not self.members

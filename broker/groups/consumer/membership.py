@@ -25,6 +25,7 @@ from broker.groups.consumer.topics import TopicSource
 from broker.groups.consumer.uniform_assignor import assign_uniformly
 from broker.groups.records import AppendRecords
 from broker.timers import Timers
+from protocol.consumer_heartbeat import UnchangedHeartbeat
 from protocol.errors import ErrorCode
 
 GroupSetting = Callable[[str, str], int]
@@ -103,6 +104,33 @@ class ConsumerMembership:
             heartbeat_interval_ms=self._setting(group.group_id, HEARTBEAT_INTERVAL_KEY),
             assignment=member.assigned_partitions if needs_assignment else None,
         )
+
+    def keep_session(
+        self,
+        group: ConsumerGroup,
+        heartbeat: UnchangedHeartbeat,
+        client_id: str,
+        client_host: str,
+        now_ms: int,
+    ) -> int | None:
+        """Begin a member's session again and return its heartbeat interval in ms.
+
+        Returns None if the heartbeat would change anything, or is refused: see `heartbeat`.
+        """
+        member = group.members.get(heartbeat.member_id)
+        if (
+            member is None
+            or member.classic is not None
+            or heartbeat.member_epoch != member.member_epoch
+            or heartbeat.group_instance_id != member.group_instance_id
+            or client_id != member.client_id
+            or client_host != member.client_host
+            or not group.is_settled
+            or not member.is_reconciled_to(group.assignment_epoch)
+        ):
+            return None
+        self._restart_session(group, member, now_ms)
+        return self._setting(group.group_id, HEARTBEAT_INTERVAL_KEY)
 
     def leave(
         self, group: ConsumerGroup, request: ConsumerHeartbeat, now_ms: int

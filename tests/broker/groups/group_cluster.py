@@ -59,18 +59,29 @@ class GroupCluster:
         request = request_class.decode(
             request_class(version=version, **fields).encode(version=version), version=version
         )
-        context = RequestContext(
+        context = self.context(api_key, version, broker_id=broker_id)
+        return ROUTES[api_key].handler(context, request, self.cluster)
+
+    def context(
+        self,
+        api_key: ApiKey,
+        version: int,
+        *,
+        broker_id: int | None = None,
+        client_id: str = "client",
+    ) -> RequestContext:
+        """Return the context of a request, by default one to the group's coordinator."""
+        return RequestContext(
             api_key=api_key,
             api_version=version,
             correlation_id=1,
-            client_id="client",
+            client_id=client_id,
             now_ms=self.now_ms,
             size_bytes=0,
             broker_id=self.coordinator_id if broker_id is None else broker_id,
             connection_id=1,
             client_host="127.0.0.1",
         )
-        return ROUTES[api_key].handler(context, request, self.cluster)
 
     def send(self, api_key: ApiKey, version: int, **fields: Any) -> list[Any]:
         """`handle` a request, and encode and decode its response in the same version.

@@ -1,13 +1,17 @@
 """ConsumerGroupHeartbeat on the wire."""
 
 from base64 import b64decode
+from random import Random
 from typing import Any
+from uuid import UUID
 
 import pytest
 
 from broker.cluster.cluster import Cluster
+from broker.routes import ROUTES
 from protocol import messages
 from protocol.api_keys import ApiKey
+from protocol.codec import decode_body, decode_request, encode_message
 from protocol.configs import ResourceType
 from protocol.errors import ErrorCode
 from tests.broker.groups.group_cluster import GROUP, GroupCluster, versions
@@ -120,3 +124,68 @@ def test_the_members_of_a_group_stay_when_its_coordinator_changes() -> None:
     cluster.cluster.timers.run_due(cluster.now_ms)
     new_id = partition.leader_id
     assert heartbeat(cluster, 1, broker_id=new_id).error_code == ErrorCode.NONE
+
+
+def some_request(random: Random, epochs: dict[str, int], topic_id: UUID) -> dict[str, Any]:
+    """Return a heartbeat; most of them are right and report nothing."""
+    member_id = random.choice(list(epochs))
+    known = epochs[member_id]
+    fields: dict[str, Any] = {
+        "group_id": GROUP if random.random() < 0.95 else "unknown",
+        "member_id": member_id,
+        "member_epoch": known if random.random() < 0.9 else random.randint(-2, known + 1),
+        "instance_id": "i" if (member_id == "static") is (random.random() < 0.95) else None,
+    }
+    if fields["member_epoch"] == 0:
+        fields |= {
+            "rebalance_timeout_ms": 60_000,
+            "subscribed_topic_names": ["t"],
+            "topic_partitions": [],
+        }
+        if random.random() < 0.05:
+            fields |= {"subscribed_topic_names": None, "subscribed_topic_regex": "t.*"}
+    elif random.random() < 0.3:
+        indexes = random.sample(range(3), random.randint(0, 3))
+        owned = _Partitions(version=1, topic_id=topic_id, partitions=indexes)
+        fields["topic_partitions"] = [owned]
+    return fields
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_shortcut_and_the_handler_respond_alike(seed: int) -> None:
+    random = Random(seed)
+    both = [GroupCluster(), GroupCluster()]
+    epochs = {"a": 0, "b": 0, "static": 0}
+    shortcut_count = 0
+    route = ROUTES[ApiKey.CONSUMER_GROUP_HEARTBEAT]
+    assert route.shortcut is not None
+    for _ in range(100):
+        fields = some_request(random, epochs, both[0].topic.topic_id)
+        client_id = random.choice(["client"] * 20 + ["other"])
+        advance_ms = random.choice([0, 100, 1_000] * 5 + [20_000])
+        broker_id = random.choice([both[0].coordinator_id] * 20 + [both[0].other_id])
+        grows = random.random() < 0.02
+        bodies = []
+        for number, cluster in enumerate(both):
+            cluster.now_ms += advance_ms
+            cluster.cluster.timers.run_due(cluster.now_ms)
+            if grows:
+                cluster.cluster.add_partitions(cluster.topic, [(3,)])
+            request = messages.ConsumerGroupHeartbeatRequest(version=1, **fields)
+            body = encode_message(request, 1)
+            context = cluster.context(route.api_key, 1, broker_id=broker_id, client_id=client_id)
+            response = None
+            if number == 0:
+                response = route.shortcut(context, body, 0, len(body), cluster.cluster)
+                shortcut_count += response is not None
+            if response is None:
+                message = decode_request(route.api_key, 1, body, 0, len(body))
+                response = encode_message(route.handler(context, message, cluster.cluster), 1)
+            bodies.append(response)
+        assert bodies[0] == bodies[1]
+        decoded = decode_body(messages.response_class(route.api_key), 1, memoryview(bodies[0]))
+        is_known = decoded.error_code == 0 and decoded.member_epoch >= 0
+        epochs[fields["member_id"]] = decoded.member_epoch if is_known else 0
+        described = [c.cluster.groups.describe_consumer_group(GROUP) for c in both]
+        assert described[0] == described[1]
+    assert shortcut_count > 1

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from broker.groups import commit_check
+from broker.groups import commit_check, leaving
 from broker.groups.group import Group
 from broker.groups.group_table import GroupTable
 from broker.groups.members import Membership
@@ -85,7 +85,7 @@ GROUP_MUTANTS: tuple[Mutant, ...] = (
     edited(
         "The session timer of a member that leaves is not stopped.",
         "internal_errors",
-        Group._remove,
+        Group.remove,
         "member.session.stop()",
         "pass",
     ),
@@ -99,7 +99,7 @@ GROUP_MUTANTS: tuple[Mutant, ...] = (
     edited(
         "A member that leaves causes no rebalance.",
         "internal_errors",
-        Group.leave,
+        leaving.leave,
         "if any(member.error_code is ErrorCode.NONE for member in left):",
         "if not left:",
     ),
