@@ -119,25 +119,26 @@ class Compaction:
             for batches in self._open_batches.values()
             for base_offset, _records in batches
         }
-        for batch in log.rewind():
-            header = read_header(batch, 0)
-            base_offset = header.base_offset
+        newest = log.batch_count - 1
+        for index, batch in enumerate(log.rewind()):
+            base_offset = batch_base_offset(batch)
             live_count = self._live_counts.get(base_offset, 0)
-            is_newest = base_offset + header.last_offset_delta + 1 == log.log_end_offset
-            if (
-                is_newest
-                or 2 * live_count > header.records_count
+            is_needed = (
+                index == newest
                 or base_offset in open_offsets
                 or not kept.keys().isdisjoint(self._batches_of_marker.get(base_offset, ()))
-            ):
-                kept[base_offset] = batch
-                self._record_count += header.records_count
-            elif live_count:
-                kept[base_offset] = self._without_stale(batch)
-                self._record_count += live_count
-            else:
+            )
+            if not is_needed and not live_count:  # most batches: don't decode their headers
                 self._live_counts.pop(base_offset, None)
                 self._batches_of_marker.pop(base_offset, None)
+                continue
+            records_count = read_header(batch, 0).records_count
+            if is_needed or 2 * live_count > records_count:
+                kept[base_offset] = batch
+                self._record_count += records_count
+            else:
+                kept[base_offset] = self._without_stale(batch)
+                self._record_count += live_count
         log.replace_batches(list(kept.values()))
         # No record of an aborted transaction is left.
         log.transaction_index.drop_before(log.log_end_offset)

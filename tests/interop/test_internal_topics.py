@@ -1,4 +1,4 @@
-"""`__consumer_offsets` of our broker and of Apache Kafka, read with Kafka's own tools."""
+"""The internal topics of our broker and of Apache Kafka, read with Kafka's own tools."""
 
 import json
 import re
@@ -20,14 +20,20 @@ from scenarios.maven import CannotRunError, fetch_jars
 from tests.interop.apache_kafka import VERSION, ApacheKafka
 
 OFFSETS_TOPIC = "__consumer_offsets"
+TRANSACTIONS_TOPIC = "__transaction_state"
 _FORMATTERS = ("OffsetsMessageFormatter", "GroupMetadataMessageFormatter")
 _TOOLS = (
     f"org.apache.kafka:kafka_2.13:{VERSION}",
     f"org.apache.kafka:kafka-tools:{VERSION}",
     "org.slf4j:slf4j-simple:1.7.36",
 )
+STATUSES = [0, 1, 1, 2, 4, 1, 3, 5, 0, 1, 2, 4]
+"""Of the transaction of `live_in_transactions`, as Kafka numbers them."""
 _TIMEOUT_S = 60
-_TIMES = ("commitTimestamp", "currentStateTimestamp", "expireTimestamp")
+_TIMES = (
+    *("commitTimestamp", "currentStateTimestamp", "expireTimestamp"),
+    *("transactionLastUpdateTimestampMs", "transactionStartTimestampMs"),
+)
 
 
 def live_in_a_group(servers: str, topic: str, group_id: str) -> None:
@@ -57,16 +63,55 @@ def live_in_a_group(servers: str, topic: str, group_id: str) -> None:
     client.delete_consumer_groups([group_id])[group_id].result(10)
 
 
-def formatted_records(servers: str, group_id: str, formatter: str) -> list[Any]:
-    """Return the records of a group that kafka-console-consumer prints, as JSON."""
+def live_in_transactions(servers: str, topic: str, transactional_id: str) -> None:
+    """Commit a record and an offset, and abort a record, before a new instance commits one."""
+    create_topic(servers, topic, 2)
+    settings = {"bootstrap.servers": servers, "transactional.id": transactional_id}
+    producer = confluent_kafka.Producer(settings)
+    producer.init_transactions(_TIMEOUT_S)
+    group = confluent_kafka.Consumer({"bootstrap.servers": servers, "group.id": topic})
+    offset = confluent_kafka.TopicPartition(topic, 0, 1)
+    producer.begin_transaction()
+    producer.produce(topic, b"committed", partition=0)
+    producer.flush(_TIMEOUT_S)
+    producer.send_offsets_to_transaction([offset], group.consumer_group_metadata(), _TIMEOUT_S)
+    producer.commit_transaction(_TIMEOUT_S)
+    producer.begin_transaction()
+    producer.produce(topic, b"aborted", partition=1)
+    producer.flush(_TIMEOUT_S)
+    producer.abort_transaction(_TIMEOUT_S)
+    second = confluent_kafka.Producer(settings)
+    second.init_transactions(_TIMEOUT_S)
+    second.begin_transaction()
+    second.produce(topic, b"again", partition=1)
+    second.commit_transaction(_TIMEOUT_S)
+    group.close()
+
+
+def end_offset(servers: str, topic: str, partition: int) -> int:
+    """Return the end of a partition: at most this many records are there to be read."""
+    consumer = confluent_kafka.Consumer({"bootstrap.servers": servers, "group.id": "unused"})
+    _, end = consumer.get_watermark_offsets(
+        confluent_kafka.TopicPartition(topic, partition), _TIMEOUT_S
+    )
+    consumer.close()
+    return int(end)
+
+
+def formatted_records(
+    servers: str, formatter: str, topic: str, key: str, key_field: str
+) -> list[Any]:
+    """Return the records of a key that kafka-console-consumer prints, as JSON."""
     try:
         jars = fetch_jars(f"kafka-tools-{VERSION}", _TOOLS)
     except CannotRunError as error:
         pytest.skip(str(error))
+    partition = partition_for(key, 50)
     arguments = [
-        *("--bootstrap-server", servers, "--topic", OFFSETS_TOPIC),
-        *("--partition", str(partition_for(group_id, 50)), "--offset", "earliest"),
-        *("--formatter", f"org.apache.kafka.tools.consumer.{formatter}", "--timeout-ms", "4000"),
+        *("--bootstrap-server", servers, "--topic", topic),
+        *("--partition", str(partition), "--offset", "earliest"),
+        *("--max-messages", str(end_offset(servers, topic, partition)), "--timeout-ms", "20000"),
+        *("--formatter", f"org.apache.kafka.tools.consumer.{formatter}"),
     ]
     done = subprocess.run(
         java_command(
@@ -85,7 +130,7 @@ def formatted_records(servers: str, group_id: str, formatter: str) -> list[Any]:
         record, position = json.JSONDecoder().raw_decode(done.stdout, position)
         found.append(record)
     assert found, done.stderr
-    return [record for record in found if record["key"]["data"]["group"] == group_id]
+    return [record for record in found if record["key"]["data"][key_field] == key]
 
 
 def comparable(records: list[Any]) -> list[Any]:
@@ -98,9 +143,10 @@ def comparable(records: list[Any]) -> list[Any]:
     text = re.sub(rf'"({times})": \d+', r'"\1": "TIME"', text)
     text = re.sub(r"member-[0-9a-f-]{36}", "MEMBER", text)
     compared: list[Any] = json.loads(text)
-    deletions = [record for record in compared if record["value"] is None]
-    assert compared[-len(deletions) :] == deletions
-    return compared[: -len(deletions)] + sorted(deletions, key=json.dumps)
+    kept = [record for record in compared if record["value"] is not None]
+    deletions = compared[len(kept) :]
+    assert all(record["value"] is None for record in deletions)
+    return kept + sorted(deletions, key=json.dumps)
 
 
 @pytest.mark.long
@@ -111,9 +157,35 @@ def test_the_records_of_a_group_are_those_of_apache_kafka(
     read = []
     for servers in (untouched_kafka.bootstrap_servers, apache_kafka.bootstrap_servers):
         live_in_a_group(servers, topic, topic)
-        read.append(comparable(formatted_records(servers, topic, formatter)))
+        records = formatted_records(servers, formatter, OFFSETS_TOPIC, topic, "group")
+        read.append(comparable(records))
     ours, expected = read
     assert len(expected) >= 4
+    assert ours == expected
+
+
+@pytest.mark.long
+def test_the_records_of_a_transactional_id_are_those_of_apache_kafka(
+    untouched_kafka: MockKafka, apache_kafka: ApacheKafka, topic: str
+) -> None:
+    read = []
+    for servers in (untouched_kafka.bootstrap_servers, apache_kafka.bootstrap_servers):
+        live_in_transactions(servers, topic, topic)
+        records = formatted_records(
+            servers,
+            "TransactionLogMessageFormatter",
+            TRANSACTIONS_TOPIC,
+            topic,
+            "transactionalId",
+        )
+        values = [record["value"]["data"] for record in records]
+        assert len({value.pop("producerId") for value in values}) == 1
+        for value in values:  # Kafka's topics are in the order of a hash table
+            (value["transactionPartitions"] or []).sort(key=lambda entry: entry["topic"])
+        read.append(comparable(records))
+    ours, expected = read
+    statuses = [record["value"]["data"]["transactionStatus"] for record in expected]
+    assert statuses == STATUSES
     assert ours == expected
 
 

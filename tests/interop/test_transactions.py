@@ -191,7 +191,29 @@ def test_the_java_clients_consume_transform_and_produce_exactly_once(
     java: JavaClients, kafka_of_three: MockKafka, topic: str
 ) -> None:
     """Version 3.9 uses transaction version 1, version 4.1 version 2 (KIP-890)."""
-    servers = kafka_of_three.bootstrap_servers
+    check_copies_in_transactions(java, kafka_of_three, topic)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("java", JAVA_VERSIONS[-1:], indirect=True)
+@pytest.mark.parametrize("level", [0, 1, 2])
+def test_a_java_client_follows_the_transaction_version_of_the_cluster(
+    java: JavaClients, topic: str, level: int
+) -> None:
+    """Before version 2 it adds partitions to its transactions, and keeps its epoch."""
+    config = {"cluster.features": f"transaction.version={level}"}
+    with MockKafka(config=config) as kafka:
+        check_copies_in_transactions(java, kafka, topic)
+        ends = {request.version for request in kafka.requests(api="EndTxn")}
+        added = kafka.requests(api="AddPartitionsToTxn") + kafka.requests(api="AddOffsetsToTxn")
+        epochs = {entry.transactional_id: entry.producer_epoch for entry in kafka.transactions()}
+    assert (ends == {5}, bool(added)) == ((True, False) if level == 2 else (False, True))
+    assert max(epochs.values()) > 2 if level == 2 else max(epochs.values()) <= 2, epochs
+
+
+def check_copies_in_transactions(java: JavaClients, kafka: MockKafka, topic: str) -> None:
+    """Copy twenty numbers exactly once, and fence an instance."""
+    servers = kafka.bootstrap_servers
     create_topic(servers, topic, 2)
     create_topic(servers, f"{topic}.out", 1)
     lines = java.run("transact", servers, topic, 20)

@@ -132,7 +132,7 @@ def forget_partitions(patch: Patch) -> None:
 
 def skip_partitions_without_leader(patch: Patch) -> None:
     """A partition without a leader gets no marker, and the transaction is complete all the same."""
-    patch.setattr(markers, "_RETRIABLE", frozenset())
+    patch.setattr(markers, "_NEEDS_NO_MARKER", frozenset(ErrorCode))
 
 
 def forget_sequence_numbers(patch: Patch) -> None:

@@ -39,6 +39,7 @@ _FAULTY_APIS = {
     "AddOffsetsToTxn": "NOT_COORDINATOR",
     "TxnOffsetCommit": "COORDINATOR_NOT_AVAILABLE",
     "EndTxn": "NOT_COORDINATOR",
+    "WriteTxnMarkers": "NOT_LEADER_OR_FOLLOWER",
 }
 
 
