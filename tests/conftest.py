@@ -48,21 +48,22 @@ def pytest_sessionstart() -> None:
 _SHARED_BY_GROUP = ("spark", "apache_kafka", "servers")
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that need Spark, and keep the tests that share a JVM in one worker.
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark the tests that need Spark, and keep the tests that share a JVM in one worker."""
+    fixtures = getattr(item, "fixturenames", ())
+    if "spark" in fixtures:
+        item.add_marker(pytest.mark.spark)
+    if any(name in fixtures for name in _SHARED_BY_GROUP):
+        item.add_marker(pytest.mark.xdist_group("jvm"))
 
-    Interop tests get the fixture that audits their clusters.
-    """
+
+@pytest.hookimpl(trylast=True)  # after the marks that tests/interop/conftest.py gives
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give interop tests the fixture that audits their clusters."""
     for item in items:
-        fixtures = getattr(item, "fixturenames", ())
         if isinstance(item, pytest.Function) and item.get_closest_marker("interop"):
             # The first fixture is torn down last: when those of the test have stopped.
             item.fixturenames.insert(0, "audit_after_test")
-        if "spark" in fixtures:
-            item.add_marker(pytest.mark.spark)
-        if any(name in fixtures for name in _SHARED_BY_GROUP):
-            item.add_marker(pytest.mark.xdist_group("jvm"))
 
 
 @pytest.hookimpl(wrapper=True)

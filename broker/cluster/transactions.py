@@ -140,8 +140,9 @@ def _response(
     def receive(error_code: ErrorCode | None) -> None:
         if requests.get(topic_partition) is request:
             del requests[topic_partition]
-            if error_code in _NEEDS_NO_MARKER:
-                del transaction.partitions[topic_partition]
+            known = cluster.transactions.prepared.get(transaction.transactional_id)
+            if error_code in _NEEDS_NO_MARKER and known is transaction:
+                transaction.partitions.pop(topic_partition, None)  # its topic may be deleted
                 _write_markers(cluster, transaction, cluster.timers.latest_ms)
 
     requests[topic_partition] = request

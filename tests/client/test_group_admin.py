@@ -6,14 +6,13 @@ from typing import Any
 import pytest
 
 from client.admin import Admin
-from client.blocking_admin import open_admin
 from client.errors import ApiError
 from client.group_admin import EARLIEST, LATEST
 from client.resources import GroupDescription, GroupListing, PartitionOffset
 from mock_kafka import MockKafka
 from protocol import messages
 from protocol.errors import ErrorCode
-from tests.client.running_cluster import fill, running_cluster
+from tests.client.running_cluster import admin_without_groups, running_cluster
 from tests.client.scripted import Clock, admin_of
 
 NOT_COORDINATOR = ErrorCode.NOT_COORDINATOR
@@ -27,8 +26,7 @@ def shared_cluster() -> Iterator[MockKafka]:
 
 @pytest.fixture
 def admin(shared_cluster: MockKafka) -> Iterator[Admin]:
-    fill(shared_cluster)
-    with open_admin(shared_cluster.bootstrap_servers) as admin:
+    with admin_without_groups(shared_cluster) as admin:
         yield admin
 
 
@@ -104,6 +102,7 @@ def test_a_partition_without_leader_or_that_is_missing_has_an_error(
         ("gone", 0): ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     }
     assert found["t", 1] == 3
+    shared_cluster.move_leader("t", 0, 1)
 
 
 # The coordinator ----------------------------------------------------------------------------

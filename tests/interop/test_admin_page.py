@@ -134,6 +134,35 @@ def keep(page: Page, name: str) -> None:
     page.screenshot(path=str(SCREENSHOTS / f"{name}.png"), full_page=True)
 
 
+@contextmanager
+def polled_members(
+    cluster: Cluster, *joins: tuple[Any, str, str, dict[str, str]]
+) -> Iterator[None]:
+    """Run members until the end: each with its class, group, client id and other settings."""
+    is_over = threading.Event()
+    members = []
+    for kind, group_id, client_id, settings in joins:
+        addresses = {"bootstrap.servers": cluster.bootstrap_servers, "group.id": group_id}
+        member = kind({**addresses, "client.id": client_id, **settings})
+        member.subscribe(["orders"])
+        members.append(member)
+
+    def poll() -> None:
+        while not is_over.is_set():
+            for member in members:
+                member.poll(0.02)
+
+    thread = threading.Thread(target=poll)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()
+        for member in members:
+            member.close()
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_page_shows_the_state_and_new_requests(
     cluster: Cluster, page: Page, scheme: Any
@@ -164,6 +193,11 @@ def test_the_page_shows_the_state_and_new_requests(
     expect(page.locator("#detail")).to_contain_text('"error_code": "NOT_ENOUGH_REPLICAS"')
     page.locator(".tile").filter(has_not_text=re.compile("none")).nth(0).click()
     expect(page.locator(".opened")).to_contain_text("Leader")
+    members = (Consumer, "reports", "reports-1", {"group.protocol": "consumer"})
+    with polled_members(cluster, members, (ShareConsumer, "mails", "mails-1", {})):
+        expect(page.locator("#groups .title")).to_have_text(["mails", "reports"])
+        expect(page.locator("#groups-count")).to_have_text("2 groups · 2 members")
+        keep(page, f"all-{scheme}")
     billing.close()
 
 
@@ -220,42 +254,17 @@ def test_the_page_lists_transactions_and_aborts_one(cluster: Cluster, page: Page
         producer.close()
 
 
-@contextmanager
-def polled_members(cluster: Cluster) -> Iterator[None]:
-    """Run members of groups of all types, until the end."""
-    is_over, members = threading.Event(), []
-
-    def join(kind: Any, group_id: str, client_id: str, **settings: str) -> None:
-        named = {name.replace("_", "."): value for name, value in settings.items()}
-        addresses = {"bootstrap.servers": cluster.bootstrap_servers, "group.id": group_id}
-        member = kind({**addresses, "client.id": client_id, **named})
-        member.subscribe(["orders"])
-        members.append(member)
-
-    def poll() -> None:
-        while not is_over.is_set():
-            for member in members:
-                member.poll(0.02)
-
-    join(Consumer, "billing", "billing-1", group_protocol="consumer")
-    join(Consumer, "billing", EVIL, group_protocol="consumer", group_instance_id="i")
-    join(Consumer, "reports", "reports-1")
-    join(ShareConsumer, "mails", "mails-1")
-    thread = threading.Thread(target=poll)
-    thread.start()
-    try:
-        yield
-    finally:
-        is_over.set()
-        thread.join()
-        for member in members:
-            member.close()
-
-
 def test_the_page_lists_groups_of_all_types_and_controls_them(cluster: Cluster, page: Page) -> None:
     topic = {"name": "orders", "partitions": 4, "replication_factor": 1}
     cluster.ask("POST", "/v1/topics", topic)
-    with polled_members(cluster):
+    new = {"group.protocol": "consumer"}
+    with polled_members(
+        cluster,
+        (Consumer, "billing", "billing-1", new),
+        (Consumer, "billing", EVIL, {**new, "group.instance.id": "i"}),
+        (Consumer, "reports", "reports-1", {}),
+        (ShareConsumer, "mails", "mails-1", {}),
+    ):
         for group_id, count in (("billing", 2), ("reports", 1), ("mails", 1)):
             assert cluster.ask("GET", f"/v1/groups/{group_id}/stable?members={count}") is not None
         expect(page.locator("#groups-count")).to_have_text("3 groups · 4 members")

@@ -17,6 +17,8 @@ from tests.simulation.group_member import COMMIT_INTERVAL_MS, GroupMember
 from tests.simulation.history import Assignment, History, Place
 from tests.simulation.network import Network
 
+LATE_MS = 5_000
+"""How long a request of a connection that is lost may still be on its way."""
 JOIN_EPOCH, LEAVE_EPOCH, STATIC_LEAVE_EPOCH = 0, -1, -2
 _FENCED = {
     ErrorCode.UNKNOWN_MEMBER_ID,
@@ -59,6 +61,7 @@ class ConsumerMember(GroupMember):
         self._reported: tuple[Place, ...] | None = None
         """What it owns as the coordinator knows, or None if that is not certain."""
         self._interval_ms = 0
+        self._is_full_until_ms = 0
         self._contact: Responded | None = None
         self._ownerships: dict[Place, Ownership] = {}
 
@@ -88,8 +91,12 @@ class ConsumerMember(GroupMember):
     def _extra_wait_ms(self, _link: ClientLink) -> int:
         return 0
 
-    def _on_coordinator_lost(self, _lost: list[str]) -> None:
+    def _on_coordinator_lost(self, lost: list[str]) -> None:
         self._reported = None
+        if "heartbeat" in lost:
+            # The coordinator may handle the lost heartbeat after the next one, and give partitions
+            # to the member in a response that it never gets. Only a full heartbeat repeats these.
+            self._is_full_until_ms = self._now_ms + LATE_MS
 
     def _on_leaders(self) -> None:
         self._resolve()
@@ -114,7 +121,7 @@ class ConsumerMember(GroupMember):
             return
         self._last_beat_ms = self._now_ms
         settings = self.settings
-        is_full = self._reported is None
+        is_full = self._reported is None or self._now_ms < self._is_full_until_ms
         regex = "|".join(settings.topics) if settings.subscribes_by_regex else None
         owned = self.owned if self._is_joined else ()
         request = _Heartbeat(

@@ -838,6 +838,8 @@ async function look() {
     byId("groups-count").textContent = groups.length
       ? `${count(groups.length, "group")} · ${count(memberCount, "member")}`
       : "";
+    // The epoch of a share session changes with every fetch, and is not shown.
+    for (const member of groups.flatMap((group) => group.members)) delete member.sessions;
     show("groups", groups, () => groupParts(groups));
     byId("connections-count").textContent = connections.length || "";
     const muted = connections.some((each) => each.muted_until_ms);

@@ -175,6 +175,25 @@ def test_offsets_of_a_transaction_wait_for_a_delayed_marker(driver: FaultyDriver
     assert driver.state == "CompleteCommit"
 
 
+def test_a_late_response_for_a_deleted_topic_changes_nothing(driver: FaultyDriver) -> None:
+    cluster = driver.cluster
+    driver.add_fault(delay_ms=1_500, topic="t", partition=0)
+    driver.add_fault(delay_ms=2_500, topic="__consumer_offsets")
+    _, producer = driver.init()
+    assert driver.produce(producer, 0, version=12) == (NONE, 0)
+    driver.broker_id = cluster.coordinator_id("g") or 1
+    assert driver.commit_offset(producer, "g", 5, version=5) == NONE
+    driver.follow_coordinator()
+    driver.end(producer, commit=True, version=5)
+    topic = cluster.topics.get("t")
+    assert topic is not None
+    cluster.delete_topic(topic, NOW_MS)
+    driver.advance_to(2_499)
+    assert driver.state == "PrepareCommit"
+    driver.advance_to(2_500)
+    assert driver.state == "CompleteCommit"
+
+
 def test_only_rules_that_name_the_api_and_the_partition_match(driver: FaultyDriver) -> None:
     faults = driver.dispatcher.faults
     faults.add(fault_rule(delay_ms=500, skip=100), NOW_MS)

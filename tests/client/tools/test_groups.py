@@ -5,12 +5,11 @@ from collections.abc import Iterator
 import pytest
 
 from client.admin import Admin
-from client.blocking_admin import open_admin
 from client.errors import ApiError
 from client.resources import PartitionOffset
 from client.tools import groups
 from mock_kafka import MockKafka
-from tests.client.running_cluster import fill, running_cluster
+from tests.client.running_cluster import admin_without_groups, running_cluster
 
 
 @pytest.fixture(scope="module")
@@ -46,8 +45,7 @@ class Tool:
 @pytest.fixture
 def run(shared_cluster: MockKafka, capsys: pytest.CaptureFixture[str]) -> Iterator[Tool]:
     """A cluster with the group g, whose offsets are 1 in partitions 0 and 1 of topic t."""
-    fill(shared_cluster)
-    with open_admin(shared_cluster.bootstrap_servers) as admin:
+    with admin_without_groups(shared_cluster) as admin:
         admin.alter_group_offsets("g", {("t", 0): PartitionOffset(1), ("t", 1): PartitionOffset(1)})
         yield Tool(admin, shared_cluster.bootstrap_servers, capsys)
 
