@@ -6,6 +6,7 @@ Source: Kafka's `ShareCoordinatorService`.
 from collections.abc import Callable
 from typing import Any
 
+from broker.administration.deletion import NO_TOPIC_ID
 from broker.cluster.cluster import Cluster
 from broker.errors import NOT_COORDINATOR_MESSAGE, Refusal
 from broker.request.context import RequestContext
@@ -31,9 +32,10 @@ def results_by_topic(
         return []
     results: dict[Any, dict[int, Any]] = {}
     for topic in paced(request.topics):
+        topic_id = topic.topic_id or NO_TOPIC_ID  # the codec decodes an id of zeros as None
         for entry in paced(topic.partitions):
-            key = SharePartitionKey(request.group_id, topic.topic_id, entry.partition)
-            results.setdefault(topic.topic_id, {})[entry.partition] = handle(key, entry)
+            key = SharePartitionKey(request.group_id, topic_id, entry.partition)
+            results.setdefault(topic_id, {})[entry.partition] = handle(key, entry)
     return [
         result_class(
             topic_id=topic_id,

@@ -23,6 +23,7 @@ from broker.cluster.coordinators import (
 from broker.errors import Refusal
 from broker.groups.consumer.assignment import Assignment
 from broker.groups.consumer.member import ConsumerMember
+from broker.groups.coordinator import group_not_found
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
@@ -63,6 +64,8 @@ def _describe(context: RequestContext, group_id: str, cluster: Cluster) -> Any:
     if error_code is not ErrorCode.NONE:
         return _GroupResponse(version=version, group_id=group_id, error_code=error_code)
     group = cluster.groups.describe_consumer_group(group_id)
+    if group_id in cluster.share.groups:
+        group = group_not_found(f"Group {group_id} is not a consumer group.")
     if isinstance(group, Refusal):
         return _GroupResponse(
             version=version,

@@ -12,6 +12,8 @@ from traceback import format_exception
 import structlog
 
 from tests.simulation.group_world import GroupWorld
+from tests.simulation.mutants.all_mutants import MUTANTS
+from tests.simulation.mutants.mutant import Mutant
 from tests.simulation.transactional_world import TransactionWorld
 from tests.simulation.world import Report, World
 
@@ -44,8 +46,13 @@ def main() -> int:
     parser.add_argument(
         "--groups", action="store_true", help="worlds with consumer groups and share groups"
     )
+    parser.add_argument(
+        "--mutants", action="store_true", help="inject each bug, and count the worlds that find it"
+    )
     options = parser.parse_args()
     quieten()
+    if options.mutants:
+        return find_mutants(options.jobs)
     world_class: type[World] = World
     if options.transactions:
         world_class = TransactionWorld
@@ -63,6 +70,17 @@ def replay(world_class: type[World], seed: int) -> int:
     print(f"seed {report.seed}: {len(report.violations)} violations, digest {report.digest:08x}")
     print(*(f"  {name}: {count}" for name, count in report.counts.items()), sep="\n")
     return bool(report.violations)
+
+
+def find_mutants(jobs: int) -> int:
+    """Print how many worlds find each mutant; return 1 if one is not found."""
+    is_any_missed = False
+    with ProcessPoolExecutor(jobs, initializer=quieten) as pool:
+        counts = pool.map(Mutant.worlds_needed, MUTANTS)
+        for mutant, count in zip(MUTANTS, counts, strict=True):
+            is_any_missed |= count is None
+            print(f"{count or 'not found':>9}  {mutant.checker}: {mutant.name}", flush=True)
+    return is_any_missed
 
 
 def run_many(world_class: type[World], seeds: range, jobs: int) -> int:

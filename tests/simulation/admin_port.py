@@ -62,8 +62,8 @@ class AdminPort:
             self._isolate_broker,
             self._fence_broker,
             self._start_broker,
-            self._upgrade_broker,
-            self._upgrade_broker,
+            self.upgrade_broker,
+            self.upgrade_broker,
             self._cut_connection,
             self._move_leader,
             self._move_coordinator,
@@ -126,7 +126,7 @@ class AdminPort:
     def _start_broker(self) -> None:
         self._call("start_broker", {"node_id": self._node_id()}, {})
 
-    def _upgrade_broker(self) -> None:
+    def upgrade_broker(self) -> None:
         """Start a broker with another rule for duplicates, as a rolling upgrade does."""
         self._history.has_upgrades = True
         config = {"producer.state.batches": self._random.choice(("1", "5"))}

@@ -195,7 +195,9 @@ def known_producer_ids(history: History) -> Iterator[str]:
     Batches behind a refused one are refused as well, so only the first refusal of an id counts.
     """
     known_ms = WINDOW_SECONDS * 1000 * (LAYER_COUNT - 1) // LAYER_COUNT
-    changes = [change for change in history.quota_changes if change.key == "producer_ids_rate"]
+    changes = [
+        change for change in history.quota_changes_of("writer") if change.key == "producer_ids_rate"
+    ]
     if len(changes) != 1:
         return
     admitted: dict[tuple[int, int], list[ProduceSeen]] = defaultdict(list)

@@ -141,8 +141,10 @@ class Chaos:
         self._cluster.take_leader_away(partition, self._server.clock.now_ms())
 
         def give_back() -> None:
+            topic = self._cluster.topics.get(partition.topic_name)
+            is_there = topic is not None and partition in topic.partitions
             alive = self._cluster.alive_broker_ids()
-            if partition.leader_id == NO_LEADER and alive:
+            if is_there and partition.leader_id == NO_LEADER and alive:
                 self._cluster.move_leader(partition, alive[0], self._server.clock.now_ms())
 
         self._network.schedule.after(self._random.randint(1, OUTAGE_MS_MAX), give_back)

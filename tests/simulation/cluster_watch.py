@@ -75,8 +75,11 @@ class ClusterWatch:
         for topic in self._cluster.topics.all():
             for partition in topic.partitions:
                 leader_id, isr = partition.leader_id, set(partition.isr)
-                if not isr or not isr <= set(partition.replicas):
-                    self._report(partition, "the ISR is empty or not a part of the replicas")
+                may_be_empty = self._cluster.features.has_eligible_leader_replicas
+                if not isr and not may_be_empty:
+                    self._report(partition, "the ISR is empty")
+                if not isr <= set(partition.replicas):
+                    self._report(partition, "the ISR has brokers that are no replicas")
                 alive = set(filter(self._cluster.is_alive, isr))
                 if alive and alive != isr:
                     self._report(partition, "a broker that is not alive is in sync")

@@ -27,7 +27,7 @@ class Disturbances:
         self._duration_ms = duration_ms
         self._hostile: list[HostileClient] = []
         self._replayers: list[Replayer] = []
-        self._port = AdminPort(world.server, world.network, world.history, world.chaos, random)
+        self.port = AdminPort(world.server, world.network, world.history, world.chaos, random)
         self._cleaner = AdminClient(
             "cleaner", "cleaner", world.network, world.history, random, world.bootstrap
         )
@@ -37,7 +37,7 @@ class Disturbances:
         if self._random.random() < 0.4:
             self._plan(self._attack, 1, 6)
         if self._random.random() < 0.4:
-            self._plan(self._port.do_something, 3, 15)
+            self._plan(self.port.do_something, 3, 15)
         if self._random.random() < 0.2:
             self._plan(self._move_clock, 1, 2)
         if self._random.random() < 0.4:

@@ -437,7 +437,12 @@ class GroupMember(CoordinatedClient):
         response: Any,
         responded: Responded,
     ) -> None:
-        self._note_fetched(node_id, response, responded)
+        requested = {
+            ((topic.topic or self._name_of(topic.topic_id)), partition.partition): partition
+            for topic in responded.request.topics
+            for partition in topic.partitions
+        }
+        self._note_fetched(node_id, requested, response, responded)
         if generation != self._generation or not self._is_joined:
             return
         self._network.trace(
@@ -451,15 +456,15 @@ class GroupMember(CoordinatedClient):
                     self._ask_for_start(place)
                 elif partition.error_code != ErrorCode.NONE:
                     self._metadata_ms = 0
-                elif partition.records and place in self.positions:
+                elif partition.records and (
+                    # It may have joined again since the request, and begun at another offset.
+                    requested[place].fetch_offset == self.positions.get(place)
+                ):
                     self._consume(place, bytes(partition.records))
 
-    def _note_fetched(self, node_id: int, response: Any, responded: Responded) -> None:
-        requested = {
-            ((topic.topic or self._name_of(topic.topic_id)), partition.partition): partition
-            for topic in responded.request.topics
-            for partition in topic.partitions
-        }
+    def _note_fetched(
+        self, node_id: int, requested: dict[Place, Any], response: Any, responded: Responded
+    ) -> None:
         for topic in response.responses:
             name = topic.topic or self._name_of(topic.topic_id)
             for partition in topic.partitions:

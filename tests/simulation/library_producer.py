@@ -21,6 +21,7 @@ from tests.simulation.client_link import ClientLink, Responded
 from tests.simulation.history import History, Place, ProducerFacts, SentRecord, Served
 from tests.simulation.network import Network
 
+LIBRARY_USER = "library"
 NEVER_MS = 1 << 40
 REQUEST_TIMEOUT_MS = 400
 TICK_MS = 50
@@ -145,7 +146,7 @@ class LibraryProducer:
         self._is_scheduled = False
         history.producers[name] = ProducerFacts(
             name,
-            "writer",
+            LIBRARY_USER,
             -1,
             # A batch without a response is numbered again in a new epoch, whether stored or not.
             is_idempotent=False,
@@ -381,7 +382,7 @@ class LibraryProducer:
             link = ClientLink(
                 self._network,
                 self._history,
-                user="writer",
+                user=LIBRARY_USER,
                 client_id=self.name,
                 says_hello=random.random() < 0.2,
                 versions_max={ApiKey.PRODUCE: self._library.produce_version},

@@ -8,6 +8,7 @@ from tests.simulation.world import CHAOS_MS, World
 
 LEADER_MOVES = 100
 EXTRA_SENDS = 20
+UPGRADES = 10
 
 
 class LostResponsesWorld(World):
@@ -38,3 +39,13 @@ class SmallLogsWorld(World):
         for producer in self.producers:
             for number in range(EXTRA_SENDS):
                 self.schedule.after(number * CHAOS_MS // EXTRA_SENDS, partial(self._send, producer))
+
+
+class RollingUpgradeWorld(World):
+    """Brokers are started with another rule for duplicates, time and again."""
+
+    def _plan(self) -> None:
+        super()._plan()
+        for number in range(UPGRADES):
+            at_ms = number * CHAOS_MS // UPGRADES
+            self.schedule.after(at_ms, self.disturbances.port.upgrade_broker)

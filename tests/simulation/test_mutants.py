@@ -6,7 +6,11 @@ from tests.simulation.checkers import CHECKERS
 from tests.simulation.mutants.all_mutants import MUTANTS
 from tests.simulation.mutants.mutant import WORLDS_MAX, Mutant
 from tests.simulation.patches import Patch, edit
-from tests.simulation.provoking_worlds import LostResponsesWorld, SmallLogsWorld
+from tests.simulation.provoking_worlds import (
+    LostResponsesWorld,
+    RollingUpgradeWorld,
+    SmallLogsWorld,
+)
 from tests.simulation.world import World
 
 
@@ -57,6 +61,6 @@ def test_an_edit_ends_with_its_patch() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("world_class", [LostResponsesWorld, SmallLogsWorld])
+@pytest.mark.parametrize("world_class", [LostResponsesWorld, RollingUpgradeWorld, SmallLogsWorld])
 def test_provoking_worlds_have_no_violations_without_a_bug(world_class: type[World]) -> None:
     assert [world_class(seed).run().violations for seed in range(5)] == [[]] * 5

@@ -29,7 +29,7 @@ from tests.simulation.coordinated_client import MemberSettings
 from tests.simulation.disturbances import Disturbances
 from tests.simulation.group_member import GroupMember, fetch_request, split_batches
 from tests.simulation.history import History, Place, QuotaChange, SeenRecord, StoredBatch
-from tests.simulation.library_producer import LIBRARIES, LibraryProducer
+from tests.simulation.library_producer import LIBRARIES, LIBRARY_USER, LibraryProducer
 from tests.simulation.network import Network, Weather
 from tests.simulation.producer_client import PipeliningProducerClient, ProducerClient
 from tests.simulation.virtual_time import START_MS, Schedule
@@ -47,7 +47,7 @@ PIPELINING_CHANCE = 0.4
 LIBRARY_CHANCE = 0.35
 BUFFERED_BYTES_MAX = 2 * 1024 * 1024
 DATA_TOPICS = ("orders", "payments")
-USERS = ("writer", "reader", "root", "mutator", "cleaner")
+USERS = (LIBRARY_USER, "writer", "reader", "root", "mutator", "cleaner")
 DOOMED_TOPIC = "doomed"
 
 
@@ -221,6 +221,9 @@ class World:
     def _make_libraries(self) -> None:
         random = self._random("libraries")
         if random.random() < LIBRARY_CHANCE:
+            if random.random() < 0.3:
+                # No quota of bytes: some libraries retry without end.
+                self._set_quota(LIBRARY_USER, "producer_ids_rate", random.choice((1, 2)))
             for library in random.sample(LIBRARIES, random.randint(1, 2)):
                 self.libraries.append(
                     LibraryProducer(

@@ -40,9 +40,9 @@ def test_each_broken_promise_is_a_violation(report: ClientReport, violations: li
 @pytest.mark.parametrize(
     ("growth", "violations"),
     [
-        (Growth(0.9, 4, 600), 0),
-        (Growth(1.1, 4, 600), 1),
-        (Growth(1.1, 6, 600), 2),
+        (Growth(0.9, 4, 1740), 0),
+        (Growth(1.1, 4, 1740), 1),
+        (Growth(1.1, 6, 1740), 2),
         (Growth(20, 100, 60), 0),
         (Growth(50, 0, 60), 1),
     ],

@@ -55,6 +55,19 @@ def test_a_request_without_a_group_or_partitions_has_no_results() -> None:
     assert driver.ask(request_class(group_id=GROUP, topics=[topic]), 0).results == []
 
 
+def test_an_id_of_zeros_names_no_topic() -> None:
+    driver = joined_driver()
+    topic_class = messages.ReadShareGroupStateRequest.ReadStateData
+    partition = topic_class.PartitionData(partition=0, leader_epoch=0)
+    # The codec decodes an id of zeros as None.
+    topic = topic_class(topic_id=None, partitions=[partition])
+    request = messages.ReadShareGroupStateRequest(group_id=GROUP, topics=[topic])
+
+    (result,) = driver.ask(request, 0).results[0].partitions
+
+    assert result.error_code == ErrorCode.INVALID_REQUEST
+
+
 def test_results_come_in_the_order_of_hash_maps_and_each_partition_once() -> None:
     driver = ShareDriver()
     request_class: Any = messages.ReadShareGroupStateRequest

@@ -64,3 +64,14 @@ def test_share_groups_may_be_off() -> None:
     (group,) = describe(driver, GROUP)
 
     assert group.error_code == ErrorCode.UNSUPPORTED_VERSION
+
+
+def test_a_share_group_is_no_consumer_group() -> None:
+    driver = ShareDriver()
+    driver.join(1)
+    request = messages.ConsumerGroupDescribeRequest(group_ids=[GROUP])
+    (group,) = driver.ask(request, 1, broker_id=driver.coordinator_id).groups
+    assert (group.error_code, group.error_message) == (
+        ErrorCode.GROUP_ID_NOT_FOUND,
+        f"Group {GROUP} is not a consumer group.",
+    )

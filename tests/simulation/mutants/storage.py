@@ -16,7 +16,11 @@ from producer_state.producer_state_manager import ProducerStateManager
 from producer_state.rules import WINDOW_MAX, Decision, Entry, RuleSet, sequence_after
 from tests.simulation.mutants.mutant import Mutant, edited
 from tests.simulation.patches import Patch, wrap
-from tests.simulation.provoking_worlds import LostResponsesWorld, SmallLogsWorld
+from tests.simulation.provoking_worlds import (
+    LostResponsesWorld,
+    RollingUpgradeWorld,
+    SmallLogsWorld,
+)
 
 
 def forget_producers(patch: Patch) -> None:
@@ -140,6 +144,7 @@ STORAGE_MUTANTS: tuple[Mutant, ...] = (
         ProducerStateManager.convert,
         "self._table.rewrite(layout.row_bytes, with_floor if layout.has_floor else add_history)",
         "self._table = RowTable(layout.row_bytes)",
+        RollingUpgradeWorld,
     ),
     # Logs
     Mutant(LOST_BATCH, "records", lose_last_batch),
@@ -270,14 +275,14 @@ STORAGE_MUTANTS: tuple[Mutant, ...] = (
         "The first replica that is up leads, in sync or not.",
         "metadata",
         failover._elect,
-        "n for n in alive if n in partition.isr",
-        "n for n in partition.replicas",
+        "clean_leader(partition, partition.replicas, cluster.is_alive)",
+        "partition.replicas[0]",
     ),
     edited(
         "A broker that stops stays in the ISR.",
         "metadata",
-        failover._remove_from_isrs,
-        "partition.isr = rest or partition.isr",
+        failover._leave_isr,
+        "cluster.set_isr(partition, rest)",
         "pass",
     ),
     edited(

@@ -1,0 +1,1 @@
+"""Changed frames from a corpus, sent to a broker without sockets."""

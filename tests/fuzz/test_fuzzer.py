@@ -1,0 +1,63 @@
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from broker.routes import ROUTES
+from protocol.api_keys import ApiKey
+from tests.broker.connection_driver import break_metadata
+from tests.fuzz.corpus import read_corpus
+from tests.fuzz.fuzzer import Fuzzer
+
+
+def test_the_corpus_has_every_api_in_every_version() -> None:
+    served = {
+        (route.api_key, version)
+        for route in ROUTES.values()
+        for version in range(route.version_min, route.version_max + 1)
+    }
+    assert served <= {(frame.api_key, frame.version) for frame in read_corpus()}
+
+
+@pytest.mark.slow
+def test_no_frame_of_the_corpus_harms_the_broker_or_a_neighbour() -> None:
+    corpus = read_corpus()
+    fuzzer = Fuzzer(corpus, seed=1)
+    for frame in corpus:
+        fuzzer.step(frame.data)
+    fuzzer.check_neighbour()
+    assert fuzzer.report.findings == []
+    assert fuzzer.report.outcomes["answered"] > len(corpus) / 2
+
+
+@pytest.mark.slow
+def test_changed_frames_harm_neither_the_broker_nor_a_neighbour() -> None:
+    report = Fuzzer(read_corpus(), seed=1).run(300_000)
+    assert report.findings == []
+    assert report.outcomes["answered"] > 500
+
+
+def test_a_handler_that_raises_is_found_with_its_frame(monkeypatch: pytest.MonkeyPatch) -> None:
+    break_metadata(monkeypatch)
+    [metadata] = [
+        frame for frame in read_corpus() if (frame.api_key, frame.version) == (ApiKey.METADATA, 9)
+    ]
+    fuzzer = Fuzzer([metadata], seed=1)
+    fuzzer.step(metadata.data)
+    [finding] = fuzzer.report.findings
+    assert "boom" in finding.what
+    assert finding.data == metadata.data
+
+
+def test_a_harmed_neighbour_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_arguments: Any) -> Any:
+        raise RuntimeError("poisoned")
+
+    route = ROUTES[ApiKey.LIST_GROUPS]
+    monkeypatch.setitem(ROUTES, ApiKey.LIST_GROUPS, replace(route, handler=refuse))
+    fuzzer = Fuzzer(read_corpus(), seed=1)
+    fuzzer.check_neighbour()
+    versions = route.version_max - route.version_min + 1
+    assert [finding.what[:26] for finding in fuzzer.report.findings] == [
+        "a neighbour's ListGroups v"
+    ] * versions
