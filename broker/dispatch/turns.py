@@ -102,13 +102,16 @@ class Turns:
         return 0 if self._running is None else self._running.waited_ns
 
     def pause(self) -> None:
-        """End the turn of the running request when its time is over."""
-        if self._is_unlimited:
+        """End the turn of the running request when its time is over.
+
+        A callback that a request schedules runs in a copy of the request's context, so it comes
+        here too; it has no turn.
+        """
+        request = self._running
+        if self._is_unlimited or request is None:
             return
         now_ns = self._now_ns()
         if now_ns - self._began_ns >= TURN_NS:
-            request = self._running
-            assert request is not None
             assert request.worker is not None
             request.worker.parent.switch()
             request.waited_ns += self._began_ns - now_ns
@@ -167,9 +170,7 @@ class Turns:
         try:
             if request.worker is None:
                 request.worker = self._idle_workers.pop() if self._idle_workers else self._hire()
-                request.worker.switch(request)
-            else:
-                request.worker.switch()
+            request.worker.switch()
         finally:
             self._running = before
         if request.is_done and len(self._idle_workers) < IDLE_WORKERS_MAX:
@@ -179,12 +180,16 @@ class Turns:
     def _hire(self) -> greenlet:
         """Return a greenlet that carries out one request after the other: a new one costs 40 µs."""
 
-        def work(request: _Request) -> None:
+        def work() -> None:
             take_turns(self)
             while True:
+                request = self._running
+                assert request is not None
                 request.result = request.respond()
                 request.is_done = True
-                request = main.switch()
+                # An idle worker does not hold the frame and the response of its last request.
+                del request
+                main.switch()
 
         main = getcurrent()
         return greenlet(work, main)
@@ -202,15 +207,18 @@ class Turns:
         if not self._waiting:
             return
         request = self._waiting[0]
-        self._give_turn(request)
+        try:
+            self._give_turn(request)
+        finally:
+            if request.worker is None or request.worker.dead or request.is_done:
+                self._waiting.popleft()
+            turn_ns = self._now_ns() - self._began_ns
+            has_others = self.read_count > 0
+            self.read_count = 0
+            if self._waiting:
+                self._schedule(turn_ns * REST_FACTOR / 1e9 if has_others else 0)
         if request.is_done:
-            self._waiting.popleft()
             _deliver(request)
-        turn_ns = self._now_ns() - self._began_ns
-        has_others = self.read_count > 0
-        self.read_count = 0
-        if self._waiting:
-            self._schedule(turn_ns * REST_FACTOR / 1e9 if has_others else 0)
 
 
 def _deliver(request: _Request) -> None:

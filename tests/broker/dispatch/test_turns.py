@@ -1,6 +1,9 @@
 """Requests that take turns, without an event loop: the test calls what they schedule."""
 
+import gc
+import weakref
 from collections.abc import Callable
+from contextvars import Context, copy_context
 
 import pytest
 
@@ -204,3 +207,53 @@ def test_the_time_that_a_request_waits_for_its_turn_is_known() -> None:
     loop.run()
     assert waited == [5 * TURN_NS]
     assert loop.turns.waited_ns == 0
+
+
+def test_a_callback_that_a_request_schedules_has_no_turn() -> None:
+    """An event loop calls it in a copy of the context of the request."""
+    loop = Loop()
+    contexts: list[Context] = []
+
+    def respond() -> bytes:
+        contexts.append(copy_context())
+        return b""
+
+    assert loop.turns.run(respond, is_long=False) == b""
+    loop.now_ns += TURN_NS
+    contexts[0].run(loop.work("timer"))
+    assert loop.done == ["timer"] * STEPS
+
+
+def test_work_that_fails_in_a_later_turn_does_not_hold_up_the_others() -> None:
+    loop = Loop()
+
+    def fail() -> None:
+        loop.work("a")()
+        raise ValueError("a bug")
+
+    loop.turns.run_work(fail)
+    second = response_of(loop.turns.run(loop.work("b"), is_long=True))
+    with pytest.raises(ValueError, match="a bug"):
+        loop.run()
+    loop.run()
+    assert second == [b"b"]
+    assert len(loop.turns) == 0
+
+
+def test_an_idle_worker_does_not_hold_its_last_request() -> None:
+    loop = Loop()
+
+    class Frame:
+        pass
+
+    frame = Frame()
+    reference = weakref.ref(frame)
+
+    def respond(frame: Frame = frame) -> bytes:
+        assert frame is not None
+        return b""
+
+    assert loop.turns.run(respond, is_long=False) == b""
+    del respond, frame
+    gc.collect()
+    assert reference() is None
