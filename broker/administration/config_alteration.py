@@ -103,7 +103,7 @@ def alter_configs(
             results[index] = UNKNOWN_OPERATION
         return results
     for index in paced(of_controller):
-        change = _check(cluster, broker_id, alterations[index])
+        change = _check_current(cluster, broker_id, alterations[index])
         if isinstance(change, Refusal):
             results[index] = change
         elif not validate_only:
@@ -143,6 +143,21 @@ def _meets_unknown_operation(alteration: Alteration) -> bool:
     keys = TOPIC_KEYS if is_topic else {}
     applied = apply_operations({}, alteration.operations, keys, has_lists=is_topic)
     return applied is UNKNOWN_OPERATION
+
+
+def _check_current(cluster: Cluster, broker_id: int, alteration: Alteration) -> Change | Refusal:
+    """Check one resource; check it again if another request changed something during a pause."""
+    while True:
+        config = cluster.config
+        topic = cluster.topics.get(alteration.resource_name)
+        topic_config = None if topic is None else topic.config
+        change = _check(cluster, broker_id, alteration)
+        if (
+            cluster.config is config
+            and cluster.topics.get(alteration.resource_name) is topic
+            and (topic is None or topic.config is topic_config)
+        ):
+            return change
 
 
 def _check(cluster: Cluster, broker_id: int, alteration: Alteration) -> Change | Refusal:

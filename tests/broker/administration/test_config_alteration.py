@@ -7,6 +7,7 @@ from broker.errors import Refusal
 from protocol.configs import ConfigOperation, ResourceType
 from protocol.errors import ErrorCode
 from tests.broker.handlers.config_requests import new_cluster, overrides_of
+from tests.broker.interleaving import at_pause, run_with_pauses
 
 
 def test_a_later_resource_sees_what_an_earlier_one_changed() -> None:
@@ -77,3 +78,19 @@ def test_an_unknown_operation_fails_nothing_behind_a_refused_one() -> None:
     assert refusal.error_code is ErrorCode.INVALID_CONFIG
     refusal = alter_one(cluster, ResourceType.TOPIC, "orders", unknown)
     assert refusal == Refusal(ErrorCode.UNKNOWN_SERVER_ERROR, None)
+
+
+@pytest.mark.parametrize("pause", range(1, 20))
+def test_an_alteration_during_a_pause_is_not_lost(pause: int) -> None:
+    cluster = new_cluster()
+
+    def set_key(name: str, text: str) -> Refusal | None:
+        operation = Operation(name, ConfigOperation.SET, text)
+        return alter_one(cluster, ResourceType.TOPIC, "orders", operation)
+
+    other = at_pause(pause, lambda: set_key("retention.ms", "5"))
+    assert run_with_pauses(lambda: set_key("segment.ms", "7"), other) is None
+    for _ in range(20):
+        other()
+
+    assert overrides_of(cluster) == {"retention.ms": "5", "segment.ms": "7"}
