@@ -109,7 +109,9 @@ def _check(credentials: Credentials, alteration: Alteration) -> Refusal | None:
 def _apply(credentials: Credentials, alteration: Alteration) -> None:
     mechanism = MECHANISMS_BY_CODE[alteration.mechanism_code]
     if isinstance(alteration, Deletion):
-        credentials.delete_scram(alteration.name, mechanism)
+        # Another request may have deleted it since the check.
+        if credentials.scram_iterations(alteration.name, mechanism) is not None:
+            credentials.delete_scram(alteration.name, mechanism)
         return
     credential = credential_of_salted(
         mechanism, alteration.salted_password, alteration.salt, alteration.iterations

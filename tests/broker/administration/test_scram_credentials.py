@@ -5,6 +5,7 @@ import hashlib
 import pytest
 
 from broker.administration.scram_credentials import (
+    MECHANISMS_BY_CODE,
     Alteration,
     Deletion,
     Upsertion,
@@ -14,6 +15,7 @@ from broker.security.credentials import Credentials
 from broker.security.delegation_tokens import DelegationTokens
 from broker.security.scram import credential_of_password
 from protocol.errors import ErrorCode
+from tests.broker.interleaving import run_with_pauses
 
 
 def make(**users: str) -> Credentials:
@@ -121,3 +123,23 @@ def test_results_are_ordered_by_kind_then_as_in_a_hash_map() -> None:
 
 def test_an_alteration_does_not_show_the_password() -> None:
     assert "salted" not in repr(upsertion())
+
+
+def test_a_credential_may_be_deleted_by_another_request_during_a_pause() -> None:
+    credentials = make()
+    assert codes(credentials, upsertion("ann"), upsertion("bob")) == {
+        "ann": ErrorCode.NONE,
+        "bob": ErrorCode.NONE,
+    }
+    bob = MECHANISMS_BY_CODE[1]
+
+    def delete_bob() -> None:
+        # In the last pause only: the checks are over.
+        if credentials.scram_iterations("ann", bob) is None:
+            codes(credentials, Deletion("bob", 1))
+
+    results = run_with_pauses(
+        lambda: codes(credentials, Deletion("ann", 1), Deletion("bob", 1)), delete_bob
+    )
+
+    assert results == {"ann": ErrorCode.NONE, "bob": ErrorCode.NONE}
