@@ -157,9 +157,9 @@ class FetchSession:
             # After an error the partition is sent again, even if nothing else has changed.
             partition.high_watermark = -1 if is_error else data.high_watermark
             partition.log_start_offset = data.log_start_offset
-            if data.records:
-                key = partition.key
-                self.partitions[key] = self.partitions.pop(key)
+            # A later request may have removed it during a pause.
+            if data.records and (known := self.partitions.pop(partition.key, None)) is not None:
+                self.partitions[partition.key] = known
 
 
 def must_send(partition: CachedPartition, data: FetchPartitionData) -> bool:
@@ -347,12 +347,15 @@ class FetchSessionCache:
             return ErrorCode.INVALID_FETCH_SESSION_EPOCH
         if session.uses_topic_ids != uses_topic_ids:
             return ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR
+        # Before the first pause: another request with this epoch comes too late.
+        session.epoch = next_epoch(epoch)
         session.update(requested, forgotten)
+        if shard.sessions.get(session_id) is not session:
+            return ErrorCode.FETCH_SESSION_ID_NOT_FOUND  # removed during a pause
         if not session.partitions:
             shard.remove(session_id)
             return session
         shard.use(session, now_ms)
-        session.epoch = next_epoch(epoch)
         if self.partition_count > PARTITIONS_MAX:
             shard.remove(session_id)
             return ErrorCode.FETCH_SESSION_ID_NOT_FOUND

@@ -15,11 +15,13 @@ from broker.cluster.fetch_sessions import (
     FetchPartitionData,
     FetchSession,
     FetchSessionCache,
+    PartitionKey,
     SentPartition,
     must_send,
     next_epoch,
 )
 from protocol.errors import ErrorCode
+from tests.broker.interleaving import once, run_with_pauses
 
 
 def make_cache(slot_count: int = SHARD_COUNT) -> FetchSessionCache:
@@ -32,6 +34,10 @@ def sent(partition_count: int = 1) -> list[SentPartition]:
         (CachedPartition("t", None, index, 0, 100), FetchPartitionData(high_watermark=0))
         for index in range(partition_count)
     ]
+
+
+def requested(partition_count: int) -> dict[PartitionKey, CachedPartition]:
+    return {cached.key: cached for cached, _data in sent(partition_count)}
 
 
 def create(
@@ -179,3 +185,46 @@ def test_what_an_incremental_response_includes(data: FetchPartitionData, expecte
     partition = CachedPartition("t", None, 0, 5, 100)
     partition.high_watermark, partition.log_start_offset = 5, 1
     assert must_send(partition, data) is expected
+
+
+def test_two_requests_with_one_epoch_are_not_both_taken_into_the_session() -> None:
+    cache = make_cache()
+    session_id = create(cache, 0)
+    many = requested(100)
+    others: list[object] = []
+
+    def resume() -> object:
+        return cache.resume(session_id, 1, many, [], 0, uses_topic_ids=False)
+
+    result = run_with_pauses(resume, once(lambda: others.append(resume())))
+
+    assert result is cache.get(session_id)
+    assert others == [ErrorCode.INVALID_FETCH_SESSION_EPOCH]
+
+
+def test_a_session_that_is_removed_during_a_pause_is_not_counted() -> None:
+    cache = make_cache()
+    session_id = create(cache, 0)
+    many = requested(100)
+
+    result = run_with_pauses(
+        lambda: cache.resume(session_id, 1, many, [], 0, uses_topic_ids=False),
+        lambda: cache.remove(session_id),
+    )
+
+    assert result is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    assert measured(cache)[:2] == [0, 0]
+
+
+def test_a_partition_that_is_forgotten_during_a_pause_stays_forgotten() -> None:
+    session = FetchSession(1, is_privileged=False, uses_topic_ids=False, created_ms=0)
+    partitions = [CachedPartition("t", None, index, 0, 100) for index in range(100)]
+    session.update({partition.key: partition for partition in partitions}, [])
+    data = FetchPartitionData(records=b"r")
+
+    run_with_pauses(
+        lambda: session.note_sent([(partition, data) for partition in partitions]),
+        lambda: session.update({}, [("t", 99)]),
+    )
+
+    assert list(session.partitions) == [("t", index) for index in range(99)]
