@@ -45,8 +45,8 @@ Gaps:
 from uuid import UUID  # noqa: TC003 - plain imports show the layers
 
 from broker.cluster.cluster import Cluster
-from broker.cluster.topics import Partition, Topic
-from broker.produce.append import append_batch, refused
+from broker.cluster.topics import Topic
+from broker.produce.append import append_batch, not_leader, refused
 from broker.produce.batch_check import BatchRefusal
 from broker.produce.request_batches import RequestBatches, read_batches, topic_key
 from broker.produce.transactional_batches import verify_batch
@@ -178,7 +178,7 @@ def _produce_partition(
     if topic.is_internal and context.client_id != INTERNAL_WRITER:
         return PartitionResult(index, ErrorCode.INVALID_TOPIC_EXCEPTION)
     if partition.leader_id != context.broker_id:
-        return _not_leader(partition)
+        return not_leader(partition)
     if (
         acks == ACKS_ALL
         and len(partition.isr) < topic.min_insync_replicas
@@ -200,14 +200,6 @@ def _produce_partition(
         gate,
         transactional_id is not None,
         header,
-    )
-
-
-def _not_leader(partition: Partition) -> PartitionResult:
-    return PartitionResult(
-        partition.partition_index,
-        ErrorCode.NOT_LEADER_OR_FOLLOWER,
-        current_leader=(partition.leader_id, partition.leader_epoch),
     )
 
 

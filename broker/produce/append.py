@@ -41,6 +41,9 @@ def append_batch(  # noqa: C901, PLR0912
     batch_refusal = check_batch(frame, start, end, header, topic, partition.partition_index, now_ms)
     if batch_refusal is not None:
         return refused(partition.partition_index, batch_refusal, log.log_start_offset)
+    if partition.leader_id != context.broker_id:
+        # The leader has moved, or the topic was deleted, while the check of the records paused.
+        return not_leader(partition)
     is_transactional = in_transaction
     if header.attributes & TRANSACTIONAL_FLAG:
         if not in_transaction:
@@ -94,6 +97,15 @@ def append_batch(  # noqa: C901, PLR0912
         base_offset,
         log_append_time_ms,
         log.log_start_offset,
+    )
+
+
+def not_leader(partition: Partition) -> PartitionResult:
+    """Return the result of a partition that this broker does not lead."""
+    return PartitionResult(
+        partition.partition_index,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        current_leader=(partition.leader_id, partition.leader_epoch),
     )
 
 

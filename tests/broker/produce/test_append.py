@@ -7,6 +7,7 @@ from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from tests.batches import make_batch
 from tests.broker.cluster_builder import make_cluster, make_context
+from tests.broker.interleaving import run_with_pauses
 
 
 @pytest.mark.parametrize("batches", ["1", "5"])
@@ -57,3 +58,22 @@ def test_memory_stays_under_log_memory_max_bytes_and_the_newest_records_stay() -
         assert cluster.log_bytes <= 10_000
 
     assert cluster.log_bytes == sum(part.log.size_bytes for part in topic.partitions)
+
+
+def test_a_batch_is_not_appended_to_a_topic_that_is_deleted_while_its_records_are_read() -> None:
+    cluster = make_cluster(1)
+    topic = cluster.create_topic("t", [(1,)], {"cleanup.policy": "compact"})
+    partition = topic.partitions[0]
+    context = make_context(ApiKey.PRODUCE, 9)
+    batch = make_batch(b"v")
+
+    def delete() -> None:
+        if cluster.topics.get("t") is topic:
+            cluster.delete_topic(topic, context.now_ms)
+
+    result = run_with_pauses(
+        lambda: append_batch(context, cluster, topic, partition, batch, 0, len(batch)), delete
+    )
+
+    assert result.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert (partition.log.log_end_offset, cluster.log_bytes) == (0, 0)
