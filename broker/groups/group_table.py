@@ -27,6 +27,7 @@ from broker.groups.transactional_offsets import (
     TransactionalOffsets,
     committed_offset,
     key_of,
+    prepare_commit,
 )
 from broker.timers import Timer, Timers
 from protocol.coordinator_records import CoordinatorRecord
@@ -133,8 +134,16 @@ class GroupTable:
         offsets_partition: int,
         producer: tuple[int, int],
         now_ms: int,
+        verify: Callable[[], ErrorCode],
     ) -> tuple[ErrorCode, ...]:
-        """Store offsets until the transaction of a producer ends; return an error code for each."""
+        """Store offsets until the transaction of a producer ends; return an error code for each.
+
+        `verify`, after the last pause, says whether the transaction takes them.
+        """
+        prepared = prepare_commit(request, now_ms, self.config["offset.metadata.max.bytes"])
+        error_code = verify()
+        if error_code is not ErrorCode.NONE:
+            return (error_code,) * len(request.offsets)
         if self._is_share_group(request.group_id):
             return (ErrorCode.GROUP_ID_NOT_FOUND,) * len(request.offsets)
         group = self._groups.get(request.group_id)
@@ -145,10 +154,10 @@ class GroupTable:
         return self.transactional_offsets.commit(
             group,
             request,
+            prepared,
             offsets_partition,
             producer,
             now_ms,
-            metadata_max=self.config["offset.metadata.max.bytes"],
             append_records=self._append_records,
         )
 

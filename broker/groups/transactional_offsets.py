@@ -28,6 +28,14 @@ class PendingCommit(NamedTuple):
     committed: CommittedOffset
 
 
+class PreparedCommit(NamedTuple):
+    """The error code of each offset of a request, and the offsets and records of those without."""
+
+    error_codes: list[ErrorCode]
+    pending: list[tuple[OffsetKey, CommittedOffset]]
+    records: list[CoordinatorRecord]
+
+
 class TransactionalOffsets:
     """The pending offsets of all groups."""
 
@@ -55,29 +63,19 @@ class TransactionalOffsets:
         self,
         group: Group | ConsumerGroup,
         request: CommitRequest,
+        prepared: PreparedCommit,
         offsets_partition: int,
         producer: tuple[int, int],
         now_ms: int,
         *,
-        metadata_max: int,
         append_records: AppendRecords,
     ) -> tuple[ErrorCode, ...]:
         """Append the offsets of a request as pending ones; return an error code for each."""
         error_code = check_commit(group, request, is_transactional=True)
         if error_code is not ErrorCode.NONE:
             return (error_code,) * len(request.offsets)
-        error_codes = []
-        pending = []
-        for offset in paced(request.offsets):
-            if len(offset.metadata or "") > metadata_max:
-                error_codes.append(ErrorCode.OFFSET_METADATA_TOO_LARGE)
-                continue
-            pending.append((key_of(group, offset), committed_offset(offset, now_ms, None)))
-            error_codes.append(ErrorCode.NONE)
-        if pending:
-            records: list[CoordinatorRecord] = [
-                (offset_key(*key), offset_value(committed)) for key, committed in paced(pending)
-            ]
+        error_codes, pending, records = prepared
+        if records:
             error_code = append_records(
                 group.group_id, records, now_ms, is_atomic=True, producer=producer
             )
@@ -138,6 +136,23 @@ class TransactionalOffsets:
             sources.discard(source)
             if not sources:
                 del self._producer_ids[key]
+
+
+def prepare_commit(request: CommitRequest, now_ms: int, metadata_max: int) -> PreparedCommit:
+    """Return what `TransactionalOffsets.commit` appends; this may pause, the commit does not."""
+    error_codes = []
+    pending = []
+    for offset in paced(request.offsets):
+        if len(offset.metadata or "") > metadata_max:
+            error_codes.append(ErrorCode.OFFSET_METADATA_TOO_LARGE)
+            continue
+        key = (request.group_id, offset.topic_name, offset.partition_index)
+        pending.append((key, committed_offset(offset, now_ms, None)))
+        error_codes.append(ErrorCode.NONE)
+    records: list[CoordinatorRecord] = [
+        (offset_key(*key), offset_value(committed)) for key, committed in paced(pending)
+    ]
+    return PreparedCommit(error_codes, pending, records)
 
 
 def committed_offset(

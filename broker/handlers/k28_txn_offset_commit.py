@@ -87,9 +87,6 @@ def _commit(
     if not offsets:
         return ()
     index = cluster.group_log.partition_index(request.group_id)
-    error_code = _verify(context, request, index, cluster)
-    if error_code is not ErrorCode.NONE:
-        return (error_code,) * len(offsets)
     return cluster.groups.commit_in_transaction(
         CommitRequest(
             group_id=request.group_id,
@@ -101,6 +98,7 @@ def _commit(
         offsets_partition=index,
         producer=(request.producer_id, request.producer_epoch),
         now_ms=context.now_ms,
+        verify=lambda: _verify(context, request, index, cluster),
     )
 
 

@@ -4,9 +4,11 @@ import pytest
 
 from broker.cluster.brokers import Availability
 from broker.cluster.coordinators import move_coordinator, move_transaction_coordinator
+from broker.groups.requests import CommitRequest, OffsetToCommit
 from broker.share_groups.member import ShareHeartbeat
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import NOW_MS
+from tests.broker.interleaving import run_with_pauses
 from tests.broker.transactional_driver import (
     TransactionDriver,
     make_driver,
@@ -86,3 +88,38 @@ def test_a_coordinator_that_does_not_answer_is_waited_for(
     assert driver.commit_offset(producer, "g", 3, version) == error_code
     found = driver.produce(producer, 0, version=12)
     assert found[0] == ErrorCode.NOT_ENOUGH_REPLICAS
+
+
+def test_offsets_of_a_transaction_that_ends_during_a_pause_are_refused() -> None:
+    driver = make_driver()
+    _, producer = driver.init()
+    driver.add_offsets(producer, "g")
+    cluster = driver.cluster
+    request = CommitRequest(
+        group_id="g",
+        offsets=(OffsetToCommit("t", 0, 3, -1, ""),),
+        generation_id=-1,
+        member_id="",
+        group_instance_id=None,
+    )
+    is_open = True
+
+    def end() -> None:
+        nonlocal is_open
+        if is_open:
+            is_open = False
+            assert driver.end(producer, commit=False)[0] == NONE
+
+    error_codes = run_with_pauses(
+        lambda: cluster.groups.commit_in_transaction(
+            request,
+            offsets_partition=cluster.group_log.partition_index("g"),
+            producer=(producer.producer_id, producer.producer_epoch),
+            now_ms=NOW_MS,
+            verify=lambda: NONE if is_open else ErrorCode.INVALID_TXN_STATE,
+        ),
+        end,
+    )
+
+    assert error_codes == (ErrorCode.INVALID_TXN_STATE,)
+    assert driver.fetch_offset("g") == (NONE, -1)
