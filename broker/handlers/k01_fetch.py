@@ -70,7 +70,7 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.codec import encode_body
 from protocol.errors import ErrorCode
-from protocol.pacing import paced_elements
+from protocol.pacing import current_turn, paced_elements
 from protocol.releases import Release
 
 SESSION_VERSION_MIN = 7
@@ -222,6 +222,12 @@ def _wait(fetch: _Fetch, read: list[SentPartition]) -> PendingResponse:
             waiter = partial(look_again, cached)
             waits.append((partition.log, waiter))
             partition.log.waiters[waiter] = None
+    turn = current_turn()
+    if turn is not None and turn.is_long:
+        # The read may have paused: nobody woke this request for what came meanwhile.
+        for cached in paced_elements(known):
+            if not pending.is_done:
+                look_again(cached, context.now_ms)
     return pending
 
 

@@ -17,6 +17,7 @@ from protocol.codec import decode_request
 from protocol.errors import ErrorCode
 from tests.batches import make_batch
 from tests.broker.cluster_builder import NOW_MS, make_cluster, make_context
+from tests.broker.interleaving import at_pause, run_with_pauses
 
 VERSIONS = range(4, 19)
 _Topic = messages.FetchRequest.FetchTopic
@@ -345,6 +346,30 @@ def test_records_appended_before_a_fetch_completes_are_returned_together() -> No
     cluster.timers.run_due(NOW_MS)
 
     assert values(parts(reread(pending.response))[0].records) == [b"1", b"2"]
+
+
+@pytest.mark.parametrize("pause", range(1, 13))
+def test_a_fetch_does_not_wait_for_records_that_came_during_a_pause(pause: int) -> None:
+    cluster = make_cluster(1)
+    cluster.create_topic("t", cluster.place(100, 1), {})
+    came = []
+
+    def append_one() -> None:
+        append(cluster, make_batch(b"v"))
+        came.append(pause)
+
+    fetch_offsets = dict.fromkeys(range(100), 0)
+    response = run_with_pauses(
+        lambda: ask(cluster, fetch_offsets, max_wait_ms=500), at_pause(pause, append_one)
+    )
+    if not came:
+        append_one()
+    cluster.timers.run_due(NOW_MS)
+
+    if isinstance(response, PendingResponse):
+        assert response.is_done
+        response = reread(response.response)
+    assert values(parts(response)[0].records) == [b"v"]
 
 
 @pytest.mark.parametrize("event", ["delete", "move"])
