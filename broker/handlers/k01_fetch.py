@@ -224,7 +224,7 @@ def _wait(fetch: _Fetch, read: list[SentPartition]) -> PendingResponse:
             partition.log.waiters[waiter] = None
     turn = current_turn()
     if turn is not None and turn.is_long:
-        # The read may have paused: nobody woke this request for what came meanwhile.
+        # The read may have paused: nobody woke this request for what came then.
         for cached in paced_elements(known):
             if not pending.is_done:
                 look_again(cached, context.now_ms)

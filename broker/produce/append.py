@@ -41,16 +41,12 @@ def append_batch(  # noqa: C901, PLR0912
     batch_refusal = check_batch(frame, start, end, header, topic, partition.partition_index, now_ms)
     if batch_refusal is not None:
         return refused(partition.partition_index, batch_refusal, log.log_start_offset)
-    if partition.leader_id != context.broker_id:
-        # The leader has moved, or the topic was deleted, while the check of the records paused.
+    if partition.leader_id != context.broker_id:  # moved or deleted while the check paused
         return not_leader(partition)
-    is_transactional = in_transaction
-    if header.attributes & TRANSACTIONAL_FLAG:
-        if not in_transaction:
-            error_code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-            return PartitionResult(partition.partition_index, error_code)
-    elif in_transaction:
-        is_transactional = False
+    is_transactional = bool(header.attributes & TRANSACTIONAL_FLAG)
+    if is_transactional and not in_transaction:
+        error_code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+        return PartitionResult(partition.partition_index, error_code)
     base_offset = log.log_end_offset
     max_timestamp = header.max_timestamp
     if header.producer_id >= 0:
