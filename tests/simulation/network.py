@@ -187,6 +187,10 @@ class ServerTransport:
             name
         )
 
+    def get_write_buffer_size(self) -> int:
+        """Return the number of bytes that the client has not read."""
+        return self._link.down.unread_bytes
+
     def write(self, data: bytes) -> None:
         """Send to the client."""
         if self._is_closing:

@@ -12,6 +12,8 @@ from protocol import messages
 from tests.broker.connection_driver import fetch_frame, metadata_frame, request_frame
 from tests.broker.server.tcp_client import assert_serves, connect, read_frame, serving
 
+TIMEOUT_S = 30
+
 
 @pytest.mark.parametrize(
     ("data", "reason"),
@@ -77,12 +79,11 @@ async def ask_without_reading(
     everything = request_frame(messages.MetadataRequest(version=9, topics=None), 9, 1)
     writer.write(everything * 1000)
     (protocol,) = server._protocols
-    for _ in range(20_000):
-        await asyncio.sleep(0)
-        if protocol._transport.is_closing():
-            break
-        if protocol._is_write_paused and not server.dispatcher.turns:
-            break
+    async with asyncio.timeout(TIMEOUT_S):  # requests take turns, and rest between them
+        while not protocol._transport.is_closing():
+            await asyncio.sleep(0)
+            if protocol._is_write_paused and not server.dispatcher.turns:
+                break
     return reader, writer, protocol
 
 

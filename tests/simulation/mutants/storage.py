@@ -188,15 +188,15 @@ STORAGE_MUTANTS: tuple[Mutant, ...] = (
     edited(
         "A fetch that waits ends only with its time.",
         "waits",
-        partition_read.is_satisfied,
-        "if left <= 0:",
-        "if left < 0:",
+        partition_read.WaitingBytes.is_enough_with,
+        "return self._total >= params.bytes_min",
+        "return self._total > params.bytes_min",
     ),
     edited(
         "A fetch whose client is gone stays in the log.",
         "memory",
         k01_fetch._wait,
-        "log.waiters.pop(look_again, None)",
+        "log.waiters.pop(waiter, None)",
         "pass",
     ),
     edited(
