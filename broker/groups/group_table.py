@@ -20,7 +20,7 @@ from broker.groups.records import (
     offset_key,
     offset_value,
 )
-from broker.groups.requests import CommitRequest, OffsetToCommit
+from broker.groups.requests import CommitRequest
 from broker.groups.results import CommittedOffset, GroupListing, GroupState
 from broker.groups.transactional_offsets import (
     OffsetKey,
@@ -93,12 +93,12 @@ class GroupTable:
         if isinstance(group, Group) and group.state is not GroupState.EMPTY:
             group.touch(request.member_id, now_ms)
         expires_ms = now_ms + request.retention_ms if request.retention_ms >= 0 else None
-        return self._store(group, request.offsets, expires_ms, now_ms)
+        return self._store(group, request, expires_ms, now_ms)
 
     def _store(
         self,
         group: AnyGroup,
-        offsets: Sequence[OffsetToCommit],
+        request: CommitRequest,
         expires_ms: int | None,
         now_ms: int,
     ) -> tuple[ErrorCode, ...]:
@@ -106,7 +106,7 @@ class GroupTable:
         error_codes: list[ErrorCode] = []
         records: list[CoordinatorRecord] = []
         stored: list[tuple[OffsetKey, CommittedOffset]] = []
-        for offset in paced(offsets):
+        for offset in paced(request.offsets):
             if len(offset.metadata or "") > metadata_max:
                 error_codes.append(ErrorCode.OFFSET_METADATA_TOO_LARGE)
                 continue
@@ -114,11 +114,13 @@ class GroupTable:
             records.append((offset_key(*key), offset_value(committed)))
             stored.append((key, committed))
             error_codes.append(ErrorCode.NONE)
-        error_code = ErrorCode.NONE
         if self._groups.get(group.group_id) is not group:
             # Deleted or replaced by one of the other protocol during a pause.
             error_code = ErrorCode.COORDINATOR_NOT_AVAILABLE
-        elif records:
+        else:
+            # A rebalance during a pause may have given the partitions to another member.
+            error_code = check_commit(group, request)
+        if error_code is ErrorCode.NONE and records:
             error_code = self._append_records(group.group_id, records, now_ms, is_atomic=True)
         if error_code is not ErrorCode.NONE:
             return (error_code,) * len(error_codes)

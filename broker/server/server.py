@@ -294,6 +294,7 @@ class Server:
         """
         clock, timers = self.clock, self.cluster.timers
         target_ms = clock.now_ms() + duration_ms
+        self._settle()  # requests that came before the clock moves
         while (due_ms := timers.next_due_ms()) is not None and due_ms <= target_ms:
             clock.move_to(due_ms)
             self._run_due()

@@ -49,7 +49,7 @@ def run_worlds(first: int) -> None:
     violations = {report.seed: report.violations for report in reports if report.violations}
     assert violations == {}
     for outcome in ("committed", "aborted", "unknown"):
-        assert sum(report.counts[outcome] for report in reports) > 20
+        assert sum(report.counts[outcome] for report in reports) > SEEDS_PER_TEST
 
 
 def commit_one_partition(patch: Patch) -> None:

@@ -9,6 +9,7 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from tests.broker.groups.group_cluster import GROUP, GroupCluster, versions
+from tests.broker.interleaving import at_pause, run_with_pauses
 
 _Topic: Any = messages.OffsetCommitRequest.OffsetCommitRequestTopic
 NOBODYS_ID = UUID(int=2**100)
@@ -62,6 +63,22 @@ def test_every_version_commits_existing_partitions_and_refuses_missing_ones(vers
     assert found[:2] == ("t", 1)
     assert (found[2].offset, found[2].metadata) == (5, "note")
     assert found[2].leader_epoch == (3 if version >= 6 else -1)
+
+
+@pytest.mark.parametrize("pause", range(1, 7))
+def test_a_member_that_leaves_while_its_commit_pauses_commits_nothing(pause: int) -> None:
+    cluster = GroupCluster()
+    member_id = cluster.stable_member()
+    topics = [_Topic(version=8, name="t", partitions=[partition(8, 0)])]
+    member = {"member_id": member_id, "generation_id_or_member_epoch": 1}
+
+    def leave() -> None:
+        cluster.ask(ApiKey.LEAVE_GROUP, 0, group_id=GROUP, member_id=member_id)
+
+    response = run_with_pauses(lambda: commit(cluster, 8, topics, **member), at_pause(pause, leave))
+
+    assert codes(response) == [[(0, ErrorCode.UNKNOWN_MEMBER_ID)]]
+    assert cluster.cluster.groups.committed(GROUP, "t", 0) is None
 
 
 @pytest.mark.parametrize("version", versions(ApiKey.OFFSET_COMMIT))
