@@ -42,13 +42,16 @@ class Topics:
         """Create a topic."""
         self.created_count += 1
         topic_id = UUID(int=self.created_count)
-        self._by_name[name] = TopicMetadata(name, topic_id, partition_count, partition_count)
+        self._by_name[name] = TopicMetadata(
+            name, topic_id, partition_count, 100 * topic_id.int + partition_count
+        )
 
     def grow(self, name: str, partition_count: int) -> None:
         """Add partitions to a topic."""
         topic = self._by_name[name]
         self._by_name[name] = topic._replace(
-            partition_count=partition_count, metadata_hash=partition_count
+            partition_count=partition_count,
+            metadata_hash=100 * topic.topic_id.int + partition_count,
         )
 
     def delete(self, name: str) -> None:
