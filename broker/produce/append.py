@@ -38,10 +38,11 @@ def append_batch(  # noqa: C901, PLR0912
     if isinstance(header, BatchRefusal):
         return refused(partition.partition_index, header)
     end = start + LOG_OVERHEAD_BYTES + header.batch_length
+    leader_id = partition.leader_id
     batch_refusal = check_batch(frame, start, end, header, topic, partition.partition_index, now_ms)
     if batch_refusal is not None:
         return refused(partition.partition_index, batch_refusal, log.log_start_offset)
-    if partition.leader_id != context.broker_id:  # moved or deleted while the check paused
+    if partition.leader_id != leader_id:  # moved or deleted while the check paused
         return not_leader(partition)
     is_transactional = bool(header.attributes & TRANSACTIONAL_FLAG)
     if is_transactional and not in_transaction:
