@@ -18,15 +18,12 @@ from broker.groups.records import (
     group_key,
     group_value,
     offset_key,
-    offset_value,
 )
 from broker.groups.requests import CommitRequest
 from broker.groups.results import CommittedOffset, GroupListing, GroupState
 from broker.groups.transactional_offsets import (
-    OffsetKey,
+    PreparedCommit,
     TransactionalOffsets,
-    committed_offset,
-    key_of,
     prepare_commit,
 )
 from broker.timers import Timer, Timers
@@ -78,6 +75,10 @@ class GroupTable:
 
         A commit without a generation creates a missing group, without members.
         """
+        expires_ms = now_ms + request.retention_ms if request.retention_ms >= 0 else None
+        metadata_max: int = self.config["offset.metadata.max.bytes"]
+        prepared = prepare_commit(request, now_ms, metadata_max, expires_ms)
+        # A rebalance during a pause may give the partitions to another member: check after it.
         if self._is_share_group(request.group_id):
             return (ErrorCode.GROUP_ID_NOT_FOUND,) * len(request.offsets)
         group = self._groups.get(request.group_id)
@@ -92,39 +93,17 @@ class GroupTable:
             return (error_code,) * len(request.offsets)
         if isinstance(group, Group) and group.state is not GroupState.EMPTY:
             group.touch(request.member_id, now_ms)
-        expires_ms = now_ms + request.retention_ms if request.retention_ms >= 0 else None
-        return self._store(group, request, expires_ms, now_ms)
+        return self._store(group, prepared, now_ms)
 
     def _store(
-        self,
-        group: AnyGroup,
-        request: CommitRequest,
-        expires_ms: int | None,
-        now_ms: int,
+        self, group: AnyGroup, prepared: PreparedCommit, now_ms: int
     ) -> tuple[ErrorCode, ...]:
-        metadata_max: int = self.config["offset.metadata.max.bytes"]
-        error_codes: list[ErrorCode] = []
-        records: list[CoordinatorRecord] = []
-        stored: list[tuple[OffsetKey, CommittedOffset]] = []
-        for offset in paced(request.offsets):
-            if len(offset.metadata or "") > metadata_max:
-                error_codes.append(ErrorCode.OFFSET_METADATA_TOO_LARGE)
-                continue
-            key, committed = key_of(group, offset), committed_offset(offset, now_ms, expires_ms)
-            records.append((offset_key(*key), offset_value(committed)))
-            stored.append((key, committed))
-            error_codes.append(ErrorCode.NONE)
-        if self._groups.get(group.group_id) is not group:
-            # Deleted or replaced by one of the other protocol during a pause.
-            error_code = ErrorCode.COORDINATOR_NOT_AVAILABLE
-        else:
-            # A rebalance during a pause may have given the partitions to another member.
-            error_code = check_commit(group, request)
-        if error_code is ErrorCode.NONE and records:
+        error_codes, offsets, records = prepared
+        if records:
             error_code = self._append_records(group.group_id, records, now_ms, is_atomic=True)
-        if error_code is not ErrorCode.NONE:
-            return (error_code,) * len(error_codes)
-        for key, committed in stored:
+            if error_code is not ErrorCode.NONE:
+                return (error_code,) * len(error_codes)
+        for key, committed in offsets:
             group.offsets.put(*key[1:], committed)
             self.transactional_offsets.replace(key)
         return tuple(error_codes)

@@ -11,7 +11,7 @@ from broker.groups.commit_check import check_commit
 from broker.groups.consumer.group import ConsumerGroup
 from broker.groups.group import Group
 from broker.groups.records import AppendRecords, offset_key, offset_value
-from broker.groups.requests import CommitRequest, OffsetToCommit
+from broker.groups.requests import CommitRequest
 from broker.groups.results import CommittedOffset
 from protocol.coordinator_records import CoordinatorRecord
 from protocol.errors import ErrorCode
@@ -32,7 +32,7 @@ class PreparedCommit(NamedTuple):
     """The error code of each offset of a request, and the offsets and records of those without."""
 
     error_codes: list[ErrorCode]
-    pending: list[tuple[OffsetKey, CommittedOffset]]
+    offsets: list[tuple[OffsetKey, CommittedOffset]]
     records: list[CoordinatorRecord]
 
 
@@ -74,14 +74,14 @@ class TransactionalOffsets:
         error_code = check_commit(group, request, is_transactional=True)
         if error_code is not ErrorCode.NONE:
             return (error_code,) * len(request.offsets)
-        error_codes, pending, records = prepared
+        error_codes, offsets, records = prepared
         if records:
             error_code = append_records(
                 group.group_id, records, now_ms, is_atomic=True, producer=producer
             )
         if error_code is not ErrorCode.NONE:
             return (error_code,) * len(error_codes)
-        for key, committed in pending:
+        for key, committed in offsets:
             self.add(offsets_partition, producer[0], key, committed)
         return tuple(error_codes)
 
@@ -138,37 +138,28 @@ class TransactionalOffsets:
                 del self._producer_ids[key]
 
 
-def prepare_commit(request: CommitRequest, now_ms: int, metadata_max: int) -> PreparedCommit:
-    """Return what `TransactionalOffsets.commit` appends; this may pause, the commit does not."""
-    error_codes = []
-    pending = []
+def prepare_commit(
+    request: CommitRequest, now_ms: int, metadata_max: int, expires_ms: int | None = None
+) -> PreparedCommit:
+    """Return what a commit appends; this may pause, the commit does not.
+
+    `expires_ms` is None for the configured retention.
+    """
+    prepared = PreparedCommit([], [], [])
     for offset in paced(request.offsets):
         if len(offset.metadata or "") > metadata_max:
-            error_codes.append(ErrorCode.OFFSET_METADATA_TOO_LARGE)
+            prepared.error_codes.append(ErrorCode.OFFSET_METADATA_TOO_LARGE)
             continue
         key = (request.group_id, offset.topic_name, offset.partition_index)
-        pending.append((key, committed_offset(offset, now_ms, None)))
-        error_codes.append(ErrorCode.NONE)
-    records: list[CoordinatorRecord] = [
-        (offset_key(*key), offset_value(committed)) for key, committed in paced(pending)
-    ]
-    return PreparedCommit(error_codes, pending, records)
-
-
-def committed_offset(
-    offset: OffsetToCommit, now_ms: int, expires_ms: int | None
-) -> CommittedOffset:
-    """Return what a request commits; `expires_ms` is None for the configured retention."""
-    return CommittedOffset(
-        offset.offset,
-        offset.leader_epoch,
-        offset.metadata or "",
-        now_ms,
-        expires_ms,
-        offset.topic_id,
-    )
-
-
-def key_of(group: Group | ConsumerGroup, offset: OffsetToCommit) -> OffsetKey:
-    """Return the key of an offset that a group commits."""
-    return group.group_id, offset.topic_name, offset.partition_index
+        committed = CommittedOffset(
+            offset.offset,
+            offset.leader_epoch,
+            offset.metadata or "",
+            now_ms,
+            expires_ms,
+            offset.topic_id,
+        )
+        prepared.error_codes.append(ErrorCode.NONE)
+        prepared.offsets.append((key, committed))
+        prepared.records.append((offset_key(*key), offset_value(committed)))
+    return prepared

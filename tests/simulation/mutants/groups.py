@@ -142,8 +142,8 @@ GROUP_MUTANTS: tuple[Mutant, ...] = (
         "A commit of several partitions stores the first.",
         "commits",
         GroupTable._store,
-        "for key, committed in stored:",
-        "for key, committed in stored[:1]:",
+        "for key, committed in offsets:",
+        "for key, committed in offsets[:1]:",
     ),
     edited(
         "A member that does not know its id keeps it when the coordinator changes.",
