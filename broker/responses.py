@@ -66,6 +66,11 @@ class PendingFrame(NamedTuple):
     encode: Callable[[Any], CompletedResponse]
 
 
+def unchanged(response: Any) -> Any:
+    """Return a response that is encoded already, as the `encode` of a `PendingFrame`."""
+    return response
+
+
 DispatchResult = PendingFrame | CompletedResponse
 """A response now or later."""
 

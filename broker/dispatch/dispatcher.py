@@ -22,7 +22,7 @@ from broker.request.context import RequestContext
 from broker.request.encoding import BugReporter, close_on_error, encode_response
 from broker.request.session import Peer
 from broker.request.throttling import charge_time
-from broker.responses import Close, CompletedResponse, DispatchResult, PendingFrame
+from broker.responses import Close, CompletedResponse, DispatchResult, PendingFrame, unchanged
 from broker.routes import Route, unsupported_version_response
 from protocol import codec
 from protocol.api_keys import ApiKey
@@ -77,7 +77,7 @@ class Dispatcher:
         if is_limited and session.takes_raw_tokens:
             token = bytes(buffer[start:end])
             raw = response_raw_token(session, token, self._cluster, now_ms)
-            return PendingFrame(raw, _unchanged) if isinstance(raw, PendingResponse) else raw
+            return PendingFrame(raw, unchanged) if isinstance(raw, PendingResponse) else raw
         try:
             api_key, api_version, correlation_id, client_id, position = codec.decode_header(
                 buffer, start, end
@@ -167,10 +167,35 @@ class Dispatcher:
                 return self._injector.intercept(route, context, buffer, start, end, self._handle)
             return self._handle(route, context, buffer, start, end, self._cluster)
 
+        is_long = end - position > codec.LONG_BODY_BYTES
+        quotas = self._cluster.quotas.clients
+        if route.shortcut and not (is_long or self.faults.is_enabled or quotas.is_enabled):
+            response = self._take_shortcut(route, context, buffer, position, end)
+            if response is not None:
+                return response
         return self.turns.run(
-            lambda: close_on_error(context, self._report_bug, respond),
-            is_long=end - position > codec.LONG_BODY_BYTES,
+            lambda: close_on_error(context, self._report_bug, respond), is_long=is_long
         )
+
+    def _take_shortcut(
+        self,
+        route: Route,
+        context: RequestContext,
+        buffer: bytes | bytearray,
+        position: int,
+        end: int,
+    ) -> CompletedResponse:
+        """Respond at once, or return None if the handler has to take the request."""
+
+        def respond() -> CompletedResponse:
+            assert route.shortcut is not None
+            start = position
+            if context.api_version >= route.flexible_min:
+                start = codec.skip_tagged_fields(buffer, position, end)
+            body = route.shortcut(context, buffer, start, end, self._cluster)
+            return None if body is None else encode_response(route, context, body)
+
+        return close_on_error(context, self._report_bug, respond)
 
     def _refuse_unauthenticated(
         self, frame: Frame, connection: Peer, now_ms: int
@@ -252,14 +277,10 @@ class Dispatcher:
         if route.is_raw:
             response = route.handler(context, buffer, position, end, cluster)
         else:
-            response = None
-            if route.shortcut is not None and not quotas.is_enabled:
-                response = route.shortcut(context, buffer, position, end, cluster)
-            if response is None:
-                request = codec.decode_request(
-                    route.api_key, context.api_version, buffer, position, end
-                )
-                response = route.handler(context, request, cluster)
+            request = codec.decode_request(
+                route.api_key, context.api_version, buffer, position, end
+            )
+            response = route.handler(context, request, cluster)
         if context.stopwatch is not None:
             charge_time(context, self._cluster, context.now_ms)
         if type(response) is PendingResponse:
@@ -270,10 +291,6 @@ class Dispatcher:
                 ),
             )
         return encode_response(route, context, response)
-
-
-def _unchanged(response: Any) -> Any:
-    return response
 
 
 def _refuse_version(

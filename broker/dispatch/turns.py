@@ -1,6 +1,6 @@
 """Requests that take turns: one that has much to do lets other connections in between.
 
-A request runs in a greenlet of its own. Its loops call `paced` (`protocol/pacing.py`), which looks
+Each request runs in its own greenlet. Its loops call `paced` (`protocol/pacing.py`), which looks
 at the time and, when the turn is over, returns control to the event loop in the middle of the
 handler. The request goes on later, on the same thread. Its connection waits for it as for any
 pending response, so responses keep the order of their requests.
@@ -8,13 +8,12 @@ pending response, so responses keep the order of their requests.
 
 from collections import deque
 from collections.abc import Callable
-from typing import Any
 
 from greenlet import GreenletExit, getcurrent, greenlet
 
 from broker.clock import perf_ns
 from broker.pending_response import PendingResponse
-from broker.responses import DispatchResult, PendingFrame
+from broker.responses import DispatchResult, PendingFrame, unchanged
 from protocol.pacing import take_turns
 
 TURN_NS = 3_000_000
@@ -131,7 +130,7 @@ class Turns:
         self._waiting.append(request)
         self._schedule(0)
         request.pending = PendingResponse(request.cancel, lambda _now_ms: self._finish(request))
-        return PendingFrame(request.pending, _unchanged)
+        return PendingFrame(request.pending, unchanged)
 
     def run_work(self, work: Callable[[], None]) -> None:
         """Carry out what a timer does for a request that has waited; it may be long, too."""
@@ -236,7 +235,3 @@ def _deliver(request: _Request) -> None:
     else:
         pending.follow(inner)
         inner.attach(lambda response: pending.complete(encode(response)))
-
-
-def _unchanged(result: Any) -> Any:
-    return result

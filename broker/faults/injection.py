@@ -15,7 +15,7 @@ from broker.faults.stale_view import StaleView
 from broker.faults.table import FaultDecision, FaultTable
 from broker.pending_response import PendingResponse
 from broker.request.context import RequestContext
-from broker.responses import CompletedResponse, DispatchResult, PendingFrame
+from broker.responses import CompletedResponse, DispatchResult, PendingFrame, unchanged
 from broker.timers import Timer
 
 MS_PER_S = 1000
@@ -72,7 +72,7 @@ class Injection:
         if self._pending.is_done:
             response: CompletedResponse = self._pending.response
             return response
-        return PendingFrame(self._pending, _unchanged)
+        return PendingFrame(self._pending, unchanged)
 
     # Steps: each calls the next one, at once or by a timer ------------------------------------
 
@@ -176,7 +176,3 @@ class Injection:
             self._pending.complete(self._faulted.dropped())
             return True
         return False
-
-
-def _unchanged(response: CompletedResponse) -> CompletedResponse:
-    return response
