@@ -30,51 +30,53 @@ def by_topic(partitions: Iterable[PartitionKey]) -> dict[str, list[int]]:
 
 def consumer_group(group: Any, coordinator_id: int, coordinator: Address) -> GroupDescription:
     """Return a group of a ConsumerGroupDescribe response."""
-    return GroupDescription(
-        group_id=group.group_id,
-        group_type="consumer",
-        state=group.group_state,
-        assignor=group.assignor_name,
-        coordinator_id=coordinator_id,
-        coordinator=coordinator,
-        members=tuple(
-            MemberDescription(
-                member.member_id,
-                member.instance_id,
-                member.client_id,
-                member.client_host,
-                _partitions(member.assignment),
-                member.member_epoch,
-                _partitions(member.target_assignment),
-                _is_upgraded(member),
-            )
-            for member in group.members
-        ),
-        group_epoch=group.group_epoch,
-        assignment_epoch=group.assignment_epoch,
+    members = tuple(
+        MemberDescription(
+            member.member_id,
+            member.instance_id,
+            member.client_id,
+            member.client_host,
+            _partitions(member.assignment),
+            member.member_epoch,
+            _partitions(member.target_assignment),
+            _is_upgraded(member),
+        )
+        for member in group.members
     )
+    return _with_epochs("consumer", group, coordinator_id, coordinator, members)
 
 
 def share_group(group: Any, coordinator_id: int, coordinator: Address) -> GroupDescription:
     """Return a group of a ShareGroupDescribe response."""
+    members = tuple(
+        MemberDescription(
+            member.member_id,
+            None,
+            member.client_id,
+            member.client_host,
+            _partitions(member.assignment),
+            member.member_epoch,
+        )
+        for member in group.members
+    )
+    return _with_epochs("share", group, coordinator_id, coordinator, members)
+
+
+def _with_epochs(
+    group_type: str,
+    group: Any,
+    coordinator_id: int,
+    coordinator: Address,
+    members: tuple[MemberDescription, ...],
+) -> GroupDescription:
     return GroupDescription(
         group_id=group.group_id,
-        group_type="share",
+        group_type=group_type,
         state=group.group_state,
         assignor=group.assignor_name,
         coordinator_id=coordinator_id,
         coordinator=coordinator,
-        members=tuple(
-            MemberDescription(
-                member.member_id,
-                None,
-                member.client_id,
-                member.client_host,
-                _partitions(member.assignment),
-                member.member_epoch,
-            )
-            for member in group.members
-        ),
+        members=members,
         group_epoch=group.group_epoch,
         assignment_epoch=group.assignment_epoch,
     )
