@@ -57,7 +57,6 @@ class ConsumerMember(GroupMember):
         self._generation = JOIN_EPOCH
         self._needs_join = False
         self._target: frozenset[Place] = frozenset()
-        self._assigned_ids: list[tuple[Any, int]] | None = None
         self._reported: tuple[Place, ...] | None = None
         """What it owns as the coordinator knows, or None if that is not certain."""
         self._interval_ms = 0
@@ -164,25 +163,17 @@ class ConsumerMember(GroupMember):
         for ownership in self._ownerships.values():
             ownership.contact_ms = self._time_of_contact()[0]
         if response.assignment is not None:
-            self._assigned_ids = [
-                (topic.topic_id, index)
-                for topic in response.assignment.topic_partitions
-                for index in topic.partitions
-            ]
+            self._take_assignment(response.assignment)
             self._resolve()
         elif is_new:
             self._note_assignment()
 
     def _resolve(self) -> None:
         """Look up the topics of the assignment; a topic that is unknown waits for metadata."""
-        if self._assigned_ids is None:
+        places = self._resolved_assignment()
+        if places is None:
             return
-        places = {(self._name_of(topic_id), index) for topic_id, index in self._assigned_ids}
-        if any(name == "" for name, _ in places):
-            self._metadata_ms = 0
-            return
-        self._assigned_ids = None
-        self._target = frozenset(places)
+        self._target = places
         self._note_assignment()
         self._reconcile()
 

@@ -82,6 +82,8 @@ class CoordinatedClient:
         self._topic_ids: dict[str, UUID] = {}
         self._metadata_ms = 0
         self._coordinator: Address | None = None
+        self._assigned_ids: list[tuple[UUID, int]] | None = None
+        """An assignment by topic id, until the names of all its topics are known."""
 
     @property
     def _now_ms(self) -> int:
@@ -287,6 +289,25 @@ class CoordinatedClient:
         found = response.coordinators[0]
         if found.error_code == ErrorCode.NONE:
             self._coordinator = Address(found.host, found.port)
+
+    def _take_assignment(self, assignment: Any) -> None:
+        """Keep what the coordinator assigns, for `_resolved_assignment`."""
+        self._assigned_ids = [
+            (topic.topic_id, index)
+            for topic in assignment.topic_partitions
+            for index in topic.partitions
+        ]
+
+    def _resolved_assignment(self) -> frozenset[Place] | None:
+        """Return a new assignment, once; None while a topic of it waits for metadata."""
+        if self._assigned_ids is None:
+            return None
+        places = {(self._name_of(topic_id), index) for topic_id, index in self._assigned_ids}
+        if any(name == "" for name, _ in places):
+            self._metadata_ms = 0
+            return None
+        self._assigned_ids = None
+        return frozenset(places)
 
     def _name_of(self, topic_id: UUID) -> str:
         return next((name for name, known in self._topic_ids.items() if known == topic_id), "")

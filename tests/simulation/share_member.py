@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from random import Random
 from typing import Any
-from uuid import UUID  # noqa: TC003 - plain imports show the layers
 
 from protocol import messages
 from protocol.errors import ErrorCode
@@ -78,7 +77,6 @@ class ShareMember(CoordinatedClient):
         self._interval_ms = 0
         self._last_beat_ms = 0
         self._must_subscribe = True
-        self._assigned_ids: list[tuple[UUID, int]] | None = None
         self.assigned: frozenset[Place] = frozenset()
         self._sessions: dict[int, _Session] = {}
 
@@ -159,22 +157,14 @@ class ShareMember(CoordinatedClient):
         self._interval_ms = response.heartbeat_interval_ms
         self._epoch = response.member_epoch
         if response.assignment is not None:
-            self._assigned_ids = [
-                (topic.topic_id, index)
-                for topic in response.assignment.topic_partitions
-                for index in topic.partitions
-            ]
+            self._take_assignment(response.assignment)
             self._resolve()
 
     def _resolve(self) -> None:
-        if self._assigned_ids is None:
+        places = self._resolved_assignment()
+        if places is None:
             return
-        places = {(self._name_of(topic_id), index) for topic_id, index in self._assigned_ids}
-        if any(name == "" for name, _ in places):
-            self._metadata_ms = 0
-            return
-        self._assigned_ids = None
-        self.assigned = frozenset(places)
+        self.assigned = places
         self._network.trace(f"{self.settings.name} fetches {sorted(places)}")
 
     # Share sessions ----------------------------------------------------------------------------

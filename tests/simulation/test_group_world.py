@@ -1,11 +1,7 @@
 """Groups keep their promises in all worlds, and each checker finds injected bugs."""
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,19 +18,11 @@ from broker.share_groups.share_partition import SharePartition
 from protocol.errors import ErrorCode
 from tests.simulation.group_world import GroupWorld
 from tests.simulation.patches import Patch, wrap
+from tests.simulation.replay import digests_under_hash_seeds
 
 SEEDS_PER_TEST = 5
 SEEDS_MAX = 40
 """Worlds in which a bug has to be found; rare ones begin shortly before a world that finds them."""
-ROOT = Path(__file__).parent.parent.parent
-DIGESTS = """
-from tests.simulation.__main__ import quieten
-from tests.simulation.group_world import GroupWorld
-quieten()
-for seed in range(500, 505):
-    report = GroupWorld(seed).run()
-    print(seed, report.digest, report.event_count, report.counts)
-"""
 
 
 @pytest.mark.slow
@@ -60,18 +48,7 @@ def run_worlds(first: int) -> None:
 
 @pytest.mark.slow
 def test_a_seed_replays_exactly_under_any_hash_seed() -> None:
-    outputs = {
-        subprocess.run(
-            [sys.executable, "-c", DIGESTS],
-            cwd=ROOT,
-            env={**os.environ, "PYTHONHASHSEED": hash_seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for hash_seed in ("1", "2")
-    }
-    assert len(outputs) == 1
+    assert len(digests_under_hash_seeds(GroupWorld)) == 1
 
 
 # Ownership ---------------------------------------------------------------------------------------
