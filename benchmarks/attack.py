@@ -17,13 +17,11 @@ from dataclasses import asdict
 from typing import Any
 
 from benchmarks.report import print_line, progress
+from broker.config.broker_config import BrokerConfig
 from broker.routes import ROUTES
 from protocol.api_keys import ApiKey
 from tests.attack.amplifying_frames import AmplifyingFrame, amplifying_frames
 from tests.attack.attacked_broker import AttackedBroker, Cost, peak_bytes
-
-ELEMENTS_MAX = 100_000
-"""The default of `request.elements.max`."""
 
 MEMORY_BYTES_MAX = 64 * 1024 * 1024
 TURN_MS_MAX = 50.0
@@ -83,7 +81,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--all-versions", action="store_true")
     parser.add_argument("--api", default="")
-    parser.add_argument("--elements", type=int, default=ELEMENTS_MAX)
+    default = BrokerConfig({})["request.elements.max"]
+    parser.add_argument("--elements", type=int, default=default)
     parser.add_argument("--rows", help="append a line of JSON for each frame to this file")
     arguments = parser.parse_args()
     only = {int(key) for key in arguments.api.split(",") if key}

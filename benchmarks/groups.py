@@ -14,8 +14,8 @@ import select
 import statistics
 import sys
 import time
-from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -282,24 +282,32 @@ def report(case: str, bar: Bar, value: float, digits: int, **more: object) -> No
     )
 
 
-def measure_heartbeats(connection_count: int, member_count: int) -> None:
-    """Print the cost of a heartbeat that changes nothing."""
+@contextmanager
+def serving(
+    partition_count: int, connection_count: int
+) -> Iterator[tuple[ServerProcess, list[UnmeasuredConnection]]]:
+    """Start a broker with a topic on one CPU, and open connections to it from the other."""
     server_cpu, client_cpu = two_cpus()
     with serve("ours", cpu=server_cpu, options=OPTIONS) as server, pinned(client_cpu):
-        create_topic(server, MEMBERS_PER_GROUP)
+        create_topic(server, partition_count)
         with ExitStack() as sockets:
-            connections = connect(server, sockets, connection_count)
-            members = make_members(member_count, MEMBERS_PER_GROUP, connections)
-            join(members, MEMBERS_PER_GROUP)
-            costs_us: list[float] = []
-            count = max(1, BEATS * CONNECTIONS // member_count)
-            for number in range(ROUNDS + 1):  # the first one warms up
-                clock = CostClock(server.pid)
-                beat(members, count)
-                cost = clock.stop()
-                if number:
-                    costs_us.append(cost.server_s / ((count + 1) * member_count) * 1e6)
-                progress(f"groups: heartbeats, round {number} of {ROUNDS}")
+            yield server, connect(server, sockets, connection_count)
+
+
+def measure_heartbeats(connection_count: int, member_count: int) -> None:
+    """Print the cost of a heartbeat that changes nothing."""
+    with serving(MEMBERS_PER_GROUP, connection_count) as (server, connections):
+        members = make_members(member_count, MEMBERS_PER_GROUP, connections)
+        join(members, MEMBERS_PER_GROUP)
+        costs_us: list[float] = []
+        count = max(1, BEATS * CONNECTIONS // member_count)
+        for number in range(ROUNDS + 1):  # the first one warms up
+            clock = CostClock(server.pid)
+            beat(members, count)
+            cost = clock.stop()
+            if number:
+                costs_us.append(cost.server_s / ((count + 1) * member_count) * 1e6)
+            progress(f"groups: heartbeats, round {number} of {ROUNDS}")
     report(
         f"heartbeats of {member_count} members on {connection_count} connections",
         HEARTBEAT_BAR,
@@ -311,18 +319,14 @@ def measure_heartbeats(connection_count: int, member_count: int) -> None:
 
 def measure_pace(member_count: int) -> None:
     """Print the share of a core that many members with the default interval take."""
-    server_cpu, client_cpu = two_cpus()
-    with serve("ours", cpu=server_cpu, options=OPTIONS) as server, pinned(client_cpu):
-        create_topic(server, MEMBERS_PER_GROUP)
-        with ExitStack() as sockets:
-            connections = connect(server, sockets, member_count)
-            members = make_members(member_count, MEMBERS_PER_GROUP, connections)
-            join(members, MEMBERS_PER_GROUP)
-            progress(f"groups: {member_count} members have joined")
-            clock = CostClock(server.pid)
-            count = pace(members)
-            cost = clock.stop()
-            memory_bytes = server.resident_bytes()
+    with serving(MEMBERS_PER_GROUP, member_count) as (server, connections):
+        members = make_members(member_count, MEMBERS_PER_GROUP, connections)
+        join(members, MEMBERS_PER_GROUP)
+        progress(f"groups: {member_count} members have joined")
+        clock = CostClock(server.pid)
+        count = pace(members)
+        cost = clock.stop()
+        memory_bytes = server.resident_bytes()
     # A busy machine delays the heartbeats; the share is that at their proper rate.
     share = cost.server_s / (count / member_count * INTERVAL_S)
     report(
@@ -339,30 +343,26 @@ def measure_pace(member_count: int) -> None:
 
 def measure_rebalance() -> None:
     """Print the server time of a rebalance of a large group."""
-    server_cpu, client_cpu = two_cpus()
-    with serve("ours", cpu=server_cpu, options=OPTIONS) as server, pinned(client_cpu):
-        create_topic(server, REBALANCE_PARTITIONS)
-        with ExitStack() as sockets:
-            connections = connect(server, sockets, PIPELINE_CONNECTIONS)
-            members = make_members(REBALANCE_MEMBERS, REBALANCE_MEMBERS, connections)
+    with serving(REBALANCE_PARTITIONS, PIPELINE_CONNECTIONS) as (server, connections):
+        members = make_members(REBALANCE_MEMBERS, REBALANCE_MEMBERS, connections)
+        clock = CostClock(server.pid)
+        exchange(members)
+        settle(members)
+        first_s = clock.stop().server_s
+        progress("groups: the large group is stable")
+        joins_s, leaves_s = [], []
+        for number in range(ROUNDS):
+            added = Member(members[0].group_id, f"added-{number}", connections[0])
             clock = CostClock(server.pid)
-            exchange(members)
+            exchange([added])
+            settle([*members, added])
+            joins_s.append(clock.stop().server_s)
+            clock = CostClock(server.pid)
+            added.epoch = _LEAVE_EPOCH
+            exchange([added])
             settle(members)
-            first_s = clock.stop().server_s
-            progress("groups: the large group is stable")
-            joins_s, leaves_s = [], []
-            for number in range(ROUNDS):
-                added = Member(members[0].group_id, f"added-{number}", connections[0])
-                clock = CostClock(server.pid)
-                exchange([added])
-                settle([*members, added])
-                joins_s.append(clock.stop().server_s)
-                clock = CostClock(server.pid)
-                added.epoch = _LEAVE_EPOCH
-                exchange([added])
-                settle(members)
-                leaves_s.append(clock.stop().server_s)
-                progress(f"groups: rebalance {number + 1} of {ROUNDS}")
+            leaves_s.append(clock.stop().server_s)
+            progress(f"groups: rebalance {number + 1} of {ROUNDS}")
     report(
         f"rebalance of {REBALANCE_MEMBERS} members and {REBALANCE_PARTITIONS} partitions",
         REBALANCE_BAR,
