@@ -2,7 +2,6 @@
 
 import pytest
 
-from broker.groups.requests import JoinRequest
 from broker.http_admin.group_control import (
     AssignedBody,
     AssignmentBody,
@@ -16,7 +15,7 @@ from broker.http_admin.operation import Problem
 from broker.http_admin.state import Admin
 from protocol.errors import ErrorCode
 from tests.broker.http_admin.admin_server import admin_of, make_admin
-from tests.broker.http_admin.group_members import consumer_heartbeat
+from tests.broker.http_admin.group_members import consumer_heartbeat, join_request
 from tests.broker.http_admin.kafka_clients import commit
 from tests.broker.share_driver import ShareDriver, member_id
 
@@ -100,18 +99,7 @@ def test_a_rebalance_of_a_share_group_begins_an_epoch() -> None:
 
 def test_members_of_a_classic_group_have_to_join_again() -> None:
     admin = make_admin(**{"group.initial.rebalance.delay.ms": "1000"})
-    join = JoinRequest(
-        group_id="g",
-        member_id="",
-        group_instance_id=None,
-        client_id="app",
-        client_host="/127.0.0.1",
-        protocol_type="consumer",
-        protocols={"range": b""},
-        session_timeout_ms=30_000,
-        rebalance_timeout_ms=30_000,
-        must_know_id=False,
-    )
+    join = join_request(timeout_ms=30_000)
     admin.cluster.groups.join(join, lambda _result: None, admin.now_ms())
     rebalance_group(admin, GROUP)  # one has begun already
     assert get_group(admin, GROUP).state == "PreparingRebalance"

@@ -1,6 +1,6 @@
 """Groups as the admin port shows them."""
 
-from broker.groups.requests import JoinRequest, SyncRequest
+from broker.groups.requests import SyncRequest
 from broker.groups.results import JoinResult
 from broker.http_admin.group_views import AssignedView, GroupView, group_view, is_stable
 from broker.http_admin.share_views import ShareSessionView
@@ -8,7 +8,7 @@ from broker.http_admin.state import Admin
 from protocol.consumer_protocol import encode_assignment, encode_subscription
 from tests.broker.cluster_builder import NOW_MS
 from tests.broker.http_admin.admin_server import admin_of, make_admin
-from tests.broker.http_admin.group_members import consumer_heartbeat
+from tests.broker.http_admin.group_members import consumer_heartbeat, join_request
 from tests.broker.share_driver import ShareDriver, member_id
 
 
@@ -50,18 +50,7 @@ def join_classic(admin: Admin, protocol_type: str, metadata: bytes, assignment: 
     """Make a classic group with one member stable."""
     groups, joined = admin.cluster.groups, list[JoinResult]()
     groups.join(
-        JoinRequest(
-            group_id="g",
-            member_id="",
-            group_instance_id=None,
-            client_id="app",
-            client_host="/127.0.0.1",
-            protocol_type=protocol_type,
-            protocols={"range": metadata},
-            session_timeout_ms=10_000,
-            rebalance_timeout_ms=10_000,
-            must_know_id=False,
-        ),
+        join_request(protocol_type=protocol_type, metadata=metadata),
         joined.append,
         NOW_MS,
     )

@@ -5,7 +5,6 @@ import asyncio
 import pytest
 
 from broker.cluster import failover
-from broker.groups.requests import JoinRequest
 from broker.groups.results import JoinResult
 from broker.http_admin.groups import (
     CoordinatorBody,
@@ -21,7 +20,7 @@ from broker.http_admin.operation import Problem
 from broker.http_admin.topics import NewTopicBody, create_topic
 from tests.broker.cluster_builder import NOW_MS
 from tests.broker.http_admin.admin_server import admin_of, make_admin
-from tests.broker.http_admin.group_members import consumer_heartbeat
+from tests.broker.http_admin.group_members import consumer_heartbeat, join_request
 from tests.broker.http_admin.kafka_clients import commit, produce
 from tests.broker.share_driver import ShareDriver
 
@@ -52,18 +51,7 @@ def test_a_group_can_be_deleted_once_it_has_no_members() -> None:
     assert caught.value.status == 404
 
     joined: list[JoinResult] = []
-    request = JoinRequest(
-        group_id="g",
-        member_id="",
-        group_instance_id=None,
-        client_id="app",
-        client_host="/127.0.0.1",
-        protocol_type="consumer",
-        protocols={"range": b""},
-        session_timeout_ms=10_000,
-        rebalance_timeout_ms=10_000,
-        must_know_id=False,
-    )
+    request = join_request()
     admin.cluster.groups.join(request, joined.append, NOW_MS)
     assert [member.client_id for member in get_group(admin, GroupPath("g")).members] == ["app"]
     with pytest.raises(Problem, match="has members") as caught:
