@@ -56,7 +56,7 @@ class RuleState:
     def matches(self, context: RequestContext, targets: Callable[[], RequestTargets]) -> bool:
         """Return whether the rule matches a request; call `targets` only if the rule names any."""
         rule, match = self.rule, self.rule.match
-        # A broker sends requests of its own only while a rule names their API.
+        # A broker sends its own requests only while a rule names their API.
         is_from_client = context.connection_id > 0
         return (
             (match.api_key == context.api_key if match.api is not None else is_from_client)

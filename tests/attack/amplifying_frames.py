@@ -36,7 +36,7 @@ KINDS = (
 )
 
 _CHOICES: dict[str, tuple[int, ...]] = {"resource_type": (2, 4, 16, 32), "key_type": (0, 1, 2)}
-"""Fields of small numbers that decide what a name means: each gets frames of its own."""
+"""Fields of small numbers that decide what a name means: each gets its own frames."""
 
 _NUMBERED = frozenset({"partition", "partition_index", "partition_id", "index", "broker_id"})
 _DISTINCT_FIRST_ID = 1 << 64
@@ -243,7 +243,7 @@ def _count(message: Any) -> int:
 
 
 def _numbered(element: Any, field: Any, number: int) -> Any:
-    """Return a copy of an element that has a name or a number of its own."""
+    """Return a copy of an element, with a name or number that no other has."""
     if field.is_struct_array():
         element = copy.copy(element)
         for inner in type(element)._struct.fields.values():
@@ -284,7 +284,7 @@ def _empty(message: Any, version: int) -> None:
 
 
 def _tagged_elements(message: Any, version: int, path: Path, elements_max: int) -> bytes | None:
-    """Return the body of a request each of whose elements has a tagged field of its own."""
+    """Return the body of a request in which each element has another tagged field."""
     field = type(message)._struct.fields[path[0]]
     elements = getattr(message, path[0])
     if len(path) != 1 or not field.is_struct_array() or not elements or field._tag is not None:

@@ -18,7 +18,7 @@ class Sample(NamedTuple):
 
 
 def sample(pid: int, time_s: float) -> Sample:
-    """Measure a process: resident memory of its own (not of files), and open files."""
+    """Measure a process: resident memory without mapped files, and open files."""
     status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
     [line] = [line for line in status.splitlines() if line.startswith("RssAnon:")]
     return Sample(time_s, int(line.split()[1]) * 1024, len(list(Path(f"/proc/{pid}/fd").iterdir())))
