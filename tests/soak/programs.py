@@ -1,5 +1,6 @@
 """The programs of the five clients, what they acknowledged and what they read."""
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -37,6 +38,16 @@ class RunningClient:
         self.process.stdin.write("stop\n")
         self.process.stdin.flush()
 
+    def kill(self) -> None:
+        """Kill the program if it still runs, and close its pipes."""
+        assert self.process.stdin is not None
+        self.process.kill()
+        self.process.wait()
+        self._reader.join()
+        # What the program did not read is of no use any more.
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.close()
+
     def end(self) -> int:
         """End the program, and kill it if it does not end; return its exit status."""
         assert self.process.stdin is not None
@@ -51,18 +62,22 @@ class RunningClient:
 
     def _read_output(self) -> None:
         assert self.process.stdout is not None
-        for line in self.process.stdout:
-            match line.rstrip("\n").split("\t"):
-                case ["acked", number]:
-                    self.acked.add(int(number))
-                case ["failed", number, error]:
-                    self.failed[int(number)] = error
-                case ["read", number]:
-                    self.read[int(number)] += 1
-                case ["stopped"]:
-                    self.is_stopped.set()
-                case _:
-                    raise ValueError(f"{self.name} printed {line!r}")
+        with self.process.stdout as output:
+            for line in output:
+                self._read_line(line.rstrip("\n"))
+
+    def _read_line(self, line: str) -> None:
+        match line.split("\t"):
+            case ["acked", number]:
+                self.acked.add(int(number))
+            case ["failed", number, error]:
+                self.failed[int(number)] = error
+            case ["read", number]:
+                self.read[int(number)] += 1
+            case ["stopped"]:
+                self.is_stopped.set()
+            case _:
+                raise ValueError(f"{self.name} printed {line!r}")
 
 
 Starter = Callable[[str, str, float], RunningClient]

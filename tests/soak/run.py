@@ -220,4 +220,4 @@ def soak(minutes: float, rate: float, seed: int, show: Callable[[str], None]) ->
             return run.report()
         finally:
             for client in run.clients:
-                client.process.kill()
+                client.kill()
