@@ -147,6 +147,8 @@ class Turns:
         for request in waiting:
             if request.worker is not None:
                 request.worker.throw(GreenletExit)
+            elif request.pending is not None:
+                request.pending.complete(None)  # for the admin port; connections are closed
 
     def _finish(self, request: _Request) -> None:
         """Carry a request out at once: the broker stops."""

@@ -175,7 +175,7 @@ def test_a_stop_carries_out_all_requests_and_a_reset_none() -> None:
     loop.turns.clear()
     loop.run()
     assert loop.done == ["a"] * 2
-    assert found == [[], []]
+    assert found == [[], [None]]
     assert loop.turns.run(loop.work("c", 1), is_long=False) == b"c"
 
 
