@@ -5,11 +5,13 @@ from broker.cluster.producer_limit import check_producer_id_limit
 from broker.cluster.topics import Partition, Topic
 from broker.produce.acknowledge import note_batch
 from broker.produce.batch_check import BatchRefusal, check_batch, read_batch
+from broker.produce.transactional_batches import verify_batch
 from broker.request.context import RequestContext
 from broker.request.session import ProducerIds
 from producer_state.rules import Append, Duplicate, Refused
 from protocol import records
 from protocol.errors import ErrorCode
+from protocol.pacing import current_turn
 from protocol.produce import PartitionResult
 from protocol.records import LOG_OVERHEAD_BYTES, TRANSACTIONAL_FLAG, BatchHeader
 
@@ -24,12 +26,13 @@ def append_batch(  # noqa: C901, PLR0912
     start: int,
     end: int,
     gate: ProducerIds | None = None,
-    in_transaction: bool = False,
+    transactional_id: str | None = None,
     header: BatchHeader | BatchRefusal | None = None,
 ) -> PartitionResult:
     """Append the batch in `frame[start:end]`, or return why not (Kafka's `UnifiedLog.append`).
 
-    `header` is what `read_batch` returned, if the caller has read it already.
+    `header` is what `read_batch` returned, if the caller has read it already. A batch with a
+    `transactional_id` was verified by the caller.
     """
     now_ms = context.now_ms
     log = partition.log
@@ -45,9 +48,15 @@ def append_batch(  # noqa: C901, PLR0912
     if partition.leader_id != leader_id:  # moved or deleted while the check paused
         return not_leader(partition)
     is_transactional = bool(header.attributes & TRANSACTIONAL_FLAG)
-    if is_transactional and not in_transaction:
-        error_code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-        return PartitionResult(partition.partition_index, error_code)
+    if is_transactional:
+        if transactional_id is None:
+            error_code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+            return PartitionResult(partition.partition_index, error_code)
+        turn = current_turn()
+        if turn is not None and turn.is_long:  # its transaction may have ended during a pause
+            outside = verify_batch(context, cluster, partition, transactional_id, header)
+            if outside is not None:
+                return outside
     base_offset = log.log_end_offset
     max_timestamp = header.max_timestamp
     if header.producer_id >= 0:

@@ -81,7 +81,7 @@ def produce(admin: Admin, value: bytes, producer: ProducerIdAndEpoch | None) -> 
         batch,
         0,
         len(batch),
-        in_transaction=is_transactional,
+        transactional_id="tx" if is_transactional else None,
     )
     assert result.error_code == 0
 
