@@ -1,5 +1,6 @@
 """Worlds in which one kind of failure is frequent, so that few worlds find its bugs."""
 
+from collections.abc import Sequence
 from functools import partial
 
 from broker.faults import FaultRule
@@ -61,8 +62,8 @@ class FrequentPauses(Pauses):
     """Most requests pause, some of them for long."""
 
     share = 1
-    chances = (0.05, 0.15)
-    rests_ms = (0, 0, 0, 1, 5, 20, 200)
+    chances: Sequence[float] = (0.05, 0.15)
+    rests_ms: Sequence[int] = (0, 0, 0, 1, 5, 20, 200)
     short_rests_ms = (0, 0, 0, 10)
     long_body_bytes = (100,)
 
