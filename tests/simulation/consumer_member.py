@@ -11,14 +11,12 @@ from typing import Any
 from protocol import messages
 from protocol.errors import ErrorCode
 from tests.simulation.client_link import ClientLink, Responded
-from tests.simulation.coordinated_client import MemberSettings
+from tests.simulation.coordinated_client import LATE_MS, MemberSettings
 from tests.simulation.group_history import GroupHistory, Ownership
 from tests.simulation.group_member import COMMIT_INTERVAL_MS, GroupMember
 from tests.simulation.history import Assignment, History, Place
 from tests.simulation.network import Network
 
-LATE_MS = 5_000
-"""How long a request of a connection that is lost may still be on its way."""
 JOIN_EPOCH, LEAVE_EPOCH, STATIC_LEAVE_EPOCH = 0, -1, -2
 _FENCED = {
     ErrorCode.UNKNOWN_MEMBER_ID,
@@ -62,6 +60,7 @@ class ConsumerMember(GroupMember):
         self._interval_ms = 0
         self._is_full_until_ms = 0
         self._contact: Responded | None = None
+        self._settled_ms = 0
         self._ownerships: dict[Place, Ownership] = {}
 
     @property
@@ -160,13 +159,20 @@ class ConsumerMember(GroupMember):
         is_new = self._generation != response.member_epoch
         self._generation = response.member_epoch
         self._contact = responded
-        for ownership in self._ownerships.values():
-            ownership.contact_ms = self._time_of_contact()[0]
         if response.assignment is not None:
             self._take_assignment(response.assignment)
             self._resolve()
         elif is_new:
             self._note_assignment()
+        self._note_contact(reported)
+
+    def _note_contact(self, reported: tuple[Place, ...]) -> None:
+        sent_ms, _ = self._time_of_contact()
+        if self._assigned_ids is None and self._target.issuperset(reported):
+            self._settled_ms = sent_ms
+        for ownership in self._ownerships.values():
+            ownership.contact_ms = sent_ms
+            ownership.settled_ms = self._settled_ms
 
     def _resolve(self) -> None:
         """Look up the topics of the assignment; a topic that is unknown waits for metadata."""
@@ -191,7 +197,6 @@ class ConsumerMember(GroupMember):
         )
 
         sent_ms, written_ms = self._time_of_contact()
-        patience_ms = min(self._groups.session_timeout_ms, self.settings.rebalance_timeout_ms)
         for place in self._target.difference(self._ownerships):
             self._ownerships[place] = ownership = Ownership(
                 self.settings.group,
@@ -199,8 +204,10 @@ class ConsumerMember(GroupMember):
                 self.settings.instance_id or self._member_id,
                 sent_ms,
                 written_ms,
-                sent_ms,
-                patience_ms,
+                contact_ms=sent_ms,
+                settled_ms=self._settled_ms,
+                session_timeout_ms=self._groups.session_timeout_ms,
+                rebalance_timeout_ms=self.settings.rebalance_timeout_ms,
             )
             self._groups.ownerships.append(ownership)
 

@@ -35,8 +35,13 @@ class Ownership:
     written_ms: int
     contact_ms: int
     """When it sent the last heartbeat to which it got a response."""
-    patience_ms: int
-    """How long after its last contact the coordinator waits at least before it removes it."""
+    settled_ms: int
+    """When it sent the last one of these after which it had no partition to give up.
+
+    Later the coordinator may have asked it for partitions in a response that it never got.
+    """
+    session_timeout_ms: int
+    rebalance_timeout_ms: int
     end_ms: int | None = None
     """When it said that it has given the partition up, if it did."""
 
@@ -45,7 +50,8 @@ class Ownership:
         return (
             self.written_ms < begin_ms
             and (self.end_ms is None or self.end_ms > end_ms)
-            and end_ms - self.contact_ms < self.patience_ms
+            and end_ms - self.contact_ms < self.session_timeout_ms
+            and end_ms - self.settled_ms < self.rebalance_timeout_ms
         )
 
 

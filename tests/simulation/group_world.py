@@ -305,7 +305,7 @@ class GroupWorld(World):
         for sharer in self.sharers:
             sharer.is_reliable = True
         for member in (*self.consumers, *self.sharers):
-            if not (member.is_running and member.is_stable):
+            if not (member.is_active and member.is_stable):
                 return f"{member.settings.name} is not stable"
         for group in dict.fromkeys(member.settings.group for member in self.consumers):
             problem = self._unsettled_consumers(group)
