@@ -68,4 +68,9 @@ class GroupHistory:
     consumed: dict[GroupPlace, set[int]] = field(default_factory=dict)
     ends: dict[GroupPlace, int] = field(default_factory=dict)
     """The end of each partition that a consumer group had to read."""
+    lives: dict[str, list[int]] = field(default_factory=dict)
+    """When a group without members was replaced by one of the other protocol, in the world's time.
+
+    Its epochs begin again.
+    """
     unsettled: list[str] = field(default_factory=list)
