@@ -8,6 +8,10 @@ import sys
 sys.modules.setdefault("rich", None)  # type: ignore[arg-type]
 gc.disable()
 
+from protocol.kafka_package import postpone_clients  # noqa: E402
+
+postpone_clients()
+
 from broker.cli import main  # noqa: E402
 
 __all__ = ["main"]

@@ -7,7 +7,7 @@ from broker.config.broker_config import BrokerConfig
 from broker.routes import ROUTES, RoutesByBroker, handles, limited_routes
 from protocol.api_keys import ApiKey
 from protocol.messages import is_flexible
-from protocol.releases import RELEASES
+from protocol.releases import releases
 
 
 def test_an_api_has_one_handler() -> None:
@@ -39,11 +39,11 @@ def test_an_unadvertised_api_is_advertised_when_it_is_named() -> None:
     assert api_key not in limited_routes(("3.6",))
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("release", releases())
 def test_a_release_limits_versions_to_those_that_both_serve(release: tuple[int, ...]) -> None:
     routes = limited_routes((".".join(map(str, release)),))
     for api_key, route in ROUTES.items():
-        low, high = RELEASES[release].get(api_key, (0, -1))
+        low, high = releases()[release].get(api_key, (0, -1))
         both = set(range(low, high + 1)) & set(range(route.version_min, route.version_max + 1))
         if api_key in routes:
             limited = routes[api_key]
