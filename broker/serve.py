@@ -16,13 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
-import structlog
-
 from broker.addresses import Address
 from broker.clock import BrokerClock, ClockMode
 from broker.cluster.cluster import Cluster
 from broker.config.broker_config import BrokerConfig
 from broker.faults import FaultRule
+from broker.log import log
 from broker.request.encoding import BugReporter
 from broker.security.principal_mapping import name_mapper
 from broker.server.listener import ListenError, cannot_listen, listening_sockets
@@ -44,9 +43,6 @@ RESERVED_FILES = 32
 """Open files that connections leave to the admin port, to modules that load late, and to TLS."""
 
 IMPORT_RETRY_S = 0.05
-
-
-log = structlog.get_logger("mock_kafka")
 
 
 class StartError(Exception):
@@ -79,7 +75,8 @@ async def serve(options: ServeOptions) -> None:
             cluster does not have.
         ConfigError: the configuration of the listeners is invalid.
     """
-    configure_logging(options.log_level, options.log_format)
+    log.before_first_line = lambda: configure_logging(options.log_level, options.log_format)
+    logging.basicConfig(stream=NonBlockingOutput(sys.stderr.fileno()))  # of asyncio
     gc.set_threshold(GC_THRESHOLD, 20, 50)
     raise_file_limit()
     stopped = asyncio.Event()
@@ -254,8 +251,9 @@ def max_connections() -> int:
 
 def configure_logging(level: str, log_format: str) -> None:
     """Send log lines to standard error, as text or as JSON; a reader that stops blocks nothing."""
+    import structlog  # noqa: PLC0415 - see `broker.log`
+
     output: Any = NonBlockingOutput(sys.stderr.fileno())
-    logging.basicConfig(stream=output)  # of asyncio
     renderer: Any = (
         structlog.processors.JSONRenderer()
         if log_format == "json"

@@ -95,6 +95,8 @@ def find_release(text: str) -> Release:
     numbers = text.split(".")
     if len(text) <= 20 and all(number.isascii() and number.isdigit() for number in numbers):
         release = tuple(map(int, numbers))
+        if release[: len(DEFAULT_RELEASE)] == DEFAULT_RELEASE:
+            return DEFAULT_RELEASE
         for known in releases():
             if release[: len(known)] == known:
                 return known
