@@ -27,13 +27,9 @@ def append_batch(  # noqa: C901, PLR0912
     end: int,
     gate: ProducerIds | None = None,
     transactional_id: str | None = None,
-    header: BatchHeader | BatchRefusal | None = None,
+    header: BatchHeader | BatchRefusal | None = None,  # None: it was not read yet
 ) -> PartitionResult:
-    """Append the batch in `frame[start:end]`, or return why not (Kafka's `UnifiedLog.append`).
-
-    `header` is what `read_batch` returned, if the caller has read it already. A batch with a
-    `transactional_id` was verified by the caller.
-    """
+    """Append the batch in `frame[start:end]`, or return why not (Kafka's `UnifiedLog.append`)."""
     now_ms = context.now_ms
     log = partition.log
     if header is None:
@@ -49,14 +45,9 @@ def append_batch(  # noqa: C901, PLR0912
         return not_leader(partition)
     is_transactional = bool(header.attributes & TRANSACTIONAL_FLAG)
     if is_transactional:
-        if transactional_id is None:
-            error_code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-            return PartitionResult(partition.partition_index, error_code)
-        turn = current_turn()
-        if turn is not None and turn.is_long:  # its transaction may have ended during a pause
-            outside = verify_batch(context, cluster, partition, transactional_id, header)
-            if outside is not None:
-                return outside
+        outside = _outside_transaction(context, cluster, partition, transactional_id, header)
+        if outside is not None:
+            return outside
     base_offset = log.log_end_offset
     max_timestamp = header.max_timestamp
     if header.producer_id >= 0:
@@ -104,6 +95,26 @@ def append_batch(  # noqa: C901, PLR0912
         log_append_time_ms,
         log.log_start_offset,
     )
+
+
+def _outside_transaction(
+    context: RequestContext,
+    cluster: Cluster,
+    partition: Partition,
+    transactional_id: str | None,
+    header: BatchHeader,
+) -> PartitionResult | None:
+    """Verify a transactional batch again if its transaction may have ended during a pause.
+
+    The caller has verified it before.
+    """
+    if transactional_id is None:
+        error_code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+        return PartitionResult(partition.partition_index, error_code)
+    turn = current_turn()
+    if turn is None or not turn.is_long:
+        return None
+    return verify_batch(context, cluster, partition, transactional_id, header)
 
 
 def not_leader(partition: Partition) -> PartitionResult:
