@@ -27,9 +27,13 @@ def append_batch(  # noqa: C901, PLR0912
     end: int,
     gate: ProducerIds | None = None,
     transactional_id: str | None = None,
-    header: BatchHeader | BatchRefusal | None = None,  # None: it was not read yet
+    header: BatchHeader | BatchRefusal | None = None,
 ) -> PartitionResult:
-    """Append the batch in `frame[start:end]`, or return why not (Kafka's `UnifiedLog.append`)."""
+    """Append the batch in `frame[start:end]`, or return why not (Kafka's `UnifiedLog.append`).
+
+    `header` is what `read_batch` returned, if the caller has read it already. A batch with a
+    `transactional_id` was verified by the caller.
+    """
     now_ms = context.now_ms
     log = partition.log
     if header is None:
@@ -59,10 +63,7 @@ def append_batch(  # noqa: C901, PLR0912
             is_transactional,
         )
         if not isinstance(decision, Append):
-            if isinstance(decision, Duplicate) and context.acknowledgements is not None:
-                offset = decision.base_offset
-                note_batch(context, topic, partition, header, offset, is_append=False)
-            return _not_appended(partition, decision)
+            return _not_appended(context, topic, partition, header, decision)
         if gate is not None:
             refusal = gate.refuse(context, partition, header)
             if refusal is not None:
@@ -104,17 +105,14 @@ def _outside_transaction(
     transactional_id: str | None,
     header: BatchHeader,
 ) -> PartitionResult | None:
-    """Verify a transactional batch again if its transaction may have ended during a pause.
-
-    The caller has verified it before.
-    """
+    """Return why a transactional batch cannot be appended, or None."""
     if transactional_id is None:
         error_code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
         return PartitionResult(partition.partition_index, error_code)
     turn = current_turn()
-    if turn is None or not turn.is_long:
-        return None
-    return verify_batch(context, cluster, partition, transactional_id, header)
+    if turn is not None and turn.is_long:  # its transaction may have ended during a pause
+        return verify_batch(context, cluster, partition, transactional_id, header)
+    return None
 
 
 def not_leader(partition: Partition) -> PartitionResult:
@@ -139,12 +137,20 @@ def refused(
     )
 
 
-def _not_appended(partition: Partition, decision: Duplicate | Refused) -> PartitionResult:
+def _not_appended(
+    context: RequestContext,
+    topic: Topic,
+    partition: Partition,
+    header: BatchHeader,
+    decision: Duplicate | Refused,
+) -> PartitionResult:
     log_start_offset = partition.log.log_start_offset
     if isinstance(decision, Refused):
         return PartitionResult(
             partition.partition_index, decision.error_code, log_start_offset=log_start_offset
         )
+    if context.acknowledgements is not None:
+        note_batch(context, topic, partition, header, decision.base_offset, is_append=False)
     return PartitionResult(
         partition.partition_index,
         decision.error_code,
