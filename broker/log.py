@@ -18,11 +18,11 @@ class Log:
 
     def __getattr__(self, name: str) -> Any:
         """Return a method of the logger, such as `info`."""
-        import structlog  # noqa: PLC0415 - see the module's docstring
-
         if self.before_first_line is not None:
             self.before_first_line()
             self.before_first_line = None
+        import structlog  # noqa: PLC0415 - see the module's docstring
+
         return getattr(structlog.get_logger("mock_kafka"), name)
 
 

@@ -43,9 +43,8 @@ def member_record(group_id: str, member: ConsumerMember) -> CoordinatorRecord:
 def epoch_record(group_id: str, group_epoch: int, metadata_hash: int) -> CoordinatorRecord:
     """Return the record of a new epoch of a group."""
     value = schema.ConsumerGroupMetadataValue(epoch=group_epoch, metadata_hash=metadata_hash)
-    return encode_key(schema.ConsumerGroupMetadataKey(group_id=group_id)), encode_data(
-        value, _VERSION
-    )
+    key = schema.ConsumerGroupMetadataKey(group_id=group_id)
+    return encode_key(key), encode_data(value, _VERSION)
 
 
 def target_record(group_id: str, member_id: str, target: Assignment) -> CoordinatorRecord:
