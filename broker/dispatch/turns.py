@@ -136,6 +136,16 @@ class Turns:
         """Carry out what a timer does for a request that has waited; it may be long, too."""
         self.run(work, is_long=False)
 
+    def close(self) -> None:
+        """Carry out all requests and end the workers: the broker stops.
+
+        A worker that waits for a request holds the cluster, and no garbage collector frees it.
+        """
+        self.call_later = None
+        self.finish_all()
+        while self._idle_workers:
+            self._idle_workers.pop().throw(GreenletExit)
+
     def finish_all(self) -> None:
         """Carry out all requests now: the clock is moved, or the broker stops."""
         while self._waiting:

@@ -49,14 +49,9 @@ def append_batch(  # noqa: C901, PLR0912
         return not_leader(partition)
     is_transactional = bool(header.attributes & TRANSACTIONAL_FLAG)
     if is_transactional:
-        if transactional_id is None:
-            error_code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-            return PartitionResult(partition.partition_index, error_code)
-        turn = current_turn()
-        if turn is not None and turn.is_long:  # its transaction may have ended during a pause
-            outside = verify_batch(context, cluster, partition, transactional_id, header)
-            if outside is not None:
-                return outside
+        outside = _outside_transaction(context, cluster, partition, transactional_id, header)
+        if outside is not None:
+            return outside
     base_offset = log.log_end_offset
     max_timestamp = header.max_timestamp
     if header.producer_id >= 0:
@@ -68,10 +63,7 @@ def append_batch(  # noqa: C901, PLR0912
             is_transactional,
         )
         if not isinstance(decision, Append):
-            if isinstance(decision, Duplicate) and context.acknowledgements is not None:
-                offset = decision.base_offset
-                note_batch(context, topic, partition, header, offset, is_append=False)
-            return _not_appended(partition, decision)
+            return _not_appended(context, topic, partition, header, decision)
         if gate is not None:
             refusal = gate.refuse(context, partition, header)
             if refusal is not None:
@@ -106,6 +98,23 @@ def append_batch(  # noqa: C901, PLR0912
     )
 
 
+def _outside_transaction(
+    context: RequestContext,
+    cluster: Cluster,
+    partition: Partition,
+    transactional_id: str | None,
+    header: BatchHeader,
+) -> PartitionResult | None:
+    """Return why a transactional batch cannot be appended, or None."""
+    if transactional_id is None:
+        error_code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+        return PartitionResult(partition.partition_index, error_code)
+    turn = current_turn()
+    if turn is not None and turn.is_long:  # its transaction may have ended during a pause
+        return verify_batch(context, cluster, partition, transactional_id, header)
+    return None
+
+
 def not_leader(partition: Partition) -> PartitionResult:
     """Return the result of a partition that this broker does not lead."""
     return PartitionResult(
@@ -128,12 +137,20 @@ def refused(
     )
 
 
-def _not_appended(partition: Partition, decision: Duplicate | Refused) -> PartitionResult:
+def _not_appended(
+    context: RequestContext,
+    topic: Topic,
+    partition: Partition,
+    header: BatchHeader,
+    decision: Duplicate | Refused,
+) -> PartitionResult:
     log_start_offset = partition.log.log_start_offset
     if isinstance(decision, Refused):
         return PartitionResult(
             partition.partition_index, decision.error_code, log_start_offset=log_start_offset
         )
+    if context.acknowledgements is not None:
+        note_batch(context, topic, partition, header, decision.base_offset, is_append=False)
     return PartitionResult(
         partition.partition_index,
         decision.error_code,
