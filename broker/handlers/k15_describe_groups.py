@@ -29,7 +29,7 @@ MISSING_GROUP_VERSION_MIN = 6
 _GroupResponse = messages.DescribeGroupsResponse.DescribedGroup
 
 
-@handles(ApiKey.DESCRIBE_GROUPS, versions=(0, 6))
+@handles(ApiKey.DESCRIBE_GROUPS)
 def handle_describe_groups(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleDescribeGroupsRequest`."""
     version = context.api_version
