@@ -103,7 +103,7 @@ class _Fetch:
     unknown: list[SentPartition]
 
 
-@handles(ApiKey.FETCH, versions=(4, 18))
+@handles(ApiKey.FETCH)
 def handle_fetch(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleFetchRequest` and `ReplicaManager.fetchMessages`."""
     session = open_fetch_context(context, request, cluster)
@@ -195,6 +195,7 @@ def _wait(fetch: _Fetch, read: list[SentPartition]) -> PendingResponse:
         timers.cancel(deadline)
         for log, waiter in waits:
             log.waiters.pop(waiter, None)
+        waits.clear()  # they refer to this function: reference counting frees the request
 
     def finish(now_ms: int) -> None:
         forget()

@@ -59,7 +59,7 @@ class FoundOffset(NamedTuple):
     leader_epoch: int = -1
 
 
-@handles(ApiKey.LIST_OFFSETS, versions=(1, 11))
+@handles(ApiKey.LIST_OFFSETS)
 def handle_list_offsets(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleListOffsetRequest` and `UnifiedLog.fetchOffsetByTimestamp`."""
     version = context.api_version

@@ -46,7 +46,7 @@ AUTO_CREATION_CHOICE_VERSION_MIN = 4
 RESPONSE_RANKS = (0, 1, 2)
 
 
-@handles(ApiKey.METADATA, versions=(0, 13))
+@handles(ApiKey.METADATA)
 def handle_metadata(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleTopicMetadataRequest`."""
     version = context.api_version

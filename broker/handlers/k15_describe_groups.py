@@ -34,7 +34,7 @@ _ORDERED_BY_PARTITION_SINCE: Release = (4, 0)
 _GroupResponse = messages.DescribeGroupsResponse.DescribedGroup
 
 
-@handles(ApiKey.DESCRIBE_GROUPS, versions=(0, 6))
+@handles(ApiKey.DESCRIBE_GROUPS)
 def handle_describe_groups(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleDescribeGroupsRequest`."""
     version = context.api_version

@@ -53,7 +53,7 @@ _NO_TOPIC_ID = UUID(int=0)
 STRICT_QUOTA_VERSION_MIN = 6
 
 
-@handles(ApiKey.CREATE_TOPICS, versions=(2, 7))
+@handles(ApiKey.CREATE_TOPICS)
 def handle_create_topics(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `ControllerApis.createTopics` and `ReplicationControlManager.createTopics`."""
     counts = Counter(topic.name for topic in paced(request.topics))
