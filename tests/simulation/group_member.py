@@ -464,7 +464,9 @@ class GroupMember(CoordinatedClient):
             if kind == "fetch" and int(node_id) in self._sessions:
                 self._sessions[int(node_id)].lose(self._now_ms % 4)
 
-    def _is_valid(self, node_id: int, positions: Positions, response: Any, asked: Any) -> bool:
+    def _is_valid(
+        self, node_id: int, positions: Positions, response: Any, responded: Responded
+    ) -> bool:
         """Take a response into its session; return whether it has the result of partitions."""
         session = self._sessions.get(node_id)
         if session is None:
@@ -473,8 +475,8 @@ class GroupMember(CoordinatedClient):
         is_other = session.is_incremental and given not in {0, known}
         problem = "" if not is_other else f"session {given} instead of {known}"
         if not session.is_incremental and given:
-            owner = self._history.session_owners.setdefault((node_id, given), asked)
-            if owner is not asked:
+            owner = self._history.session_owners.setdefault((node_id, given), responded)
+            if owner is not responded:
                 problem = f"session {given} has two owners"
         named = {
             (topic.topic or self._name_of(topic.topic_id), partition.partition_index)
