@@ -77,6 +77,9 @@ class Cluster:
         """Called with the time when a broker or a leader may be there again."""
         self.marker_sender: MarkerSender | None = None
         """Sends the markers of transactions under fault rules; else they are written at once."""
+        self.produce_version = 0
+        """Changes with everything but records that decides about a batch: topics and their
+        configuration, that of brokers, leaders and in-sync replicas."""
         self._begin()
 
     def _begin(self) -> None:
@@ -93,6 +96,7 @@ class Cluster:
         """Rises when another broker becomes the controller."""
         self.decommissioned: dict[int, Broker] = {}
         self.topics = TopicTable()
+        self.produce_version += 1
         self.producer_ids = ProducerIdAllocator()
         self.group_log = GroupLog(self.topics, config)
         group_topics = GroupTopics(self.topics, lambda: self.brokers)
@@ -288,6 +292,7 @@ class Cluster:
     def delete_topic(self, topic: Topic, now_ms: int) -> None:
         """Delete a topic with its records and producers, and what coordinators keep of or in it."""
         self.topics.remove(topic)
+        self.produce_version += 1
         if topic.name == GROUP_METADATA.name:
             self.groups.forget_all(now_ms)
         if topic.name == TRANSACTION_STATE.name:
@@ -302,6 +307,7 @@ class Cluster:
 
     def alter_topic_config(self, topic: Topic, overrides: Mapping[str, str]) -> None:
         """Replace a topic's own, checked configuration; it applies from the next request on."""
+        self.produce_version += 1
         topic.config = TopicConfig(self.shared_config, overrides)
         topic.refresh_settings()
         topic.by_broker = self._topic_by_broker(topic)
@@ -317,6 +323,7 @@ class Cluster:
 
     def set_config(self, config: BrokerConfig) -> None:
         """Replace the configuration of the brokers; it applies to topics and leaders at once."""
+        self.produce_version += 1
         self.config = config
         self.groups.config = config
         self.share.set_config(config)
@@ -340,6 +347,7 @@ class Cluster:
         if partition.leader_id == leader_id:
             return
         self.share.leave_leader(self.topics.get(partition.topic_name), partition, now_ms)
+        self.produce_version += 1
         partition.leader_id = leader_id
         partition.leader_epoch += 1
         if leader_id != NO_LEADER:
@@ -396,6 +404,7 @@ class Cluster:
 
     def set_isr(self, partition: Partition, isr: Sequence[int], *, is_clean: bool = True) -> None:
         """Replace the ISR; `is_clean` is false if committed records may be missing in it."""
+        self.produce_version += 1
         topic = self.topics.get(partition.topic_name)
         assert topic is not None
         keeps_eligible = is_clean and self.features.has_eligible_leader_replicas
