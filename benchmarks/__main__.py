@@ -16,7 +16,7 @@ from importlib.util import find_spec
 
 import confluent_kafka
 
-from benchmarks import batched, idle, kfake, produce, start, storm
+from benchmarks import batched, idle, kfake, produce, requests, start, storm
 from benchmarks.load_process import LoadProcessError
 from benchmarks.report import Measurement, lines, measure, print_line, progress
 from benchmarks.server_process import (
@@ -32,6 +32,7 @@ MEASUREMENTS: dict[str, tuple[Measurement, ...]] = {
     "start": start.MEASUREMENTS,
     "idle": idle.MEASUREMENTS,
     "produce": produce.MEASUREMENTS,
+    "requests": requests.MEASUREMENTS,
     "batched": batched.MEASUREMENTS,
     "storm": storm.MEASUREMENTS,
 }

@@ -2,7 +2,7 @@
 
 Measurements of several servers run in rounds, one server after the other. A round is repeated a few
 times at most while other processes use the CPUs. A bar applies to the median over the rounds. A
-ratio is ours / the rival's, of the medians; bars on ratios compare with librdkafka's mock.
+ratio is ours / the rival's, of the medians; a bar on a ratio names the rival.
 """
 
 import json
@@ -25,7 +25,7 @@ Figures = Mapping[str, float]
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """The limit of one of our figures, or with `is_ratio` of its ratio to rdmock's.
+    """The limit of one of our figures, or with `is_ratio` of its ratio to the rival's.
 
     With `is_timing` a busy machine alone may cause a miss.
     """
@@ -35,6 +35,7 @@ class Bar:
     limit: float
     is_ratio: bool = False
     is_timing: bool = False
+    rival: ServerName = "rdmock"
 
     def is_met(self, value: float) -> bool:
         """Return whether a value is within the limit."""
@@ -43,12 +44,13 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """One case that runs in the same way with every server."""
+    """One case that runs in the same way with each of some servers."""
 
     name: str
     case: str
     run: Callable[[ServerName], Figures]
     bars: tuple[Bar, ...] = ()
+    servers: tuple[ServerName, ...] = SERVER_NAMES
 
 
 def measure(
@@ -58,11 +60,13 @@ def measure(
     wait: Callable[[], object] = wait_until_quiet,
 ) -> dict[ServerName, list[Figures]]:
     """Run the rounds with alternating servers; call `wait` before each one."""
-    results: dict[ServerName, list[Figures]] = {server: [] for server in servers}
+    results: dict[ServerName, list[Figures]] = {
+        server: [] for server in servers if server in measurement.servers
+    }
     for round_number in range(1, rounds + 1):
-        for server in servers:
+        for server, of_server in results.items():
             figures = _run_undisturbed(measurement, server, wait)
-            results[server].append(figures)
+            of_server.append(figures)
             shown = " ".join(f"{name}={value:.6g}" for name, value in figures.items())
             progress(
                 f"{measurement.name} {measurement.case} round {round_number}/{rounds} "
@@ -139,7 +143,7 @@ def lines(
 ) -> list[dict[str, Any]]:
     """Return the JSON lines of a measurement, one per server; `reproduce` is the command line."""
     medians = {server: _medians(rounds) for server, rounds in results.items()}
-    ratios = {
+    ratios: dict[ServerName, Figures] = {
         rival: _ratios(medians.get("ours", {}), medians.get(rival, {}))
         for rival in SERVER_NAMES
         if rival != "ours"
@@ -157,7 +161,7 @@ def lines(
         }
         if server == "ours":
             results_of_bars = [
-                _judged(bar, medians[server], ratios["rdmock"]) for bar in measurement.bars
+                _judged(bar, medians[server], ratios.get(bar.rival, {})) for bar in measurement.bars
             ]
             line["bars"] = results_of_bars
             line["met"] = _all_met(results_of_bars)
@@ -186,7 +190,7 @@ def _ratios(ours: Figures, rival: Figures) -> dict[str, float]:
 
 def _judged(bar: Bar, medians: Figures, ratios: Figures) -> dict[str, Any]:
     value = (ratios if bar.is_ratio else medians).get(bar.figure)
-    return {"of": "ratio ours/rdmock" if bar.is_ratio else "median", **_compared(bar, value)}
+    return {"of": f"ratio ours/{bar.rival}" if bar.is_ratio else "median", **_compared(bar, value)}
 
 
 def _compared(bar: Bar, value: float | None) -> dict[str, Any]:

@@ -212,6 +212,14 @@ def _us_each(server: ServerProcess, producers: Sequence[Producer], count: int) -
     return cost.server_s / (count * len(producers)) * 1e6
 
 
+def transaction_costs_us(server: ServerProcess, rounds: int) -> list[float]:
+    """Return the server's CPU time for a transaction in µs, of each round after a warm-up."""
+    with UnmeasuredConnection(server.address) as admin, ExitStack() as sockets:
+        admin.create_topic(TOPIC)
+        producers = _producers(server, sockets, [f"cost-{n}" for n in range(CONNECTIONS)])
+        return [_us_each(server, producers, REQUESTS) for _ in range(rounds + 1)][1:]
+
+
 def measure_cost() -> bool:
     """Print the cost of a transaction; return whether it is within the bar."""
     server_cpu, client_cpu = two_cpus()

@@ -31,20 +31,21 @@ class PendingResponse:
         """Set the response: a value such as a handler returns directly."""
         if self.is_done:
             return
-        self.is_done = True
-        self._on_cancel = None
-        if self._deliver is None:
+        deliver = self._deliver
+        self._forget_all()
+        if deliver is None:
             self._response = response
         else:
-            self._deliver(response)
+            deliver(response)
 
     def cancel(self) -> None:
         """Inform the owner of the state that the client is gone."""
         if self.is_done:
             return
-        self.is_done = True
-        if self._on_cancel is not None:
-            self._on_cancel()
+        on_cancel = self._on_cancel
+        self._forget_all()
+        if on_cancel is not None:
+            on_cancel()
 
     def force_complete(self, now_ms: int) -> None:
         """Ask the owner to complete it at once, because the broker stops."""
@@ -59,6 +60,11 @@ class PendingResponse:
     def attach(self, deliver: Callable[[Any], None]) -> None:
         """Set the receiver of the response. The connection calls this, before it is done."""
         self._deliver = deliver
+
+    def _forget_all(self) -> None:
+        # All of them refer to this object: reference counting alone frees it, and its request.
+        self.is_done = True
+        self._on_cancel = self._on_force_complete = self._deliver = None
 
     @property
     def response(self) -> Any:

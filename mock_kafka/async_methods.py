@@ -1,8 +1,8 @@
 """The methods of a running cluster for coroutines."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Concatenate, ParamSpec, TypeVar
+from collections.abc import Callable, Coroutine
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from mock_kafka.methods import ClusterMethods
 
@@ -12,7 +12,7 @@ _R = TypeVar("_R")
 
 def _in_thread(
     method: Callable[Concatenate[ClusterMethods, _P], _R],
-) -> Callable[Concatenate["AsyncMethods", _P], Awaitable[_R]]:
+) -> Callable[Concatenate["AsyncMethods", _P], Coroutine[Any, Any, _R]]:
     async def call(self: "AsyncMethods", /, *arguments: _P.args, **named: _P.kwargs) -> _R:
         return await asyncio.to_thread(method, self.cluster, *arguments, **named)
 
@@ -49,6 +49,8 @@ class AsyncMethods:
     move_leader = _in_thread(ClusterMethods.move_leader)
     move_coordinator = _in_thread(ClusterMethods.move_coordinator)
     groups = _in_thread(ClusterMethods.groups)
+    committed = _in_thread(ClusterMethods.committed)
+    lag = _in_thread(ClusterMethods.lag)
     wait_for_stable = _in_thread(ClusterMethods.wait_for_stable)
     fence_member = _in_thread(ClusterMethods.fence_member)
     rebalance = _in_thread(ClusterMethods.rebalance)
@@ -60,6 +62,8 @@ class AsyncMethods:
     delete_topic = _in_thread(ClusterMethods.delete_topic)
     topics = _in_thread(ClusterMethods.topics)
     records = _in_thread(ClusterMethods.records)
+    produce = _in_thread(ClusterMethods.produce)
+    wait_for_records = _in_thread(ClusterMethods.wait_for_records)
     transactions = _in_thread(ClusterMethods.transactions)
     abort_transaction = _in_thread(ClusterMethods.abort_transaction)
     expire_transactional_id = _in_thread(ClusterMethods.expire_transactional_id)

@@ -10,6 +10,9 @@ from urllib.parse import urlencode, urlsplit
 RESPONSE_TIMEOUT_S = 60.0
 """Long enough to move the clock by a year."""
 
+WAIT_MARGIN_S = 10.0
+"""How much longer than the cluster this side waits for the response of a request that waits."""
+
 
 class ControlError(RuntimeError):
     """The cluster refused a request; the message says why and what to do.

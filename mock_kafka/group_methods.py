@@ -2,13 +2,11 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
+from typing import Any
 from urllib.parse import quote
 
-from mock_kafka.control import Control
+from mock_kafka.control import WAIT_MARGIN_S, Control
 from mock_kafka.group_views import Group, group_of
-
-WAIT_MARGIN_S = 10.0
-"""How much longer than the cluster this side waits for the response of a request that waits."""
 
 
 class GroupMethods(ABC):
@@ -22,6 +20,40 @@ class GroupMethods(ABC):
     def groups(self) -> list[Group]:
         """Return all classic, consumer and share groups with their members and offsets."""
         return list(map(group_of, self.control.ask("GET", "/v1/groups")))
+
+    def committed(self, group: str, topic: str | None = None) -> dict[tuple[str, int], int]:
+        """Return the committed offsets of a group, by topic and partition number.
+
+        With `topic` only those of this topic.
+
+        Raises:
+            ControlError: there is no such group, or it is a share group, which has no offsets.
+        """
+        return {
+            (entry["topic"], entry["partition"]): entry["offset"]
+            for entry in self._offsets(group, topic)
+            if entry["offset"] is not None
+        }
+
+    def lag(self, group: str, topic: str | None = None) -> dict[tuple[str, int], int]:
+        """Return how many offsets a group is behind the end, by topic and partition number.
+
+        It has partitions with a committed offset, and all others of topics that the group has
+        committed or subscribes to; these count from the start of the log. `sum(lag.values())` is
+        the lag of the group.
+
+        Raises:
+            ControlError: there is no such group, or it is a share group, which has no offsets.
+        """
+        return {
+            (entry["topic"], entry["partition"]): entry["lag"]
+            for entry in self._offsets(group, topic)
+            if entry["lag"] is not None
+        }
+
+    def _offsets(self, group: str, topic: str | None) -> list[dict[str, Any]]:
+        entries: list[dict[str, Any]] = self.control.ask("GET", f"{_path(group)}/offsets")
+        return [entry for entry in entries if topic in {None, entry["topic"]}]
 
     def wait_for_stable(
         self, group: str, *, members: int | None = None, timeout_s: float = 10.0

@@ -6,27 +6,23 @@ from enum import Enum
 from typing import Unpack
 from urllib.parse import quote
 
-from mock_kafka.arguments import ClockMode, IsolationLevel, QuotaValues, RequestFilter
+from mock_kafka.arguments import ClockMode, QuotaValues, RequestFilter
 from mock_kafka.audit import AuditReport, audit_report_of
-from mock_kafka.control import Control, ControlError
+from mock_kafka.control import WAIT_MARGIN_S, Control
 from mock_kafka.fault_methods import FaultMethods
-from mock_kafka.group_methods import WAIT_MARGIN_S, GroupMethods
+from mock_kafka.group_methods import GroupMethods
+from mock_kafka.topic_methods import TopicMethods
 from mock_kafka.views import (
     Metric,
-    Record,
     Request,
     ShadowCount,
-    Topic,
     Transaction,
     metric_of,
-    record_of,
     request_of,
     shadow_count_of,
-    topic_of,
     transaction_of,
 )
 
-_RECORDS_PER_RESPONSE = 10_000
 _REQUESTS_MAX = 10_000
 _REQUESTS_IN_TIMEOUT_ERROR = 10
 
@@ -43,7 +39,7 @@ DEFAULT = Default.DEFAULT
 """`quota(user=DEFAULT, ...)` applies to all users without their own quota."""
 
 
-class ClusterMethods(FaultMethods, GroupMethods):
+class ClusterMethods(FaultMethods, GroupMethods, TopicMethods):
     """The methods of a cluster. Each is one HTTP request, and returns when its effect is visible.
 
     All raise `ControlError` with the reason if the cluster refuses the request, and
@@ -186,78 +182,6 @@ class ClusterMethods(FaultMethods, GroupMethods):
         `/metrics` at `admin_url` has the same for Prometheus.
         """
         return list(map(metric_of, self.control.ask("GET", "/v1/quotas/live")))
-
-    # Topics and records --------------------------------------------------------------------
-
-    def create_topic(
-        self,
-        name: str,
-        partitions: int | None = None,
-        replication_factor: int | None = None,
-        config: Mapping[str, str] | None = None,
-    ) -> Topic:
-        """Create a topic; by default with the counts of the cluster's configuration."""
-        body = {
-            "partitions": partitions,
-            "replication_factor": replication_factor,
-            "config": None if config is None else dict(config),
-        }
-        given = {key: value for key, value in body.items() if value is not None}
-        return topic_of(self.control.ask("POST", "/v1/topics", {"name": name, **given}))
-
-    def delete_topic(self, name: str) -> None:
-        """Delete a topic and its records."""
-        self.control.ask("DELETE", f"/v1/topics/{quote(name, safe='')}")
-
-    def topics(self, *, internal: bool = False) -> list[Topic]:
-        """Return all topics with their partitions, leaders and offsets.
-
-        Internal topics such as `__consumer_offsets` are among them only with `internal`.
-        """
-        found = map(topic_of, self.control.ask("GET", "/v1/topics"))
-        return [topic for topic in found if internal or not topic.is_internal]
-
-    def records(
-        self,
-        topic: str,
-        partition: int | None = None,
-        offset: int = 0,
-        *,
-        isolation_level: IsolationLevel = "read_uncommitted",
-    ) -> list[Record]:
-        """Return the records of a topic or partition, from `offset` on, by partition and offset.
-
-        Their attribute `transaction` is `open`, `committed`, `aborted` or None. With
-        `read_committed` those that such a consumer can't see are omitted.
-
-        Raises:
-            ControlError: there is no such topic; the message names the existing ones.
-        """
-        remaining: list[tuple[int | None, int]] = [(partition, offset)]
-        found: list[Record] = []
-        path = f"/v1/topics/{quote(topic, safe='')}/records"
-        while remaining:
-            index, from_offset = remaining.pop(0)
-            query = {
-                "partition": index,
-                "offset": from_offset,
-                "limit": _RECORDS_PER_RESPONSE,
-                "encoding": "base64",
-                "isolation_level": isolation_level,
-            }
-            try:
-                response = self.control.ask("GET", path, query=query)
-            except ControlError as error:
-                if error.status != 404 or any(
-                    known.name == topic for known in self.topics(internal=True)
-                ):
-                    raise
-                names = ", ".join(known.name for known in self.topics()) or "no topic yet"
-                detail = f"there is no topic {topic!r}; the cluster has {names}"
-                raise ControlError(404, detail) from None
-            found += [record_of(topic, record) for record in response["records"]]
-            remaining += [(int(index), next_) for index, next_ in response["next_offsets"].items()]
-        return sorted(found, key=lambda record: (record.partition, record.offset))
 
     # Transactions --------------------------------------------------------------------------
 

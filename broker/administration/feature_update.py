@@ -64,16 +64,22 @@ def update_features(
         validate_only: change nothing.
     """
     last_updates = {update.name: update for update in updates}
+    names = in_hash_order(last_updates, string_hash)
+    # What is said of an unknown feature does not depend on what other requests change.
+    refusals = {
+        name: _check(cluster, last_updates[name], {}, release)
+        for name in paced(names)
+        if name not in FEATURES
+    }
+    # No pause from here: the levels that are checked are those that change.
     proposed = cluster.features.levels | {name: u.level for name, u in last_updates.items()}
-    results: dict[str, Refusal | None] = {}
-    records: dict[str, int] = {}
-    for name in paced(in_hash_order(last_updates, string_hash)):
-        update = last_updates[name]
-        refusal = results[name] = _check(cluster, update, proposed, release)
-        if refusal is None:
-            records[name] = update.level
-        elif release >= FEATURES_ARE_KNOWN_SINCE:
-            return {name: refusal}
+    for name in FEATURES.keys() & last_updates.keys():
+        refusals[name] = _check(cluster, last_updates[name], proposed, release)
+    results = {name: refusals[name] for name in names}
+    refused = [name for name, refusal in results.items() if refusal is not None]
+    if refused and release >= FEATURES_ARE_KNOWN_SINCE:
+        return {refused[0]: results[refused[0]]}
+    records = {name: last_updates[name].level for name in names if results[name] is None}
     if not validate_only:
         cluster.features.apply(records)
         if records.get(ELIGIBLE_LEADER_REPLICAS_VERSION):

@@ -323,7 +323,6 @@ class Cluster:
 
     def set_config(self, config: BrokerConfig) -> None:
         """Replace the configuration of the brokers; it applies to topics and leaders at once."""
-        self.produce_version += 1
         self.config = config
         self.groups.config = config
         self.share.set_config(config)

@@ -203,13 +203,13 @@ class FetchSessionCacheShard:
 
     def add(
         self,
-        partitions: Sequence[SentPartition],
+        partitions: dict[PartitionKey, CachedPartition],
         now_ms: int,
         *,
         is_privileged: bool,
         uses_topic_ids: bool,
     ) -> FetchSession | None:
-        """Add a session for what a response says; None if no other session can be evicted."""
+        """Add a session of these partitions; return None if no other session can be evicted."""
         is_full = len(self.sessions) >= self._slot_count
         if is_full and not self._evict(len(partitions), now_ms, is_privileged=is_privileged):
             return None
@@ -219,12 +219,7 @@ class FetchSessionCacheShard:
             uses_topic_ids=uses_topic_ids,
             created_ms=now_ms,
         )
-        session.partitions = {
-            partition.key: partition for partition, _ in paced_elements(partitions)
-        }
-        for partition, data in paced_elements(partitions):
-            partition.high_watermark = data.high_watermark
-            partition.log_start_offset = data.log_start_offset
+        session.partitions = partitions
         self.sessions[session.session_id] = session
         self.use(session, now_ms)
         return session
@@ -316,12 +311,18 @@ class FetchSessionCache:
 
         Partitions of the session are the objects in `partitions`.
         """
+        by_key: dict[PartitionKey, CachedPartition] = {}
+        for partition, data in paced_elements(partitions):
+            partition.high_watermark = data.high_watermark
+            partition.log_start_offset = data.log_start_offset
+            by_key[partition.key] = partition
+        # No pause from here: other requests would take the same last slot.
         shard = self._shards[self._next_shard]
         self._next_shard = (self._next_shard + 1) % SHARD_COUNT
-        if self.partition_count + len(partitions) > PARTITIONS_MAX:
+        if self.partition_count + len(by_key) > PARTITIONS_MAX:
             return NO_SESSION_ID
         session = shard.add(
-            partitions, now_ms, is_privileged=is_privileged, uses_topic_ids=uses_topic_ids
+            by_key, now_ms, is_privileged=is_privileged, uses_topic_ids=uses_topic_ids
         )
         return NO_SESSION_ID if session is None else session.session_id
 

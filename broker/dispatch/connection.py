@@ -174,7 +174,8 @@ class Connection:
                 response: DispatchResult = cache.respond(frame, now_ms)
                 if response is None:
                     response = dispatch(frame, self, now_ms)
-                    cache.learn(frame)
+                    if not isinstance(response, Close):
+                        cache.learn(frame)
                 if isinstance(response, bytes):
                     out.append(response)
                     left_bytes -= len(response)

@@ -136,6 +136,16 @@ class Turns:
         """Carry out what a timer does for a request that has waited; it may be long, too."""
         self.run(work, is_long=False)
 
+    def close(self) -> None:
+        """Carry out all requests and end the workers: the broker stops.
+
+        A worker that waits for a request holds the cluster, and no garbage collector frees it.
+        """
+        self.call_later = None
+        self.finish_all()
+        while self._idle_workers:
+            self._idle_workers.pop().throw(GreenletExit)
+
     def finish_all(self) -> None:
         """Carry out all requests now: the clock is moved, or the broker stops."""
         while self._waiting:
@@ -147,6 +157,8 @@ class Turns:
         for request in waiting:
             if request.worker is not None:
                 request.worker.throw(GreenletExit)
+            elif request.pending is not None:
+                request.pending.complete(None)  # for the admin port; connections are closed
 
     def _finish(self, request: _Request) -> None:
         """Carry a request out at once: the broker stops."""

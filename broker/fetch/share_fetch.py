@@ -228,13 +228,14 @@ def _wait(
         for topic, requested in zip(topics, loaded, strict=True)
         if topic is not None
     ]
-    waiting = [*(log.waiters for log in logs), *(led.waiters for led in loaded.values())]
+    waits: list[tuple[dict[Callable[[int], None], None], Callable[[int], None]]] = []
     is_due = False
 
     def forget() -> None:
         timers.cancel(deadline)
-        for waiters in waiting:
-            waiters.pop(look_again, None)
+        for waiters, waiter in waits:
+            waiters.pop(waiter, None)
+        waits.clear()  # they refer to this function: reference counting frees the request
 
     def finish(now_ms: int) -> None:
         forget()
@@ -263,6 +264,7 @@ def _wait(
 
     pending = PendingResponse(on_cancel=forget, on_force_complete=finish)
     deadline = timers.schedule(now_ms + fetch.max_wait_ms, finish)
-    for waiters in waiting:
+    for waiters in (*(log.waiters for log in logs), *(led.waiters for led in loaded.values())):
+        waits.append((waiters, look_again))
         waiters[look_again] = None
     return pending

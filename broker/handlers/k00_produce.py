@@ -198,7 +198,7 @@ def _produce_partition(
         part.start,
         part.end,
         gate,
-        transactional_id is not None,
+        transactional_id,
         header,
     )
 

@@ -195,6 +195,7 @@ def _wait(fetch: _Fetch, read: list[SentPartition]) -> PendingResponse:
         timers.cancel(deadline)
         for log, waiter in waits:
             log.waiters.pop(waiter, None)
+        waits.clear()  # they refer to this function: reference counting frees the request
 
     def finish(now_ms: int) -> None:
         forget()

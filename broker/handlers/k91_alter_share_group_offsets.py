@@ -18,6 +18,7 @@ from uuid import UUID
 from broker.administration.share_offsets import alter_offsets, group_to_change
 from broker.cluster.cluster import Cluster
 from broker.cluster.share_loading import are_share_groups_enabled
+from broker.cluster.topics import Topic
 from broker.errors import UNKNOWN_PARTITION, Refusal
 from broker.request.context import RequestContext
 from broker.routes import handles
@@ -52,9 +53,7 @@ def handle_alter_share_group_offsets(
             ): entry.start_offset
             for entry in paced(topic_request.partitions)
         }
-        results: dict[TopicIdPartition, Refusal | None] = dict.fromkeys(offsets, UNKNOWN_PARTITION)
-        if topic is not None:
-            results = alter_offsets(cluster, group, offsets, context.now_ms)
+        results = _alter(context, cluster, request.group_id, topic, offsets)
         responses.append(
             _Topic(
                 topic_name=topic_request.topic_name,
@@ -63,6 +62,22 @@ def handle_alter_share_group_offsets(
             )
         )
     return _Response(responses=responses)
+
+
+def _alter(
+    context: RequestContext,
+    cluster: Cluster,
+    group_id: str,
+    topic: Topic | None,
+    offsets: dict[TopicIdPartition, int],
+) -> dict[TopicIdPartition, Refusal | None]:
+    if topic is None:
+        return dict.fromkeys(offsets, UNKNOWN_PARTITION)
+    # Members may have joined, or the group may have been deleted, during a pause.
+    group = group_to_change(context, cluster, group_id)
+    if isinstance(group, Refusal):
+        return dict.fromkeys(offsets, group)
+    return alter_offsets(cluster, group, offsets, context.now_ms)
 
 
 def _entry(partition_index: int, refusal: Refusal | None) -> Any:

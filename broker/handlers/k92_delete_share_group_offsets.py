@@ -19,7 +19,6 @@ from broker.cluster.share_loading import are_share_groups_enabled
 from broker.errors import UNKNOWN_PARTITION, Refusal
 from broker.request.context import RequestContext
 from broker.routes import handles
-from broker.share_groups.share_group import ShareGroup
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -44,7 +43,8 @@ def handle_delete_share_group_offsets(
     if not group.has_state_partitions:
         return _Response(responses=[])
     results = [
-        _delete(cluster, group, entry.topic_name, context.now_ms) for entry in paced(request.topics)
+        _delete(context, cluster, request.group_id, entry.topic_name)
+        for entry in paced(request.topics)
     ]
     succeeded = {result.topic_id: result for result in results if not result.error_code}
     return _Response(
@@ -53,11 +53,16 @@ def handle_delete_share_group_offsets(
     )
 
 
-def _delete(cluster: Cluster, group: ShareGroup, topic_name: str, now_ms: int) -> Any:
+def _delete(context: RequestContext, cluster: Cluster, group_id: str, topic_name: str) -> Any:
     topic = cluster.topics.get(topic_name)
     refusal: Refusal | None = UNKNOWN_PARTITION
     if topic is not None:
-        refusal = delete_offsets(cluster, group, topic.topic_id, now_ms)
+        # Members may have joined, or the group may have been deleted, during a pause.
+        group = group_to_change(context, cluster, group_id)
+        if isinstance(group, Refusal):
+            refusal = group
+        else:
+            refusal = delete_offsets(cluster, group, topic.topic_id, context.now_ms)
     return _Topic(
         topic_name=topic_name,
         topic_id=topic.topic_id if topic is not None and refusal is None else _NO_TOPIC_ID,

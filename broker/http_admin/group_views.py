@@ -19,6 +19,7 @@ from broker.share_groups.coordinator import GROUP_TYPE
 from broker.share_groups.share_group import ShareGroup
 from protocol.codec import DecodeError
 from protocol.consumer_protocol import decode_assignment, subscribed_topics
+from protocol.pacing import paced
 
 
 class OffsetView(msgspec.Struct):
@@ -29,6 +30,20 @@ class OffsetView(msgspec.Struct):
     offset: int
     lag: int | None
     metadata: str
+
+
+class GroupOffsetView(msgspec.Struct):
+    """A partition that a group reads; without a commit `offset` is null.
+
+    `lag` is the log end offset minus the committed offset, or the whole log without a commit; null
+    if there is no such partition.
+    """
+
+    topic: str
+    partition: int
+    offset: int | None
+    lag: int | None
+    metadata: str | None
 
 
 class AssignedView(msgspec.Struct):
@@ -225,9 +240,34 @@ def _assigned(cluster: Cluster, assignment: Assignment) -> list[AssignedView]:
     return found
 
 
+def group_offset_views(cluster: Cluster, view: GroupView) -> list[GroupOffsetView]:
+    """Return all partitions of the topics that a group has committed or subscribes to."""
+    found = {
+        (committed.topic, committed.partition): GroupOffsetView(
+            committed.topic,
+            committed.partition,
+            committed.offset,
+            committed.lag,
+            committed.metadata,
+        )
+        for committed in paced(view.offsets)
+    }
+    topics = {topic for topic, _ in found}
+    for member in paced(view.members):
+        topics |= {assigned.topic for assigned in member.assigned or ()}
+        topics.update(member.subscribed_topics or ())
+    for name in sorted(topics):
+        topic = cluster.topics.get(name)
+        for partition in paced(() if topic is None else topic.partitions):
+            log, index = partition.log, partition.partition_index
+            lag = log.log_end_offset - log.log_start_offset
+            found.setdefault((name, index), GroupOffsetView(name, index, None, lag, None))
+    return [found[key] for key in sorted(found)]
+
+
 def _offsets(cluster: Cluster, group_id: str) -> list[OffsetView]:
     offsets = []
-    for topic_name, partition_index, committed in cluster.groups.all_committed(group_id):
+    for topic_name, partition_index, committed in paced(cluster.groups.all_committed(group_id)):
         topic = cluster.topics.get(topic_name)
         partition = None if topic is None else topic.partition(partition_index)
         lag = None if partition is None else partition.log.log_end_offset - committed.offset

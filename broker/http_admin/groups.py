@@ -7,10 +7,17 @@ import msgspec
 
 from broker.administration.share_offsets import delete_share_group
 from broker.cluster.coordinators import move_coordinator, move_transaction_coordinator
-from broker.http_admin.group_views import GroupView, group_view, is_stable
+from broker.http_admin.group_views import (
+    GroupOffsetView,
+    GroupView,
+    group_offset_views,
+    group_view,
+    is_stable,
+)
 from broker.http_admin.operation import Count, Input, Name, NodeId, Problem, operation
 from broker.http_admin.requests import WAIT_MS_MAX
 from broker.http_admin.state import Admin
+from broker.share_groups.coordinator import GROUP_TYPE
 from protocol.errors import ErrorCode
 
 POLL_S = 0.01
@@ -52,6 +59,23 @@ def get_group(admin: Admin, path: GroupPath) -> GroupView:
     if view is None:
         raise Problem(404, f"there is no group {path.group_id!r}; GET /v1/groups lists them")
     return view
+
+
+@operation("GET", "/v1/groups/{group_id}/offsets", tag="groups")
+async def list_group_offsets(admin: Admin, path: GroupPath) -> list[GroupOffsetView]:
+    """List what a group has committed, and its lag.
+
+    It has all partitions of the topics that the group has committed or subscribes to. A share group
+    has no committed offsets.
+    """
+
+    def offsets() -> list[GroupOffsetView]:
+        group = get_group(admin, path)
+        if group.group_type == GROUP_TYPE:
+            raise Problem(409, f"{path.group_id!r} is a share group: see its share_partitions")
+        return group_offset_views(admin.cluster, group)
+
+    return await admin.in_turns(offsets)
 
 
 @operation("GET", "/v1/groups/{group_id}/stable", tag="groups")

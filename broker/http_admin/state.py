@@ -1,9 +1,13 @@
 """The state that admin operations use, and shared look-ups."""
 
+import asyncio
 from base64 import b64encode
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
+
+from greenlet import GreenletExit
 
 from broker.audit.acknowledgements import Acknowledgements
 from broker.clock import BrokerClock
@@ -12,7 +16,13 @@ from broker.cluster.topics import Partition, Topic
 from broker.faults.table import FaultTable
 from broker.http_admin.operation import Problem
 from broker.journal.journal import Journal
+from broker.responses import PendingFrame
 from broker.server.server import Server
+
+_T = TypeVar("_T")
+
+
+RESET = "the cluster was reset during this request"
 
 
 class Admin:
@@ -46,6 +56,40 @@ class Admin:
     def now_ms(self) -> int:
         """The cluster's time."""
         return self.clock.now_ms()
+
+    async def in_turns(self, work: Callable[[], _T]) -> _T:
+        """Carry out work whose loops say `paced`, between the requests of clients.
+
+        Raises:
+            Problem: 409, the cluster was reset during this time.
+        """
+        result: asyncio.Future[_T] = asyncio.get_running_loop().create_future()
+
+        def end(error: Exception) -> None:
+            if not result.done():
+                result.set_exception(error)
+
+        def respond() -> None:
+            try:
+                value = work()
+            except GreenletExit:
+                end(Problem(409, RESET))
+                raise
+            except Exception as error:  # noqa: BLE001 - the caller raises it
+                end(error)
+            else:
+                if not result.done():
+                    result.set_result(value)
+
+        waiting = self.server.dispatcher.turns.run(respond, is_long=True)
+        if isinstance(waiting, PendingFrame):
+            waiting.pending.attach(lambda _response: end(Problem(409, RESET)))
+        try:
+            return await result
+        except asyncio.CancelledError:
+            if isinstance(waiting, PendingFrame):
+                waiting.pending.cancel()
+            raise
 
     def topic(self, name: str) -> Topic:
         """Return the topic with this name.

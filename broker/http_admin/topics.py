@@ -1,8 +1,6 @@
-"""Topics: list, create and delete them, read records, and move leaders."""
+"""Topics: list, create and delete them, and move leaders."""
 
-from contextlib import suppress
-from itertools import islice
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated
 
 import msgspec
 
@@ -11,7 +9,6 @@ from broker.cluster.topics import Partition, Topic
 from broker.errors import Refusal
 from broker.http_admin.operation import (
     INT32_MAX,
-    Count,
     Input,
     Name,
     NodeId,
@@ -19,29 +16,9 @@ from broker.http_admin.operation import (
     Problem,
     operation,
 )
-from broker.http_admin.state import Admin, bytes_for_json
+from broker.http_admin.state import Admin
 from protocol.errors import ErrorCode
-from protocol.records import (
-    CONTROL_FLAG,
-    TRANSACTIONAL_FLAG,
-    BatchHeader,
-    Record,
-    read_header,
-    read_records,
-)
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-
-PEEK_RECORDS_MAX = 10_000
-PEEK_BYTES_MAX = 16 * 1024 * 1024
-"""Bound of one response, so that reading a large log does not delay other clients."""
-
-_READ_BYTES = 256 * 1024
-_READ_COMMITTED = "read_committed"
-
-TransactionOutcome = Literal["open", "committed", "aborted"]
 NewCount = Annotated[int, msgspec.Meta(ge=-1, le=INT32_MAX)]
 
 
@@ -101,56 +78,6 @@ class LeaderBody(Input):
     broker: NodeId | None
 
 
-class RecordsQuery(Input):
-    """The records to return: from `offset` on, of one partition or of all.
-
-    `read_committed` omits those of aborted transactions, and all from the first open transaction
-    of a partition on.
-    """
-
-    partition: PartitionIndex | None = None
-    offset: Count = 0
-    limit: Annotated[int, msgspec.Meta(ge=1, le=PEEK_RECORDS_MAX)] = 100
-    encoding: Literal["auto", "base64"] = "auto"
-    isolation_level: Literal["read_uncommitted", "read_committed"] = "read_uncommitted"
-
-
-class BytesView(msgspec.Struct, omit_defaults=True):
-    """Bytes: as text if they are UTF-8 (unless the query has `encoding=base64`), else base64."""
-
-    text: str | None = None
-    base64: str | None = None
-
-
-class HeaderView(msgspec.Struct):
-    """One header of a record."""
-
-    key: str
-    value: BytesView | None
-
-
-class RecordView(msgspec.Struct):
-    """One record; `timestamp` in ms since the epoch.
-
-    `transaction` is the state of the transaction it was written in, null if it was in none.
-    """
-
-    partition: int
-    offset: int
-    timestamp: int
-    key: BytesView | None
-    value: BytesView | None
-    headers: list[HeaderView]
-    transaction: TransactionOutcome | None
-
-
-class RecordsView(msgspec.Struct):
-    """Records in order; `next_offsets` has the next offset of each partition with more records."""
-
-    records: list[RecordView]
-    next_offsets: dict[int, int]
-
-
 @operation("GET", "/v1/topics", tag="topics")
 def list_topics(admin: Admin) -> list[TopicView]:
     """List all topics with partitions, leaders and offsets."""
@@ -190,39 +117,6 @@ def get_topic(admin: Admin, path: TopicPath) -> TopicView:
 def delete_topic(admin: Admin, path: TopicPath) -> None:
     """Delete a topic with its records, whatever `delete.topic.enable` says."""
     admin.cluster.delete_topic(admin.topic(path.name), admin.now_ms())
-
-
-@operation("GET", "/v1/topics/{name}/records", tag="topics")
-def get_records(admin: Admin, path: TopicPath, query: RecordsQuery) -> RecordsView:
-    """Return records without a consumer.
-
-    The response ends after `limit` records or 16 MiB; continue at `next_offsets`.
-    """
-    topic = admin.topic(path.name)
-    if query.partition is None:
-        partitions = topic.partitions
-    else:
-        partitions = [admin.partition(path.name, query.partition)]
-    records: list[RecordView] = []
-    next_offsets: dict[int, int] = {}
-    left_bytes = PEEK_BYTES_MAX
-    for partition in partitions:
-        next_offset = query.offset
-        if len(records) < query.limit and left_bytes > 0:
-            found = _records(partition, query.offset, query.isolation_level)
-            for record, outcome in islice(found, query.limit - len(records)):
-                view = _record_view(partition.partition_index, record, query.encoding, outcome)
-                records.append(view)
-                next_offset = record.offset + 1
-                left_bytes -= len(record.key or b"") + len(record.value or b"")
-                if left_bytes <= 0:
-                    break
-            else:
-                if len(records) < query.limit:
-                    continue
-        if next_offset < _end_offset(partition, query.isolation_level):
-            next_offsets[partition.partition_index] = next_offset
-    return RecordsView(records, next_offsets)
 
 
 @operation("PUT", "/v1/topics/{name}/partitions/{partition}/leader", tag="leaders")
@@ -267,64 +161,3 @@ def _partition_view(partition: Partition) -> PartitionView:
         batches=log.batch_count,
         producers=len(partition.producers),
     )
-
-
-def _end_offset(partition: Partition, isolation_level: str) -> int:
-    is_committed = isolation_level == _READ_COMMITTED
-    return partition.last_stable_offset if is_committed else partition.log.log_end_offset
-
-
-def _records(
-    partition: Partition, from_offset: int, isolation_level: str
-) -> "Iterator[tuple[Record, TransactionOutcome | None]]":
-    """Yield records from an offset on; skip control batches and undecodable ones."""
-    log = partition.log
-    offset = max(from_offset, log.log_start_offset)
-    end_offset = _end_offset(partition, isolation_level)
-    while offset < end_offset:
-        for batch in log.read(offset, _READ_BYTES, at_least_one=True, end_offset=end_offset):
-            header = read_header(batch, 0)
-            outcome = _outcome(partition, header)
-            is_skipped = header.attributes & CONTROL_FLAG or (
-                outcome == "aborted" and isolation_level == _READ_COMMITTED
-            )
-            with suppress(ValueError):
-                yield from (
-                    (read_record, outcome)
-                    for read_record in read_records(batch)
-                    if read_record.offset >= offset and not is_skipped
-                )
-            offset = max(offset, header.base_offset + header.last_offset_delta) + 1
-
-
-def _outcome(partition: Partition, header: BatchHeader) -> TransactionOutcome | None:
-    """Return the state of the transaction that a batch belongs to; None if it is in none."""
-    if not header.attributes & TRANSACTIONAL_FLAG:
-        return None
-    start_offset = partition.producers.transaction_start_offset(header.producer_id)
-    if 0 <= start_offset <= header.base_offset:
-        return "open"
-    aborted = partition.log.transaction_index.overlapping(
-        header.base_offset, header.base_offset + 1
-    )
-    is_aborted = any(transaction.producer_id == header.producer_id for transaction in aborted)
-    return "aborted" if is_aborted else "committed"
-
-
-def _record_view(
-    partition_index: int, record: Record, encoding: str, outcome: TransactionOutcome | None
-) -> RecordView:
-    return RecordView(
-        partition_index,
-        record.offset,
-        record.timestamp,
-        _bytes_view(record.key, encoding),
-        _bytes_view(record.value, encoding),
-        [HeaderView(key, _bytes_view(value, encoding)) for key, value in record.headers],
-        outcome,
-    )
-
-
-def _bytes_view(value: bytes | None, encoding: str) -> BytesView | None:
-    encoded: dict[str, Any] | None = bytes_for_json(value, encoding)
-    return None if encoded is None else BytesView(**encoded)

@@ -22,6 +22,7 @@ from broker.http_admin import (  # noqa: F401 - importing them declares the oper
     groups,
     producers,
     quotas,
+    records,
     requests,
     service,
     topics,

@@ -5,17 +5,19 @@ from broker.cluster.producer_limit import check_producer_id_limit
 from broker.cluster.topics import Partition, Topic
 from broker.produce.acknowledge import note_batch
 from broker.produce.batch_check import BatchRefusal, check_batch, read_batch
+from broker.produce.transactional_batches import verify_batch
 from broker.request.context import RequestContext
 from broker.request.session import ProducerIds
 from producer_state.rules import Append, Duplicate, Refused
 from protocol import records
 from protocol.errors import ErrorCode
+from protocol.pacing import current_turn
 from protocol.produce import PartitionResult
 from protocol.records import LOG_OVERHEAD_BYTES, TRANSACTIONAL_FLAG, BatchHeader
 
 
 # Hot path: inlined on purpose.
-def append_batch(  # noqa: C901, PLR0912
+def append_batch(  # noqa: C901
     context: RequestContext,
     cluster: Cluster,
     topic: Topic,
@@ -24,12 +26,13 @@ def append_batch(  # noqa: C901, PLR0912
     start: int,
     end: int,
     gate: ProducerIds | None = None,
-    in_transaction: bool = False,
+    transactional_id: str | None = None,
     header: BatchHeader | BatchRefusal | None = None,
 ) -> PartitionResult:
     """Append the batch in `frame[start:end]`, or return why not (Kafka's `UnifiedLog.append`).
 
-    `header` is what `read_batch` returned, if the caller has read it already.
+    `header` is what `read_batch` returned, if the caller has read it already. A batch with a
+    `transactional_id` was verified by the caller.
     """
     now_ms = context.now_ms
     log = partition.log
@@ -45,9 +48,10 @@ def append_batch(  # noqa: C901, PLR0912
     if partition.leader_id != leader_id:  # moved or deleted while the check paused
         return not_leader(partition)
     is_transactional = bool(header.attributes & TRANSACTIONAL_FLAG)
-    if is_transactional and not in_transaction:
-        error_code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-        return PartitionResult(partition.partition_index, error_code)
+    if is_transactional:
+        outside = _outside_transaction(context, cluster, partition, transactional_id, header)
+        if outside is not None:
+            return outside
     base_offset = log.log_end_offset
     max_timestamp = header.max_timestamp
     if header.producer_id >= 0:
@@ -59,10 +63,7 @@ def append_batch(  # noqa: C901, PLR0912
             is_transactional,
         )
         if not isinstance(decision, Append):
-            if isinstance(decision, Duplicate) and context.acknowledgements is not None:
-                offset = decision.base_offset
-                note_batch(context, topic, partition, header, offset, is_append=False)
-            return _not_appended(partition, decision)
+            return _not_appended(context, topic, partition, header, decision)
         if gate is not None:
             refusal = gate.refuse(context, partition, header)
             if refusal is not None:
@@ -128,6 +129,23 @@ def store_batch(
     cluster.appended(topic, partition, len(batch), now_ms)
 
 
+def _outside_transaction(
+    context: RequestContext,
+    cluster: Cluster,
+    partition: Partition,
+    transactional_id: str | None,
+    header: BatchHeader,
+) -> PartitionResult | None:
+    """Return why a transactional batch cannot be appended, or None."""
+    if transactional_id is None:
+        error_code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+        return PartitionResult(partition.partition_index, error_code)
+    turn = current_turn()
+    if turn is not None and turn.is_long:  # its transaction may have ended during a pause
+        return verify_batch(context, cluster, partition, transactional_id, header)
+    return None
+
+
 def not_leader(partition: Partition) -> PartitionResult:
     """Return the result of a partition that this broker does not lead."""
     return PartitionResult(
@@ -150,12 +168,20 @@ def refused(
     )
 
 
-def _not_appended(partition: Partition, decision: Duplicate | Refused) -> PartitionResult:
+def _not_appended(
+    context: RequestContext,
+    topic: Topic,
+    partition: Partition,
+    header: BatchHeader,
+    decision: Duplicate | Refused,
+) -> PartitionResult:
     log_start_offset = partition.log.log_start_offset
     if isinstance(decision, Refused):
         return PartitionResult(
             partition.partition_index, decision.error_code, log_start_offset=log_start_offset
         )
+    if context.acknowledgements is not None:
+        note_batch(context, topic, partition, header, decision.base_offset, is_append=False)
     return PartitionResult(
         partition.partition_index,
         decision.error_code,

@@ -47,9 +47,7 @@ class Target(NamedTuple):
     timestamp_after_max_ms: int
 
 
-FittingBatch: TypeAlias = tuple[
-    Target, int, int, bytes | bytearray, int, int, int, int, int, int
-]
+FittingBatch: TypeAlias = tuple[Target, int, int, bytes | bytearray, int, int, int, int, int, int]
 """A batch that will be appended: target, position, batch length, the bytes that its CRC covers,
 CRC, last offset delta, maximum timestamp, producer id, producer epoch, base sequence.
 """
@@ -147,7 +145,7 @@ def _topic(cluster: Cluster, topic_data: produce.TopicData, broker_id: int) -> T
 
 
 # Hot path: inlined on purpose.
-def fitting_batches(  # noqa: C901, PLR0912
+def fitting_batches(
     shape: RequestShape,
     frame: bytes | bytearray,
     start: int,

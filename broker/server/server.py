@@ -177,8 +177,7 @@ class Server:
             self._alarm.cancel()
         self.cluster.timers.on_earlier = None
         now_ms = self.clock.now_ms()
-        self.dispatcher.turns.call_later = None
-        self.dispatcher.turns.finish_all()
+        self.dispatcher.turns.close()
         for protocol in list(self._protocols):
             if protocol.connection is not None:
                 protocol.connection.force_complete(now_ms)

@@ -4,10 +4,11 @@ from collections.abc import Callable
 
 from client.producer.batch import Batch, Record, TopicPartition, insert_by_age
 from client.producer.delivery import BufferFullError, Delivery, RecordTooLargeError
-from client.producer.partitioner import StickyPartitioner, partition_for_key
+from client.producer.partitioner import StickyPartitioner
 from client.producer.settings import ProducerSettings
 from client.producer.topic_metadata import TopicMetadata
 from protocol.batch_builder import record_bytes_max
+from protocol.partition_hash import partition_for_key
 from protocol.records import HEADER_BYTES
 
 WaitingRecord = tuple[Record, Delivery, int, int]

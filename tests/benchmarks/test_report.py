@@ -47,6 +47,28 @@ def test_a_ratio_is_our_median_divided_by_rdmocks(ours: float, met: bool) -> Non
     assert "met" not in lines[1]
 
 
+def test_a_ratio_to_kfake_is_judged_by_kfakes_median() -> None:
+    bar = Bar("cost_us", "at most", 1.5, is_ratio=True, rival="kfake")
+    measurement = Measurement("m", "c", _never, (bar,))
+    results: dict[ServerName, list[Figures]] = {
+        "ours": [{"cost_us": 32.0}],
+        "rdmock": [{"cost_us": 32.0}],
+        "kfake": [{"cost_us": 20.0}],
+    }
+
+    ours, *_rivals = report.lines(measurement, results, "scripts/bench m")
+
+    assert ours["bars"] == [
+        {
+            "of": "ratio ours/kfake",
+            "figure": "cost_us",
+            "bar": "at most 1.5",
+            "value": 1.6,
+            "met": False,
+        }
+    ]
+
+
 def test_a_ratio_without_a_rival_has_no_verdict() -> None:
     bar = Bar("records_per_s", "at least", 0.9, is_ratio=True)
     measurement = Measurement("m", "c", _never, (bar,))

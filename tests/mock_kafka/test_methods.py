@@ -41,36 +41,6 @@ def test_the_example_program_runs_unchanged(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_records_returns_keys_values_headers_and_timestamps_as_sent(
-    kafka: MockKafka, producer: KafkaProducer
-) -> None:
-    sent = producer.send(
-        "orders", b"\xff\x00", b"k", headers=[("h", b"\xfe")], partition=1, timestamp_ms=1234
-    )
-    sent.get(30)
-    producer.send("orders", None, b"k", partition=0).get(30)
-
-    tombstone, record = kafka.records("orders")
-    assert (tombstone.partition, tombstone.value) == (0, None)
-    assert (record.topic, record.partition, record.offset) == ("orders", 1, 0)
-    assert (record.key, record.value, record.timestamp_ms) == (b"k", b"\xff\x00", 1234)
-    assert record.headers == (("h", b"\xfe"),)
-    assert kafka.records("orders", partition=1) == [record]
-    assert kafka.records("orders", partition=1, offset=1) == []
-
-
-def test_records_of_an_unknown_topic_is_an_error_that_names_the_existing_topics(
-    kafka: MockKafka,
-) -> None:
-    with pytest.raises(ControlError, match="no topic 'orders'; the cluster has no topic yet"):
-        kafka.records("orders")
-    kafka.create_topic("order")
-    with pytest.raises(ControlError, match=r"'orders'; the cluster has order$"):
-        kafka.records("orders")
-    with pytest.raises(ControlError, match="has partitions 0 to 0"):
-        kafka.records("order", partition=7)
-
-
 def test_an_invalid_name_is_an_error_with_the_closest_valid_one(kafka: MockKafka) -> None:
     with pytest.raises(ControlError, match="NOT_ENOUGH_REPLICAS"):
         kafka.fail(api="Produce", error="NOT_ENOUGH_REPLICA")

@@ -337,6 +337,7 @@ class World:
         violations = self._check()
         for violation in violations:
             self.trace(f"VIOLATION {violation}")
+        self.server.dispatcher.turns.close()
         return Report(
             self.seed,
             violations,

@@ -9,6 +9,7 @@ from broker.cluster.cluster import Cluster
 from broker.config.features import FEATURES
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import make_cluster
+from tests.broker.interleaving import at_pause, run_with_pauses
 
 _, UPGRADE, SAFE, UNSAFE = UpgradeType
 NEEDS_DOWNGRADE = (
@@ -184,3 +185,18 @@ def test_eligible_leader_replicas_take_min_insync_replicas_from_single_brokers()
 
     assert cluster.config.dynamic_layer(None) == {key: "2"}
     assert cluster.config.dynamic_layer(1) == {"log.cleaner.threads": "2"}
+
+
+def test_levels_are_checked_and_changed_without_a_pause_between() -> None:
+    cluster = make_cluster(1, **{"broker.api.versions": "3.9"})
+    updates = [("kraft.version", 0, UPGRADE), *((f"u-{number}", 0, SAFE) for number in range(9))]
+    pauses: list[None] = []
+    run_with_pauses(lambda: update(cluster, *updates), lambda: pauses.append(None))
+
+    results = run_with_pauses(
+        lambda: update(cluster, *updates),
+        at_pause(len(pauses), lambda: update(cluster, ("kraft.version", 1, UPGRADE))),
+    )
+
+    assert results["kraft.version"] is not None
+    assert cluster.features.level("kraft.version") == 1

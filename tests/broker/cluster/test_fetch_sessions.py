@@ -202,6 +202,20 @@ def test_two_requests_with_one_epoch_are_not_both_taken_into_the_session() -> No
     assert others == [ErrorCode.INVALID_FETCH_SESSION_EPOCH]
 
 
+def test_sessions_that_are_created_during_a_pause_take_their_slots() -> None:
+    cache = make_cache()
+    others = [[create(cache, 0) for _ in range(SHARD_COUNT)]]
+
+    def create_others() -> None:
+        others.append([create(cache, EVICTION_MS + 1) for _ in range(SHARD_COUNT)])
+
+    late = run_with_pauses(lambda: create(cache, EVICTION_MS + 1, 100), once(create_others))
+
+    assert [cache.get(session_id) for session_id in others[0]] == [None] * SHARD_COUNT
+    assert late == NO_SESSION_ID
+    assert measured(cache)[:2] == [SHARD_COUNT, SHARD_COUNT]
+
+
 def test_a_session_that_is_removed_during_a_pause_is_not_counted() -> None:
     cache = make_cache()
     session_id = create(cache, 0)

@@ -1,20 +1,18 @@
 """Produce requests with changes of the cluster in between, and all that they leave behind."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
 import pytest
 
-from broker.cluster.cluster import Cluster
 from broker.dispatch.connection import Connection
 from broker.dispatch.dispatcher import Dispatcher
 from broker.dispatch.produce_cache import ProduceCache
 from broker.faults import fault_rule
-
-
+from broker.journal.journal import Entry, Line
 from protocol import messages
 from protocol.framing import Frame
 from tests.batches import altered, make_batch
@@ -50,6 +48,8 @@ class Produce:
     client_id: str = "client"
     cut: int | None = None
     """Where the bytes are cut into two reads."""
+    rest: bytes = b""
+    """Bytes behind the request in its frame."""
 
 
 Change = tuple[str, *tuple[Any, ...]]
@@ -139,10 +139,15 @@ class Run:
             ]
             topics.append(topic_class(version=version, **fields, partition_data=partitions))
         request = messages.ProduceRequest(
-            version=version, transactional_id=None, acks=produce.acks, timeout_ms=1000, topic_data=topics
+            version=version,
+            transactional_id=None,
+            acks=produce.acks,
+            timeout_ms=1000,
+            topic_data=topics,
         )
         request.with_header(next(self._correlation_ids), produce.client_id)
-        return bytes(request.encode(version=version, header=True, framed=True))
+        frame = bytes(request.encode(version=version, header=True)) + produce.rest
+        return len(frame).to_bytes(4, "big") + frame
 
     def _batch(self, produce: Produce, topic: str, index: int) -> bytes:
         producer: dict[str, Any] = {}
@@ -185,7 +190,7 @@ class Run:
 
     def configure_brokers(self, broker_id: int | None, key: str, value: str) -> None:
         config = self.cluster.config
-        layer = config.dynamic_by_broker.get(broker_id, {}) if broker_id else config.dynamic_layer(None)
+        layer = dict(config.dynamic_layer(broker_id))
         self.cluster.set_config(config.with_dynamic(broker_id, {**layer, key: value}))
 
     def lead(self, topic: str, index: int, node_id: int) -> None:
@@ -246,10 +251,6 @@ class Run:
     def reset(self) -> None:
         self.dispatcher.faults.reset()
         self.cluster.reset()
-        for number in range(len(self.connections)):
-            self._connect(number)
-        for topic in TOPICS:
-            self.create(topic)
 
     # Results -------------------------------------------------------------------------------
 
@@ -257,11 +258,12 @@ class Run:
         """Return all that requests leave behind."""
         cluster, dispatcher = self.cluster, self.dispatcher
         partitions = [p for topic in cluster.topics.all() for p in topic.partitions]
+        logs = [partition.log for partition in partitions]
         return {
             "written": self.written,
             "logs": [
-                (list(p.log.rewind()), p.log.log_start_offset, p.log.epoch_starts, p.log._max_timestamps)
-                for p in partitions
+                (list(log.rewind()), log.log_start_offset, log.epoch_starts, log._max_timestamps)
+                for log in logs
             ],
             "log_bytes": cluster.log_bytes,
             "producers": [p.producers.describe() for p in partitions],
@@ -271,12 +273,7 @@ class Run:
             ],
             "metrics": [str(found) for found in cluster.quotas.metrics.measure(self.now_ms)],
             "shadow": [str(found) for found in cluster.quotas.shadow.measurements(self.now_ms)],
-            "journal": [
-                (line.number, line.frame, line.response, line.outcome, line.duration_us, line.close_reason,
-                 line.context.describe(), line.context.throttle_time_ms, line.context.size_bytes)
-                if hasattr(line, "frame") else (line.number, line.reason)
-                for line in dispatcher.journal
-            ],
+            "journal": [_line(line) for line in dispatcher.journal],
             "acknowledged": dispatcher.acknowledgements.sent,
             "rules": dispatcher.faults.is_enabled,
             "queues": [
@@ -287,6 +284,15 @@ class Run:
             "due": cluster.timers.next_due_ms(),
             "bugs": [repr(bug) for bug in self.bugs],
         }
+
+
+def _line(line: Line) -> tuple[Any, ...]:
+    if not isinstance(line, Entry):
+        return (line.number,)
+    context = line.context
+    fields = line.frame, line.response, line.outcome, line.duration_us, line.close_reason
+    throttle = context.throttle_time_ms, context.muted_until_ms, context.size_bytes
+    return line.number, *fields, *throttle, *context.describe().values()
 
 
 @contextmanager
@@ -312,6 +318,21 @@ def counted_hits() -> Iterator[list[Frame]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ProduceCache, "respond", counting)
         yield hits
+
+
+@contextmanager
+def counted_calls(owner: Any, name: str) -> Iterator[list[Any]]:
+    """Collect what a function returns."""
+    results: list[Any] = []
+    function = getattr(owner, name)
+
+    def counting(*arguments: Any) -> Any:
+        results.append(function(*arguments))
+        return results[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(owner, name, counting)
+        yield results
 
 
 def run(steps: Sequence[Produce | Change], **overrides: str) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """A connection responds in order with any chunking, and no bytes make it raise."""
 
+import gc
+from collections.abc import Callable
 from dataclasses import replace
 from struct import pack
 from typing import Any
@@ -284,3 +286,35 @@ def test_a_late_response_is_written_before_the_mute_begins(
     assert client.correlation_ids() == [1]
     client.settle(NOW_MS + 100 + THROTTLE_TIME_MS)
     assert client.correlation_ids() == [1, 2]
+
+
+def wake(client: Client) -> None:
+    client.settle(NOW_MS + 500)
+
+
+def lose(client: Client) -> None:
+    client.connection.lose()
+
+
+@pytest.mark.parametrize("end", [wake, lose])
+def test_a_request_that_waited_leaves_no_work_for_the_garbage_collector(
+    end: Callable[[Client], None],
+) -> None:
+    cluster = make_cluster(1, **{"journal.enable": "true", "journal.entries.max": "1"})
+    cluster.create_topic("t", [(1,)], {})
+    client = Client(cluster)
+
+    def wait() -> None:
+        client.send(fetch_frame(1, "t", max_wait_ms=500))
+        client.send(fetch_frame(2, "t", max_wait_ms=500))
+        end(client)
+
+    wait()
+    client = Client(cluster, dispatcher=client.dispatcher)
+    gc.collect()
+    gc.disable()
+    try:
+        wait()
+        assert gc.collect() == 0
+    finally:
+        gc.enable()

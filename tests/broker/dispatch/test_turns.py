@@ -175,7 +175,7 @@ def test_a_stop_carries_out_all_requests_and_a_reset_none() -> None:
     loop.turns.clear()
     loop.run()
     assert loop.done == ["a"] * 2
-    assert found == [[], []]
+    assert found == [[], [None]]
     assert loop.turns.run(loop.work("c", 1), is_long=False) == b"c"
 
 
@@ -257,3 +257,15 @@ def test_an_idle_worker_does_not_hold_its_last_request() -> None:
     del respond, frame
     gc.collect()
     assert reference() is None
+
+
+def test_a_closed_broker_is_freed() -> None:
+    loop = Loop()
+    loop.turns.run(loop.work("a", 1), is_long=False)
+    waiting = response_of(loop.turns.run(loop.work("b"), is_long=True))
+    loop.turns.close()
+    assert waiting == [b"b"]
+    turns = weakref.ref(loop.turns)
+    del loop
+    gc.collect()
+    assert turns() is None

@@ -1,5 +1,6 @@
 """ShareFetch on the wire: sessions and acknowledgements; `test_share_fetch` has the reads."""
 
+import gc
 from uuid import UUID
 
 from protocol.errors import ErrorCode
@@ -144,3 +145,21 @@ def test_share_groups_may_be_off() -> None:
     (response,) = driver.fetch(1, group_id=GROUP)
 
     assert response.error_code == ErrorCode.UNSUPPORTED_VERSION
+
+
+def test_a_fetch_that_waited_leaves_no_work_for_the_garbage_collector() -> None:
+    driver = joined()
+    driver.acquire(1)
+
+    def wait(epoch: int) -> None:
+        driver.fetch(1, epoch=epoch, max_wait_ms=500)
+        driver.advance(500)
+
+    wait(1)
+    gc.collect()
+    gc.disable()
+    try:
+        wait(2)
+        assert gc.collect() == 0
+    finally:
+        gc.enable()

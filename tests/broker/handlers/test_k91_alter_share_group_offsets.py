@@ -4,6 +4,7 @@ from typing import Any
 
 from protocol import messages
 from protocol.errors import ErrorCode
+from tests.broker.interleaving import once, run_with_pauses
 from tests.broker.share_driver import GROUP, TOPIC, ShareDriver, part
 
 
@@ -57,3 +58,15 @@ def test_without_topics_the_group_is_not_looked_at() -> None:
     for group_id, error_code in (("missing", ErrorCode.NONE), ("", ErrorCode.INVALID_GROUP_ID)):
         request = messages.AlterShareGroupOffsetsRequest(group_id=group_id, topics=[])
         assert driver.ask(request, 0).error_code == error_code
+
+
+def test_members_that_join_during_a_pause_keep_their_offsets() -> None:
+    driver = ShareDriver()
+    driver.join(1)
+    driver.produce(b"a")
+    driver.heartbeat(1, -1)
+
+    response = run_with_pauses(lambda: alter(driver, 1), once(lambda: driver.join(2)))
+
+    assert (response.error_code, part(response).error_code) == (0, ErrorCode.NON_EMPTY_GROUP)
+    assert driver.acquire(2) == [(0, 0, 1)]

@@ -4,6 +4,7 @@ from typing import Any
 
 from protocol import messages
 from protocol.errors import ErrorCode
+from tests.broker.interleaving import once, run_with_pauses
 from tests.broker.share_driver import GROUP, TOPIC, ShareDriver
 
 
@@ -48,3 +49,13 @@ def test_without_topics_the_group_is_not_looked_at() -> None:
     for group_id in ("missing", ""):
         response = delete(driver, group_id=group_id)
         assert (response.error_code, response.responses) == (ErrorCode.NONE, [])
+
+
+def test_a_group_that_gets_members_during_a_pause_keeps_its_state() -> None:
+    driver = ShareDriver()
+    driver.join(1)
+    driver.heartbeat(1, -1)
+
+    response = run_with_pauses(lambda: delete(driver, TOPIC), once(lambda: driver.join(2)))
+
+    assert [topic.error_code for topic in response.responses] == [ErrorCode.NON_EMPTY_GROUP]

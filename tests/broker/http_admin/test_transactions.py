@@ -6,14 +6,9 @@ from broker.cluster.coordinators import ensure_internal_topic, move_transaction_
 from broker.cluster.internal_topics import TRANSACTION_STATE
 from broker.cluster.transactions import end_prepared
 from broker.http_admin.operation import Problem
+from broker.http_admin.records import RecordsQuery, get_records
 from broker.http_admin.state import Admin
-from broker.http_admin.topics import (
-    NewTopicBody,
-    RecordsQuery,
-    TopicPath,
-    create_topic,
-    get_records,
-)
+from broker.http_admin.topics import NewTopicBody, TopicPath, create_topic
 from broker.http_admin.transactions import (
     TransactionPartitionView,
     TransactionPath,
@@ -86,7 +81,7 @@ def produce(admin: Admin, value: bytes, producer: ProducerIdAndEpoch | None) -> 
         batch,
         0,
         len(batch),
-        in_transaction=is_transactional,
+        transactional_id="tx" if is_transactional else None,
     )
     assert result.error_code == 0
 

@@ -2,9 +2,16 @@
 
 import pytest
 
+from broker.produce.append import append_batch
+from broker.produce.batch_check import read_batch
+from broker.produce.transactional_batches import verify_batch
 from broker.transactions.transaction import LAST_EPOCH
+from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.records import BatchHeader
 from tests.batches import make_batch
+from tests.broker.cluster_builder import make_context
+from tests.broker.interleaving import once, run_with_pauses
 from tests.broker.transactional_driver import make_driver
 from tests.produce_requests import produce_request
 from tests.transaction_requests import Producer
@@ -67,6 +74,39 @@ def test_a_partition_of_a_refused_batch_is_in_the_transaction() -> None:
     found = driver.produce(producer, 0, b"v" * 200, version=12)
     assert found[0] == ErrorCode.MESSAGE_TOO_LARGE
     assert driver.describe().topics[0].partitions == [0]
+
+
+def test_a_batch_whose_transaction_ends_during_a_pause_is_not_appended() -> None:
+    driver = make_driver()
+    _, producer = driver.init()
+    assert driver.produce(producer, 0, version=11)[0] == ErrorCode.TRANSACTION_ABORTABLE
+    driver.add(producer, 0)
+    topic = driver.cluster.topics.get("t")
+    assert topic is not None
+    driver.cluster.alter_topic_config(topic, {"cleanup.policy": "compact"})
+    partition = topic.partitions[0]
+    batch = make_batch(
+        b"v",
+        producer_id=producer.producer_id,
+        producer_epoch=producer.producer_epoch,
+        base_sequence=0,
+        is_transactional=True,
+    )
+    context = make_context(ApiKey.PRODUCE, 11)
+    header = read_batch(batch, 0, len(batch), 11)
+    assert isinstance(header, BatchHeader)
+    assert verify_batch(context, driver.cluster, partition, "tx", header) is None
+
+    result = run_with_pauses(
+        lambda: append_batch(
+            context, driver.cluster, topic, partition, batch, 0, len(batch), None, "tx", header
+        ),
+        once(lambda: driver.end(producer, commit=False, version=4)),
+    )
+
+    assert result.error_code == ErrorCode.TRANSACTION_ABORTABLE
+    # The marker is at offset 0.
+    assert partition.last_stable_offset == partition.log.log_end_offset == 1
 
 
 def test_a_new_epoch_is_no_new_producer_id_for_the_quota() -> None:

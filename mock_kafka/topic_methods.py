@@ -1,0 +1,194 @@
+"""The methods of a cluster for topics: create them, read, add and wait for records."""
+
+from abc import ABC, abstractmethod
+from base64 import b64encode
+from collections.abc import Iterable, Mapping
+from urllib.parse import quote
+
+from mock_kafka.arguments import IsolationLevel
+from mock_kafka.control import WAIT_MARGIN_S, Control, ControlError
+from mock_kafka.views import Record, Topic, record_of, topic_of
+
+_RECORDS_PER_RESPONSE = 10_000
+
+
+class TopicMethods(ABC):
+    """The part of `ClusterMethods` for topics and records."""
+
+    @property
+    @abstractmethod
+    def control(self) -> Control:
+        """The admin port of the running cluster."""
+
+    def create_topic(
+        self,
+        name: str,
+        partitions: int | None = None,
+        replication_factor: int | None = None,
+        config: Mapping[str, str] | None = None,
+    ) -> Topic:
+        """Create a topic; by default with the counts of the cluster's configuration."""
+        body = {
+            "partitions": partitions,
+            "replication_factor": replication_factor,
+            "config": None if config is None else dict(config),
+        }
+        given = {key: value for key, value in body.items() if value is not None}
+        return topic_of(self.control.ask("POST", "/v1/topics", {"name": name, **given}))
+
+    def delete_topic(self, name: str) -> None:
+        """Delete a topic and its records."""
+        self.control.ask("DELETE", f"/v1/topics/{quote(name, safe='')}")
+
+    def topics(self, *, internal: bool = False) -> list[Topic]:
+        """Return all topics with their partitions, leaders and offsets.
+
+        Internal topics such as `__consumer_offsets` are among them only with `internal`.
+        """
+        found = map(topic_of, self.control.ask("GET", "/v1/topics"))
+        return [topic for topic in found if internal or not topic.is_internal]
+
+    def records(
+        self,
+        topic: str,
+        partition: int | None = None,
+        offset: int = 0,
+        *,
+        isolation_level: IsolationLevel = "read_uncommitted",
+    ) -> list[Record]:
+        """Return the records of a topic or partition, from `offset` on, by partition and offset.
+
+        Their attribute `transaction` is `open`, `committed`, `aborted` or None. With
+        `read_committed` those that such a consumer can't see are omitted.
+
+        Raises:
+            ControlError: there is no such topic; the message names the existing ones.
+        """
+        remaining: list[tuple[int | None, int]] = [(partition, offset)]
+        found: list[Record] = []
+        path = _records_path(topic)
+        while remaining:
+            index, from_offset = remaining.pop(0)
+            query = {
+                "partition": index,
+                "offset": from_offset,
+                "limit": _RECORDS_PER_RESPONSE,
+                "encoding": "base64",
+                "isolation_level": isolation_level,
+            }
+            try:
+                response = self.control.ask("GET", path, query=query)
+            except ControlError as error:
+                if error.status != 404 or any(
+                    known.name == topic for known in self.topics(internal=True)
+                ):
+                    raise
+                names = ", ".join(known.name for known in self.topics()) or "no topic yet"
+                detail = f"there is no topic {topic!r}; the cluster has {names}"
+                raise ControlError(404, detail) from None
+            found += [record_of(topic, record) for record in response["records"]]
+            remaining += [(int(index), next_) for index, next_ in response["next_offsets"].items()]
+        return sorted(found, key=lambda record: (record.partition, record.offset))
+
+    def produce(
+        self,
+        topic: str,
+        *values: bytes | str | None,
+        key: bytes | str | None = None,
+        headers: Mapping[str, bytes | str | None] | Iterable[tuple[str, bytes | str | None]] = (),
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+    ) -> list[Record]:
+        """Store a record for each value, as a producer with acks=all does; return the records.
+
+        All have the same key, headers, partition and timestamp, which is by default the time of the
+        cluster. Strings are encoded as UTF-8. Without a partition the key decides, as in the Java
+        client; a record without a key gets the partition with the lowest end offset. A missing
+        topic is created if `auto.create.topics.enable` allows it. No quota is charged, and no fault
+        rule fires. At most 10,000 records and 4 MiB of JSON, in base64.
+
+        Raises:
+            ControlError: a broker would refuse a record; then none is stored. The message has
+                Kafka's name of the error.
+        """
+        key_bytes, pairs = _bytes_of(key), _headers_of(headers)
+        encoded = [_bytes_of(value) for value in values]
+        if not encoded:
+            return []
+        document = {
+            "key": _base64_of(key_bytes),
+            "headers": [{"key": name, "value": _base64_of(value)} for name, value in pairs],
+            "partition": partition,
+            "timestamp": timestamp_ms,
+        }
+        shared = {name: value for name, value in document.items() if value is not None}
+        body = {"records": [{**shared, "value": _base64_of(value)} for value in encoded]}
+        stored = self.control.ask("POST", _records_path(topic), body)
+        return [
+            Record(
+                topic,
+                place["partition"],
+                place["offset"],
+                place["timestamp"],
+                key_bytes,
+                value,
+                pairs,
+            )
+            for place, value in zip(stored, encoded, strict=True)
+        ]
+
+    def wait_for_records(
+        self,
+        topic: str,
+        count: int = 1,
+        *,
+        partition: int | None = None,
+        isolation_level: IsolationLevel = "read_uncommitted",
+        timeout_s: float = 10.0,
+    ) -> list[Record]:
+        """Return all records of a topic or partition as soon as there are at least `count`.
+
+        The topic need not exist yet.
+
+        Raises:
+            TimeoutError: there were fewer for `timeout_s` of real time; the message has their
+                number.
+        """
+        query = {
+            "count": count,
+            "partition": partition,
+            "isolation_level": isolation_level,
+            "limit": 1,
+            "timeout_ms": round(timeout_s * 1000),
+        }
+        path = f"{_records_path(topic)}/wait"
+        found = self.control.ask("GET", path, query=query, timeout_s=timeout_s + WAIT_MARGIN_S)
+        if found is None and all(known.name != topic for known in self.topics(internal=True)):
+            names = ", ".join(known.name for known in self.topics()) or "no topic yet"
+            raise TimeoutError(
+                f"topic {topic!r} did not exist after {timeout_s} s; the cluster has {names}"
+            )
+        records = self.records(topic, partition, isolation_level=isolation_level)
+        if found is None:
+            where = f"topic {topic!r}" if partition is None else f"{topic!r}-{partition}"
+            raise TimeoutError(f"{where} had {len(records)} of {count} records in {timeout_s} s")
+        return records
+
+
+def _records_path(topic: str) -> str:
+    return f"/v1/topics/{quote(topic, safe='')}/records"
+
+
+def _bytes_of(value: bytes | str | None) -> bytes | None:
+    return value.encode() if isinstance(value, str) else value
+
+
+def _headers_of(
+    headers: Mapping[str, bytes | str | None] | Iterable[tuple[str, bytes | str | None]],
+) -> tuple[tuple[str, bytes | None], ...]:
+    pairs = headers.items() if isinstance(headers, Mapping) else headers
+    return tuple((name, _bytes_of(value)) for name, value in pairs)
+
+
+def _base64_of(value: bytes | None) -> dict[str, str] | None:
+    return None if value is None else {"base64": b64encode(value).decode()}
