@@ -187,7 +187,10 @@ def error_response(
         route = cluster.routes[context.broker_id][api_key]
         return Framed(unsupported_version_response(context.correlation_id, route))
     if api_key is ApiKey.METADATA:
-        return _metadata_response(context, request, error_code, cluster)
+        response = _metadata_response(context, request, error_code, cluster)
+        if not is_partial or not response.topics:
+            response.error_code = error_code  # from v13 on
+        return response
     response = response_without_data(context, request, error_code, ERROR_MESSAGE)
     if is_partial and api_key in _OF_SESSIONS:
         failure = (error_code, ERROR_MESSAGE)
@@ -343,6 +346,4 @@ def _metadata_response(
         entry.name = "" if name is None and version < 12 else name
         entry.topic_id, entry.error_code = topic_id, error_code
         response.topics.append(entry)
-    if not names:
-        response.error_code = error_code
     return response
