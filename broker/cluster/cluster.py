@@ -65,6 +65,8 @@ class Cluster:
         self.timers = Timers()
         first = config.first_node_id
         self._first_brokers = {n: Broker(n, "", -1) for n in range(first, first + broker_count)}
+        self.first_node_ids = tuple(self._first_brokers)
+        """The node ids of the brokers that exist from the start."""
         self.brokers = dict(self._first_brokers)
         """Registered brokers by node id, ascending."""
         self.on_availability_change: Callable[[Broker], None] | None = None
@@ -78,8 +80,7 @@ class Cluster:
         self.marker_sender: MarkerSender | None = None
         """Sends the markers of transactions under fault rules; else they are written at once."""
         self.produce_version = 0
-        """Changes with everything but records that decides about a batch: topics and their
-        configuration, that of brokers, leaders and in-sync replicas."""
+        """Changes with topics, their configuration, leaders and in-sync replicas."""
         self._begin()
 
     def _begin(self) -> None:
@@ -180,11 +181,6 @@ class Cluster:
         broker = self.brokers.get(node_id)
         return broker is not None and broker.is_alive
 
-    @property
-    def first_node_ids(self) -> tuple[int, ...]:
-        """The node ids of the brokers that exist from the start."""
-        return tuple(self._first_brokers)
-
     # Coordinators --------------------------------------------------------------------------
 
     def coordinator_id(self, group_id: str) -> int | None:
@@ -240,8 +236,7 @@ class Cluster:
         """
         broker = self.brokers.get(node_id)
         if broker is None:
-            known = ", ".join(map(str, self.brokers))
-            raise ValueError(f"there is no broker {node_id}, only {known}")
+            raise ValueError(f"there is no broker {node_id}, only {', '.join(map(str, self.brokers))}")
         return broker
 
     def alive_broker(self, node_id: int) -> Broker:

@@ -47,9 +47,10 @@ class Target(NamedTuple):
     timestamp_after_max_ms: int
 
 
-FittingBatch: TypeAlias = tuple[Target, int, int, bytes | bytearray, int, int, int, int, int, int]
-"""A batch that will be appended: target, position, batch length, the bytes that its CRC covers,
-CRC, last offset delta, maximum timestamp, producer id, producer epoch, base sequence.
+FittingBatch: TypeAlias = tuple[Target, int, bytes | bytearray, tuple[int, ...]]
+"""A batch that will be appended: where to, its position, the bytes that its CRC covers, its header.
+
+A plain tuple, for the hot path.
 """
 
 IsKnownProducer: TypeAlias = Callable[[int, int], bool]
@@ -179,6 +180,7 @@ def fitting_batches(
         batch_end = position + size
         if not _HEADER_BYTES <= size <= bytes_max or batch_end > end:
             return None
+        header = _HEADER(frame, position)
         (
             base_offset,
             batch_length,
@@ -191,7 +193,7 @@ def fitting_batches(
             producer_epoch,
             base_sequence,
             records_count,
-        ) = _HEADER(frame, position)
+        ) = header
         covered = frame[position + _CRC_START : batch_end]
         if (
             base_offset
@@ -213,49 +215,26 @@ def fitting_batches(
                 return None
             if is_known_producer is not None and not is_known_producer(producer_id, now_ms):
                 return None
-        batches.append(
-            (
-                target,
-                position,
-                batch_length,
-                covered,
-                crc,
-                last_offset_delta,
-                max_timestamp,
-                producer_id,
-                producer_epoch,
-                base_sequence,
-            )
-        )
+        batches.append((target, position, covered, header))
         position = batch_end
     return batches if frame[position:end] == shape.suffix else None
 
 
 def store_fitting(cluster: Cluster, batch: FittingBatch, now_ms: int) -> tuple[int, int]:
     """Append a batch; return its base offset and the log start offset."""
-    (
-        (_piece, topic, partition, _bytes_max, _after_max_ms),
-        _position,
-        batch_length,
-        covered,
-        crc,
-        last_offset_delta,
-        max_timestamp,
-        producer_id,
-        producer_epoch,
-        base_sequence,
-    ) = batch
+    (_piece, topic, partition, _bytes_max, _after_max_ms), _position, covered, header = batch
+    _, length, _, crc, _, last_offset_delta, max_timestamp, producer_id, epoch, sequence, _ = header
     log = partition.log
     base_offset = log.log_end_offset
     store_batch(
         cluster,
         topic,
         partition,
-        records.stamped(base_offset, batch_length, partition.leader_epoch, crc, covered),
+        records.stamped(base_offset, length, partition.leader_epoch, crc, covered),
         max_timestamp,
         producer_id,
-        producer_epoch,
-        base_sequence,
+        epoch,
+        sequence,
         last_offset_delta,
         now_ms,
     )

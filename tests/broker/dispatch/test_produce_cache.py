@@ -263,7 +263,12 @@ STALE: tuple[tuple[Any, Change], ...] = (
 
 @pytest.mark.parametrize(("function", "change"), STALE)
 def test_a_cache_that_misses_a_change_is_found(function: Any, change: Change) -> None:
-    steps = [("configure", "t", "min.insync.replicas", "2"), WARM, change, Produce()]
+    steps: list[Produce | Change] = [
+        ("configure", "t", "min.insync.replicas", "2"),
+        WARM,
+        change,
+        Produce(),
+    ]
     with ordinary_path():
         ordinary = run(steps)
 
@@ -333,7 +338,7 @@ BATCHES: tuple[tuple[str, str, Produce], ...] = (
 @pytest.mark.parametrize(("right", "wrong", "unusual"), BATCHES)
 def test_a_cache_that_takes_any_batch_is_found(right: str, wrong: str, unusual: Produce) -> None:
     warm = replace(WARM, producer_id=min(unusual.producer_id, 7))
-    steps = [("configure", "t", "max.message.bytes", "200"), warm, unusual]
+    steps: list[Produce | Change] = [("configure", "t", "max.message.bytes", "200"), warm, unusual]
     with ordinary_path():
         ordinary = run(steps)
 
