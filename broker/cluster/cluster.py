@@ -236,7 +236,8 @@ class Cluster:
         """
         broker = self.brokers.get(node_id)
         if broker is None:
-            raise ValueError(f"there is no broker {node_id}, only {', '.join(map(str, self.brokers))}")
+            known = ", ".join(map(str, self.brokers))
+            raise ValueError(f"there is no broker {node_id}, only {known}")
         return broker
 
     def alive_broker(self, node_id: int) -> Broker:
@@ -255,9 +256,8 @@ class Cluster:
     def place(self, partition_count: int, replication_factor: int) -> list[tuple[int, ...]]:
         """Return replicas for the partitions of a new topic, on brokers that are up."""
         broker_ids = self.alive_broker_ids()
-        return place_replicas(
-            broker_ids, partition_count, replication_factor, self._next_placement % len(broker_ids)
-        )
+        first = self._next_placement % len(broker_ids)
+        return place_replicas(broker_ids, partition_count, replication_factor, first)
 
     def create_topic(
         self, name: str, assignments: Sequence[tuple[int, ...]], overrides: Mapping[str, str]

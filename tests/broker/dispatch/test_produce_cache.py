@@ -151,7 +151,8 @@ def plans(draw: st.DrawFn) -> list[Produce | Change]:
     return steps
 
 
-@settings(max_examples=examples(300), deadline=None)
+@pytest.mark.slow
+@settings(max_examples=examples(150), deadline=None)
 @given(plans())
 def test_the_cached_path_leaves_the_same_behind(steps: list[Produce | Change]) -> None:
     cached = run(steps)
