@@ -1,6 +1,6 @@
 """Respond to Produce requests that equal an earlier one of their connection, except for batches.
 
-An inline cache, as interpreters have them (ADR 24). The ordinary path handles the first requests
+An inline cache, as interpreters have them (ADR 25). The ordinary path handles the first requests
 and everything unusual; `broker/produce/request_shape.py` knows what is usual. No cached request
 takes turns: it is short, and nothing in it pauses.
 """
