@@ -6,6 +6,7 @@ the error for each partition, and Metadata still lists the brokers.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from broker.cluster.cluster import Cluster
@@ -124,13 +125,6 @@ _OF_SESSIONS: dict[ApiKey, ErrorArray] = dict.fromkeys(
     ErrorArray("topics", "responses", _same("topic_id"), _partitions()),
 )
 """APIs whose response has an error for its session, and another one for each partition."""
-
-_WITH_LEADER = frozenset(
-    {
-        messages.ShareFetchResponse.ShareFetchableTopicResponse.PartitionData,
-        messages.ShareAcknowledgeResponse.ShareAcknowledgeTopicResponse.PartitionData,
-    }
-)
 
 _LOG_DIR_TOPICS = ErrorArray(
     "topics",
@@ -280,9 +274,19 @@ def _fill(response: Any, request: Any, array: ErrorArray, version: int, failure:
     setattr(response, array.target, entries)
 
 
+@cache
+def _with_leader() -> frozenset[Any]:
+    return frozenset(
+        {
+            messages.ShareFetchResponse.ShareFetchableTopicResponse.PartitionData,
+            messages.ShareAcknowledgeResponse.ShareAcknowledgeTopicResponse.PartitionData,
+        }
+    )
+
+
 def _new_entry(response: Any, field_name: str, version: int) -> Any:
     entry_class = messages.entry_class(response, field_name)
-    if entry_class in _WITH_LEADER:
+    if entry_class in _with_leader():
         # kafka-python has no default value for a struct that is not tagged.
         return entry_class(version=version, current_leader=entry_class.LeaderIdAndEpoch())
     return entry_class(version=version)
