@@ -27,6 +27,7 @@ from tests.simulation.history import (
     Served,
 )
 
+PROTOCOL_NAME = "dealt"
 HEARTBEAT_INTERVAL_MS = 350
 COMMIT_INTERVAL_MS = 600
 FETCH_WAIT_MS = 700
@@ -131,7 +132,7 @@ class GroupMember(CoordinatedClient):
             protocol_type="consumer",
             protocols=[
                 messages.JoinGroupRequest.JoinGroupRequestProtocol(
-                    name="dealt", metadata=",".join(settings.topics).encode()
+                    name=PROTOCOL_NAME, metadata=self._subscription()
                 )
             ],
             reason=None,
@@ -178,7 +179,7 @@ class GroupMember(CoordinatedClient):
             member_id=self._member_id,
             group_instance_id=self.settings.instance_id,
             protocol_type="consumer",
-            protocol_name="dealt",
+            protocol_name=PROTOCOL_NAME,
             assignments=[],
         )
         requests = [heartbeat, sync]
@@ -208,27 +209,50 @@ class GroupMember(CoordinatedClient):
             return
         assignments = []
         if self._is_leader and not joined.skip_assignment:
-            assignments = list(deal(self._leaders, [member.member_id for member in joined.members]))
+            member_ids = [member.member_id for member in joined.members]
+            assignments = [
+                messages.SyncGroupRequest.SyncGroupRequestAssignment(
+                    member_id=member_id, assignment=self._encode(places)
+                )
+                for member_id, places in deal(self._leaders, member_ids)
+            ]
         request = messages.SyncGroupRequest(
             group_id=self.settings.group,
             generation_id=self._generation,
             member_id=self._member_id,
             group_instance_id=self.settings.instance_id,
             protocol_type="consumer",
-            protocol_name="dealt",
+            protocol_name=PROTOCOL_NAME,
             assignments=assignments,
         )
         self._ask("sync", link, request, self._on_synced)
 
-    def _on_synced(self, response: Any, _responded: Responded) -> None:
+    def _subscription(self) -> bytes:
+        """Return the metadata of a JoinGroup, which the leader gets."""
+        return ",".join(self.settings.topics).encode()
+
+    def _encode(self, places: list[Place]) -> bytes:
+        """Return an assignment as a leader sends it."""
+        return ",".join(f"{topic}:{index}" for topic, index in places).encode()
+
+    def _decode(self, assignment: bytes) -> tuple[Place, ...]:
+        """Return the partitions of an assignment."""
+        parts = (part.rpartition(":") for part in assignment.decode().split(",") if part)
+        return tuple((topic, int(index)) for topic, _, index in parts)
+
+    def _group_of(self, _responded: Responded) -> str:
+        """Return the name of the group in the history, in which its generations count."""
+        return self.settings.group
+
+    def _on_synced(self, response: Any, responded: Responded) -> None:
         if response.error_code != ErrorCode.NONE:
             self._needs_join = True
             self._on_error(response.error_code)
             return
-        self.owned = read_assignment(bytes(response.assignment))
+        self.owned = self._decode(bytes(response.assignment))
         self._history.assignments.append(
             Assignment(
-                self.settings.group,
+                self._group_of(responded),
                 self._generation,
                 self.settings.instance_id or self._member_id,
                 self.owned,
@@ -579,18 +603,8 @@ def split_batches(data: bytes) -> Iterator[bytes]:
         position = end
 
 
-def deal(places: dict[Place, Leader], member_ids: list[str]) -> Iterator[Any]:
+def deal(places: dict[Place, Leader], member_ids: list[str]) -> Iterator[tuple[str, list[Place]]]:
     """Deal partitions out like cards; every member gets an assignment."""
     in_order = sorted(places)
     for number, member_id in enumerate(sorted(member_ids)):
-        hand = in_order[number :: len(member_ids)]
-        yield messages.SyncGroupRequest.SyncGroupRequestAssignment(
-            member_id=member_id,
-            assignment=",".join(f"{topic}:{index}" for topic, index in hand).encode(),
-        )
-
-
-def read_assignment(data: bytes) -> tuple[Place, ...]:
-    """Return the partitions that `deal` assigned to a member."""
-    parts = (part.rpartition(":") for part in data.decode().split(",") if part)
-    return tuple((topic, int(index)) for topic, _, index in parts)
+        yield member_id, in_order[number :: len(member_ids)]
