@@ -16,6 +16,7 @@ from broker.cluster.failover import stop_broker
 from broker.cluster.internal_topics import GROUP_METADATA, TRANSACTION_STATE
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import NOW_MS, make_cluster
+from tests.broker.interleaving import once, run_with_pauses
 
 GROUPS = [f"group-{number}" for number in range(50)]
 
@@ -63,6 +64,17 @@ def test_the_topic_is_created_once_with_the_configuration_of_the_broker() -> Non
     }
     assert [len(partition.replicas) for partition in topic.partitions] == [3] * 7
     assert {partition.leader_id for partition in topic.partitions} == {1, 2, 3}
+
+
+def test_two_requests_create_the_topic_once_when_the_first_pauses() -> None:
+    cluster = make_cluster()
+    created = run_with_pauses(
+        lambda: ensure_internal_topic(cluster, GROUP_METADATA),
+        once(lambda: ensure_internal_topic(cluster, GROUP_METADATA)),
+    )
+    assert created is not None
+    assert created is cluster.topics.get(GROUP_METADATA.name)
+    assert cluster.topics.created_count == 1
 
 
 def test_the_default_replication_factor_is_at_most_the_number_of_brokers() -> None:
