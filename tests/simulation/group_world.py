@@ -240,6 +240,7 @@ class GroupWorld(World):
             },
             server_assignor=random.choice((None, None, "range", "uniform")),
             subscribes_by_regex=random.random() < 0.2,
+            has_fetch_sessions=self._random(f"fetches of {name}").random() < 0.5,
         )
 
     def _make_consumer(self, group: str, random: Random) -> None:
