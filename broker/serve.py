@@ -163,7 +163,6 @@ async def import_handlers() -> None:
         with suppress(ImportError, OSError):  # no file is left: the first request tries again
             route.load()
         await asyncio.sleep(0)
-    log.debug("imported all handlers")
     gc.freeze()
 
 
