@@ -1,6 +1,6 @@
 """The coordinators of groups, which a cluster makes when a request first needs them (ADR 24)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -27,7 +27,7 @@ class LateCoordinators:
     config: BrokerConfig
     timers: Timers
     topics: TopicTable
-    brokers: Mapping[int, Broker]
+    brokers: dict[int, Broker]
     group_log: GroupLog
     fetch_sessions: dict[int, FetchSessionCache]
     new_uuid: Callable[[], UUID]
