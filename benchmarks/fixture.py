@@ -32,7 +32,7 @@ def session() -> dict[str, float]:
     pool = ClusterPool(lambda brokers, config: MockKafka(brokers, config).start())
     kafka = pool.lend(1, {})
     first_s = time.perf_counter() - begun_s
-    further_ms = []
+    further_ms: list[float] = []
     for _ in range(TESTS):
         kafka.create_topic("orders")
         pool.take_back(kafka)
