@@ -48,7 +48,7 @@ PAUSE_MUTANTS: tuple[Mutant, ...] = (
         "Two requests create an internal topic if the first one pauses.",
         "internal_errors",
         coordinators.ensure_internal_topic,
-        "# Another request may have created it while the check paused.\n"
+        "# Another request may have created it while the check of the configuration paused.\n"
         "    topic = cluster.topics.get(internal.name)\n"
         "    if topic is not None:",
         "if False:",
