@@ -75,7 +75,7 @@ def check_new_topic(
     it with the topics from before the request.
     """
     overrides = topic.overrides or {}
-    # This may pause, and another request may create the topic meanwhile: its name comes after it.
+    # This may pause, and another request may create the topic then: its name comes after it.
     config_problem = validate_topic_overrides(overrides, release_of(cluster.shared_config))
     refusal = _name_problem(cluster, topic.name, names_of_request)
     if refusal is not None:
