@@ -159,6 +159,8 @@ class RoutesByBroker(dict[int, Mapping[int, Route]]):
     def __init__(self, config: BrokerConfig) -> None:
         super().__init__()
         self._config = config
+        self.api_versions_bodies: dict[tuple[int, int, int], bytes] = {}
+        """Encoded responses to ApiVersions by node id, version, and epoch of the features."""
 
     def __missing__(self, node_id: int) -> Mapping[int, Route]:
         """Compute a broker's routes when they are first needed."""
