@@ -310,12 +310,15 @@ ALLOWED_DIFFERENCES: tuple[AllowedDifference, ...] = (
         )
         for path in ("topics[]", "topics[].partitions[]")
     ),
-    AllowedDifference(
-        "ListOffsets",
-        "topics[].partitions[].error_code",
-        "Kafka 3.9 looks at the isolation level last; here it is first, as in Kafka 4",
-        request=_has_unknown_isolation_level,
-        releases=_BEFORE_4,
+    *(
+        AllowedDifference(
+            "ListOffsets",
+            f"topics[].partitions[].{name}",
+            "Kafka 3.9 looks at the isolation level last; here it is first, as in Kafka 4",
+            request=_has_unknown_isolation_level,
+            releases=_BEFORE_4,
+        )
+        for name in ("error_code", "timestamp", "offset", "leader_epoch")
     ),
     AllowedDifference(
         "OffsetFetch",
@@ -334,7 +337,12 @@ ALLOWED_DIFFERENCES: tuple[AllowedDifference, ...] = (
             kind=kind,
             releases=_BEFORE_4,
         )
-        for path in ("topics[]", "topics[].partitions[]")
+        for path in (
+            "topics[]",
+            "topics[].partitions[]",
+            "groups[].topics[]",
+            "groups[].topics[].partitions[]",
+        )
         for kind in ("missing", "extra")
     ),
     *(
