@@ -378,9 +378,8 @@ ALLOWED_DIFFERENCES: tuple[AllowedDifference, ...] = (
     AllowedDifference(
         "DescribeLogDirs",
         "results[].topics[].partitions[].partition_size",
-        "Kafka 4.0 writes into one batch what groups change within 10 ms",
+        "Kafka writes into one batch what groups change at the same time",
         place="*topics[__consumer_offsets]*",
-        releases=("4.0",),
     ),
     AllowedDifference(
         "DescribeLogDirs",
