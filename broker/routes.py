@@ -35,6 +35,13 @@ Shortcut = Callable[..., bytes | None]
 It returns None for a request that the handler has to take.
 """
 
+ShortReader = Callable[[int, bytes | bytearray, int, int], Any]
+"""`read_short(api_version, frame, body_start, body_end)` returns a request, read by hand.
+
+It has the schema's attributes, as far as the handler reads them. The result is None for a request
+with many elements or rare fields, and for one that is malformed: the schema's codec takes it then.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Route:
@@ -51,6 +58,8 @@ class Route:
     is_advertised: bool
     shortcut: Shortcut | None = None
     """Responds to the most frequent requests without decoding them by the schema."""
+    read_short: ShortReader | None = None
+    """Reads requests that cannot take long, so that they take no turns."""
 
 
 ROUTES: dict[int, Route] = {}
@@ -63,6 +72,7 @@ def handles(
     advertised_min: int | None = None,
     is_raw: bool = False,
     shortcut: Shortcut | None = None,
+    read_short: ShortReader | None = None,
 ) -> Callable[[Handler], Handler]:
     """Register the decorated function for an API; versions are inclusive on both sides."""
     version_min, version_max = versions
@@ -81,6 +91,7 @@ def handles(
             ),
             is_advertised=api_key not in UNADVERTISED_APIS,
             shortcut=shortcut,
+            read_short=read_short,
         )
         return handler
 
