@@ -1,6 +1,6 @@
 """Measure what amplifying frames take: the memory beyond their own bytes, the longest turn.
 
-python -m benchmarks.attack [--all-versions] [--api KEY,...] [--elements N]
+python -m benchmarks.attack [--all-versions] [--api KEY,...] [--kind KIND,...] [--elements N]
 
 Each frame of the corpus (`tests/attack/amplifying_frames.py`) goes to a broker in a process of its
 own, which has a topic of 10,000 partitions, many groups and quotas. Times are CPU times.
@@ -81,11 +81,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--all-versions", action="store_true")
     parser.add_argument("--api", default="")
+    parser.add_argument("--kind", default="", help="such as 'long strings'; all without it")
     default = BrokerConfig({})["request.elements.max"]
     parser.add_argument("--elements", type=int, default=default)
     parser.add_argument("--rows", help="append a line of JSON for each frame to this file")
     arguments = parser.parse_args()
     only = {int(key) for key in arguments.api.split(",") if key}
+    kinds = {kind for kind in arguments.kind.split(",") if kind}
     gc.set_threshold(50_000, 20, 50)
     broker = AttackedBroker()
     gc.collect()
@@ -96,7 +98,11 @@ def main() -> int:
             continue
         versions = range(route.version_min, route.version_max + 1)
         for version in versions if arguments.all_versions else sorted({versions[0], versions[-1]}):
-            frames = amplifying_frames(ApiKey(key), version, arguments.elements)
+            frames = (
+                frame
+                for frame in amplifying_frames(ApiKey(key), version, arguments.elements)
+                if not kinds or frame.kind in kinds
+            )
             for row in measured(broker, frames):
                 rows.append(row)
                 if arguments.rows:

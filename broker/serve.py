@@ -10,20 +10,21 @@ import resource
 import signal
 import socket
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
-import structlog
-
 from broker.addresses import Address
 from broker.clock import BrokerClock, ClockMode
 from broker.cluster.cluster import Cluster
 from broker.config.broker_config import BrokerConfig
 from broker.faults import FaultRule
+from broker.log import log
 from broker.request.encoding import BugReporter
+from broker.routes import ROUTES
 from broker.security.principal_mapping import name_mapper
 from broker.server.listener import ListenError, cannot_listen, listening_sockets
 from broker.server.listener_security import ListenerSecurity
@@ -44,9 +45,8 @@ RESERVED_FILES = 32
 """Open files that connections leave to the admin port, to modules that load late, and to TLS."""
 
 IMPORT_RETRY_S = 0.05
-
-
-log = structlog.get_logger("mock_kafka")
+IMPORT_DELAY_S = 0.05
+"""Time for the client that waits for the first line, before other handlers are imported."""
 
 
 class StartError(Exception):
@@ -79,7 +79,8 @@ async def serve(options: ServeOptions) -> None:
             cluster does not have.
         ConfigError: the configuration of the listeners is invalid.
     """
-    configure_logging(options.log_level, options.log_format)
+    log.before_first_line = lambda: configure_logging(options.log_level, options.log_format)
+    logging.basicConfig(stream=NonBlockingOutput(sys.stderr.fileno()))  # of asyncio
     gc.set_threshold(GC_THRESHOLD, 20, 50)
     raise_file_limit()
     stopped = asyncio.Event()
@@ -97,7 +98,9 @@ async def serve(options: ServeOptions) -> None:
         None if admin_socket is None else await serve_admin_port(admin_socket, options, server)
     )
     gc.freeze()
+    importing = asyncio.create_task(import_handlers())
     await stopped.wait()
+    importing.cancel()
     if admin_port is not None:
         await admin_port.stop()
     await server.stop()
@@ -148,6 +151,20 @@ async def start_server(options: ServeOptions, report_bug: BugReporter = log_bug)
         raise StartError(f"--faults: {error}") from error
     server.first_faults = options.faults
     return server
+
+
+async def import_handlers() -> None:
+    """Import what the first response did not need, one module at a time, between requests.
+
+    A request that comes earlier imports its own handler.
+    """
+    await asyncio.sleep(IMPORT_DELAY_S)
+    for route in ROUTES.values():
+        with suppress(ImportError, OSError):  # no file is left: the first request tries again
+            route.load()
+        await asyncio.sleep(0)
+    log.debug("imported all handlers")
+    gc.freeze()
 
 
 class AdminSocket(NamedTuple):
@@ -254,8 +271,14 @@ def max_connections() -> int:
 
 def configure_logging(level: str, log_format: str) -> None:
     """Send log lines to standard error, as text or as JSON; a reader that stops blocks nothing."""
+    # structlog imports rich if it is installed, for tracebacks that we do not use.
+    has_rich = "rich" in sys.modules
+    sys.modules.setdefault("rich", None)  # type: ignore[arg-type]
+    import structlog  # noqa: PLC0415 - see `broker.log`
+
+    if not has_rich:
+        del sys.modules["rich"]
     output: Any = NonBlockingOutput(sys.stderr.fileno())
-    logging.basicConfig(stream=output)  # of asyncio
     renderer: Any = (
         structlog.processors.JSONRenderer()
         if log_format == "json"

@@ -6,6 +6,8 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from mock_kafka.methods import ClusterMethods
 
+__tracebackhide__ = True  # pytest shows the line of the caller
+
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
@@ -14,7 +16,11 @@ def _in_thread(
     method: Callable[Concatenate[ClusterMethods, _P], _R],
 ) -> Callable[Concatenate["AsyncMethods", _P], Coroutine[Any, Any, _R]]:
     async def call(self: "AsyncMethods", /, *arguments: _P.args, **named: _P.kwargs) -> _R:
-        return await asyncio.to_thread(method, self.cluster, *arguments, **named)
+        try:
+            return await asyncio.to_thread(method, self.cluster, *arguments, **named)
+        except Exception as error:  # noqa: BLE001 - raised again
+            # Without the frames of the thread: the traceback has the line of the caller.
+            raise error.with_traceback(None) from error.__cause__
 
     call.__name__, call.__doc__ = method.__name__, method.__doc__
     return call

@@ -17,6 +17,8 @@ from mock_kafka.views import Request, request_of
 if TYPE_CHECKING:  # imports the broker
     from mock_kafka.in_process import BrokerThread
 
+__tracebackhide__ = True  # pytest shows the line of the caller
+
 START_TIMEOUT_S = 15.0
 STOP_TIMEOUT_S = 5.0
 

@@ -10,6 +10,8 @@ from typing import Any, TypedDict
 
 from mock_kafka.control import Control
 
+__tracebackhide__ = True  # pytest shows the line of the caller
+
 Rules = str | PathLike[str] | Iterable[Mapping[str, Any]]
 """The path of a JSON file of rules, or the rules themselves (docs/faults.md has their fields)."""
 

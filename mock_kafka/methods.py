@@ -23,6 +23,8 @@ from mock_kafka.views import (
     transaction_of,
 )
 
+__tracebackhide__ = True  # pytest shows the line of the caller
+
 _REQUESTS_MAX = 10_000
 _REQUESTS_IN_TIMEOUT_ERROR = 10
 

@@ -96,7 +96,7 @@ def read_fetch(
         if api_version < REPLICA_STATE_VERSION_MIN:
             (replica_id,) = _REPLICA_ID.unpack_from(frame, position)
             position += _REPLICA_ID.size
-        limits = _LIMITS.unpack_from(frame, position)
+        limits: tuple[int, int, int, int] = _LIMITS.unpack_from(frame, position)
         position += _LIMITS.size
         if api_version >= SESSION_VERSION_MIN:
             session_id, session_epoch = _SESSION.unpack_from(frame, position)
@@ -116,7 +116,14 @@ def read_fetch(
         return None
     if position != end or rack_id is None:
         return None
-    return ShortFetch(replica_id, *limits, session_id, session_epoch, topics, rack_id)
+    return ShortFetch(
+        replica_id,
+        *limits,
+        session_id=session_id,
+        session_epoch=session_epoch,
+        topics=topics,
+        rack_id=rack_id,
+    )
 
 
 def _read_topics(

@@ -79,7 +79,7 @@ def encode_producer(
 
 
 def encode_response(
-    response: messages.InitProducerIdResponse, api_version: int, window: int | None
+    response: "messages.InitProducerIdResponse", api_version: int, window: int | None
 ) -> bytes:
     """Encode the body of a response; in flexible versions with the window, unless it is None.
 

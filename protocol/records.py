@@ -10,7 +10,6 @@ from struct import Struct
 from typing import Any, NamedTuple
 
 from crc32c import crc32c
-from kafka.record.default_records import DefaultRecordBatch
 
 from protocol.compression import ZSTD, TooLargeError, decompress
 
@@ -140,6 +139,9 @@ def read_records(
         TooLargeError: it has more than `bytes_max` bytes after decompression.
         ValueError: the payload does not match the header.
     """
+    # Not needed to start, and its package imports all codecs.
+    from kafka.record.default_records import DefaultRecordBatch  # noqa: PLC0415
+
     try:
         decoder: Any = DefaultRecordBatch(_decompressed(bytes(batch), bytes_max))
         for record in decoder:

@@ -4,6 +4,7 @@ Sources: Kafka's `ReplicationControlManager.electLeader` and `PartitionChangeBui
 """
 
 from enum import IntEnum
+from functools import lru_cache
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.eligible_leaders import clean_leader, last_known_leader
@@ -39,8 +40,7 @@ def elect_leader(
     """Elect a leader and begin a new leader epoch, or return why nothing changes."""
     topic = cluster.topics.get(topic_name)
     if topic is None:
-        message = f"No such topic as {topic_name}"
-        return Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, message)
+        return _no_topic(topic_name)
     partition = topic.partition(partition_index)
     if partition is None:
         message = f"No such partition as {topic_name}-{partition_index}"
@@ -79,3 +79,10 @@ def _elect_out_of_sync(cluster: Cluster, partition: Partition) -> int:
     leader_id = last_known_leader(partition, cluster.is_alive)
     cluster.set_isr(partition, alive, is_clean=False)
     return alive[0] if leader_id == NO_LEADER else leader_id
+
+
+@lru_cache(maxsize=1)
+def _no_topic(topic_name: str) -> Refusal:
+    """Return one refusal for all partitions of a topic: its name may be long."""
+    message = f"No such topic as {topic_name}"
+    return Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, message)

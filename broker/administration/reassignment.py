@@ -8,6 +8,7 @@ Sources: Kafka's `ReplicationControlManager.alterPartitionReassignment`,
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from broker.administration.placement import check_replicas
 from broker.cluster.cluster import Cluster
@@ -86,10 +87,16 @@ def _find(
 ) -> tuple[Topic, Partition] | Refusal:
     topic = cluster.topics.get(topic_name)
     if topic is None:
-        message = f"Unable to find a topic named {topic_name}."
-        return Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, message)
+        return _no_topic(topic_name)
     partition = topic.partition(partition_index)
     if partition is None:
         message = f"Unable to find partition {topic_name}:{partition_index}."
         return Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, message)
     return topic, partition
+
+
+@lru_cache(maxsize=1)
+def _no_topic(topic_name: str) -> Refusal:
+    """Return one refusal for all partitions of a topic: its name may be long."""
+    message = f"Unable to find a topic named {topic_name}."
+    return Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, message)

@@ -7,6 +7,7 @@ or a Java `Properties`. It depends on the names and on the size of the table onl
 from collections.abc import Iterable
 
 from protocol.hash_order import as_java_int, string_hash
+from protocol.pacing import paced
 
 _TABLE_LENGTH_MIN = 16
 
@@ -17,7 +18,10 @@ def in_hash_order(names: Iterable[str]) -> list[str]:
     length = _TABLE_LENGTH_MIN
     while len(listed) * 4 >= length * 3:
         length *= 2
-    return sorted(listed, key=lambda name: _position(name, length))
+    positions = sorted(
+        ((_position(name, length), number) for number, name in enumerate(paced(listed)))
+    )
+    return [listed[number] for _, number in positions]
 
 
 def _position(name: str, length: int) -> tuple[int, int]:

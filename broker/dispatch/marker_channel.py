@@ -27,7 +27,6 @@ from protocol.framing import Frame
 
 _VERSION = 1
 _SIZE_BYTES = 4
-_Marker = messages.WriteTxnMarkersRequest.WritableTxnMarker
 
 Dispatch = Callable[[Frame, Peer, int], DispatchResult]
 """Handles a frame of a connection at a time."""
@@ -90,15 +89,16 @@ class MarkerChannel:
 
 
 def _request(topic: str, partition_index: int, marker: Marker) -> Any:
+    marker_class = messages.WriteTxnMarkersRequest.WritableTxnMarker
     topics = [
-        _Marker.WritableTxnMarkerTopic(
+        marker_class.WritableTxnMarkerTopic(
             version=_VERSION, name=topic, partition_indexes=[partition_index]
         )
     ]
     return messages.WriteTxnMarkersRequest(
         version=_VERSION,
         markers=[
-            _Marker(
+            marker_class(
                 version=_VERSION,
                 producer_id=marker.producer_id,
                 producer_epoch=marker.producer_epoch,

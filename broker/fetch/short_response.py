@@ -31,7 +31,9 @@ def encode_sent(version: int, sent: Sequence[SentPartition]) -> list[bytes] | No
             data.high_watermark,
             data.last_stable_offset,
             data.log_start_offset,
-            aborted and [(entry.producer_id, entry.first_offset) for entry in aborted],
+            None
+            if aborted is None
+            else [(entry.producer_id, entry.first_offset) for entry in aborted],
             data.preferred_read_replica,
             len(data.records),
         )

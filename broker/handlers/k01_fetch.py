@@ -123,7 +123,7 @@ class _Fetch:
             self.cluster.in_turns(work)
 
 
-@handles(ApiKey.FETCH, versions=(4, 18), read_short=read_fetch)
+@handles(ApiKey.FETCH, read_short=read_fetch)
 def handle_fetch(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleFetchRequest` and `ReplicaManager.fetchMessages`."""
     session = open_fetch_context(context, request, cluster)

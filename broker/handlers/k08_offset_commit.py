@@ -44,7 +44,7 @@ _TopicResponse = messages.OffsetCommitResponse.OffsetCommitResponseTopic
 _PartitionResponse = _TopicResponse.OffsetCommitResponsePartition
 
 
-@handles(ApiKey.OFFSET_COMMIT, versions=(2, 10), read_short=read_offset_commit)
+@handles(ApiKey.OFFSET_COMMIT, read_short=read_offset_commit)
 def handle_offset_commit(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleOffsetCommitRequest`."""
     version = context.api_version

@@ -19,7 +19,7 @@ from protocol.errors import ErrorCode
 from protocol.heartbeat import encode_response, read_heartbeat
 
 
-@handles(ApiKey.HEARTBEAT, versions=(0, 4), read_short=read_heartbeat)
+@handles(ApiKey.HEARTBEAT, read_short=read_heartbeat)
 def handle_heartbeat(context: RequestContext, request: Any, cluster: Cluster) -> bytes:
     """Kafka's `KafkaApis.handleHeartbeatRequest`; the response is the encoded body."""
     error_code = ownership_error(cluster, context.broker_id, request.group_id)

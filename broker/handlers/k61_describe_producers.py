@@ -32,33 +32,40 @@ _Partition = _Topic.PartitionResponse
 _Producer = _Partition.ProducerState
 
 
-@handles(ApiKey.DESCRIBE_PRODUCERS, versions=(0, 0))
+@handles(ApiKey.DESCRIBE_PRODUCERS)
 def handle_describe_producers(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleDescribeProducersRequest` and `Partition.activeProducerState`."""
     version = context.api_version
     return messages.DescribeProducersResponse(
         version=version,
         throttle_time_ms=0,
-        topics=[
-            _Topic(
-                version=version,
-                name=topic.name,
-                partitions=[
-                    _describe(context, cluster, topic.name, index)
-                    for index in paced(topic.partition_indexes)
-                ],
-            )
-            for topic in paced(request.topics)
+        topics=[_describe_topic(context, cluster, topic) for topic in paced(request.topics)],
+    )
+
+
+def _describe_topic(context: RequestContext, cluster: Cluster, request: Any) -> Any:
+    # One message for all partitions: it has the name, which may be long.
+    name_problem = topic_name_problem(request.name)
+    return _Topic(
+        version=context.api_version,
+        name=request.name,
+        partitions=[
+            _describe(context, cluster, request.name, name_problem, index)
+            for index in paced(request.partition_indexes)
         ],
     )
 
 
 def _describe(
-    context: RequestContext, cluster: Cluster, topic_name: str, partition_index: int
+    context: RequestContext,
+    cluster: Cluster,
+    topic_name: str,
+    name_problem: str | None,
+    partition_index: int,
 ) -> Any:
     topic = cluster.topics.get(topic_name)
     partition = None if topic is None else topic.partition(partition_index)
-    error_message = topic_name_problem(topic_name)
+    error_message = name_problem
     if error_message is not None:
         error_code = ErrorCode.INVALID_TOPIC_EXCEPTION
     elif partition is None:

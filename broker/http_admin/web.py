@@ -8,7 +8,6 @@ from ipaddress import ip_address
 from socket import socket
 from typing import Any
 
-import structlog
 from aiohttp import web
 
 from broker.http_admin import (  # noqa: F401 - importing them declares the operations
@@ -30,6 +29,7 @@ from broker.http_admin import (  # noqa: F401 - importing them declares the oper
 )
 from broker.http_admin.operation import OPERATIONS, Operation, Problem, encode_result
 from broker.http_admin.state import Admin
+from broker.log import log
 
 BODY_BYTES_MAX = 4 * 1024 * 1024
 LINE_BYTES_MAX = 64 * 1024
@@ -43,7 +43,6 @@ CONTENT_POLICY = (
 )
 """Content-Security-Policy of the page: it loads its own files, and runs nothing else."""
 
-log = structlog.get_logger("mock_kafka")
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 

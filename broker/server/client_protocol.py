@@ -7,13 +7,12 @@ import asyncio
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
-import structlog
-
 from broker.clock import Clock
 from broker.cluster.brokers import Availability
 from broker.cluster.cluster import Cluster
 from broker.dispatch.connection import Connection
 from broker.dispatch.dispatcher import Dispatcher
+from broker.log import log
 from broker.responses import ConnectionOutput
 from broker.server.listener_security import ListenerSecurity
 from broker.timers import Timer
@@ -26,8 +25,6 @@ Without it kafka-python misses the error of a wrong password.
 
 BUFFERED_BYTES_HIGH = 1024 * 1024
 """Bytes that a client may send ahead before the broker stops reading from it."""
-
-log = structlog.get_logger("mock_kafka")
 
 
 class ConnectionOwner(Protocol):

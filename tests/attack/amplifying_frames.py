@@ -29,6 +29,7 @@ KINDS = (
     "repeated",
     "distinct",
     "long strings",
+    "long distinct",
     "null arrays",
     "tags",
     "tagged elements",
@@ -40,6 +41,7 @@ _CHOICES: dict[str, tuple[int, ...]] = {"resource_type": (2, 4, 16, 32), "key_ty
 
 _NUMBERED = frozenset({"partition", "partition_index", "partition_id", "index", "broker_id"})
 _DISTINCT_FIRST_ID = 1 << 64
+_LONG = "n" * STRING_BYTES_MAX
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +78,12 @@ def amplifying_frames(
                 _enlarge(message, path, elements_max, is_distinct=kind == "distinct")
                 yield frame(kind, where, message)
     for path in paths or [()]:
-        message = _sample(api_key, version, {})
-        _lengthen(message, version)
-        _enlarge_to_bytes(message, version, path, elements_max, bytes_max)
-        yield frame("long strings", ".".join(path), message)
+        for kind in ("long strings", "long distinct"):
+            message = _sample(api_key, version, {})
+            _lengthen(message, version)
+            is_distinct = kind == "long distinct"
+            _enlarge_to_bytes(message, path, elements_max, bytes_max, is_distinct=is_distinct)
+            yield frame(kind, ".".join(path), message)
     message = _sample(api_key, version, {})
     _empty(message, version)
     yield frame("null arrays", "", message)
@@ -211,11 +215,12 @@ def _enlarge(message: Any, path: Path, elements_max: int, *, is_distinct: bool) 
 
 
 def _enlarge_to_bytes(
-    message: Any, version: int, path: Path, elements_max: int, bytes_max: int
+    message: Any, path: Path, elements_max: int, bytes_max: int, *, is_distinct: bool
 ) -> None:
     """Repeat an element whose strings are long until the request is as long as it may be."""
     if not path:
         return
+    version = message.version
     one = len(message.encode(version=version))
     owner = _owner(message, path)
     field = type(owner)._struct.fields[path[-1]]
@@ -230,7 +235,11 @@ def _enlarge_to_bytes(
     weight = 1 + (_count(element) if field.is_struct_array() else 0)
     fitting_elements = (elements_max - _count(message) + weight) // weight
     fitting_bytes = (bytes_max - one) // max(two - one, 1)
-    _set(owner, field, [element] * max(min(fitting_elements, fitting_bytes), 1))
+    count = max(min(fitting_elements, fitting_bytes), 1)
+    if is_distinct:
+        _set(owner, field, [_numbered(element, field, number) for number in range(count)])
+    else:
+        _set(owner, field, [element] * count)
 
 
 def _count(message: Any) -> int:
@@ -258,13 +267,11 @@ def _numbered(element: Any, field: Any, number: int) -> Any:
 
 def _number(value: Any, number: int) -> Any:
     if isinstance(value, str):
-        return f"{value}-{number}"
+        name = f"{value}-{number}"
+        return name if len(name) <= len(_LONG) else f"{number}-{value}"[: len(_LONG)]
     if isinstance(value, UUID):
         return UUID(int=_DISTINCT_FIRST_ID + number)
     return number % 32_768 if isinstance(value, int) else value
-
-
-_LONG = "n" * STRING_BYTES_MAX
 
 
 def _lengthen(message: Any, version: int) -> None:

@@ -13,7 +13,7 @@ Reader = Callable[[int, bytes | bytearray, int, int], Any]
 def assert_same(found: Any, request: Any) -> None:
     """Check each field of a request that was read by hand."""
     for name, value in found._asdict().items():
-        expected = getattr(request, name, None)
+        expected: Any = getattr(request, name, None)
         if isinstance(value, list):
             assert len(value) == len(expected)
             for element, expected_element in zip(value, expected, strict=True):

@@ -8,7 +8,7 @@ from client.resources import Address
 from protocol import messages
 from protocol.errors import ErrorCode
 from tests.simulation.client_link import ClientLink, Responded
-from tests.simulation.history import Deletion, History, Mutation, Place, QuotaChange
+from tests.simulation.history import Alteration, Deletion, History, Mutation, Place, QuotaChange
 from tests.simulation.network import Network
 from tests.simulation.virtual_time import Event
 
@@ -17,6 +17,8 @@ RECONNECT_MS = 50
 PARTITIONS_MAX = 4
 _TIMEOUT_MS = 30_000
 _TOPIC_RESOURCE = 2
+_SCRAM_SHA_256 = 1
+_ITERATIONS = 4096
 
 Job = Callable[[], None]
 
@@ -44,6 +46,7 @@ class AdminClient:
         self._timeout: Event | None = None
         self._next: Event | None = None
         self._is_asking = False
+        self._attempt_count = 0
         self._is_waiting = False
         self._lost_ms = 0
         self.topics: dict[str, int] = {}
@@ -125,18 +128,56 @@ class AdminClient:
 
         self._do(request, done)
 
-    def alter_topic(self, name: str, key: str, value: str) -> None:
-        """Set one configuration of a topic."""
+    def alter_topic(self, name: str, values: dict[str, str]) -> None:
+        """Set some keys of the configuration of a topic."""
         resource = messages.IncrementalAlterConfigsRequest.AlterConfigsResource
         request = messages.IncrementalAlterConfigsRequest(
             resources=[
                 resource(
                     resource_type=_TOPIC_RESOURCE,
                     resource_name=name,
-                    configs=[resource.AlterableConfig(name=key, config_operation=0, value=value)],
+                    configs=[
+                        resource.AlterableConfig(name=key, config_operation=0, value=value)
+                        for key, value in values.items()
+                    ],
                 )
             ],
             validate_only=False,
+        )
+        now_ms = self._network.schedule.time_ms
+        alterations = [Alteration(name, key, value, now_ms) for key, value in values.items()]
+        self._history.alterations += alterations
+
+        def done(response: Any, responded: Responded) -> None:
+            for alteration in alterations:
+                alteration.response_ms = responded.handled_ms
+                alteration.is_refused = response.responses[0].error_code != ErrorCode.NONE
+                alteration.was_repeated = self._attempt_count > 1
+
+        self._do(request, done)
+
+    def alter_scram(self, users: list[str], *, is_deletion: bool) -> None:
+        """Set or delete the SCRAM credentials of users."""
+        salted = bytes(32)
+        request = messages.AlterUserScramCredentialsRequest(
+            deletions=[
+                messages.AlterUserScramCredentialsRequest.ScramCredentialDeletion(
+                    name=user, mechanism=_SCRAM_SHA_256
+                )
+                for user in users
+                if is_deletion
+            ],
+            upsertions=[
+                messages.AlterUserScramCredentialsRequest.ScramCredentialUpsertion(
+                    name=user,
+                    mechanism=_SCRAM_SHA_256,
+                    iterations=_ITERATIONS,
+                    salt=b"salt",
+                    salted_password=salted,
+                )
+                for user in users
+                if not is_deletion
+            ],
         )
         self._do(request, lambda _response, _responded: None)
 
@@ -285,10 +326,12 @@ class AdminClient:
                 return
             self._is_waiting = False
             self._jobs.pop(0)
+            self._attempt_count = 0
             self._go_on()
 
         if self._network.is_traced:
             self._network.trace(f"{self.name} to its broker: {request}")
+        self._attempt_count += 1
         link.ask(request, take, version_max=None)
         self._timeout = self._network.schedule.after(REQUEST_TIMEOUT_MS, lambda: self._drop(link))
 

@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 
 from tests.simulation.history import (
+    Alteration,
     Deletion,
     Fetched,
     History,
@@ -113,6 +114,7 @@ def _answered_late(
 
 def generations(history: History) -> Iterator[str]:
     """A coordinator accepts nothing of an old generation after members know the next one."""
+    yield from history.late_commits
     for accepted in history.accepted:
         for generation, known_ms in history.generations.get(accepted.group, {}).items():
             if generation > accepted.generation and known_ms < accepted.sent_ms:
@@ -154,6 +156,36 @@ def deletions(history: History) -> Iterator[str]:
         allowed = max((*acknowledged, *(deletion.offset for deletion in mine)), default=0)
         if start > allowed and not has_unknown and not history.has_retention:
             yield f"{place}: starts at {start}, though nobody deleted it: {mine}"
+
+
+def configs(history: History) -> Iterator[str]:
+    """Of each key a topic has the value that was set last, whatever is done to other keys."""
+    by_key: dict[tuple[str, str], list[Alteration]] = defaultdict(list)
+    for alteration in history.alterations:
+        if not alteration.is_refused:
+            by_key[alteration.topic, alteration.key].append(alteration)
+    for seen in history.configs:
+        for (topic, key), alterations in by_key.items():
+            done = [one for one in alterations if _is_known_before(one, seen.time_ms)]
+            if topic != seen.topic or not done:
+                continue
+            possible = {
+                one.value
+                for one in alterations
+                if one.sent_ms <= seen.time_ms and not _is_replaced(one, done)
+            }
+            value = seen.values.get(key)
+            if value not in possible:
+                yield f"{topic}: {key} was {value} at {seen.time_ms}, after {done[-1]}"
+
+
+def _is_known_before(one: Alteration, time_ms: int) -> bool:
+    return one.response_ms is not None and one.response_ms < time_ms
+
+
+def _is_replaced(one: Alteration, done: list[Alteration]) -> bool:
+    """Return whether a later alteration has certainly replaced this one."""
+    return not one.was_repeated and any(_is_known_before(one, later.sent_ms) for later in done)
 
 
 def byte_rate(history: History) -> Iterator[str]:
@@ -246,6 +278,7 @@ BROKER_CHECKERS: tuple[Checker, ...] = (
     generations,
     sessions,
     deletions,
+    configs,
     byte_rate,
     known_producer_ids,
     authentication,

@@ -23,6 +23,7 @@ from broker.server.listener_security import ListenerSecurity
 from broker.server.server import Server
 from client.resources import Address
 from tests.simulation.network import Link, ServerTransport
+from tests.simulation.pauses import Pauses, PausingTurns
 from tests.simulation.virtual_time import Schedule
 
 if TYPE_CHECKING:
@@ -97,6 +98,7 @@ class SimulatedServer(Server):
         schedule: Schedule,
         report: Callable[[str], None],
         trace: Callable[[str], None],
+        pauses: Pauses,
     ) -> None:
         """Call `report` for internal errors and `trace` for other events."""
         super().__init__(cluster, SimulatedClock(schedule))
@@ -108,7 +110,12 @@ class SimulatedServer(Server):
         """Called when a broker stops or begins to serve its connections."""
         self._loop = cast("asyncio.AbstractEventLoop", schedule)
         ticks = iter(range(0, 1 << 62, HANDLING_NS))
-        self.dispatcher = Dispatcher(cluster, self._report_bug, now_ns=lambda: next(ticks))
+        dispatcher = Dispatcher(cluster, self._report_bug, now_ns=lambda: next(ticks))
+        turns = PausingTurns(dispatcher.turns.response_bytes_max, lambda: next(ticks), pauses)
+        dispatcher.turns = turns
+        cluster.in_turns = turns.run_work
+        self.dispatcher = dispatcher
+        self.pauses = pauses
 
     def accept(self, link: Link, address: Address) -> ServerTransport | None:
         """Accept a client, or refuse it as if the broker's process had ended."""
@@ -154,6 +161,7 @@ def make_server(
     overrides: Mapping[str, str],
     report: Callable[[str], None],
     trace: Callable[[str], None],
+    pauses: Pauses,
 ) -> SimulatedServer:
     """Return a started cluster of brokers 1..n, named `broker-1`..`broker-n`."""
     cluster = Cluster(
@@ -164,6 +172,6 @@ def make_server(
     )
     for other in cluster.brokers.values():
         other.host, other.port = f"broker-{other.node_id}", PORT
-    server = SimulatedServer(cluster, schedule, report, trace)
+    server = SimulatedServer(cluster, schedule, report, trace, pauses)
     server.start()
     return server

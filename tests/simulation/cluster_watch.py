@@ -7,6 +7,8 @@ from typing import Any
 from broker.cluster.brokers import Availability, Broker
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import NO_LEADER, Partition, Topic
+from broker.groups.requests import CommitRequest
+from protocol.errors import ErrorCode
 from protocol.records import read_header
 from tests.simulation.history import History, LeaderChange
 from tests.simulation.virtual_time import Schedule
@@ -35,6 +37,15 @@ class ClusterWatch:
             self._check_isr(topic, partition)
             appended(topic, partition, byte_count, now_ms)
 
+        commit = cluster.groups.commit
+
+        def check_and_commit(request: CommitRequest, now_ms: int) -> tuple[ErrorCode, ...]:
+            error_codes = commit(request, now_ms)
+            if ErrorCode.NONE in error_codes:
+                self._check_generation(request)
+            return error_codes
+
+        cluster.groups.commit = check_and_commit  # type: ignore[method-assign]
         cluster.add_partitions = add  # type: ignore[method-assign]
         cluster.appended = check_and_account  # type: ignore[method-assign]
 
@@ -87,6 +98,16 @@ class ClusterWatch:
                     self._report(partition, "the leader is not in sync")
                 if leader_id != NO_LEADER and not self._cluster.is_alive(leader_id):
                     self._report(partition, "the leader is not alive")
+
+    def _check_generation(self, request: CommitRequest) -> None:
+        """Report a commit that is stored when its generation is over."""
+        group = self._cluster.groups.describe(request.group_id)
+        if group is None or request.generation_id < 0:
+            return
+        if group.generation_id != request.generation_id:
+            self._history.late_commits.append(
+                f"{request} is stored in generation {group.generation_id}"
+            )
 
     def _check_isr(self, topic: Topic, partition: Partition) -> None:
         """Report a batch of an idempotent producer, whose acks is -1, that the ISR forbids."""

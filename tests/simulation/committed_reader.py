@@ -41,11 +41,12 @@ class CommittedReader:
             frame_bytes_max=1 << 20,
             on_ready=lambda: None,
         )
-        while self._offset < partition.log.log_end_offset:
-            start = self._offset
-            values += self._fetch(wire, connection, topic.topic_id)
-            if self._offset == start:
-                break
+        with self._server.pauses.suspended():
+            while self._offset < partition.log.log_end_offset:
+                start = self._offset
+                values += self._fetch(wire, connection, topic.topic_id)
+                if self._offset == start:
+                    break
         return values
 
     def _fetch(self, wire: ProtocolCodec, connection: Connection, topic_id: UUID) -> list[bytes]:

@@ -16,6 +16,13 @@ if TYPE_CHECKING:
     from tests.simulation.world import World
 
 CLOCK_SHIFTS_MS = (50, 500, 5_000, 60_000)
+SCRAM_USERS = ["apprentice", "journeyman"]
+TOPIC_VALUES = {
+    "min.insync.replicas": ("1", "2", "3"),
+    "message.timestamp.type": ("CreateTime", "LogAppendTime"),
+    "max.message.bytes": ("100000", "1048588"),
+    "retention.ms": ("1000000000", "2000000000"),
+}
 
 
 class Disturbances:
@@ -28,8 +35,9 @@ class Disturbances:
         self._hostile: list[HostileClient] = []
         self._replayers: list[Replayer] = []
         self.port = AdminPort(world.server, world.network, world.history, world.chaos, random)
-        self._cleaner = AdminClient(
-            "cleaner", "cleaner", world.network, world.history, random, world.bootstrap
+        self._cleaner, self._rival = (
+            AdminClient(name, name, world.network, world.history, random, world.bootstrap)
+            for name in ("cleaner", "rival")
         )
 
     def plan(self) -> None:
@@ -47,7 +55,9 @@ class Disturbances:
         if self._random.random() < 0.5:
             self._plan(self._replay, 1, 8)
         if self._random.random() < 0.3:
-            self._plan(self._alter_topic, 1, 3)
+            self._plan(self.alter_topic, 1, 3)
+        if self._random.random() < 0.2:
+            self._plan(self.alter_scram, 1, 3)
         if self._random.random() < 0.4:
             self._plan(self._hang_member, 1, 3)
 
@@ -61,6 +71,7 @@ class Disturbances:
         for client in clients:
             client.close()
         self._cleaner.close()
+        self._rival.close()
 
     # Actions -----------------------------------------------------------------------------------
 
@@ -113,17 +124,22 @@ class Disturbances:
         if address is not None:
             self._cleaner.delete_records((topic, index), offset, address)
 
-    def _alter_topic(self) -> None:
-        key, values = self._random.choice(
-            (
-                ("min.insync.replicas", ("1", "2", "3")),
-                ("min.insync.replicas", ("1", "2", "3")),
-                ("message.timestamp.type", ("CreateTime", "LogAppendTime")),
-                ("max.message.bytes", ("100000", "1048588")),
-            )
-        )
+    def alter_topic(self) -> None:
+        """Let two admins set keys of one topic at the same time."""
         topic = self._random.choice(self._world.data_topics())
-        self._world.admins[0].alter_topic(topic.name, key, self._random.choice(values))
+        self._world.note_config(topic)
+        for admin in (self._world.admins[0], self._rival):
+            keys = self._random.sample(sorted(TOPIC_VALUES), 2)
+            admin.alter_topic(
+                topic.name, {key: self._random.choice(TOPIC_VALUES[key]) for key in keys}
+            )
+
+    def alter_scram(self) -> None:
+        """Let an admin set credentials and delete them, and another one delete them too."""
+        root = self._world.admins[0]
+        root.alter_scram(SCRAM_USERS, is_deletion=False)
+        for admin in (root, self._rival):
+            admin.alter_scram(SCRAM_USERS, is_deletion=True)
 
     def _hang_member(self) -> None:
         running = [member for member in self._world.members if member.is_running]

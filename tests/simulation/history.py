@@ -193,6 +193,31 @@ class Deletion(NamedTuple):
     handled_ms: int
 
 
+@dataclass(slots=True)
+class Alteration:
+    """A key of a topic's configuration that an admin client sets.
+
+    `response_ms` is None without a response. A request that was sent several times may still take
+    effect after the response.
+    """
+
+    topic: str
+    key: str
+    value: str
+    sent_ms: int
+    response_ms: int | None = None
+    is_refused: bool = False
+    was_repeated: bool = False
+
+
+class ConfigSeen(NamedTuple):
+    """What a topic's configuration was at some time."""
+
+    topic: str
+    values: dict[str, str]
+    time_ms: int
+
+
 class AcknowledgedBatch(NamedTuple):
     """A Produce request of one idempotent batch that was stored, as it was sent."""
 
@@ -263,12 +288,16 @@ class History:
     generations: dict[str, dict[int, int]] = field(default_factory=dict)
     """By group, its generations and when a member first got a response with them."""
     accepted: list[Accepted] = field(default_factory=list)
+    late_commits: list[str] = field(default_factory=list)
+    """Commits that were stored when their generation was over."""
     acknowledged: list[AcknowledgedBatch] = field(default_factory=list)
     duplicates: list[str] = field(default_factory=list)
     """Requests that arrived again, and were answered wrongly."""
     sessions: list[str] = field(default_factory=list)
     """Members that were removed before their session could have ended."""
     deletions: list[Deletion] = field(default_factory=list)
+    alterations: list[Alteration] = field(default_factory=list)
+    configs: list[ConfigSeen] = field(default_factory=list)
     metered: list[Metered] = field(default_factory=list)
     authentication: list[str] = field(default_factory=list)
     """Requests that were served after the end of a session, or under another name."""

@@ -1,14 +1,21 @@
 """Worlds in which one kind of failure is frequent, so that few worlds find its bugs."""
 
+from collections.abc import Sequence
 from functools import partial
 
 from broker.faults import FaultRule
+from tests.simulation.network import Weather
+from tests.simulation.pauses import Pauses
+from tests.simulation.producer_client import ProducerClient
 from tests.simulation.virtual_time import START_MS
-from tests.simulation.world import CHAOS_MS, World
+from tests.simulation.world import CHAOS_MS, DOOMED_TOPIC, World
 
 LEADER_MOVES = 100
 EXTRA_SENDS = 20
 UPGRADES = 10
+ALTERATIONS = 20
+LOOK_MS = 5
+DELETION_CHANCE = 0.1
 
 
 class LostResponsesWorld(World):
@@ -49,3 +56,84 @@ class RollingUpgradeWorld(World):
         for number in range(UPGRADES):
             at_ms = number * CHAOS_MS // UPGRADES
             self.schedule.after(at_ms, self.disturbances.port.upgrade_broker)
+
+
+class FrequentPauses(Pauses):
+    """Most requests pause, some of them for long."""
+
+    share = 1
+    chances: Sequence[float] = (0.05, 0.15)
+    rests_ms: Sequence[int] = (0, 0, 0, 1, 5, 20, 200)
+    short_rests_ms = (0, 0, 0, 10)
+    long_body_bytes = (100,)
+
+
+class VeryFrequentPauses(FrequentPauses):
+    """Each request pauses."""
+
+    chances = (0.4,)
+    rests_ms = (0, 0, 1, 3)
+
+
+class PausesWorld(World):
+    """Requests pause, also after the last fault, when records come again and again."""
+
+    pauses_class = FrequentPauses
+    calm_chance = 1
+    # The second record of a group comes while a fetch that the first one has caused pauses.
+    calm_sends_ms = tuple(
+        at_ms + gap_ms for at_ms in range(0, 8_000, 800) for gap_ms in (0, 15, 25, 40)
+    )
+
+
+class PausesOfAdminsWorld(World):
+    """Requests pause, and two admins alter the same things at the same time."""
+
+    pauses_class = VeryFrequentPauses
+
+    def _weather(self) -> Weather:
+        return Weather(delay_ms_max=2)
+
+    def _make_clients(self) -> None:
+        super()._make_clients()
+        for clients in (self.producers, self.libraries, self.members):
+            clients.clear()
+
+    def _plan(self) -> None:
+        super()._plan()
+        for number in range(ALTERATIONS):
+            at_ms = number * CHAOS_MS // ALTERATIONS
+            self.schedule.after(at_ms, self.disturbances.alter_topic)
+            self.schedule.after(at_ms, self.disturbances.alter_scram)
+
+
+class PausesOfProducersWorld(World):
+    """Requests pause, and the topic of many of them is deleted and created again."""
+
+    pauses_class = FrequentPauses
+
+    def _plan(self) -> None:
+        super()._plan()
+        rule = {"api": "Produce", "delay_request_ms": 10, "probability": 0.1, "seed": self.seed}
+        self.server.dispatcher.faults.add(FaultRule.from_json(rule), START_MS)
+        for producer in self.producers:
+            for number in range(EXTRA_SENDS):
+                at_ms = number * CHAOS_MS // EXTRA_SENDS
+                self.schedule.after(at_ms, partial(self._send_to_doomed, producer))
+        for at_ms in range(0, CHAOS_MS, LOOK_MS):
+            self.schedule.after(at_ms, self._delete_in_pause)
+
+    def _send_to_doomed(self, producer: ProducerClient) -> None:
+        for partition_index in range(2):
+            producer.send((DOOMED_TOPIC, partition_index), 12)
+
+    def _delete_in_pause(self) -> None:
+        if len(self.server.dispatcher.turns) and self.random.random() < DELETION_CHANCE:
+            self._delete_doomed()
+            self.schedule.after(2 * LOOK_MS, self._create_doomed)
+
+    def _create_doomed(self) -> None:
+        cluster = self.server.cluster
+        if cluster.topics.get(DOOMED_TOPIC) is None:
+            before_ms = {"message.timestamp.before.max.ms": str(START_MS)}
+            cluster.create_topic(DOOMED_TOPIC, cluster.place(2, 1), before_ms)

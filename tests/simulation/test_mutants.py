@@ -8,6 +8,9 @@ from tests.simulation.mutants.mutant import WORLDS_MAX, Mutant
 from tests.simulation.patches import Patch, edit
 from tests.simulation.provoking_worlds import (
     LostResponsesWorld,
+    PausesOfAdminsWorld,
+    PausesOfProducersWorld,
+    PausesWorld,
     RollingUpgradeWorld,
     SmallLogsWorld,
 )
@@ -61,6 +64,16 @@ def test_an_edit_ends_with_its_patch() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("world_class", [LostResponsesWorld, RollingUpgradeWorld, SmallLogsWorld])
+@pytest.mark.parametrize(
+    "world_class",
+    [
+        LostResponsesWorld,
+        PausesOfAdminsWorld,
+        PausesOfProducersWorld,
+        PausesWorld,
+        RollingUpgradeWorld,
+        SmallLogsWorld,
+    ],
+)
 def test_provoking_worlds_have_no_violations_without_a_bug(world_class: type[World]) -> None:
     assert [world_class(seed).run().violations for seed in range(5)] == [[]] * 5

@@ -2,6 +2,8 @@
 
 import heapq
 from collections.abc import Callable
+from contextvars import copy_context
+from functools import partial
 from math import ceil
 
 START_MS = 1_700_000_000_000
@@ -54,12 +56,13 @@ class Schedule:
                 callback()
         self.time_ms = time_ms
 
-    # An asyncio loop -------------------------------------------------------------------------
+    # An asyncio loop: a call runs in a copy of the context in which it was scheduled -----------
 
-    def call_soon(self, callback: Callable[[], None]) -> Event:
+    def call_soon(self, callback: Callable[..., None], *arguments: object) -> Event:
         """Schedule a call after the current event."""
-        return self.at(self.time_ms, callback)
+        return self.at(self.time_ms, partial(copy_context().run, callback, *arguments))
 
     def call_later(self, delay_s: float, callback: Callable[[], None]) -> Event:
         """Schedule a call like asyncio; the delay is rounded up to milliseconds."""
-        return self.at(self.time_ms + ceil(round(delay_s * 1000, 3)), callback)
+        due_ms = self.time_ms + ceil(round(delay_s * 1000, 3))
+        return self.at(due_ms, partial(copy_context().run, callback))

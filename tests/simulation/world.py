@@ -1,6 +1,6 @@
 """One seeded world: create it, run it with faults, let it settle, read all logs and check it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from random import Random
@@ -28,9 +28,17 @@ from tests.simulation.cluster_watch import ClusterWatch
 from tests.simulation.coordinated_client import MemberSettings
 from tests.simulation.disturbances import Disturbances
 from tests.simulation.group_member import GroupMember, fetch_request, split_batches
-from tests.simulation.history import History, Place, QuotaChange, SeenRecord, StoredBatch
+from tests.simulation.history import (
+    ConfigSeen,
+    History,
+    Place,
+    QuotaChange,
+    SeenRecord,
+    StoredBatch,
+)
 from tests.simulation.library_producer import LIBRARIES, LIBRARY_USER, LibraryProducer
 from tests.simulation.network import Network, Weather
+from tests.simulation.pauses import Pauses
 from tests.simulation.producer_client import PipeliningProducerClient, ProducerClient
 from tests.simulation.virtual_time import START_MS, Schedule
 
@@ -38,16 +46,16 @@ CHAOS_MS = 3_500
 HEALING_MS_MAX = 30_000
 STEP_MS = 250
 LAST_END_CHANCE = 0.35
-CALM_CHANCE = 0.4
 CALM_AFTER_MS = 1_500
 """After this time all requests that a fault delays have their responses."""
-CALM_SENDS_MS = (200, 500)
+CALM_PAUSES_MS = 300
+"""How long the requests may pause that have to do with one record that is fetched."""
 LOG_BYTES_SMALL = 6_000
 PIPELINING_CHANCE = 0.4
 LIBRARY_CHANCE = 0.35
 BUFFERED_BYTES_MAX = 2 * 1024 * 1024
 DATA_TOPICS = ("orders", "payments")
-USERS = (LIBRARY_USER, "writer", "reader", "root", "mutator", "cleaner")
+USERS = (LIBRARY_USER, "writer", "reader", "root", "mutator", "cleaner", "rival")
 DOOMED_TOPIC = "doomed"
 
 
@@ -72,6 +80,9 @@ class World:
 
     member_class: type[GroupMember] = GroupMember
     sasl_chance = 0.15
+    pauses_class: type[Pauses] = Pauses
+    calm_chance = 0.4
+    calm_sends_ms: Sequence[int] = (200, 500)
 
     def __init__(self, seed: int, trace: Callable[[str], None] = silent) -> None:
         """Create a world; `trace` gets a line for each event."""
@@ -101,6 +112,7 @@ class World:
             self.config,
             self._report_error,
             self.trace,
+            self.pauses_class(self._random("pauses")),
         )
         self.network.accept = self.server.accept
         self.server.has_sasl = self.network.has_sasl = self.has_sasl
@@ -182,6 +194,9 @@ class World:
             factor = self.random.randint(1, self.broker_count)
             in_sync_min = self._random(f"{name} in sync").choice((1, 2, 2))
             overrides = {"min.insync.replicas": str(in_sync_min)}
+            if self.server.pauses.is_active:
+                # So the records of a batch are read, which may pause.
+                overrides["message.timestamp.before.max.ms"] = str(START_MS)
             cluster.create_topic(name, cluster.place(count, factor), overrides)
 
     def _watch(self, api_key: ApiKey, watch: Callable[..., Any]) -> None:
@@ -318,20 +333,8 @@ class World:
 
     def run(self) -> Report:
         """Run the world and check it."""
-        self._plan()
-        self.schedule.run_until(START_MS + CHAOS_MS)
-        self.trace("the world heals")
-        self.network.weather.clear()
-        self.chaos.heal()
-        self._be_calm()
-        until_ms = self.schedule.time_ms + HEALING_MS_MAX
-        while self.schedule.time_ms < until_ms and not self._is_settled():
-            self.schedule.run_until(self.schedule.time_ms + STEP_MS)
-            self._watch_memory()
-        if not self._is_settled():
-            self._note_unsettled(f"not settled after healing: {self._unsettled()}")
-        self._close()
-        self._read_logs()
+        with self.server.pauses.in_short_requests():
+            self._live()
         report = audit_cluster(self.server.cluster, self.server.dispatcher.acknowledgements)
         self.history.audit += map(str, report.comparison.findings)
         violations = self._check()
@@ -347,6 +350,25 @@ class World:
             self._counts(),
         )
 
+    def _live(self) -> None:
+        """Let all happen that happens in this world, and read the logs at its end."""
+        self._plan()
+        self.schedule.run_until(START_MS + CHAOS_MS)
+        self.trace("the world heals")
+        self.network.weather.clear()
+        self.server.pauses.be_short()
+        self.chaos.heal()
+        self._be_calm()
+        until_ms = self.schedule.time_ms + HEALING_MS_MAX
+        while self.schedule.time_ms < until_ms and not self._is_settled():
+            self.schedule.run_until(self.schedule.time_ms + STEP_MS)
+            self._watch_memory()
+        if not self._is_settled():
+            self._note_unsettled(f"not settled after healing: {self._unsettled()}")
+        self._close()
+        with self.server.pauses.suspended():
+            self._read_logs()
+
     def _note_unsettled(self, text: str) -> None:
         self.history.internal_errors.append(text)
 
@@ -360,13 +382,14 @@ class World:
             member = random.choice(self.members)
             self.schedule.after(random.randrange(STEP_MS), partial(self._end_for_good, member))
         is_possible = self.producers and not self.history.quota_changes_of("reader")
-        if not is_possible or self._random("calm").random() > CALM_CHANCE:
+        if not is_possible or self._random("calm").random() > self.calm_chance:
             return
         self.history.calm_from_ms = self.schedule.time_ms + CALM_AFTER_MS
-        self.history.calm_delay_ms = 2 * self.network.weather.delay_ms_max
-        for delay_ms in CALM_SENDS_MS:
+        pauses_ms = CALM_PAUSES_MS if self.server.pauses.is_active else 0
+        self.history.calm_delay_ms = 2 * self.network.weather.delay_ms_max + pauses_ms
+        for delay_ms in self.calm_sends_ms:
             self.schedule.after(CALM_AFTER_MS + delay_ms, partial(self._send, self.producers[0]))
-        self._is_settled_from_ms = self.history.calm_from_ms + CALM_SENDS_MS[-1] + STEP_MS
+        self._is_settled_from_ms = self.history.calm_from_ms + self.calm_sends_ms[-1] + STEP_MS
 
     def _plan(self) -> None:
         """Schedule the actions of all clients and the chaos."""
@@ -570,6 +593,7 @@ class World:
     def _read_logs(self) -> None:
         for topic in self.server.cluster.topics.all():
             if topic.name in (*DATA_TOPICS, DOOMED_TOPIC):
+                self.note_config(topic)
                 for partition in topic.partitions:
                     place = topic.name, partition.partition_index
                     self.history.log_starts[place] = partition.log.log_start_offset
@@ -614,6 +638,12 @@ class World:
                     )
                     offset = read_record.offset + 1
 
+    def note_config(self, topic: Topic) -> None:
+        """Note what the configuration of a topic is now."""
+        self.history.configs.append(
+            ConfigSeen(topic.name, dict(topic.config.overrides), self.schedule.time_ms)
+        )
+
     def _note_batch(self, place: Place, batch: bytes) -> None:
         header = read_header(batch, 0)
         self.history.batches.setdefault(place, []).append(
@@ -635,6 +665,7 @@ class World:
             "failed": len(history.sent) - delivered,
             "consumed": sum(map(len, history.seen.values())),
             "links": len(self.network.links),
+            "pauses": self.server.pauses.count,
             "assignments": len(history.assignments),
             "commits": len(history.commits),
             "mutations": sum(mutation.is_admitted for mutation in history.mutations),

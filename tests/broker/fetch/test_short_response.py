@@ -25,13 +25,15 @@ def cached(name: str, version: int, index: int) -> CachedPartition:
 
 @pytest.mark.parametrize("version", range(5, 19))
 def test_partitions_of_one_topic_in_a_row_share_an_entry(version: int) -> None:
-    aborted = AbortedTransaction(producer_id=7, first_offset=3, last_offset=4, last_stable_offset=5)
+    transaction = AbortedTransaction(
+        producer_id=7, first_offset=3, last_offset=4, last_stable_offset=5
+    )
     sent = [
         (cached("a", version, 0), FetchPartitionData(ErrorCode.NONE, 9, 8, 7, b"batch")),
         (cached("a", version, 1), FetchPartitionData(ErrorCode.OFFSET_OUT_OF_RANGE)),
         (
             cached("b", version, 0),
-            FetchPartitionData(aborted_transactions=[aborted], preferred_read_replica=3),
+            FetchPartitionData(aborted_transactions=[transaction], preferred_read_replica=3),
         ),
         (cached("a", version, 2), FetchPartitionData(aborted_transactions=())),
     ]
@@ -43,7 +45,7 @@ def test_partitions_of_one_topic_in_a_row_share_an_entry(version: int) -> None:
     for names, part in (("a", sent[:2]), ("b", sent[2:3]), ("a", sent[3:])):
         entries = []
         for partition, data in part:
-            transactions = data.aborted_transactions
+            aborted = data.aborted_transactions
             entries.append(
                 _PartitionData(
                     version=version,
@@ -52,21 +54,20 @@ def test_partitions_of_one_topic_in_a_row_share_an_entry(version: int) -> None:
                     high_watermark=data.high_watermark,
                     last_stable_offset=data.last_stable_offset,
                     log_start_offset=data.log_start_offset,
-                    aborted_transactions=transactions
-                    and [
+                    aborted_transactions=None
+                    if aborted is None
+                    else [
                         _PartitionData.AbortedTransaction(
                             version=version,
-                            producer_id=transaction.producer_id,
-                            first_offset=transaction.first_offset,
+                            producer_id=entry.producer_id,
+                            first_offset=entry.first_offset,
                         )
-                        for transaction in transactions
+                        for entry in aborted
                     ],
                     preferred_read_replica=data.preferred_read_replica,
                     records=data.records,
                 )
             )
-        if transactions == ():
-            entries[-1].aborted_transactions = []
         response.responses.append(
             _TopicResponse(version=version, topic=names, topic_id=IDS[names], partitions=entries)
         )

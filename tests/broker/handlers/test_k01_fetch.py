@@ -76,9 +76,6 @@ def ask(
     request: Any = messages.FetchRequest(
         version=version,
         replica_id=replica_id,
-        replica_state=messages.FetchRequest.ReplicaState(replica_id=replica_id, replica_epoch=-1)
-        if replica_id >= 0
-        else None,
         max_wait_ms=max_wait_ms,
         min_bytes=min_bytes,
         max_bytes=max_bytes,
@@ -115,6 +112,10 @@ def ask(
         else [],
         rack_id=rack_id,
     )
+    if replica_id >= 0:
+        request.replica_state = messages.FetchRequest.ReplicaState(
+            replica_id=replica_id, replica_epoch=-1
+        )
     body = bytes(request.encode(version=version))
     decoded = _read(version, body, 0, len(body)) or decode_request(
         ApiKey.FETCH, version, body, 0, len(body)

@@ -2,7 +2,13 @@
 
 from tests.simulation.mutants.groups import GROUP_MUTANTS
 from tests.simulation.mutants.mutant import Mutant
+from tests.simulation.mutants.pauses import PAUSE_MUTANTS
 from tests.simulation.mutants.quotas import QUOTA_MUTANTS
 from tests.simulation.mutants.storage import STORAGE_MUTANTS
 
-MUTANTS: tuple[Mutant, ...] = (*STORAGE_MUTANTS, *GROUP_MUTANTS, *QUOTA_MUTANTS)
+MUTANTS: tuple[Mutant, ...] = (
+    *STORAGE_MUTANTS,
+    *GROUP_MUTANTS,
+    *QUOTA_MUTANTS,
+    *PAUSE_MUTANTS,
+)

@@ -1,0 +1,45 @@
+"""Bugs that show when a request pauses and others change what it has read."""
+
+from broker.administration import config_alteration, scram_credentials
+from broker.dispatch.turns import Turns
+from broker.produce import append
+from tests.simulation.mutants.mutant import Mutant, edited
+from tests.simulation.provoking_worlds import (
+    PausesOfAdminsWorld,
+    PausesOfProducersWorld,
+)
+
+PAUSE_MUTANTS: tuple[Mutant, ...] = (
+    edited(
+        "A batch is stored in a partition that was deleted while its records were read.",
+        "memory",
+        append.append_batch,
+        "if partition.leader_id != leader_id:",
+        "if False:",
+        PausesOfProducersWorld,
+    ),
+    edited(
+        "A credential that another request has deleted is deleted again.",
+        "internal_errors",
+        scram_credentials._apply,
+        "if credentials.scram_iterations(alteration.name, mechanism) is not None:",
+        "if True:",
+        PausesOfAdminsWorld,
+    ),
+    edited(
+        "An alteration of some keys resets the others.",
+        "configs",
+        config_alteration._check_topic,
+        "layer = {} if topic is None or alteration.is_replacement else topic.config.overrides",
+        "layer = {}",
+        PausesOfAdminsWorld,
+    ),
+    edited(
+        "A callback that a request has scheduled ends the turn of no request.",
+        "internal_errors",
+        Turns.pause,
+        "if self._is_unlimited or request is None:\n        return",
+        "if self._is_unlimited:\n        return\n    assert request is not None",
+        PausesOfProducersWorld,
+    ),
+)

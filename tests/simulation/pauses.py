@@ -1,0 +1,82 @@
+"""Requests that pause at random, so that other requests come in between.
+
+The broker pauses a request that has worked for 3 ms. Here time plays no part: in some worlds a
+request pauses with some probability wherever it may, and then rests.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from random import Random
+from unittest.mock import patch
+
+from broker.dispatch.turns import TURN_NS, Turns
+from broker.produce import request_batches
+from protocol import codec, pacing
+
+
+class Pauses:
+    """Whether and how often the requests of a world pause."""
+
+    share = 0.3
+    """The part of the worlds in which requests pause."""
+    chances: Sequence[float] = (0.02, 0.1, 0.3)
+    rests_ms: Sequence[int] = (0, 0, 1, 3, 10)
+    short_rests_ms: Sequence[int] = (0, 0, 1)
+    long_body_bytes: Sequence[int] = (100, 250, codec.LONG_BODY_BYTES)
+    """A Produce request may pause if its body is longer."""
+
+    def __init__(self, random: Random) -> None:
+        self.random = random
+        self.count = 0
+        self.is_active = random.random() < self.share
+        self.chance = random.choice(self.chances) if self.is_active else 0.0
+        self._long_body_bytes = random.choice(self.long_body_bytes)
+
+    def rest_ms(self) -> int:
+        """Return how long a request rests."""
+        return self.random.choice(self.rests_ms)
+
+    def be_short(self) -> None:
+        """Let requests rest for a short time: all that pause get their turns one by one."""
+        self.rests_ms = self.short_rests_ms
+
+    @contextmanager
+    def in_short_requests(self) -> Iterator[None]:
+        """Let short requests and loops over few elements pause too, as long ones do."""
+        if not self.is_active:
+            yield
+            return
+        with (
+            patch.object(pacing, "LOOK_EVERY", 1),
+            patch.object(request_batches, "LOOK_EVERY", 1),
+            patch.object(codec, "LONG_BODY_BYTES", self._long_body_bytes),
+        ):
+            yield
+
+    @contextmanager
+    def suspended(self) -> Iterator[None]:
+        """Let requests run in one go."""
+        chance, self.chance = self.chance, 0.0
+        try:
+            yield
+        finally:
+            self.chance = chance
+
+
+class PausingTurns(Turns):
+    """Turns that end by chance."""
+
+    def __init__(self, response_bytes_max: int, now_ns: Callable[[], int], pauses: Pauses) -> None:
+        super().__init__(response_bytes_max, now_ns)
+        self._pauses = pauses
+
+    def pause(self) -> None:
+        """End the turn of the running request, or not."""
+        pauses = self._pauses
+        if pauses.chance and pauses.random.random() < pauses.chance:
+            pauses.count += self._running is not None
+            self._began_ns -= TURN_NS
+            super().pause()
+
+    def _schedule(self, _delay_s: float) -> None:
+        super()._schedule(self._pauses.rest_ms() / 1000)
