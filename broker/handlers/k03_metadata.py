@@ -21,7 +21,8 @@ Behaviour:
       is forbidden.
 """
 
-from typing import Any
+from functools import lru_cache
+from typing import Any, TypeAlias
 from uuid import UUID
 
 from broker.administration.authorized_operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
@@ -44,6 +45,8 @@ from protocol.pacing import paced
 _TopicResponse = messages.MetadataResponse.MetadataResponseTopic
 _PartitionResponse = _TopicResponse.MetadataResponsePartition
 _NO_TOPIC_ID = UUID(int=0)
+_Broker: TypeAlias = tuple[int, str, int, str | None]
+"""Node id, host, port and rack."""
 AUTO_CREATION_CHOICE_VERSION_MIN = 4
 RESPONSE_RANKS = (0, 1, 2)
 SHORT_TOPICS_MAX = 1_000
@@ -89,9 +92,17 @@ def describe_known(
                 return None
             known = topic.encoded_metadata[version] = state, _encode_topic(cluster, topic, version)
         encoded_topics.append(known[1])
-    without_topics = encode_body(_response(context, cluster, []), version)
-    body = with_topics(version, bytes(without_topics), encoded_topics)
+    body = with_topics(
+        version, _encode_cluster(version, *_brokers(context, cluster)), encoded_topics
+    )
     return body if len(body) <= cluster.config["response.bytes.max"] else None
+
+
+@lru_cache(maxsize=256)
+def _encode_cluster(
+    version: int, brokers: tuple[_Broker, ...], cluster_id: str, controller_id: int
+) -> bytes:
+    return bytes(encode_body(_response(version, brokers, cluster_id, controller_id, []), version))
 
 
 def _encode_topic(cluster: Cluster, topic: Topic, version: int) -> bytes:
@@ -142,30 +153,40 @@ def handle_metadata(context: RequestContext, request: Any, cluster: Cluster) -> 
         for topic in paced(topics):
             if topic.error_code != ErrorCode.UNKNOWN_TOPIC_ID:
                 topic.authorized_operations = set(TOPIC_OPERATIONS)
-    response = _response(context, cluster, topics)
+    response = _response(version, *_brokers(context, cluster), topics)
     if 8 <= version <= 10 and request.include_cluster_authorized_operations:
         response.authorized_operations = set(CLUSTER_OPERATIONS)
     return response
 
 
-def _response(context: RequestContext, cluster: Cluster, topics: list[Any]) -> Any:
-    version = context.api_version
+def _brokers(context: RequestContext, cluster: Cluster) -> tuple[tuple[_Broker, ...], str, int]:
+    """Return the brokers that are up, the cluster id, and the controller."""
+    brokers = tuple(
+        (broker.node_id, address.host, address.port, broker.rack)
+        for broker, address in cluster.addresses(context.session.listener)
+        if broker.is_alive
+    )
+    return brokers, cluster.cluster_id, cluster.controller_id
+
+
+def _response(
+    version: int,
+    brokers: tuple[_Broker, ...],
+    cluster_id: str,
+    controller_id: int,
+    topics: list[Any],
+) -> Any:
     return messages.MetadataResponse(
         version=version,
         throttle_time_ms=0,
         brokers=[
             messages.MetadataResponse.MetadataResponseBroker(
-                version=version,
-                node_id=broker.node_id,
-                host=address.host,
-                port=address.port,
-                rack=broker.rack,
+                version=version, node_id=node_id, host=host, port=port, rack=rack
             )
-            for broker, address in cluster.addresses(context.session.listener)
-            if broker.is_alive
+            for node_id, host, port, rack in brokers
         ],
-        cluster_id=cluster.cluster_id,
-        controller_id=cluster.controller_id,
+        cluster_id=cluster_id,
+        controller_id=controller_id,
         topics=topics,
     )
 
