@@ -77,4 +77,6 @@ class AsyncMethods:
     wait_for = _in_thread(ClusterMethods.wait_for)
     last_request_number = _in_thread(ClusterMethods.last_request_number)
     audit = _in_thread(ClusterMethods.audit)
+    snapshot = _in_thread(ClusterMethods.snapshot)
+    load_snapshot = _in_thread(ClusterMethods.load_snapshot)
     reset = _in_thread(ClusterMethods.reset)

@@ -151,6 +151,17 @@ def uncompressed_batch(
         )
         + encoded
     )
+    return _with_crc(checked, base_offset, leader_epoch)
+
+
+def empty_batch(offset_count: int, base_offset: int, leader_epoch: int) -> bytes:
+    """Return a batch without records that takes this many offsets, as compaction leaves it."""
+    fields = (0, offset_count - 1, _NO_ID, _NO_ID, *_NO_PRODUCER, _NO_ID, 0)
+    return _with_crc(_FROM_ATTRIBUTES.pack(*fields), base_offset, leader_epoch)
+
+
+def _with_crc(checked: bytes, base_offset: int, leader_epoch: int) -> bytes:
+    """Return a batch from its attributes on with the fields before them."""
     batch_length = len(checked) + CRC_START - LOG_OVERHEAD_BYTES
     before = _UP_TO_CRC.pack(base_offset, batch_length, leader_epoch, MAGIC, crc32c(checked))
     return before + checked

@@ -31,6 +31,7 @@ DECOMPRESSED_BYTES_MAX = 16 * 1024 * 1024
 
 _HEADER = Struct(">qiibIhiqqqhii")
 _BASE_OFFSET = Struct(">q")
+_STORED_HEADER = Struct(">qiibI")
 _LENGTH = Struct(">i")
 _LEADER_EPOCH = Struct(">i")
 _CRC = Struct(">I")
@@ -94,6 +95,13 @@ def stamp(
             view[start + 16 : end],
         )
     )
+
+
+def stamped(
+    base_offset: int, batch_length: int, leader_epoch: int, crc: int, covered: bytes | bytearray
+) -> bytes:
+    """Return a stored batch from its fields and the bytes that its CRC covers, like `stamp`."""
+    return _STORED_HEADER.pack(base_offset, batch_length, leader_epoch, MAGIC, crc) + covered
 
 
 def stamp_log_append_time(batch: bytes, now_ms: int) -> bytes:

@@ -65,6 +65,8 @@ class Cluster:
         self.timers = Timers()
         first = config.first_node_id
         self._first_brokers = {n: Broker(n, "", -1) for n in range(first, first + broker_count)}
+        self.first_node_ids = tuple(self._first_brokers)
+        """The node ids of the brokers that exist from the start."""
         self.brokers = dict(self._first_brokers)
         """Registered brokers by node id, ascending."""
         self.on_availability_change: Callable[[Broker], None] | None = None
@@ -77,6 +79,8 @@ class Cluster:
         """Called with the time when a broker or a leader may be there again."""
         self.marker_sender: MarkerSender | None = None
         """Sends the markers of transactions under fault rules; else they are written at once."""
+        self.produce_version = 0
+        """Changes with topics, their configuration, leaders and in-sync replicas."""
         self._begin()
 
     def _begin(self) -> None:
@@ -93,6 +97,7 @@ class Cluster:
         """Rises when another broker becomes the controller."""
         self.decommissioned: dict[int, Broker] = {}
         self.topics = TopicTable()
+        self.produce_version += 1
         self.producer_ids = ProducerIdAllocator()
         self.group_log = GroupLog(self.topics, config)
         group_topics = GroupTopics(self.topics, lambda: self.brokers)
@@ -176,11 +181,6 @@ class Cluster:
         broker = self.brokers.get(node_id)
         return broker is not None and broker.is_alive
 
-    @property
-    def first_node_ids(self) -> tuple[int, ...]:
-        """The node ids of the brokers that exist from the start."""
-        return tuple(self._first_brokers)
-
     # Coordinators --------------------------------------------------------------------------
 
     def coordinator_id(self, group_id: str) -> int | None:
@@ -256,9 +256,8 @@ class Cluster:
     def place(self, partition_count: int, replication_factor: int) -> list[tuple[int, ...]]:
         """Return replicas for the partitions of a new topic, on brokers that are up."""
         broker_ids = self.alive_broker_ids()
-        return place_replicas(
-            broker_ids, partition_count, replication_factor, self._next_placement % len(broker_ids)
-        )
+        first = self._next_placement % len(broker_ids)
+        return place_replicas(broker_ids, partition_count, replication_factor, first)
 
     def create_topic(
         self, name: str, assignments: Sequence[tuple[int, ...]], overrides: Mapping[str, str]
@@ -288,6 +287,7 @@ class Cluster:
     def delete_topic(self, topic: Topic, now_ms: int) -> None:
         """Delete a topic with its records and producers, and what coordinators keep of or in it."""
         self.topics.remove(topic)
+        self.produce_version += 1
         if topic.name == GROUP_METADATA.name:
             self.groups.forget_all(now_ms)
         if topic.name == TRANSACTION_STATE.name:
@@ -302,6 +302,7 @@ class Cluster:
 
     def alter_topic_config(self, topic: Topic, overrides: Mapping[str, str]) -> None:
         """Replace a topic's own, checked configuration; it applies from the next request on."""
+        self.produce_version += 1
         topic.config = TopicConfig(self.shared_config, overrides)
         topic.refresh_settings()
         topic.by_broker = self._topic_by_broker(topic)
@@ -340,6 +341,7 @@ class Cluster:
         if partition.leader_id == leader_id:
             return
         self.share.leave_leader(self.topics.get(partition.topic_name), partition, now_ms)
+        self.produce_version += 1
         partition.leader_id = leader_id
         partition.leader_epoch += 1
         if leader_id != NO_LEADER:
@@ -396,6 +398,7 @@ class Cluster:
 
     def set_isr(self, partition: Partition, isr: Sequence[int], *, is_clean: bool = True) -> None:
         """Replace the ISR; `is_clean` is false if committed records may be missing in it."""
+        self.produce_version += 1
         topic = self.topics.get(partition.topic_name)
         assert topic is not None
         keeps_eligible = is_clean and self.features.has_eligible_leader_replicas

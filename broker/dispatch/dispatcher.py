@@ -11,6 +11,7 @@ from broker.audit.acknowledgements import Acknowledgements
 from broker.clock import perf_ns
 from broker.cluster.cluster import Cluster
 from broker.dispatch.marker_channel import MarkerChannel
+from broker.dispatch.produce_cache import ProduceServices
 from broker.dispatch.turns import Turns
 from broker.faults.error_responses import response_without_data
 from broker.faults.injector import Injector
@@ -63,6 +64,15 @@ class Dispatcher:
         self._injector = Injector(cluster, self.faults, report_bug)
         self._now_ns = now_ns
         self.turns = Turns(cluster.config["response.bytes.max"], now_ns)
+        self.produce_services = ProduceServices(
+            cluster,
+            self.faults,
+            self.journal,
+            self.acknowledgements,
+            report_bug,
+            now_ns,
+            self._start_stopwatch,
+        )
         cluster.in_turns = self.turns.run_work
         cluster.marker_sender = MarkerChannel(cluster, self.faults, self.journal, self.dispatch)
 
@@ -273,6 +283,13 @@ class Dispatcher:
 
         return PendingFrame(result.pending, encode)
 
+    def _start_stopwatch(self, context: RequestContext) -> None:
+        """Measure the time of the handler from now on, if a quota needs it."""
+        if self._cluster.quotas.clients.request_percentage.is_enabled:
+            # The time in which the request waits for its turn is not the handler's.
+            started_ns = self._now_ns() - self.turns.waited_ns
+            context.stopwatch = lambda: self._now_ns() - self.turns.waited_ns - started_ns
+
     def _handle(
         self,
         route: Route,
@@ -282,11 +299,8 @@ class Dispatcher:
         end: int,
         cluster: Cluster,
     ) -> DispatchResult:
-        quotas = self._cluster.quotas.clients
-        if quotas.is_enabled and quotas.request_percentage.is_enabled:
-            # The time in which the request waits for its turn is not the handler's.
-            started_ns = self._now_ns() - self.turns.waited_ns
-            context.stopwatch = lambda: self._now_ns() - self.turns.waited_ns - started_ns
+        if self._cluster.quotas.clients.is_enabled:
+            self._start_stopwatch(context)
         if route.is_raw:
             response = route.handler(context, buffer, position, end, cluster)
         else:

@@ -24,6 +24,7 @@ from broker.http_admin import (  # noqa: F401 - importing them declares the oper
     records,
     requests,
     service,
+    snapshot,
     topics,
     transactions,
 )
@@ -88,6 +89,8 @@ class AdminPort:
         async def handle(request: web.Request) -> web.StreamResponse:
             if not op.is_open:
                 self._check_token(request)
+            if op.body_bytes_max is not None:
+                request = request.clone(client_max_size=op.body_bytes_max)
             arguments = op.read_input(request.match_info, request.query, await request.read())
             if isasyncgenfunction(op.handler):
                 return await _stream(request, op, op.handler(self._admin, **arguments))

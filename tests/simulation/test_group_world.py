@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from broker.groups import migration
+from broker.groups.consumer import classic_members, reconciliation
 from broker.groups.consumer import group as consumer_group
-from broker.groups.consumer import reconciliation
 from broker.groups.consumer.group import ConsumerGroup
 from broker.groups.consumer.member import ConsumerMember
 from broker.groups.consumer.sessions import MemberSessions
@@ -88,6 +89,19 @@ def expire_sessions_early(patch: Patch) -> None:
     wrap(patch, MemberSessions, "restart", impatient)
 
 
+def upgrade_members_without_partitions(patch: Patch) -> None:
+    """A group that is upgraded forgets what its classic members own."""
+
+    def forgetful(original: Any) -> Any:
+        def upgraded_member(*arguments: Any) -> ConsumerMember:
+            member: ConsumerMember = original(*arguments)
+            return replace(member, assigned_partitions={})
+
+        return upgraded_member
+
+    wrap(patch, migration, "_upgraded_member", forgetful)
+
+
 # Consumption -------------------------------------------------------------------------------------
 
 
@@ -109,6 +123,11 @@ def keep_partitions_of_the_gone(patch: Patch) -> None:
         return remove_member
 
     wrap(patch, ConsumerGroup, "remove_member", forgetful)
+
+
+def never_send_classic_members_back(patch: Patch) -> None:
+    """The heartbeat of a classic member in an upgraded group is always fine."""
+    patch.setattr(classic_members, "heartbeat", lambda *_: ErrorCode.NONE)
 
 
 def skip_a_record(patch: Patch) -> None:
@@ -264,6 +283,8 @@ def never_expire_locks(patch: Patch) -> None:
         (ignore_owners, "ownership", 0),
         (believe_in_revocation, "ownership", 10),
         (expire_sessions_early, "ownership", 0),
+        (upgrade_members_without_partitions, "ownership", 0),
+        (never_send_classic_members_back, "consumption", 0),
         (keep_sessions_forever, "consumption", 0),
         (keep_partitions_of_the_gone, "consumption", 0),
         (skip_a_record, "consumption", 0),
