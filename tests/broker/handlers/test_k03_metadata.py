@@ -199,7 +199,9 @@ def test_two_topics_of_one_request_that_differ_in_dots_and_underscores_are_auto_
 
 def both_ways(cluster: Cluster, names: list[str] | None, version: int) -> tuple[Any, bytes]:
     """Return the response of the shortcut, or None, and that of the handler."""
-    topics = names and [_Topic(version=version, name=name, topic_id=UUID(int=0)) for name in names]
+    topics: Any = None
+    if names is not None:
+        topics = [_Topic(version=version, name=name, topic_id=UUID(int=0)) for name in names]
     request = messages.MetadataRequest(
         version=version, topics=topics, allow_auto_topic_creation=False
     )
