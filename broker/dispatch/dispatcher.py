@@ -4,14 +4,13 @@ A client's mistake raises no exception here. The result is then a `Close` with t
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from broker import handlers  # noqa: F401 - importing the package registers the APIs
 from broker.audit.acknowledgements import Acknowledgements
 from broker.clock import perf_ns
 from broker.cluster.cluster import Cluster
 from broker.dispatch.marker_channel import MarkerChannel
-from broker.dispatch.produce_cache import ProduceServices
 from broker.dispatch.turns import Turns
 from broker.faults.error_responses import response_without_data
 from broker.faults.injector import Injector
@@ -30,6 +29,9 @@ from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.framing import Frame
 from protocol.request_bounds import check_bounds
+
+if TYPE_CHECKING:  # imported with the first Produce request
+    from broker.dispatch.produce_cache import ProduceCache, ProduceServices
 
 AUTHENTICATION_APIS = frozenset(
     {ApiKey.API_VERSIONS, ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE}
@@ -64,17 +66,28 @@ class Dispatcher:
         self._injector = Injector(cluster, self.faults, report_bug)
         self._now_ns = now_ns
         self.turns = Turns(cluster.config["response.bytes.max"], now_ns)
-        self.produce_services = ProduceServices(
-            cluster,
-            self.faults,
-            self.journal,
-            self.acknowledgements,
-            report_bug,
-            now_ns,
-            self._start_stopwatch,
-        )
+        self._produce_services: ProduceServices | None = None
         cluster.in_turns = self.turns.run_work
         cluster.marker_sender = MarkerChannel(cluster, self.faults, self.journal, self.dispatch)
+
+    def new_produce_cache(self, peer: Peer) -> "ProduceCache":
+        """Return an empty cache for the Produce requests of a connection."""
+        from broker.dispatch.produce_cache import (  # noqa: PLC0415 - not needed at the start
+            ProduceCache,
+            ProduceServices,
+        )
+
+        if self._produce_services is None:
+            self._produce_services = ProduceServices(
+                self._cluster,
+                self.faults,
+                self.journal,
+                self.acknowledgements,
+                self._report_bug,
+                self._now_ns,
+                self._start_stopwatch,
+            )
+        return ProduceCache(self._produce_services, peer)
 
     # Hot path: inlined on purpose; each further call costs about 0.1 µs.
     def dispatch(  # noqa: C901, PLR0912, PLR0915
