@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from struct import Struct
 from typing import Any, NamedTuple
 
-from crc32c import crc32c
-
+from protocol.checksum import crc32c
 from protocol.compression import ZSTD, TooLargeError, decompress
 
 MAGIC = 2

@@ -17,20 +17,16 @@ from broker.cluster.eligible_leaders import replace_isr, with_common_min_insync_
 from broker.cluster.fetch_sessions import FetchSessionCache
 from broker.cluster.finalized_features import features_at_start
 from broker.cluster.group_log import GroupLog
-from broker.cluster.group_topics import GroupTopics
 from broker.cluster.internal_topics import GROUP_METADATA, TRANSACTION_STATE, note_appended
+from broker.cluster.late_coordinators import LateCoordinators
 from broker.cluster.log_memory import drop_from_largest
 from broker.cluster.producer_rules import adopt_rule_of_leader, new_producers
 from broker.cluster.quotas import QuotaManagers
-from broker.cluster.share_groups import ShareGroups
 from broker.cluster.topics import NO_LEADER, Partition, Topic, TopicTable, place_replicas
 from broker.cluster.transaction_log import TransactionLog
 from broker.config.broker_config import BrokerConfig
 from broker.config.features import TRANSACTION_VERSION
-from broker.config.resource_keys import group_setting
 from broker.config.topic_config import TopicConfig
-from broker.groups.consumer.membership import new_member_id
-from broker.groups.coordinator import GroupCoordinator
 from broker.routes import RoutesByBroker
 from broker.security.credentials import configured_credentials
 from broker.security.delegation_tokens import configured_delegation_tokens
@@ -44,7 +40,7 @@ def _at_once(work: Callable[[], None]) -> None:
     work()
 
 
-class Cluster:
+class Cluster(LateCoordinators):
     """The state, and operations that keep its invariants; no sockets, clock or messages."""
 
     def __init__(
@@ -100,21 +96,7 @@ class Cluster:
         self.produce_version += 1
         self.producer_ids = ProducerIdAllocator()
         self.group_log = GroupLog(self.topics, config)
-        group_topics = GroupTopics(self.topics, lambda: self.brokers)
-        self.groups = GroupCoordinator(
-            config=config,
-            timers=self.timers,
-            member_id_suffix=lambda: str(new_uuid()),
-            member_id=lambda: new_member_id(new_uuid),
-            append_records=self.group_log.append,
-            topics=group_topics,
-            setting=lambda group_id, key: group_setting(self.config, group_id, key),
-            is_share_group=lambda group_id: group_id in self.share.groups,
-        )
-        append, is_taken = self.group_log.append, self.groups.__contains__
-        self.share = ShareGroups(
-            config, self.topics, group_topics, self.timers, append, is_taken=is_taken
-        )
+        self.forget_coordinators()
         self.transaction_log = TransactionLog(self.topics, config)
         self.transactions = TransactionCoordinator(
             config, lambda: self.transaction_version, self.transaction_log
@@ -211,7 +193,7 @@ class Cluster:
         """Give a broker its caches of fetch sessions and share sessions, unless it has them."""
         if node_id in self.fetch_sessions:
             return
-        self.share.add_leader(node_id)
+        self.add_share_leader(node_id)
         slot_count = self.config.for_broker(node_id)["max.incremental.fetch.session.cache.slots"]
         sessions = FetchSessionCache(slot_count, new_random=lambda: self.new_uuid().int)
         self.fetch_sessions[node_id] = sessions

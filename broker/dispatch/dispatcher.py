@@ -4,6 +4,7 @@ A client's mistake raises no exception here. The result is then a `Close` with t
 """
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from broker import handlers  # noqa: F401 - importing the package registers the APIs
@@ -12,8 +13,6 @@ from broker.clock import perf_ns
 from broker.cluster.cluster import Cluster
 from broker.dispatch.marker_channel import MarkerChannel
 from broker.dispatch.turns import Turns
-from broker.faults.error_responses import response_without_data
-from broker.faults.injector import Injector
 from broker.faults.table import FaultTable
 from broker.journal.journal import Entry, Journal
 from broker.pending_response import PendingResponse
@@ -30,8 +29,9 @@ from protocol.errors import ErrorCode
 from protocol.framing import Frame
 from protocol.request_bounds import check_bounds
 
-if TYPE_CHECKING:  # imported with the first Produce request
+if TYPE_CHECKING:
     from broker.dispatch.produce_cache import ProduceCache, ProduceServices
+    from broker.faults.injector import Injector
 
 AUTHENTICATION_APIS = frozenset(
     {ApiKey.API_VERSIONS, ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE}
@@ -63,31 +63,36 @@ class Dispatcher:
             is_enabled=cluster.config["audit.enable"],
         )
         self._report_bug = report_bug
-        self._injector = Injector(cluster, self.faults, report_bug)
         self._now_ns = now_ns
         self.turns = Turns(cluster.config["response.bytes.max"], now_ns)
-        self._produce_services: ProduceServices | None = None
         cluster.in_turns = self.turns.run_work
         cluster.marker_sender = MarkerChannel(cluster, self.faults, self.journal, self.dispatch)
 
     def new_produce_cache(self, peer: Peer) -> "ProduceCache":
         """Return an empty cache for the Produce requests of a connection."""
-        from broker.dispatch.produce_cache import (  # noqa: PLC0415 - not needed at the start
-            ProduceCache,
-            ProduceServices,
+        from broker.dispatch.produce_cache import ProduceCache  # noqa: PLC0415 - see ADR 24
+
+        return ProduceCache(self._produce_services, peer)
+
+    @cached_property
+    def _produce_services(self) -> "ProduceServices":
+        from broker.dispatch.produce_cache import ProduceServices  # noqa: PLC0415 - see ADR 24
+
+        return ProduceServices(
+            self._cluster,
+            self.faults,
+            self.journal,
+            self.acknowledgements,
+            self._report_bug,
+            self._now_ns,
+            self._start_stopwatch,
         )
 
-        if self._produce_services is None:
-            self._produce_services = ProduceServices(
-                self._cluster,
-                self.faults,
-                self.journal,
-                self.acknowledgements,
-                self._report_bug,
-                self._now_ns,
-                self._start_stopwatch,
-            )
-        return ProduceCache(self._produce_services, peer)
+    @cached_property
+    def _injector(self) -> "Injector":
+        from broker.faults.injector import Injector  # noqa: PLC0415 - see ADR 24
+
+        return Injector(self._cluster, self.faults, self._report_bug)
 
     # Hot path: inlined on purpose; each further call costs about 0.1 µs.
     def dispatch(  # noqa: C901, PLR0912, PLR0915
@@ -250,6 +255,8 @@ class Dispatcher:
             connection.session.principal,
             connection.session,
         )
+
+        from broker.faults.error_responses import response_without_data  # noqa: PLC0415 - see ADR 24
 
         def respond() -> CompletedResponse:
             body_start = position
