@@ -12,7 +12,6 @@ from broker.audit.acknowledgements import Acknowledgements
 from broker.clock import perf_ns
 from broker.cluster.cluster import Cluster
 from broker.dispatch.marker_channel import MarkerChannel
-from broker.dispatch.produce_cache import ProduceServices
 from broker.dispatch.turns import Turns
 from broker.faults.table import FaultTable
 from broker.journal.journal import Entry, Journal
@@ -31,6 +30,7 @@ from protocol.framing import Frame
 from protocol.request_bounds import check_bounds
 
 if TYPE_CHECKING:
+    from broker.dispatch.produce_cache import ProduceCache, ProduceServices
     from broker.faults.injector import Injector
 
 AUTHENTICATION_APIS = frozenset(
@@ -65,17 +65,28 @@ class Dispatcher:
         self._report_bug = report_bug
         self._now_ns = now_ns
         self.turns = Turns(cluster.config["response.bytes.max"], now_ns)
-        self.produce_services = ProduceServices(
-            cluster,
+        cluster.in_turns = self.turns.run_work
+        cluster.marker_sender = MarkerChannel(cluster, self.faults, self.journal, self.dispatch)
+
+    def new_produce_cache(self, peer: Peer) -> "ProduceCache":
+        """Return an empty cache for the Produce requests of a connection."""
+        from broker.dispatch.produce_cache import ProduceCache  # noqa: PLC0415 - see ADR 24
+
+        return ProduceCache(self._produce_services, peer)
+
+    @cached_property
+    def _produce_services(self) -> "ProduceServices":
+        from broker.dispatch.produce_cache import ProduceServices  # noqa: PLC0415 - see ADR 24
+
+        return ProduceServices(
+            self._cluster,
             self.faults,
             self.journal,
             self.acknowledgements,
-            report_bug,
-            now_ns,
+            self._report_bug,
+            self._now_ns,
             self._start_stopwatch,
         )
-        cluster.in_turns = self.turns.run_work
-        cluster.marker_sender = MarkerChannel(cluster, self.faults, self.journal, self.dispatch)
 
     @cached_property
     def _injector(self) -> "Injector":
