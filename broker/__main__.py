@@ -5,9 +5,9 @@ import sys
 
 gc.disable()  # collecting the garbage of the imports takes a tenth of the start
 
-from protocol.kafka_package import postpone_clients  # noqa: E402
+from protocol.late_packages import postpone_init  # noqa: E402
 
-postpone_clients()
+postpone_init()
 
 from broker.cli import main  # noqa: E402
 

@@ -1,6 +1,5 @@
 """The methods of a running cluster for coroutines."""
 
-import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -16,8 +15,10 @@ def _in_thread(
     method: Callable[Concatenate[ClusterMethods, _P], _R],
 ) -> Callable[Concatenate["AsyncMethods", _P], Coroutine[Any, Any, _R]]:
     async def call(self: "AsyncMethods", /, *arguments: _P.args, **named: _P.kwargs) -> _R:
+        from asyncio import to_thread  # noqa: PLC0415 - see `mock_kafka.cluster`
+
         try:
-            return await asyncio.to_thread(method, self.cluster, *arguments, **named)
+            return await to_thread(method, self.cluster, *arguments, **named)
         except Exception as error:  # noqa: BLE001 - raised again
             # Without the frames of the thread: the traceback has the line of the caller.
             raise error.with_traceback(None) from error.__cause__

@@ -1,6 +1,5 @@
 """A mock Kafka cluster as a context manager, for synchronous and asynchronous code."""
 
-import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from types import TracebackType
@@ -218,7 +217,9 @@ class MockKafka(ClusterMethods):
         self.stop()
 
     async def __aenter__(self) -> "MockKafka":
-        return await asyncio.to_thread(self.start)
+        from asyncio import to_thread  # noqa: PLC0415 - a slow import that few need
+
+        return await to_thread(self.start)
 
     async def __aexit__(
         self,
@@ -226,7 +227,9 @@ class MockKafka(ClusterMethods):
         exception: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        await asyncio.to_thread(self.stop)
+        from asyncio import to_thread  # noqa: PLC0415
+
+        await to_thread(self.stop)
 
     def _running(self) -> "BrokerProcess | BrokerThread":
         if self._process is None:

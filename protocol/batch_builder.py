@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from struct import Struct
 from typing import Any
 
-from crc32c import crc32c
-
+from protocol.checksum import crc32c
 from protocol.records import (
     COMPRESSION_NAMES,
     CRC_POSITION,

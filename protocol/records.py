@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from struct import Struct
 from typing import Any, NamedTuple
 
-from crc32c import crc32c
-
+from protocol.checksum import crc32c
 from protocol.compression import ZSTD, TooLargeError, decompress
 
 MAGIC = 2
@@ -31,6 +30,7 @@ DECOMPRESSED_BYTES_MAX = 16 * 1024 * 1024
 
 _HEADER = Struct(">qiibIhiqqqhii")
 _BASE_OFFSET = Struct(">q")
+_STORED_HEADER = Struct(">qiibI")
 _LENGTH = Struct(">i")
 _LEADER_EPOCH = Struct(">i")
 _CRC = Struct(">I")
@@ -94,6 +94,13 @@ def stamp(
             view[start + 16 : end],
         )
     )
+
+
+def stamped(
+    base_offset: int, batch_length: int, leader_epoch: int, crc: int, covered: bytes | bytearray
+) -> bytes:
+    """Return a stored batch from its fields and the bytes that its CRC covers, like `stamp`."""
+    return _STORED_HEADER.pack(base_offset, batch_length, leader_epoch, MAGIC, crc) + covered
 
 
 def stamp_log_append_time(batch: bytes, now_ms: int) -> bytes:

@@ -4,7 +4,8 @@ A client's mistake raises no exception here. The result is then a `Close` with t
 """
 
 from collections.abc import Callable
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from broker import handlers  # noqa: F401 - importing the package registers the APIs
 from broker.audit.acknowledgements import Acknowledgements
@@ -12,8 +13,6 @@ from broker.clock import perf_ns
 from broker.cluster.cluster import Cluster
 from broker.dispatch.marker_channel import MarkerChannel
 from broker.dispatch.turns import Turns
-from broker.faults.error_responses import response_without_data
-from broker.faults.injector import Injector
 from broker.faults.table import FaultTable
 from broker.journal.journal import Entry, Journal
 from broker.pending_response import PendingResponse
@@ -29,6 +28,10 @@ from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.framing import Frame
 from protocol.request_bounds import check_bounds
+
+if TYPE_CHECKING:
+    from broker.dispatch.produce_cache import ProduceCache, ProduceServices
+    from broker.faults.injector import Injector
 
 AUTHENTICATION_APIS = frozenset(
     {ApiKey.API_VERSIONS, ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE}
@@ -60,11 +63,36 @@ class Dispatcher:
             is_enabled=cluster.config["audit.enable"],
         )
         self._report_bug = report_bug
-        self._injector = Injector(cluster, self.faults, report_bug)
         self._now_ns = now_ns
         self.turns = Turns(cluster.config["response.bytes.max"], now_ns)
         cluster.in_turns = self.turns.run_work
         cluster.marker_sender = MarkerChannel(cluster, self.faults, self.journal, self.dispatch)
+
+    def new_produce_cache(self, peer: Peer) -> "ProduceCache":
+        """Return an empty cache for the Produce requests of a connection."""
+        from broker.dispatch.produce_cache import ProduceCache  # noqa: PLC0415 - see ADR 24
+
+        return ProduceCache(self._produce_services, peer)
+
+    @cached_property
+    def _produce_services(self) -> "ProduceServices":
+        from broker.dispatch.produce_cache import ProduceServices  # noqa: PLC0415 - see ADR 24
+
+        return ProduceServices(
+            self._cluster,
+            self.faults,
+            self.journal,
+            self.acknowledgements,
+            self._report_bug,
+            self._now_ns,
+            self._start_stopwatch,
+        )
+
+    @cached_property
+    def _injector(self) -> "Injector":
+        from broker.faults.injector import Injector  # noqa: PLC0415 - see ADR 24
+
+        return Injector(self._cluster, self.faults, self._report_bug)
 
     # Hot path: inlined on purpose; each further call costs about 0.1 µs.
     def dispatch(  # noqa: C901, PLR0912, PLR0915
@@ -168,34 +196,47 @@ class Dispatcher:
             return self._handle(route, context, buffer, start, end, self._cluster)
 
         is_long = end - position > codec.LONG_BODY_BYTES
-        quotas = self._cluster.quotas.clients
-        if route.shortcut and not (is_long or self.faults.is_enabled or quotas.is_enabled):
-            response = self._take_shortcut(route, context, buffer, position, end)
+        if (
+            not is_long
+            and (route.shortcut is not None or route.read_short is not None)
+            and not self.faults.is_enabled
+            and not self._cluster.quotas.clients.request_percentage.is_enabled
+        ):
+            response = self._respond_to_short(route, context, buffer, position, end)
             if response is not None:
                 return response
         return self.turns.run(
             lambda: close_on_error(context, self._report_bug, respond), is_long=is_long
         )
 
-    def _take_shortcut(
+    def _respond_to_short(
         self,
         route: Route,
         context: RequestContext,
         buffer: bytes | bytearray,
         position: int,
         end: int,
-    ) -> CompletedResponse:
-        """Respond at once, or return None if the handler has to take the request."""
-
-        def respond() -> CompletedResponse:
-            assert route.shortcut is not None
-            start = position
-            if context.api_version >= route.flexible_min:
-                start = codec.skip_tagged_fields(buffer, position, end)
-            body = route.shortcut(context, buffer, start, end, self._cluster)
-            return None if body is None else encode_response(route, context, body)
-
-        return close_on_error(context, self._report_bug, respond)
+    ) -> DispatchResult:
+        """Respond without the schema's codec and without turns; None if that can't be done."""
+        version = context.api_version
+        try:
+            if version >= route.flexible_min:
+                position = codec.skip_tagged_fields(buffer, position, end)
+            if route.shortcut is not None:
+                body = route.shortcut(context, buffer, position, end, self._cluster)
+                if body is not None:
+                    return encode_response(route, context, body)
+            if route.read_short is None:
+                return None
+            request = route.read_short(version, buffer, position, end)
+            if request is None:
+                return None
+            return self._framed(route, context, route.handler(context, request, self._cluster))
+        except codec.DecodeError as error:
+            return Close(f"undecodable {route.api_key.name} v{version}: {error}")
+        except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
+            self._report_bug(error, context)
+            return Close(f"internal error in {route.api_key.name} v{version}: {error!r}")
 
     def _refuse_unauthenticated(
         self, frame: Frame, connection: Peer, now_ms: int
@@ -227,6 +268,8 @@ class Dispatcher:
             connection.session.principal,
             connection.session,
         )
+
+        from broker.faults.error_responses import response_without_data  # noqa: PLC0415 - see ADR 24
 
         def respond() -> CompletedResponse:
             body_start = position
@@ -260,6 +303,13 @@ class Dispatcher:
 
         return PendingFrame(result.pending, encode)
 
+    def _start_stopwatch(self, context: RequestContext) -> None:
+        """Measure the time of the handler from now on, if a quota needs it."""
+        if self._cluster.quotas.clients.request_percentage.is_enabled:
+            # The time in which the request waits for its turn is not the handler's.
+            started_ns = self._now_ns() - self.turns.waited_ns
+            context.stopwatch = lambda: self._now_ns() - self.turns.waited_ns - started_ns
+
     def _handle(
         self,
         route: Route,
@@ -269,11 +319,8 @@ class Dispatcher:
         end: int,
         cluster: Cluster,
     ) -> DispatchResult:
-        quotas = self._cluster.quotas.clients
-        if quotas.is_enabled and quotas.request_percentage.is_enabled:
-            # The time in which the request waits for its turn is not the handler's.
-            started_ns = self._now_ns() - self.turns.waited_ns
-            context.stopwatch = lambda: self._now_ns() - self.turns.waited_ns - started_ns
+        if self._cluster.quotas.clients.is_enabled:
+            self._start_stopwatch(context)
         if route.is_raw:
             response = route.handler(context, buffer, position, end, cluster)
         else:
@@ -283,6 +330,10 @@ class Dispatcher:
             response = route.handler(context, request, cluster)
         if context.stopwatch is not None:
             charge_time(context, self._cluster, context.now_ms)
+        return self._framed(route, context, response)
+
+    def _framed(self, route: Route, context: RequestContext, response: Any) -> DispatchResult:
+        """Return the frame of what a handler returned, now or when it arrives."""
         if type(response) is PendingResponse:
             return PendingFrame(
                 response,

@@ -13,12 +13,11 @@ from itertools import count
 from typing import Any
 
 from broker.cluster.cluster import Cluster
-from broker.faults.faulted_response import frame_of
 from broker.faults.table import FaultTable
 from broker.journal.journal import Journal
 from broker.pending_response import PendingResponse
 from broker.request.session import Peer, Session
-from broker.responses import CompletedResponse, DispatchResult, PendingFrame
+from broker.responses import CompletedResponse, DispatchResult, PendingFrame, frame_of
 from broker.transactions.marker import Marker, MarkerRequest
 from protocol import codec, messages
 from protocol.api_keys import ApiKey

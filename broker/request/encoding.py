@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from struct import Struct
 from typing import Any, TypeVar
 
 from broker.request.context import RequestContext
@@ -15,6 +16,7 @@ BugReporter = Callable[[BaseException, RequestContext], None]
 """Called with an exception of our own code and the request that caused it."""
 
 _T = TypeVar("_T")
+_THROTTLE_TIME = Struct(">i")
 
 
 def encode_response(route: Route, context: RequestContext, response: Any) -> CompletedResponse:
@@ -25,7 +27,7 @@ def encode_response(route: Route, context: RequestContext, response: Any) -> Com
     """
     quota = context.throttled_by
     if response is None:
-        return None if quota is None else _throttled(context, quota, None)
+        return None if quota is None else throttled_response(context, quota, None)
     if isinstance(response, Close):
         if response.response is None:
             return response
@@ -35,14 +37,21 @@ def encode_response(route: Route, context: RequestContext, response: Any) -> Com
         if context.throttle_time_ms and hasattr(response, "throttle_time_ms"):
             response.throttle_time_ms = context.throttle_time_ms
         body = codec.encode_body(response, context.api_version)
+    elif context.throttle_time_ms and codec.begins_with_throttle_time(
+        route.api_key, context.api_version
+    ):
+        body = _THROTTLE_TIME.pack(context.throttle_time_ms) + body[_THROTTLE_TIME.size :]
     has_tagged_header = (
         context.api_version >= route.flexible_min and route.api_key != ApiKey.API_VERSIONS
     )
     frame = codec.frame_response(context.correlation_id, body, has_tagged_header=has_tagged_header)
-    return frame if quota is None else _throttled(context, quota, frame)
+    return frame if quota is None else throttled_response(context, quota, frame)
 
 
-def _throttled(context: RequestContext, quota: ThrottlingQuota, frame: bytes | None) -> Throttled:
+def throttled_response(
+    context: RequestContext, quota: ThrottlingQuota, frame: bytes | None
+) -> Throttled:
+    """Return a response that mutes the connection, and record that in the metrics of the quota."""
     quota.note_throttle(
         context.principal, context.client_id, context.throttle_time_ms, context.now_ms
     )

@@ -254,9 +254,9 @@ class ClientProtocol(asyncio.Protocol):
             now_ms = self._server.clock.now_ms()
             self._server.dispatcher.journal.disconnected(self.connection, self.close_reason, now_ms)
             self._acknowledgements.forget(self.connection.connection_id)
-            leader = self._server.cluster.share.leaders.get(self.broker_id)
-            if leader is not None:
-                leader.disconnect(self.connection.connection_id, now_ms)
+            self._server.cluster.end_share_sessions(
+                self.broker_id, self.connection.connection_id, now_ms
+            )
         self._server.forget(self)
 
     def finish(self) -> None:

@@ -41,6 +41,7 @@ class MemberSettings(NamedTuple):
     versions_max: dict[ApiKey, int]
     server_assignor: str | None = None
     subscribes_by_regex: bool = False
+    has_fetch_sessions: bool = False
 
 
 class Leader(NamedTuple):

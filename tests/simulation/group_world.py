@@ -1,7 +1,8 @@
 """Worlds with members of consumer groups (KIP-848) and of share groups (KIP-932).
 
 Some consumer groups are mixed: members change between the classic protocol and KIP-848's while the
-others go on.
+others go on. In some worlds transactional producers write what share groups read, of which some
+read what is committed only.
 """
 
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from broker.faults import FaultRule
 from broker.request.context import RequestContext
 from broker.routes import Handler
 from broker.share_groups.in_flight import RecordState
+from broker.share_groups.share_partition import SharePartition
 from broker.share_groups.share_state import SharePartitionKey, ShareState
 from client.resources import Address
 from protocol.api_keys import ApiKey
@@ -27,10 +29,12 @@ from tests.simulation.coordinated_client import CoordinatedClient, MemberSetting
 from tests.simulation.embedded_member import EmbeddedMember
 from tests.simulation.group_checkers import check_groups
 from tests.simulation.group_history import AppliedCommit, GroupHistory
+from tests.simulation.ledger_writers import PARTITION_COUNT, LedgerWriters, transaction_ends
 from tests.simulation.network import Weather
 from tests.simulation.owning_member import OwningMember
 from tests.simulation.share_history import ShareHistory
 from tests.simulation.share_member import ShareMember
+from tests.simulation.transactional_client import LEDGER, OFFSETS
 from tests.simulation.virtual_time import START_MS
 from tests.simulation.world import CHAOS_MS, DATA_TOPICS, World
 
@@ -50,6 +54,8 @@ _FAULTY_APIS = {
     "Heartbeat": "COORDINATOR_NOT_AVAILABLE",
 }
 MIXED_CHANCE = 0.4
+LEDGER_CHANCE = 0.35
+READ_COMMITTED_CHANCE = 0.6
 CHANGE_CHANCE = 0.5
 """How often a member of a mixed group comes back with the other protocol."""
 
@@ -71,6 +77,10 @@ class GroupWorld(World):
         """What all members of each mixed group subscribe to."""
         self.change_count = 0
         self.sharers: list[ShareMember] = []
+        ledger = Random(f"{seed} ledger")
+        self.writers: LedgerWriters | None = None
+        if not self.is_crowded and ledger.random() < LEDGER_CHANCE:
+            self.writers = LedgerWriters(self, ledger)
         self.shared = ShareHistory(LOCK_MS, random.choice((2, 5)))
         self._leader_epochs: dict[tuple[str, int], int] = {}
         super().__init__(seed, *arguments)  # type: ignore[arg-type]
@@ -101,6 +111,7 @@ class GroupWorld(World):
             "group.share.record.lock.duration.ms": str(LOCK_MS),
             "group.share.delivery.count.limit": str(self.shared.delivery_count_max),
             "group.min.session.timeout.ms": "1",
+            "transaction.abort.timed.out.transaction.cleanup.interval.ms": "100",
             "offsets.topic.num.partitions": "2",
             "share.coordinator.state.topic.num.partitions": "2",
             "share.coordinator.snapshot.update.records.per.snapshot": "5",
@@ -114,6 +125,10 @@ class GroupWorld(World):
             count = random.randint(20, 60) if self.is_crowded else random.randint(1, 4)
             factor = random.randint(1, self.broker_count)
             cluster.create_topic(name, cluster.place(count, factor), {})
+        if self.writers is not None:
+            factor = min(2, self.broker_count)
+            cluster.create_topic(LEDGER, cluster.place(PARTITION_COUNT, factor), {})
+            cluster.create_topic(OFFSETS.topic, cluster.place(1, factor), {})
         self.groups = GroupHistory(self.history, self.shared, self.session_timeout_ms)
         notify = cluster.on_leaders_change
 
@@ -124,6 +139,11 @@ class GroupWorld(World):
 
         cluster.on_leaders_change = note
         self._note_leaders(START_MS)
+
+    def data_topics(self) -> list[Topic]:
+        """Return the topics that members read."""
+        ledger = self.server.cluster.topics.get(LEDGER)
+        return [*super().data_topics(), *(() if ledger is None else (ledger,))]
 
     def _note_leaders(self, now_ms: int) -> None:
         for topic in self.data_topics():
@@ -179,7 +199,7 @@ class GroupWorld(World):
                 self._make_consumer(name, random)
         for group in range(random.randint(1 if self.seed % 2 else 0, 2)):
             name = f"sharers{group}"
-            self._start_at_the_earliest(name)
+            self._configure_share_group(name)
             for _ in range(self._group_size(random)):
                 self._make_sharer(name, random)
         self._watch(ApiKey.OFFSET_COMMIT, self._watch_commit)
@@ -191,9 +211,13 @@ class GroupWorld(World):
             return random.choice((10, 40, 120))
         return random.choice((1, 2, 3, 3, 4))
 
-    def _start_at_the_earliest(self, group: str) -> None:
+    def _configure_share_group(self, group: str) -> None:
         cluster = self.server.cluster
         layer = {"share.auto.offset.reset": "earliest"}
+        is_strict = self._random(f"isolation of {group}").random() < READ_COMMITTED_CHANCE
+        if self.writers is not None and is_strict:
+            layer["share.isolation.level"] = "read_committed"
+            self.shared.reads_committed.add(group)
         cluster.set_config(cluster.config.with_resource((ResourceType.GROUP, group), layer))
 
     def _settings(self, name: str, group: str, random: Random) -> MemberSettings:
@@ -216,6 +240,7 @@ class GroupWorld(World):
             },
             server_assignor=random.choice((None, None, "range", "uniform")),
             subscribes_by_regex=random.random() < 0.2,
+            has_fetch_sessions=self._random(f"fetches of {name}").random() < 0.5,
         )
 
     def _make_consumer(self, group: str, random: Random) -> None:
@@ -239,9 +264,12 @@ class GroupWorld(World):
 
     def _make_sharer(self, group: str, random: Random) -> None:
         name = f"sharer{len(self.sharers)}"
+        settings = self._settings(name, group, random)
+        if self.writers is not None:
+            settings = settings._replace(topics=(*settings.topics, LEDGER))
         self.sharers.append(
             ShareMember(
-                self._settings(name, group, random),
+                settings,
                 self.network,
                 self.history,
                 random.sample(self.bootstrap, len(self.bootstrap)),
@@ -279,6 +307,8 @@ class GroupWorld(World):
         for _ in range(random.randint(0, 3)):
             schedule.after(random.randrange(CHAOS_MS), self._move_a_coordinator)
         self._add_faults(random)
+        if self.writers is not None:
+            self.writers.plan()
 
     def _plan(self) -> None:
         self.chaos._groups = sorted(
@@ -364,6 +394,8 @@ class GroupWorld(World):
     def _unsettled(self) -> str:
         for sharer in self.sharers:
             sharer.is_reliable = True
+        if self.writers is not None and not self.writers.are_idle:
+            return "a sharer waits for a transaction"
         for member in (*self.consumers, *self.sharers):
             if not (member.is_active and member.is_stable):
                 return f"{member.settings.name} is not stable"
@@ -425,18 +457,24 @@ class GroupWorld(World):
         leader = share.leaders.get(topic.partitions[key.partition_index].leader_id)
         led = None if leader is None else leader.partitions.get(key)
         if led is not None:
-            yield led.share_partition.start_offset
+            yield _finished_by_leader(led.share_partition)
 
     def _close(self) -> None:
         lost_fetches = self.shared.lost_fetches.copy()
         for member in (*self.consumers, *self.sharers):
             if member.is_running:
                 member.crash()
+        if self.writers is not None:
+            self.writers.close()
         super()._close()
         self.shared.lost_fetches = lost_fetches
 
     def _read_logs(self) -> None:
-        """Read nothing: there are no producers whose records would be compared."""
+        """Read how transactions ended; there are no producers whose records would be compared."""
+        for topic in self.data_topics():
+            for partition in topic.partitions:
+                place = topic.name, partition.partition_index
+                self.shared.transaction_ends |= transaction_ends(place, partition.log.rewind())
 
     def _note_unsettled(self, text: str) -> None:
         by_checker = self.shared if "sharer" in text else self.groups
@@ -453,6 +491,7 @@ class GroupWorld(World):
             "assignments": len(self.history.assignments),
             "commits": len(self.groups.applied),
             "consumed": sum(map(len, self.groups.consumed.values())),
+            "records of transactions": len(self.shared.transaction_ends),
             "deliveries": len(self.shared.deliveries),
             "acknowledgements": len(self.shared.acknowledgements),
             "refused acknowledgements": sum(
@@ -468,4 +507,18 @@ def _finished_offset(state: ShareState) -> int:
         if batch.first_offset > offset or not RecordState(batch.delivery_state).is_final:
             break
         offset = batch.last_offset + 1
+    return offset
+
+
+def _finished_by_leader(share_partition: SharePartition) -> int:
+    """Return the offset before which all records are finished.
+
+    The start offset follows with the next acknowledgement only, as in Kafka.
+    """
+    offset = share_partition.start_offset
+    for batch in share_partition.records:
+        for first_offset, last_offset, state in batch.states():
+            if first_offset > offset or not state.state.is_final:
+                return offset
+            offset = last_offset + 1
     return offset

@@ -13,6 +13,7 @@ from broker.groups.consumer.group import ConsumerGroup
 from broker.groups.consumer.member import ConsumerMember
 from broker.groups.consumer.sessions import MemberSessions
 from broker.groups.offsets import OffsetTable
+from broker.handlers import k78_share_fetch
 from broker.share_groups import share_partition as share_partition_module
 from broker.share_groups.in_flight import InFlightBatch, InFlightState, RecordState
 from broker.share_groups.share_partition import SharePartition
@@ -276,6 +277,26 @@ def never_expire_locks(patch: Patch) -> None:
     patch.setattr(SharePartition, "next_lock_expiry_ms", lambda _: None)
 
 
+# Transactions ------------------------------------------------------------------------------------
+
+
+def deliver_aborted_records(patch: Patch) -> None:
+    """Records of aborted transactions are delivered like others."""
+    patch.setattr(share_partition_module, "aborted_batches", lambda *_: [])
+
+
+def read_uncommitted(patch: Patch) -> None:
+    """A fetch ignores the isolation level of the group."""
+
+    def careless(original: Any) -> Any:
+        def params(**fields: Any) -> Any:
+            return original(**{**fields, "reads_committed": False})
+
+        return params
+
+    wrap(patch, k78_share_fetch, "FetchParams", careless)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("bug", "checker", "first"),
@@ -299,6 +320,8 @@ def never_expire_locks(patch: Patch) -> None:
         (archive_released_records, "none_lost", 0),
         (give_up_one_delivery_early, "none_lost", 15),
         (never_expire_locks, "none_lost", 0),
+        (deliver_aborted_records, "committed_only", 0),
+        (read_uncommitted, "committed_only", 0),
     ],
 )
 def test_checker_finds_injected_bug(

@@ -1,7 +1,8 @@
-"""Use kafka-python's modules without those that its package imports.
+"""Import modules of two libraries without what their packages import.
 
-`kafka/__init__.py` imports kafka-python's clients, which take longer than the start of a broker. Of
-kafka-python the protocol needs the schemas and the codecs of records.
+`kafka/__init__.py` imports kafka-python's clients, which take longer than the start of a broker; we
+need its schemas and its codecs of records. `crc32c/__init__.py` looks up its own version, for which
+Python imports a parser of emails.
 """
 
 import sys
@@ -9,7 +10,7 @@ from importlib.util import find_spec, module_from_spec
 from types import ModuleType
 from typing import Any
 
-NAME = "kafka"
+PACKAGES = ("kafka", "crc32c")
 
 
 class _LateInit(ModuleType):
@@ -24,17 +25,15 @@ class _LateInit(ModuleType):
         return getattr(self, name)
 
 
-def postpone_clients() -> None:
-    """Let later imports from `kafka.` find their modules, but not import the clients.
+def postpone_init() -> None:
+    """Let later imports find the modules of these packages, but not run their `__init__`.
 
     `kafka.KafkaProducer` is there as usual: the first use of it imports the clients. Call this in a
     program of our own only, since two threads must not be the first to use such a name.
     """
-    if NAME in sys.modules:
-        return
-    spec = find_spec(NAME)
-    if spec is None:
-        return  # the import of the first module says what is missing
-    package = module_from_spec(spec)
-    package.__class__ = _LateInit
-    sys.modules[NAME] = package
+    for name in PACKAGES:
+        spec = None if name in sys.modules else find_spec(name)
+        if spec is not None:  # else the import of a module says what is missing
+            package = module_from_spec(spec)
+            package.__class__ = _LateInit
+            sys.modules[name] = package

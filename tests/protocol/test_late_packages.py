@@ -1,12 +1,16 @@
-"""kafka-python's modules are used without its clients."""
+"""Modules of libraries are used without the `__init__` of their packages."""
 
 import subprocess
 import sys
 
 PROGRAM = """
 import sys
-from protocol.kafka_package import postpone_clients
-postpone_clients()
+from protocol.late_packages import postpone_init
+postpone_init()
+from protocol.checksum import crc32c
+assert "importlib.metadata" not in sys.modules
+import crc32c as package
+assert package.crc32c is crc32c
 from protocol import messages
 messages.MetadataRequest
 assert not {"kafka.admin", "kafka.consumer", "kafka.producer"} & set(sys.modules)
