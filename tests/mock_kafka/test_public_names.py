@@ -58,7 +58,7 @@ def test_another_name_is_an_attribute_error(package: object) -> None:
         ("ControlError", set()),
         ("NewTopic", {"client"}),
         ("open_admin", {"client"}),
-        ("MockKafka", {"asyncio"}),
+        ("MockKafka", set()),
         ("Producer", {"asyncio", "client"}),
     ],
 )
