@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 from uuid import UUID
 
-from protocol.pacing import paced, paced_stream
+from protocol.pacing import paced
 
 T = TypeVar("T")
 
@@ -37,7 +37,7 @@ def map_hash(entries: Iterable[tuple[str, str | None]]) -> int:
     return (
         sum(
             string_hash(key) ^ (0 if value is None else string_hash(value))
-            for key, value in paced_stream(entries)
+            for key, value in paced(entries)
         )
         & 0xFFFFFFFF
     )

@@ -260,6 +260,7 @@ class ClientProtocol(asyncio.Protocol):
             leader = self._server.cluster.share.leaders.get(self.broker_id)
             if leader is not None:
                 leader.disconnect(self.connection.connection_id, now_ms)
+            self.connection = None  # it refers to this object: reference counting frees both
         self._server.forget(self)
 
     def finish(self) -> None:
