@@ -135,9 +135,14 @@ def latencies(
     """Send records one after the other; return when each was sent, and how long it took."""
     producer = confluent_kafka.Producer({"bootstrap.servers": servers, "linger.ms": 0})
     found: list[Latency] = []
+
+    def check(error: object, _message: object) -> None:
+        if error is not None:
+            raise RuntimeError(f"a record of the neighbour was not delivered: {error}")
+
     end_s = time.monotonic() + duration_s
     while (begun_s := time.monotonic()) < end_s and not is_over():
-        producer.produce(TOPIC, RECORD)
+        producer.produce(TOPIC, RECORD, on_delivery=check)
         if producer.flush(TIMEOUT_S):
             raise RuntimeError("a record of the neighbour was not delivered")
         found.append((begun_s, (time.monotonic() - begun_s) * 1000))

@@ -154,7 +154,8 @@ def produces(name: str, version: int) -> Iterator[tuple[Any, int]]:
         version,
     )
     # A null name of a topic, which the broker takes in this version.
-    yield messages.DeleteTopicsRequest(version=1, topic_names=[None, name[:1000]], timeout_ms=0), 1
+    names_of_topics: Any = [None, name[:1000]]
+    yield messages.DeleteTopicsRequest(version=1, topic_names=names_of_topics, timeout_ms=0), 1
 
 
 def listings(admin: Admin) -> Iterator[tuple[str, str]]:
