@@ -41,6 +41,7 @@ PROGRAMS = {
     "quotas": "benchmarks.quotas",
     "producer-id-quota": "benchmarks.producer_id_quota",
     "reset": "benchmarks.reset",
+    "fixture": "benchmarks.fixture",
     "throttled-neighbour": "benchmarks.throttled_neighbour",
     "transactions": "benchmarks.transactions",
     "groups": "benchmarks.groups",

@@ -23,4 +23,4 @@ def run(server_name: ServerName) -> Mapping[str, float]:
         return {"resident_mb": resident_bytes / 1e6, "idle_cpu_ms_per_s": idle_s / SETTLE_S * 1e3}
 
 
-MEASUREMENTS = (Measurement("idle", "1 broker", run, bars=(Bar("resident_mb", "at most", 60),)),)
+MEASUREMENTS = (Measurement("idle", "1 broker", run, bars=(Bar("resident_mb", "at most", 40),)),)

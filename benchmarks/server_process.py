@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +27,7 @@ OPEN_FILES_MIN = 4096
 START_SECONDS_MAX = 20
 STOP_SECONDS_MAX = 10
 _LINE = re.compile(r"bootstrap\.servers=(\S+)")
+_BYTECODE_BAN = "PYTHONDONTWRITEBYTECODE"
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -89,6 +90,7 @@ def serve(
             process = subprocess.Popen(
                 command(name, brokers, options),
                 cwd=PROJECT,
+                env=without_bytecode_ban(os.environ),
                 stdout=subprocess.PIPE,
                 stderr=log,
             )
@@ -99,6 +101,11 @@ def serve(
             status = _stop(process)
         if status != 0:
             raise ServerError(f"{name} ended with status {status}: {_tail(log)}")
+
+
+def without_bytecode_ban(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment in which Python keeps compiled modules, as an installation has them."""
+    return {key: value for key, value in environment.items() if key != _BYTECODE_BAN}
 
 
 def _read_address(

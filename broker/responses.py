@@ -75,3 +75,13 @@ DispatchResult = PendingFrame | CompletedResponse
 """A response now or later."""
 
 NOTHING = ConnectionOutput(b"", None, has_more=False)
+
+
+def frame_of(response: CompletedResponse) -> bytes | None:
+    """Return the frame that a response sends, or None."""
+    if isinstance(response, Throttled):
+        return response.frame
+    if isinstance(response, Close):
+        frame: bytes | None = response.response
+        return frame
+    return response

@@ -1,13 +1,15 @@
 """The registry of API handlers, which ApiVersions reads too.
 
-A handler module says `@handles(ApiKey.METADATA, versions=(0, 13))` and nothing else refers to it.
-So the broker advertises exactly the APIs that it handles, in the versions of the release that it
-emulates.
+`broker/handlers/__init__.py` declares an API with its versions, and the module of the handler says
+`@handles(ApiKey.METADATA)`. So the broker advertises exactly the APIs that it handles, in the
+versions of the release that it emulates.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from broker.config.api_versions import named_apis, parse_api_versions
 from broker.config.broker_config import BrokerConfig
@@ -15,7 +17,7 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.codec import encode_response
 from protocol.errors import ErrorCode
-from protocol.messages import is_flexible
+from protocol.messages import is_flexible, schema_versions
 from protocol.releases import UNADVERTISED_APIS
 
 VERSION_RANGE_MIN = 3
@@ -38,50 +40,114 @@ It returns None for a request that the handler has to take.
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One API: its handler, the versions it serves and those that ApiVersions advertises."""
+    """One API: its handler, the versions it serves and those that ApiVersions advertises.
+
+    The module of the handler is imported when one of the last four fields is first read. A broker
+    accepts connections before it has imported the handlers.
+    """
 
     api_key: ApiKey
-    handler: Handler
+    module: str
     version_min: int
     version_max: int
     advertised_min: int
+    is_advertised: bool
+    handler: Handler
     is_raw: bool
+    shortcut: Shortcut | None
+    """Responds to the most frequent requests without decoding them by the schema."""
     flexible_min: int
     """First version whose header and body have tagged fields; above `version_max` if none has."""
-    is_advertised: bool
-    shortcut: Shortcut | None = None
-    """Responds to the most frequent requests without decoding them by the schema."""
+
+    if not TYPE_CHECKING:  # else it would allow any name
+
+        def __getattr__(self, name: str) -> Any:
+            """Import the handler; only called for a field that is not set."""
+            if name not in _LATE_FIELDS:
+                raise AttributeError(name)
+            self.load()
+            return getattr(self, name)
+
+    def load(self) -> None:
+        """Import the module of the handler."""
+        for name, value in zip(_LATE_FIELDS, _late_values(self.api_key, self.module), strict=True):
+            object.__setattr__(self, name, value)
+
+    def with_limits(self, low: int, high: int, *, is_advertised: bool) -> "Route":
+        """Return this route with no versions outside of a range, without importing the handler."""
+        fields = {name: getattr(self, name) for name in self.__slots__ if _is_set(self, name)}
+        fields["version_min"] = max(self.version_min, low)
+        fields["version_max"] = min(self.version_max, high)
+        fields["advertised_min"] = max(self.advertised_min, low)
+        fields["is_advertised"] = is_advertised
+        return _new_route(fields)
 
 
+_LATE_FIELDS = ("handler", "is_raw", "shortcut", "flexible_min")
+
+
+def _new_route(fields: Mapping[str, Any]) -> Route:
+    """Return a route with these fields; the late ones may be left out."""
+    route = object.__new__(Route)
+    for name, value in fields.items():
+        object.__setattr__(route, name, value)
+    return route
+
+
+def _is_set(route: Route, name: str) -> bool:
+    try:
+        object.__getattribute__(route, name)
+    except AttributeError:
+        return False
+    return True
+
+
+@cache
+def _late_values(api_key: ApiKey, module: str) -> tuple[Handler, bool, Shortcut | None, int]:
+    """Import a handler, and return what `_LATE_FIELDS` names."""
+    import_module(module)
+    highest = schema_versions(api_key)[1] + 1
+    flexible_min = next((v for v in range(highest) if is_flexible(api_key, v)), highest)
+    return (*_REGISTRATIONS[api_key], flexible_min)
+
+
+class _Registration(NamedTuple):
+    """What the module of a handler says about it."""
+
+    handler: Handler
+    is_raw: bool
+    shortcut: Shortcut | None
+
+
+_REGISTRATIONS: dict[ApiKey, _Registration] = {}
 ROUTES: dict[int, Route] = {}
 
 
-def handles(
-    api_key: ApiKey,
-    versions: tuple[int, int],
-    *,
-    advertised_min: int | None = None,
-    is_raw: bool = False,
-    shortcut: Shortcut | None = None,
-) -> Callable[[Handler], Handler]:
-    """Register the decorated function for an API; versions are inclusive on both sides."""
+def declare(
+    api_key: ApiKey, module: str, versions: tuple[int, int], advertised_min: int | None = None
+) -> None:
+    """Add an API whose handler is in a module; versions are inclusive on both sides."""
     version_min, version_max = versions
+    ROUTES[api_key] = _new_route(
+        {
+            "api_key": api_key,
+            "module": module,
+            "version_min": version_min,
+            "version_max": version_max,
+            "advertised_min": version_min if advertised_min is None else advertised_min,
+            "is_advertised": api_key not in UNADVERTISED_APIS,
+        }
+    )
+
+
+def handles(
+    api_key: ApiKey, *, is_raw: bool = False, shortcut: Shortcut | None = None
+) -> Callable[[Handler], Handler]:
+    """Register the decorated function for an API."""
 
     def register(handler: Handler) -> Handler:
-        assert api_key not in ROUTES, f"{api_key.name} has two handlers"
-        ROUTES[api_key] = Route(
-            api_key=api_key,
-            handler=handler,
-            version_min=version_min,
-            version_max=version_max,
-            advertised_min=version_min if advertised_min is None else advertised_min,
-            is_raw=is_raw,
-            flexible_min=next(
-                (v for v in range(version_max + 1) if is_flexible(api_key, v)), version_max + 1
-            ),
-            is_advertised=api_key not in UNADVERTISED_APIS,
-            shortcut=shortcut,
-        )
+        assert api_key not in _REGISTRATIONS, f"{api_key.name} has two handlers"
+        _REGISTRATIONS[api_key] = _Registration(handler, is_raw, shortcut)
         return handler
 
     return register
@@ -112,15 +178,9 @@ def limited_routes(limits_config: tuple[str, ...]) -> Mapping[int, Route]:
     routes = {}
     for api_key, route in ROUTES.items():
         low, high = limits.get(api_key, (0, -1))
-        version_max = min(route.version_max, high)
-        if max(route.version_min, low) <= version_max:
-            routes[api_key] = replace(
-                route,
-                version_min=max(route.version_min, low),
-                version_max=version_max,
-                advertised_min=max(route.advertised_min, low),
-                is_advertised=route.is_advertised or api_key in named,
-            )
+        if max(route.version_min, low) <= min(route.version_max, high):
+            is_advertised = route.is_advertised or api_key in named
+            routes[api_key] = route.with_limits(low, high, is_advertised=is_advertised)
     return routes
 
 

@@ -10,20 +10,21 @@ import resource
 import signal
 import socket
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
-import structlog
-
 from broker.addresses import Address
 from broker.clock import BrokerClock, ClockMode
 from broker.cluster.cluster import Cluster
 from broker.config.broker_config import BrokerConfig
 from broker.faults import FaultRule
+from broker.log import log
 from broker.request.encoding import BugReporter
+from broker.routes import ROUTES
 from broker.security.principal_mapping import name_mapper
 from broker.server.listener import ListenError, cannot_listen, listening_sockets
 from broker.server.listener_security import ListenerSecurity
@@ -31,6 +32,7 @@ from broker.server.listener_settings import plan_listeners
 from broker.server.log_output import NonBlockingOutput
 from broker.server.server import Server, log_bug
 from broker.server.tls import server_context
+from protocol.api_keys import ApiKey
 
 if TYPE_CHECKING:  # its import takes longer than the rest of the start
     from broker.http_admin.state import Admin
@@ -46,9 +48,24 @@ ADMIN_CONNECTIONS_MIN = 16
 """Connections that the admin port takes at a low limit of open files."""
 
 IMPORT_RETRY_S = 0.05
+IMPORT_DELAY_S = 0.05
+"""Time for the client that waits for the first line, before other handlers are imported."""
 
-
-log = structlog.get_logger("mock_kafka")
+CLIENT_APIS = (
+    ApiKey.API_VERSIONS,
+    ApiKey.INIT_PRODUCER_ID,
+    ApiKey.PRODUCE,
+    ApiKey.FIND_COORDINATOR,
+    ApiKey.JOIN_GROUP,
+    ApiKey.SYNC_GROUP,
+    ApiKey.OFFSET_FETCH,
+    ApiKey.LIST_OFFSETS,
+    ApiKey.FETCH,
+    ApiKey.HEARTBEAT,
+    ApiKey.OFFSET_COMMIT,
+    ApiKey.LEAVE_GROUP,
+)
+"""What most producers and consumers send, in this order. All APIs would take 4 MB more."""
 
 
 class StartError(Exception):
@@ -81,7 +98,8 @@ async def serve(options: ServeOptions) -> None:
             cluster does not have.
         ConfigError: the configuration of the listeners is invalid.
     """
-    configure_logging(options.log_level, options.log_format)
+    log.before_first_line = lambda: configure_logging(options.log_level, options.log_format)
+    logging.basicConfig(stream=NonBlockingOutput(sys.stderr.fileno()))  # of asyncio
     gc.set_threshold(GC_THRESHOLD, 20, 50)
     raise_file_limit()
     stopped = asyncio.Event()
@@ -99,7 +117,9 @@ async def serve(options: ServeOptions) -> None:
         None if admin_socket is None else await serve_admin_port(admin_socket, options, server)
     )
     gc.freeze()
+    importing = asyncio.create_task(import_handlers())
     await stopped.wait()
+    importing.cancel()
     if admin_port is not None:
         await admin_port.stop()
     await server.stop()
@@ -150,6 +170,19 @@ async def start_server(options: ServeOptions, report_bug: BugReporter = log_bug)
         raise StartError(f"--faults: {error}") from error
     server.first_faults = options.faults
     return server
+
+
+async def import_handlers() -> None:
+    """Import the handlers of `CLIENT_APIS`, one at a time, between requests.
+
+    A request that comes earlier, or to another API, imports its own handler.
+    """
+    await asyncio.sleep(IMPORT_DELAY_S)
+    for api_key in CLIENT_APIS:
+        with suppress(ImportError, OSError):  # no file is left: the first request tries again
+            ROUTES[api_key].load()
+        await asyncio.sleep(0)
+    gc.freeze()
 
 
 class AdminSocket(NamedTuple):
@@ -264,8 +297,14 @@ def max_connections() -> int:
 
 def configure_logging(level: str, log_format: str) -> None:
     """Send log lines to standard error, as text or as JSON; a reader that stops blocks nothing."""
+    # structlog imports rich if it is installed, for tracebacks that we do not use.
+    has_rich = "rich" in sys.modules
+    sys.modules.setdefault("rich", None)  # type: ignore[arg-type]
+    import structlog  # noqa: PLC0415 - see `broker.log`
+
+    if not has_rich:
+        del sys.modules["rich"]
     output: Any = NonBlockingOutput(sys.stderr.fileno())
-    logging.basicConfig(stream=output)  # of asyncio
     renderer: Any = (
         structlog.processors.JSONRenderer()
         if log_format == "json"

@@ -1,10 +1,11 @@
 """The methods of a running cluster for coroutines."""
 
-import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from mock_kafka.methods import ClusterMethods
+
+__tracebackhide__ = True  # pytest shows the line of the caller
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -14,7 +15,13 @@ def _in_thread(
     method: Callable[Concatenate[ClusterMethods, _P], _R],
 ) -> Callable[Concatenate["AsyncMethods", _P], Coroutine[Any, Any, _R]]:
     async def call(self: "AsyncMethods", /, *arguments: _P.args, **named: _P.kwargs) -> _R:
-        return await asyncio.to_thread(method, self.cluster, *arguments, **named)
+        from asyncio import to_thread  # noqa: PLC0415 - see `mock_kafka.cluster`
+
+        try:
+            return await to_thread(method, self.cluster, *arguments, **named)
+        except Exception as error:  # noqa: BLE001 - raised again
+            # Without the frames of the thread: the traceback has the line of the caller.
+            raise error.with_traceback(None) from error.__cause__
 
     call.__name__, call.__doc__ = method.__name__, method.__doc__
     return call
@@ -71,4 +78,6 @@ class AsyncMethods:
     wait_for = _in_thread(ClusterMethods.wait_for)
     last_request_number = _in_thread(ClusterMethods.last_request_number)
     audit = _in_thread(ClusterMethods.audit)
+    snapshot = _in_thread(ClusterMethods.snapshot)
+    load_snapshot = _in_thread(ClusterMethods.load_snapshot)
     reset = _in_thread(ClusterMethods.reset)

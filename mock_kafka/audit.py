@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+__tracebackhide__ = True  # pytest shows the line of the caller
+
 _SHOWN = 20
 
 

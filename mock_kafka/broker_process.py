@@ -14,6 +14,8 @@ from typing import IO
 
 from mock_kafka.isolated_launcher import PATH_VARIABLE
 
+__tracebackhide__ = True  # pytest shows the line of the caller
+
 FIRST_LINE_PREFIX = "bootstrap.servers="
 FURTHER_LINE_PREFIX = "bootstrap.servers."
 ADMIN_LINE_PREFIX = "admin.url="

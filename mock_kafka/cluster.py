@@ -1,6 +1,5 @@
 """A mock Kafka cluster as a context manager, for synchronous and asynchronous code."""
 
-import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from types import TracebackType
@@ -12,10 +11,13 @@ from mock_kafka.config_file import config_file
 from mock_kafka.control import Control
 from mock_kafka.fault import Rules, rules_file
 from mock_kafka.methods import ClusterMethods, ConfigValue, config_text
+from mock_kafka.snapshot_methods import Snapshot
 from mock_kafka.views import Request, request_of
 
 if TYPE_CHECKING:  # imports the broker
     from mock_kafka.in_process import BrokerThread
+
+__tracebackhide__ = True  # pytest shows the line of the caller
 
 START_TIMEOUT_S = 15.0
 STOP_TIMEOUT_S = 5.0
@@ -44,6 +46,7 @@ class MockKafka(ClusterMethods):
         in_process: bool = False,
         faults: Rules | None = None,
         audit: bool = False,
+        snapshot: Snapshot | None = None,
     ) -> None:
         """Configure a cluster; `start` starts it.
 
@@ -63,6 +66,8 @@ class MockKafka(ClusterMethods):
                 list (docs/faults.md).
             audit: record acknowledged batches for the method `audit`, like `audit.enable` in
                 `config`.
+            snapshot: the setup of the start, which a reset restores: what the method `snapshot`
+                returned, or the path of its JSON file. Needs an admin port.
         """
         self.brokers = brokers
         self.config = dict(config or {})
@@ -74,6 +79,7 @@ class MockKafka(ClusterMethods):
         self.admin_port = admin_port
         self.in_process = in_process
         self.faults_at_start = faults
+        self.snapshot_at_start = snapshot
         self.aio = AsyncMethods(self)
         self._process: BrokerProcess | BrokerThread | None = None
         self._control: Control | None = None
@@ -142,6 +148,7 @@ class MockKafka(ClusterMethods):
 
         Raises:
             StartError: the cluster did not start; the message has the broker's error.
+            ControlError: the snapshot is refused.
             RuntimeError: it was started already.
         """
         if self._process is not None:
@@ -157,6 +164,12 @@ class MockKafka(ClusterMethods):
         if self.admin_port is not None:
             token = self.config.get("broker.admin.token")
             self._control = Control(self._process.admin_url, None if token is None else str(token))
+        if self.snapshot_at_start is not None:
+            try:
+                self.load_snapshot(self.snapshot_at_start, keep=True)
+            except BaseException:
+                self.stop()
+                raise
         return self
 
     def stop(self) -> None:
@@ -204,7 +217,9 @@ class MockKafka(ClusterMethods):
         self.stop()
 
     async def __aenter__(self) -> "MockKafka":
-        return await asyncio.to_thread(self.start)
+        from asyncio import to_thread  # noqa: PLC0415 - a slow import that few need
+
+        return await to_thread(self.start)
 
     async def __aexit__(
         self,
@@ -212,7 +227,9 @@ class MockKafka(ClusterMethods):
         exception: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        await asyncio.to_thread(self.stop)
+        from asyncio import to_thread  # noqa: PLC0415
+
+        await to_thread(self.stop)
 
     def _running(self) -> "BrokerProcess | BrokerThread":
         if self._process is None:

@@ -7,6 +7,8 @@ from http.client import HTTPConnection, HTTPException, HTTPResponse
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
+__tracebackhide__ = True  # pytest shows the line of the caller
+
 RESPONSE_TIMEOUT_S = 60.0
 """Long enough to move the clock by a year."""
 
@@ -60,13 +62,13 @@ class Control:
         data = None if body is None else json.dumps(body).encode()
         try:
             status, content_type, text = self._exchange(method, target, data, timeout_s)
-        except TimeoutError as error:
-            raise TimeoutError(f"{method} {path}: no response in {timeout_s} s") from error
+        except TimeoutError:
+            raise TimeoutError(f"{method} {path}: no response in {timeout_s} s") from None
         except (OSError, HTTPException) as error:
             raise ConnectionError(
                 f"{method} {path}: no response from the cluster at {self.url} ({error!r}); is it"
                 " still running? see log_lines()"
-            ) from error
+            ) from None
         response = json.loads(text) if text and "json" in content_type else text.decode() or None
         if status >= 400:
             detail = response["detail"] if isinstance(response, dict) else f"{status}: {response}"

@@ -10,7 +10,9 @@ from typing import Any, TypedDict
 
 from mock_kafka.control import Control
 
-Rules = str | PathLike[str] | Iterable[Mapping[str, Any]]
+__tracebackhide__ = True  # pytest shows the line of the caller
+
+Rules = str | PathLike[str] | Iterable["Mapping[str, Any] | Fault"]
 """The path of a JSON file of rules, or the rules themselves (docs/faults.md has their fields)."""
 
 
@@ -99,7 +101,7 @@ def document_of(rules: Rules) -> list[Any]:
         ValueError: the file is not JSON.
     """
     if not isinstance(rules, str | PathLike):
-        return [dict(rule) for rule in rules]
+        return [dict(rule.rule if isinstance(rule, Fault) else rule) for rule in rules]
     try:
         document = json.loads(Path(rules).read_bytes())
     except ValueError as error:

@@ -8,6 +8,8 @@ from mock_kafka.arguments import At
 from mock_kafka.control import Control
 from mock_kafka.fault import Fault, Rules, When, document_of
 
+__tracebackhide__ = True  # pytest shows the line of the caller
+
 
 class FaultMethods(ABC):
     """The part of `ClusterMethods` for faults. Each adds a rule and returns it."""

@@ -8,6 +8,8 @@ from urllib.parse import quote
 from mock_kafka.control import WAIT_MARGIN_S, Control
 from mock_kafka.group_views import Group, group_of
 
+__tracebackhide__ = True  # pytest shows the line of the caller
+
 
 class GroupMethods(ABC):
     """The part of `ClusterMethods` for groups. A member is named by its member or instance id."""

@@ -11,6 +11,7 @@ from mock_kafka.audit import AuditReport, audit_report_of
 from mock_kafka.control import WAIT_MARGIN_S, Control
 from mock_kafka.fault_methods import FaultMethods
 from mock_kafka.group_methods import GroupMethods
+from mock_kafka.snapshot_methods import SnapshotMethods
 from mock_kafka.topic_methods import TopicMethods
 from mock_kafka.views import (
     Metric,
@@ -22,6 +23,8 @@ from mock_kafka.views import (
     shadow_count_of,
     transaction_of,
 )
+
+__tracebackhide__ = True  # pytest shows the line of the caller
 
 _REQUESTS_MAX = 10_000
 _REQUESTS_IN_TIMEOUT_ERROR = 10
@@ -39,7 +42,7 @@ DEFAULT = Default.DEFAULT
 """`quota(user=DEFAULT, ...)` applies to all users without their own quota."""
 
 
-class ClusterMethods(FaultMethods, GroupMethods, TopicMethods):
+class ClusterMethods(FaultMethods, GroupMethods, SnapshotMethods, TopicMethods):
     """The methods of a cluster. Each is one HTTP request, and returns when its effect is visible.
 
     All raise `ControlError` with the reason if the cluster refuses the request, and
@@ -280,7 +283,8 @@ class ClusterMethods(FaultMethods, GroupMethods, TopicMethods):
         """Restore the state after the start and close all connections; addresses do not change.
 
         This applies to topics, groups, producers, quotas, configurations, users, faults, past
-        requests, the audit, the clock and the brokers. It takes about a millisecond.
+        requests, the audit, the clock and the brokers. It takes about a millisecond, and more if it
+        loads the snapshot of `MockKafka(snapshot=...)` again.
         """
         self.control.ask("POST", "/v1/reset")
 

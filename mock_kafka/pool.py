@@ -5,6 +5,8 @@ from typing import Any
 
 from mock_kafka.cluster import MockKafka
 
+__tracebackhide__ = True  # pytest shows the line of the caller
+
 IDLE_MAX = 8
 """Idle clusters to keep; beyond that the least recently used one is stopped."""
 

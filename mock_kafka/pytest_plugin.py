@@ -1,10 +1,10 @@
-"""The pytest plugin: fixtures `mock_kafka` and `mock_kafka_factory`.
+"""The pytest plugin: `mock_kafka`, its factory, and clusters for a module or a session.
 
 pytest loads this module in every project that has mock-kafka installed. So it imports the other
 modules only when a test uses a fixture.
 """
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,8 +17,17 @@ if TYPE_CHECKING:
     from mock_kafka.pool import ClusterPool
 
 
+__tracebackhide__ = True
+"""No frame of this module is in the traceback of a failing test."""
+
 SECTION = "mock-kafka requests"
 _LINES_SHOWN = 50
+_MARKER_ARGUMENTS = ("brokers", "config", "faults", "audit")
+_OPTIONS = ("brokers", "config", "faults", "log", "audit")
+_SHARED: Mapping[str, type[pytest.Collector]] = {
+    "mock_kafka_module": pytest.Module,
+    "mock_kafka_session": pytest.Session,
+}
 _lent = pytest.StashKey[list["MockKafka"]]()
 _audited = pytest.StashKey[list["MockKafka"]]()
 
@@ -66,6 +75,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("mock_kafka_audit", "audit every cluster after its test", type="bool")
 
 
+def pytest_load_initial_conftests(args: list[str]) -> None:
+    """Refuse unknown options that begin like ours, and name the closest one."""
+    known = [f"--mock-kafka-{name}" for name in _OPTIONS]
+    for argument in args:
+        name = argument.partition("=")[0]
+        if name.startswith("--mock-kafka") and name not in known:
+            raise pytest.UsageError(_unknown("option", name, known))
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marker."""
     config.addinivalue_line(
@@ -85,6 +103,46 @@ def _mock_kafka_pool() -> "Iterator[ClusterPool]":
     pool.close()
 
 
+class _Lender:
+    """Lends clusters of the pool to a test, a module or a session, until `end`."""
+
+    def __init__(self, node: pytest.Item | pytest.Collector, pool: "ClusterPool") -> None:
+        self._options = node.config
+        self._pool = pool
+        self._lent = node.stash.setdefault(_lent, [])
+        self._audited = node.stash.setdefault(_audited, [])
+
+    def lend(
+        self,
+        brokers: int | None = None,
+        config: Mapping[str, Any] | None = None,
+        faults: "Rules | None" = None,
+        audit: bool | None = None,
+    ) -> "MockKafka":
+        options = self._options
+        is_audited = _is_audited(options) if audit is None else audit
+        kafka = self._pool.lend(
+            _brokers(options) if brokers is None else brokers,
+            {
+                **_config(options),
+                **(config or {}),
+                **({"audit.enable": True} if is_audited else {}),
+            },
+        )
+        self._lent.append(kafka)
+        if is_audited:
+            self._audited.append(kafka)
+        for rules in (_faults(options), faults):
+            if rules is not None:
+                kafka.add_faults(rules)
+        return kafka
+
+    def end(self) -> None:
+        self._audited.clear()
+        while self._lent:
+            self._pool.take_back(self._lent.pop())
+
+
 @pytest.fixture
 def mock_kafka_factory(
     request: pytest.FixtureRequest, _mock_kafka_pool: "ClusterPool"
@@ -95,31 +153,9 @@ def mock_kafka_factory(
     options. `faults` may also be the path of a file. With `audit=True` the test fails if the audit
     has findings. Clusters are reused between tests, and reset before each.
     """
-    lent: list[MockKafka] = request.node.stash.setdefault(_lent, [])
-
-    def make(
-        brokers: int | None = None,
-        config: dict[str, Any] | None = None,
-        faults: "Rules | None" = None,
-        audit: bool | None = None,
-    ) -> "MockKafka":
-        options = request.config
-        is_audited = _is_audited(options) if audit is None else audit
-        kafka = _mock_kafka_pool.lend(
-            _brokers(options) if brokers is None else brokers,
-            _config(options) | (config or {}) | ({"audit.enable": True} if is_audited else {}),
-        )
-        lent.append(kafka)
-        if is_audited:
-            request.node.stash.setdefault(_audited, []).append(kafka)
-        for rules in (_faults(options), faults):
-            if rules is not None:
-                kafka.add_faults(rules)
-        return kafka
-
-    yield make
-    while lent:
-        _mock_kafka_pool.take_back(lent.pop())
+    lender = _Lender(request.node, _mock_kafka_pool)
+    yield lender.lend
+    lender.end()
 
 
 @pytest.fixture
@@ -130,15 +166,73 @@ def mock_kafka(
 
     `@pytest.mark.mock_kafka(brokers=3, config={...}, faults=[...], audit=True)` configures it.
     """
+    return mock_kafka_factory(**_marked(request))
+
+
+@pytest.fixture(scope="module")
+def mock_kafka_module(
+    request: pytest.FixtureRequest, _mock_kafka_pool: "ClusterPool"
+) -> "Iterator[MockKafka]":
+    """Return a running `mock_kafka.MockKafka` that the tests of a module share.
+
+    It is empty at the start of the module, and not reset between its tests.
+    `pytestmark = pytest.mark.mock_kafka(brokers=3)` in the module configures it.
+    """
+    lender = _Lender(request.node, _mock_kafka_pool)
+    yield lender.lend(**_marked(request))
+    lender.end()
+
+
+@pytest.fixture(scope="session")
+def mock_kafka_session(
+    request: pytest.FixtureRequest, _mock_kafka_pool: "ClusterPool"
+) -> "Iterator[MockKafka]":
+    """Return a running `mock_kafka.MockKafka` that all tests of a session share.
+
+    It is not reset between tests. The options configure it, not the marker.
+    """
+    lender = _Lender(request.node, _mock_kafka_pool)
+    yield lender.lend()
+    lender.end()
+
+
+def _marked(request: pytest.FixtureRequest) -> dict[str, Any]:
+    """Return the arguments of the marker `mock_kafka` that applies."""
     marker = request.node.get_closest_marker("mock_kafka")
-    return mock_kafka_factory(**(marker.kwargs if marker else {}))
+    if marker is None:
+        return {}
+    if marker.args:
+        expected = "mock_kafka(brokers=3, config={...}, faults=[...], audit=True)"
+        raise pytest.UsageError(f"marker mock_kafka takes named arguments only: {expected}")
+    for name in marker.kwargs:
+        if name not in _MARKER_ARGUMENTS:
+            reason = _unknown("argument", name, _MARKER_ARGUMENTS)
+            raise pytest.UsageError(f"marker mock_kafka: {reason}")
+    return dict(marker.kwargs)
+
+
+def _unknown(kind: str, name: str, known: Sequence[str]) -> str:
+    from difflib import get_close_matches  # noqa: PLC0415 - only for an error
+
+    nearest = get_close_matches(name, known, n=1)
+    hint = f"; did you mean {nearest[0]}?" if nearest else ""
+    return f"unknown {kind} {name!r}{hint} (known: {', '.join(known)})"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Refuse markers whose names are nearly `mock_kafka`: they would have no effect."""
+    for item in items:
+        for marker in item.iter_markers():
+            if marker.name != "mock_kafka" and marker.name.startswith("mock_kaf"):
+                reason = _unknown("marker", marker.name, ["mock_kafka"])
+                raise pytest.UsageError(f"{item.nodeid}: {reason}")
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     """Fail a test that passed if the audit of one of its clusters has findings."""
     yield
-    reports = [kafka.audit() for kafka in item.stash.get(_audited, ()) if kafka.is_running]
+    reports = [kafka.audit() for kafka in _clusters(item, _audited) if kafka.is_running]
     findings = [str(report) for report in reports if report.finding_count]
     if findings:
         pytest.fail("\n".join(findings), pytrace=False)
@@ -152,21 +246,21 @@ def pytest_runtest_makereport(
     report = yield
     count = item.config.getoption("--mock-kafka-log")
     if report.failed and count > 0:
-        for kafka in item.stash.get(_lent, ()):
-            report.sections.append((SECTION, _last_requests(kafka, count)))
+        from mock_kafka.pytest_report import last_requests  # noqa: PLC0415 - only for a failure
+
+        for kafka in _clusters(item, _lent):
+            text = last_requests(kafka, count, verbosity=item.config.option.verbose)
+            report.sections.append((SECTION, text))
     return report
 
 
-def _last_requests(kafka: "MockKafka", count: int) -> str:
-    try:
-        lines = [
-            *kafka.requests(limit=count, has_messages=False),
-            *kafka.requests(kind="connection", limit=count),
-        ]
-    except (OSError, RuntimeError) as error:  # the report of the test is still needed
-        return f"not available: {error}"
-    lines.sort(key=lambda line: line.number)
-    return "\n".join(map(str, lines[-count:])) or "no requests"
+def _clusters(item: pytest.Item, key: "pytest.StashKey[list[MockKafka]]") -> "Iterator[MockKafka]":
+    """Yield the clusters that a test uses: its own, and those that it shares."""
+    used = getattr(item, "fixturenames", ())
+    for node in item.listchain():
+        fixture = next((name for name, kind in _SHARED.items() if isinstance(node, kind)), None)
+        if node is item or fixture in used:
+            yield from node.stash.get(key, ())
 
 
 def _brokers(options: pytest.Config) -> int:

@@ -9,6 +9,8 @@ from mock_kafka.arguments import IsolationLevel
 from mock_kafka.control import WAIT_MARGIN_S, Control, ControlError
 from mock_kafka.views import Record, Topic, record_of, topic_of
 
+__tracebackhide__ = True  # pytest shows the line of the caller
+
 _RECORDS_PER_RESPONSE = 10_000
 
 

@@ -198,7 +198,10 @@ class ProducerStateManager:
         timestamp_ms: int,
         is_transactional: bool = False,
     ) -> None:
-        """Store a batch after `check`, whose `find` it reuses; `timestamp_ms` is the maximum."""
+        """Store a batch after `check`, whose `find` it reuses; `timestamp_ms` is the maximum.
+
+        A coordinator's batch needs no `check`: each one begins with the sequence number 0.
+        """
         last_sequence = (base_sequence + last_offset_delta) & SEQUENCE_MAX
         table = self._table
         layout = self._layout
@@ -306,15 +309,6 @@ class ProducerStateManager:
         self._begin_epoch(producer_id, producer_epoch, timestamp_ms)
         return self._own_transactions.end(
             producer_id, producer_epoch, coordinator_epoch, timestamp_ms
-        )
-
-    def apply_without_sequence(
-        self, producer_id: int, producer_epoch: int, base_offset: int, timestamp_ms: int
-    ) -> None:
-        """Store a transactional batch without sequence numbers: offsets that a group commits."""
-        self._begin_epoch(producer_id, producer_epoch, timestamp_ms)
-        self._own_transactions.note_batch(
-            producer_id, base_offset, timestamp_ms, is_transactional=True
         )
 
     def _begin_epoch(self, producer_id: int, producer_epoch: int, timestamp_ms: int) -> None:

@@ -8,10 +8,7 @@ from collections.abc import Sequence
 from struct import Struct
 from typing import Any
 
-from crc32c import crc32c
-from kafka.record.default_records import DefaultRecordBatchBuilder
-from kafka.record.util import encode_varint
-
+from protocol.checksum import crc32c
 from protocol.records import (
     COMPRESSION_NAMES,
     CRC_POSITION,
@@ -44,6 +41,9 @@ class BatchBuilder:
 
     def __init__(self, compression: str, bytes_max: int) -> None:
         """`compression` is one of `COMPRESSION_NAMES`; `bytes_max` counts uncompressed bytes."""
+        # Not needed to start, and its package imports all codecs.
+        from kafka.record.default_records import DefaultRecordBatchBuilder  # noqa: PLC0415
+
         self._builder: Any = DefaultRecordBatchBuilder(
             magic=MAGIC,
             compression_type=COMPRESSION_NAMES.index(compression),
@@ -88,6 +88,8 @@ class BatchBuilder:
 
 def record_bytes_max(key: bytes | None, value: bytes | None, headers: Headers) -> int:
     """Return the maximum size of a record in a batch, without the batch header."""
+    from kafka.record.default_records import DefaultRecordBatchBuilder  # noqa: PLC0415
+
     size: int = DefaultRecordBatchBuilder.estimate_size_in_bytes(key, value, headers)
     return size - HEADER_BYTES
 
@@ -115,10 +117,11 @@ def uncompressed_batch(
     leader_epoch: int,
     timestamp_ms: int,
     producer: tuple[int, int] | None = None,
+    base_sequence: int = _NO_ID,
 ) -> bytes:
     """Return a batch of keys and values that all have the same timestamp, and no headers.
 
-    With a producer id and epoch it is a batch of their transaction, without sequence numbers.
+    With a producer id and epoch it is a batch of their transaction.
     A coordinator writes one for every change, so this is several times as fast as `BatchBuilder`.
     """
     if len(records) == 1:
@@ -142,11 +145,22 @@ def uncompressed_batch(
             timestamp_ms,
             producer_id,
             producer_epoch,
-            _NO_ID,
+            base_sequence,
             count,
         )
         + encoded
     )
+    return _with_crc(checked, base_offset, leader_epoch)
+
+
+def empty_batch(offset_count: int, base_offset: int, leader_epoch: int) -> bytes:
+    """Return a batch without records that takes this many offsets, as compaction leaves it."""
+    fields = (0, offset_count - 1, _NO_ID, _NO_ID, *_NO_PRODUCER, _NO_ID, 0)
+    return _with_crc(_FROM_ATTRIBUTES.pack(*fields), base_offset, leader_epoch)
+
+
+def _with_crc(checked: bytes, base_offset: int, leader_epoch: int) -> bytes:
+    """Return a batch from its attributes on with the fields before them."""
     batch_length = len(checked) + CRC_START - LOG_OVERHEAD_BYTES
     before = _UP_TO_CRC.pack(base_offset, batch_length, leader_epoch, MAGIC, crc32c(checked))
     return before + checked
@@ -169,7 +183,11 @@ def _varint(number: int) -> bytes:
 
 def _encode_varint(number: int) -> bytes:
     out = bytearray()
-    encode_varint(number, out.append)
+    left = number << 1
+    while left > 0x7F:
+        out.append(left & 0x7F | 0x80)
+        left >>= 7
+    out.append(left)
     return bytes(out)
 
 

@@ -1,17 +1,13 @@
 """Decompress the records of a batch, up to a limit.
 
 kafka-python's codecs decompress without a limit, so a batch of 48 KB could take gigabytes. The
-formats are those of Kafka's `CompressionType`.
+formats are those of Kafka's `CompressionType`. A codec is imported when a batch first needs it.
 """
 
 import struct
 import zlib
 from collections.abc import Callable
 from typing import Any, Final
-
-import lz4.frame
-import zstandard
-from kafka.codec import snappy_decode
 
 from protocol.codec import read_unsigned_varint
 
@@ -61,6 +57,8 @@ def _snappy(payload: bytes, bytes_max: int) -> bytes:
         total += read_unsigned_varint(payload, start)[0]
         if total > bytes_max:
             raise TooLargeError(f"more than {bytes_max} bytes after decompression")
+    from kafka.codec import snappy_decode  # noqa: PLC0415 - see the module's docstring
+
     return bytes(snappy_decode(payload))
 
 
@@ -79,11 +77,15 @@ def _snappy_blocks(payload: bytes) -> list[int]:
 
 
 def _lz4(payload: bytes, bytes_max: int) -> bytes:
+    import lz4.frame  # noqa: PLC0415
+
     decompressor: Any = lz4.frame.LZ4FrameDecompressor()
     return bytes(decompressor.decompress(payload, bytes_max + 1))
 
 
 def _zstd(payload: bytes, bytes_max: int) -> bytes:
+    import zstandard  # noqa: PLC0415
+
     decompressor = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW_BYTES_MAX)
     with decompressor.stream_reader(payload, read_across_frames=True) as reader:
         return bytes(reader.read(bytes_max + 1))

@@ -9,8 +9,7 @@ from enum import IntEnum
 from struct import Struct
 from struct import error as StructError
 
-from crc32c import crc32c
-
+from protocol.checksum import crc32c
 from protocol.codec import DecodeError
 from protocol.data_messages import data_class, decode_data, encode_data
 from protocol.records import (

@@ -2,15 +2,16 @@
 
 They are in `__consumer_offsets`, `__transaction_state` and `__share_group_state`. A key is the
 record type (int16) and the fields of the key. A value is its version (int16) and the fields in that
-version; None deletes the key.
+version; None deletes the key. The class of each is made when its name is first used.
 
 Sources: the CoordinatorRecordType and the RecordSerde of Kafka's group, transaction and share
 coordinators.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from struct import Struct
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
 from protocol.codec import DecodeError, decode_body
@@ -31,111 +32,129 @@ class RecordClasses(NamedTuple):
     value: Any
 
 
-def _record(name: str) -> RecordClasses:
-    return RecordClasses(data_class(f"{name}Key"), data_class(f"{name}Value"))
+LegacyOffsetCommitKey: Any
+LegacyOffsetCommitValue: Any
+OffsetCommitKey: Any
+OffsetCommitValue: Any
+GroupMetadataKey: Any
+GroupMetadataValue: Any
+ConsumerGroupMetadataKey: Any
+ConsumerGroupMetadataValue: Any
+ConsumerGroupPartitionMetadataKey: Any
+ConsumerGroupPartitionMetadataValue: Any
+ConsumerGroupMemberMetadataKey: Any
+ConsumerGroupMemberMetadataValue: Any
+ConsumerGroupTargetAssignmentMetadataKey: Any
+ConsumerGroupTargetAssignmentMetadataValue: Any
+ConsumerGroupTargetAssignmentMemberKey: Any
+ConsumerGroupTargetAssignmentMemberValue: Any
+ConsumerGroupCurrentMemberAssignmentKey: Any
+ConsumerGroupCurrentMemberAssignmentValue: Any
+ShareGroupMemberMetadataKey: Any
+ShareGroupMemberMetadataValue: Any
+ShareGroupMetadataKey: Any
+ShareGroupMetadataValue: Any
+ShareGroupTargetAssignmentMetadataKey: Any
+ShareGroupTargetAssignmentMetadataValue: Any
+ShareGroupTargetAssignmentMemberKey: Any
+ShareGroupTargetAssignmentMemberValue: Any
+ShareGroupCurrentMemberAssignmentKey: Any
+ShareGroupCurrentMemberAssignmentValue: Any
+ShareGroupStatePartitionMetadataKey: Any
+ShareGroupStatePartitionMetadataValue: Any
+ConsumerGroupRegularExpressionKey: Any
+ConsumerGroupRegularExpressionValue: Any
+StreamsGroupMetadataKey: Any
+StreamsGroupMetadataValue: Any
+StreamsGroupMemberMetadataKey: Any
+StreamsGroupMemberMetadataValue: Any
+StreamsGroupTargetAssignmentMetadataKey: Any
+StreamsGroupTargetAssignmentMetadataValue: Any
+StreamsGroupTargetAssignmentMemberKey: Any
+StreamsGroupTargetAssignmentMemberValue: Any
+StreamsGroupCurrentMemberAssignmentKey: Any
+StreamsGroupCurrentMemberAssignmentValue: Any
+StreamsGroupTopologyKey: Any
+StreamsGroupTopologyValue: Any
+TransactionLogKey: Any
+TransactionLogValue: Any
+ShareSnapshotKey: Any
+ShareSnapshotValue: Any
+ShareUpdateKey: Any
+ShareUpdateValue: Any
 
 
-def _by_type(*records: tuple[Any, Any]) -> Mapping[int, RecordClasses]:
-    return {record_type(key): RecordClasses(key, value) for key, value in records}
+class RecordsOfTopic(Mapping[int, RecordClasses]):
+    """The classes of the records in an internal topic, by record type; made when first used."""
+
+    def __init__(self, *names: str) -> None:
+        self._names = names
+
+    @cached_property
+    def _by_type(self) -> dict[int, RecordClasses]:
+        pairs = [(_class(f"{name}Key"), _class(f"{name}Value")) for name in self._names]
+        return {record_type(key): RecordClasses(key, value) for key, value in pairs}
+
+    def __getitem__(self, number: int) -> RecordClasses:
+        return self._by_type[number]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._by_type)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+GROUP_RECORDS = RecordsOfTopic(
+    "LegacyOffsetCommit",
+    "OffsetCommit",
+    "GroupMetadata",
+    "ConsumerGroupMetadata",
+    "ConsumerGroupPartitionMetadata",
+    "ConsumerGroupMemberMetadata",
+    "ConsumerGroupTargetAssignmentMetadata",
+    "ConsumerGroupTargetAssignmentMember",
+    "ConsumerGroupCurrentMemberAssignment",
+    "ShareGroupMemberMetadata",
+    "ShareGroupMetadata",
+    "ShareGroupTargetAssignmentMetadata",
+    "ShareGroupTargetAssignmentMember",
+    "ShareGroupCurrentMemberAssignment",
+    "ShareGroupStatePartitionMetadata",
+    "ConsumerGroupRegularExpression",
+    "StreamsGroupMetadata",
+    "StreamsGroupMemberMetadata",
+    "StreamsGroupTargetAssignmentMetadata",
+    "StreamsGroupTargetAssignmentMember",
+    "StreamsGroupCurrentMemberAssignment",
+    "StreamsGroupTopology",
+)
+"""The classes of the records in `__consumer_offsets`, by record type."""
+
+TRANSACTION_RECORDS = RecordsOfTopic("TransactionLog")
+"""The classes of the records in `__transaction_state`, by record type."""
+
+SHARE_RECORDS = RecordsOfTopic("ShareSnapshot", "ShareUpdate")
+"""The classes of the records in `__share_group_state`, by record type."""
+
+if not TYPE_CHECKING:  # else it would allow any name
+
+    def __getattr__(name: str) -> Any:
+        """Return the class of a key or value, which from then on is an attribute of this module."""
+        if name not in __annotations__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return _class(name)
+
+
+def _class(name: str) -> Any:
+    if name not in globals():
+        globals()[name] = data_class(name)
+    return globals()[name]
 
 
 def record_type(key: Any) -> int:
     """Return the record type of a key or of its class."""
     return int(key.json["apiKey"])
-
-
-LegacyOffsetCommitKey, LegacyOffsetCommitValue = _record("LegacyOffsetCommit")
-OffsetCommitKey, OffsetCommitValue = _record("OffsetCommit")
-GroupMetadataKey, GroupMetadataValue = _record("GroupMetadata")
-ConsumerGroupMetadataKey, ConsumerGroupMetadataValue = _record("ConsumerGroupMetadata")
-ConsumerGroupPartitionMetadataKey, ConsumerGroupPartitionMetadataValue = _record(
-    "ConsumerGroupPartitionMetadata"
-)
-ConsumerGroupMemberMetadataKey, ConsumerGroupMemberMetadataValue = _record(
-    "ConsumerGroupMemberMetadata"
-)
-ConsumerGroupTargetAssignmentMetadataKey, ConsumerGroupTargetAssignmentMetadataValue = _record(
-    "ConsumerGroupTargetAssignmentMetadata"
-)
-ConsumerGroupTargetAssignmentMemberKey, ConsumerGroupTargetAssignmentMemberValue = _record(
-    "ConsumerGroupTargetAssignmentMember"
-)
-ConsumerGroupCurrentMemberAssignmentKey, ConsumerGroupCurrentMemberAssignmentValue = _record(
-    "ConsumerGroupCurrentMemberAssignment"
-)
-ShareGroupMemberMetadataKey, ShareGroupMemberMetadataValue = _record("ShareGroupMemberMetadata")
-ShareGroupMetadataKey, ShareGroupMetadataValue = _record("ShareGroupMetadata")
-ShareGroupTargetAssignmentMetadataKey, ShareGroupTargetAssignmentMetadataValue = _record(
-    "ShareGroupTargetAssignmentMetadata"
-)
-ShareGroupTargetAssignmentMemberKey, ShareGroupTargetAssignmentMemberValue = _record(
-    "ShareGroupTargetAssignmentMember"
-)
-ShareGroupCurrentMemberAssignmentKey, ShareGroupCurrentMemberAssignmentValue = _record(
-    "ShareGroupCurrentMemberAssignment"
-)
-ShareGroupStatePartitionMetadataKey, ShareGroupStatePartitionMetadataValue = _record(
-    "ShareGroupStatePartitionMetadata"
-)
-ConsumerGroupRegularExpressionKey, ConsumerGroupRegularExpressionValue = _record(
-    "ConsumerGroupRegularExpression"
-)
-StreamsGroupMetadataKey, StreamsGroupMetadataValue = _record("StreamsGroupMetadata")
-StreamsGroupMemberMetadataKey, StreamsGroupMemberMetadataValue = _record(
-    "StreamsGroupMemberMetadata"
-)
-StreamsGroupTargetAssignmentMetadataKey, StreamsGroupTargetAssignmentMetadataValue = _record(
-    "StreamsGroupTargetAssignmentMetadata"
-)
-StreamsGroupTargetAssignmentMemberKey, StreamsGroupTargetAssignmentMemberValue = _record(
-    "StreamsGroupTargetAssignmentMember"
-)
-StreamsGroupCurrentMemberAssignmentKey, StreamsGroupCurrentMemberAssignmentValue = _record(
-    "StreamsGroupCurrentMemberAssignment"
-)
-StreamsGroupTopologyKey, StreamsGroupTopologyValue = _record("StreamsGroupTopology")
-
-TransactionLogKey, TransactionLogValue = _record("TransactionLog")
-
-ShareSnapshotKey, ShareSnapshotValue = _record("ShareSnapshot")
-ShareUpdateKey, ShareUpdateValue = _record("ShareUpdate")
-
-GROUP_RECORDS = _by_type(
-    (LegacyOffsetCommitKey, LegacyOffsetCommitValue),
-    (OffsetCommitKey, OffsetCommitValue),
-    (GroupMetadataKey, GroupMetadataValue),
-    (ConsumerGroupMetadataKey, ConsumerGroupMetadataValue),
-    (ConsumerGroupPartitionMetadataKey, ConsumerGroupPartitionMetadataValue),
-    (ConsumerGroupMemberMetadataKey, ConsumerGroupMemberMetadataValue),
-    (ConsumerGroupTargetAssignmentMetadataKey, ConsumerGroupTargetAssignmentMetadataValue),
-    (ConsumerGroupTargetAssignmentMemberKey, ConsumerGroupTargetAssignmentMemberValue),
-    (ConsumerGroupCurrentMemberAssignmentKey, ConsumerGroupCurrentMemberAssignmentValue),
-    (ShareGroupMemberMetadataKey, ShareGroupMemberMetadataValue),
-    (ShareGroupMetadataKey, ShareGroupMetadataValue),
-    (ShareGroupTargetAssignmentMetadataKey, ShareGroupTargetAssignmentMetadataValue),
-    (ShareGroupTargetAssignmentMemberKey, ShareGroupTargetAssignmentMemberValue),
-    (ShareGroupCurrentMemberAssignmentKey, ShareGroupCurrentMemberAssignmentValue),
-    (ShareGroupStatePartitionMetadataKey, ShareGroupStatePartitionMetadataValue),
-    (ConsumerGroupRegularExpressionKey, ConsumerGroupRegularExpressionValue),
-    (StreamsGroupMetadataKey, StreamsGroupMetadataValue),
-    (StreamsGroupMemberMetadataKey, StreamsGroupMemberMetadataValue),
-    (StreamsGroupTargetAssignmentMetadataKey, StreamsGroupTargetAssignmentMetadataValue),
-    (StreamsGroupTargetAssignmentMemberKey, StreamsGroupTargetAssignmentMemberValue),
-    (StreamsGroupCurrentMemberAssignmentKey, StreamsGroupCurrentMemberAssignmentValue),
-    (StreamsGroupTopologyKey, StreamsGroupTopologyValue),
-)
-"""The classes of the records in `__consumer_offsets`, by record type."""
-
-TRANSACTION_RECORDS = _by_type(
-    (TransactionLogKey, TransactionLogValue),
-)
-"""The classes of the records in `__transaction_state`, by record type."""
-
-SHARE_RECORDS = _by_type(
-    (ShareSnapshotKey, ShareSnapshotValue),
-    (ShareUpdateKey, ShareUpdateValue),
-)
-"""The classes of the records in `__share_group_state`, by record type."""
 
 
 def encode_key(key: Any) -> bytes:

@@ -6,17 +6,20 @@ coordinators put them into the records of their topics.
 Sources: org.apache.kafka.common.protocol.MessageUtil (`toVersionPrefixedBytes`).
 """
 
+from importlib import import_module
 from struct import Struct
 from types import new_class
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kafka.protocol.api_data import ApiData
-from kafka.protocol.consumer import ConsumerProtocolAssignment, ConsumerProtocolSubscription
 from kafka.protocol.schemas.fields.codecs.encode_buffer import EncodeBufferPool
 
 from protocol import schemas
 from protocol.codec import DecodeError, decode_body
 from protocol.tagged_struct import NullableTaggedStruct
+
+if TYPE_CHECKING:  # `__getattr__` imports them
+    from kafka.protocol.consumer import ConsumerProtocolAssignment, ConsumerProtocolSubscription
 
 __all__ = [
     "ConsumerProtocolAssignment",
@@ -29,6 +32,15 @@ __all__ = [
 ]
 
 _PREFIX = Struct(">h")
+
+if not TYPE_CHECKING:  # else it would allow any name
+
+    def __getattr__(name: str) -> Any:
+        """Return a class of kafka-python, whose module has the schemas of many other messages."""
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        made = globals()[name] = getattr(import_module("kafka.protocol.consumer"), name)
+        return made
 
 
 def data_class(name: str) -> Any:

@@ -2,6 +2,8 @@
 
 from enum import IntEnum
 
+from protocol.suggestions import did_you_mean
+
 
 class ErrorCode(IntEnum):
     """An error code of a response; NONE is success."""
@@ -136,7 +138,27 @@ class ErrorCode(IntEnum):
     DUPLICATE_VOTER = 126
     VOTER_NOT_FOUND = 127
     INVALID_REGULAR_EXPRESSION = 128
+    REBOOTSTRAP_REQUIRED = 129
+    STREAMS_INVALID_TOPOLOGY = 130
+    STREAMS_INVALID_TOPOLOGY_EPOCH = 131
+    STREAMS_TOPOLOGY_FENCED = 132
     SHARE_SESSION_LIMIT_REACHED = 133
+
+
+_BY_LETTERS = {name.replace("_", ""): code for name, code in ErrorCode.__members__.items()}
+
+
+def error_code_of(name: str) -> ErrorCode:
+    """Return the error code with this name, in any case, with or without `_`.
+
+    Raises:
+        ValueError: there is none; the message has the nearest name.
+    """
+    found = _BY_LETTERS.get(name.replace("_", "").upper())
+    if found is None:
+        hint = did_you_mean(name, ErrorCode.__members__)
+        raise ValueError(f"there is no {name}{hint}")
+    return found
 
 
 INVALID_METADATA_ERRORS = frozenset(

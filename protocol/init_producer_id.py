@@ -22,7 +22,7 @@ _WINDOW_TAG_VARINT = bytes((WINDOW_TAG & 0x7F | 0x80, WINDOW_TAG >> 7))
 
 
 def encode_response(
-    response: messages.InitProducerIdResponse, api_version: int, window: int | None
+    response: "messages.InitProducerIdResponse", api_version: int, window: int | None
 ) -> bytes:
     """Encode the body of a response; in flexible versions with the window, unless it is None.
 

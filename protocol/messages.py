@@ -6,196 +6,208 @@ never imports `kafka`.
 A message is built with `MetadataResponse(version=9, brokers=[...])`; its nested structs are class
 attributes (`MetadataResponse.MetadataResponseBroker`). A handler can set all fields: the encoder
 leaves out those that the version lacks.
+
+A class is made when its name is first used. kafka-python reads the schemas of all messages that it
+imports together, and a broker can respond to its first request long before it needs most of them.
 """
 
+import sys
 from functools import cache
-from typing import Any
-
-from kafka.protocol.admin import (
-    AlterClientQuotasRequest,
-    AlterClientQuotasResponse,
-    AlterConfigsRequest,
-    AlterConfigsResponse,
-    AlterPartitionReassignmentsRequest,
-    AlterPartitionReassignmentsResponse,
-    AlterReplicaLogDirsRequest,
-    AlterReplicaLogDirsResponse,
-    AlterUserScramCredentialsRequest,
-    AlterUserScramCredentialsResponse,
-    CreateAclsRequest,
-    CreateAclsResponse,
-    CreatePartitionsRequest,
-    CreatePartitionsResponse,
-    CreateTopicsRequest,
-    CreateTopicsResponse,
-    DeleteAclsRequest,
-    DeleteAclsResponse,
-    DeleteGroupsRequest,
-    DeleteGroupsResponse,
-    DeleteRecordsRequest,
-    DeleteRecordsResponse,
-    DeleteTopicsRequest,
-    DeleteTopicsResponse,
-    DescribeAclsRequest,
-    DescribeAclsResponse,
-    DescribeClientQuotasRequest,
-    DescribeClientQuotasResponse,
-    DescribeClusterRequest,
-    DescribeClusterResponse,
-    DescribeConfigsRequest,
-    DescribeConfigsResponse,
-    DescribeGroupsRequest,
-    DescribeGroupsResponse,
-    DescribeLogDirsRequest,
-    DescribeLogDirsResponse,
-    DescribeProducersRequest,
-    DescribeProducersResponse,
-    DescribeQuorumRequest,
-    DescribeQuorumResponse,
-    DescribeTopicPartitionsRequest,
-    DescribeTopicPartitionsResponse,
-    DescribeTransactionsRequest,
-    DescribeTransactionsResponse,
-    DescribeUserScramCredentialsRequest,
-    DescribeUserScramCredentialsResponse,
-    ElectLeadersRequest,
-    ElectLeadersResponse,
-    IncrementalAlterConfigsRequest,
-    IncrementalAlterConfigsResponse,
-    ListConfigResourcesRequest,
-    ListConfigResourcesResponse,
-    ListGroupsRequest,
-    ListGroupsResponse,
-    ListPartitionReassignmentsRequest,
-    ListPartitionReassignmentsResponse,
-    ListTransactionsRequest,
-    ListTransactionsResponse,
-    UpdateFeaturesRequest,
-    UpdateFeaturesResponse,
-)
-from kafka.protocol.consumer import (
-    FetchRequest,
-    FetchResponse,
-    HeartbeatRequest,
-    HeartbeatResponse,
-    JoinGroupRequest,
-    JoinGroupResponse,
-    LeaveGroupRequest,
-    LeaveGroupResponse,
-    ListOffsetsRequest,
-    ListOffsetsResponse,
-    OffsetCommitRequest,
-    OffsetCommitResponse,
-    OffsetDeleteRequest,
-    OffsetDeleteResponse,
-    OffsetFetchRequest,
-    OffsetFetchResponse,
-    OffsetForLeaderEpochRequest,
-    OffsetForLeaderEpochResponse,
-    SyncGroupRequest,
-    SyncGroupResponse,
-)
-from kafka.protocol.metadata import (
-    ApiVersionsRequest,
-    ApiVersionsResponse,
-    FindCoordinatorRequest,
-    FindCoordinatorResponse,
-    MetadataRequest,
-    MetadataResponse,
-)
-from kafka.protocol.producer import (
-    AddOffsetsToTxnRequest,
-    AddOffsetsToTxnResponse,
-    AddPartitionsToTxnRequest,
-    AddPartitionsToTxnResponse,
-    EndTxnRequest,
-    EndTxnResponse,
-    InitProducerIdRequest,
-    InitProducerIdResponse,
-    ProduceRequest,
-    ProduceResponse,
-    TxnOffsetCommitRequest,
-    TxnOffsetCommitResponse,
-    WriteTxnMarkersRequest,
-    WriteTxnMarkersResponse,
-)
-from kafka.protocol.sasl import (
-    SaslAuthenticateRequest,
-    SaslAuthenticateResponse,
-    SaslHandshakeRequest,
-    SaslHandshakeResponse,
-)
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from protocol import schema_messages
 from protocol.api_keys import ApiKey
-from protocol.schema_messages import *  # noqa: F403 - messages like the others
 from protocol.suggestions import did_you_mean
 
-_CLASSES: tuple[tuple[Any, Any], ...] = (
-    (AddOffsetsToTxnRequest, AddOffsetsToTxnResponse),
-    (AddPartitionsToTxnRequest, AddPartitionsToTxnResponse),
-    (AlterClientQuotasRequest, AlterClientQuotasResponse),
-    (AlterConfigsRequest, AlterConfigsResponse),
-    (AlterPartitionReassignmentsRequest, AlterPartitionReassignmentsResponse),
-    (AlterReplicaLogDirsRequest, AlterReplicaLogDirsResponse),
-    (AlterUserScramCredentialsRequest, AlterUserScramCredentialsResponse),
-    (ApiVersionsRequest, ApiVersionsResponse),
-    (CreateAclsRequest, CreateAclsResponse),
-    (CreatePartitionsRequest, CreatePartitionsResponse),
-    (CreateTopicsRequest, CreateTopicsResponse),
-    (DeleteAclsRequest, DeleteAclsResponse),
-    (DeleteGroupsRequest, DeleteGroupsResponse),
-    (DeleteRecordsRequest, DeleteRecordsResponse),
-    (DeleteTopicsRequest, DeleteTopicsResponse),
-    (DescribeAclsRequest, DescribeAclsResponse),
-    (DescribeClientQuotasRequest, DescribeClientQuotasResponse),
-    (DescribeClusterRequest, DescribeClusterResponse),
-    (DescribeConfigsRequest, DescribeConfigsResponse),
-    (DescribeGroupsRequest, DescribeGroupsResponse),
-    (DescribeLogDirsRequest, DescribeLogDirsResponse),
-    (DescribeProducersRequest, DescribeProducersResponse),
-    (DescribeQuorumRequest, DescribeQuorumResponse),
-    (DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse),
-    (DescribeTransactionsRequest, DescribeTransactionsResponse),
-    (DescribeUserScramCredentialsRequest, DescribeUserScramCredentialsResponse),
-    (ElectLeadersRequest, ElectLeadersResponse),
-    (EndTxnRequest, EndTxnResponse),
-    (FetchRequest, FetchResponse),
-    (FindCoordinatorRequest, FindCoordinatorResponse),
-    (HeartbeatRequest, HeartbeatResponse),
-    (IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse),
-    (InitProducerIdRequest, InitProducerIdResponse),
-    (JoinGroupRequest, JoinGroupResponse),
-    (LeaveGroupRequest, LeaveGroupResponse),
-    (ListConfigResourcesRequest, ListConfigResourcesResponse),
-    (ListGroupsRequest, ListGroupsResponse),
-    (ListOffsetsRequest, ListOffsetsResponse),
-    (ListPartitionReassignmentsRequest, ListPartitionReassignmentsResponse),
-    (ListTransactionsRequest, ListTransactionsResponse),
-    (MetadataRequest, MetadataResponse),
-    (OffsetCommitRequest, OffsetCommitResponse),
-    (OffsetDeleteRequest, OffsetDeleteResponse),
-    (OffsetFetchRequest, OffsetFetchResponse),
-    (OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse),
-    (ProduceRequest, ProduceResponse),
-    (SaslAuthenticateRequest, SaslAuthenticateResponse),
-    (SaslHandshakeRequest, SaslHandshakeResponse),
-    (SyncGroupRequest, SyncGroupResponse),
-    (TxnOffsetCommitRequest, TxnOffsetCommitResponse),
-    (UpdateFeaturesRequest, UpdateFeaturesResponse),
-    (WriteTxnMarkersRequest, WriteTxnMarkersResponse),
-    *schema_messages.CLASSES,
-)
+if TYPE_CHECKING:  # `__getattr__` imports them
+    from kafka.protocol.admin import (
+        AlterClientQuotasRequest,
+        AlterClientQuotasResponse,
+        AlterConfigsRequest,
+        AlterConfigsResponse,
+        AlterPartitionReassignmentsRequest,
+        AlterPartitionReassignmentsResponse,
+        AlterReplicaLogDirsRequest,
+        AlterReplicaLogDirsResponse,
+        AlterUserScramCredentialsRequest,
+        AlterUserScramCredentialsResponse,
+        CreateAclsRequest,
+        CreateAclsResponse,
+        CreatePartitionsRequest,
+        CreatePartitionsResponse,
+        CreateTopicsRequest,
+        CreateTopicsResponse,
+        DeleteAclsRequest,
+        DeleteAclsResponse,
+        DeleteGroupsRequest,
+        DeleteGroupsResponse,
+        DeleteRecordsRequest,
+        DeleteRecordsResponse,
+        DeleteTopicsRequest,
+        DeleteTopicsResponse,
+        DescribeAclsRequest,
+        DescribeAclsResponse,
+        DescribeClientQuotasRequest,
+        DescribeClientQuotasResponse,
+        DescribeClusterRequest,
+        DescribeClusterResponse,
+        DescribeConfigsRequest,
+        DescribeConfigsResponse,
+        DescribeGroupsRequest,
+        DescribeGroupsResponse,
+        DescribeLogDirsRequest,
+        DescribeLogDirsResponse,
+        DescribeProducersRequest,
+        DescribeProducersResponse,
+        DescribeQuorumRequest,
+        DescribeQuorumResponse,
+        DescribeTopicPartitionsRequest,
+        DescribeTopicPartitionsResponse,
+        DescribeTransactionsRequest,
+        DescribeTransactionsResponse,
+        DescribeUserScramCredentialsRequest,
+        DescribeUserScramCredentialsResponse,
+        ElectLeadersRequest,
+        ElectLeadersResponse,
+        IncrementalAlterConfigsRequest,
+        IncrementalAlterConfigsResponse,
+        ListConfigResourcesRequest,
+        ListConfigResourcesResponse,
+        ListGroupsRequest,
+        ListGroupsResponse,
+        ListPartitionReassignmentsRequest,
+        ListPartitionReassignmentsResponse,
+        ListTransactionsRequest,
+        ListTransactionsResponse,
+        UpdateFeaturesRequest,
+        UpdateFeaturesResponse,
+    )
+    from kafka.protocol.consumer import (
+        FetchRequest,
+        FetchResponse,
+        HeartbeatRequest,
+        HeartbeatResponse,
+        JoinGroupRequest,
+        JoinGroupResponse,
+        LeaveGroupRequest,
+        LeaveGroupResponse,
+        ListOffsetsRequest,
+        ListOffsetsResponse,
+        OffsetCommitRequest,
+        OffsetCommitResponse,
+        OffsetDeleteRequest,
+        OffsetDeleteResponse,
+        OffsetFetchRequest,
+        OffsetFetchResponse,
+        OffsetForLeaderEpochRequest,
+        OffsetForLeaderEpochResponse,
+        SyncGroupRequest,
+        SyncGroupResponse,
+    )
+    from kafka.protocol.metadata import (
+        ApiVersionsRequest,
+        ApiVersionsResponse,
+        FindCoordinatorRequest,
+        FindCoordinatorResponse,
+        MetadataRequest,
+        MetadataResponse,
+    )
+    from kafka.protocol.producer import (
+        AddOffsetsToTxnRequest,
+        AddOffsetsToTxnResponse,
+        AddPartitionsToTxnRequest,
+        AddPartitionsToTxnResponse,
+        EndTxnRequest,
+        EndTxnResponse,
+        InitProducerIdRequest,
+        InitProducerIdResponse,
+        ProduceRequest,
+        ProduceResponse,
+        TxnOffsetCommitRequest,
+        TxnOffsetCommitResponse,
+        WriteTxnMarkersRequest,
+        WriteTxnMarkersResponse,
+    )
+    from kafka.protocol.sasl import (
+        SaslAuthenticateRequest,
+        SaslAuthenticateResponse,
+        SaslHandshakeRequest,
+        SaslHandshakeResponse,
+    )
 
-_BY_KEY: dict[ApiKey, tuple[Any, Any]] = {ApiKey(pair[0].API_KEY): pair for pair in _CLASSES}
+    from protocol.schema_messages import *  # noqa: F403 - messages like the others
 
-
-API_NAMES: dict[ApiKey, str] = {
-    key: pair[0].__name__.removesuffix("Request") for key, pair in sorted(_BY_KEY.items())
+_APIS_BY_PACKAGE = {
+    "consumer": (
+        "Fetch",
+        "Heartbeat",
+        "JoinGroup",
+        "LeaveGroup",
+        "ListOffsets",
+        "OffsetCommit",
+        "OffsetDelete",
+        "OffsetFetch",
+        "OffsetForLeaderEpoch",
+        "SyncGroup",
+    ),
+    "metadata": (
+        "ApiVersions",
+        "FindCoordinator",
+        "Metadata",
+    ),
+    "producer": (
+        "AddOffsetsToTxn",
+        "AddPartitionsToTxn",
+        "EndTxn",
+        "InitProducerId",
+        "Produce",
+        "TxnOffsetCommit",
+        "WriteTxnMarkers",
+    ),
+    "sasl": (
+        "SaslAuthenticate",
+        "SaslHandshake",
+    ),
 }
+_PACKAGES = {name: package for package, names in _APIS_BY_PACKAGE.items() for name in names}
+"""Where kafka-python has the messages of an API: the package in `kafka.protocol`, else `admin`."""
+
+API_NAMES: dict[ApiKey, str] = {key: key.name.title().replace("_", "") for key in sorted(ApiKey)}
 """The name of every API as Kafka writes it, such as `InitProducerId`."""
 
 _KEYS_BY_LETTERS = {name.lower(): key for key, name in API_NAMES.items()}
+
+
+if not TYPE_CHECKING:  # else it would allow any name
+
+    def __getattr__(name: str) -> Any:
+        """Return the class of a message, which from then on is an attribute of this module."""
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        if name in schema_messages.__all__:
+            made = getattr(schema_messages, name)
+        else:
+            package = _PACKAGES.get(name.removesuffix("Request").removesuffix("Response"), "admin")
+            made = getattr(import_module(f"kafka.protocol.{package}"), name)
+        globals()[name] = made
+        return made
+
+
+class _Classes(dict[ApiKey, Any]):
+    """The classes of the requests or of the responses, by API key; made when first used."""
+
+    def __init__(self, suffix: str) -> None:
+        super().__init__()
+        self._suffix = suffix
+
+    def __missing__(self, api_key: ApiKey) -> Any:
+        made = self[api_key] = getattr(_THIS, API_NAMES[api_key] + self._suffix)
+        return made
+
+
+_THIS = sys.modules[__name__]
+_REQUESTS, _RESPONSES = _Classes("Request"), _Classes("Response")
 
 
 def api_key_of(name: str) -> ApiKey:
@@ -213,12 +225,12 @@ def api_key_of(name: str) -> ApiKey:
 
 def request_class(api_key: ApiKey) -> Any:
     """Return the request class of an API key; KeyError for an API without schema here."""
-    return _BY_KEY[api_key][0]
+    return _REQUESTS[api_key]
 
 
 def response_class(api_key: ApiKey) -> Any:
     """Return the response class of an API key; KeyError for an API without schema here."""
-    return _BY_KEY[api_key][1]
+    return _RESPONSES[api_key]
 
 
 @cache

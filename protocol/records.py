@@ -9,9 +9,7 @@ from collections.abc import Iterator
 from struct import Struct
 from typing import Any, NamedTuple
 
-from crc32c import crc32c
-from kafka.record.default_records import DefaultRecordBatch
-
+from protocol.checksum import crc32c
 from protocol.compression import ZSTD, TooLargeError, decompress
 
 MAGIC = 2
@@ -32,6 +30,7 @@ DECOMPRESSED_BYTES_MAX = 16 * 1024 * 1024
 
 _HEADER = Struct(">qiibIhiqqqhii")
 _BASE_OFFSET = Struct(">q")
+_STORED_HEADER = Struct(">qiibI")
 _LENGTH = Struct(">i")
 _LEADER_EPOCH = Struct(">i")
 _CRC = Struct(">I")
@@ -97,6 +96,13 @@ def stamp(
     )
 
 
+def stamped(
+    base_offset: int, batch_length: int, leader_epoch: int, crc: int, covered: bytes | bytearray
+) -> bytes:
+    """Return a stored batch from its fields and the bytes that its CRC covers, like `stamp`."""
+    return _STORED_HEADER.pack(base_offset, batch_length, leader_epoch, MAGIC, crc) + covered
+
+
 def stamp_log_append_time(batch: bytes, now_ms: int) -> bytes:
     """Return a copy of a stored batch with log append time and a new CRC."""
     stamped = bytearray(batch)
@@ -140,6 +146,9 @@ def read_records(
         TooLargeError: it has more than `bytes_max` bytes after decompression.
         ValueError: the payload does not match the header.
     """
+    # Not needed to start, and its package imports all codecs.
+    from kafka.record.default_records import DefaultRecordBatch  # noqa: PLC0415
+
     try:
         decoder: Any = DefaultRecordBatch(_decompressed(bytes(batch), bytes_max))
         for record in decoder:

@@ -1,12 +1,12 @@
 """The API versions that the brokers of each Kafka release serve.
 
 The tables are those of kafka-python, which recorded them from brokers of these releases, before
-4.0 with ZooKeeper. From 3.6 on ours are those of a broker with KRaft.
+4.0 with ZooKeeper. From 3.6 on ours are those of a broker with KRaft. That of the default release
+is here, so that a broker of this release starts without the module of the others.
 """
 
 from collections.abc import Mapping
-
-from kafka.protocol.broker_version_data import BROKER_API_VERSIONS
+from functools import cache
 
 from protocol.api_keys import ApiKey
 
@@ -18,6 +18,22 @@ OLDEST_RELEASE: Release = (0, 11)
 """Older brokers don't know record batches (message format v2)."""
 
 DEFAULT_RELEASE: Release = (4, 1)
+
+# fmt: off
+DEFAULT_VERSIONS: Mapping[int, Versions] = {
+    0: (0, 13), 1: (4, 18), 2: (1, 10), 3: (0, 13), 8: (2, 9), 9: (1, 9), 10: (0, 6), 11: (0, 9),
+    12: (0, 4), 13: (0, 5), 14: (0, 5), 15: (0, 6), 16: (0, 5), 17: (0, 1), 18: (0, 4), 19: (2, 7),
+    20: (1, 6), 21: (0, 2), 22: (0, 5), 23: (2, 4), 24: (0, 5), 25: (0, 4), 26: (0, 5), 27: (1, 1),
+    28: (0, 5), 29: (1, 3), 30: (1, 3), 31: (1, 3), 32: (1, 4), 33: (0, 2), 34: (1, 2), 35: (1, 4),
+    36: (0, 2), 37: (0, 3), 38: (1, 3), 39: (1, 2), 40: (1, 2), 41: (1, 3), 42: (0, 2), 43: (0, 2),
+    44: (0, 1), 45: (0, 1), 46: (0, 0), 47: (0, 0), 48: (0, 1), 49: (0, 1), 50: (0, 0), 51: (0, 0),
+    55: (0, 2), 57: (0, 2), 60: (0, 2), 61: (0, 0), 64: (0, 0), 65: (0, 0), 66: (0, 2), 68: (0, 1),
+    69: (0, 1), 74: (0, 1), 75: (0, 0), 76: (1, 1), 77: (1, 1), 78: (1, 1), 79: (1, 1), 80: (0, 0),
+    81: (0, 0), 83: (0, 0), 84: (0, 0), 85: (0, 0), 86: (0, 0), 87: (0, 0), 90: (0, 0), 91: (0, 0),
+    92: (0, 0), 71: (0, 0), 72: (0, 0),
+}
+# fmt: on
+"""The versions of the default release."""
 
 KRAFT_SINCE: Release = (3, 6)
 """First release whose brokers are taken to run with KRaft; it knows SCRAM and delegation tokens."""
@@ -52,12 +68,22 @@ def _with_kraft(release: Release, versions: Mapping[int, Versions]) -> dict[int,
     return served
 
 
-RELEASES: Mapping[Release, Mapping[int, Versions]] = {
-    release: _with_kraft(release, versions) if release >= KRAFT_SINCE else versions
-    for release, versions in sorted(BROKER_API_VERSIONS.items())
-    if release >= OLDEST_RELEASE
-}
-"""Served API versions by API key, by release, the oldest release first."""
+@cache
+def releases() -> Mapping[Release, Mapping[int, Versions]]:
+    """Return the served API versions by API key, by release, the oldest release first."""
+    # This imports the schemas of most messages, which takes longer than the start of a broker.
+    from kafka.protocol.broker_version_data import BROKER_API_VERSIONS  # noqa: PLC0415
+
+    return {
+        release: _with_kraft(release, versions) if release >= KRAFT_SINCE else versions
+        for release, versions in sorted(BROKER_API_VERSIONS.items())
+        if release >= OLDEST_RELEASE
+    }
+
+
+def versions_of(release: Release) -> Mapping[int, Versions]:
+    """Return the versions that brokers of a known release serve, by API key."""
+    return DEFAULT_VERSIONS if release == DEFAULT_RELEASE else releases()[release]
 
 
 def find_release(text: str) -> Release:
@@ -69,13 +95,15 @@ def find_release(text: str) -> Release:
     numbers = text.split(".")
     if len(text) <= 20 and all(number.isascii() and number.isdigit() for number in numbers):
         release = tuple(map(int, numbers))
-        for known in RELEASES:
+        if release[: len(DEFAULT_RELEASE)] == DEFAULT_RELEASE:
+            return DEFAULT_RELEASE
+        for known in releases():
             if release[: len(known)] == known:
                 return known
-    names = [".".join(map(str, release)) for release in RELEASES]
+    names = [".".join(map(str, release)) for release in releases()]
     raise ValueError(f"there is no release {text}; there are {', '.join(names)}")
 
 
 def release_versions(text: str) -> Mapping[int, Versions]:
     """Return the versions that brokers of a release serve; errors as in `find_release`."""
-    return RELEASES[find_release(text)]
+    return versions_of(find_release(text))

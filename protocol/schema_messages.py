@@ -1,105 +1,81 @@
 """Requests and responses that kafka-python has no schema for: ours are in `protocol/schemas/`.
 
 The rest of the project finds them in `protocol/messages.py`, beside kafka-python's.
+A class is made when its name is first used.
 """
 
 from types import new_class
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kafka.protocol.api_message import ApiMessage
 
 from protocol import schemas
 
+CreateDelegationTokenRequest: Any
+CreateDelegationTokenResponse: Any
+RenewDelegationTokenRequest: Any
+RenewDelegationTokenResponse: Any
+ExpireDelegationTokenRequest: Any
+ExpireDelegationTokenResponse: Any
+DescribeDelegationTokenRequest: Any
+DescribeDelegationTokenResponse: Any
+UnregisterBrokerRequest: Any
+UnregisterBrokerResponse: Any
+ConsumerGroupHeartbeatRequest: Any
+ConsumerGroupHeartbeatResponse: Any
+ConsumerGroupDescribeRequest: Any
+ConsumerGroupDescribeResponse: Any
+GetTelemetrySubscriptionsRequest: Any
+GetTelemetrySubscriptionsResponse: Any
+PushTelemetryRequest: Any
+PushTelemetryResponse: Any
+ShareGroupHeartbeatRequest: Any
+ShareGroupHeartbeatResponse: Any
+ShareGroupDescribeRequest: Any
+ShareGroupDescribeResponse: Any
+ShareFetchRequest: Any
+ShareFetchResponse: Any
+ShareAcknowledgeRequest: Any
+ShareAcknowledgeResponse: Any
+AddRaftVoterRequest: Any
+AddRaftVoterResponse: Any
+RemoveRaftVoterRequest: Any
+RemoveRaftVoterResponse: Any
+InitializeShareGroupStateRequest: Any
+InitializeShareGroupStateResponse: Any
+ReadShareGroupStateRequest: Any
+ReadShareGroupStateResponse: Any
+WriteShareGroupStateRequest: Any
+WriteShareGroupStateResponse: Any
+DeleteShareGroupStateRequest: Any
+DeleteShareGroupStateResponse: Any
+ReadShareGroupStateSummaryRequest: Any
+ReadShareGroupStateSummaryResponse: Any
+StreamsGroupHeartbeatRequest: Any
+StreamsGroupHeartbeatResponse: Any
+StreamsGroupDescribeRequest: Any
+StreamsGroupDescribeResponse: Any
+DescribeShareGroupOffsetsRequest: Any
+DescribeShareGroupOffsetsResponse: Any
+AlterShareGroupOffsetsRequest: Any
+AlterShareGroupOffsetsResponse: Any
+DeleteShareGroupOffsetsRequest: Any
+DeleteShareGroupOffsetsResponse: Any
 
-def _message(name: str) -> Any:
-    """Return the class of a request or response, as kafka-python makes its own."""
-    return new_class(
-        name,
-        (ApiMessage,),
-        {"load_json": schemas},
-        lambda attributes: attributes.update(__module__=__name__),
-    )
+if not TYPE_CHECKING:  # else it would allow any name
 
+    def __getattr__(name: str) -> Any:
+        """Return the class of a request or response, made as kafka-python makes its own."""
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        made = globals()[name] = new_class(
+            name,
+            (ApiMessage,),
+            {"load_json": schemas},
+            lambda attributes: attributes.update(__module__=__name__),
+        )
+        return made
 
-CreateDelegationTokenRequest = _message("CreateDelegationTokenRequest")
-CreateDelegationTokenResponse = _message("CreateDelegationTokenResponse")
-RenewDelegationTokenRequest = _message("RenewDelegationTokenRequest")
-RenewDelegationTokenResponse = _message("RenewDelegationTokenResponse")
-ExpireDelegationTokenRequest = _message("ExpireDelegationTokenRequest")
-ExpireDelegationTokenResponse = _message("ExpireDelegationTokenResponse")
-DescribeDelegationTokenRequest = _message("DescribeDelegationTokenRequest")
-DescribeDelegationTokenResponse = _message("DescribeDelegationTokenResponse")
-UnregisterBrokerRequest = _message("UnregisterBrokerRequest")
-UnregisterBrokerResponse = _message("UnregisterBrokerResponse")
-ConsumerGroupHeartbeatRequest = _message("ConsumerGroupHeartbeatRequest")
-ConsumerGroupHeartbeatResponse = _message("ConsumerGroupHeartbeatResponse")
-ConsumerGroupDescribeRequest = _message("ConsumerGroupDescribeRequest")
-ConsumerGroupDescribeResponse = _message("ConsumerGroupDescribeResponse")
-GetTelemetrySubscriptionsRequest = _message("GetTelemetrySubscriptionsRequest")
-GetTelemetrySubscriptionsResponse = _message("GetTelemetrySubscriptionsResponse")
-PushTelemetryRequest = _message("PushTelemetryRequest")
-PushTelemetryResponse = _message("PushTelemetryResponse")
-ShareGroupHeartbeatRequest = _message("ShareGroupHeartbeatRequest")
-ShareGroupHeartbeatResponse = _message("ShareGroupHeartbeatResponse")
-ShareGroupDescribeRequest = _message("ShareGroupDescribeRequest")
-ShareGroupDescribeResponse = _message("ShareGroupDescribeResponse")
-ShareFetchRequest = _message("ShareFetchRequest")
-ShareFetchResponse = _message("ShareFetchResponse")
-ShareAcknowledgeRequest = _message("ShareAcknowledgeRequest")
-ShareAcknowledgeResponse = _message("ShareAcknowledgeResponse")
-AddRaftVoterRequest = _message("AddRaftVoterRequest")
-AddRaftVoterResponse = _message("AddRaftVoterResponse")
-RemoveRaftVoterRequest = _message("RemoveRaftVoterRequest")
-RemoveRaftVoterResponse = _message("RemoveRaftVoterResponse")
-InitializeShareGroupStateRequest = _message("InitializeShareGroupStateRequest")
-InitializeShareGroupStateResponse = _message("InitializeShareGroupStateResponse")
-ReadShareGroupStateRequest = _message("ReadShareGroupStateRequest")
-ReadShareGroupStateResponse = _message("ReadShareGroupStateResponse")
-WriteShareGroupStateRequest = _message("WriteShareGroupStateRequest")
-WriteShareGroupStateResponse = _message("WriteShareGroupStateResponse")
-DeleteShareGroupStateRequest = _message("DeleteShareGroupStateRequest")
-DeleteShareGroupStateResponse = _message("DeleteShareGroupStateResponse")
-ReadShareGroupStateSummaryRequest = _message("ReadShareGroupStateSummaryRequest")
-ReadShareGroupStateSummaryResponse = _message("ReadShareGroupStateSummaryResponse")
-StreamsGroupHeartbeatRequest = _message("StreamsGroupHeartbeatRequest")
-StreamsGroupHeartbeatResponse = _message("StreamsGroupHeartbeatResponse")
-StreamsGroupDescribeRequest = _message("StreamsGroupDescribeRequest")
-StreamsGroupDescribeResponse = _message("StreamsGroupDescribeResponse")
-DescribeShareGroupOffsetsRequest = _message("DescribeShareGroupOffsetsRequest")
-DescribeShareGroupOffsetsResponse = _message("DescribeShareGroupOffsetsResponse")
-AlterShareGroupOffsetsRequest = _message("AlterShareGroupOffsetsRequest")
-AlterShareGroupOffsetsResponse = _message("AlterShareGroupOffsetsResponse")
-DeleteShareGroupOffsetsRequest = _message("DeleteShareGroupOffsetsRequest")
-DeleteShareGroupOffsetsResponse = _message("DeleteShareGroupOffsetsResponse")
-
-CLASSES: tuple[tuple[Any, Any], ...] = (
-    (CreateDelegationTokenRequest, CreateDelegationTokenResponse),
-    (RenewDelegationTokenRequest, RenewDelegationTokenResponse),
-    (ExpireDelegationTokenRequest, ExpireDelegationTokenResponse),
-    (DescribeDelegationTokenRequest, DescribeDelegationTokenResponse),
-    (UnregisterBrokerRequest, UnregisterBrokerResponse),
-    (ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse),
-    (ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse),
-    (GetTelemetrySubscriptionsRequest, GetTelemetrySubscriptionsResponse),
-    (PushTelemetryRequest, PushTelemetryResponse),
-    (ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse),
-    (ShareGroupDescribeRequest, ShareGroupDescribeResponse),
-    (ShareFetchRequest, ShareFetchResponse),
-    (ShareAcknowledgeRequest, ShareAcknowledgeResponse),
-    (AddRaftVoterRequest, AddRaftVoterResponse),
-    (RemoveRaftVoterRequest, RemoveRaftVoterResponse),
-    (InitializeShareGroupStateRequest, InitializeShareGroupStateResponse),
-    (ReadShareGroupStateRequest, ReadShareGroupStateResponse),
-    (WriteShareGroupStateRequest, WriteShareGroupStateResponse),
-    (DeleteShareGroupStateRequest, DeleteShareGroupStateResponse),
-    (ReadShareGroupStateSummaryRequest, ReadShareGroupStateSummaryResponse),
-    (StreamsGroupHeartbeatRequest, StreamsGroupHeartbeatResponse),
-    (StreamsGroupDescribeRequest, StreamsGroupDescribeResponse),
-    (DescribeShareGroupOffsetsRequest, DescribeShareGroupOffsetsResponse),
-    (AlterShareGroupOffsetsRequest, AlterShareGroupOffsetsResponse),
-    (DeleteShareGroupOffsetsRequest, DeleteShareGroupOffsetsResponse),
-)
-"""The request and the response of every API, by key."""
 
 __all__ = [
     "AddRaftVoterRequest",

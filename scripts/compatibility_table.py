@@ -26,6 +26,8 @@ def table() -> str:
             field += f" of `{allowed.place.rstrip('*')}`"
         if allowed.brokers_min > 1:
             field += ", with several brokers"
+        if allowed.releases:
+            field += f", in Kafka {', '.join(allowed.releases)}"
         lines.append(f"| {api} | {field} | {allowed.reason} |")
     lines += ["", "| field in any API | why its values have other names |", "|----|----|"]
     lines += [f"| `{name}` | {reason} |" for name, reason in MAPPED_FIELDS.items()]

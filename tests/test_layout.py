@@ -38,6 +38,7 @@ DECLARATIONS = {
     "broker/request/acknowledgement.py",
     "broker/request/context.py",
     "broker/faults/actions.py",
+    "broker/http_admin/snapshot_document.py",
     "broker/faults/match.py",
     "broker/responses.py",
     "broker/transactions/marker.py",

@@ -5,6 +5,8 @@ Source: Kafka's `AclEntry.supportedOperations`.
 
 from enum import IntEnum
 
+from protocol.releases import Release
+
 
 class AclOperation(IntEnum):
     """Operations, numbered as in Kafka's `AclOperation`."""
@@ -39,9 +41,17 @@ CLUSTER_OPERATIONS = frozenset(AclOperation) - {
     AclOperation.WRITE,
     AclOperation.DELETE,
 }
+_GROUPS_HAVE_CONFIGS_SINCE: Release = (4, 0)
 
 NOT_REQUESTED = -(2**31)
 """Value for a client that did not request them."""
+
+
+def group_operations(release: Release) -> frozenset[AclOperation]:
+    """Return the operations of a group in a release."""
+    if release >= _GROUPS_HAVE_CONFIGS_SINCE:
+        return GROUP_OPERATIONS
+    return GROUP_OPERATIONS - {AclOperation.DESCRIBE_CONFIGS, AclOperation.ALTER_CONFIGS}
 
 
 def bit_field(operations: frozenset[AclOperation]) -> int:

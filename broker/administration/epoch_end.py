@@ -15,7 +15,7 @@ def epoch_end_offset(partition: Partition, leader_epoch: int) -> tuple[int, int]
     The current epoch ends at the log's end, even before its first record. An epoch in the future
     is UNDEFINED; one older than all records ends at the log start offset.
     """
-    starts = _epoch_starts(partition)
+    starts = epoch_starts(partition)
     current_epoch = starts[-1][0]
     if leader_epoch == current_epoch:
         return current_epoch, partition.log.log_end_offset
@@ -29,7 +29,7 @@ def epoch_end_offset(partition: Partition, leader_epoch: int) -> tuple[int, int]
     raise AssertionError("the current epoch is larger")
 
 
-def _epoch_starts(partition: Partition) -> list[tuple[int, int]]:
+def epoch_starts(partition: Partition) -> list[tuple[int, int]]:
     """Return the epochs of the log with their first offsets, ascending; never empty."""
     log = partition.log
     starts = list(log.epoch_starts)

@@ -3,7 +3,7 @@
 Source: Kafka's `ReplicationControlManager.createTopics`; checks are made in its order.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from broker.administration.placement import (
@@ -66,9 +66,15 @@ def check_size(cluster: Cluster, topics: Iterable[NewTopic]) -> Refusal | None:
     return None
 
 
-def check_new_topic(cluster: Cluster, topic: NewTopic) -> TopicPlan | Refusal:
-    """Return the plan of a new topic, or its first error; change nothing."""
-    refusal = _name_problem(cluster, topic.name)
+def check_new_topic(
+    cluster: Cluster, topic: NewTopic, names_of_request: Collection[str] = ()
+) -> TopicPlan | Refusal:
+    """Return the plan of a new topic, or its first error; change nothing.
+
+    A name may collide with `names_of_request`, those that the same request creates: Kafka compares
+    it with the topics from before the request.
+    """
+    refusal = _name_problem(cluster, topic.name, names_of_request)
     if refusal is not None:
         return refusal
     overrides = topic.overrides or {}
@@ -82,7 +88,7 @@ def check_new_topic(cluster: Cluster, topic: NewTopic) -> TopicPlan | Refusal:
     return TopicPlan(topic.name, assignments, texts)
 
 
-def _name_problem(cluster: Cluster, name: str) -> Refusal | None:
+def _name_problem(cluster: Cluster, name: str, names_of_request: Collection[str]) -> Refusal | None:
     if name == CLUSTER_METADATA_TOPIC:
         return Refusal(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
     problem = topic_name_problem(name)
@@ -90,7 +96,7 @@ def _name_problem(cluster: Cluster, name: str) -> Refusal | None:
         return Refusal(ErrorCode.INVALID_TOPIC_EXCEPTION, problem)
     if cluster.topics.get(name) is not None:
         return Refusal(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
-    other_name = cluster.topics.colliding_name(name)
+    other_name = cluster.topics.colliding_name(name, names_of_request)
     if other_name is not None:
         message = f"Topic '{name}' collides with existing topic: {other_name}"
         return Refusal(ErrorCode.INVALID_TOPIC_EXCEPTION, message)

@@ -10,10 +10,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
-from crc32c import crc32c
-
 from broker.config.broker_config import BrokerConfig
 from broker.config.values import split_list
+from protocol.checksum import crc32c
 from protocol.configs import ResourceType
 from protocol.errors import ErrorCode
 from protocol.hash_order import in_hash_order, string_hash

@@ -17,20 +17,16 @@ from broker.cluster.eligible_leaders import replace_isr, with_common_min_insync_
 from broker.cluster.fetch_sessions import FetchSessionCache
 from broker.cluster.finalized_features import features_at_start
 from broker.cluster.group_log import GroupLog
-from broker.cluster.group_topics import GroupTopics
 from broker.cluster.internal_topics import GROUP_METADATA, TRANSACTION_STATE, note_appended
+from broker.cluster.late_coordinators import LateCoordinators
 from broker.cluster.log_memory import drop_from_largest
 from broker.cluster.producer_rules import adopt_rule_of_leader, new_producers
 from broker.cluster.quotas import QuotaManagers
-from broker.cluster.share_groups import ShareGroups
 from broker.cluster.topics import NO_LEADER, Partition, Topic, TopicTable, place_replicas
 from broker.cluster.transaction_log import TransactionLog
 from broker.config.broker_config import BrokerConfig
 from broker.config.features import TRANSACTION_VERSION
-from broker.config.resource_keys import group_setting
 from broker.config.topic_config import TopicConfig
-from broker.groups.consumer.membership import new_member_id
-from broker.groups.coordinator import GroupCoordinator
 from broker.routes import RoutesByBroker
 from broker.security.credentials import configured_credentials
 from broker.security.delegation_tokens import configured_delegation_tokens
@@ -44,7 +40,7 @@ def _at_once(work: Callable[[], None]) -> None:
     work()
 
 
-class Cluster:
+class Cluster(LateCoordinators):
     """The state, and operations that keep its invariants; no sockets, clock or messages."""
 
     def __init__(
@@ -65,6 +61,8 @@ class Cluster:
         self.timers = Timers()
         first = config.first_node_id
         self._first_brokers = {n: Broker(n, "", -1) for n in range(first, first + broker_count)}
+        self.first_node_ids = tuple(self._first_brokers)
+        """The node ids of the brokers that exist from the start."""
         self.brokers = dict(self._first_brokers)
         """Registered brokers by node id, ascending."""
         self.on_availability_change: Callable[[Broker], None] | None = None
@@ -77,6 +75,8 @@ class Cluster:
         """Called with the time when a broker or a leader may be there again."""
         self.marker_sender: MarkerSender | None = None
         """Sends the markers of transactions under fault rules; else they are written at once."""
+        self.produce_version = 0
+        """Changes with topics, their configuration, leaders and in-sync replicas."""
         self._begin()
 
     def _begin(self) -> None:
@@ -93,23 +93,10 @@ class Cluster:
         """Rises when another broker becomes the controller."""
         self.decommissioned: dict[int, Broker] = {}
         self.topics = TopicTable()
+        self.produce_version += 1
         self.producer_ids = ProducerIdAllocator()
         self.group_log = GroupLog(self.topics, config)
-        group_topics = GroupTopics(self.topics, lambda: self.brokers)
-        self.groups = GroupCoordinator(
-            config=config,
-            timers=self.timers,
-            member_id_suffix=lambda: str(new_uuid()),
-            member_id=lambda: new_member_id(new_uuid),
-            append_records=self.group_log.append,
-            topics=group_topics,
-            setting=lambda group_id, key: group_setting(self.config, group_id, key),
-            is_share_group=lambda group_id: group_id in self.share.groups,
-        )
-        append, is_taken = self.group_log.append, self.groups.__contains__
-        self.share = ShareGroups(
-            config, self.topics, group_topics, self.timers, append, is_taken=is_taken
-        )
+        self.forget_coordinators()
         self.transaction_log = TransactionLog(self.topics, config)
         self.transactions = TransactionCoordinator(
             config, lambda: self.transaction_version, self.transaction_log
@@ -176,11 +163,6 @@ class Cluster:
         broker = self.brokers.get(node_id)
         return broker is not None and broker.is_alive
 
-    @property
-    def first_node_ids(self) -> tuple[int, ...]:
-        """The node ids of the brokers that exist from the start."""
-        return tuple(self._first_brokers)
-
     # Coordinators --------------------------------------------------------------------------
 
     def coordinator_id(self, group_id: str) -> int | None:
@@ -211,7 +193,7 @@ class Cluster:
         """Give a broker its caches of fetch sessions and share sessions, unless it has them."""
         if node_id in self.fetch_sessions:
             return
-        self.share.add_leader(node_id)
+        self.add_share_leader(node_id)
         slot_count = self.config.for_broker(node_id)["max.incremental.fetch.session.cache.slots"]
         sessions = FetchSessionCache(slot_count, new_random=lambda: self.new_uuid().int)
         self.fetch_sessions[node_id] = sessions
@@ -256,9 +238,8 @@ class Cluster:
     def place(self, partition_count: int, replication_factor: int) -> list[tuple[int, ...]]:
         """Return replicas for the partitions of a new topic, on brokers that are up."""
         broker_ids = self.alive_broker_ids()
-        return place_replicas(
-            broker_ids, partition_count, replication_factor, self._next_placement % len(broker_ids)
-        )
+        first = self._next_placement % len(broker_ids)
+        return place_replicas(broker_ids, partition_count, replication_factor, first)
 
     def create_topic(
         self, name: str, assignments: Sequence[tuple[int, ...]], overrides: Mapping[str, str]
@@ -288,6 +269,7 @@ class Cluster:
     def delete_topic(self, topic: Topic, now_ms: int) -> None:
         """Delete a topic with its records and producers, and what coordinators keep of or in it."""
         self.topics.remove(topic)
+        self.produce_version += 1
         if topic.name == GROUP_METADATA.name:
             self.groups.forget_all(now_ms)
         if topic.name == TRANSACTION_STATE.name:
@@ -302,6 +284,7 @@ class Cluster:
 
     def alter_topic_config(self, topic: Topic, overrides: Mapping[str, str]) -> None:
         """Replace a topic's own, checked configuration; it applies from the next request on."""
+        self.produce_version += 1
         topic.config = TopicConfig(self.shared_config, overrides)
         topic.refresh_settings()
         topic.by_broker = self._topic_by_broker(topic)
@@ -340,6 +323,7 @@ class Cluster:
         if partition.leader_id == leader_id:
             return
         self.share.leave_leader(self.topics.get(partition.topic_name), partition, now_ms)
+        self.produce_version += 1
         partition.leader_id = leader_id
         partition.leader_epoch += 1
         if leader_id != NO_LEADER:
@@ -396,6 +380,7 @@ class Cluster:
 
     def set_isr(self, partition: Partition, isr: Sequence[int], *, is_clean: bool = True) -> None:
         """Replace the ISR; `is_clean` is false if committed records may be missing in it."""
+        self.produce_version += 1
         topic = self.topics.get(partition.topic_name)
         assert topic is not None
         keeps_eligible = is_clean and self.features.has_eligible_leader_replicas

@@ -161,7 +161,7 @@ class Compaction:
                 offset_delta=record.offset - header.base_offset,
             )
         rewritten = builder.build()
-        if header.producer_id >= 0:
+        if header.producer_id >= 0 or header.base_sequence >= 0:
             rewritten = stamp_producer(
                 rewritten,
                 header.producer_id,

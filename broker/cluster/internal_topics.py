@@ -36,6 +36,9 @@ from protocol.records import (
 
 _INT32_MIN = 1 << 31
 _NO_SEQUENCE = -1
+_COORDINATOR_SEQUENCE = 0
+"""The base sequence of the batches of Kafka's `CoordinatorRuntime`: groups and share groups."""
+_NO_PRODUCER = (-1, -1)
 _RECORD_OVERHEAD_BYTES_MAX = 23
 """Lengths of record, key and value, offset delta (five bytes at most), and three single bytes."""
 
@@ -160,14 +163,18 @@ def _append_batch(
 ) -> None:
     log, epoch = partition.log, partition.leader_epoch
     base_offset = log.log_end_offset
+    has_sequence = topic.name != TRANSACTION_STATE_TOPIC
+    base_sequence = _COORDINATOR_SEQUENCE if has_sequence else _NO_SEQUENCE
     if codec == 0:
-        batch = uncompressed_batch(records, base_offset, epoch, now_ms, producer)
+        batch = uncompressed_batch(records, base_offset, epoch, now_ms, producer, base_sequence)
     else:
         batch = _compressed_batch(records, base_offset, epoch, now_ms, codec, producer)
     log.append(batch, len(records), now_ms, epoch)
     compaction = partition.compaction
     if producer is not None:
-        partition.producers.apply_without_sequence(*producer, base_offset, now_ms)
+        partition.producers.apply(
+            *producer, base_sequence, len(records) - 1, base_offset, now_ms, is_transactional=True
+        )
         if compaction is not None:
             compaction.add_transactional(producer[0], base_offset, records)
     elif compaction is not None:
@@ -187,9 +194,12 @@ def _compressed_batch(
     builder = BatchBuilder(COMPRESSION_NAMES[codec], batch_bytes_max(records))
     for key, value in records:
         builder.append(now_ms, key, value, ())
-    built = builder.build()
-    if producer is not None:
-        built = stamp_producer(built, *producer, _NO_SEQUENCE, is_transactional=True)
+    built = stamp_producer(
+        builder.build(),
+        *(producer or _NO_PRODUCER),
+        _COORDINATOR_SEQUENCE,
+        is_transactional=producer is not None,
+    )
     return stamp(built, 0, len(built), base_offset, leader_epoch)
 
 

@@ -67,6 +67,11 @@ class PartitionLog:
         self.log_end_offset = base_offset + offset_count
         self.size_bytes += len(batch)
 
+    def begin_at(self, offset: int) -> None:
+        """Make `offset` the first offset of a log that never had a batch."""
+        assert self.log_end_offset == 0
+        self.log_start_offset = self.log_end_offset = offset
+
     def rewind(self) -> Iterator[bytes]:
         """Return an iterator over all batches, the oldest first."""
         return iter(self._batches)

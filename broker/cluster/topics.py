@@ -1,6 +1,6 @@
 """Topics and partitions: replicas, leaders and configuration."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -165,13 +165,13 @@ class TopicTable:
         """Return all topics, as a view that must not be kept across changes."""
         return self._by_name.values()
 
-    def colliding_name(self, name: str) -> str | None:
+    def colliding_name(self, name: str, ignored_names: Collection[str] = ()) -> str | None:
         """Return a topic whose name differs only in `.` and `_` (equal in metrics), or None."""
         if "." not in name and "_" not in name:
             return None
         folded = name.replace(".", "_")
         for other in self._by_name:
-            if other != name and other.replace(".", "_") == folded:
+            if other != name and other.replace(".", "_") == folded and other not in ignored_names:
                 return other
         return None
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from protocol.messages import api_key_of, schema_versions
-from protocol.releases import DEFAULT_RELEASE, RELEASES, Release, Versions, find_release
+from protocol.releases import DEFAULT_RELEASE, Release, Versions, find_release, versions_of
 
 NOT_SERVED = "-1"
 _LIMIT = re.compile(r"(?:([0-9]{1,5})-)?([0-9]{1,5})", re.ASCII)
@@ -23,7 +23,7 @@ def parse_api_versions(elements: tuple[str, ...]) -> Mapping[int, Versions]:
     releases = [element for element in elements if "=" not in element]
     if len(releases) > 1:
         raise ValueError(f"{releases[0]} and {releases[1]} are two releases")
-    versions = dict(RELEASES[emulated_release(elements)])
+    versions = dict(versions_of(emulated_release(elements)))
     for element in elements:
         if "=" in element:
             _limit(versions, element)

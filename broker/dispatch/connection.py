@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from broker.dispatch.dispatcher import Dispatcher
+from broker.dispatch.produce_cache import ProduceCache
 from broker.pending_response import PendingResponse
 from broker.request.session import Session
 from broker.responses import (
@@ -43,6 +44,7 @@ class Connection:
         "_muted_until_ms",
         "_on_ready",
         "_pending",
+        "_produce_cache",
         "_reader",
         "_ready_response",
         "_throttled_by",
@@ -79,6 +81,7 @@ class Connection:
         if sasl_bytes_max is not None and not self.session.is_authenticated:
             self._reader = FrameReader(sasl_bytes_max, "sasl.server.max.receive.size")
         self._on_ready = on_ready
+        self._produce_cache = ProduceCache(dispatcher.produce_services, self)
         self._pending: PendingResponse | None = None
         self._ready_response: CompletedResponse = None
         self._close_reason: str | None = None
@@ -159,6 +162,7 @@ class Connection:
     def _advance(self, out: list[bytes], now_ms: int) -> ConnectionOutput:
         reader = self._reader
         dispatch = self._dispatcher.dispatch
+        cache = self._produce_cache
         left_bytes = WRITE_BYTES_PER_TURN
         if 0 < self._muted_until_ms <= now_ms:
             self._end_mute()
@@ -167,7 +171,11 @@ class Connection:
                 frame = reader.next_frame()
                 if frame is None:
                     break
-                response: DispatchResult = dispatch(frame, self, now_ms)
+                response: DispatchResult = cache.respond(frame, now_ms)
+                if response is None:
+                    response = dispatch(frame, self, now_ms)
+                    if not isinstance(response, Close):
+                        cache.learn(frame)
                 if isinstance(response, bytes):
                     out.append(response)
                     left_bytes -= len(response)

@@ -4,16 +4,16 @@ A client's mistake raises no exception here. The result is then a `Close` with t
 """
 
 from collections.abc import Callable
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from broker import handlers  # noqa: F401 - importing the package registers the APIs
 from broker.audit.acknowledgements import Acknowledgements
 from broker.clock import perf_ns
 from broker.cluster.cluster import Cluster
 from broker.dispatch.marker_channel import MarkerChannel
+from broker.dispatch.produce_cache import ProduceServices
 from broker.dispatch.turns import Turns
-from broker.faults.error_responses import response_without_data
-from broker.faults.injector import Injector
 from broker.faults.table import FaultTable
 from broker.journal.journal import Entry, Journal
 from broker.pending_response import PendingResponse
@@ -29,6 +29,9 @@ from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.framing import Frame
 from protocol.request_bounds import check_bounds
+
+if TYPE_CHECKING:
+    from broker.faults.injector import Injector
 
 AUTHENTICATION_APIS = frozenset(
     {ApiKey.API_VERSIONS, ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE}
@@ -60,11 +63,25 @@ class Dispatcher:
             is_enabled=cluster.config["audit.enable"],
         )
         self._report_bug = report_bug
-        self._injector = Injector(cluster, self.faults, report_bug)
         self._now_ns = now_ns
         self.turns = Turns(cluster.config["response.bytes.max"], now_ns)
+        self.produce_services = ProduceServices(
+            cluster,
+            self.faults,
+            self.journal,
+            self.acknowledgements,
+            report_bug,
+            now_ns,
+            self._start_stopwatch,
+        )
         cluster.in_turns = self.turns.run_work
         cluster.marker_sender = MarkerChannel(cluster, self.faults, self.journal, self.dispatch)
+
+    @cached_property
+    def _injector(self) -> "Injector":
+        from broker.faults.injector import Injector  # noqa: PLC0415 - see ADR 24
+
+        return Injector(self._cluster, self.faults, self._report_bug)
 
     # Hot path: inlined on purpose; each further call costs about 0.1 µs.
     def dispatch(  # noqa: C901, PLR0912, PLR0915
@@ -228,6 +245,8 @@ class Dispatcher:
             connection.session,
         )
 
+        from broker.faults.error_responses import response_without_data  # noqa: PLC0415 - see ADR 24
+
         def respond() -> CompletedResponse:
             body_start = position
             if api_version >= route.flexible_min:
@@ -260,6 +279,13 @@ class Dispatcher:
 
         return PendingFrame(result.pending, encode)
 
+    def _start_stopwatch(self, context: RequestContext) -> None:
+        """Measure the time of the handler from now on, if a quota needs it."""
+        if self._cluster.quotas.clients.request_percentage.is_enabled:
+            # The time in which the request waits for its turn is not the handler's.
+            started_ns = self._now_ns() - self.turns.waited_ns
+            context.stopwatch = lambda: self._now_ns() - self.turns.waited_ns - started_ns
+
     def _handle(
         self,
         route: Route,
@@ -269,11 +295,8 @@ class Dispatcher:
         end: int,
         cluster: Cluster,
     ) -> DispatchResult:
-        quotas = self._cluster.quotas.clients
-        if quotas.is_enabled and quotas.request_percentage.is_enabled:
-            # The time in which the request waits for its turn is not the handler's.
-            started_ns = self._now_ns() - self.turns.waited_ns
-            context.stopwatch = lambda: self._now_ns() - self.turns.waited_ns - started_ns
+        if self._cluster.quotas.clients.is_enabled:
+            self._start_stopwatch(context)
         if route.is_raw:
             response = route.handler(context, buffer, position, end, cluster)
         else:

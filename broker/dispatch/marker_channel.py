@@ -13,12 +13,11 @@ from itertools import count
 from typing import Any
 
 from broker.cluster.cluster import Cluster
-from broker.faults.faulted_response import frame_of
 from broker.faults.table import FaultTable
 from broker.journal.journal import Journal
 from broker.pending_response import PendingResponse
 from broker.request.session import Peer, Session
-from broker.responses import CompletedResponse, DispatchResult, PendingFrame
+from broker.responses import CompletedResponse, DispatchResult, PendingFrame, frame_of
 from broker.transactions.marker import Marker, MarkerRequest
 from protocol import codec, messages
 from protocol.api_keys import ApiKey
@@ -27,7 +26,6 @@ from protocol.framing import Frame
 
 _VERSION = 1
 _SIZE_BYTES = 4
-_Marker = messages.WriteTxnMarkersRequest.WritableTxnMarker
 
 Dispatch = Callable[[Frame, Peer, int], DispatchResult]
 """Handles a frame of a connection at a time."""
@@ -90,15 +88,16 @@ class MarkerChannel:
 
 
 def _request(topic: str, partition_index: int, marker: Marker) -> Any:
+    marker_class = messages.WriteTxnMarkersRequest.WritableTxnMarker
     topics = [
-        _Marker.WritableTxnMarkerTopic(
+        marker_class.WritableTxnMarkerTopic(
             version=_VERSION, name=topic, partition_indexes=[partition_index]
         )
     ]
     return messages.WriteTxnMarkersRequest(
         version=_VERSION,
         markers=[
-            _Marker(
+            marker_class(
                 version=_VERSION,
                 producer_id=marker.producer_id,
                 producer_epoch=marker.producer_epoch,

@@ -6,6 +6,7 @@ the error for each partition, and Metadata still lists the brokers.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from broker.cluster.cluster import Cluster
@@ -125,13 +126,6 @@ _OF_SESSIONS: dict[ApiKey, ErrorArray] = dict.fromkeys(
 )
 """APIs whose response has an error for its session, and another one for each partition."""
 
-_WITH_LEADER = frozenset(
-    {
-        messages.ShareFetchResponse.ShareFetchableTopicResponse.PartitionData,
-        messages.ShareAcknowledgeResponse.ShareAcknowledgeTopicResponse.PartitionData,
-    }
-)
-
 _LOG_DIR_TOPICS = ErrorArray(
     "topics",
     "results",
@@ -187,7 +181,10 @@ def error_response(
         route = cluster.routes[context.broker_id][api_key]
         return Framed(unsupported_version_response(context.correlation_id, route))
     if api_key is ApiKey.METADATA:
-        return _metadata_response(context, request, error_code, cluster)
+        response = _metadata_response(context, request, error_code, cluster)
+        if not is_partial or not response.topics:
+            response.error_code = error_code  # from v13 on
+        return response
     response = response_without_data(context, request, error_code, ERROR_MESSAGE)
     if is_partial and api_key in _OF_SESSIONS:
         failure = (error_code, ERROR_MESSAGE)
@@ -277,9 +274,19 @@ def _fill(response: Any, request: Any, array: ErrorArray, version: int, failure:
     setattr(response, array.target, entries)
 
 
+@cache
+def _with_leader() -> frozenset[Any]:
+    return frozenset(
+        {
+            messages.ShareFetchResponse.ShareFetchableTopicResponse.PartitionData,
+            messages.ShareAcknowledgeResponse.ShareAcknowledgeTopicResponse.PartitionData,
+        }
+    )
+
+
 def _new_entry(response: Any, field_name: str, version: int) -> Any:
     entry_class = messages.entry_class(response, field_name)
-    if entry_class in _WITH_LEADER:
+    if entry_class in _with_leader():
         # kafka-python has no default value for a struct that is not tagged.
         return entry_class(version=version, current_leader=entry_class.LeaderIdAndEpoch())
     return entry_class(version=version)
@@ -343,6 +350,4 @@ def _metadata_response(
         entry.name = "" if name is None and version < 12 else name
         entry.topic_id, entry.error_code = topic_id, error_code
         response.topics.append(entry)
-    if not names:
-        response.error_code = error_code
     return response

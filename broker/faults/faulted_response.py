@@ -19,7 +19,7 @@ from broker.faults.response_patch import patched_response
 from broker.faults.table import FaultDecision, RuleMatch
 from broker.request.context import RequestContext
 from broker.request.encoding import BugReporter, close_on_error, encode_response
-from broker.responses import Close, CompletedResponse, Throttled
+from broker.responses import Close, CompletedResponse, Throttled, frame_of
 from broker.routes import Route
 from protocol import codec, messages
 from protocol.api_keys import ApiKey
@@ -118,16 +118,6 @@ class FaultedResponse:
         start = codec.response_body_start(api_key, version)
         throttle_time = _INT32.pack(context.throttle_time_ms)
         return frame[:start] + throttle_time + frame[start + len(throttle_time) :]
-
-
-def frame_of(response: CompletedResponse) -> bytes | None:
-    """Return the frame that a response sends, or None."""
-    if isinstance(response, Throttled):
-        return response.frame
-    if isinstance(response, Close):
-        frame: bytes | None = response.response
-        return frame
-    return response
 
 
 def _with_frame(response: CompletedResponse, frame: CompletedResponse) -> CompletedResponse:

@@ -10,7 +10,7 @@ from dataclasses import Field, dataclass, field, fields, replace
 from typing import Any
 
 from protocol.api_keys import ApiKey
-from protocol.errors import ErrorCode
+from protocol.errors import ErrorCode, error_code_of
 from protocol.messages import API_NAMES, api_key_of
 from protocol.suggestions import did_you_mean
 
@@ -150,10 +150,10 @@ def _check_error(name: str, value: Any) -> Any:
             return ErrorCode(value).name
         except ValueError:
             raise ValueError(f"{name}: there is no error code {value}") from None
-    known = ErrorCode.__members__
-    if not isinstance(value, str) or value not in known:
-        raise ValueError(f"{name}: there is no {value}{did_you_mean(str(value).upper(), known)}")
-    return value
+    try:
+        return error_code_of(str(value)).name
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
 
 
 def _check_object(name: str, value: Any) -> Any:
@@ -185,5 +185,5 @@ ERROR = Kind(
     {"type": "string", "enum": list(ErrorCode.__members__)},
     _check_error,
 )
-"""Kafka's name of an error code; a number becomes that name."""
+"""Kafka's name of an error code; other spellings and a number become that name."""
 OBJECT = Kind(dict, "object", {"type": "object"}, _check_object)

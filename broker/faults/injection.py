@@ -10,12 +10,18 @@ from broker.cluster.brokers import Availability
 from broker.cluster.cluster import Cluster
 from broker.faults.actions import BEFORE_HANDLING, BEFORE_RESPONSE
 from broker.faults.cluster_actions import act
-from broker.faults.faulted_response import FaultedResponse, frame_of
+from broker.faults.faulted_response import FaultedResponse
 from broker.faults.stale_view import StaleView
 from broker.faults.table import FaultDecision, FaultTable
 from broker.pending_response import PendingResponse
 from broker.request.context import RequestContext
-from broker.responses import CompletedResponse, DispatchResult, PendingFrame, unchanged
+from broker.responses import (
+    CompletedResponse,
+    DispatchResult,
+    PendingFrame,
+    frame_of,
+    unchanged,
+)
 from broker.timers import Timer
 
 MS_PER_S = 1000

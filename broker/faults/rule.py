@@ -107,22 +107,39 @@ def fault_rule(**fields: Any) -> FaultRule:
     return FaultRule.from_json(fields)
 
 
+LISTED = "rule"
+"""The field of a rule in the list of all rules; counts stand beside it."""
+
+LISTED_COUNTS = frozenset({"id", "matched", "fired", "is_used_up"})
+
+
 def rules_from_json(document: Any) -> list[FaultRule]:
     """Return the rules of a parsed JSON document: a list of rules, or one rule.
+
+    A rule may have the form in which the admin port lists it, `{"id": 1, "rule": {...}, ...}`; its
+    id and its counts are ignored.
 
     Raises:
         ValueError: a rule is invalid. The message names the rule of a list and the problem.
     """
     if not isinstance(document, list):
-        return [FaultRule.from_json(document)]
+        return [FaultRule.from_json(_unlisted(document))]
     rules = []
     for number, rule in enumerate(document, 1):
         try:
-            rules.append(FaultRule.from_json(rule))
+            rules.append(FaultRule.from_json(_unlisted(rule)))
         except ValueError as error:
             kind = ContradictionError if isinstance(error, ContradictionError) else ValueError
             raise kind(f"rule {number}: {error}") from error
     return rules
+
+
+def _unlisted(document: Any) -> Any:
+    """Return the rule of an entry of the list of rules; any other document as it is."""
+    is_listed = isinstance(document, Mapping) and LISTED in document
+    return (
+        document[LISTED] if is_listed and document.keys() - {LISTED} <= LISTED_COUNTS else document
+    )
 
 
 def rule_schema() -> dict[str, dict[str, Any]]:

@@ -27,7 +27,6 @@ from protocol.pacing import paced_elements
 LEADER_EPOCH_VERSION_MIN = 9
 LAST_FETCHED_EPOCH_VERSION_MIN = 12
 TOPIC_ID_VERSION_MIN = 13
-_FetchTopic = messages.FetchRequest.FetchTopic
 
 
 @dataclass(slots=True)
@@ -161,18 +160,19 @@ def _resolve_names(partitions: list[CachedPartition], topics: TopicTable) -> Non
 
 def _fetch_topics(partitions: Iterable[CachedPartition]) -> list[Any]:
     """Return the topics of a request, each of them once."""
+    fetch_topic_class = messages.FetchRequest.FetchTopic
     topics: dict[str | UUID, Any] = {}
     for partition in partitions:
         topic, partition_index = partition.key
         if topic not in topics:
-            fetch_topic: Any = _FetchTopic(partitions=[])
+            fetch_topic: Any = fetch_topic_class(partitions=[])
             if isinstance(topic, str):
                 fetch_topic.topic = topic
             else:
                 fetch_topic.topic_id = topic
             topics[topic] = fetch_topic
         topics[topic].partitions.append(
-            _FetchTopic.FetchPartition(
+            fetch_topic_class.FetchPartition(
                 partition=partition_index,
                 current_leader_epoch=partition.current_leader_epoch,
                 fetch_offset=partition.fetch_offset,

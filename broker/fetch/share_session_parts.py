@@ -15,8 +15,6 @@ from broker.share_groups.sessions import (
 )
 from protocol import messages
 
-_Topic = messages.ShareFetchRequest.FetchTopic
-
 
 def complete_share_request(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Return a ShareFetch that names all partitions that it reads, those of its session included.
@@ -32,16 +30,19 @@ def complete_share_request(context: RequestContext, request: Any, cluster: Clust
         for index in topic.partitions
     }
     named = set(_partitions(request))
+    topic_class = messages.ShareFetchRequest.FetchTopic
     by_topic = {topic.topic_id: topic for topic in request.topics}
     for partition in session.partitions:
         if partition in named or partition in forgotten:
             continue
         topic = by_topic.get(partition.topic_id)
         if topic is None:
-            topic = by_topic[partition.topic_id] = _Topic(
+            topic = by_topic[partition.topic_id] = topic_class(
                 topic_id=partition.topic_id, partitions=[]
             )
-        topic.partitions.append(_Topic.FetchPartition(partition_index=partition.partition_index))
+        topic.partitions.append(
+            topic_class.FetchPartition(partition_index=partition.partition_index)
+        )
     request.topics = list(by_topic.values())
     return request
 

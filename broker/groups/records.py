@@ -10,14 +10,8 @@ from typing import Protocol
 
 from broker.groups.members import Member
 from broker.groups.results import CommittedOffset
-from protocol.coordinator_records import (
-    CoordinatorRecord,
-    GroupMetadataKey,
-    GroupMetadataValue,
-    OffsetCommitKey,
-    OffsetCommitValue,
-    encode_key,
-)
+from protocol import coordinator_records as schema
+from protocol.coordinator_records import CoordinatorRecord, encode_key
 from protocol.data_messages import encode_data
 from protocol.errors import ErrorCode
 
@@ -70,7 +64,7 @@ def discard_records(
 @lru_cache(maxsize=1024)
 def offset_key(group_id: str, topic_name: str, partition_index: int) -> bytes:
     """Return the key of a committed offset."""
-    key = OffsetCommitKey(group=group_id, topic=topic_name, partition=partition_index)
+    key = schema.OffsetCommitKey(group=group_id, topic=topic_name, partition=partition_index)
     return encode_key(key)
 
 
@@ -90,7 +84,7 @@ def offset_value(committed: CommittedOffset) -> bytes:
         tail = _AFTER_METADATA.pack(committed.committed_ms, 1) + _TOPIC_ID_TAG + topic_id.bytes
         return head + metadata + tail
     does_expire = committed.expires_ms is not None
-    value = OffsetCommitValue(
+    value = schema.OffsetCommitValue(
         offset=committed.offset,
         leader_epoch=committed.leader_epoch,
         metadata=committed.metadata,
@@ -105,7 +99,7 @@ def offset_value(committed: CommittedOffset) -> bytes:
 
 def group_key(group_id: str) -> bytes:
     """Return the key of a group's metadata."""
-    return encode_key(GroupMetadataKey(group=group_id))
+    return encode_key(schema.GroupMetadataKey(group=group_id))
 
 
 def group_value(
@@ -118,14 +112,14 @@ def group_value(
     members: Iterable[Member],
 ) -> bytes:
     """Return the value of a group's metadata, with the assignment of each member."""
-    value = GroupMetadataValue(
+    value = schema.GroupMetadataValue(
         protocol_type=protocol_type or "",
         generation=generation_id,
         protocol=protocol_name,
         leader=leader_id,
         current_state_timestamp=state_since_ms,
         members=[
-            GroupMetadataValue.MemberMetadata(
+            schema.GroupMetadataValue.MemberMetadata(
                 member_id=member.member_id,
                 group_instance_id=member.group_instance_id,
                 client_id=member.client_id,

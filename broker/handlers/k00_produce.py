@@ -70,7 +70,7 @@ INTERNAL_WRITER = "__admin_client"
 """The client id that may write to internal topics."""
 
 
-@handles(ApiKey.PRODUCE, versions=(3, 13), advertised_min=0, is_raw=True)
+@handles(ApiKey.PRODUCE, is_raw=True)
 def handle_produce(
     context: RequestContext,
     frame: bytes | bytearray,

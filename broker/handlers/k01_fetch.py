@@ -103,7 +103,7 @@ class _Fetch:
     unknown: list[SentPartition]
 
 
-@handles(ApiKey.FETCH, versions=(4, 18))
+@handles(ApiKey.FETCH)
 def handle_fetch(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleFetchRequest` and `ReplicaManager.fetchMessages`."""
     session = open_fetch_context(context, request, cluster)

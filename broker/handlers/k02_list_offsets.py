@@ -17,6 +17,7 @@ Behaviour:
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from broker.administration.epoch_end import epoch_starts
 from broker.cluster.cluster import Cluster
 from broker.cluster.leader_epoch import leader_epoch_error
 from broker.cluster.partition_log import PartitionLog
@@ -58,7 +59,7 @@ class FoundOffset(NamedTuple):
     leader_epoch: int = -1
 
 
-@handles(ApiKey.LIST_OFFSETS, versions=(1, 11))
+@handles(ApiKey.LIST_OFFSETS)
 def handle_list_offsets(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleListOffsetRequest` and `UnifiedLog.fetchOffsetByTimestamp`."""
     version = context.api_version
@@ -150,7 +151,8 @@ def _find(partition: Partition, timestamp: int) -> FoundOffset:
     if timestamp == LATEST:
         return FoundOffset(log.log_end_offset, -1, partition.leader_epoch)
     if timestamp in {EARLIEST, EARLIEST_LOCAL}:
-        return FoundOffset(log.log_start_offset, -1, log.epoch_of(log.log_start_offset))
+        earliest_epoch, _start_offset = epoch_starts(partition)[0]
+        return FoundOffset(log.log_start_offset, -1, earliest_epoch)
     if timestamp in {LATEST_TIERED, EARLIEST_PENDING_UPLOAD}:
         return FoundOffset()
     if timestamp == MAX_TIMESTAMP:

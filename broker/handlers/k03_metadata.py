@@ -46,7 +46,7 @@ AUTO_CREATION_CHOICE_VERSION_MIN = 4
 RESPONSE_RANKS = (0, 1, 2)
 
 
-@handles(ApiKey.METADATA, versions=(0, 13))
+@handles(ApiKey.METADATA)
 def handle_metadata(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleTopicMetadataRequest`."""
     version = context.api_version
@@ -67,8 +67,10 @@ def handle_metadata(context: RequestContext, request: Any, cluster: Cluster) -> 
                 topic.name for topic in paced(distinct) if cluster.topics.get(topic.name) is None
             ]
             may_create = check_size(cluster, map(NewTopic, new)) is None
+        created: set[str] = set()
         topics = [
-            _find(context, topic, cluster, may_create=may_create) for topic in paced(distinct)
+            _find(context, topic, cluster, created if may_create else None)
+            for topic in paced(distinct)
         ]
         topics = [
             topic
@@ -136,7 +138,10 @@ def _response_rank(topic: Any) -> int:
     return 1 if topic.partitions else 2
 
 
-def _find(context: RequestContext, requested: Any, cluster: Cluster, *, may_create: bool) -> Any:
+def _find(
+    context: RequestContext, requested: Any, cluster: Cluster, created: set[str] | None
+) -> Any:
+    """Describe a topic; create a missing one and add it to `created`, unless that is None."""
     version = context.api_version
     if version >= 10 and _has_id(requested):
         topic = cluster.topics.get_by_id(requested.topic_id)
@@ -151,32 +156,36 @@ def _find(context: RequestContext, requested: Any, cluster: Cluster, *, may_crea
         return _describe(cluster, topic, version)
     if topic_name_problem(name) is not None:
         return _missing(version, ErrorCode.INVALID_TOPIC_EXCEPTION, name, _NO_TOPIC_ID)
-    if may_create:
-        _auto_create(context, name, cluster)
+    if created is not None:
+        _auto_create(context, name, cluster, created)
     return _missing(version, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name, _NO_TOPIC_ID)
 
 
-def _auto_create(context: RequestContext, name: str, cluster: Cluster) -> None:
-    """Create a topic with the brokers' defaults, if it is valid; ignore a refusal."""
+def _auto_create(context: RequestContext, name: str, cluster: Cluster, created: set[str]) -> None:
+    """Create a topic with the brokers' defaults, if it is valid; ignore a refusal.
+
+    `created` has the names of topics that this request has created.
+    """
     if name in INTERNAL_TOPICS:
         internal = internal_topics.BY_NAME.get(name)
         if internal is not None:
             ensure_internal_topic(cluster, internal)
         return
     queue = cluster.controller_queue
-    plan = check_new_topic(cluster, NewTopic(name))
+    plan = check_new_topic(cluster, NewTopic(name), created)
     if not isinstance(plan, TopicPlan) or name in queue.pending_topics:
         return
     partition_count = len(plan.assignments)
     if MutationQuota(cluster, context, is_strict=True).charge(partition_count) is not None:
         return
+    created.add(name)
     if queue.is_immediate:
         cluster.create_topic(name, plan.assignments, plan.overrides)
         return
 
     def create(_now_ms: int) -> None:
         queue.pending_topics.discard(name)
-        plan = check_new_topic(cluster, NewTopic(name))
+        plan = check_new_topic(cluster, NewTopic(name), created)
         if isinstance(plan, TopicPlan):
             cluster.create_topic(name, plan.assignments, plan.overrides)
 

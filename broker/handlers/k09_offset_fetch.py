@@ -46,7 +46,7 @@ _Found = tuple[int, CommittedOffset, ErrorCode]
 """One partition: its index, the committed offset, and the error code."""
 
 
-@handles(ApiKey.OFFSET_FETCH, versions=(1, 10))
+@handles(ApiKey.OFFSET_FETCH)
 def handle_offset_fetch(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleOffsetFetchRequest`."""
     version = context.api_version

@@ -60,7 +60,7 @@ class _Found(NamedTuple):
     port: int = -1
 
 
-@handles(ApiKey.FIND_COORDINATOR, versions=(0, 6))
+@handles(ApiKey.FIND_COORDINATOR)
 def handle_find_coordinator(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleFindCoordinatorRequest`."""
     version = context.api_version

@@ -39,7 +39,7 @@ NULLABLE_PROTOCOL_VERSION_MIN = 7
 SKIP_ASSIGNMENT_VERSION_MIN = 9
 
 
-@handles(ApiKey.JOIN_GROUP, versions=(0, 9))
+@handles(ApiKey.JOIN_GROUP)
 def handle_join_group(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleJoinGroupRequest`."""
     version = context.api_version

@@ -19,7 +19,7 @@ from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
 
-@handles(ApiKey.HEARTBEAT, versions=(0, 4))
+@handles(ApiKey.HEARTBEAT)
 def handle_heartbeat(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleHeartbeatRequest`."""
     error_code = ownership_error(cluster, context.broker_id, request.group_id)

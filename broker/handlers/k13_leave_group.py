@@ -27,7 +27,7 @@ from protocol.pacing import paced
 BATCH_VERSION_MIN = 3
 
 
-@handles(ApiKey.LEAVE_GROUP, versions=(0, 5))
+@handles(ApiKey.LEAVE_GROUP)
 def handle_leave_group(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleLeaveGroupRequest`."""
     version = context.api_version

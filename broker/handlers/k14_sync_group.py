@@ -28,7 +28,7 @@ PROTOCOL_VERSION_MIN = 5
 """Since then a request must name the type and the protocol of the group (KIP-559)."""
 
 
-@handles(ApiKey.SYNC_GROUP, versions=(0, 5))
+@handles(ApiKey.SYNC_GROUP)
 def handle_sync_group(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleSyncGroupRequest`."""
     version = context.api_version

@@ -6,15 +6,18 @@ Behaviour:
     - A group that does not exist, or is no classic group, is Dead; from v6 it also gets
       GROUP_ID_NOT_FOUND (KIP-1043).
     - A group of another coordinator gets NOT_COORDINATOR.
+    - Groups are in the order of their partitions of `__consumer_offsets`, before Kafka 4.0
+      (broker.api.versions) in request order.
     - Authorized operations (v3+), if requested, are all operations of a group that is described:
       nothing is forbidden.
 """
 
 from typing import Any
 
-from broker.administration.authorized_operations import GROUP_OPERATIONS
+from broker.administration.authorized_operations import group_operations
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import in_coordinator_order, ownership_error
+from broker.config.api_versions import release_of
 from broker.groups.results import DescribedMember, GroupState
 from broker.request.context import RequestContext
 from broker.routes import handles
@@ -22,23 +25,28 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.pacing import paced
+from protocol.releases import Release
 
 AUTHORIZED_OPERATIONS_VERSION_MIN = 3
 MISSING_GROUP_VERSION_MIN = 6
+_ORDERED_BY_PARTITION_SINCE: Release = (4, 0)
 
 _GroupResponse = messages.DescribeGroupsResponse.DescribedGroup
 
 
-@handles(ApiKey.DESCRIBE_GROUPS, versions=(0, 6))
+@handles(ApiKey.DESCRIBE_GROUPS)
 def handle_describe_groups(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleDescribeGroupsRequest`."""
     version = context.api_version
-    group_ids = in_coordinator_order(cluster, request.groups)
+    release = release_of(cluster.config.for_broker(context.broker_id))
+    group_ids = request.groups
+    if release >= _ORDERED_BY_PARTITION_SINCE:
+        group_ids = in_coordinator_order(cluster, group_ids)
     groups = [_describe(context, group_id, cluster) for group_id in paced(group_ids)]
     if version >= AUTHORIZED_OPERATIONS_VERSION_MIN and request.include_authorized_operations:
         for group in groups:
             if group.error_code == ErrorCode.NONE:
-                group.authorized_operations = GROUP_OPERATIONS
+                group.authorized_operations = group_operations(release)
     return messages.DescribeGroupsResponse(version=version, groups=groups)
 
 

@@ -17,7 +17,7 @@ from protocol.errors import ErrorCode
 from protocol.pacing import paced
 
 
-@handles(ApiKey.LIST_GROUPS, versions=(0, 5))
+@handles(ApiKey.LIST_GROUPS)
 def handle_list_groups(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleListGroupsRequest`."""
     version = context.api_version

@@ -22,7 +22,7 @@ from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
 
-@handles(ApiKey.SASL_HANDSHAKE, versions=(0, 1))
+@handles(ApiKey.SASL_HANDSHAKE)
 def handle_sasl_handshake(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `SaslServerAuthenticator.handleHandshakeRequest`."""
     session = context.session

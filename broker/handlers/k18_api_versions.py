@@ -40,7 +40,7 @@ _FinalizedFeature = messages.ApiVersionsResponse.FinalizedFeatureKey
 _SOFTWARE_PATTERN = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
-@handles(ApiKey.API_VERSIONS, versions=(0, 4))
+@handles(ApiKey.API_VERSIONS)
 def handle_api_versions(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleApiVersionsRequest`."""
     if context.api_version >= SOFTWARE_VERSION_MIN:

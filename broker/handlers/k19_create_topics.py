@@ -4,7 +4,8 @@ Behaviour:
     - Each topic has its own result, in request order. A name that occurs twice gets one
       INVALID_REQUEST.
     - Checks, in this order: the name (INVALID_TOPIC_EXCEPTION, also if it differs from an existing
-      topic's only in `.` and `_`), TOPIC_ALREADY_EXISTS, INVALID_CONFIG, and the placement.
+      topic's only in `.` and `_`; two topics of one request may), TOPIC_ALREADY_EXISTS,
+      INVALID_CONFIG, and the placement.
     - The client sends counts (-1 is the broker's default; INVALID_REPLICATION_FACTOR,
       INVALID_PARTITIONS) or the brokers of every partition (INVALID_REPLICA_ASSIGNMENT). Both
       together are INVALID_REQUEST.
@@ -27,6 +28,7 @@ Gaps:
 """
 
 from collections import Counter
+from collections.abc import Collection
 from typing import Any
 from uuid import UUID
 
@@ -51,7 +53,7 @@ _NO_TOPIC_ID = UUID(int=0)
 STRICT_QUOTA_VERSION_MIN = 6
 
 
-@handles(ApiKey.CREATE_TOPICS, versions=(2, 7))
+@handles(ApiKey.CREATE_TOPICS)
 def handle_create_topics(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `ControllerApis.createTopics` and `ReplicationControlManager.createTopics`."""
     counts = Counter(topic.name for topic in paced(request.topics))
@@ -68,15 +70,17 @@ def handle_create_topics(context: RequestContext, request: Any, cluster: Cluster
     quota = MutationQuota(cluster, context, is_strict=is_strict)
     is_immediate = request.validate_only or cluster.controller_queue.is_immediate
     results: dict[str, Any] = {}
+    created: set[str] = set()
     queued: dict[str, int] = {}
     for name, topic in paced(topics.items()):
-        outcome = duplicate if counts[name] > 1 else too_large or _check(cluster, topic)
+        outcome = duplicate if counts[name] > 1 else too_large or _check(cluster, topic, created)
         if isinstance(outcome, TopicPlan) and not request.validate_only:
             outcome = quota.charge(len(outcome.assignments)) or outcome
         if isinstance(outcome, Refusal):
             results[name] = _refused(context, name, outcome)
         elif is_immediate:
             results[name] = _create(context, outcome, cluster, is_trial=request.validate_only)
+            created.add(name)
         else:
             results[name] = _refused(context, name, TIMED_OUT)
             queued[name] = len(outcome.assignments)
@@ -93,11 +97,12 @@ def handle_create_topics(context: RequestContext, request: Any, cluster: Cluster
         for name in queued:
             cluster.controller_queue.pending_topics.discard(name)
             # Checked again: brokers and topics may have changed, and leaders are spread now.
-            outcome = check_new_topic(cluster, topics[name])
+            outcome = check_new_topic(cluster, topics[name], created)
             if isinstance(outcome, Refusal):
                 results[name] = _refused(context, name, outcome)
             else:
                 results[name] = _create(context, outcome, cluster, is_trial=False)
+                created.add(name)
         return respond(now_ms)
 
     if not queued:
@@ -113,11 +118,11 @@ def handle_create_topics(context: RequestContext, request: Any, cluster: Cluster
     )
 
 
-def _check(cluster: Cluster, topic: NewTopic) -> TopicPlan | Refusal:
+def _check(cluster: Cluster, topic: NewTopic, created: Collection[str]) -> TopicPlan | Refusal:
     if topic.name in cluster.controller_queue.pending_topics:
         message = f"Topic '{topic.name}' already exists."
         return Refusal(ErrorCode.TOPIC_ALREADY_EXISTS, message)
-    return check_new_topic(cluster, topic)
+    return check_new_topic(cluster, topic, created)
 
 
 def _from_wire(topic: Any) -> NewTopic:

@@ -26,7 +26,7 @@ _TopicResult = messages.DeleteRecordsResponse.DeleteRecordsTopicResult
 _PartitionResult = _TopicResult.DeleteRecordsPartitionResult
 
 
-@handles(ApiKey.DELETE_RECORDS, versions=(0, 2))
+@handles(ApiKey.DELETE_RECORDS)
 def handle_delete_records(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleDeleteRecordsRequest`."""
     version = context.api_version

@@ -38,7 +38,7 @@ FENCED_VERSION_MIN = 4
 """The first version that knows PRODUCER_FENCED (KIP-588)."""
 
 
-@handles(ApiKey.INIT_PRODUCER_ID, versions=(0, 6))
+@handles(ApiKey.INIT_PRODUCER_ID)
 def handle_init_producer_id(context: RequestContext, request: Any, cluster: Cluster) -> bytes:
     """Kafka's `KafkaApis.handleInitProducerIdRequest`; the response is the encoded body."""
     error_code = _check(request)

@@ -38,7 +38,7 @@ _Results: TypeAlias = Sequence[tuple[str, Sequence[tuple[int, ErrorCode]]]]
 """The error code of each partition, by topic."""
 
 
-@handles(ApiKey.ADD_PARTITIONS_TO_TXN, versions=(0, 5))
+@handles(ApiKey.ADD_PARTITIONS_TO_TXN)
 def handle_add_partitions_to_txn(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleAddPartitionsToTxnRequest`."""
     version = context.api_version

@@ -22,7 +22,7 @@ from protocol.errors import ErrorCode
 FENCED_VERSION_MIN = 2
 
 
-@handles(ApiKey.ADD_OFFSETS_TO_TXN, versions=(0, 4))
+@handles(ApiKey.ADD_OFFSETS_TO_TXN)
 def handle_add_offsets_to_txn(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleAddOffsetsToTxnRequest`."""
     error_code = ErrorCode.INVALID_REQUEST

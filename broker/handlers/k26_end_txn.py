@@ -31,7 +31,7 @@ FENCED_VERSION_MIN = 2
 BUMP_VERSION_MIN = 5
 
 
-@handles(ApiKey.END_TXN, versions=(0, 5))
+@handles(ApiKey.END_TXN)
 def handle_end_txn(context: RequestContext, request: Any, cluster: Cluster) -> bytes:
     """Kafka's `KafkaApis.handleEndTxnRequest`; the response is the encoded body."""
     version = context.api_version

@@ -40,7 +40,7 @@ _TopicResult = _MarkerResult.WritableTxnMarkerTopicResult
 _PartitionResult = _TopicResult.WritableTxnMarkerPartitionResult
 
 
-@handles(ApiKey.WRITE_TXN_MARKERS, versions=(1, 1))
+@handles(ApiKey.WRITE_TXN_MARKERS)
 def handle_write_txn_markers(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleWriteTxnMarkersRequest`."""
     results: dict[int, dict[TopicPartition, ErrorCode]] = {}

@@ -43,7 +43,7 @@ _TopicResponse = _Response.TxnOffsetCommitResponseTopic
 _PartitionResponse = _TopicResponse.TxnOffsetCommitResponsePartition
 
 
-@handles(ApiKey.TXN_OFFSET_COMMIT, versions=(0, 5))
+@handles(ApiKey.TXN_OFFSET_COMMIT)
 def handle_txn_offset_commit(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleTxnOffsetCommitRequest`."""
     version = context.api_version

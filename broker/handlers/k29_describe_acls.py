@@ -16,7 +16,7 @@ from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
 
-@handles(ApiKey.DESCRIBE_ACLS, versions=(1, 3))
+@handles(ApiKey.DESCRIBE_ACLS)
 def handle_describe_acls(context: RequestContext, request: Any, _cluster: Cluster) -> Any:
     """Kafka's `AclApis.handleDescribeAcls`."""
     return refuse_unknown(

@@ -19,7 +19,7 @@ from protocol.pacing import paced
 _Result = messages.CreateAclsResponse.AclCreationResult
 
 
-@handles(ApiKey.CREATE_ACLS, versions=(1, 3))
+@handles(ApiKey.CREATE_ACLS)
 def handle_create_acls(context: RequestContext, request: Any, _cluster: Cluster) -> Any:
     """Kafka's `AclApis.handleCreateAcls`."""
     version = context.api_version

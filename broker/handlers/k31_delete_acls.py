@@ -19,7 +19,7 @@ from protocol.pacing import paced
 _Result = messages.DeleteAclsResponse.DeleteAclsFilterResult
 
 
-@handles(ApiKey.DELETE_ACLS, versions=(1, 3))
+@handles(ApiKey.DELETE_ACLS)
 def handle_delete_acls(context: RequestContext, request: Any, _cluster: Cluster) -> Any:
     """Kafka's `AclApis.handleDeleteAcls`."""
     version = context.api_version

@@ -61,7 +61,7 @@ _Described = dict[Hashable, list[Any] | Refusal]
 _KNOWN_TYPES = frozenset(ResourceType)
 
 
-@handles(ApiKey.DESCRIBE_CONFIGS, versions=(1, 4))
+@handles(ApiKey.DESCRIBE_CONFIGS)
 def handle_describe_configs(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `ConfigHelper.handleDescribeConfigsRequest`."""
     release = release_of(cluster.config.for_broker(context.broker_id))

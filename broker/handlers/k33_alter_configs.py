@@ -31,7 +31,7 @@ from protocol.api_keys import ApiKey
 _Result = messages.AlterConfigsResponse.AlterConfigsResourceResponse
 
 
-@handles(ApiKey.ALTER_CONFIGS, versions=(0, 2))
+@handles(ApiKey.ALTER_CONFIGS)
 def handle_alter_configs(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `ConfigurationControlManager.legacyAlterConfigs`."""
     return messages.AlterConfigsResponse(

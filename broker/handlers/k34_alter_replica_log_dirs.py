@@ -26,7 +26,7 @@ from protocol.pacing import paced
 _Topic = messages.AlterReplicaLogDirsResponse.AlterReplicaLogDirTopicResult
 
 
-@handles(ApiKey.ALTER_REPLICA_LOG_DIRS, versions=(1, 2))
+@handles(ApiKey.ALTER_REPLICA_LOG_DIRS)
 def handle_alter_replica_log_dirs(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `ReplicaManager.alterReplicaLogDirs`."""
     version = context.api_version

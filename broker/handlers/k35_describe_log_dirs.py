@@ -28,7 +28,7 @@ _Topic = _Result.DescribeLogDirsTopic
 _Partition = _Topic.DescribeLogDirsPartition
 
 
-@handles(ApiKey.DESCRIBE_LOG_DIRS, versions=(1, 5))
+@handles(ApiKey.DESCRIBE_LOG_DIRS)
 def handle_describe_log_dirs(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `ReplicaManager.describeLogDirs`."""
     version = context.api_version

@@ -28,7 +28,7 @@ from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
 
-@handles(ApiKey.SASL_AUTHENTICATE, versions=(0, 2))
+@handles(ApiKey.SASL_AUTHENTICATE)
 def handle_sasl_authenticate(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `SaslServerAuthenticator.handleSaslToken`."""
     session = context.session

@@ -43,7 +43,7 @@ _Result = messages.CreatePartitionsResponse.CreatePartitionsTopicResult
 STRICT_QUOTA_VERSION_MIN = 3
 
 
-@handles(ApiKey.CREATE_PARTITIONS, versions=(0, 3))
+@handles(ApiKey.CREATE_PARTITIONS)
 def handle_create_partitions(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `ControllerApis.createPartitions`."""
     version = context.api_version

@@ -36,7 +36,7 @@ from protocol.pacing import paced
 OWNER_VERSION_MIN = 3
 
 
-@handles(ApiKey.CREATE_DELEGATION_TOKEN, versions=(1, 3))
+@handles(ApiKey.CREATE_DELEGATION_TOKEN)
 def handle_create_delegation_token(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleCreateTokenRequest`."""
     owner = requester = requester_of(context)

@@ -20,7 +20,7 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 
 
-@handles(ApiKey.EXPIRE_DELEGATION_TOKEN, versions=(1, 2))
+@handles(ApiKey.EXPIRE_DELEGATION_TOKEN)
 def handle_expire_delegation_token(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleExpireTokenRequest`."""
     refusal = refusal_of(context, cluster.delegation_tokens)

@@ -26,7 +26,7 @@ from protocol.pacing import paced
 _Token = messages.DescribeDelegationTokenResponse.DescribedDelegationToken
 
 
-@handles(ApiKey.DESCRIBE_DELEGATION_TOKEN, versions=(1, 3))
+@handles(ApiKey.DESCRIBE_DELEGATION_TOKEN)
 def handle_describe_delegation_token(
     context: RequestContext, request: Any, cluster: Cluster
 ) -> Any:

@@ -19,7 +19,7 @@ from protocol.errors import ErrorCode
 from protocol.pacing import paced
 
 
-@handles(ApiKey.DELETE_GROUPS, versions=(0, 2))
+@handles(ApiKey.DELETE_GROUPS)
 def handle_delete_groups(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleDeleteGroupsRequest`."""
     version = context.api_version

@@ -35,7 +35,7 @@ _TopicResult = messages.ElectLeadersResponse.ReplicaElectionResult
 _PartitionResult = _TopicResult.PartitionResult
 
 
-@handles(ApiKey.ELECT_LEADERS, versions=(0, 2))
+@handles(ApiKey.ELECT_LEADERS)
 def handle_elect_leaders(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `ReplicationControlManager.electLeaders`."""
     version = context.api_version

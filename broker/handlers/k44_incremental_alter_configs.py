@@ -34,7 +34,7 @@ from protocol.api_keys import ApiKey
 _Result = messages.IncrementalAlterConfigsResponse.AlterConfigsResourceResponse
 
 
-@handles(ApiKey.INCREMENTAL_ALTER_CONFIGS, versions=(0, 1))
+@handles(ApiKey.INCREMENTAL_ALTER_CONFIGS)
 def handle_incremental_alter_configs(
     context: RequestContext, request: Any, cluster: Cluster
 ) -> Any:

@@ -36,7 +36,7 @@ _TopicResult = messages.AlterPartitionReassignmentsResponse.ReassignableTopicRes
 _PartitionResult = _TopicResult.ReassignablePartitionResponse
 
 
-@handles(ApiKey.ALTER_PARTITION_REASSIGNMENTS, versions=(0, 1))
+@handles(ApiKey.ALTER_PARTITION_REASSIGNMENTS)
 def handle_alter_partition_reassignments(
     context: RequestContext, request: Any, cluster: Cluster
 ) -> Any:

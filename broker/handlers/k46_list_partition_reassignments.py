@@ -21,7 +21,7 @@ _Topic = messages.ListPartitionReassignmentsResponse.OngoingTopicReassignment
 _Partition = _Topic.OngoingPartitionReassignment
 
 
-@handles(ApiKey.LIST_PARTITION_REASSIGNMENTS, versions=(0, 0))
+@handles(ApiKey.LIST_PARTITION_REASSIGNMENTS)
 def handle_list_partition_reassignments(
     context: RequestContext, request: Any, cluster: Cluster
 ) -> Any:

@@ -23,7 +23,7 @@ from protocol.pacing import paced
 _TopicResponse = messages.OffsetDeleteResponse.OffsetDeleteResponseTopic
 
 
-@handles(ApiKey.OFFSET_DELETE, versions=(0, 0))
+@handles(ApiKey.OFFSET_DELETE)
 def handle_offset_delete(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleOffsetDeleteRequest`."""
     results: dict[str, list[Any]] = {}

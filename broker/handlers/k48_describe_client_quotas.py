@@ -25,7 +25,7 @@ from quotas.client_quotas import Component, FilterProblem
 _Entry = messages.DescribeClientQuotasResponse.EntryData
 
 
-@handles(ApiKey.DESCRIBE_CLIENT_QUOTAS, versions=(0, 1))
+@handles(ApiKey.DESCRIBE_CLIENT_QUOTAS)
 def handle_describe_client_quotas(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `ClientQuotasImage.describe`."""
     version = context.api_version

@@ -43,7 +43,7 @@ Changes = list[tuple[str, float | None]]
 """Values by key; None removes the key."""
 
 
-@handles(ApiKey.ALTER_CLIENT_QUOTAS, versions=(0, 1))
+@handles(ApiKey.ALTER_CLIENT_QUOTAS)
 def handle_alter_client_quotas(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `ClientQuotaControlManager.alterClientQuotas`."""
     version = context.api_version

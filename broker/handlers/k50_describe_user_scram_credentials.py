@@ -24,7 +24,7 @@ from protocol.pacing import paced
 _Result = messages.DescribeUserScramCredentialsResponse.DescribeUserScramCredentialsResult
 
 
-@handles(ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, versions=(0, 0))
+@handles(ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS)
 def handle_describe_user_scram_credentials(
     context: RequestContext, request: Any, cluster: Cluster
 ) -> Any:

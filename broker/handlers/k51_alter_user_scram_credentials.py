@@ -28,7 +28,7 @@ from protocol.pacing import paced
 _Result = messages.AlterUserScramCredentialsResponse.AlterUserScramCredentialsResult
 
 
-@handles(ApiKey.ALTER_USER_SCRAM_CREDENTIALS, versions=(0, 0))
+@handles(ApiKey.ALTER_USER_SCRAM_CREDENTIALS)
 def handle_alter_user_scram_credentials(
     context: RequestContext, request: Any, cluster: Cluster
 ) -> Any:

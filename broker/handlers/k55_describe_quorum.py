@@ -40,7 +40,7 @@ _NEVER = -1
 NODES_VERSION_MIN = 2
 
 
-@handles(ApiKey.DESCRIBE_QUORUM, versions=(0, 2))
+@handles(ApiKey.DESCRIBE_QUORUM)
 def handle_describe_quorum(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaRaftClient.handleDescribeQuorumRequest`."""
     version = context.api_version

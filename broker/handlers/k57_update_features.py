@@ -36,7 +36,7 @@ from protocol.pacing import paced
 _Result = messages.UpdateFeaturesResponse.UpdatableFeatureResult
 
 
-@handles(ApiKey.UPDATE_FEATURES, versions=(0, 2))
+@handles(ApiKey.UPDATE_FEATURES)
 def handle_update_features(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `QuorumController.updateFeatures`."""
     version = context.api_version

@@ -25,7 +25,7 @@ ENDPOINT_TYPE_VERSION_MIN = 1
 FENCED_BROKERS_VERSION_MIN = 2
 
 
-@handles(ApiKey.DESCRIBE_CLUSTER, versions=(0, 2))
+@handles(ApiKey.DESCRIBE_CLUSTER)
 def handle_describe_cluster(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `AuthHelper.computeDescribeClusterResponse`."""
     version = context.api_version

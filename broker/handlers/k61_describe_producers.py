@@ -32,7 +32,7 @@ _Partition = _Topic.PartitionResponse
 _Producer = _Partition.ProducerState
 
 
-@handles(ApiKey.DESCRIBE_PRODUCERS, versions=(0, 0))
+@handles(ApiKey.DESCRIBE_PRODUCERS)
 def handle_describe_producers(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleDescribeProducersRequest` and `Partition.activeProducerState`."""
     version = context.api_version

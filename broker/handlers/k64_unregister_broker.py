@@ -25,7 +25,7 @@ from protocol.errors import ErrorCode
 MESSAGE_RELEASE_MIN = (4, 1)
 
 
-@handles(ApiKey.UNREGISTER_BROKER, versions=(0, 0))
+@handles(ApiKey.UNREGISTER_BROKER)
 def handle_unregister_broker(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `ControllerApis.handleUnregisterBroker`."""
     broker_id = request.broker_id

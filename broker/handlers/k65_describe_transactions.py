@@ -21,7 +21,7 @@ from protocol.pacing import paced
 _State = messages.DescribeTransactionsResponse.TransactionState
 
 
-@handles(ApiKey.DESCRIBE_TRANSACTIONS, versions=(0, 0))
+@handles(ApiKey.DESCRIBE_TRANSACTIONS)
 def handle_describe_transactions(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleDescribeTransactionsRequest`."""
     return messages.DescribeTransactionsResponse(

@@ -28,7 +28,7 @@ _Response = messages.ListTransactionsResponse
 _STATES = {state.value: state for state in TransactionState}
 
 
-@handles(ApiKey.LIST_TRANSACTIONS, versions=(0, 2))
+@handles(ApiKey.LIST_TRANSACTIONS)
 def handle_list_transactions(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleListTransactionsRequest`."""
     version = context.api_version

@@ -61,7 +61,7 @@ def keep_session(
     return encode_unchanged(heartbeat, heartbeat.member_epoch, interval_ms)
 
 
-@handles(ApiKey.CONSUMER_GROUP_HEARTBEAT, versions=(0, 1), shortcut=keep_session)
+@handles(ApiKey.CONSUMER_GROUP_HEARTBEAT, shortcut=keep_session)
 def handle_consumer_group_heartbeat(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleConsumerGroupHeartbeat`."""
     version = context.api_version

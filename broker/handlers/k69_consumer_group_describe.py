@@ -39,7 +39,7 @@ _Member = _GroupResponse.Member
 _Assignment = _Member.Assignment
 
 
-@handles(ApiKey.CONSUMER_GROUP_DESCRIBE, versions=(0, 1))
+@handles(ApiKey.CONSUMER_GROUP_DESCRIBE)
 def handle_consumer_group_describe(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleConsumerGroupDescribe`."""
     version = context.api_version

@@ -31,7 +31,7 @@ from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
 
-@handles(ApiKey.GET_TELEMETRY_SUBSCRIPTIONS, versions=(0, 0))
+@handles(ApiKey.GET_TELEMETRY_SUBSCRIPTIONS)
 def handle_get_telemetry_subscriptions(
     context: RequestContext, request: Any, cluster: Cluster
 ) -> Any:

@@ -21,7 +21,7 @@ from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
 
-@handles(ApiKey.PUSH_TELEMETRY, versions=(0, 0))
+@handles(ApiKey.PUSH_TELEMETRY)
 def handle_push_telemetry(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `ClientMetricsManager.processPushTelemetryRequest`."""
     instance_id = request.client_instance_id or NO_INSTANCE_ID

@@ -23,7 +23,7 @@ _Resource = messages.ListConfigResourcesResponse.ConfigResource
 _KNOWN_TYPES = frozenset(ResourceType)
 
 
-@handles(ApiKey.LIST_CONFIG_RESOURCES, versions=(0, 1))
+@handles(ApiKey.LIST_CONFIG_RESOURCES)
 def handle_list_config_resources(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleListConfigResources`."""
     requested_types: list[int] = [ResourceType.CLIENT_METRICS]

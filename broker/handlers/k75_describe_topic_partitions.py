@@ -38,7 +38,7 @@ _TopicResponse = _Response.DescribeTopicPartitionsResponseTopic
 _PartitionResponse = _TopicResponse.DescribeTopicPartitionsResponsePartition
 
 
-@handles(ApiKey.DESCRIBE_TOPIC_PARTITIONS, versions=(0, 0))
+@handles(ApiKey.DESCRIBE_TOPIC_PARTITIONS)
 def handle_describe_topic_partitions(
     context: RequestContext, request: Any, cluster: Cluster
 ) -> Any:

@@ -33,7 +33,7 @@ _Response = messages.ShareGroupHeartbeatResponse
 _Assignment = _Response.Assignment
 
 
-@handles(ApiKey.SHARE_GROUP_HEARTBEAT, versions=(1, 1))
+@handles(ApiKey.SHARE_GROUP_HEARTBEAT)
 def handle_share_group_heartbeat(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleShareGroupHeartbeat`."""
     if not are_share_groups_enabled(cluster):

@@ -31,7 +31,7 @@ _Member = _Group.Member
 _Assignment = _Member.Assignment
 
 
-@handles(ApiKey.SHARE_GROUP_DESCRIBE, versions=(1, 1))
+@handles(ApiKey.SHARE_GROUP_DESCRIBE)
 def handle_share_group_describe(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleShareGroupDescribe`."""
     if not are_share_groups_enabled(cluster):

@@ -62,7 +62,7 @@ _PartitionData = _TopicResponse.PartitionData
 _MOVED = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH})
 
 
-@handles(ApiKey.SHARE_FETCH, versions=(1, 1))
+@handles(ApiKey.SHARE_FETCH)
 def handle_share_fetch(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleShareFetchRequest`."""
     if not are_share_groups_enabled(cluster):

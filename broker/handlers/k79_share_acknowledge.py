@@ -36,7 +36,7 @@ _TopicResponse = _Response.ShareAcknowledgeTopicResponse
 _PartitionData = _TopicResponse.PartitionData
 
 
-@handles(ApiKey.SHARE_ACKNOWLEDGE, versions=(1, 1))
+@handles(ApiKey.SHARE_ACKNOWLEDGE)
 def handle_share_acknowledge(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleShareAcknowledgeRequest`."""
     if not are_share_groups_enabled(cluster):

@@ -24,7 +24,7 @@ from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
 
-@handles(ApiKey.ADD_RAFT_VOTER, versions=(0, 0))
+@handles(ApiKey.ADD_RAFT_VOTER)
 def handle_add_raft_voter(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaRaftClient.handleAddVoterRequest`."""
     refusal = check_cluster_id(cluster, request.cluster_id) or _refuse(request, cluster)

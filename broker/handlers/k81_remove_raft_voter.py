@@ -19,7 +19,7 @@ from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
 
-@handles(ApiKey.REMOVE_RAFT_VOTER, versions=(0, 0))
+@handles(ApiKey.REMOVE_RAFT_VOTER)
 def handle_remove_raft_voter(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaRaftClient.handleRemoveVoterRequest`."""
     refusal = check_cluster_id(cluster, request.cluster_id) or _refuse(request)

@@ -28,7 +28,7 @@ _TopicResult = _Response.InitializeStateResult
 _Result = _TopicResult.PartitionResult
 
 
-@handles(ApiKey.INITIALIZE_SHARE_GROUP_STATE, versions=(0, 0))
+@handles(ApiKey.INITIALIZE_SHARE_GROUP_STATE)
 def handle_initialize_share_group_state(
     context: RequestContext, request: Any, cluster: Cluster
 ) -> Any:

@@ -31,7 +31,7 @@ _TopicResult = _Response.ReadStateResult
 _Result = _TopicResult.PartitionResult
 
 
-@handles(ApiKey.READ_SHARE_GROUP_STATE, versions=(0, 0))
+@handles(ApiKey.READ_SHARE_GROUP_STATE)
 def handle_read_share_group_state(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleReadShareGroupStateRequest`."""
 

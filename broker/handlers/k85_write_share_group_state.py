@@ -30,7 +30,7 @@ _TopicResult = _Response.WriteStateResult
 _Result = _TopicResult.PartitionResult
 
 
-@handles(ApiKey.WRITE_SHARE_GROUP_STATE, versions=(0, 0))
+@handles(ApiKey.WRITE_SHARE_GROUP_STATE)
 def handle_write_share_group_state(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleWriteShareGroupStateRequest`."""
 

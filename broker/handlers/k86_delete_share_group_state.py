@@ -28,7 +28,7 @@ _TopicResult = _Response.DeleteStateResult
 _Result = _TopicResult.PartitionResult
 
 
-@handles(ApiKey.DELETE_SHARE_GROUP_STATE, versions=(0, 0))
+@handles(ApiKey.DELETE_SHARE_GROUP_STATE)
 def handle_delete_share_group_state(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleDeleteShareGroupStateRequest`."""
 

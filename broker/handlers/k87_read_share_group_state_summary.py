@@ -29,7 +29,7 @@ _TopicResult = _Response.ReadStateSummaryResult
 _Result = _TopicResult.PartitionResult
 
 
-@handles(ApiKey.READ_SHARE_GROUP_STATE_SUMMARY, versions=(0, 0))
+@handles(ApiKey.READ_SHARE_GROUP_STATE_SUMMARY)
 def handle_read_share_group_state_summary(
     context: RequestContext, request: Any, cluster: Cluster
 ) -> Any:

@@ -36,7 +36,7 @@ _Partition = _Topic.DescribeShareGroupOffsetsResponsePartition
 _NO_TOPIC_ID = UUID(int=0)
 
 
-@handles(ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS, versions=(0, 0))
+@handles(ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS)
 def handle_describe_share_group_offsets(
     context: RequestContext, request: Any, cluster: Cluster
 ) -> Any:

@@ -34,7 +34,7 @@ _Partition = _Topic.AlterShareGroupOffsetsResponsePartition
 _NO_TOPIC_ID = UUID(int=0)
 
 
-@handles(ApiKey.ALTER_SHARE_GROUP_OFFSETS, versions=(0, 0))
+@handles(ApiKey.ALTER_SHARE_GROUP_OFFSETS)
 def handle_alter_share_group_offsets(
     context: RequestContext, request: Any, cluster: Cluster
 ) -> Any:

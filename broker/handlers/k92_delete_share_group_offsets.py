@@ -30,7 +30,7 @@ _Topic = _Response.DeleteShareGroupOffsetsResponseTopic
 _NO_TOPIC_ID = UUID(int=0)
 
 
-@handles(ApiKey.DELETE_SHARE_GROUP_OFFSETS, versions=(0, 0))
+@handles(ApiKey.DELETE_SHARE_GROUP_OFFSETS)
 def handle_delete_share_group_offsets(
     context: RequestContext, request: Any, cluster: Cluster
 ) -> Any:

@@ -33,6 +33,18 @@ class FaultView(msgspec.Struct):
     is_used_up: bool
 
 
+RULE_OR_VIEW = Annotated[
+    Any,
+    msgspec.Meta(
+        extra_json_schema={
+            "anyOf": [
+                {"$ref": f"#/components/schemas/{name}"} for name in ("FaultRule", "FaultView")
+            ]
+        }
+    ),
+]
+
+
 class FaultPath(Input):
     """A rule by its id."""
 
@@ -59,14 +71,15 @@ def list_faults(admin: Admin) -> list[FaultView]:
     tag="faults",
     status=201,
     read_body=_rule_or_rules,
-    body_type=RULE_TYPE | list[RULE_TYPE],  # type: ignore[valid-type]
+    body_type=RULE_TYPE | list[RULE_OR_VIEW],
     further_rules="Fields contradict each other, or the rule could never take effect",
 )
 def add_faults(admin: Admin, body: FaultRule | list[FaultRule]) -> FaultView | list[FaultView]:
     """Add a rule after all others, or all rules of a list.
 
     If one rule of a list is refused, none is added. The body has the form of the file of
-    `mock-kafka serve --faults FILE`; so has the response.
+    `mock-kafka serve --faults FILE`. It may also be the response of `GET /v1/faults`, whose ids and
+    counts are ignored: the rules begin again.
     """
     faults = admin.faults
     try:

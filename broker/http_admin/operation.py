@@ -74,6 +74,8 @@ class Operation:
     media_type: str | None
     is_open: bool
     """Whether it needs no token."""
+    body_bytes_max: int | None
+    """None for the limit of all others."""
     further_rules: str | None
     """Why input that fits the schema may be refused with 422, or None if it is not."""
 
@@ -153,6 +155,7 @@ def operation(
     is_open: bool = False,
     read_body: Callable[[Any], Any] | None = None,
     body_type: Any = None,
+    body_bytes_max: int | None = None,
     further_rules: str | None = None,
 ) -> Callable[[_F], _F]:
     """Declare a handler; its docstring and types describe the operation.
@@ -178,6 +181,7 @@ def operation(
                 status=status,
                 media_type=media_type,
                 is_open=is_open,
+                body_bytes_max=body_bytes_max,
                 further_rules=further_rules,
             )
         )

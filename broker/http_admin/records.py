@@ -237,8 +237,17 @@ def bytes_of(value: str | BytesBody | None) -> bytes | None:
         raise Problem(422, 'body: bytes are either {"text": ...} or {"base64": ...}')
     if value.text is not None:
         return value.text.encode()
+    return decoded_base64(value.base64 or "")
+
+
+def decoded_base64(text: str) -> bytes:
+    """Return the bytes that base64 stands for.
+
+    Raises:
+        Problem: 422, they are not valid.
+    """
     try:
-        return b64decode(value.base64 or "", validate=True)
+        return b64decode(text, validate=True)
     except (binascii.Error, ValueError) as error:
         raise Problem(422, f"body: base64: {error}") from error
 
@@ -329,6 +338,15 @@ def _records(
                     if read_record.offset >= offset and not is_skipped
                 )
             offset = max(offset, header.base_offset + header.last_offset_delta) + 1
+
+
+def committed_records(partition: Partition, end_offset: int) -> Iterator[Record]:
+    """Yield the records before an offset that are in no open and no aborted transaction."""
+    for record, outcome in _records(partition, 0, "read_uncommitted"):
+        if record.offset >= end_offset:
+            return
+        if outcome in {None, "committed"}:
+            yield record
 
 
 def _is_skipped(

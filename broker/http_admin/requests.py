@@ -11,9 +11,8 @@ from broker.http_admin.operation import Count, Input, NodeId, operation
 from broker.http_admin.state import Admin
 from broker.journal.journal import Line
 from broker.journal.rendering import JournalFilter, describe_line
-from protocol.errors import ErrorCode
+from protocol.errors import ErrorCode, error_code_of
 from protocol.messages import API_NAMES, api_key_of
-from protocol.suggestions import did_you_mean
 
 LIST_MAX = 10_000
 WAIT_MS_MAX = 600_000
@@ -120,11 +119,8 @@ def _check_api(name: str | None) -> None:
 
 
 def _check_error(name: str | None) -> None:
-    if name is None or name.isdecimal():
-        return
-    if _letters(name) not in map(_letters, ErrorCode.__members__):
-        raise ValueError(f"error: there is no {name}{did_you_mean(name, ErrorCode.__members__)}")
-
-
-def _letters(name: str) -> str:
-    return name.replace("_", "").lower()
+    if name is not None and not name.isdecimal():
+        try:
+            error_code_of(name)
+        except ValueError as error:
+            raise ValueError(f"error: {error}") from None

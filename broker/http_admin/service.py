@@ -39,10 +39,10 @@ def reset(admin: Admin) -> None:
     """Reset the cluster to the state in which it was started.
 
     This covers topics, groups, producers, quotas, configurations, users, faults, the journal, the
-    clock and the brokers. Ports stay the same; all connections are closed.
+    clock and the brokers. Ports stay the same; all connections are closed. A snapshot that was
+    loaded with `keep` is loaded again.
     """
-    admin.clock.restart()
-    admin.server.reset()
+    admin.reset()
 
 
 @operation("GET", "/openapi.json", tag="service")

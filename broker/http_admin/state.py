@@ -32,6 +32,15 @@ class Admin:
         """`clock` is the clock of the server."""
         self.server = server
         self.clock = clock
+        self.restore: Callable[[], None] | None = None
+        """Loads what a reset restores besides the state of the start."""
+
+    def reset(self) -> None:
+        """Reset the cluster to the state in which it was started; connections are closed."""
+        self.clock.restart()
+        self.server.reset()
+        if self.restore is not None:
+            self.restore()
 
     @property
     def cluster(self) -> Cluster:

@@ -10,7 +10,6 @@ from ipaddress import ip_address
 from socket import socket
 from typing import Any
 
-import structlog
 from aiohttp import web
 
 from broker.http_admin import (  # noqa: F401 - importing them declares the operations
@@ -27,11 +26,13 @@ from broker.http_admin import (  # noqa: F401 - importing them declares the oper
     records,
     requests,
     service,
+    snapshot,
     topics,
     transactions,
 )
 from broker.http_admin.operation import OPERATIONS, Operation, Problem, encode_result
 from broker.http_admin.state import Admin
+from broker.log import log
 
 BODY_BYTES_MAX = 4 * 1024 * 1024
 LINE_BYTES_MAX = 64 * 1024
@@ -45,7 +46,6 @@ CONTENT_POLICY = (
 )
 """Content-Security-Policy of the page: it loads its own files, and runs nothing else."""
 
-log = structlog.get_logger("mock_kafka")
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -111,6 +111,8 @@ class AdminPort:
         async def handle(request: web.Request) -> web.StreamResponse:
             if not op.is_open:
                 self._check_token(request)
+            if op.body_bytes_max is not None:
+                request = request.clone(client_max_size=op.body_bytes_max)
             arguments = op.read_input(request.match_info, request.query, await request.read())
             if isasyncgenfunction(op.handler):
                 return await _stream(request, op, op.handler(self._admin, **arguments))

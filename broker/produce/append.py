@@ -17,7 +17,7 @@ from protocol.records import LOG_OVERHEAD_BYTES, TRANSACTIONAL_FLAG, BatchHeader
 
 
 # Hot path: inlined on purpose.
-def append_batch(  # noqa: C901, PLR0912
+def append_batch(  # noqa: C901
     context: RequestContext,
     cluster: Cluster,
     topic: Topic,
@@ -73,20 +73,19 @@ def append_batch(  # noqa: C901, PLR0912
     if topic.is_log_append_time:
         log_append_time_ms = max_timestamp = now_ms
         batch = records.stamp_log_append_time(batch, now_ms)
-    log.append(batch, header.records_count, max_timestamp, partition.leader_epoch)
-    if header.producer_id >= 0:
-        partition.producers.apply(
-            header.producer_id,
-            header.producer_epoch,
-            header.base_sequence,
-            header.last_offset_delta,
-            base_offset,
-            max_timestamp,
-            is_transactional,
-        )
-        if cluster.limits_producer_ids:
-            check_producer_id_limit(cluster, partition.leader_id, now_ms)
-    cluster.appended(topic, partition, len(batch), now_ms)
+    store_batch(
+        cluster,
+        topic,
+        partition,
+        batch,
+        max_timestamp,
+        header.producer_id,
+        header.producer_epoch,
+        header.base_sequence,
+        header.last_offset_delta,
+        now_ms,
+        is_transactional,
+    )
     if context.acknowledgements is not None:
         note_batch(context, topic, partition, header, base_offset, is_append=True)
     return PartitionResult(
@@ -96,6 +95,38 @@ def append_batch(  # noqa: C901, PLR0912
         log_append_time_ms,
         log.log_start_offset,
     )
+
+
+def store_batch(
+    cluster: Cluster,
+    topic: Topic,
+    partition: Partition,
+    batch: bytes,
+    max_timestamp: int,
+    producer_id: int,
+    producer_epoch: int,
+    base_sequence: int,
+    last_offset_delta: int,
+    now_ms: int,
+    is_transactional: bool = False,
+) -> None:
+    """Store a batch that was checked and stamped, and what its producer wrote."""
+    log = partition.log
+    base_offset = log.log_end_offset
+    log.append(batch, last_offset_delta + 1, max_timestamp, partition.leader_epoch)
+    if producer_id >= 0:
+        partition.producers.apply(
+            producer_id,
+            producer_epoch,
+            base_sequence,
+            last_offset_delta,
+            base_offset,
+            max_timestamp,
+            is_transactional,
+        )
+        if cluster.limits_producer_ids:
+            check_producer_id_limit(cluster, partition.leader_id, now_ms)
+    cluster.appended(topic, partition, len(batch), now_ms)
 
 
 def _outside_transaction(

@@ -25,7 +25,7 @@ def encode_response(route: Route, context: RequestContext, response: Any) -> Com
     """
     quota = context.throttled_by
     if response is None:
-        return None if quota is None else _throttled(context, quota, None)
+        return None if quota is None else throttled_response(context, quota, None)
     if isinstance(response, Close):
         if response.response is None:
             return response
@@ -39,10 +39,13 @@ def encode_response(route: Route, context: RequestContext, response: Any) -> Com
         context.api_version >= route.flexible_min and route.api_key != ApiKey.API_VERSIONS
     )
     frame = codec.frame_response(context.correlation_id, body, has_tagged_header=has_tagged_header)
-    return frame if quota is None else _throttled(context, quota, frame)
+    return frame if quota is None else throttled_response(context, quota, frame)
 
 
-def _throttled(context: RequestContext, quota: ThrottlingQuota, frame: bytes | None) -> Throttled:
+def throttled_response(
+    context: RequestContext, quota: ThrottlingQuota, frame: bytes | None
+) -> Throttled:
+    """Return a response that mutes the connection, and record that in the metrics of the quota."""
     quota.note_throttle(
         context.principal, context.client_id, context.throttle_time_ms, context.now_ms
     )

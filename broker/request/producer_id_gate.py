@@ -86,16 +86,20 @@ class ProducerIdGate:
         self._version = -1
         self._refused: _Refused | None = None
 
+    def is_known(self, producer_id: int, now_ms: int) -> bool:
+        """Whether the last id that was admitted is used again, so that nothing has to be asked."""
+        return (
+            producer_id == self._known_id
+            and now_ms < self._known_until_ms
+            and self._version == self._limits.version
+        )
+
     def refuse(
         self, context: RequestContext, partition: Partition, header: BatchHeader
     ) -> PartitionResult | None:
         """Return the error for a batch that passed all other checks, or None to append it."""
         producer_id = header.producer_id
-        if (
-            producer_id == self._known_id
-            and context.now_ms < self._known_until_ms
-            and self._version == self._limits.version
-        ):
+        if self.is_known(producer_id, context.now_ms):
             return None
         if not self._is_early(context, partition, header):
             if self._track(context, producer_id):

@@ -14,6 +14,10 @@ REAUTHENTICATION_INTERVAL_MS = 1000
 class ProducerIds(Protocol):
     """The producer ids that a connection has used (KIP-936)."""
 
+    def is_known(self, producer_id: int, now_ms: int) -> bool:
+        """Whether a batch of this id is admitted without a look at the quota."""
+        ...
+
     def refuse(self, context: Any, partition: Any, header: Any) -> PartitionResult | None:
         """Return the error of a batch whose producer id may not be new, or None."""
         ...

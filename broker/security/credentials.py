@@ -95,6 +95,12 @@ class Credentials:
             self._scram[name, mechanism] = known
         return known
 
+    def altered_scram(self, name: str, mechanism: str) -> ScramCredential | None:
+        """Return a credential that was set while the cluster ran, or None."""
+        is_configured = name in self._passwords
+        known = None if is_configured else self._scram.get((name, mechanism))
+        return None if isinstance(known, str) else known
+
     def _of_token(self, token_id: str, mechanism: str) -> TokenCredential | None:
         token = self._tokens.find(token_id)
         if token is None:

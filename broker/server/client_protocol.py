@@ -7,13 +7,12 @@ import asyncio
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
-import structlog
-
 from broker.clock import Clock
 from broker.cluster.brokers import Availability
 from broker.cluster.cluster import Cluster
 from broker.dispatch.connection import Connection
 from broker.dispatch.dispatcher import Dispatcher
+from broker.log import log
 from broker.responses import ConnectionOutput
 from broker.server.listener_security import ListenerSecurity
 from broker.timers import Timer
@@ -26,8 +25,6 @@ Without it kafka-python misses the error of a wrong password.
 
 BUFFERED_BYTES_HIGH = 1024 * 1024
 """Bytes that a client may send ahead before the broker stops reading from it."""
-
-log = structlog.get_logger("mock_kafka")
 
 
 class ConnectionOwner(Protocol):
@@ -257,9 +254,9 @@ class ClientProtocol(asyncio.Protocol):
             now_ms = self._server.clock.now_ms()
             self._server.dispatcher.journal.disconnected(self.connection, self.close_reason, now_ms)
             self._acknowledgements.forget(self.connection.connection_id)
-            leader = self._server.cluster.share.leaders.get(self.broker_id)
-            if leader is not None:
-                leader.disconnect(self.connection.connection_id, now_ms)
+            self._server.cluster.end_share_sessions(
+                self.broker_id, self.connection.connection_id, now_ms
+            )
             self.connection = None  # it refers to this object: reference counting frees both
         self._server.forget(self)
 

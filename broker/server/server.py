@@ -8,8 +8,6 @@ import sys
 from collections.abc import Callable, Iterator
 from itertools import count
 
-import structlog
-
 from broker.addresses import Address
 from broker.clock import Clock
 from broker.cluster.background_tasks import start_background_tasks
@@ -18,6 +16,7 @@ from broker.cluster.brokers import Availability, Broker
 from broker.cluster.cluster import Cluster
 from broker.dispatch.dispatcher import Dispatcher
 from broker.faults.rule import FaultRule
+from broker.log import log
 from broker.request.context import RequestContext
 from broker.request.encoding import BugReporter
 from broker.server.client_protocol import ClientProtocol
@@ -31,8 +30,6 @@ ALARM_S_MAX = 1.0
 STOP_TURNS_MAX = 200
 STOP_TURN_S = 0.005
 """A stop checks 200 times, every 5 ms, whether clients have taken their last responses."""
-
-log = structlog.get_logger("mock_kafka")
 
 
 def log_bug(error: BaseException, context: RequestContext) -> None:

@@ -8,11 +8,8 @@ import ssl
 from collections.abc import Mapping
 from typing import Any
 
-import structlog
-
 from broker.config.keys import ConfigError
-
-log = structlog.get_logger("mock_kafka")
+from broker.log import log
 
 _VERIFY_MODES = {
     "none": ssl.CERT_NONE,

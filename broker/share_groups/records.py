@@ -9,24 +9,8 @@ from uuid import UUID
 
 from broker.groups.consumer.assignment import Assignment
 from broker.share_groups.member import ShareMember
-from protocol.coordinator_records import (
-    CoordinatorRecord,
-    ShareGroupCurrentMemberAssignmentKey,
-    ShareGroupCurrentMemberAssignmentValue,
-    ShareGroupMemberMetadataKey,
-    ShareGroupMemberMetadataValue,
-    ShareGroupMetadataKey,
-    ShareGroupMetadataValue,
-    ShareGroupStatePartitionMetadataKey,
-    ShareGroupStatePartitionMetadataValue,
-    ShareGroupTargetAssignmentMemberKey,
-    ShareGroupTargetAssignmentMemberValue,
-    ShareGroupTargetAssignmentMetadataKey,
-    ShareGroupTargetAssignmentMetadataValue,
-    encode_key,
-    tombstones,
-    topic_partitions,
-)
+from protocol import coordinator_records as schema
+from protocol.coordinator_records import CoordinatorRecord, encode_key, tombstones, topic_partitions
 from protocol.data_messages import encode_data
 
 _VERSION = 0
@@ -36,7 +20,7 @@ _STABLE_STATE = 1
 
 def member_record(group_id: str, member: ShareMember) -> CoordinatorRecord:
     """Return the record of the client and the subscription of a member."""
-    value = ShareGroupMemberMetadataValue(
+    value = schema.ShareGroupMemberMetadataValue(
         rack_id=member.rack_id,
         client_id=member.client_id,
         client_host=member.client_host,
@@ -47,27 +31,27 @@ def member_record(group_id: str, member: ShareMember) -> CoordinatorRecord:
 
 def epoch_record(group_id: str, group_epoch: int, metadata_hash: int) -> CoordinatorRecord:
     """Return the record of a new epoch of a group."""
-    value = ShareGroupMetadataValue(epoch=group_epoch, metadata_hash=metadata_hash)
-    return encode_key(ShareGroupMetadataKey(group_id=group_id)), encode_data(value, _VERSION)
+    value = schema.ShareGroupMetadataValue(epoch=group_epoch, metadata_hash=metadata_hash)
+    return encode_key(schema.ShareGroupMetadataKey(group_id=group_id)), encode_data(value, _VERSION)
 
 
 def target_record(group_id: str, member_id: str, target: Assignment) -> CoordinatorRecord:
     """Return the record of the target assignment of a member."""
-    value_class = ShareGroupTargetAssignmentMemberValue
+    value_class = schema.ShareGroupTargetAssignmentMemberValue
     value = value_class(topic_partitions=topic_partitions(value_class.TopicPartition, target))
     return _target_key(group_id, member_id), encode_data(value, _VERSION)
 
 
 def target_epoch_record(group_id: str, assignment_epoch: int) -> CoordinatorRecord:
     """Return the record of the epoch of the target assignment."""
-    value = ShareGroupTargetAssignmentMetadataValue(assignment_epoch=assignment_epoch)
-    key = ShareGroupTargetAssignmentMetadataKey(group_id=group_id)
+    value = schema.ShareGroupTargetAssignmentMetadataValue(assignment_epoch=assignment_epoch)
+    key = schema.ShareGroupTargetAssignmentMetadataKey(group_id=group_id)
     return encode_key(key), encode_data(value, _VERSION)
 
 
 def current_record(group_id: str, member: ShareMember) -> CoordinatorRecord:
     """Return the record of what a member has and in which epoch."""
-    value_class = ShareGroupCurrentMemberAssignmentValue
+    value_class = schema.ShareGroupCurrentMemberAssignmentValue
     value = value_class(
         member_epoch=member.member_epoch,
         previous_member_epoch=member.previous_member_epoch,
@@ -85,7 +69,7 @@ def state_partitions_record(
     topic_names: Mapping[UUID, str],
 ) -> CoordinatorRecord:
     """Return the record of the partitions whose share state exists or is being created."""
-    value_class = ShareGroupStatePartitionMetadataValue
+    value_class = schema.ShareGroupStatePartitionMetadataValue
 
     def topics(partitions: Mapping[UUID, Iterable[int]]) -> list[Any]:
         return [
@@ -102,7 +86,7 @@ def state_partitions_record(
         initialized_topics=topics(initialized),
         deleting_topics=[],
     )
-    key = ShareGroupStatePartitionMetadataKey(group_id=group_id)
+    key = schema.ShareGroupStatePartitionMetadataKey(group_id=group_id)
     return encode_key(key), encode_data(value, _VERSION)
 
 
@@ -119,20 +103,24 @@ def member_tombstones(group_id: str, member_id: str) -> list[CoordinatorRecord]:
 def group_tombstones(group_id: str) -> list[CoordinatorRecord]:
     """Return the records that delete a group without members, in Kafka's order."""
     keys = (
-        ShareGroupTargetAssignmentMetadataKey(group_id=group_id),
-        ShareGroupStatePartitionMetadataKey(group_id=group_id),
-        ShareGroupMetadataKey(group_id=group_id),
+        schema.ShareGroupTargetAssignmentMetadataKey(group_id=group_id),
+        schema.ShareGroupStatePartitionMetadataKey(group_id=group_id),
+        schema.ShareGroupMetadataKey(group_id=group_id),
     )
     return tombstones(map(encode_key, keys))
 
 
 def _member_key(group_id: str, member_id: str) -> bytes:
-    return encode_key(ShareGroupMemberMetadataKey(group_id=group_id, member_id=member_id))
+    return encode_key(schema.ShareGroupMemberMetadataKey(group_id=group_id, member_id=member_id))
 
 
 def _target_key(group_id: str, member_id: str) -> bytes:
-    return encode_key(ShareGroupTargetAssignmentMemberKey(group_id=group_id, member_id=member_id))
+    return encode_key(
+        schema.ShareGroupTargetAssignmentMemberKey(group_id=group_id, member_id=member_id)
+    )
 
 
 def _current_key(group_id: str, member_id: str) -> bytes:
-    return encode_key(ShareGroupCurrentMemberAssignmentKey(group_id=group_id, member_id=member_id))
+    return encode_key(
+        schema.ShareGroupCurrentMemberAssignmentKey(group_id=group_id, member_id=member_id)
+    )

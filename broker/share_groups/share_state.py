@@ -14,14 +14,8 @@ from broker.errors import UNKNOWN_PARTITION, Refusal
 from broker.share_groups.in_flight import StateBatch
 from broker.share_groups.sessions import TopicIdPartition
 from broker.share_groups.state_batches import NO_OFFSET, combine_batches
-from protocol.coordinator_records import (
-    CoordinatorRecord,
-    ShareSnapshotKey,
-    ShareSnapshotValue,
-    ShareUpdateKey,
-    ShareUpdateValue,
-    encode_key,
-)
+from protocol import coordinator_records as schema
+from protocol.coordinator_records import CoordinatorRecord, encode_key
 from protocol.data_messages import encode_data
 from protocol.errors import ErrorCode
 
@@ -187,7 +181,7 @@ class ShareStates:
     def _delete(self, key: SharePartitionKey, now_ms: int) -> Refusal | None:
         if key not in self._states:
             return None
-        refusal = self._append_record(key, (_key(ShareSnapshotKey, key), None), now_ms)
+        refusal = self._append_record(key, (_key(schema.ShareSnapshotKey, key), None), now_ms)
         if refusal is None:
             del self._states[key]
         return refusal
@@ -205,15 +199,15 @@ class ShareStates:
         if state.update_count >= self._updates_per_snapshot:
             changed = replace(changed, snapshot_epoch=state.snapshot_epoch + 1)
             return self._snapshot(key, changed, now_ms)
-        value = ShareUpdateValue(
+        value = schema.ShareUpdateValue(
             snapshot_epoch=state.snapshot_epoch,
             leader_epoch=leader_epoch,
             start_offset=start_offset,
             state_batches=_batches(
-                ShareUpdateValue, combine_batches((), state_batches, start_offset)
+                schema.ShareUpdateValue, combine_batches((), state_batches, start_offset)
             ),
         )
-        record = (_key(ShareUpdateKey, key), encode_data(value, _VERSION))
+        record = (_key(schema.ShareUpdateKey, key), encode_data(value, _VERSION))
         refusal = self._append_record(key, record, now_ms)
         if refusal is None:
             self._states[key] = replace(changed, update_count=state.update_count + 1)
@@ -221,16 +215,16 @@ class ShareStates:
 
     def _snapshot(self, key: SharePartitionKey, state: ShareState, now_ms: int) -> Refusal | None:
         state = replace(state, created_ms=now_ms, update_count=0)
-        value = ShareSnapshotValue(
+        value = schema.ShareSnapshotValue(
             snapshot_epoch=state.snapshot_epoch,
             state_epoch=state.state_epoch,
             leader_epoch=state.leader_epoch,
             start_offset=state.start_offset,
             create_timestamp=now_ms,
             write_timestamp=now_ms,
-            state_batches=_batches(ShareSnapshotValue, state.state_batches),
+            state_batches=_batches(schema.ShareSnapshotValue, state.state_batches),
         )
-        record = (_key(ShareSnapshotKey, key), encode_data(value, _VERSION))
+        record = (_key(schema.ShareSnapshotKey, key), encode_data(value, _VERSION))
         refusal = self._append_record(key, record, now_ms)
         if refusal is None:
             self._states[key] = state

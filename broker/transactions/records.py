@@ -10,12 +10,8 @@ from struct import Struct
 from typing import Protocol
 
 from broker.transactions.transaction import TopicPartition, Transaction, TransactionState
-from protocol.coordinator_records import (
-    CoordinatorRecord,
-    TransactionLogKey,
-    TransactionLogValue,
-    encode_key,
-)
+from protocol import coordinator_records as schema
+from protocol.coordinator_records import CoordinatorRecord, encode_key
 from protocol.data_messages import encode_data
 from protocol.errors import ErrorCode
 
@@ -65,7 +61,7 @@ class NoTransactionLog:
 @lru_cache(maxsize=4096)
 def transaction_key(transactional_id: str) -> bytes:
     """Return the key of a transactional id."""
-    return encode_key(TransactionLogKey(transactional_id=transactional_id))
+    return encode_key(schema.TransactionLogKey(transactional_id=transactional_id))
 
 
 def transaction_value(transaction: Transaction, log_transaction_version: int) -> bytes:
@@ -108,7 +104,7 @@ def _encode(
 ) -> bytes:
     """Encode the value from its schema."""
     is_flexible = log_transaction_version >= FLEXIBLE_TRANSACTION_VERSION_MIN
-    value = TransactionLogValue(
+    value = schema.TransactionLogValue(
         producer_id=transaction.producer_id,
         producer_epoch=transaction.producer_epoch,
         client_transaction_version=transaction.transaction_version if is_flexible else 0,
@@ -117,7 +113,7 @@ def _encode(
         transaction_partitions=None
         if transaction.state is TransactionState.EMPTY
         else [
-            TransactionLogValue.PartitionsSchema(topic=topic, partition_ids=indexes)
+            schema.TransactionLogValue.PartitionsSchema(topic=topic, partition_ids=indexes)
             for topic, indexes in _by_topic(partitions).items()
         ],
         transaction_last_update_timestamp_ms=transaction.last_update_ms,

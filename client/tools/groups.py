@@ -4,6 +4,7 @@ import argparse
 import functools
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
 from client.admin import Admin
 from client.errors import ApiError
@@ -12,6 +13,7 @@ from client.resources import GroupDescription, PartitionKey, PartitionOffset
 from client.tools import group_tables, offset_reset
 from client.tools.session import ToolError, admin_of, exit_status, tool_parser
 from protocol.errors import ErrorCode
+from protocol.regular_expressions import regex_problem
 
 DESCRIPTION = """\
 List, describe or delete classic, consumer and share groups of any Kafka cluster,
@@ -50,7 +52,7 @@ _INACTIVE = frozenset({"Empty", "Dead"})
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser with the supported options of kafka-consumer-groups.sh."""
-    parser = tool_parser("groups", DESCRIPTION, EPILOG)
+    parser = tool_parser("groups", DESCRIPTION, EPILOG, needs_servers=False)
     action = parser.add_mutually_exclusive_group(required=True)
     for name, text in (
         ("list", "print the ids of all groups"),
@@ -60,6 +62,17 @@ def build_parser() -> argparse.ArgumentParser:
         ("delete-offsets", "delete offsets of topics that no member subscribes to"),
     ):
         action.add_argument(f"--{name}", dest="action", action="store_const", const=name, help=text)
+    action.add_argument(
+        "--validate-regex",
+        metavar="REGEX",
+        help="print whether members may subscribe by this expression (RE2); needs no cluster",
+    )
+    parser.add_argument(
+        "--timeout",
+        type=_milliseconds,
+        metavar="MS",
+        help="how long one operation may take with all its retries; default 60000",
+    )
     parser.add_argument("--group", action="append", default=[], metavar="G", help="can be repeated")
     parser.add_argument("--all-groups", action="store_true", help="instead of --group")
     parser.add_argument(
@@ -98,6 +111,12 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _milliseconds(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text}: expected a number of milliseconds")
+    return int(text)
+
+
 def _add_reset_options(parser: argparse.ArgumentParser) -> None:
     where = parser.add_mutually_exclusive_group()
     for name, text in (
@@ -116,6 +135,9 @@ def _add_reset_options(parser: argparse.ArgumentParser) -> None:
     where.add_argument(
         "--by-duration", metavar="PnDTnHnMnS", help="to the first record since a time ago"
     )
+    where.add_argument(
+        "--from-file", type=Path, metavar="FILE", help="to the offsets in a file of --export"
+    )
     parser.add_argument("--execute", action="store_true", help="with --reset-offsets: do it")
     parser.add_argument(
         "--dry-run", action="store_true", help="with --reset-offsets: only print; the default"
@@ -129,11 +151,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the tool; returns the exit status."""
     parser = build_parser()
     parsed = parser.parse_args(arguments)
+    if parsed.validate_regex is not None:
+        validate_regex(parsed.validate_regex)
+        return 0
     _check(parser, parsed)
     return exit_status(functools.partial(_connect_and_run, parsed), ERROR_PREFIX)
 
 
 def _check(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
+    if parsed.bootstrap_server is None:
+        parser.error("the following arguments are required: --bootstrap-server")
     if parsed.action != "list" and not parsed.group and not parsed.all_groups:
         parser.error(f"--{parsed.action} needs --group or --all-groups")
     if parsed.group and parsed.all_groups:
@@ -145,7 +172,7 @@ def _check(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
         if sum(chosen) > 1:
             parser.error("--describe takes at most one of --offsets, --members and --state")
     if parsed.action == "reset-offsets":
-        if bool(parsed.topic) is parsed.all_topics:
+        if bool(parsed.topic) is parsed.all_topics and not parsed.from_file:
             parser.error("--reset-offsets needs --topic or --all-topics")
         if all(getattr(parsed, name) in {None, False} for name in offset_reset.SCENARIOS):
             options = ", ".join(f"--{name.replace('_', '-')}" for name in offset_reset.SCENARIOS)
@@ -155,8 +182,15 @@ def _check(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
 
 
 def _connect_and_run(parsed: argparse.Namespace) -> None:
-    with admin_of(parsed) as admin:
+    with admin_of(parsed, parsed.timeout) as admin:
         _ACTIONS[parsed.action](admin, parsed)
+
+
+def validate_regex(regex: str) -> None:
+    """Print whether an expression is valid, in the words of Kafka's tool."""
+    problem = regex_problem(regex)
+    outcome = "valid" if problem is None else f"invalid: {problem}"
+    print(f"The regular expression `{regex}` is {outcome}.")
 
 
 def list_groups(admin: Admin, parsed: argparse.Namespace) -> None:

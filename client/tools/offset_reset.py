@@ -13,6 +13,7 @@ from client.errors import ApiError
 from client.group_admin import EARLIEST, LATEST
 from client.resources import GroupDescription, PartitionKey, PartitionOffset
 from client.tools import offset_times
+from client.tools.reset_plan import ResetPlan, read_reset_plan
 from client.tools.session import ToolError
 
 SCENARIOS = (
@@ -23,6 +24,7 @@ SCENARIOS = (
     "shift_by",
     "to_datetime",
     "by_duration",
+    "from_file",
 )
 """The options of which one says where to."""
 
@@ -56,9 +58,11 @@ def new_offsets(
     """Return the new offset of each partition that the options name.
 
     Raises:
-        ToolError: an offset cannot be shifted, because there is none.
+        ToolError: an offset cannot be shifted, because there is none; or a file cannot be read.
         ApiError: a topic or partition does not exist, or its leader does not answer.
     """
+    if parsed.from_file is not None:
+        return _planned(admin, group_id, read_reset_plan(parsed.from_file, parsed.group))
     is_share = isinstance(group, GroupDescription) and group.group_type == "share"
     if is_share:
         offsets = admin.share_group_offsets(group_id)
@@ -84,6 +88,13 @@ def new_offsets(
         return _offsets_at(admin, partitions, offset_times.timestamp_ms(parsed.to_datetime))
     before_ms = offset_times.duration_ms(parsed.by_duration)
     return _offsets_at(admin, partitions, max(clock.wall_ms() - before_ms, 0))
+
+
+def _planned(admin: Admin, group_id: str, plan: ResetPlan) -> dict[PartitionKey, int]:
+    """Return the offsets of a file for a group, without the partitions of other options."""
+    if group_id not in plan:
+        print(f"No reset plan for group {group_id} found.", file=sys.stderr)
+    return _within_logs(admin, plan.get(group_id, {}))
 
 
 def _shifted(

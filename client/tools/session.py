@@ -37,8 +37,13 @@ class ToolError(Exception):
     """An invalid argument or file; the message is one line."""
 
 
-def tool_parser(name: str, description: str, epilog: str) -> argparse.ArgumentParser:
-    """Return a parser of `mock-kafka NAME` with the connection options."""
+def tool_parser(
+    name: str, description: str, epilog: str, *, needs_servers: bool = True
+) -> argparse.ArgumentParser:
+    """Return a parser of `mock-kafka NAME` with the connection options.
+
+    `needs_servers` is False if some actions need no cluster: these leave `--bootstrap-server` out.
+    """
     parser = argparse.ArgumentParser(
         prog=f"mock-kafka {name}",
         description=description,
@@ -48,7 +53,7 @@ def tool_parser(name: str, description: str, epilog: str) -> argparse.ArgumentPa
     )
     parser.add_argument(
         "--bootstrap-server",
-        required=True,
+        required=needs_servers,
         type=_bootstrap_servers,
         metavar="HOST:PORT[,HOST:PORT...]",
         help="bootstrap brokers",
@@ -77,20 +82,26 @@ def one_line(error: Exception) -> str:
     return text
 
 
-def admin_of(parsed: argparse.Namespace) -> AbstractContextManager[Admin]:
+def admin_of(
+    parsed: argparse.Namespace, api_timeout_ms: int | None = None
+) -> AbstractContextManager[Admin]:
     """Open an admin client with the options of `tool_parser`.
+
+    `api_timeout_ms` is used instead of `default.api.timeout.ms` of the properties.
 
     Raises:
         ToolError: the properties file cannot be read, or a value in it is invalid.
         SecurityError: its keys for TLS or SASL are invalid.
     """
     properties = read_properties(parsed.command_config)
+    if api_timeout_ms is None:
+        api_timeout_ms = _milliseconds(properties, "default.api.timeout.ms", API_TIMEOUT_MS)
     return open_admin(
         parsed.bootstrap_server,
         client_id=properties.get("client.id", CLIENT_ID),
         security=security_of(properties),
         request_timeout_ms=_milliseconds(properties, "request.timeout.ms", REQUEST_TIMEOUT_MS),
-        default_api_timeout_ms=_milliseconds(properties, "default.api.timeout.ms", API_TIMEOUT_MS),
+        default_api_timeout_ms=api_timeout_ms,
     )
 
 

@@ -9,10 +9,9 @@ is decoded in the usual way.
 from struct import Struct
 from typing import NamedTuple
 
-from crc32c import crc32c
-
 from protocol import messages
 from protocol.api_keys import ApiKey
+from protocol.checksum import crc32c
 from protocol.codec import DecodeError, read_unsigned_varint, skip_tagged_fields
 from protocol.produce import FLEXIBLE_VERSION_MIN, PartitionResult, TopicResult, encode_response
 from protocol.records import HEADER_BYTES, LOG_OVERHEAD_BYTES, MAGIC

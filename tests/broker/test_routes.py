@@ -1,18 +1,44 @@
 """The registry of handlers."""
 
+import subprocess
+import sys
+from pkgutil import iter_modules
+
 import pytest
 
-import broker.handlers  # noqa: F401 - registers every API
+from broker import handlers
 from broker.config.broker_config import BrokerConfig
 from broker.routes import ROUTES, RoutesByBroker, handles, limited_routes
 from protocol.api_keys import ApiKey
 from protocol.messages import is_flexible
-from protocol.releases import RELEASES
+from protocol.releases import releases
 
 
 def test_an_api_has_one_handler() -> None:
+    ROUTES[ApiKey.METADATA].load()
     with pytest.raises(AssertionError, match="METADATA has two handlers"):
-        handles(ApiKey.METADATA, versions=(0, 1))(lambda: None)
+        handles(ApiKey.METADATA)(lambda: None)
+
+
+def test_every_module_of_a_handler_is_declared() -> None:
+    modules = {f"{handlers.__name__}.{module.name}" for module in iter_modules(handlers.__path__)}
+    assert {route.module for route in ROUTES.values()} == modules
+
+
+def test_a_handler_is_imported_when_the_route_is_first_used() -> None:
+    program = """
+import sys
+from broker import handlers
+from broker.routes import ROUTES, limited_routes
+of_release = limited_routes(("2.8",))
+handler_modules = {name for name in sys.modules if name.startswith("broker.handlers.")}
+assert not handler_modules, handler_modules
+assert of_release[12].handler.__name__ == "handle_heartbeat"
+assert "broker.handlers.k12_heartbeat" in sys.modules
+assert (of_release[12].flexible_min, of_release[12].version_max) == (4, 4)
+assert ROUTES[0].is_raw
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 @pytest.mark.parametrize("api_key", sorted(ROUTES))
@@ -39,11 +65,11 @@ def test_an_unadvertised_api_is_advertised_when_it_is_named() -> None:
     assert api_key not in limited_routes(("3.6",))
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("release", releases())
 def test_a_release_limits_versions_to_those_that_both_serve(release: tuple[int, ...]) -> None:
     routes = limited_routes((".".join(map(str, release)),))
     for api_key, route in ROUTES.items():
-        low, high = RELEASES[release].get(api_key, (0, -1))
+        low, high = releases()[release].get(api_key, (0, -1))
         both = set(range(low, high + 1)) & set(range(route.version_min, route.version_max + 1))
         if api_key in routes:
             limited = routes[api_key]

@@ -343,3 +343,37 @@ def test_fault_rules_apply_from_the_start_and_must_name_existing_brokers(tmp_pat
         _, log = process.communicate(timeout=TIMEOUT_S)
         assert (line, process.returncode) == ("", 1)
         assert "--faults: broker: there is no broker 2, only 1" in log
+
+
+FIRST_RESPONSE = """
+import asyncio, sys
+from broker.__main__ import main
+from broker.cli import build_parser, serve_options
+from broker.serve import start_server
+
+async def respond():
+    server = await start_server(serve_options(build_parser().parse_args(["serve", "--port", "0"])))
+    address = next(iter(server.cluster.brokers.values()))
+    reader, writer = await asyncio.open_connection(address.host, address.port)
+    writer.write(bytes.fromhex(sys.argv[1]))
+    await reader.readexactly(int.from_bytes(await reader.readexactly(4), "big"))
+    writer.close()
+    await server.stop()
+
+asyncio.run(respond())
+print(*sys.modules)
+"""
+
+
+def test_the_first_response_needs_no_clients_of_kafka_python_and_no_other_handler() -> None:
+    frame = metadata_frame(1)
+    words = [sys.executable, "-c", FIRST_RESPONSE, frame.hex()]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    modules = set(done.stdout.split())
+    assert {name for name in modules if name.startswith("broker.handlers.")} == {
+        "broker.handlers.k03_metadata"
+    }
+    late = {"aiohttp", "kafka.admin", "kafka.consumer", "kafka.producer", "kafka.record"}
+    late |= {"lz4", "prometheus_client", "rich", "structlog", "zstandard"}
+    late |= {"kafka.protocol.admin", "kafka.protocol.consumer", "kafka.protocol.producer"}
+    assert not modules & late

@@ -188,7 +188,7 @@ def _run(
     if options.share_version and not options.api:
         apis = [api for api in apis if api in SHARE_APIS]
     jobs = [
-        (Subject(api, versions, options.brokers, options.share_version), seed)
+        (Subject(api, versions, options.brokers, options.share_version, options.against), seed)
         for seed in range(options.first, options.first + options.seeds)
         for api in apis
         if api in versions

@@ -18,7 +18,7 @@ class AllowedDifference:
     `kind` limits it to entries that are `missing`, `extra` or in another `order`, or to a
     `connection` on which only one of both responds. `kafka` limits it to this answer of Kafka,
     `place` to entries with these keys, `request` to requests whose arguments it accepts,
-    `brokers_min` to clusters of at least so many brokers.
+    `brokers_min` to clusters of at least so many brokers, `releases` to comparisons with these.
     """
 
     api: str
@@ -29,8 +29,11 @@ class AllowedDifference:
     place: str = "*"
     request: Callable[[Mapping[str, Any]], bool] | None = None
     brokers_min: int = 1
+    releases: tuple[str, ...] = ()
 
 
+_BEFORE_4 = ("3.9",)
+_BEFORE_4_1 = ("3.9", "4.0")
 _RESOURCE_TYPES = frozenset(ResourceType)
 
 
@@ -55,6 +58,24 @@ def _has_null_records(arguments: Mapping[str, Any]) -> bool:
         for topic in arguments.get("topic_data") or ()
         for partition in topic.get("partition_data") or ()
     )
+
+
+def _fetches_all_offsets(arguments: Mapping[str, Any]) -> bool:
+    """Whether an OffsetFetch request has null instead of topics."""
+    requested = (arguments, *(arguments.get("groups") or ()))
+    return any("topics" in group and group["topics"] is None for group in requested)
+
+
+def _alters_share_offset_reset(arguments: Mapping[str, Any]) -> bool:
+    return any(
+        entry.get("name") == "share.auto.offset.reset"
+        for resource in arguments.get("resources") or ()
+        for entry in resource.get("configs") or ()
+    )
+
+
+def _has_unknown_isolation_level(arguments: Mapping[str, Any]) -> bool:
+    return arguments.get("isolation_level", 0) not in {0, 1}
 
 
 def _may_wait_for_markers(arguments: Mapping[str, Any]) -> bool:
@@ -242,5 +263,119 @@ ALLOWED_DIFFERENCES: tuple[AllowedDifference, ...] = (
             "ReadShareGroupStateSummary",
             "WriteShareGroupState",
         )
+    ),
+    *(
+        AllowedDifference(
+            "OffsetFetch",
+            path,
+            "of all offsets of a group Kafka's order is that of a hash map",
+            kind="order",
+            request=_fetches_all_offsets,
+        )
+        for path in (
+            "topics",
+            "topics[].partitions",
+            "groups[].topics",
+            "groups[].topics[].partitions",
+        )
+    ),
+    AllowedDifference(
+        "ApiVersions",
+        "api_keys[].min_version",
+        "versions that Kafka 4 removed are not served",
+        releases=_BEFORE_4,
+    ),
+    *(
+        AllowedDifference(
+            api,
+            path,
+            "keys that Kafka 4 removed do not exist",
+            kind="missing",
+            place=f"*configs[message.{key}]",
+            releases=_BEFORE_4,
+        )
+        for api, path in (
+            ("CreateTopics", "topics[].configs[]"),
+            ("DescribeConfigs", "results[].configs[]"),
+        )
+        for key in ("downconversion.enable", "format.version", "timestamp.difference.max.ms")
+    ),
+    *(
+        AllowedDifference(
+            "ListOffsets",
+            path,
+            "Kafka 3.9 responds to each entry of a request; here equal ones are one, as in Kafka 4",
+            kind="missing",
+            releases=_BEFORE_4,
+        )
+        for path in ("topics[]", "topics[].partitions[]")
+    ),
+    AllowedDifference(
+        "ListOffsets",
+        "topics[].partitions[].error_code",
+        "Kafka 3.9 looks at the isolation level last; here it is first, as in Kafka 4",
+        request=_has_unknown_isolation_level,
+        releases=_BEFORE_4,
+    ),
+    AllowedDifference(
+        "OffsetFetch",
+        "response",
+        "Kafka before 4.1 never responds to a request without groups; here it does",
+        kind="connection",
+        kafka={"connection": "no response"},
+        request=lambda arguments: not arguments.get("groups"),
+        releases=_BEFORE_4_1,
+    ),
+    *(
+        AllowedDifference(
+            "OffsetFetch",
+            path,
+            "Kafka 3.9 responds once for equal entries of a request; here to each, as in Kafka 4",
+            kind=kind,
+            releases=_BEFORE_4,
+        )
+        for path in ("topics[]", "topics[].partitions[]")
+        for kind in ("missing", "extra")
+    ),
+    *(
+        AllowedDifference(
+            api,
+            "responses[].error_message",
+            "Kafka 4.0 says `nS.>` where Kafka 4.1 and this broker say `nS>`",
+            request=_alters_share_offset_reset,
+            releases=("4.0",),
+        )
+        for api in ("AlterConfigs", "IncrementalAlterConfigs")
+    ),
+    *(
+        AllowedDifference(
+            "ConsumerGroupDescribe",
+            path,
+            "Kafka 4.0 describes all groups once for each of their coordinators",
+            kind=kind,
+            releases=("4.0",),
+        )
+        for path, kind in (("groups", "order"), ("groups[]", "missing"))
+    ),
+    AllowedDifference(
+        "ConsumerGroupDescribe",
+        "groups[].error_code",
+        "Kafka 4.0 has no error of its own for an empty id",
+        kafka=-1,
+        releases=("4.0",),
+    ),
+    AllowedDifference(
+        "DescribeLogDirs",
+        "results[].topics[].partitions[].partition_size",
+        "Kafka 4.0 writes into one batch what groups change within 10 ms",
+        place="*topics[__consumer_offsets]*",
+        releases=("4.0",),
+    ),
+    AllowedDifference(
+        "DescribeLogDirs",
+        "results[].topics[].partitions[].partition_size",
+        "the records of groups have other versions in Kafka 3.9",
+        place="*topics[__consumer_offsets]*",
+        releases=_BEFORE_4,
     ),
 )

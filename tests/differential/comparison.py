@@ -127,6 +127,7 @@ def find_allowed(difference: Difference, conversation: Conversation) -> AllowedD
             and allowed.kafka in (None, difference.kafka)
             and fnmatchcase(_without_brackets(difference.place), _without_brackets(allowed.place))
             and allowed.brokers_min <= conversation.brokers
+            and (not allowed.releases or conversation.release in allowed.releases)
             and (allowed.request is None or allowed.request(arguments))
         ):
             return allowed

@@ -85,13 +85,15 @@ class Connection(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
 class Conversation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """Steps in order. A connection that is not described has the defaults.
 
-    `share_version` is the level of Kafka's feature share.version, 0 by default in 4.1.
+    `share_version` is the level of Kafka's feature share.version, 0 by default in 4.1. `release` is
+    the one of both clusters.
     """
 
     steps: tuple[Step, ...]
     connections: dict[str, Connection] = {}
     brokers: int = 1
     share_version: int = 0
+    release: str = "4.1"
 
     def to_json(self) -> str:
         """Return it on one line, the same for equal conversations."""

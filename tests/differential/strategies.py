@@ -36,6 +36,7 @@ class Subject:
     versions: Versions
     brokers: int = 1
     share_version: int = 0
+    release: str = "4.1"
 
 
 _OMITTED_FIELDS = frozenset(
@@ -175,7 +176,9 @@ def conversations(draw: st.DrawFn, subject: Subject) -> Conversation:
     if subject.brokers > 1:
         connections = {"b": Connection(broker=2)}
         steps = [draw(_replicated(step, api)) for step in steps]
-    return Conversation(tuple(steps), connections, subject.brokers, subject.share_version)
+    return Conversation(
+        tuple(steps), connections, subject.brokers, subject.share_version, subject.release
+    )
 
 
 @st.composite

@@ -4,6 +4,7 @@ import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -33,6 +34,12 @@ COMPARED = [
     ("consumer-groups", "--describe --group new --members --verbose"),
     ("consumer-groups", "--describe --group old --state --verbose"),
     ("consumer-groups", "--reset-offsets --group empty --topic t --to-latest --execute"),
+    (
+        "consumer-groups",
+        "--reset-offsets --group empty --topic t --to-latest --export --timeout 9000 --dry-run",
+    ),
+    ("consumer-groups", "--reset-offsets --group empty --from-file {plan} --execute"),
+    ("consumer-groups", "--validate-regex [a"),
     ("consumer-groups", "--delete --group empty"),
     ("share-groups", "--describe --group share --members --verbose"),
 ]
@@ -112,12 +119,16 @@ def groups(kafka: MockKafka) -> Iterator[None]:
 
 
 @pytest.mark.long
-def test_the_output_is_that_of_kafkas_tools(capsys: pytest.CaptureFixture[str]) -> None:
-    """Kafka's tools print partitions in the order of a hash table, ours sorted."""
+def test_the_output_is_that_of_kafkas_tools(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Kafka's tools print partitions in the order of a hash table, and CSV with an empty line."""
     try:
         jars = fetch_jars(f"kafka-tools-{VERSION}", TOOL_ARTIFACTS)
     except CannotRunError as error:
         pytest.skip(str(error))
+    plan = tmp_path / "plan.csv"
+    plan.write_text("empty,t,0,0\nempty,t,2,0\n")
     with MockKafka(config=CONFIG) as kafka:
         kafka.create_topic("t", 3)
         servers = kafka.bootstrap_servers
@@ -134,9 +145,11 @@ def test_the_output_is_that_of_kafkas_tools(capsys: pytest.CaptureFixture[str]) 
             return done.stdout
 
         with groups(kafka), open_admin(servers) as admin:
-            for tool, words in COMPARED:
+            for tool, template in COMPARED:
+                words = template.format(plan=plan)
                 admin.alter_group_offsets("empty", {("t", 0): PartitionOffset(0)})
                 kafkas = run_kafkas(tool, words)
                 admin.alter_group_offsets("empty", {("t", 0): PartitionOffset(0)})
                 ours = run_ours(servers, words, capsys)
-                assert sorted(ours.splitlines()) == sorted(kafkas.splitlines()), words
+                found, expected = ours.splitlines(), kafkas.rstrip("\n").splitlines()
+                assert sorted(found) == sorted(expected), words

@@ -329,5 +329,8 @@ def test_kafkas_tool_lists_describes_finds_and_aborts_transactions(
         assert hanging["ProducerId"] == listed[f"{topic}.hanging"]["ProducerId"]
         tool("abort", "--topic", topic, "--partition", "1", "--start-offset", "0")
         assert [record.transaction for record in kafka.records(topic)] == ["open", "aborted"]
-        producer.commit()
+        tool("forceTerminateTransaction", "--transactionalId", topic)
+        with pytest.raises(confluent_kafka.KafkaException, match="_FENCED"):
+            producer.commit()
+        assert {record.transaction for record in kafka.records(topic)} == {"aborted"}
         producer.close()

@@ -87,3 +87,11 @@ def test_an_error_without_limit_reaches_the_caller_of_send(kafka: MockKafka) -> 
         producer.send("orders", b"1").get(30)
     producer.close()
     assert kafka.records("orders") == []
+
+
+def test_the_rules_of_a_cluster_can_be_added_to_it_again(kafka: MockKafka) -> None:
+    kafka.delay(api="Fetch", ms=5)
+    kafka.hang(api="Produce", nth=2)
+    rules = kafka.faults()
+    kafka.clear_faults()
+    assert [fault.rule for fault in kafka.add_faults(rules)] == [fault.rule for fault in rules]

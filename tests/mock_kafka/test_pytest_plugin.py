@@ -1,5 +1,6 @@
 """The pytest plugin in a project that uses mock-kafka."""
 
+import re
 import subprocess
 import sys
 
@@ -192,6 +193,148 @@ def test_the_report_of_a_failing_test_has_the_last_requests(pytester: pytest.Pyt
 
     quiet = pytester.runpytest_subprocess("--mock-kafka-log=0", "-k", "an_order")
     quiet.stdout.no_fnmatch_line("*mock-kafka requests*")
+
+
+@pytest.mark.slow
+def test_the_traceback_of_a_failing_test_has_the_line_of_the_caller_and_none_of_ours(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makepyfile("""
+        import asyncio
+        import pytest
+
+        def test_sync(mock_kafka):
+            mock_kafka.produce("orders", b"1", partition=7)
+
+        def test_async(mock_kafka):
+            async def run():
+                await mock_kafka.aio.records("no-such-topic")
+            asyncio.run(run())
+
+        def test_a_timeout(mock_kafka):
+            mock_kafka.wait_for(api="Produce", timeout_s=0)
+
+        @pytest.mark.mock_kafka(config={"num.partition": 3})
+        def test_an_unknown_key(mock_kafka):
+            pass
+    """)
+    done = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    done.assert_outcomes(failed=3, errors=1)
+    done.stdout.fnmatch_lines_random(
+        [
+            ">*mock_kafka.produce(*",
+            "E*UNKNOWN_TOPIC_OR_PARTITION*",
+            ">*mock_kafka.aio.records(*",
+            "E*no topic 'no-such-topic'*",
+            ">*mock_kafka.wait_for(*",
+            "E*num.partitions*",
+        ]
+    )
+    frames = [line for line in done.outlines if re.match(r"\S*mock_kafka/\w+\.py:\d+", line)]
+    assert [line for line in frames if "pytest_plugin" not in line] == []
+    done.stdout.no_fnmatch_line("*threads.py:*")
+
+
+@pytest.mark.slow
+def test_the_report_has_the_decoded_messages_of_the_newest_and_the_failed_requests(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makepyfile("""
+        from kafka import KafkaProducer
+
+        def test_an_order(mock_kafka):
+            mock_kafka.fail(api="Metadata", error="LEADER_NOT_AVAILABLE", times=1)
+            producer = KafkaProducer(
+                bootstrap_servers=mock_kafka.bootstrap_servers, retry_backoff_ms=1
+            )
+            for _ in range(10):
+                producer.send("orders", b"1").get(30)
+            producer.close()
+            assert mock_kafka.records("orders") == []
+    """)
+    done = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    done.stdout.fnmatch_lines(
+        [
+            "*mock-kafka requests*",
+            "#*Metadata v*LEADER_NOT_AVAILABLE*",
+            "    request: {*topics*",
+            "    response: {*LEADER_NOT_AVAILABLE*",
+            "#*Produce v* orders *-> responded*",
+            "    response: {*base_offset*",
+        ]
+    )
+    decoded = [line for line in done.outlines if line.startswith("    request: ")]
+    all_of_them = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-v").outlines
+    assert len(decoded) < len([line for line in all_of_them if line.startswith("    request: ")])
+
+
+@pytest.mark.slow
+def test_a_module_and_a_session_share_a_cluster(pytester: pytest.Pytester) -> None:
+    module = """
+        import pytest
+
+        pytestmark = pytest.mark.mock_kafka(brokers=2)
+
+        @pytest.fixture(scope="module")
+        def orders(mock_kafka_module):
+            return mock_kafka_module.create_topic("orders")
+
+        def test_one(mock_kafka_module, orders, events):
+            assert mock_kafka_module.brokers == 2
+            mock_kafka_module.produce("orders", b"1")
+
+        def test_two(mock_kafka_module, events, mock_kafka):
+            assert len(mock_kafka_module.records("orders")) == 1
+            assert len(events.records("events")) == 1
+            assert mock_kafka.topics() == []
+
+        def test_three(mock_kafka_module):
+            raise AssertionError
+    """
+    pytester.makeconftest("""
+        import pytest
+
+        @pytest.fixture(scope="session")
+        def events(mock_kafka_session):
+            mock_kafka_session.produce("events", b"1")
+            return mock_kafka_session
+    """)
+    pytester.makepyfile(test_a=module, test_b=module)
+    done = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    done.assert_outcomes(passed=4, failed=2)
+    assert len([line for line in done.outlines if "mock-kafka requests" in line]) == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("marker", "reason"),
+    [
+        ("mock_kafka(broker=3)", "*unknown argument 'broker'; did you mean brokers?*audit*"),
+        ("mock_kafka(3)", "*takes named arguments only: mock_kafka(brokers=3*"),
+        ("mock_kafka_broker(3)", "*unknown marker 'mock_kafka_broker'; did you mean mock_kafka?*"),
+    ],
+)
+def test_an_unknown_marker_or_argument_is_an_error_that_says_what_is_known(
+    pytester: pytest.Pytester, marker: str, reason: str
+) -> None:
+    pytester.makepyfile(f"""
+        import pytest
+
+        @pytest.mark.{marker}
+        def test_it(mock_kafka):
+            pass
+    """)
+    done = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    assert done.ret != 0
+    pytest.LineMatcher(done.outlines + done.errlines).fnmatch_lines([reason])
+
+
+def test_an_unknown_option_is_an_error_that_says_what_is_known(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makepyfile("def test_it(): pass")
+    done = pytester.runpytest_subprocess("--mock-kafka-broker=3")
+    done.stderr.fnmatch_lines(["*--mock-kafka-broker'; did you mean --mock-kafka-brokers?*"])
 
 
 @pytest.mark.slow

@@ -111,10 +111,13 @@ def test_an_open_transaction_does_not_expire(producers: ProducerStateManager) ->
     assert producers.expire(NOW_MS + 10**9, 100) == 1
 
 
-def test_offsets_open_a_transaction_without_sequence_numbers(
+def test_batches_of_a_coordinator_open_a_transaction_and_all_begin_with_sequence_0(
     producers: ProducerStateManager,
 ) -> None:
-    producers.apply_without_sequence(A, 3, 7, NOW_MS)
+    for base_offset in (7, 9):
+        producers.apply(A, 3, 0, 1, base_offset, NOW_MS, is_transactional=True)
+    (described,) = producers.describe()
+    assert described.last_sequence == 1
     assert producers.first_unstable_offset == 7
     assert verify(producers, 3, -1) is False
     assert verify(producers, 2, -1) == STALE_EPOCH

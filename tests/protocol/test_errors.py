@@ -3,12 +3,27 @@
 import pytest
 from kafka.errors import for_code
 
-from protocol.errors import INVALID_METADATA_ERRORS, RETRIABLE_ERRORS, ErrorCode
+from protocol.errors import INVALID_METADATA_ERRORS, RETRIABLE_ERRORS, ErrorCode, error_code_of
+
+FIRST_CODE_BEYOND_KAFKA_PYTHON = 129
+
+
+def test_there_is_every_error_code_of_kafka() -> None:
+    assert sorted(ErrorCode) == list(range(-1, 134))  # `Errors` of kafka-clients 4.1.0
 
 
 @pytest.mark.parametrize("error_code", ErrorCode)
-def test_kafka_python_has_every_error_code(error_code: ErrorCode) -> None:
-    assert for_code(error_code).errno == error_code
+def test_the_codes_that_kafka_python_knows_have_its_numbers(error_code: ErrorCode) -> None:
+    if error_code < FIRST_CODE_BEYOND_KAFKA_PYTHON:
+        assert for_code(error_code).errno == error_code
+
+
+def test_a_name_is_found_in_any_spelling() -> None:
+    for error_code in ErrorCode:
+        assert error_code_of(error_code.name.lower()) is error_code
+        assert error_code_of(error_code.name.replace("_", "")) is error_code
+    with pytest.raises(ValueError, match="did you mean REBOOTSTRAP_REQUIRED"):
+        error_code_of("rebootstrap_require")
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from protocol.messages import is_flexible, request_class, response_class, schema
 
 
 def test_a_request_and_its_response_have_the_same_key() -> None:
-    for api_key in messages._BY_KEY:
+    for api_key in ApiKey:
         assert request_class(api_key).API_KEY == response_class(api_key).API_KEY == api_key
         assert (request_class(api_key).type, response_class(api_key).type) == (
             "request",

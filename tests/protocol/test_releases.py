@@ -4,7 +4,13 @@ import pytest
 
 from protocol.api_keys import ApiKey
 from protocol.messages import schema_versions
-from protocol.releases import RELEASES, UNADVERTISED_APIS, release_versions
+from protocol.releases import (
+    DEFAULT_RELEASE,
+    DEFAULT_VERSIONS,
+    UNADVERTISED_APIS,
+    release_versions,
+    releases,
+)
 
 
 @pytest.mark.parametrize(
@@ -36,7 +42,7 @@ def test_an_unknown_release_is_refused_with_the_known_ones(text: str) -> None:
 @pytest.mark.parametrize("api_key", [ApiKey.PRODUCE, ApiKey.FETCH, ApiKey.METADATA])
 def test_every_release_can_be_written_to_and_read_from_with_our_schemas(api_key: ApiKey) -> None:
     low, high = schema_versions(api_key)
-    for versions in RELEASES.values():
+    for versions in releases().values():
         release_low, release_high = versions[api_key]
         assert max(low, release_low) <= min(high, release_high)
 
@@ -49,3 +55,7 @@ def test_releases_with_kraft_lack_the_apis_among_brokers_and_have_those_of_kraft
     assert with_kraft[ApiKey.DESCRIBE_QUORUM] == (0, 2)
     assert release_versions("3.8")[ApiKey.DESCRIBE_QUORUM] == (0, 1)
     assert release_versions("3.7").keys() & UNADVERTISED_APIS == UNADVERTISED_APIS
+
+
+def test_the_table_of_the_default_release_is_the_recorded_one() -> None:
+    assert releases()[DEFAULT_RELEASE] == DEFAULT_VERSIONS

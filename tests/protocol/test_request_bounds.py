@@ -11,11 +11,11 @@ from protocol.request_bounds import check_bounds
 from tests.broker.faults.requests import sample_body
 
 ALL_VERSIONS = [
-    (ApiKey(api_key), version)
-    for api_key in messages._BY_KEY
+    (api_key, version)
+    for api_key in ApiKey
     for version in range(
-        messages.schema_versions(ApiKey(api_key))[0],
-        messages.schema_versions(ApiKey(api_key))[1] + 1,
+        messages.schema_versions(api_key)[0],
+        messages.schema_versions(api_key)[1] + 1,
     )
 ]
 

@@ -7,31 +7,33 @@ import pytest
 from protocol import messages, schema_messages
 from protocol.api_keys import ApiKey
 from protocol.codec import DecodeError, decode_request, encode_message
-from protocol.schema_messages import CLASSES
 from tests.broker.faults.requests import sample_body, sample_request
 
+CLASSES = [getattr(schema_messages, name) for name in schema_messages.__all__]
+API_KEYS = sorted({message_class.API_KEY for message_class in CLASSES})
 CLASSES_AND_VERSIONS = [
     (message_class, version)
-    for pair in CLASSES
-    for message_class in pair
+    for message_class in CLASSES
     for version in range(message_class.valid_versions[0], message_class.valid_versions[1] + 1)
 ]
 
 
 def test_messages_are_found_by_their_names_and_by_their_keys() -> None:
-    for request_class, response_class in CLASSES:
-        api_key = ApiKey(request_class.API_KEY)
-        assert messages.request_class(api_key) is request_class
-        assert messages.response_class(api_key) is response_class
-        assert messages.API_NAMES[api_key] == request_class.__name__.removesuffix("Request")
-        assert messages.schema_versions(api_key) == tuple(response_class.valid_versions)
+    for message_class in CLASSES:
+        api_key = ApiKey(message_class.API_KEY)
+        of_key = {messages.request_class(api_key), messages.response_class(api_key)}
+        assert message_class in of_key
+        assert getattr(messages, message_class.name) is message_class
+        assert messages.schema_versions(api_key) == tuple(message_class.valid_versions)
 
 
-def test_all_of_them_are_exported() -> None:
-    assert schema_messages.__all__ == sorted(message.name for pair in CLASSES for message in pair)
+def test_both_messages_of_an_api_are_exported_in_order() -> None:
+    names = [messages.API_NAMES[ApiKey(api_key)] for api_key in API_KEYS]
+    both = [f"{name}{kind}" for name in names for kind in ("Request", "Response")]
+    assert schema_messages.__all__ == sorted(both)
 
 
-@pytest.mark.parametrize("api_key", [pair[0].API_KEY for pair in CLASSES])
+@pytest.mark.parametrize("api_key", API_KEYS)
 def test_a_request_is_decoded_as_it_was_encoded(api_key: int) -> None:
     low, high = messages.schema_versions(ApiKey(api_key))
     for version in range(low, high + 1):

@@ -99,6 +99,27 @@ def waits(history: History) -> Iterator[str]:
             yield from _answered_late(fetched, stored, late_ms)
 
 
+def fetch_sessions(history: History) -> Iterator[str]:
+    """A response has all partitions with records to read, and no others than its session (KIP-227).
+
+    Records count that were acknowledged before the request was sent.
+    """
+    yield from history.fetch_sessions
+    latest: dict[Place, list[tuple[int, int]]] = defaultdict(list)
+    for sent in history.sent:
+        delivered = sent.delivered
+        if delivered is not None and delivered.has_offset:
+            latest[sent.place].append((delivered.offset, sent.resolved_ms))
+    for fetched in history.fetched:
+        for place, fetch_offset in fetched.offsets.items():
+            if place in fetched.named:
+                continue
+            for offset, stored_ms in latest[place]:
+                if offset >= fetch_offset and stored_ms < fetched.sent_ms:
+                    yield f"{place}: offset {offset}, of {stored_ms}, is missing in {fetched}"
+                    break
+
+
 def _answered_late(
     fetched: Fetched, stored: dict[Place, list[tuple[int, int]]], late_ms: int
 ) -> Iterator[str]:
@@ -274,6 +295,7 @@ BROKER_CHECKERS: tuple[Checker, ...] = (
     metadata,
     availability,
     waits,
+    fetch_sessions,
     duplicates,
     generations,
     sessions,

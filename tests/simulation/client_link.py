@@ -23,6 +23,11 @@ from tests.simulation.network import Network
 OnResponse = Callable[[Any, "Responded"], None]
 FORGETFUL = 4
 """One of four links never authenticates again; the broker must close it."""
+IMPOSTOR = 5
+"""One of five links authenticates again as another user; the broker must refuse that."""
+
+
+OTHER_USER = "impostor"
 
 
 def password_of(user: str) -> str:
@@ -176,20 +181,27 @@ class ClientLink:
         self._network.trace(f"{self._client_id} authenticates again")
         self._reauthenticate_ms = None
         self._is_authenticating = True
-        token = f"\0{self._user}\0{password_of(self._user)}".encode()
+        is_impostor = self._link.number % IMPOSTOR == 0
+        user = OTHER_USER if is_impostor else self._user
+        token = f"\0{user}\0{password_of(user)}".encode()
         later = messages.SaslAuthenticateRequest(auth_bytes=token)
-        self._send_alone(
-            messages.SaslHandshakeRequest(mechanism="PLAIN"),
-            lambda _response, _responded: self._send_alone(later, self._on_authenticated),
-        )
+        refusal = ErrorCode.SASL_AUTHENTICATION_FAILED if is_impostor else ErrorCode.NONE
 
-    def _send_alone(self, request: Any, on_response: OnResponse) -> None:
-        """Send a request of an authentication."""
+        def authenticate(_response: Any, _responded: Responded) -> None:
+            self._send_alone(later, self._on_authenticated, refusal)
+
+        self._send_alone(messages.SaslHandshakeRequest(mechanism="PLAIN"), authenticate)
+
+    def _send_alone(
+        self, request: Any, on_response: OnResponse, expected: ErrorCode = ErrorCode.NONE
+    ) -> None:
+        """Send a request of an authentication; after a refusal the broker closes the link."""
 
         def take(response: Any, responded: Responded) -> None:
-            if response.error_code != ErrorCode.NONE:
-                self._history.authentication.append(f"{self._client_id} was refused: {response}")
-            on_response(response, responded)
+            if response.error_code != expected:
+                self._history.authentication.append(f"{self._client_id} got {response}")
+            if response.error_code == ErrorCode.NONE:
+                on_response(response, responded)
 
         frame = self._wire.request(request)
         self._waiting.append((Responded(None, self._network.schedule.time_ms, len(frame)), take))

@@ -10,7 +10,8 @@ from protocol.errors import ErrorCode
 from protocol.records import CONTROL_FLAG, TRANSACTIONAL_FLAG, read_header, read_records
 from tests.simulation.brokers import SimulatedServer
 from tests.simulation.client_link import known_versions
-from tests.simulation.group_member import fetch_request, split_batches
+from tests.simulation.fetch_session import fetch_request
+from tests.simulation.group_member import split_batches
 from tests.simulation.history import Place
 
 

@@ -5,20 +5,16 @@ epoch. Its fetches and commits are those of a classic member.
 """
 
 from functools import partial
-from random import Random
 from typing import Any
 
 from protocol import messages
 from protocol.errors import ErrorCode
 from tests.simulation.client_link import ClientLink, Responded
-from tests.simulation.coordinated_client import MemberSettings
-from tests.simulation.group_history import GroupHistory, Ownership
-from tests.simulation.group_member import COMMIT_INTERVAL_MS, GroupMember
-from tests.simulation.history import Assignment, History, Place
-from tests.simulation.network import Network
+from tests.simulation.coordinated_client import LATE_MS
+from tests.simulation.group_member import COMMIT_INTERVAL_MS
+from tests.simulation.history import Assignment, Place
+from tests.simulation.owning_member import OwningMember
 
-LATE_MS = 5_000
-"""How long a request of a connection that is lost may still be on its way."""
 JOIN_EPOCH, LEAVE_EPOCH, STATIC_LEAVE_EPOCH = 0, -1, -2
 _FENCED = {
     ErrorCode.UNKNOWN_MEMBER_ID,
@@ -35,21 +31,8 @@ _TRY_AGAIN = {
 _Heartbeat = messages.ConsumerGroupHeartbeatRequest
 
 
-class ConsumerMember(GroupMember):
+class ConsumerMember(OwningMember):
     """One member; `_generation` is its member epoch, and `_target` what it is to own."""
-
-    def __init__(
-        self,
-        settings: MemberSettings,
-        network: Network,
-        history: History,
-        bootstrap: list[Any],
-        random: Random,
-        groups: GroupHistory,
-    ) -> None:
-        self._random = random
-        self._groups = groups
-        super().__init__(settings, network, history, bootstrap)
 
     def _reset(self) -> None:
         super()._reset()
@@ -62,7 +45,6 @@ class ConsumerMember(GroupMember):
         self._interval_ms = 0
         self._is_full_until_ms = 0
         self._contact: Responded | None = None
-        self._ownerships: dict[Place, Ownership] = {}
 
     @property
     def is_stable(self) -> bool:
@@ -82,7 +64,7 @@ class ConsumerMember(GroupMember):
                 instance_id=self.settings.instance_id,
             )
             link.ask(request, lambda _response, _responded: None)
-            self._end_ownerships(kept=())
+            self._disown()
         self.crash()
 
     # Turns -----------------------------------------------------------------------------------
@@ -146,7 +128,7 @@ class ConsumerMember(GroupMember):
             ),
         )
         if request.topic_partitions is not None:
-            self._end_ownerships(kept=owned)
+            self._disown(kept=owned)
         self._ask("heartbeat", link, request, partial(self._on_beat, owned))
 
     def _on_beat(self, reported: tuple[Place, ...], response: Any, responded: Responded) -> None:
@@ -160,13 +142,17 @@ class ConsumerMember(GroupMember):
         is_new = self._generation != response.member_epoch
         self._generation = response.member_epoch
         self._contact = responded
-        for ownership in self._ownerships.values():
-            ownership.contact_ms = self._time_of_contact()[0]
         if response.assignment is not None:
             self._take_assignment(response.assignment)
             self._resolve()
         elif is_new:
             self._note_assignment()
+        is_settled = self._assigned_ids is None and self._target.issuperset(reported)
+        self._note_contact(responded, is_settled=is_settled)
+
+    @property
+    def _session_timeout_ms(self) -> int:
+        return self._groups.session_timeout_ms
 
     def _resolve(self) -> None:
         """Look up the topics of the assignment; a topic that is unknown waits for metadata."""
@@ -180,49 +166,17 @@ class ConsumerMember(GroupMember):
     def _note_assignment(self) -> None:
         places = tuple(sorted(self._target))
         self._network.trace(f"{self.settings.name} is to own {places} in {self._generation}")
+        assert self._contact is not None
         self._history.assignments.append(
             Assignment(
-                self.settings.group,
+                self._group_of(self._contact),
                 self._generation,
                 self.settings.instance_id or self._member_id,
                 places,
                 self._now_ms,
             )
         )
-
-        sent_ms, written_ms = self._time_of_contact()
-        patience_ms = min(self._groups.session_timeout_ms, self.settings.rebalance_timeout_ms)
-        for place in self._target.difference(self._ownerships):
-            self._ownerships[place] = ownership = Ownership(
-                self.settings.group,
-                place,
-                self.settings.instance_id or self._member_id,
-                sent_ms,
-                written_ms,
-                sent_ms,
-                patience_ms,
-            )
-            self._groups.ownerships.append(ownership)
-
-    def _time_of_contact(self) -> tuple[int, int]:
-        """Return when the last heartbeat was sent that has a response, and when that was written.
-
-        Both are times of the brokers.
-        """
-        assert self._contact is not None
-        to_broker_time = self._groups.shared.broker_time_ms
-        return (
-            to_broker_time(self._contact.sent_ms, is_before_moves=True),
-            to_broker_time(self._contact.handled_ms),
-        )
-
-    def _end_ownerships(self, kept: tuple[Place, ...]) -> None:
-        """Note that the coordinator learns now what the member still owns."""
-        for place in [place for place in self._ownerships if place not in kept]:
-            ownership = self._ownerships.pop(place)
-            ownership.end_ms = self._groups.shared.broker_time_ms(
-                self._now_ms, is_before_moves=True
-            )
+        self._own(self._target, self._contact.sent_ms, self._contact)
 
     def _reconcile(self) -> None:
         """Commit and give up what is another's from now on, then take what is new."""
@@ -249,7 +203,7 @@ class ConsumerMember(GroupMember):
         self._generation = JOIN_EPOCH
         self._is_joined = False
         self._target = frozenset()
-        self._end_ownerships(kept=())
+        self._disown()
         self._assigned_ids = self._reported = None
         self._interval_ms = 0
         self.owned = ()
@@ -259,10 +213,3 @@ class ConsumerMember(GroupMember):
 
     def _member_of_request(self) -> tuple[str | None, int]:
         return self._member_id, self._generation
-
-    def _consume(self, place: Place, data: bytes) -> None:
-        before = self.positions[place]
-        super()._consume(place, data)
-        self._groups.consumed.setdefault((self.settings.group, place), set()).update(
-            range(before, self.positions[place])
-        )

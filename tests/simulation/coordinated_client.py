@@ -20,6 +20,8 @@ TICK_MS = 350
 REQUEST_TIMEOUT_MS = 1_000
 PAUSE_MS = 10
 METADATA_AGE_MS = 2_000
+LATE_MS = 5_000
+"""How long a request of a connection that is lost may still be on its way."""
 
 
 class MemberSettings(NamedTuple):
@@ -39,6 +41,7 @@ class MemberSettings(NamedTuple):
     versions_max: dict[ApiKey, int]
     server_assignor: str | None = None
     subscribes_by_regex: bool = False
+    has_fetch_sessions: bool = False
 
 
 class Leader(NamedTuple):
@@ -113,6 +116,11 @@ class CoordinatedClient:
         """Note that the leaders of the subscribed topics are known."""
 
     @property
+    def is_active(self) -> bool:
+        """Whether it runs, and does not hang."""
+        return self.is_running and not self._is_hung
+
+    @property
     def is_stable(self) -> bool:
         """Whether it has what it is to have, and waits for nothing."""
         raise NotImplementedError
@@ -144,7 +152,7 @@ class CoordinatedClient:
 
     def hang(self, duration_ms: int) -> None:
         """Do nothing for some time, then go on as if no time had passed."""
-        if not self.is_running or self._is_hung:
+        if not self.is_active:
             return
         self._network.trace(f"{self.settings.name} hangs")
         self._is_hung = True
@@ -167,7 +175,7 @@ class CoordinatedClient:
     # Turns -----------------------------------------------------------------------------------
 
     def _tick(self) -> None:
-        if not self.is_running or self._is_hung:
+        if not self.is_active:
             return
         self._alarm = self._network.schedule.after(TICK_MS, self._tick)
         for key, link in list(self._links.items()):
@@ -179,7 +187,7 @@ class CoordinatedClient:
         self._step()
 
     def _step(self) -> None:
-        if not self.is_running or self._is_hung:
+        if not self.is_active:
             return
         if self._now_ms - self._metadata_ms >= METADATA_AGE_MS:
             self._ask_any("metadata", self._metadata_request, self._on_metadata)

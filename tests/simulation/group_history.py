@@ -35,8 +35,13 @@ class Ownership:
     written_ms: int
     contact_ms: int
     """When it sent the last heartbeat to which it got a response."""
-    patience_ms: int
-    """How long after its last contact the coordinator waits at least before it removes it."""
+    settled_ms: int
+    """When it sent the last one of these after which it had no partition to give up.
+
+    Later the coordinator may have asked it for partitions in a response that it never got.
+    """
+    session_timeout_ms: int
+    rebalance_timeout_ms: int
     end_ms: int | None = None
     """When it said that it has given the partition up, if it did."""
 
@@ -45,7 +50,8 @@ class Ownership:
         return (
             self.written_ms < begin_ms
             and (self.end_ms is None or self.end_ms > end_ms)
-            and end_ms - self.contact_ms < self.patience_ms
+            and end_ms - self.contact_ms < self.session_timeout_ms
+            and end_ms - self.settled_ms < self.rebalance_timeout_ms
         )
 
 
@@ -62,4 +68,9 @@ class GroupHistory:
     consumed: dict[GroupPlace, set[int]] = field(default_factory=dict)
     ends: dict[GroupPlace, int] = field(default_factory=dict)
     """The end of each partition that a consumer group had to read."""
+    lives: dict[str, list[int]] = field(default_factory=dict)
+    """When a group without members was replaced by one of the other protocol, in the world's time.
+
+    Its epochs begin again.
+    """
     unsettled: list[str] = field(default_factory=list)

@@ -6,7 +6,6 @@ Assignments have our own text format, because the broker does not interpret them
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
-from uuid import UUID
 
 from protocol import messages
 from protocol.errors import ErrorCode
@@ -17,6 +16,7 @@ from tests.simulation.coordinated_client import (
     CoordinatedClient,
     Leader,
 )
+from tests.simulation.fetch_session import FetchSession, Positions, fetch_request
 from tests.simulation.history import (
     Accepted,
     Assignment,
@@ -27,6 +27,7 @@ from tests.simulation.history import (
     Served,
 )
 
+PROTOCOL_NAME = "dealt"
 HEARTBEAT_INTERVAL_MS = 350
 COMMIT_INTERVAL_MS = 600
 FETCH_WAIT_MS = 700
@@ -56,6 +57,7 @@ class GroupMember(CoordinatedClient):
         self.owned: tuple[Place, ...] = ()
         self.positions: dict[Place, int] = {}
         self.committed: dict[Place, int] = {}
+        self._sessions: dict[int, FetchSession] = {}
 
     @property
     def is_stable(self) -> bool:
@@ -131,7 +133,7 @@ class GroupMember(CoordinatedClient):
             protocol_type="consumer",
             protocols=[
                 messages.JoinGroupRequest.JoinGroupRequestProtocol(
-                    name="dealt", metadata=",".join(settings.topics).encode()
+                    name=PROTOCOL_NAME, metadata=self._subscription()
                 )
             ],
             reason=None,
@@ -178,7 +180,7 @@ class GroupMember(CoordinatedClient):
             member_id=self._member_id,
             group_instance_id=self.settings.instance_id,
             protocol_type="consumer",
-            protocol_name="dealt",
+            protocol_name=PROTOCOL_NAME,
             assignments=[],
         )
         requests = [heartbeat, sync]
@@ -208,27 +210,50 @@ class GroupMember(CoordinatedClient):
             return
         assignments = []
         if self._is_leader and not joined.skip_assignment:
-            assignments = list(deal(self._leaders, [member.member_id for member in joined.members]))
+            member_ids = [member.member_id for member in joined.members]
+            assignments = [
+                messages.SyncGroupRequest.SyncGroupRequestAssignment(
+                    member_id=member_id, assignment=self._encode(places)
+                )
+                for member_id, places in deal(self._leaders, member_ids)
+            ]
         request = messages.SyncGroupRequest(
             group_id=self.settings.group,
             generation_id=self._generation,
             member_id=self._member_id,
             group_instance_id=self.settings.instance_id,
             protocol_type="consumer",
-            protocol_name="dealt",
+            protocol_name=PROTOCOL_NAME,
             assignments=assignments,
         )
         self._ask("sync", link, request, self._on_synced)
 
-    def _on_synced(self, response: Any, _responded: Responded) -> None:
+    def _subscription(self) -> bytes:
+        """Return the metadata of a JoinGroup, which the leader gets."""
+        return ",".join(self.settings.topics).encode()
+
+    def _encode(self, places: list[Place]) -> bytes:
+        """Return an assignment as a leader sends it."""
+        return ",".join(f"{topic}:{index}" for topic, index in places).encode()
+
+    def _decode(self, assignment: bytes) -> tuple[Place, ...]:
+        """Return the partitions of an assignment."""
+        parts = (part.rpartition(":") for part in assignment.decode().split(",") if part)
+        return tuple((topic, int(index)) for topic, _, index in parts)
+
+    def _group_of(self, _responded: Responded) -> str:
+        """Return the name of the group in the history, in which its generations count."""
+        return self.settings.group
+
+    def _on_synced(self, response: Any, responded: Responded) -> None:
         if response.error_code != ErrorCode.NONE:
             self._needs_join = True
             self._on_error(response.error_code)
             return
-        self.owned = read_assignment(bytes(response.assignment))
+        self.owned = self._decode(bytes(response.assignment))
         self._history.assignments.append(
             Assignment(
-                self.settings.group,
+                self._group_of(responded),
                 self._generation,
                 self.settings.instance_id or self._member_id,
                 self.owned,
@@ -420,28 +445,63 @@ class GroupMember(CoordinatedClient):
         for node_id, places in by_node.items():
             what = f"fetch {node_id}"
             if what not in self._asked and (link := self._link_to(FETCH, self._addresses[node_id])):
-                request = fetch_request(
-                    {
-                        place: (self._leaders[place].epoch, self.positions[place])
-                        for place in places
-                    },
-                    self._topic_ids,
-                    FETCH_WAIT_MS,
-                )
-                self._ask(what, link, request, partial(self._on_fetched, self._generation, node_id))
+                positions = {
+                    place: (self._leaders[place].epoch, self.positions[place]) for place in places
+                }
+                request = self._fetch_request(node_id, positions)
+                fetch = (self._generation, node_id, positions)
+                self._ask(what, link, request, partial(self._on_fetched, fetch))
+
+    def _fetch_request(self, node_id: int, positions: Positions) -> Any:
+        if not self.settings.has_fetch_sessions:
+            return fetch_request(positions, self._topic_ids, FETCH_WAIT_MS)
+        session = self._sessions.setdefault(node_id, FetchSession())
+        return session.next_request(positions, self._topic_ids, FETCH_WAIT_MS)
+
+    def _on_lost(self, lost: list[str]) -> None:
+        for what in lost:
+            kind, _, node_id = what.partition(" ")
+            if kind == "fetch" and int(node_id) in self._sessions:
+                self._sessions[int(node_id)].lose(self._now_ms % 4)
+
+    def _is_valid(
+        self, node_id: int, positions: Positions, response: Any, responded: Responded
+    ) -> bool:
+        """Take a response into its session; return whether it has the result of partitions."""
+        session = self._sessions.get(node_id)
+        if session is None:
+            return True
+        given, known = response.session_id, session.session_id
+        is_other = session.is_incremental and given not in {0, known}
+        problem = "" if not is_other else f"session {given} instead of {known}"
+        if not session.is_incremental and given:
+            owner = self._history.session_owners.setdefault((node_id, given), responded)
+            if owner is not responded:
+                problem = f"session {given} has two owners"
+        named = {
+            (topic.topic or self._name_of(topic.topic_id), partition.partition_index)
+            for topic in response.responses
+            for partition in topic.partitions
+        }
+        if not named <= positions.keys():
+            problem = f"{named - positions.keys()} are not in the session"
+        if session.is_outdated and response.error_code == ErrorCode.NONE:
+            problem = f"epoch {session.epoch} was taken twice"
+        if problem:
+            self._history.fetch_sessions.append(
+                f"{self.settings.name}, broker {node_id}: {problem}"
+            )
+        return session.take(response) and not problem
 
     def _on_fetched(
         self,
-        generation: int,
-        node_id: int,
+        fetch: tuple[int, int, Positions],
         response: Any,
         responded: Responded,
     ) -> None:
-        requested = {
-            ((topic.topic or self._name_of(topic.topic_id)), partition.partition): partition
-            for topic in responded.request.topics
-            for partition in topic.partitions
-        }
+        generation, node_id, requested = fetch
+        if not self._is_valid(node_id, requested, response, responded):
+            return
         self._note_fetched(node_id, requested, response, responded)
         if generation != self._generation or not self._is_joined:
             return
@@ -458,19 +518,21 @@ class GroupMember(CoordinatedClient):
                     self._metadata_ms = 0
                 elif partition.records and (
                     # It may have joined again since the request, and begun at another offset.
-                    requested[place].fetch_offset == self.positions.get(place)
+                    requested[place][1] == self.positions.get(place)
                 ):
                     self._consume(place, bytes(partition.records))
 
     def _note_fetched(
-        self, node_id: int, requested: dict[Place, Any], response: Any, responded: Responded
+        self, node_id: int, requested: Positions, response: Any, responded: Responded
     ) -> None:
+        named: set[Place] = set()
         for topic in response.responses:
             name = topic.topic or self._name_of(topic.topic_id)
             for partition in topic.partitions:
                 place = name, partition.partition_index
-                if partition.error_code == ErrorCode.NONE:
-                    epoch = requested[place].current_leader_epoch
+                named.add(place)
+                if partition.error_code == ErrorCode.NONE and place in requested:
+                    epoch = requested[place][0]
                     self._history.served.append(
                         Served(
                             "Fetch", place, node_id, epoch, responded.sent_ms, responded.handled_ms
@@ -480,7 +542,8 @@ class GroupMember(CoordinatedClient):
             self._history.fetched.append(
                 Fetched(
                     self.settings.name,
-                    {place: partition.fetch_offset for place, partition in requested.items()},
+                    {place: offset for place, (_epoch, offset) in requested.items()},
+                    frozenset(named),
                     responded.sent_ms,
                     responded.handled_ms,
                 )
@@ -532,42 +595,6 @@ class GroupMember(CoordinatedClient):
         self.positions[place] = position
 
 
-def fetch_request(
-    positions: dict[Place, tuple[int, int]], topic_ids: dict[str, UUID], wait_ms: int
-) -> Any:
-    """Return a Fetch request of these partitions with their leader epochs and offsets."""
-    topic_class = messages.FetchRequest.FetchTopic
-    return messages.FetchRequest(
-        max_wait_ms=wait_ms,
-        min_bytes=1,
-        max_bytes=1 << 20,
-        isolation_level=0,
-        session_id=0,
-        session_epoch=-1,
-        topics=[
-            topic_class(
-                topic=name,
-                topic_id=topic_ids[name],
-                partitions=[
-                    topic_class.FetchPartition(
-                        partition=index,
-                        current_leader_epoch=epoch,
-                        fetch_offset=offset,
-                        last_fetched_epoch=-1,
-                        log_start_offset=-1,
-                        partition_max_bytes=1 << 20,
-                    )
-                    for (topic, index), (epoch, offset) in positions.items()
-                    if topic == name
-                ],
-            )
-            for name in dict.fromkeys(topic for topic, _ in positions)
-        ],
-        forgotten_topics_data=[],
-        rack_id="",
-    )
-
-
 def split_batches(data: bytes) -> Iterator[bytes]:
     """Return the complete batches in the records of a Fetch response."""
     position = 0
@@ -579,18 +606,8 @@ def split_batches(data: bytes) -> Iterator[bytes]:
         position = end
 
 
-def deal(places: dict[Place, Leader], member_ids: list[str]) -> Iterator[Any]:
+def deal(places: dict[Place, Leader], member_ids: list[str]) -> Iterator[tuple[str, list[Place]]]:
     """Deal partitions out like cards; every member gets an assignment."""
     in_order = sorted(places)
     for number, member_id in enumerate(sorted(member_ids)):
-        hand = in_order[number :: len(member_ids)]
-        yield messages.SyncGroupRequest.SyncGroupRequestAssignment(
-            member_id=member_id,
-            assignment=",".join(f"{topic}:{index}" for topic, index in hand).encode(),
-        )
-
-
-def read_assignment(data: bytes) -> tuple[Place, ...]:
-    """Return the partitions that `deal` assigned to a member."""
-    parts = (part.rpartition(":") for part in data.decode().split(",") if part)
-    return tuple((topic, int(index)) for topic, _, index in parts)
+        yield member_id, in_order[number :: len(member_ids)]

@@ -1,4 +1,9 @@
-"""Worlds with members of consumer groups (KIP-848) and of share groups (KIP-932)."""
+"""Worlds with members of consumer groups (KIP-848) and of share groups (KIP-932).
+
+Some consumer groups are mixed: members change between the classic protocol and KIP-848's while the
+others go on. In some worlds transactional producers write what share groups read, of which some
+read what is committed only.
+"""
 
 from collections.abc import Iterator
 from functools import partial
@@ -11,7 +16,9 @@ from broker.faults import FaultRule
 from broker.request.context import RequestContext
 from broker.routes import Handler
 from broker.share_groups.in_flight import RecordState
+from broker.share_groups.share_partition import SharePartition
 from broker.share_groups.share_state import SharePartitionKey, ShareState
+from client.resources import Address
 from protocol.api_keys import ApiKey
 from protocol.configs import ResourceType
 from protocol.errors import ErrorCode
@@ -19,16 +26,21 @@ from protocol.records import stamp
 from tests.batches import make_batch
 from tests.simulation.consumer_member import ConsumerMember
 from tests.simulation.coordinated_client import CoordinatedClient, MemberSettings
+from tests.simulation.embedded_member import EmbeddedMember
 from tests.simulation.group_checkers import check_groups
 from tests.simulation.group_history import AppliedCommit, GroupHistory
+from tests.simulation.ledger_writers import PARTITION_COUNT, LedgerWriters, transaction_ends
 from tests.simulation.network import Weather
+from tests.simulation.owning_member import OwningMember
 from tests.simulation.share_history import ShareHistory
 from tests.simulation.share_member import ShareMember
+from tests.simulation.transactional_client import LEDGER, OFFSETS
 from tests.simulation.virtual_time import START_MS
 from tests.simulation.world import CHAOS_MS, DATA_TOPICS, World
 
 INTERNAL_TOPICS = ("__consumer_offsets", "__share_group_state")
 LOCK_MS = 1_000
+PROTOCOLS: tuple[type[OwningMember], ...] = (ConsumerMember, EmbeddedMember)
 _FAULTY_APIS = {
     "ConsumerGroupHeartbeat": "COORDINATOR_LOAD_IN_PROGRESS",
     "OffsetCommit": "NOT_COORDINATOR",
@@ -37,7 +49,15 @@ _FAULTY_APIS = {
     "ShareGroupHeartbeat": "NOT_COORDINATOR",
     "ShareFetch": "SHARE_SESSION_NOT_FOUND",
     "ShareAcknowledge": "INVALID_SHARE_SESSION_EPOCH",
+    "JoinGroup": "COORDINATOR_LOAD_IN_PROGRESS",
+    "SyncGroup": "NOT_COORDINATOR",
+    "Heartbeat": "COORDINATOR_NOT_AVAILABLE",
 }
+MIXED_CHANCE = 0.4
+LEDGER_CHANCE = 0.35
+READ_COMMITTED_CHANCE = 0.6
+CHANGE_CHANCE = 0.5
+"""How often a member of a mixed group comes back with the other protocol."""
 
 
 class GroupWorld(World):
@@ -52,8 +72,15 @@ class GroupWorld(World):
         """Create a world as `World` does."""
         random = Random(f"{seed} groups")
         self.is_crowded = random.random() < 0.03
-        self.consumers: list[ConsumerMember] = []
+        self.consumers: list[OwningMember] = []
+        self.mixed_groups: dict[str, tuple[str, ...]] = {}
+        """What all members of each mixed group subscribe to."""
+        self.change_count = 0
         self.sharers: list[ShareMember] = []
+        ledger = Random(f"{seed} ledger")
+        self.writers: LedgerWriters | None = None
+        if not self.is_crowded and ledger.random() < LEDGER_CHANCE:
+            self.writers = LedgerWriters(self, ledger)
         self.shared = ShareHistory(LOCK_MS, random.choice((2, 5)))
         self._leader_epochs: dict[tuple[str, int], int] = {}
         super().__init__(seed, *arguments)  # type: ignore[arg-type]
@@ -83,6 +110,8 @@ class GroupWorld(World):
             "group.share.min.record.lock.duration.ms": "1000",
             "group.share.record.lock.duration.ms": str(LOCK_MS),
             "group.share.delivery.count.limit": str(self.shared.delivery_count_max),
+            "group.min.session.timeout.ms": "1",
+            "transaction.abort.timed.out.transaction.cleanup.interval.ms": "100",
             "offsets.topic.num.partitions": "2",
             "share.coordinator.state.topic.num.partitions": "2",
             "share.coordinator.snapshot.update.records.per.snapshot": "5",
@@ -96,6 +125,10 @@ class GroupWorld(World):
             count = random.randint(20, 60) if self.is_crowded else random.randint(1, 4)
             factor = random.randint(1, self.broker_count)
             cluster.create_topic(name, cluster.place(count, factor), {})
+        if self.writers is not None:
+            factor = min(2, self.broker_count)
+            cluster.create_topic(LEDGER, cluster.place(PARTITION_COUNT, factor), {})
+            cluster.create_topic(OFFSETS.topic, cluster.place(1, factor), {})
         self.groups = GroupHistory(self.history, self.shared, self.session_timeout_ms)
         notify = cluster.on_leaders_change
 
@@ -106,6 +139,11 @@ class GroupWorld(World):
 
         cluster.on_leaders_change = note
         self._note_leaders(START_MS)
+
+    def data_topics(self) -> list[Topic]:
+        """Return the topics that members read."""
+        ledger = self.server.cluster.topics.get(LEDGER)
+        return [*super().data_topics(), *(() if ledger is None else (ledger,))]
 
     def _note_leaders(self, now_ms: int) -> None:
         for topic in self.data_topics():
@@ -138,28 +176,48 @@ class GroupWorld(World):
                     )
         return response
 
+    def _watch_join(
+        self, handler: Handler, context: RequestContext, request: Any, cluster: Cluster
+    ) -> Any:
+        group = cluster.groups._groups.get(request.group_id)
+        is_over = group is not None and not len(group.members)
+        response = handler(context, request, cluster)
+        if is_over and cluster.groups._groups.get(request.group_id) is not group:
+            self.groups.lives.setdefault(request.group_id, []).append(self.schedule.time_ms)
+        return response
+
     # Making ----------------------------------------------------------------------------------
 
     def _make_clients(self) -> None:
         random = self._random("members")
         for group in range(random.randint(0 if self.seed % 2 else 1, 2)):
+            name = f"consumers{group}"
+            mix = self._random(f"protocols of {name}")
+            if mix.random() < MIXED_CHANCE:
+                self.mixed_groups[name] = mix.choice((DATA_TOPICS, DATA_TOPICS[:1]))
             for _ in range(self._group_size(random)):
-                self._make_consumer(f"consumers{group}", random)
+                self._make_consumer(name, random)
         for group in range(random.randint(1 if self.seed % 2 else 0, 2)):
             name = f"sharers{group}"
-            self._start_at_the_earliest(name)
+            self._configure_share_group(name)
             for _ in range(self._group_size(random)):
                 self._make_sharer(name, random)
         self._watch(ApiKey.OFFSET_COMMIT, self._watch_commit)
+        for api_key in (ApiKey.JOIN_GROUP, ApiKey.CONSUMER_GROUP_HEARTBEAT):
+            self._watch(api_key, self._watch_join)
 
     def _group_size(self, random: Random) -> int:
         if self.is_crowded:
             return random.choice((10, 40, 120))
         return random.choice((1, 2, 3, 3, 4))
 
-    def _start_at_the_earliest(self, group: str) -> None:
+    def _configure_share_group(self, group: str) -> None:
         cluster = self.server.cluster
         layer = {"share.auto.offset.reset": "earliest"}
+        is_strict = self._random(f"isolation of {group}").random() < READ_COMMITTED_CHANCE
+        if self.writers is not None and is_strict:
+            layer["share.isolation.level"] = "read_committed"
+            self.shared.reads_committed.add(group)
         cluster.set_config(cluster.config.with_resource((ResourceType.GROUP, group), layer))
 
     def _settings(self, name: str, group: str, random: Random) -> MemberSettings:
@@ -182,26 +240,36 @@ class GroupWorld(World):
             },
             server_assignor=random.choice((None, None, "range", "uniform")),
             subscribes_by_regex=random.random() < 0.2,
+            has_fetch_sessions=self._random(f"fetches of {name}").random() < 0.5,
         )
 
     def _make_consumer(self, group: str, random: Random) -> None:
         name = f"consumer{len(self.consumers)}"
-        self.consumers.append(
-            ConsumerMember(
-                self._settings(name, group, random),
-                self.network,
-                self.history,
-                random.sample(self.bootstrap, len(self.bootstrap)),
-                self._random(name),
-                self.groups,
-            )
-        )
+        settings = self._settings(name, group, random)
+        bootstrap = random.sample(self.bootstrap, len(self.bootstrap))
+        member_class: type[OwningMember] = ConsumerMember
+        topics = self.mixed_groups.get(group)
+        if topics is not None:
+            settings = settings._replace(topics=topics)
+            first = self._random(f"first protocol of {group}").choice((*PROTOCOLS, None))
+            member_class = first or self._random(f"protocol of {name}").choice(PROTOCOLS)
+        self.consumers.append(self._consumer(member_class, settings, bootstrap))
+
+    def _consumer(
+        self, member_class: type[OwningMember], settings: MemberSettings, bootstrap: list[Address]
+    ) -> OwningMember:
+        name = f"{settings.name} {self.change_count}" if self.change_count else settings.name
+        random = self._random(name)
+        return member_class(settings, self.network, self.history, bootstrap, random, self.groups)
 
     def _make_sharer(self, group: str, random: Random) -> None:
         name = f"sharer{len(self.sharers)}"
+        settings = self._settings(name, group, random)
+        if self.writers is not None:
+            settings = settings._replace(topics=(*settings.topics, LEDGER))
         self.sharers.append(
             ShareMember(
-                self._settings(name, group, random),
+                settings,
                 self.network,
                 self.history,
                 random.sample(self.bootstrap, len(self.bootstrap)),
@@ -222,6 +290,10 @@ class GroupWorld(World):
                 for _ in range(random.randint(1, 2)):
                     at_ms = random.randrange(CHAOS_MS)
                     schedule.after(at_ms, partial(self._disturb_member, member, random))
+            if member.settings.group in self.mixed_groups:
+                changes = self._random(f"change of {member.settings.name}")
+                at_ms = changes.randrange(CHAOS_MS)
+                schedule.after(at_ms, partial(self._disturb_member, member, changes))
         for _ in range(random.randint(3, 12)):
             topic = random.choice(DATA_TOPICS)
             count = random.choice((1, 1, 2, 5, 20))
@@ -235,6 +307,8 @@ class GroupWorld(World):
         for _ in range(random.randint(0, 3)):
             schedule.after(random.randrange(CHAOS_MS), self._move_a_coordinator)
         self._add_faults(random)
+        if self.writers is not None:
+            self.writers.plan()
 
     def _plan(self) -> None:
         self.chaos._groups = sorted(
@@ -243,6 +317,9 @@ class GroupWorld(World):
         super()._plan()
 
     def _disturb_member(self, member: CoordinatedClient, random: Random) -> None:
+        if isinstance(member, OwningMember) and member not in self.consumers:
+            name = member.settings.name
+            member = next(other for other in self.consumers if other.settings.name == name)
         if not member.is_running:
             return
         deed = random.choice(("leave", "crash", "hang", "hang"))
@@ -253,7 +330,20 @@ class GroupWorld(World):
             member.leave()
         else:
             member.crash()
-        self.schedule.after(random.randrange(1, 1_500), member.start)
+        start = member.start
+        if isinstance(member, OwningMember) and member.settings.group in self.mixed_groups:
+            start = partial(self._start_again, member)
+        self.schedule.after(random.randrange(1, 1_500), start)
+
+    def _start_again(self, member: OwningMember) -> None:
+        """Start a member of a mixed group, with the same protocol or the other one."""
+        if self._random(f"protocol at {self.schedule.time_ms}").random() < CHANGE_CHANCE:
+            self.change_count += 1
+            (other,) = (protocol for protocol in PROTOCOLS if not isinstance(member, protocol))
+            self.trace(f"{member.settings.name} is a {other.__name__} now")
+            changed = self._consumer(other, member.settings, self.bootstrap)
+            self.consumers[self.consumers.index(member)] = member = changed
+        member.start()
 
     def _append(self, topic_name: str, index: int, count: int) -> None:
         """Store a batch of records as a producer would, without one."""
@@ -304,8 +394,10 @@ class GroupWorld(World):
     def _unsettled(self) -> str:
         for sharer in self.sharers:
             sharer.is_reliable = True
+        if self.writers is not None and not self.writers.are_idle:
+            return "a sharer waits for a transaction"
         for member in (*self.consumers, *self.sharers):
-            if not (member.is_running and member.is_stable):
+            if not (member.is_active and member.is_stable):
                 return f"{member.settings.name} is not stable"
         for group in dict.fromkeys(member.settings.group for member in self.consumers):
             problem = self._unsettled_consumers(group)
@@ -365,18 +457,24 @@ class GroupWorld(World):
         leader = share.leaders.get(topic.partitions[key.partition_index].leader_id)
         led = None if leader is None else leader.partitions.get(key)
         if led is not None:
-            yield led.share_partition.start_offset
+            yield _finished_by_leader(led.share_partition)
 
     def _close(self) -> None:
         lost_fetches = self.shared.lost_fetches.copy()
         for member in (*self.consumers, *self.sharers):
             if member.is_running:
                 member.crash()
+        if self.writers is not None:
+            self.writers.close()
         super()._close()
         self.shared.lost_fetches = lost_fetches
 
     def _read_logs(self) -> None:
-        """Read nothing: there are no producers whose records would be compared."""
+        """Read how transactions ended; there are no producers whose records would be compared."""
+        for topic in self.data_topics():
+            for partition in topic.partitions:
+                place = topic.name, partition.partition_index
+                self.shared.transaction_ends |= transaction_ends(place, partition.log.rewind())
 
     def _note_unsettled(self, text: str) -> None:
         by_checker = self.shared if "sharer" in text else self.groups
@@ -388,10 +486,12 @@ class GroupWorld(World):
     def _counts(self) -> dict[str, int]:
         return {
             "members": len(self.consumers) + len(self.sharers),
+            "changes of protocol": self.change_count,
             "links": len(self.network.links),
             "assignments": len(self.history.assignments),
             "commits": len(self.groups.applied),
             "consumed": sum(map(len, self.groups.consumed.values())),
+            "records of transactions": len(self.shared.transaction_ends),
             "deliveries": len(self.shared.deliveries),
             "acknowledgements": len(self.shared.acknowledgements),
             "refused acknowledgements": sum(
@@ -407,4 +507,18 @@ def _finished_offset(state: ShareState) -> int:
         if batch.first_offset > offset or not RecordState(batch.delivery_state).is_final:
             break
         offset = batch.last_offset + 1
+    return offset
+
+
+def _finished_by_leader(share_partition: SharePartition) -> int:
+    """Return the offset before which all records are finished.
+
+    The start offset follows with the next acknowledgement only, as in Kafka.
+    """
+    offset = share_partition.start_offset
+    for batch in share_partition.records:
+        for first_offset, last_offset, state in batch.states():
+            if first_offset > offset or not state.state.is_final:
+                return offset
+            offset = last_offset + 1
     return offset

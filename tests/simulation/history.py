@@ -170,6 +170,8 @@ class Fetched(NamedTuple):
 
     member: str
     offsets: dict[Place, int]
+    named: frozenset[Place]
+    """The partitions in the response."""
     sent_ms: int
     handled_ms: int
 
@@ -290,6 +292,10 @@ class History:
     accepted: list[Accepted] = field(default_factory=list)
     late_commits: list[str] = field(default_factory=list)
     """Commits that were stored when their generation was over."""
+    fetch_sessions: list[str] = field(default_factory=list)
+    """Responses that do not fit the session of their request."""
+    session_owners: dict[tuple[int, int], Any] = field(default_factory=dict)
+    """By broker and id of a fetch session, the request that opened it."""
     acknowledged: list[AcknowledgedBatch] = field(default_factory=list)
     duplicates: list[str] = field(default_factory=list)
     """Requests that arrived again, and were answered wrongly."""

@@ -1,7 +1,8 @@
 """Requests that pause at random, so that other requests come in between.
 
-The broker pauses a request that has worked for 3 ms. Here time plays no part: in some worlds a
-request pauses with some probability wherever it may, and then rests.
+The broker pauses a request that has worked for 3 ms. Here time plays no part: in some worlds half
+of the requests pause with some probability wherever they may, and then rest. The others run in one
+go, some of them during these pauses.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -11,7 +12,11 @@ from unittest.mock import patch
 
 from broker.dispatch.turns import TURN_NS, Turns
 from broker.produce import request_batches
+from broker.responses import DispatchResult
 from protocol import codec, pacing
+
+LONG_SHARE = 0.5
+"""The part of the requests that pause."""
 
 
 class Pauses:
@@ -69,11 +74,29 @@ class PausingTurns(Turns):
     def __init__(self, response_bytes_max: int, now_ns: Callable[[], int], pauses: Pauses) -> None:
         super().__init__(response_bytes_max, now_ns)
         self._pauses = pauses
+        self._pausing: set[object] = {None}
+        """The requests that pause; None stands for callbacks of requests."""
+
+    def run(self, respond: Callable[[], DispatchResult], *, is_long: bool) -> DispatchResult:
+        """Let a request pause now and then, or run in one go."""
+        pauses = self._pauses
+        if not pauses.chance or pauses.random.random() >= LONG_SHARE:
+            return super().run(respond, is_long=is_long)
+
+        def respond_with_pauses() -> DispatchResult:
+            request = self._running
+            self._pausing.add(request)
+            try:
+                return respond()
+            finally:
+                self._pausing.discard(request)
+
+        return super().run(respond_with_pauses, is_long=is_long)
 
     def pause(self) -> None:
         """End the turn of the running request, or not."""
         pauses = self._pauses
-        if pauses.chance and pauses.random.random() < pauses.chance:
+        if self._running in self._pausing and pauses.random.random() < pauses.chance:
             pauses.count += self._running is not None
             self._began_ns -= TURN_NS
             super().pause()

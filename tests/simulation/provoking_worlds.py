@@ -14,7 +14,7 @@ LEADER_MOVES = 100
 EXTRA_SENDS = 20
 UPGRADES = 10
 ALTERATIONS = 20
-LOOK_MS = 5
+LOOK_MS = 3
 DELETION_CHANCE = 0.1
 
 
@@ -64,26 +64,14 @@ class FrequentPauses(Pauses):
     share = 1
     chances: Sequence[float] = (0.05, 0.15)
     rests_ms: Sequence[int] = (0, 0, 0, 1, 5, 20, 200)
-    short_rests_ms = (0, 0, 0, 10)
     long_body_bytes = (100,)
 
 
 class VeryFrequentPauses(FrequentPauses):
-    """Each request pauses."""
+    """Each request that may pause does."""
 
     chances = (0.4,)
     rests_ms = (0, 0, 1, 3)
-
-
-class PausesWorld(World):
-    """Requests pause, also after the last fault, when records come again and again."""
-
-    pauses_class = FrequentPauses
-    calm_chance = 1
-    # The second record of a group comes while a fetch that the first one has caused pauses.
-    calm_sends_ms = tuple(
-        at_ms + gap_ms for at_ms in range(0, 8_000, 800) for gap_ms in (0, 15, 25, 40)
-    )
 
 
 class PausesOfAdminsWorld(World):

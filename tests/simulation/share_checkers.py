@@ -132,6 +132,8 @@ def none_lost(history: ShareHistory, records: dict[RecordKey, RecordHistory]) ->
     for (group, place), end in history.ends.items():
         lost_count = history.lost_fetches[group]
         for offset in range(end):
+            if history.is_aborted_for(group, place, offset):
+                continue
             record = records.get((group, place, offset), RecordHistory())
             count = max((delivery.delivery_count for delivery in record.deliveries), default=0)
             is_finished = any(
@@ -145,4 +147,15 @@ def none_lost(history: ShareHistory, records: dict[RecordKey, RecordHistory]) ->
                 )
 
 
-CHECKERS: tuple[ShareChecker, ...] = (one_holder, deliveries, none_lost)
+def committed_only(history: ShareHistory, records: dict[RecordKey, RecordHistory]) -> Iterator[str]:
+    """A group with read_committed gets no record before its transaction was committed."""
+    for (group, place, offset), record in records.items():
+        end = history.transaction_ends.get((place, offset))
+        if group not in history.reads_committed or end is None:
+            continue
+        for delivery in record.deliveries:
+            if not end.is_commit or end.time_ms is None or delivery.written_ms < end.time_ms:
+                yield f"{offset}: {delivery}, whose transaction ended with {end}"
+
+
+CHECKERS: tuple[ShareChecker, ...] = (one_holder, deliveries, none_lost, committed_only)

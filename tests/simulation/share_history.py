@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import NamedTuple
 
 from tests.simulation.client_link import ClientLink
 from tests.simulation.history import Place
@@ -51,6 +52,13 @@ class Acknowledgement:
         return self.type is not AcknowledgeType.RELEASE
 
 
+class TransactionEnd(NamedTuple):
+    """How the transaction of a record ended, and when its marker was stored: None if it is open."""
+
+    is_commit: bool
+    time_ms: int | None
+
+
 @dataclass(slots=True)
 class ShareHistory:
     """All observations of the share groups of a world; times are those of the brokers."""
@@ -70,7 +78,16 @@ class ShareHistory:
     leader_changes: dict[Place, list[int]] = field(default_factory=dict)
     ends: dict[tuple[str, Place], int] = field(default_factory=dict)
     """The end of each partition that a share group had to finish."""
+    reads_committed: set[str] = field(default_factory=set)
+    """The groups whose `share.isolation.level` is read_committed."""
+    transaction_ends: dict[tuple[Place, int], TransactionEnd] = field(default_factory=dict)
+    """By partition and offset, for the records of transactions."""
     unsettled: list[str] = field(default_factory=list)
+
+    def is_aborted_for(self, group: str, place: Place, offset: int) -> bool:
+        """Return whether a group never sees a record, because its transaction was not committed."""
+        end = self.transaction_ends.get((place, offset))
+        return group in self.reads_committed and end is not None and not end.is_commit
 
     def broker_time_ms(self, time_ms: int, *, is_before_moves: bool = False) -> int:
         """Return what the clock of the brokers shows at a time of the world.

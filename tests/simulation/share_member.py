@@ -11,6 +11,7 @@ from protocol.errors import ErrorCode
 from tests.simulation.client_link import ClientLink, Responded
 from tests.simulation.coordinated_client import (
     FETCH,
+    LATE_MS,
     CoordinatedClient,
     MemberSettings,
 )
@@ -77,6 +78,7 @@ class ShareMember(CoordinatedClient):
         self._interval_ms = 0
         self._last_beat_ms = 0
         self._must_subscribe = True
+        self._is_full_until_ms = 0
         self.assigned: frozenset[Place] = frozenset()
         self._sessions: dict[int, _Session] = {}
 
@@ -112,8 +114,11 @@ class ShareMember(CoordinatedClient):
 
     # Membership ------------------------------------------------------------------------------
 
-    def _on_coordinator_lost(self, _lost: list[str]) -> None:
+    def _on_coordinator_lost(self, lost: list[str]) -> None:
         self._must_subscribe = True
+        if "heartbeat" in lost:
+            # As for consumers: what a late response would have assigned is in full ones only.
+            self._is_full_until_ms = self._now_ms + LATE_MS
 
     def _on_lost(self, lost: list[str]) -> None:
         self._note_lost([what for what in lost if what.startswith("fetch")])
@@ -131,7 +136,11 @@ class ShareMember(CoordinatedClient):
         if "heartbeat" in self._asked or self._now_ms - self._last_beat_ms < self._interval_ms:
             return
         self._last_beat_ms = self._now_ms
-        is_full = self._must_subscribe or self._epoch == JOIN_EPOCH
+        is_full = (
+            self._must_subscribe
+            or self._epoch == JOIN_EPOCH
+            or self._now_ms < self._is_full_until_ms
+        )
         request = messages.ShareGroupHeartbeatRequest(
             group_id=self.settings.group,
             member_id=self._member_id,

@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 
+from broker.groups import migration
+from broker.groups.consumer import classic_members, reconciliation
 from broker.groups.consumer import group as consumer_group
-from broker.groups.consumer import reconciliation
 from broker.groups.consumer.group import ConsumerGroup
 from broker.groups.consumer.member import ConsumerMember
 from broker.groups.consumer.sessions import MemberSessions
 from broker.groups.offsets import OffsetTable
+from broker.handlers import k78_share_fetch
 from broker.share_groups import share_partition as share_partition_module
 from broker.share_groups.in_flight import InFlightBatch, InFlightState, RecordState
 from broker.share_groups.share_partition import SharePartition
@@ -88,6 +90,19 @@ def expire_sessions_early(patch: Patch) -> None:
     wrap(patch, MemberSessions, "restart", impatient)
 
 
+def upgrade_members_without_partitions(patch: Patch) -> None:
+    """A group that is upgraded forgets what its classic members own."""
+
+    def forgetful(original: Any) -> Any:
+        def upgraded_member(*arguments: Any) -> ConsumerMember:
+            member: ConsumerMember = original(*arguments)
+            return replace(member, assigned_partitions={})
+
+        return upgraded_member
+
+    wrap(patch, migration, "_upgraded_member", forgetful)
+
+
 # Consumption -------------------------------------------------------------------------------------
 
 
@@ -109,6 +124,11 @@ def keep_partitions_of_the_gone(patch: Patch) -> None:
         return remove_member
 
     wrap(patch, ConsumerGroup, "remove_member", forgetful)
+
+
+def never_send_classic_members_back(patch: Patch) -> None:
+    """The heartbeat of a classic member in an upgraded group is always fine."""
+    patch.setattr(classic_members, "heartbeat", lambda *_: ErrorCode.NONE)
 
 
 def skip_a_record(patch: Patch) -> None:
@@ -257,6 +277,26 @@ def never_expire_locks(patch: Patch) -> None:
     patch.setattr(SharePartition, "next_lock_expiry_ms", lambda _: None)
 
 
+# Transactions ------------------------------------------------------------------------------------
+
+
+def deliver_aborted_records(patch: Patch) -> None:
+    """Records of aborted transactions are delivered like others."""
+    patch.setattr(share_partition_module, "aborted_batches", lambda *_: [])
+
+
+def read_uncommitted(patch: Patch) -> None:
+    """A fetch ignores the isolation level of the group."""
+
+    def careless(original: Any) -> Any:
+        def params(**fields: Any) -> Any:
+            return original(**{**fields, "reads_committed": False})
+
+        return params
+
+    wrap(patch, k78_share_fetch, "FetchParams", careless)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("bug", "checker", "first"),
@@ -264,6 +304,8 @@ def never_expire_locks(patch: Patch) -> None:
         (ignore_owners, "ownership", 0),
         (believe_in_revocation, "ownership", 10),
         (expire_sessions_early, "ownership", 0),
+        (upgrade_members_without_partitions, "ownership", 0),
+        (never_send_classic_members_back, "consumption", 0),
         (keep_sessions_forever, "consumption", 0),
         (keep_partitions_of_the_gone, "consumption", 0),
         (skip_a_record, "consumption", 0),
@@ -278,6 +320,8 @@ def never_expire_locks(patch: Patch) -> None:
         (archive_released_records, "none_lost", 0),
         (give_up_one_delivery_early, "none_lost", 15),
         (never_expire_locks, "none_lost", 0),
+        (deliver_aborted_records, "committed_only", 0),
+        (read_uncommitted, "committed_only", 0),
     ],
 )
 def test_checker_finds_injected_bug(

@@ -10,7 +10,6 @@ from tests.simulation.provoking_worlds import (
     LostResponsesWorld,
     PausesOfAdminsWorld,
     PausesOfProducersWorld,
-    PausesWorld,
     RollingUpgradeWorld,
     SmallLogsWorld,
 )
@@ -70,7 +69,6 @@ def test_an_edit_ends_with_its_patch() -> None:
         LostResponsesWorld,
         PausesOfAdminsWorld,
         PausesOfProducersWorld,
-        PausesWorld,
         RollingUpgradeWorld,
         SmallLogsWorld,
     ],

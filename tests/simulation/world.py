@@ -1,6 +1,6 @@
 """One seeded world: create it, run it with faults, let it settle, read all logs and check it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from random import Random
@@ -23,11 +23,12 @@ from tests.simulation.broker_checkers import WINDOW_SECONDS
 from tests.simulation.brokers import PORT, SimulatedServer, make_server
 from tests.simulation.chaos import Chaos
 from tests.simulation.checkers import check
-from tests.simulation.client_link import known_versions, password_of
+from tests.simulation.client_link import OTHER_USER, known_versions, password_of
 from tests.simulation.cluster_watch import ClusterWatch
 from tests.simulation.coordinated_client import MemberSettings
 from tests.simulation.disturbances import Disturbances
-from tests.simulation.group_member import GroupMember, fetch_request, split_batches
+from tests.simulation.fetch_session import fetch_request
+from tests.simulation.group_member import GroupMember, split_batches
 from tests.simulation.history import (
     ConfigSeen,
     History,
@@ -48,6 +49,8 @@ STEP_MS = 250
 LAST_END_CHANCE = 0.35
 CALM_AFTER_MS = 1_500
 """After this time all requests that a fault delays have their responses."""
+CALM_CHANCE = 0.4
+CALM_SENDS_MS = (200, 500)
 CALM_PAUSES_MS = 300
 """How long the requests may pause that have to do with one record that is fetched."""
 LOG_BYTES_SMALL = 6_000
@@ -55,7 +58,7 @@ PIPELINING_CHANCE = 0.4
 LIBRARY_CHANCE = 0.35
 BUFFERED_BYTES_MAX = 2 * 1024 * 1024
 DATA_TOPICS = ("orders", "payments")
-USERS = (LIBRARY_USER, "writer", "reader", "root", "mutator", "cleaner", "rival")
+USERS = (LIBRARY_USER, "writer", "reader", "root", "mutator", "cleaner", "rival", OTHER_USER)
 DOOMED_TOPIC = "doomed"
 
 
@@ -81,8 +84,6 @@ class World:
     member_class: type[GroupMember] = GroupMember
     sasl_chance = 0.15
     pauses_class: type[Pauses] = Pauses
-    calm_chance = 0.4
-    calm_sends_ms: Sequence[int] = (200, 500)
 
     def __init__(self, seed: int, trace: Callable[[str], None] = silent) -> None:
         """Create a world; `trace` gets a line for each event."""
@@ -314,6 +315,7 @@ class World:
             session_timeout_ms=random.choice((1_000, 2_000)),
             rebalance_timeout_ms=random.choice((1_000, 1_500)),
             says_hello=random.random() < 0.1,
+            has_fetch_sessions=self._random(f"fetches of {name}").random() < 0.5,
             versions_max={
                 ApiKey.FETCH: random.choice((11, 12, 13, 18)),
                 ApiKey.METADATA: random.choice((10, 12)),
@@ -382,14 +384,14 @@ class World:
             member = random.choice(self.members)
             self.schedule.after(random.randrange(STEP_MS), partial(self._end_for_good, member))
         is_possible = self.producers and not self.history.quota_changes_of("reader")
-        if not is_possible or self._random("calm").random() > self.calm_chance:
+        if not is_possible or self._random("calm").random() > CALM_CHANCE:
             return
         self.history.calm_from_ms = self.schedule.time_ms + CALM_AFTER_MS
         pauses_ms = CALM_PAUSES_MS if self.server.pauses.is_active else 0
         self.history.calm_delay_ms = 2 * self.network.weather.delay_ms_max + pauses_ms
-        for delay_ms in self.calm_sends_ms:
+        for delay_ms in CALM_SENDS_MS:
             self.schedule.after(CALM_AFTER_MS + delay_ms, partial(self._send, self.producers[0]))
-        self._is_settled_from_ms = self.history.calm_from_ms + self.calm_sends_ms[-1] + STEP_MS
+        self._is_settled_from_ms = self.history.calm_from_ms + CALM_SENDS_MS[-1] + STEP_MS
 
     def _plan(self) -> None:
         """Schedule the actions of all clients and the chaos."""

@@ -7,14 +7,9 @@ from dataclasses import dataclass
 
 from broker.groups.consumer.assignment import NO_PARTITIONS, Assignment, assignment_of
 from broker.groups.consumer.topics import TopicSource
+from protocol import data_messages
 from protocol.codec import DecodeError
-from protocol.data_messages import (
-    ConsumerProtocolAssignment,
-    ConsumerProtocolSubscription,
-    decode_data,
-    encode_data,
-    read_prefix,
-)
+from protocol.data_messages import decode_data, encode_data, read_prefix
 
 VERSION_MAX = 3
 """The newest version of both; a member with a later one gets this."""
@@ -35,7 +30,7 @@ def decode_subscription(data: bytes, topics: TopicSource) -> Subscription:
     Raises:
         DecodeError: the bytes are no subscription.
     """
-    decoded = decode_data(ConsumerProtocolSubscription, data)
+    decoded = decode_data(data_messages.ConsumerProtocolSubscription, data)
     return Subscription(
         frozenset(decoded.topics),
         _by_id(decoded.owned_partitions or (), topics),
@@ -52,7 +47,7 @@ def decode_assignment(data: bytes, topics: TopicSource) -> Assignment:
     """
     if not data:
         return NO_PARTITIONS
-    decoded = decode_data(ConsumerProtocolAssignment, data)
+    decoded = decode_data(data_messages.ConsumerProtocolAssignment, data)
     if decoded.user_data:
         raise CustomAssignorError
     return _by_id(decoded.assigned_partitions, topics)
@@ -64,9 +59,9 @@ class CustomAssignorError(Exception):
 
 def encode_assignment(assignment: Assignment, subscription: bytes, topics: TopicSource) -> bytes:
     """Return an assignment in the version of a member's subscription."""
-    entry_class = ConsumerProtocolAssignment.TopicPartition
+    entry_class = data_messages.ConsumerProtocolAssignment.TopicPartition
     named = ((topics.name_of(topic_id), indexes) for topic_id, indexes in assignment.items())
-    value = ConsumerProtocolAssignment(
+    value = data_messages.ConsumerProtocolAssignment(
         assigned_partitions=[
             entry_class(topic=name, partitions=sorted(indexes))
             for name, indexes in named

@@ -13,10 +13,11 @@ from broker.groups.consumer.assignment import NO_PARTITIONS, Assignment, is_subs
 from broker.groups.consumer.group import ConsumerGroup
 from broker.groups.consumer.group_spec import Assignor
 from broker.groups.consumer.member import STATIC_LEAVE_EPOCH, ConsumerMember
-from broker.groups.consumer.regexes import ResolvedRegex, matching, regex_problem
+from broker.groups.consumer.regexes import ResolvedRegex, matching
 from broker.groups.consumer.requests import ConsumerHeartbeat
 from broker.groups.consumer.topics import TopicSource
 from protocol.errors import ErrorCode
+from protocol.regular_expressions import regex_problem
 
 REGEX_REFRESH_INTERVAL_MIN_MS = 10_000
 """Time between two resolutions of a group's expressions; fixed in Kafka, too."""

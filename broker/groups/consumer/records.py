@@ -6,25 +6,8 @@ Source: Kafka's `GroupCoordinatorRecordHelpers`, with the versions that it write
 from broker.groups.consumer.assignment import Assignment
 from broker.groups.consumer.member import ConsumerMember
 from broker.groups.consumer.regexes import ResolvedRegex
-from protocol.coordinator_records import (
-    ConsumerGroupCurrentMemberAssignmentKey,
-    ConsumerGroupCurrentMemberAssignmentValue,
-    ConsumerGroupMemberMetadataKey,
-    ConsumerGroupMemberMetadataValue,
-    ConsumerGroupMetadataKey,
-    ConsumerGroupMetadataValue,
-    ConsumerGroupPartitionMetadataKey,
-    ConsumerGroupRegularExpressionKey,
-    ConsumerGroupRegularExpressionValue,
-    ConsumerGroupTargetAssignmentMemberKey,
-    ConsumerGroupTargetAssignmentMemberValue,
-    ConsumerGroupTargetAssignmentMetadataKey,
-    ConsumerGroupTargetAssignmentMetadataValue,
-    CoordinatorRecord,
-    encode_key,
-    tombstones,
-    topic_partitions,
-)
+from protocol import coordinator_records as schema
+from protocol.coordinator_records import CoordinatorRecord, encode_key, tombstones, topic_partitions
 from protocol.data_messages import encode_data
 
 _VERSION = 0
@@ -33,7 +16,7 @@ _VERSION = 0
 def member_record(group_id: str, member: ConsumerMember) -> CoordinatorRecord:
     """Return the record of what a member said about itself."""
     classic = member.classic
-    value_class = ConsumerGroupMemberMetadataValue
+    value_class = schema.ConsumerGroupMemberMetadataValue
     classic_class = value_class.ClassicMemberMetadata
     value = value_class(
         instance_id=member.group_instance_id,
@@ -59,27 +42,28 @@ def member_record(group_id: str, member: ConsumerMember) -> CoordinatorRecord:
 
 def epoch_record(group_id: str, group_epoch: int, metadata_hash: int) -> CoordinatorRecord:
     """Return the record of a new epoch of a group."""
-    value = ConsumerGroupMetadataValue(epoch=group_epoch, metadata_hash=metadata_hash)
-    return encode_key(ConsumerGroupMetadataKey(group_id=group_id)), encode_data(value, _VERSION)
+    value = schema.ConsumerGroupMetadataValue(epoch=group_epoch, metadata_hash=metadata_hash)
+    key = schema.ConsumerGroupMetadataKey(group_id=group_id)
+    return encode_key(key), encode_data(value, _VERSION)
 
 
 def target_record(group_id: str, member_id: str, target: Assignment) -> CoordinatorRecord:
     """Return the record of the target assignment of a member."""
-    value_class = ConsumerGroupTargetAssignmentMemberValue
+    value_class = schema.ConsumerGroupTargetAssignmentMemberValue
     value = value_class(topic_partitions=topic_partitions(value_class.TopicPartition, target))
     return _target_key(group_id, member_id), encode_data(value, _VERSION)
 
 
 def target_epoch_record(group_id: str, assignment_epoch: int) -> CoordinatorRecord:
     """Return the record of the epoch of the target assignment."""
-    value = ConsumerGroupTargetAssignmentMetadataValue(assignment_epoch=assignment_epoch)
-    key = ConsumerGroupTargetAssignmentMetadataKey(group_id=group_id)
+    value = schema.ConsumerGroupTargetAssignmentMetadataValue(assignment_epoch=assignment_epoch)
+    key = schema.ConsumerGroupTargetAssignmentMetadataKey(group_id=group_id)
     return encode_key(key), encode_data(value, _VERSION)
 
 
 def current_record(group_id: str, member: ConsumerMember) -> CoordinatorRecord:
     """Return the record of what a member owns and in which epoch."""
-    value_class = ConsumerGroupCurrentMemberAssignmentValue
+    value_class = schema.ConsumerGroupCurrentMemberAssignmentValue
     value = value_class(
         member_epoch=member.member_epoch,
         previous_member_epoch=member.previous_member_epoch,
@@ -96,7 +80,7 @@ def current_record(group_id: str, member: ConsumerMember) -> CoordinatorRecord:
 
 def regex_record(group_id: str, regex: str, resolved: ResolvedRegex) -> CoordinatorRecord:
     """Return the record of the topics that an expression matched."""
-    value = ConsumerGroupRegularExpressionValue(
+    value = schema.ConsumerGroupRegularExpressionValue(
         topics=sorted(resolved.topic_names),
         image_version=resolved.created_count,
         timestamp=resolved.resolved_ms,
@@ -126,29 +110,29 @@ def group_tombstones(
     keys = [
         *(_current_key(group_id, member_id) for member_id in member_ids),
         *(_target_key(group_id, member_id) for member_id in member_ids),
-        encode_key(ConsumerGroupTargetAssignmentMetadataKey(group_id=group_id)),
+        encode_key(schema.ConsumerGroupTargetAssignmentMetadataKey(group_id=group_id)),
         *(_member_key(group_id, member_id) for member_id in member_ids),
         *(_regex_key(group_id, regex) for regex in regexes),
-        encode_key(ConsumerGroupPartitionMetadataKey(group_id=group_id)),
-        encode_key(ConsumerGroupMetadataKey(group_id=group_id)),
+        encode_key(schema.ConsumerGroupPartitionMetadataKey(group_id=group_id)),
+        encode_key(schema.ConsumerGroupMetadataKey(group_id=group_id)),
     ]
     return tombstones(keys)
 
 
 def _member_key(group_id: str, member_id: str) -> bytes:
-    return encode_key(ConsumerGroupMemberMetadataKey(group_id=group_id, member_id=member_id))
+    return encode_key(schema.ConsumerGroupMemberMetadataKey(group_id=group_id, member_id=member_id))
 
 
 def _target_key(group_id: str, member_id: str) -> bytes:
-    key = ConsumerGroupTargetAssignmentMemberKey(group_id=group_id, member_id=member_id)
+    key = schema.ConsumerGroupTargetAssignmentMemberKey(group_id=group_id, member_id=member_id)
     return encode_key(key)
 
 
 def _current_key(group_id: str, member_id: str) -> bytes:
-    key = ConsumerGroupCurrentMemberAssignmentKey(group_id=group_id, member_id=member_id)
+    key = schema.ConsumerGroupCurrentMemberAssignmentKey(group_id=group_id, member_id=member_id)
     return encode_key(key)
 
 
 def _regex_key(group_id: str, regex: str) -> bytes:
-    key = ConsumerGroupRegularExpressionKey(group_id=group_id, regular_expression=regex)
+    key = schema.ConsumerGroupRegularExpressionKey(group_id=group_id, regular_expression=regex)
     return encode_key(key)

@@ -14,8 +14,10 @@ from broker.cluster.coordinators import (
 )
 from broker.cluster.failover import stop_broker
 from broker.cluster.internal_topics import GROUP_METADATA, TRANSACTION_STATE
+from broker.cluster.topics import Topic
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import NOW_MS, make_cluster
+from tests.broker.interleaving import once, run_with_pauses
 
 GROUPS = [f"group-{number}" for number in range(50)]
 
@@ -33,6 +35,20 @@ def test_a_group_has_no_coordinator_before_its_topic_exists() -> None:
     assert cluster.coordinator_id("g") is None
     assert owners(cluster, "g") == []
     assert ownership_error(cluster, 1, "g") is ErrorCode.NOT_COORDINATOR
+
+
+def test_two_requests_that_need_an_internal_topic_at_once_get_the_same() -> None:
+    cluster = make_cluster()
+    topics: list[object] = []
+
+    def create() -> Topic | None:
+        topic = ensure_internal_topic(cluster, GROUP_METADATA)
+        topics.append(topic)
+        return topic
+
+    assert run_with_pauses(create, once(create)) is cluster.topics.get(GROUP_METADATA.name)
+    assert len(topics) == 2
+    assert topics[0] is topics[1]
 
 
 def test_the_leader_of_the_partition_of_a_group_coordinates_it() -> None:

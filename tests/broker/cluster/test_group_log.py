@@ -284,7 +284,7 @@ class TestOffsetsOfATransaction:
         (batch,) = partition.log.rewind()
         header = read_header(batch, 0)
         assert (header.producer_id, header.producer_epoch) == producer
-        assert (header.base_sequence, header.attributes) == (-1, TRANSACTIONAL_FLAG)
+        assert (header.base_sequence, header.attributes) == (0, TRANSACTIONAL_FLAG)
         (record,) = read_records(batch)
         key = decode_key(GROUP_RECORDS, record.key or b"")
         assert (key.group, key.topic, key.partition) == ("g", "t", 0)
@@ -328,7 +328,7 @@ class TestOffsetsOfATransaction:
         assert partition is not None
         headers = [read_header(batch, 0) for batch in partition.log.rewind()]
         assert {(h.producer_id, h.producer_epoch, h.base_sequence) for h in headers} == {
-            (*producer, -1)
+            (*producer, 0)
         }
         for batch, header in zip(partition.log.rewind(), headers, strict=True):
             assert has_valid_crc(batch, 0, len(batch), header.crc)

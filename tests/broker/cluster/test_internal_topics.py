@@ -53,7 +53,7 @@ def test_records_are_batches_of_the_configured_codec_and_size(codec: int) -> Non
         header = read_header(batch, 0)
         assert len(batch) <= 500
         assert header.partition_leader_epoch == 4
-        assert (header.producer_id, header.base_sequence) == (-1, -1)
+        assert (header.producer_id, header.base_sequence) == (-1, 0)
 
 
 def test_records_wake_fetches_that_wait_and_do_not_count_as_records_of_users() -> None:

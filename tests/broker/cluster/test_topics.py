@@ -70,6 +70,7 @@ def test_names_collide_when_only_dots_and_underscores_differ(name: str, other: s
         table.add(topic_named(existing, number))
 
     assert table.colliding_name(name) == other
+    assert table.colliding_name(name, ["a.b", "a_b.c"]) is None
 
 
 def test_partition_indexes_begin_at_0() -> None:

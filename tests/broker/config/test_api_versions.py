@@ -11,7 +11,7 @@ from broker.config.api_versions import (
 from broker.config.broker_config import BrokerConfig
 from broker.config.keys import ConfigError
 from protocol.api_keys import ApiKey
-from protocol.releases import DEFAULT_RELEASE, RELEASES, release_versions
+from protocol.releases import DEFAULT_VERSIONS, release_versions
 
 KEY = "broker.api.versions"
 
@@ -19,7 +19,7 @@ KEY = "broker.api.versions"
 def test_without_a_release_the_other_apis_are_those_of_the_default_release() -> None:
     versions = parse_api_versions(("Produce=7", "Fetch=5-11", "InitProducerId=-1"))
 
-    default = dict(RELEASES[DEFAULT_RELEASE])
+    default = dict(DEFAULT_VERSIONS)
     del default[ApiKey.INIT_PRODUCER_ID]
     assert versions == {**default, ApiKey.PRODUCE: (0, 7), ApiKey.FETCH: (5, 11)}
 

@@ -14,7 +14,7 @@ from broker.config.features import (
     supported_levels,
 )
 from broker.config.keys import ConfigError
-from protocol.releases import RELEASES
+from protocol.releases import releases
 
 KEY = "cluster.features"
 
@@ -32,7 +32,7 @@ def test_a_release_has_the_levels_that_came_last_before_it() -> None:
     assert supported_levels((4, 2))["streams.version"] == Levels(0, 1, 1)
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("release", releases())
 def test_no_default_level_is_above_what_is_implemented_or_supported(
     release: tuple[int, ...],
 ) -> None:

@@ -95,6 +95,14 @@ def test_metadata_with_errors_lists_the_brokers_and_creates_no_topic() -> None:
     assert [(topic.name, topic.error_code) for topic in result.topics] == [(TOPIC, ERROR)]
 
 
+@pytest.mark.parametrize("error_code", ErrorCode)
+def test_metadata_has_every_error_code_for_the_request_and_its_topics(
+    error_code: ErrorCode,
+) -> None:
+    response = responded(ApiKey.METADATA, 13, error_code)
+    assert (response.error_code, response.topics[0].error_code) == (error_code, error_code)
+
+
 def test_an_error_for_acks_0_closes_the_connection() -> None:
     context = make_context(ApiKey.PRODUCE, 9)
     request = produce.ProduceRequest(None, 0, 0, [])

@@ -4,9 +4,9 @@ from typing import Any
 
 import broker.handlers  # noqa: F401 - registers every API
 from broker.faults import FaultTable, fault_rule
-from broker.faults.faulted_response import FaultedResponse, frame_of
+from broker.faults.faulted_response import FaultedResponse
 from broker.faults.injection import FaultThrottle
-from broker.responses import Close, Throttled
+from broker.responses import Close, Throttled, frame_of
 from broker.routes import ROUTES
 from protocol.api_keys import ApiKey
 from tests.broker.cluster_builder import NOW_MS, make_cluster, make_context

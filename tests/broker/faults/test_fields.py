@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker.faults.fields import kind_of
-from broker.faults.rule import FIELDS, rule_schema
+from broker.faults.rule import FIELDS, fault_rule, rule_schema
 
 VALUES: dict[str, list[Any]] = {
     "integer": [-(1 << 63) - 1, -1, 0, 1, (1 << 31) - 1, 1 << 53, (1 << 53) + 1, 1 << 63],
@@ -40,6 +40,13 @@ def test_numbers_are_accepted_within_the_bounds_of_the_schema(name: str) -> None
 def test_every_word_of_the_schema_is_accepted_and_no_other(name: str) -> None:
     assert all(accepts(name, word) for word in rule_schema()[name]["enum"])
     assert not accepts(name, "no such word")
+
+
+@pytest.mark.parametrize(
+    "spelling", ["REBOOTSTRAP_REQUIRED", "rebootstrap_required", "RebootstrapRequired", 129]
+)
+def test_an_error_is_known_in_any_spelling_and_by_its_number(spelling: str | int) -> None:
+    assert fault_rule(api="Metadata", error=spelling).to_json()["error"] == "REBOOTSTRAP_REQUIRED"
 
 
 @given(st.sampled_from([name for name in FIELDS if name != "name"]), st.text(), st.floats())

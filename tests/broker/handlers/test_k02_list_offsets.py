@@ -116,3 +116,15 @@ def test_a_duplicate_partition_gets_one_invalid_request(cluster: Cluster) -> Non
     )
     (topic,) = call(cluster, request, 7).topics
     assert [p.error_code for p in topic.partitions] == [ErrorCode.INVALID_REQUEST]
+
+
+@pytest.mark.parametrize("timestamp", [-1, -2, -4])
+def test_an_empty_partition_has_the_epoch_of_its_leader(timestamp: int) -> None:
+    cluster = make_cluster(1)
+    cluster.create_topic("t", [(1,)], {}).partitions[0].leader_epoch = 7
+    requested = _Topic.ListOffsetsPartition(version=8, timestamp=timestamp)
+    request = messages.ListOffsetsRequest(
+        version=8, replica_id=-1, topics=[_Topic(version=8, name="t", partitions=[requested])]
+    )
+    ((partition,),) = [topic.partitions for topic in call(cluster, request, 8).topics]
+    assert (partition.offset, partition.leader_epoch) == (0, 7)

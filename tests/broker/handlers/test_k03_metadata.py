@@ -183,3 +183,10 @@ def test_every_broker_gives_the_same_response(version: int) -> None:
     responses = {repr(ask(cluster, ["b"], version, broker_id=n)) for n in (1, 2, 3)}
 
     assert len(responses) == 1
+
+
+def test_two_topics_of_one_request_that_differ_in_dots_and_underscores_are_auto_created() -> None:
+    cluster = make_cluster(1)
+    for names in (["a.b", "a_b"], ["a-b", "a.b_"], ["a_b_"]):
+        ask(cluster, names, 9, may_create=True)
+    assert {topic.name for topic in cluster.topics.all()} == {"a.b", "a_b", "a-b", "a.b_"}

@@ -85,3 +85,23 @@ def test_all_operations_of_a_group_are_authorized(version: int) -> None:
     assert operations[GROUP] == {3, 6, 8, 10, 11}
     # An error has no operations; before v6 a missing group is a dead one.
     assert operations[missing] == (None if version >= 6 else {3, 6, 8, 10, 11})
+
+
+@pytest.mark.parametrize(
+    ("release", "operations", "has_request_order"),
+    [("3.9", {3, 6, 8}, True), ("4.0", {3, 6, 8, 10, 11}, False)],
+)
+def test_releases_have_their_own_order_and_operations_of_groups(
+    release: str, operations: set[int], has_request_order: bool
+) -> None:
+    cluster = GroupCluster(broker_api_versions=release)
+    names = [f"g{number}" for number in range(12)]
+
+    groups = cluster.ask(
+        ApiKey.DESCRIBE_GROUPS, 5, groups=names, include_authorized_operations=True
+    ).groups
+
+    assert ([group.group_id for group in groups] == names) == has_request_order
+    described = [group for group in groups if group.error_code == ErrorCode.NONE]
+    assert described
+    assert all(set(group.authorized_operations) == operations for group in described)

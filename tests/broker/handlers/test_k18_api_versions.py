@@ -11,7 +11,7 @@ from broker.routes import ROUTES
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.releases import DEFAULT_RELEASE, RELEASES, UNADVERTISED_APIS
+from protocol.releases import DEFAULT_VERSIONS, UNADVERTISED_APIS
 from tests.broker.cluster_builder import call, make_cluster, make_context
 
 
@@ -24,7 +24,7 @@ def test_exactly_the_versions_of_the_default_release_are_advertised(version: int
 
     assert response.error_code == ErrorCode.NONE
     assert {key.api_key: (key.min_version, key.max_version) for key in response.api_keys} == {
-        key: RELEASES[DEFAULT_RELEASE][key] for key in ROUTES if key not in UNADVERTISED_APIS
+        key: DEFAULT_VERSIONS[key] for key in ROUTES if key not in UNADVERTISED_APIS
     }
 
 

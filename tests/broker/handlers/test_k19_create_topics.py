@@ -221,3 +221,16 @@ def test_nothing_is_created_without_time(version: int, timeout_ms: int) -> None:
         ("b", ErrorCode.REQUEST_TIMED_OUT),
     ]
     assert list(cluster.topics.all()) == []
+
+
+def test_two_topics_of_one_request_may_differ_in_dots_and_underscores_only() -> None:
+    cluster = make_cluster(1)
+    results = create(cluster, topic("a.b"), topic("a_b"))
+    assert [result.error_code for result in results] == [ErrorCode.NONE] * 2
+    # A name of an earlier request collides, also if this request names that topic again.
+    create(cluster, topic("c.d"))
+    results = create(cluster, topic("c.d"), topic("c_d"))
+    assert [result.error_code for result in results] == [
+        ErrorCode.TOPIC_ALREADY_EXISTS,
+        ErrorCode.INVALID_TOPIC_EXCEPTION,
+    ]

@@ -133,3 +133,18 @@ async def test_a_reset_removes_rules_and_restores_those_of_the_start() -> None:
         reset(site.admin)
         assert [view.rule for view in list_faults(site.admin)] == [{"delay_ms": 7}]
         await asyncio.sleep(0)
+
+
+async def test_the_list_of_rules_can_be_posted_again() -> None:
+    rules = [{"api": "Produce", "error": "NOT_ENOUGH_REPLICAS", "nth": 3}, {"delay_ms": 1}]
+    async with serving_site() as site:
+        await site.ask("POST", "/v1/faults", json=rules)
+        _, listed = await site.ask("GET", "/v1/faults")
+        await site.ask("DELETE", "/v1/faults")
+        status, added = await site.ask("POST", "/v1/faults", json=listed)
+        assert status == 201
+        assert [view["rule"] for view in added] == rules
+        status, one = await site.ask("POST", "/v1/faults", json=listed[0])
+        assert (status, one["rule"]) == (201, rules[0])
+        status, problem = await site.ask("POST", "/v1/faults", json=[{**listed[0], "more": 1}])
+        assert (status, "no such field" in problem["detail"]) == (400, True)

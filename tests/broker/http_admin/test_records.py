@@ -4,7 +4,6 @@ import asyncio
 from base64 import b64decode, b64encode
 from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +11,6 @@ from hypothesis import strategies as st
 from broker.http_admin import records
 from broker.http_admin.operation import Problem
 from broker.http_admin.records import (
-    RecordsBody,
     RecordsQuery,
     RecordsView,
     WaitForRecordsQuery,
@@ -36,8 +34,7 @@ from protocol.pacing import paced
 from tests.batches import make_batch
 from tests.broker.cluster_builder import NOW_MS, make_context
 from tests.broker.http_admin.admin_server import make_admin, serving_site
-
-ORDERS = TopicPath("orders")
+from tests.broker.http_admin.snapshots import ORDERS, body_of
 
 
 def store(admin: Admin, name: str, partition_index: int, *values: bytes | None) -> None:
@@ -137,10 +134,6 @@ def test_records_begin_at_the_log_start_offset() -> None:
     view = get_records(admin, TopicPath("a"), RecordsQuery())
     assert [record.offset for record in view.records] == [1, 2]
     assert get_records(admin, TopicPath("a"), RecordsQuery(offset=99)).records == []
-
-
-def body_of(*entries: dict[str, Any]) -> RecordsBody:
-    return msgspec.convert({"records": list(entries)}, RecordsBody)
 
 
 async def test_records_are_stored_with_their_keys_headers_and_timestamps() -> None:

@@ -126,3 +126,30 @@ def test_a_new_epoch_is_no_new_producer_id_for_the_quota() -> None:
     assert following.producer_id != producer.producer_id
     refused = driver.produce(following, 0, version=12)[0]
     assert refused == ErrorCode.THROTTLING_QUOTA_EXCEEDED
+
+
+def test_an_epoch_bump_is_no_new_producer_id_but_the_id_after_the_last_epoch_is() -> None:
+    """KIP-936 counts producer ids: one new id per hour is allowed here."""
+    driver = make_driver(**{"client.quotas": "user=<default>,producer_ids_rate=1"})
+
+    def transact(producer: tuple[int, int]) -> tuple[int, tuple[int, int]]:
+        error_code, _offset = driver.produce(producer, 0, version=12)
+        if error_code != ErrorCode.NONE:
+            return error_code, producer
+        return driver.end(producer, commit=True, version=5)
+
+    _, first = driver.init()
+    producer: tuple[int, int] = first
+    for _ in range(3):
+        error_code, producer = transact(producer)
+        assert (error_code, producer[0]) == (ErrorCode.NONE, first.producer_id)
+    assert producer[1] == first.producer_epoch + 3
+
+    transaction = driver.cluster.transactions.get(driver.transactional_id)
+    assert transaction is not None
+    transaction.producer_epoch = LAST_EPOCH
+    _, second = driver.init()
+    assert second.producer_id != first.producer_id
+    assert transact(second)[0] == ErrorCode.THROTTLING_QUOTA_EXCEEDED
+    driver.now_ms += 3_600_000
+    assert transact(second)[0] == ErrorCode.NONE

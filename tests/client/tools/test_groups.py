@@ -1,6 +1,8 @@
 """`mock-kafka groups` with a cluster: arguments, output and effects."""
 
+import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -110,6 +112,44 @@ def test_new_offsets_are_exported_as_csv(run: Tool) -> None:
     assert run("--reset-offsets --all-groups --topic t:0 --to-latest --export") == [["g,t,0,3"]]
 
 
+def test_offsets_are_reset_to_those_of_an_exported_file(run: Tool, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.csv"
+    for groups_in_file, lines in (("--group g", "t,0,2\nt,2,0\n"), ("--all-groups", "g,t,0,1\n")):
+        plan.write_text(lines)
+        reset = f"--reset-offsets {groups_in_file} --from-file {plan}"
+        exported = run(f"{reset} --export")
+        assert sorted(exported) == sorted([line] for line in lines.splitlines())
+        run(f"{reset} --execute")
+    offsets = {key: found.offset for key, found in run.admin.group_offsets("g").items()}
+    assert offsets == {("t", 0): 1, ("t", 1): 1, ("t", 2): 0}
+
+
+def test_a_group_that_is_not_in_the_file_keeps_its_offsets(run: Tool, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.csv"
+    plan.write_text("other,t,0,2\n")
+    run(f"--reset-offsets --group g --from-file {plan} --execute")
+    assert run.errors == "No reset plan for group g found.\n"
+    assert run.admin.group_offsets("g")["t", 0].offset == 1
+
+
+def test_an_expression_is_validated_without_a_cluster(capsys: pytest.CaptureFixture[str]) -> None:
+    assert [groups.main(["--validate-regex", regex]) for regex in ("a.*|b", "[a")] == [0, 0]
+    assert capsys.readouterr().out.splitlines() == [
+        "The regular expression `a.*|b` is valid.",
+        "The regular expression `[a` is invalid: missing closing ].",
+    ]
+
+
+def test_an_operation_ends_with_the_timeout(run: Tool, shared_cluster: MockKafka) -> None:
+    shared_cluster.add_fault(api="ListGroups", error="COORDINATOR_LOAD_IN_PROGRESS")
+    try:
+        began_s = time.monotonic()
+        assert "COORDINATOR_LOAD_IN_PROGRESS" in run.refused("--list --timeout 200")
+        assert time.monotonic() - began_s < 10
+    finally:
+        shared_cluster.clear_faults()
+
+
 def test_a_group_that_does_not_exist_gets_offsets(run: Tool) -> None:
     run("--reset-offsets --group new --topic t --to-earliest --execute")
     assert run("--list") == [["g"], ["new"]]
@@ -163,6 +203,8 @@ def test_offsets_and_groups_are_deleted(run: Tool) -> None:
         "--reset-offsets --group g --topic t --to-earliest --to-latest",
         "--reset-offsets --group g --topic t --to-earliest --dry-run --execute",
         "--list --delete",
+        "--list --timeout soon",
+        "--list --validate-regex a",
     ],
 )
 def test_invalid_arguments_are_refused_before_a_connection(words: str) -> None:

@@ -1,5 +1,6 @@
 """All mutants of ordinary worlds."""
 
+from tests.simulation.mutants.fetch_sessions import FETCH_SESSION_MUTANTS
 from tests.simulation.mutants.groups import GROUP_MUTANTS
 from tests.simulation.mutants.mutant import Mutant
 from tests.simulation.mutants.pauses import PAUSE_MUTANTS
@@ -11,4 +12,5 @@ MUTANTS: tuple[Mutant, ...] = (
     *GROUP_MUTANTS,
     *QUOTA_MUTANTS,
     *PAUSE_MUTANTS,
+    *FETCH_SESSION_MUTANTS,
 )

@@ -27,6 +27,14 @@ PAUSE_MUTANTS: tuple[Mutant, ...] = (
         PausesOfAdminsWorld,
     ),
     edited(
+        "An alteration of a topic undoes another one that came while it paused.",
+        "configs",
+        config_alteration.alter_configs,
+        "_check_current(",
+        "_check(",
+        PausesOfAdminsWorld,
+    ),
+    edited(
         "An alteration of some keys resets the others.",
         "configs",
         config_alteration._check_topic,

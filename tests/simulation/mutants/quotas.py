@@ -4,6 +4,7 @@ from typing import Any
 
 from broker.dispatch.connection import Connection
 from broker.dispatch.dispatcher import Dispatcher
+from broker.request import authentication
 from broker.request.session import Session
 from broker.server.client_protocol import ClientProtocol
 from broker.server.server import Server
@@ -58,6 +59,13 @@ def expire_late(patch: Patch) -> None:
 
 
 QUOTA_MUTANTS: tuple[Mutant, ...] = (
+    edited(
+        "A client becomes another user by a re-authentication.",
+        "authentication",
+        authentication.take_token,
+        "if session.is_authenticated and principal != session.principal:",
+        "if False:",
+    ),
     # Quotas
     edited(
         "A token bucket below zero admits everything.",

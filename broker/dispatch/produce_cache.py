@@ -1,0 +1,226 @@
+"""Respond to Produce requests that equal an earlier one of their connection, except for batches.
+
+An inline cache, as interpreters have them (ADR 25). The ordinary path handles the first requests
+and everything unusual; `broker/produce/request_shape.py` knows what is usual. No cached request
+takes turns: it is short, and nothing in it pauses.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from broker.audit.acknowledgements import Acknowledgements
+from broker.cluster.cluster import Cluster
+from broker.faults.table import FaultTable
+from broker.journal.journal import Journal
+from broker.produce.acknowledge import note_batch
+from broker.produce.request_shape import (
+    FittingBatch,
+    RequestShape,
+    fitting_batches,
+    shape_of,
+    store_fitting,
+)
+from broker.request.context import RequestContext
+from broker.request.encoding import BugReporter, close_on_error, throttled_response
+from broker.request.session import Peer
+from broker.request.throttling import charge_produce
+from broker.responses import Close, CompletedResponse
+from protocol.api_keys import ApiKey
+from protocol.codec import LONG_BODY_BYTES, DecodeError
+from protocol.framing import Frame
+from protocol.produce_template import API_BYTES, CONSTANT_AT, correlation_id_of
+from protocol.records import read_header
+
+TARGETS_MAX = 64
+"""Partitions of all shapes of a connection, to bound memory."""
+PAUSE_MAX = 1023
+"""Requests between two that are learnt, for a client whose requests never have the same shape."""
+NO_RESPONSE = b""
+"""The response to a request with acks=0 that was handled."""
+_PRODUCE_KEY = ApiKey.PRODUCE.to_bytes(2, "big")
+
+
+@dataclass(frozen=True, slots=True)
+class ProduceServices:
+    """What the caches of all connections to a cluster share: the parts of its dispatcher."""
+
+    cluster: Cluster
+    faults: FaultTable
+    journal: Journal
+    acknowledgements: Acknowledgements
+    report_bug: BugReporter
+    now_ns: Callable[[], int]
+    start_stopwatch: Callable[[RequestContext], None]
+
+
+class ProduceCache:
+    """The shapes of the Produce requests of one connection."""
+
+    __slots__ = ("_latest", "_pause", "_peer", "_services", "_shape", "_shapes", "_skip")
+
+    def __init__(self, services: ProduceServices, peer: Peer) -> None:
+        self._services = services
+        self._peer = peer
+        self._shape: RequestShape | None = None
+        """The shape that was used last."""
+        self._shapes: dict[bytes, RequestShape] = {}
+        """All of them, by their first piece."""
+        self._latest: RequestShape | None = None
+        """The shape that was learnt last."""
+        self._pause = 0
+        """Requests that were let pass, or will be, before the next one that is learnt."""
+        # A connection with a single request learns nothing.
+        self._skip = 1
+
+    def respond(self, frame: Frame, now_ms: int) -> CompletedResponse:
+        """Handle a request, or return None and change nothing: the ordinary path has to take it.
+
+        The response to a request with acks=0 is `NO_RESPONSE`.
+        """
+        shape = self._shape
+        if shape is None:
+            return None
+        buffer, start, end = frame
+        services, session = self._services, self._peer.session
+        cluster = services.cluster
+        if (
+            buffer[start : start + API_BYTES] != shape.api
+            or services.faults.is_enabled
+            or session.limited_from_ms <= now_ms
+        ):
+            return None
+        if shape.produce_version != cluster.produce_version:
+            self._forget()
+            return None
+        quotas = cluster.quotas.clients
+        is_known_producer = None
+        if quotas.is_enabled and quotas.producer_ids_rate.is_enabled:
+            if session.producer_ids is None:
+                return None
+            is_known_producer = session.producer_ids.is_known
+        batches = fitting_batches(shape, buffer, start, end, now_ms, is_known_producer)
+        if batches is None:
+            shape = self._find(buffer, start)
+            if shape is None or shape is self._shape:
+                return None
+            batches = fitting_batches(shape, buffer, start, end, now_ms, is_known_producer)
+            if batches is None:
+                return None
+            self._shape = shape
+        shape.is_used = True
+        if quotas.is_enabled or services.journal.is_enabled or services.acknowledgements.is_enabled:
+            return self._respond_accounted(shape, batches, frame, now_ms)
+        try:
+            offsets = [store_fitting(cluster, batch, now_ms) for batch in batches]
+        except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
+            services.report_bug(error, self._context(shape, frame, now_ms))
+            return Close(f"internal error in PRODUCE v{shape.api_version}: {error!r}")
+        if not shape.acks:
+            return NO_RESPONSE
+        return shape.response.encode(correlation_id_of(buffer, start), offsets, 0)
+
+    def _respond_accounted(
+        self, shape: RequestShape, batches: list[FittingBatch], frame: Frame, now_ms: int
+    ) -> CompletedResponse:
+        """Charge quotas and note the request in journal and audit, as the ordinary path does."""
+        services = self._services
+        journal, acknowledgements = services.journal, services.acknowledgements
+        context = self._context(shape, frame, now_ms)
+        if acknowledgements.is_enabled:
+            context.acknowledgements = []
+        entry = journal.begin(context, *frame, services.now_ns()) if journal.is_enabled else None
+        response = close_on_error(
+            context,
+            services.report_bug,
+            lambda: self._store_and_charge(shape, batches, frame, context),
+        )
+        if acknowledgements.is_enabled:
+            acknowledgements.follow(context, response)
+        if entry is not None:
+            journal.end(entry, response, services.now_ns())
+        return NO_RESPONSE if response is None else response
+
+    def _store_and_charge(
+        self,
+        shape: RequestShape,
+        batches: list[FittingBatch],
+        frame: Frame,
+        context: RequestContext,
+    ) -> CompletedResponse:
+        services = self._services
+        cluster, now_ms = services.cluster, context.now_ms
+        is_limited = cluster.quotas.clients.is_enabled
+        if is_limited:
+            services.start_stopwatch(context)
+        offsets = []
+        for batch in batches:
+            offsets.append(store_fitting(cluster, batch, now_ms))
+            if context.acknowledgements is not None:
+                target, position = batch[:2]
+                header, base_offset = read_header(frame[0], position), offsets[-1][0]
+                note_batch(
+                    context, target.topic, target.partition, header, base_offset, is_append=True
+                )
+        if is_limited:
+            charge_produce(context, cluster, expects_response=shape.acks != 0)
+        response = None
+        if shape.acks:
+            throttle_time_ms = context.throttle_time_ms
+            response = shape.response.encode(context.correlation_id, offsets, throttle_time_ms)
+        quota = context.throttled_by
+        return response if quota is None else throttled_response(context, quota, response)
+
+    def _context(self, shape: RequestShape, frame: Frame, now_ms: int) -> RequestContext:
+        buffer, start, end = frame
+        peer = self._peer
+        return RequestContext(
+            ApiKey.PRODUCE,
+            shape.api_version,
+            correlation_id_of(buffer, start),
+            shape.client_id,
+            now_ms,
+            end - start,
+            peer.broker_id,
+            peer.connection_id,
+            peer.client_host,
+            peer.session.principal,
+            peer.session,
+        )
+
+    def learn(self, frame: Frame) -> None:
+        """Remember the shape of a request, if it is a Produce; the ordinary path has handled it."""
+        buffer, start, end = frame
+        if buffer[start : start + len(_PRODUCE_KEY)] != _PRODUCE_KEY:
+            return
+        if end - start > LONG_BODY_BYTES or self._find(buffer, start) is not None:
+            return
+        if self._latest is not None and self._latest.is_used:
+            self._pause = 0
+        elif self._skip:
+            self._skip -= 1
+            return
+        self._skip = self._pause = min(2 * self._pause + 1, PAUSE_MAX)
+        try:
+            shape = shape_of(self._services.cluster, self._peer.broker_id, buffer, start, end)
+        except DecodeError:  # a fault rule responded to it
+            shape = None
+        self._latest = shape
+        if shape is None:
+            return
+        target_count = sum(len(known.targets) for known in self._shapes.values())
+        if target_count + len(shape.targets) > TARGETS_MAX:
+            self._forget()
+        self._shapes[shape.targets[0].piece] = self._shape = shape
+
+    def _find(self, buffer: bytes | bytearray, start: int) -> RequestShape | None:
+        """Return a known shape with the first piece of this request."""
+        position = start + CONSTANT_AT
+        for length in {len(piece) for piece in self._shapes}:
+            shape = self._shapes.get(bytes(buffer[position : position + length]))
+            if shape is not None:
+                return shape
+        return None
+
+    def _forget(self) -> None:
+        self._shape = None
+        self._shapes.clear()

@@ -1,0 +1,185 @@
+"""Snapshots: the setup of a cluster as one document, to save it and to load it again.
+
+A document has topics with their configuration and records, committed offsets, quotas, fault rules
+and SCRAM credentials. It has no connections, members of groups, producers or open transactions.
+"""
+
+from base64 import b64encode
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from broker.cluster.topics import Partition
+from broker.http_admin.operation import Input, Problem, encode_result, operation
+from broker.http_admin.quotas import list_quotas
+from broker.http_admin.records import BytesBody, HeaderBody, committed_records
+from broker.http_admin.snapshot_document import (
+    MECHANISMS,
+    SavedCredential,
+    SavedOffset,
+    SavedPartition,
+    SavedRecord,
+    SavedTopic,
+    Snapshot,
+)
+from broker.http_admin.snapshot_load import load_snapshot
+from broker.http_admin.state import Admin
+from protocol.pacing import current_turn, paced
+from protocol.records import Record
+
+SAVED_BYTES_MAX = 8 * 1024 * 1024
+"""Most bytes of keys and values in a snapshot."""
+
+SNAPSHOT_BYTES_MAX = 32 * 1024 * 1024
+"""Largest document that can be loaded."""
+
+
+class SaveQuery(Input):
+    """Whether the document has the records."""
+
+    records: bool = True
+
+
+class LoadQuery(Input):
+    """With `keep` a reset loads the document again, as if the cluster had been started with it."""
+
+    keep: bool = False
+
+
+@operation("GET", "/v1/snapshot", tag="snapshot")
+async def get_snapshot(admin: Admin, query: SaveQuery) -> Snapshot:
+    """Return the setup of the cluster as one document, which `PUT /v1/snapshot` loads.
+
+    Records of open and aborted transactions, internal topics and used-up fault rules are left out.
+    """
+    return await admin.in_turns(lambda: _save(admin, has_records=query.records))
+
+
+@operation(
+    "PUT",
+    "/v1/snapshot",
+    tag="snapshot",
+    status=204,
+    media_type=None,
+    body_bytes_max=SNAPSHOT_BYTES_MAX,
+    further_rules="The cluster would refuse a part of the document; the cluster is empty then",
+)
+def put_snapshot(admin: Admin, query: LoadQuery, body: Snapshot) -> None:
+    """Reset the cluster, and load a document.
+
+    Connections are closed as by a reset. The timestamps of records are kept, so retention applies
+    to them. Fault rules begin again.
+    """
+    admin.restore = None
+    admin.reset()
+    try:
+        load_snapshot(admin, body)
+    except Problem:
+        admin.reset()
+        raise
+    if query.keep:
+        admin.restore = lambda: load_snapshot(admin, body)
+
+
+def _save(admin: Admin, *, has_records: bool) -> Snapshot:
+    cluster = admin.cluster
+    left_bytes = [SAVED_BYTES_MAX]
+    return Snapshot(
+        topics=[
+            SavedTopic(
+                topic.name,
+                [
+                    _saved_partition(partition, left_bytes, has_records=has_records)
+                    for partition in paced(topic.partitions)
+                ],
+                dict(topic.config.overrides),
+            )
+            for topic in paced(cluster.topics.all())
+            if not topic.is_internal
+        ],
+        offsets=_saved_offsets(admin),
+        quotas=list_quotas(admin),
+        faults=[state.rule.to_json() for state in admin.faults.rules() if not state.is_used_up],
+        credentials=_saved_credentials(admin),
+    )
+
+
+def _saved_offsets(admin: Admin) -> list[SavedOffset]:
+    groups = admin.cluster.groups
+    return [
+        SavedOffset(
+            listing.group_id,
+            topic_name,
+            index,
+            committed.offset,
+            committed.leader_epoch,
+            committed.metadata or "",
+        )
+        for listing in paced(groups.list_groups())
+        for topic_name, index, committed in paced(groups.all_committed(listing.group_id))
+    ]
+
+
+def _saved_credentials(admin: Admin) -> list[SavedCredential]:
+    credentials = admin.cluster.credentials
+    return [
+        SavedCredential(
+            name,
+            mechanism,
+            credential.iterations,
+            b64encode(credential.salt).decode(),
+            b64encode(credential.stored_key).decode(),
+            b64encode(credential.server_key).decode(),
+        )
+        for name in paced(credentials.scram_users())
+        for mechanism in MECHANISMS
+        if (credential := credentials.altered_scram(name, mechanism)) is not None
+    ]
+
+
+def _saved_partition(
+    partition: Partition, left_bytes: list[int], *, has_records: bool
+) -> SavedPartition:
+    log = partition.log
+    if not has_records:
+        return SavedPartition(list(partition.replicas))
+    log_start_offset, log_end_offset = log.log_start_offset, log.log_end_offset
+    return SavedPartition(
+        list(partition.replicas),
+        log_start_offset,
+        log_end_offset,
+        _encoded(committed_records(partition, log_end_offset), left_bytes),
+    )
+
+
+def _encoded(records: Iterable[Record], left_bytes: list[int]) -> Any:
+    """Return records as encoded JSON: the turns of a long request end while it encodes them."""
+    found: list[bytes] = []
+    turn = current_turn()
+    for record in records:
+        if turn is not None:
+            turn.pause()
+        left_bytes[0] -= len(record.key or b"") + len(record.value or b"")
+        if left_bytes[0] < 0:
+            mib = SAVED_BYTES_MAX >> 20
+            detail = f"the cluster has more than {mib} MiB of records; use records=false"
+            raise Problem(409, detail)
+        saved = SavedRecord(
+            record.offset,
+            record.timestamp,
+            _saved_bytes(record.key),
+            _saved_bytes(record.value),
+            [HeaderBody(name, _saved_bytes(value)) for name, value in record.headers],
+        )
+        found.append(encode_result(saved))
+    return msgspec.Raw(b"[%s]" % b",".join(found))
+
+
+def _saved_bytes(value: bytes | None) -> str | BytesBody | None:
+    if value is None:
+        return None
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return BytesBody(base64=b64encode(value).decode())

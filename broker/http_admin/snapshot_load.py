@@ -1,0 +1,139 @@
+"""Load the document of a snapshot into a cluster that was reset."""
+
+from broker.administration.new_topic import BY_DEFAULT, NewTopic, check_new_topic, check_size
+from broker.cluster.coordinators import ensure_internal_topic
+from broker.cluster.internal_topics import GROUP_METADATA
+from broker.cluster.topics import Topic
+from broker.errors import Refusal
+from broker.faults import rules_from_json
+from broker.groups.requests import CommitRequest, OffsetToCommit
+from broker.http_admin.operation import Problem
+from broker.http_admin.records import bytes_of, decoded_base64
+from broker.http_admin.snapshot_document import SavedOffset, SavedPartition, SavedTopic, Snapshot
+from broker.http_admin.state import Admin
+from broker.produce.restore_records import restore_records
+from broker.security.scram import ScramCredential
+from protocol.errors import ErrorCode
+from protocol.records import Record
+from quotas.entities import make_entity
+
+
+def load_snapshot(admin: Admin, snapshot: Snapshot) -> None:
+    """Put everything of a document into an empty cluster.
+
+    Raises:
+        Problem: 422, the cluster refuses a part; earlier parts are loaded.
+    """
+    new_topics = [_new_topic(topic) for topic in snapshot.topics]
+    too_many = check_size(admin.cluster, new_topics)
+    if too_many is not None:
+        raise _refused("topics", too_many)
+    for saved, new_topic in zip(snapshot.topics, new_topics, strict=True):
+        _load_topic(admin, saved, new_topic)
+    _load_offsets(admin, snapshot)
+    clients = admin.cluster.quotas.clients
+    for quota in snapshot.quotas:
+        for is_shadow in (False, True):
+            values = [
+                (name, value)
+                for name, value in quota.values.items()
+                if (name in quota.shadow) is is_shadow
+            ]
+            problem = clients.alter(make_entity(quota.entity.items()), values, is_shadow=is_shadow)
+            if problem is not None:
+                raise Problem(422, f"quotas: {problem}")
+    for credential in snapshot.credentials:
+        admin.cluster.credentials.set_scram(
+            credential.user,
+            credential.mechanism,
+            ScramCredential(
+                decoded_base64(credential.salt),
+                credential.iterations,
+                decoded_base64(credential.stored_key),
+                decoded_base64(credential.server_key),
+            ),
+        )
+    # The rules come last: one that acts at once finds its topic.
+    admin.faults.clear()
+    try:
+        admin.faults.add_all(rules_from_json(snapshot.faults), admin.now_ms())
+    except ValueError as error:
+        raise Problem(422, f"faults: {error}") from error
+
+
+def _new_topic(topic: SavedTopic) -> NewTopic:
+    assignments = tuple(
+        (index, tuple(partition.replicas))
+        for index, partition in enumerate(topic.partitions)
+        if partition.replicas
+    )
+    if not assignments:
+        return NewTopic(topic.name, len(topic.partitions), BY_DEFAULT, (), topic.config)
+    if len(assignments) < len(topic.partitions):
+        raise Problem(422, f"topics: {topic.name}: all partitions have replicas, or none has")
+    return NewTopic(topic.name, BY_DEFAULT, BY_DEFAULT, assignments, topic.config)
+
+
+def _load_topic(admin: Admin, saved: SavedTopic, new_topic: NewTopic) -> None:
+    cluster = admin.cluster
+    plan = check_new_topic(cluster, new_topic)
+    if isinstance(plan, Refusal):
+        raise _refused(f"topics: {saved.name}", plan)
+    topic = cluster.create_topic(plan.name, plan.assignments, plan.overrides)
+    for index, partition in enumerate(saved.partitions):
+        _load_records(admin, topic, index, partition)
+
+
+def _load_records(admin: Admin, topic: Topic, index: int, saved: SavedPartition) -> None:
+    where = f"topics: {topic.name}-{index}"
+    offset = saved.log_start_offset
+    records: list[Record] = []
+    for record in saved.records:
+        if record.offset is not None and record.offset < offset:
+            raise Problem(422, f"{where}: offset {record.offset} is not above the one before it")
+        offset = offset if record.offset is None else record.offset
+        headers = tuple((header.key, bytes_of(header.value)) for header in record.headers)
+        key, value = bytes_of(record.key), bytes_of(record.value)
+        timestamp = admin.now_ms() if record.timestamp < 0 else record.timestamp
+        records.append(Record(offset, timestamp, key, value, headers))
+        offset += 1
+    log_end_offset = offset if saved.log_end_offset is None else saved.log_end_offset
+    if log_end_offset < offset:
+        raise Problem(422, f"{where}: log_end_offset {log_end_offset} is below {offset}")
+    try:
+        restore_records(
+            admin.cluster,
+            topic,
+            topic.partitions[index],
+            records,
+            log_start_offset=saved.log_start_offset,
+            log_end_offset=log_end_offset,
+            now_ms=admin.now_ms(),
+        )
+    except ValueError as error:
+        raise Problem(422, f"{where}: {error}") from error
+
+
+def _load_offsets(admin: Admin, snapshot: Snapshot) -> None:
+    by_group: dict[str, list[SavedOffset]] = {}
+    for saved in snapshot.offsets:
+        by_group.setdefault(saved.group, []).append(saved)
+    if by_group:
+        ensure_internal_topic(admin.cluster, GROUP_METADATA)
+    for group_id, offsets in by_group.items():
+        request = CommitRequest(
+            group_id,
+            tuple(
+                OffsetToCommit(
+                    saved.topic, saved.partition, saved.offset, saved.leader_epoch, saved.metadata
+                )
+                for saved in offsets
+            ),
+        )
+        for error_code in admin.cluster.groups.commit(request, admin.now_ms()):
+            if error_code is not ErrorCode.NONE:
+                raise Problem(422, f"offsets: group {group_id!r}: {ErrorCode(error_code).name}")
+
+
+def _refused(where: str, refusal: Refusal) -> Problem:
+    return Problem(422, f"{where}: {refusal.error_code.name}: {refusal.message}")

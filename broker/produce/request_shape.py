@@ -1,0 +1,241 @@
+"""Recognise Produce requests like an earlier one, and batches that will be appended.
+
+A `RequestShape` has what the ordinary path (`broker/handlers/k00_produce.py`) would find out about
+a request again: topics, partitions and their settings. `fitting_batches` accepts only batches that
+the ordinary path appends. It gives no reason for others: only the ordinary path knows the rules.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from struct import Struct
+from typing import NamedTuple, TypeAlias
+
+from crc32c import crc32c
+
+from broker.cluster.cluster import Cluster
+from broker.cluster.topics import Partition, Topic
+from broker.produce.append import store_batch
+from broker.produce.batch_check import ZSTD_PRODUCE_VERSION_MIN
+from producer_state.rules import APPEND
+from protocol import codec, produce, records
+from protocol.compression import ZSTD
+from protocol.pacing import LOOK_EVERY
+from protocol.produce_template import API_BYTES, CONSTANT_AT, SuccessResponse, request_pieces
+
+ACKS_ALL = -1
+_TIMESTAMP_MAX = 2**63 - 1
+_SIZE = Struct(">i").unpack_from
+# As in `records.read_header`, without leader epoch and base timestamp.
+_HEADER = Struct(">qi4xbIhi8xqqhii").unpack_from
+_HEADER_BYTES = records.HEADER_BYTES
+_PART_BYTES_MIN = _HEADER_BYTES + 5
+"""The bytes behind a piece that are read without a look at the end."""
+_OVERHEAD_BYTES, _MAGIC, _CRC_START = (
+    records.LOG_OVERHEAD_BYTES,
+    records.MAGIC,
+    records.CRC_START,
+)
+
+
+class Target(NamedTuple):
+    """One partition of a shape, and the bytes of the request before the size of its batch."""
+
+    piece: bytes
+    topic: Topic
+    partition: Partition
+    batch_bytes_max: int
+    timestamp_after_max_ms: int
+
+
+FittingBatch: TypeAlias = tuple[Target, int, bytes | bytearray, tuple[int, ...]]
+"""A batch that will be appended: where to, its position, the bytes that its CRC covers, its header.
+
+A plain tuple, for the hot path.
+"""
+
+IsKnownProducer: TypeAlias = Callable[[int, int], bool]
+"""Whether the quota of producer ids (KIP-936) has nothing to decide about an id at a time."""
+
+
+@dataclass(slots=True, eq=False)
+class RequestShape:
+    """What equal requests have in common while `Cluster.produce_version` is `produce_version`."""
+
+    produce_version: int
+    api: bytes
+    """API key and version."""
+    api_version: int
+    client_id: str | None
+    acks: int
+    targets: tuple[Target, ...]
+    suffix: bytes
+    """The bytes behind the last batch."""
+    response: SuccessResponse
+    frame_bytes_max: int
+    attributes_max: int
+    is_flexible: bool
+    is_used: bool = False
+    """Whether another request had this shape."""
+
+
+def shape_of(
+    cluster: Cluster, broker_id: int, frame: bytes | bytearray, start: int, end: int
+) -> RequestShape | None:
+    """Return the shape of a Produce request that was handled; None for one with special rules.
+
+    Those are requests with a transactional id and topics whose rules concern single records.
+    """
+    header = codec.decode_header(frame, start, end)
+    version, position = header.api_version, header.end
+    is_flexible = version >= produce.FLEXIBLE_VERSION_MIN
+    if is_flexible:
+        position = codec.skip_tagged_fields(frame, position, end)
+    request = produce.decode_request(version, frame, position, end)
+    if request.transactional_id is not None or request.acks not in {-1, 0, 1}:
+        return None
+    pieces = request_pieces(version, frame, start, end, request)
+    if pieces is None or not 2 <= len(pieces) <= LOOK_EVERY:
+        return None
+    targets: list[Target] = []
+    for topic_data in request.topics:
+        topic = _topic(cluster, topic_data, broker_id)
+        for index, _start, _end in topic_data.partitions:
+            partition = None if topic is None else topic.partition(index)
+            if topic is None or partition is None or partition.leader_id != broker_id:
+                return None
+            if request.acks == ACKS_ALL and topic.has_too_few_in_sync(partition):
+                return None
+            bytes_max = min(topic.max_message_bytes, topic.segment_bytes)
+            after_max_ms = topic.timestamp_after_max_ms
+            piece = pieces[len(targets)]
+            targets.append(Target(piece, topic, partition, bytes_max, after_max_ms))
+    has_all = all(topic_data.partitions for topic_data in request.topics)
+    if not has_all or len({target.partition for target in targets}) < len(targets):
+        return None
+    return RequestShape(
+        cluster.produce_version,
+        bytes(frame[start : start + API_BYTES]),
+        version,
+        header.client_id,
+        request.acks,
+        tuple(targets),
+        pieces[-1],
+        SuccessResponse(version, request),
+        header.end - start + codec.LONG_BODY_BYTES,
+        ZSTD if version >= ZSTD_PRODUCE_VERSION_MIN else ZSTD - 1,
+        is_flexible,
+    )
+
+
+def _topic(cluster: Cluster, topic_data: produce.TopicData, broker_id: int) -> Topic | None:
+    """Return a topic that stores batches as they are, without a look at their records."""
+    if topic_data.topic_id is None:
+        topic = cluster.topics.get(topic_data.name)
+    else:
+        topic = cluster.topics.get_by_id(topic_data.topic_id)
+    topic = None if topic is None else topic.on_broker(broker_id)
+    if (
+        topic is None
+        or topic.is_internal
+        or topic.is_compacted
+        or topic.is_log_append_time
+        or topic.timestamp_before_max_ms != _TIMESTAMP_MAX
+    ):
+        return None
+    return topic
+
+
+# Hot path: inlined on purpose.
+def fitting_batches(
+    shape: RequestShape,
+    frame: bytes | bytearray,
+    start: int,
+    end: int,
+    now_ms: int,
+    is_known_producer: IsKnownProducer | None,
+) -> list[FittingBatch] | None:
+    """Return the batches of a request that has this shape; None if it has not, or one is unusual.
+
+    It changes nothing.
+    """
+    if end - start > shape.frame_bytes_max:
+        return None
+    batches: list[FittingBatch] = []
+    position = start + CONSTANT_AT
+    is_flexible, attributes_max = shape.is_flexible, shape.attributes_max
+    for target in shape.targets:
+        piece, _topic, partition, bytes_max, timestamp_after_max_ms = target
+        size_at = position + len(piece)
+        if frame[position:size_at] != piece or end - size_at < _PART_BYTES_MIN:
+            return None
+        if not is_flexible:
+            size: int = _SIZE(frame, size_at)[0]
+            position = size_at + 4
+        elif frame[size_at + 1] < 0x80 <= frame[size_at]:
+            size = (frame[size_at] & 0x7F | frame[size_at + 1] << 7) - 1
+            position = size_at + 2
+        else:
+            size, position = codec.read_unsigned_varint(frame, size_at)
+            size -= 1
+        batch_end = position + size
+        if not _HEADER_BYTES <= size <= bytes_max or batch_end > end:
+            return None
+        header = _HEADER(frame, position)
+        (
+            base_offset,
+            batch_length,
+            magic,
+            crc,
+            attributes,
+            last_offset_delta,
+            max_timestamp,
+            producer_id,
+            producer_epoch,
+            base_sequence,
+            records_count,
+        ) = header
+        covered = frame[position + _CRC_START : batch_end]
+        if (
+            base_offset
+            or batch_length != size - _OVERHEAD_BYTES
+            or magic != _MAGIC
+            or not 0 <= attributes <= attributes_max
+            or not 0 < records_count == last_offset_delta + 1
+            or max_timestamp > now_ms + timestamp_after_max_ms
+            or crc32c(covered) != crc
+        ):
+            return None
+        if producer_id >= 0:
+            if base_sequence < 0:
+                return None
+            decision = partition.producers.check(
+                producer_id, producer_epoch, base_sequence, last_offset_delta
+            )
+            if decision is not APPEND:
+                return None
+            if is_known_producer is not None and not is_known_producer(producer_id, now_ms):
+                return None
+        batches.append((target, position, covered, header))
+        position = batch_end
+    return batches if frame[position:end] == shape.suffix else None
+
+
+def store_fitting(cluster: Cluster, batch: FittingBatch, now_ms: int) -> tuple[int, int]:
+    """Append a batch; return its base offset and the log start offset."""
+    (_piece, topic, partition, _bytes_max, _after_max_ms), _position, covered, header = batch
+    _, length, _, crc, _, last_offset_delta, max_timestamp, producer_id, epoch, sequence, _ = header
+    log = partition.log
+    base_offset = log.log_end_offset
+    store_batch(
+        cluster,
+        topic,
+        partition,
+        records.stamped(base_offset, length, partition.leader_epoch, crc, covered),
+        max_timestamp,
+        producer_id,
+        epoch,
+        sequence,
+        last_offset_delta,
+        now_ms,
+    )
+    return base_offset, log.log_start_offset

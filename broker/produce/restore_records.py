@@ -1,0 +1,84 @@
+"""Restore the records of a partition that was saved: at their offsets, with their timestamps."""
+
+from collections.abc import Iterable
+
+from broker.cluster.cluster import Cluster
+from broker.cluster.topics import Partition, Topic
+from protocol.batch_builder import BatchBuilder, empty_batch, record_bytes_max
+from protocol.pacing import paced
+from protocol.records import HEADER_BYTES, Record, read_header, stamp
+
+BATCH_RECORDS_MAX = 500
+BATCH_BYTES_MAX = 512 * 1024
+OFFSETS_MAX = 2**31 - 1
+"""Offsets that one batch can take."""
+
+
+def restore_records(
+    cluster: Cluster,
+    topic: Topic,
+    partition: Partition,
+    records: Iterable[Record],
+    *,
+    log_start_offset: int,
+    log_end_offset: int,
+    now_ms: int,
+) -> None:
+    """Append records to a new partition, at their offsets, and restore where its log begins, ends.
+
+    Records are in the order of their offsets, which lie within the log. Offsets that are missing
+    become empty batches. The checks of Produce do not apply: the records passed them once.
+
+    Raises:
+        ValueError: more than 2^31 offsets are missing in one place.
+    """
+    partition.log.begin_at(log_start_offset)
+    run: list[Record] = []
+    run_bytes = 0
+    for record in paced(records):
+        size_bytes = record_bytes_max(record.key, record.value, record.headers)
+        is_next = bool(run) and record.offset == run[-1].offset + 1
+        if run and not (
+            is_next and len(run) < BATCH_RECORDS_MAX and run_bytes + size_bytes < BATCH_BYTES_MAX
+        ):
+            _append(cluster, topic, partition, run, run_bytes, now_ms)
+            run, run_bytes = [], 0
+        run.append(record)
+        run_bytes += size_bytes
+    if run:
+        _append(cluster, topic, partition, run, run_bytes, now_ms)
+    _skip_to(cluster, topic, partition, log_end_offset, now_ms)
+
+
+def _skip_to(
+    cluster: Cluster, topic: Topic, partition: Partition, offset: int, now_ms: int
+) -> None:
+    """Append an empty batch for the offsets before `offset`, if there are any."""
+    log, epoch = partition.log, partition.leader_epoch
+    count = offset - log.log_end_offset
+    if count > OFFSETS_MAX:
+        raise ValueError(f"{count} offsets without a record are more than {OFFSETS_MAX}")
+    if count > 0:
+        batch = empty_batch(count, log.log_end_offset, epoch)
+        log.append(batch, count, now_ms, epoch)
+        cluster.appended(topic, partition, len(batch), now_ms)
+
+
+def _append(
+    cluster: Cluster,
+    topic: Topic,
+    partition: Partition,
+    run: list[Record],
+    run_bytes: int,
+    now_ms: int,
+) -> None:
+    """Append records with consecutive offsets as one batch."""
+    log, epoch = partition.log, partition.leader_epoch
+    _skip_to(cluster, topic, partition, run[0].offset, now_ms)
+    builder = BatchBuilder("none", HEADER_BYTES + run_bytes)
+    for record in run:
+        builder.append(record.timestamp, record.key, record.value, record.headers)
+    data = builder.build()
+    batch = stamp(data, 0, len(data), log.log_end_offset, epoch)
+    log.append(batch, len(run), read_header(batch, 0).max_timestamp, epoch)
+    cluster.appended(topic, partition, len(batch), now_ms)

@@ -1,0 +1,66 @@
+"""The methods of a cluster for snapshots: its setup as one document."""
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from mock_kafka.control import Control
+
+__tracebackhide__ = True  # pytest shows the line of the caller
+
+Snapshot = str | PathLike[str] | Mapping[str, Any]
+"""The path of a JSON file with a snapshot, or the snapshot itself."""
+
+
+class SnapshotMethods(ABC):
+    """The part of `ClusterMethods` for snapshots."""
+
+    @property
+    @abstractmethod
+    def control(self) -> Control:
+        """The admin port of the running cluster."""
+
+    def snapshot(self, *, records: bool = True) -> dict[str, Any]:
+        """Return the setup of the cluster as JSON values, for `load_snapshot`.
+
+        It has topics with their configuration and records, committed offsets, quotas, fault rules
+        and SCRAM credentials, and no connections, members of groups, producers or open
+        transactions.
+
+        Raises:
+            ControlError: there are more than 8 MiB of records; use `records=False`.
+        """
+        found: dict[str, Any] = self.control.ask("GET", "/v1/snapshot", query={"records": records})
+        return found
+
+    def load_snapshot(self, snapshot: Snapshot, *, keep: bool = False) -> None:
+        """Reset the cluster, and load a snapshot. With `keep` each later reset loads it again.
+
+        Raises:
+            ControlError: the cluster refuses a part of it, and is empty then.
+            OSError: the file can't be read.
+            ValueError: the file is not JSON.
+        """
+        document = snapshot_document(snapshot)
+        self.control.ask("PUT", "/v1/snapshot", document, query={"keep": keep})
+
+
+def snapshot_document(snapshot: Snapshot) -> Mapping[str, Any]:
+    """Return the snapshot of a file, or the snapshot itself.
+
+    Raises:
+        OSError: the file can't be read.
+        ValueError: the file is not a JSON object.
+    """
+    if isinstance(snapshot, Mapping):
+        return snapshot
+    try:
+        document = json.loads(Path(snapshot).read_bytes())
+    except ValueError as error:
+        raise ValueError(f"{Path(snapshot)}: not JSON: {error}") from error
+    if not isinstance(document, dict):
+        raise ValueError(f"{Path(snapshot)}: a snapshot is an object")  # noqa: TRY004 - as above
+    return document

@@ -1,0 +1,133 @@
+"""The bytes that equal Produce requests have in common, and those of their responses.
+
+Two requests for the same partitions differ only in the correlation id and in their batches. So a
+request is a list of constant pieces with a batch behind each of them, and its response, if all
+batches are appended, is a constant with a few integers in it.
+"""
+
+from collections.abc import Sequence
+from struct import Struct
+
+from protocol.api_keys import ApiKey
+from protocol.codec import frame_response, has_tagged_header, read_unsigned_varint
+from protocol.produce import (
+    FLEXIBLE_VERSION_MIN,
+    PartitionResult,
+    ProduceRequest,
+    TopicResult,
+    encode_response,
+)
+
+API_BYTES = 4
+"""API key and version."""
+CONSTANT_AT = 8
+"""Where the first piece begins: behind API key, version and correlation id."""
+_RECORDS_SIZE_BYTES = 4
+_CORRELATION_ID = Struct(">4xi").unpack_from
+
+
+def correlation_id_of(frame: bytes | bytearray, start: int) -> int:
+    """Return the correlation id of the request that begins at `start`."""
+    correlation_id: int = _CORRELATION_ID(frame, start)[0]
+    return correlation_id
+
+
+def request_pieces(
+    api_version: int, frame: bytes | bytearray, start: int, end: int, request: ProduceRequest
+) -> list[bytes] | None:
+    """Return the bytes between the batches of the request in `frame[start:end]`.
+
+    The first piece begins with the client id and ends before the size of the first batch, the last
+    one is behind the last batch. None if a partition has no batch, or the size of one is not
+    encoded in the usual way.
+    """
+    pieces = []
+    position = start + CONSTANT_AT
+    for topic in request.topics:
+        for _index, batch_start, batch_end in topic.partitions:
+            if batch_start < 0:
+                return None
+            size_at = batch_start - _RECORDS_SIZE_BYTES
+            if api_version >= FLEXIBLE_VERSION_MIN:
+                size = batch_end - batch_start + 1
+                size_at = batch_start - max(1, -(-size.bit_length() // 7))
+                if read_unsigned_varint(frame, size_at) != (size, batch_start):
+                    return None
+            pieces.append(bytes(frame[position:size_at]))
+            position = batch_end
+    pieces.append(bytes(frame[position:end]))
+    return pieces
+
+
+class SuccessResponse:
+    """The response frame of requests whose batches are all appended, to topics with CreateTime."""
+
+    __slots__ = (
+        "_arguments",
+        "_correlation_id_at",
+        "_offsets_at",
+        "_pack",
+        "_throttle_time_at",
+    )
+
+    def __init__(self, api_version: int, request: ProduceRequest) -> None:
+        def encode(
+            correlation_id: int = 0, base_offset: int = 0, start_offset: int = 0, throttle: int = 0
+        ) -> bytes:
+            results = [
+                TopicResult(
+                    topic.name,
+                    topic.topic_id,
+                    [
+                        PartitionResult(index, 0, base_offset, -1, start_offset)
+                        for index, _start, _end in topic.partitions
+                    ],
+                )
+                for topic in request.topics
+            ]
+            body = encode_response(api_version, results, throttle, has_error=False)
+            is_tagged = has_tagged_header(ApiKey.PRODUCE, api_version)
+            return frame_response(correlation_id, body, has_tagged_header=is_tagged)
+
+        zeros = encode()
+
+        def places(size_bytes: int, other: bytes) -> list[int]:
+            """Return where a field is: all its bytes differ between 0 and -1."""
+            differing = [at for at, byte in enumerate(other) if byte != zeros[at]]
+            return differing[::size_bytes]
+
+        base_offsets = places(8, encode(base_offset=-1))
+        start_offsets = places(8, encode(start_offset=-1))
+        [correlation_id], [throttle_time] = places(4, encode(-1)), places(4, encode(throttle=-1))
+        codes = dict.fromkeys((*base_offsets, *start_offsets), "q")
+        codes |= {correlation_id: "i", throttle_time: "i"}
+        layout, self._arguments, end = ">", list[bytes | int](), 0
+        argument_at = {}
+        for position, code in sorted(codes.items()):
+            layout += f"{position - end}s{code}"
+            argument_at[position] = len(self._arguments) + 1
+            self._arguments += (zeros[end:position], 0)
+            end = position + (8 if code == "q" else 4)
+        self._pack = Struct(f"{layout}{len(zeros) - end}s").pack
+        self._arguments.append(zeros[end:])
+        self._correlation_id_at = argument_at[correlation_id]
+        self._throttle_time_at = argument_at[throttle_time]
+        # Versions 3 and 4 have no log start offset.
+        self._offsets_at = [
+            (argument_at[base], argument_at[log_start])
+            for base, log_start in zip(base_offsets, start_offsets or base_offsets, strict=True)
+        ]
+
+    def encode(
+        self, correlation_id: int, offsets: Sequence[tuple[int, int]], throttle_time_ms: int
+    ) -> bytes:
+        """Return the frame; `offsets` has base offset and log start offset of each partition."""
+        arguments = self._arguments
+        arguments[self._correlation_id_at] = correlation_id
+        arguments[self._throttle_time_at] = throttle_time_ms
+        for (base_at, start_at), (base_offset, log_start_offset) in zip(
+            self._offsets_at, offsets, strict=True
+        ):
+            arguments[start_at] = log_start_offset
+            arguments[base_at] = base_offset
+        return self._pack(*arguments)

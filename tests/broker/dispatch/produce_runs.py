@@ -1,0 +1,343 @@
+"""Produce requests with changes of the cluster in between, and all that they leave behind."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+import pytest
+
+from broker.dispatch.connection import Connection
+from broker.dispatch.dispatcher import Dispatcher
+from broker.dispatch.produce_cache import ProduceCache
+from broker.faults import fault_rule
+from broker.journal.journal import Entry, Line
+from protocol import messages
+from protocol.framing import Frame
+from tests.batches import altered, make_batch
+from tests.broker.cluster_builder import ALL_VERSIONS, make_cluster
+from tests.broker.connection_driver import FRAME_BYTES_MAX, NOW_MS
+
+TOPICS = ("t", "topic-with-a-longer-name")
+PARTITIONS = 3
+HANDLING_NS = 1_000_000
+
+
+@dataclass(frozen=True)
+class Produce:
+    """Equal requests in one read of a connection: each has a batch for each of its places."""
+
+    connection: int = 0
+    topics: tuple[str, ...] = ("t",)
+    indexes: tuple[int, ...] = (0,)
+    version: int = 9
+    acks: int = -1
+    producer_id: int = -1
+    producer_epoch: int = 0
+    gap: int = 0
+    """Added to the next sequence number: below 0 for a duplicate."""
+    records: int = 1
+    value: bytes = b"value"
+    codec: str = "none"
+    later_ms: int = 0
+    """How far the timestamp is after the time of the request."""
+    damage: tuple[int, str, int, bool] | None = None
+    """A field of the batch that is overwritten, as `tests.batches.altered` takes it."""
+    count: int = 1
+    client_id: str = "client"
+    cut: int | None = None
+    """Where the bytes are cut into two reads."""
+    rest: bytes = b""
+    """Bytes behind the request in its frame."""
+
+
+Change = tuple[str, *tuple[Any, ...]]
+"""A method of `Run` and its arguments."""
+
+
+class Run:
+    """Two brokers, three connections to them, and a clock."""
+
+    def __init__(self, **overrides: str) -> None:
+        self.cluster = make_cluster(2, **{**ALL_VERSIONS, **overrides})
+        ticks = count(0, HANDLING_NS)
+        self.bugs: list[BaseException] = []
+        self.dispatcher = Dispatcher(
+            self.cluster, lambda error, _context: self.bugs.append(error), lambda: next(ticks)
+        )
+        self.now_ms = NOW_MS
+        self.written: list[tuple[int, bytes, str | None, int]] = []
+        self._sequences: dict[tuple[str, int, int, int], int] = {}
+        self._correlation_ids = count(1)
+        self.connections: list[Connection] = []
+        for topic in TOPICS:
+            self.create(topic)
+        for number in range(3):
+            self._connect(number)
+
+    def _connect(self, number: int) -> None:
+        connection = Connection(
+            self.dispatcher,
+            broker_id=1 if number < 2 else 2,
+            connection_id=len(self.connections) + 1,
+            client_host="h",
+            frame_bytes_max=FRAME_BYTES_MAX,
+            on_ready=lambda: None,
+        )
+        if number < len(self.connections):
+            self.connections[number].lose()
+            self.connections[number] = connection
+        else:
+            self.connections.append(connection)
+
+    def do(self, step: Produce | Change) -> None:
+        """Send requests, or change something."""
+        if isinstance(step, Produce):
+            self.send(step)
+        else:
+            name, *arguments = step
+            getattr(self, name)(*arguments)
+        self.cluster.timers.run_due(self.now_ms)
+
+    # Requests ------------------------------------------------------------------------------
+
+    def send(self, produce: Produce) -> None:
+        """Send the requests, and note what the connection returns."""
+        data = b"".join(self._frame(produce) for _ in range(produce.count))
+        connection = self.connections[produce.connection]
+        cut = len(data) if produce.cut is None else produce.cut
+        for piece in (data[:cut], data[cut:]):
+            if piece:
+                output = connection.receive(piece, self.now_ms)
+                self._note(produce.connection, output)
+
+    def _note(self, number: int, output: Any) -> None:
+        write, close_reason, has_more, muted_until_ms = output
+        self.written.append((number, write, close_reason, muted_until_ms))
+        if write:
+            self.dispatcher.acknowledgements.written(self.connections[number].connection_id)
+        if close_reason is not None:
+            self._connect(number)
+        elif has_more:
+            self._note(number, self.connections[number].resume(self.now_ms))
+
+    def _frame(self, produce: Produce) -> bytes:
+        version = produce.version
+        topic_class = messages.ProduceRequest.TopicProduceData
+        topics = []
+        for name in produce.topics:
+            known = self.cluster.topics.get(name)
+            fields: dict[str, Any] = {"name": name}
+            if version >= 13 and known is not None:
+                fields = {"topic_id": known.topic_id}
+            partitions = [
+                topic_class.PartitionProduceData(
+                    version=version, index=index, records=self._batch(produce, name, index)
+                )
+                for index in produce.indexes
+            ]
+            topics.append(topic_class(version=version, **fields, partition_data=partitions))
+        request = messages.ProduceRequest(
+            version=version,
+            transactional_id=None,
+            acks=produce.acks,
+            timeout_ms=1000,
+            topic_data=topics,
+        )
+        request.with_header(next(self._correlation_ids), produce.client_id)
+        frame = bytes(request.encode(version=version, header=True)) + produce.rest
+        return len(frame).to_bytes(4, "big") + frame
+
+    def _batch(self, produce: Produce, topic: str, index: int) -> bytes:
+        producer: dict[str, Any] = {}
+        if produce.producer_id >= 0:
+            key = topic, index, produce.producer_id, produce.producer_epoch
+            sequence = max(0, self._sequences.get(key, 0) + produce.gap)
+            self._sequences[key] = sequence + produce.records
+            producer = {
+                "producer_id": produce.producer_id,
+                "producer_epoch": produce.producer_epoch,
+                "base_sequence": sequence,
+            }
+        batch = make_batch(
+            *[produce.value] * produce.records,
+            timestamps=[self.now_ms + produce.later_ms] * produce.records,
+            codec=produce.codec,
+            **producer,
+        )
+        if produce.damage is not None:
+            position, layout, value, fix_crc = produce.damage
+            batch = altered(batch, position, layout, value, fix_crc=fix_crc)
+        return batch
+
+    # Changes -------------------------------------------------------------------------------
+
+    def create(self, topic: str) -> None:
+        if self.cluster.topics.get(topic) is None:
+            self.cluster.create_topic(topic, [(1, 2)] * (PARTITIONS - 1) + [(2, 1)], {})
+
+    def delete(self, topic: str) -> None:
+        known = self.cluster.topics.get(topic)
+        if known is not None:
+            self.cluster.delete_topic(known, self.now_ms)
+
+    def configure(self, topic: str, key: str, value: str) -> None:
+        known = self.cluster.topics.get(topic)
+        if known is not None:
+            overrides = {**known.config.overrides, key: value}
+            self.cluster.alter_topic_config(known, overrides)
+
+    def configure_brokers(self, broker_id: int | None, key: str, value: str) -> None:
+        config = self.cluster.config
+        layer = dict(config.dynamic_layer(broker_id))
+        self.cluster.set_config(config.with_dynamic(broker_id, {**layer, key: value}))
+
+    def lead(self, topic: str, index: int, node_id: int) -> None:
+        known = self.cluster.topics.get(topic)
+        if known is None:
+            return
+        partition = known.partitions[index]
+        if node_id < 0:
+            self.cluster.take_leader_away(partition, self.now_ms)
+        else:
+            self.cluster.move_leader(partition, node_id, self.now_ms)
+
+    def keep_in_sync(self, topic: str, index: int, isr: tuple[int, ...]) -> None:
+        known = self.cluster.topics.get(topic)
+        if known is not None:
+            self.cluster.set_isr(known.partitions[index], isr)
+
+    def delete_records(self, topic: str, index: int) -> None:
+        known = self.cluster.topics.get(topic)
+        if known is not None:
+            partition = known.partitions[index]
+            end_offset = partition.log.log_end_offset
+            self.cluster.delete_records_before(partition, end_offset, self.now_ms)
+
+    def set_quota(self, key: str, value: float | None, is_shadow: bool) -> None:
+        problem = self.cluster.quotas.clients.alter(
+            (("user", "ANONYMOUS"),), [(key, value)], is_shadow=is_shadow
+        )
+        assert problem is None
+
+    def add_rule(self, **fields: Any) -> None:
+        self.dispatcher.faults.add(fault_rule(**fields), self.now_ms)
+
+    def add_error_rule(self, times: int | None) -> None:
+        self.add_rule(api="Produce", error="NOT_LEADER_OR_FOLLOWER", times=times)
+
+    def remove_rules(self) -> None:
+        self.dispatcher.faults.clear()
+
+    def keep_journal(self, is_enabled: bool) -> None:
+        self.dispatcher.journal.is_enabled = is_enabled
+
+    def audit(self, is_enabled: bool) -> None:
+        self.dispatcher.acknowledgements.is_enabled = is_enabled
+
+    def end_session(self, number: int, after_ms: int) -> None:
+        self.connections[number].session.limited_from_ms = self.now_ms + after_ms
+
+    def log_in(self, number: int, principal: str) -> None:
+        self.connections[number].session.authenticate(principal, None)
+
+    def advance(self, duration_ms: int) -> None:
+        self.now_ms += duration_ms
+        self.cluster.timers.run_due(self.now_ms)
+        for number, connection in enumerate(self.connections):
+            self._note(number, connection.resume(self.now_ms))
+
+    def reset(self) -> None:
+        self.dispatcher.faults.reset()
+        self.cluster.reset()
+
+    # Results -------------------------------------------------------------------------------
+
+    def result(self) -> dict[str, Any]:
+        """Return all that requests leave behind."""
+        cluster, dispatcher = self.cluster, self.dispatcher
+        partitions = [p for topic in cluster.topics.all() for p in topic.partitions]
+        logs = [partition.log for partition in partitions]
+        return {
+            "written": self.written,
+            "logs": [
+                (list(log.rewind()), log.log_start_offset, log.epoch_starts, log._max_timestamps)
+                for log in logs
+            ],
+            "log_bytes": cluster.log_bytes,
+            "producers": [p.producers.describe() for p in partitions],
+            "entries": [
+                [p.producers.entry(found.producer_id) for found in p.producers.describe()]
+                for p in partitions
+            ],
+            "metrics": [str(found) for found in cluster.quotas.metrics.measure(self.now_ms)],
+            "shadow": [str(found) for found in cluster.quotas.shadow.measurements(self.now_ms)],
+            "journal": [_line(line) for line in dispatcher.journal],
+            "acknowledged": dispatcher.acknowledgements.sent,
+            "rules": dispatcher.faults.is_enabled,
+            "queues": [
+                manager.queue_size
+                for quotas in cluster.quotas.brokers.values()
+                for manager in (quotas.produce, quotas.request, quotas.producer_ids)
+            ],
+            "due": cluster.timers.next_due_ms(),
+            "bugs": [repr(bug) for bug in self.bugs],
+        }
+
+
+def _line(line: Line) -> tuple[Any, ...]:
+    if not isinstance(line, Entry):
+        return (line.number,)
+    context = line.context
+    fields = line.frame, line.response, line.outcome, line.duration_us, line.close_reason
+    throttle = context.throttle_time_ms, context.muted_until_ms, context.size_bytes
+    return line.number, *fields, *throttle, *context.describe().values()
+
+
+@contextmanager
+def ordinary_path() -> Iterator[None]:
+    """Let the ordinary path handle all Produce requests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ProduceCache, "respond", lambda *_arguments: None)
+        yield
+
+
+@contextmanager
+def counted_hits() -> Iterator[list[Frame]]:
+    """Collect the requests that caches respond to."""
+    hits: list[Frame] = []
+    respond = ProduceCache.respond
+
+    def counting(cache: ProduceCache, frame: Frame, now_ms: int) -> Any:
+        response = respond(cache, frame, now_ms)
+        if response is not None:
+            hits.append(frame)
+        return response
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ProduceCache, "respond", counting)
+        yield hits
+
+
+@contextmanager
+def counted_calls(owner: Any, name: str) -> Iterator[list[Any]]:
+    """Collect what a function returns."""
+    results: list[Any] = []
+    function = getattr(owner, name)
+
+    def counting(*arguments: Any) -> Any:
+        results.append(function(*arguments))
+        return results[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(owner, name, counting)
+        yield results
+
+
+def run(steps: Sequence[Produce | Change], **overrides: str) -> dict[str, Any]:
+    """Carry out the steps; return what they leave behind."""
+    made = Run(**overrides)
+    for step in steps:
+        made.do(step)
+    return made.result()

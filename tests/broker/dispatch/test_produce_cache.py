@@ -1,0 +1,371 @@
+"""The cached path leaves the same behind as the ordinary one, whatever happens in between."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from broker.cluster.cluster import Cluster
+from broker.dispatch import produce_cache
+from broker.dispatch.produce_cache import TARGETS_MAX, ProduceCache
+from broker.produce.append import store_batch
+from broker.produce.request_shape import fitting_batches
+from tests.broker.dispatch.produce_runs import (
+    TOPICS,
+    Change,
+    Produce,
+    Run,
+    counted_calls,
+    counted_hits,
+    ordinary_path,
+    run,
+)
+from tests.examples import examples
+from tests.simulation.patches import edit
+
+TIMESTAMP_AFTER_KEY = "message.timestamp.after.max.ms"
+TOPIC_CHANGES = (
+    ("max.message.bytes", "80"),
+    ("max.message.bytes", "1000000"),
+    ("segment.bytes", "1048576"),
+    ("min.insync.replicas", "2"),
+    ("min.insync.replicas", "1"),
+    ("message.timestamp.type", "LogAppendTime"),
+    ("message.timestamp.type", "CreateTime"),
+    ("message.timestamp.before.max.ms", "1000"),
+    ("message.timestamp.after.max.ms", "1000"),
+    ("cleanup.policy", "compact"),
+    ("cleanup.policy", "delete"),
+    ("retention.bytes", "300"),
+)
+BROKER_CHANGES = (
+    (None, "producer.state.batches", "1"),
+    (None, "producer.state.batches", "5"),
+    (None, "log.memory.max.bytes", "1000"),
+    (2, "message.max.bytes", "80"),
+    (1, "message.max.bytes", "80"),
+    (None, "broker.api.versions", "Produce=3-8"),
+    (1, "client.quota.shadow", "true"),
+)
+DAMAGES = (
+    (0, ">q", 1, False),
+    (8, ">i", 70, False),
+    (16, ">b", 1, True),
+    (17, ">I", 1, False),
+    (21, ">h", 0x08, True),
+    (21, ">h", 0x10, True),
+    (21, ">h", 0x20, True),
+    (21, ">h", 5, True),
+    (23, ">i", 3, True),
+    (43, ">q", 7, True),
+    (53, ">i", -1, True),
+    (57, ">i", 0, True),
+)
+
+
+def rarely(values: Any, usual: Any) -> st.SearchStrategy[Any]:
+    return st.integers(0, 9).flatmap(
+        lambda chance: st.just(usual) if chance else st.sampled_from(values)
+    )
+
+
+usual_produces = st.builds(
+    Produce,
+    topics=st.sampled_from((("t",), ("t",), TOPICS)),
+    indexes=st.sampled_from(((0,), (0,), (0, 1), (1, 0))),
+    version=st.sampled_from((9, 9, 3, 5, 7, 8, 11, 12, 13)),
+    acks=st.sampled_from((-1, -1, 1, 0)),
+    producer_id=st.sampled_from((-1, 0, 7)),
+    count=st.just(3),
+)
+variations = st.fixed_dictionaries(
+    {
+        "connection": rarely((1, 2), 0),
+        "producer_epoch": rarely((1,), 0),
+        "gap": rarely((-2, -1, 1), 0),
+        "records": rarely((2, 5), 1),
+        "value": rarely((b"", b"a longer value" * 10, b"x" * 20_000), b"value"),
+        "codec": rarely(("gzip", "zstd"), "none"),
+        "later_ms": rarely((-10_000, 5_000, 4_000_000), 0),
+        "damage": rarely(DAMAGES, None),
+        "count": st.sampled_from((1, 2, 5)),
+        "client_id": rarely(("another",), "client"),
+        "cut": rarely((1, 5, 30, 100), None),
+        "rest": rarely((b"rest",), b""),
+    }
+)
+others = st.fixed_dictionaries(
+    {
+        "topics": st.sampled_from((("t",), (TOPICS[1],), TOPICS[::-1], ("t", "t"), ("none",), ())),
+        "indexes": st.sampled_from(((0,), (1,), (0, 1, 2), (0, 0), (7,), ())),
+        "acks": st.sampled_from((-1, 0, 1, 2)),
+        "producer_id": st.sampled_from((-1, 0, 7)),
+    }
+)
+
+
+topics = st.sampled_from(TOPICS)
+indexes = st.sampled_from((0, 0, 1, 2))
+changes: st.SearchStrategy[Change] = st.one_of(
+    st.tuples(st.just("create"), topics),
+    st.tuples(st.just("delete"), topics),
+    st.tuples(st.just("configure"), topics, st.sampled_from(TOPIC_CHANGES)).map(
+        lambda found: (*found[:2], *found[2])
+    ),
+    st.sampled_from(BROKER_CHANGES).map(lambda found: ("configure_brokers", *found)),
+    st.tuples(st.just("lead"), topics, indexes, st.sampled_from((1, 2, -1))),
+    st.tuples(st.just("keep_in_sync"), topics, indexes, st.sampled_from(((1,), (1, 2)))),
+    st.tuples(st.just("delete_records"), topics, indexes),
+    st.tuples(
+        st.just("set_quota"),
+        st.sampled_from(("producer_byte_rate", "producer_ids_rate", "request_percentage")),
+        st.sampled_from((1.0, 1_000.0, 1_000_000.0, None)),
+        st.booleans(),
+    ),
+    st.tuples(st.just("add_error_rule"), st.sampled_from((1, 2, None))),
+    st.just(("remove_rules",)),
+    st.tuples(st.just("keep_journal"), st.booleans()),
+    st.tuples(st.just("audit"), st.booleans()),
+    st.tuples(st.just("end_session"), st.sampled_from((0, 1)), st.sampled_from((0, 1, 500))),
+    st.tuples(st.just("log_in"), st.sampled_from((0, 1)), st.sampled_from(("alice", "ANONYMOUS"))),
+    st.tuples(st.just("advance"), st.sampled_from((1, 500, 5_000, 3_600_000))),
+    st.just(("reset",)),
+)
+
+
+@st.composite
+def plans(draw: st.DrawFn) -> list[Produce | Change]:
+    """Requests of one shape, with changes and other requests in between."""
+    usual = draw(usual_produces)
+    steps: list[Produce | Change] = [usual]
+    for _ in range(draw(st.integers(1, 8))):
+        what = draw(st.integers(0, 5))
+        if what <= 2:
+            steps.append(draw(changes))
+        if what == 3:
+            steps.append(replace(usual, **draw(others)))
+        steps.append(replace(usual, **draw(variations)))
+    return steps
+
+
+@pytest.mark.slow
+@settings(max_examples=examples(150), deadline=None)
+@given(plans())
+def test_the_cached_path_leaves_the_same_behind(steps: list[Produce | Change]) -> None:
+    cached = run(steps)
+    with ordinary_path():
+        ordinary = run(steps)
+
+    for name, value in ordinary.items():
+        assert cached[name] == value, name
+
+
+WARM = Produce(count=3)
+"""The second request of a connection is learnt, the third is responded to by the cache."""
+VERSIONS = (3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("acks", [-1, 0, 1])
+@pytest.mark.parametrize("producer_id", [-1, 7])
+def test_every_version_is_cached(version: int, acks: int, producer_id: int) -> None:
+    produce = Produce(
+        topics=TOPICS, indexes=(1, 0), version=version, acks=acks, producer_id=producer_id, count=5
+    )
+
+    assert hits_of([produce]) == 3
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("keep_journal", True),
+        ("audit", True),
+        ("set_quota", "producer_byte_rate", 1e9, False),
+        ("set_quota", "request_percentage", 1e9, False),
+        ("create", "t3"),
+        ("advance", 1000),
+    ],
+)
+def test_requests_stay_cached(change: Change) -> None:
+    assert hits_of([WARM, change, Produce(count=5)]) == 1 + 5
+
+
+def test_known_producer_ids_are_cached_under_their_quota() -> None:
+    produce = Produce(producer_id=7, count=5)
+
+    # The first request after the quota was set is the first that the quota sees.
+    assert hits_of([produce, ("set_quota", "producer_ids_rate", 100.0, False), produce]) == 3 + 4
+
+
+def test_a_connection_that_alternates_is_cached_after_a_while() -> None:
+    steps = [Produce(indexes=(index,)) for _ in range(20) for index in (0, 1)]
+    steps += [Produce(topics=(TOPICS[1],), indexes=(0, 1))] * 10
+
+    assert hits_of(steps) > 30
+
+
+@pytest.mark.parametrize(
+    "unusual",
+    [
+        Produce(gap=-1, producer_id=7),
+        Produce(later_ms=4_000_000),
+        Produce(damage=(17, ">I", 1, False)),
+        Produce(value=b"x" * 40_000),
+        Produce(indexes=(0, 0)),
+        Produce(indexes=(9,)),
+        Produce(acks=2),
+    ],
+)
+def test_unusual_requests_take_the_ordinary_path(unusual: Produce) -> None:
+    warm = replace(WARM, producer_id=unusual.producer_id)
+
+    assert hits_of([warm, unusual]) == 1
+
+
+def test_learning_pauses_while_no_request_has_a_known_shape() -> None:
+    steps = [Produce(client_id=f"client-{number}") for number in range(200)]
+
+    with counted_calls(produce_cache, "shape_of") as learnt:
+        run(steps)
+
+    assert 1 <= len(learnt) <= 10
+
+
+def test_the_shapes_of_a_connection_have_a_bound() -> None:
+    made = Run()
+    for index in range(3):
+        made.do(Produce(indexes=(index,), topics=TOPICS, count=50))
+    for number in range(100):
+        for _ in range(3):
+            made.do(Produce(client_id=f"client-{number}", indexes=(0, 1), count=3))
+
+    cache = made.connections[0]._produce_cache
+    assert sum(len(shape.targets) for shape in cache._shapes.values()) <= TARGETS_MAX
+
+
+def test_a_connection_without_shapes_is_cached_for_the_next_topic() -> None:
+    assert hits_of([WARM, ("delete", "t"), ("create", "t"), WARM]) >= 2
+
+
+STALE: tuple[tuple[Any, Change], ...] = (
+    (Cluster._begin, ("reset",)),
+    (Cluster.delete_topic, ("delete", "t")),
+    (Cluster.alter_topic_config, ("configure", "t", "max.message.bytes", "40")),
+    (Cluster.alter_topic_config, ("configure_brokers", None, "message.max.bytes", "40")),
+    (Cluster.alter_topic_config, ("configure_brokers", None, "broker.api.versions", "Produce=3-8")),
+    (Cluster.set_leader, ("lead", "t", 0, -1)),
+    (Cluster.set_isr, ("keep_in_sync", "t", 0, (1,))),
+)
+
+
+@pytest.mark.parametrize(("function", "change"), STALE)
+def test_a_cache_that_misses_a_change_is_found(function: Any, change: Change) -> None:
+    steps: list[Produce | Change] = [
+        ("configure", "t", "min.insync.replicas", "2"),
+        WARM,
+        change,
+        Produce(),
+    ]
+    with ordinary_path():
+        ordinary = run(steps)
+
+    assert run(steps) == ordinary
+    with pytest.MonkeyPatch.context() as patch:
+        edit(patch, function, "self.produce_version += 1", "pass")
+        assert run(steps) != ordinary
+
+
+LIVE: tuple[tuple[str, str, Sequence[Produce | Change]], ...] = (
+    ("services.faults.is_enabled", "False", [WARM, ("add_error_rule", None), Produce()]),
+    ("session.limited_from_ms <= now_ms", "False", [WARM, ("end_session", 0, 0), Produce()]),
+    ("services.journal.is_enabled", "False", [WARM, ("keep_journal", True), Produce()]),
+    ("services.acknowledgements.is_enabled", "False", [WARM, ("audit", True), Produce()]),
+    (
+        "if quotas.is_enabled or services.journal",
+        "if services.journal",
+        [WARM, ("set_quota", "producer_byte_rate", 1.0, False), Produce()],
+    ),
+    (
+        "is_known_producer = session.producer_ids.is_known",
+        "pass",
+        [
+            ("set_quota", "producer_ids_rate", 1.0, False),
+            replace(WARM, producer_id=7),
+            *(Produce(producer_id=number) for number in range(20)),
+        ],
+    ),
+)
+
+
+@pytest.mark.parametrize(("right", "wrong", "steps"), LIVE)
+def test_a_cache_without_a_check_is_found(
+    right: str, wrong: str, steps: Sequence[Produce | Change]
+) -> None:
+    with ordinary_path():
+        ordinary = run(steps)
+
+    assert run(steps) == ordinary
+    with pytest.MonkeyPatch.context() as patch:
+        edit(patch, ProduceCache.respond, right, wrong)
+        assert run(steps) != ordinary
+
+
+BATCHES: tuple[tuple[str, str, Produce], ...] = (
+    ("base_offset\n", "False\n", Produce(damage=(0, ">q", 1, False))),
+    ("crc32c(covered) != crc", "False", Produce(damage=(17, ">I", 1, False))),
+    ("magic != _MAGIC", "False", Produce(damage=(16, ">b", 1, True))),
+    ("0 <= attributes <= attributes_max", "True", Produce(damage=(21, ">h", 0x20, True))),
+    (
+        "0 < records_count == last_offset_delta + 1",
+        "True",
+        Produce(damage=(23, ">i", 3, True)),
+    ),
+    (
+        "max_timestamp > now_ms + timestamp_after_max_ms",
+        "False",
+        Produce(later_ms=4_000_000),
+    ),
+    ("<= size <= bytes_max", "<= size", Produce(value=b"x" * 400)),
+    ("base_sequence < 0", "False", Produce(producer_id=8, damage=(53, ">i", -1, True))),
+    ("decision is not APPEND", "False", Produce(producer_id=7, gap=1)),
+    ("frame[position:end] == shape.suffix", "True", Produce(rest=b"rest")),
+)
+
+
+@pytest.mark.parametrize(("right", "wrong", "unusual"), BATCHES)
+def test_a_cache_that_takes_any_batch_is_found(right: str, wrong: str, unusual: Produce) -> None:
+    warm = replace(WARM, producer_id=min(unusual.producer_id, 7))
+    steps: list[Produce | Change] = [("configure", "t", "max.message.bytes", "200"), warm, unusual]
+    with ordinary_path():
+        ordinary = run(steps)
+
+    assert run(steps) == ordinary
+    with pytest.MonkeyPatch.context() as patch:
+        edit(patch, fitting_batches, right, wrong)
+        assert run(steps) != ordinary
+
+
+def test_an_error_in_the_cached_path_closes_only_its_connection() -> None:
+    made = Run()
+    made.do(WARM)
+    with pytest.MonkeyPatch.context() as patch:
+        edit(patch, store_batch, "log = partition.log", "log = None")
+        made.do(Produce())
+
+    assert len(made.bugs) == 1
+    assert "internal error in PRODUCE v9" in str(made.written[-1])
+    made.do(WARM)
+    assert len(made.bugs) == 1
+
+
+def hits_of(steps: Sequence[Produce | Change]) -> int:
+    """Return how many requests the cache responded to, after a comparison with the other path."""
+    with counted_hits() as hits:
+        cached = run(steps)
+    with ordinary_path():
+        assert run(steps) == cached
+    return len(hits)

@@ -1,0 +1,89 @@
+"""Documents that are written by hand: offsets without records, and refusals."""
+
+from typing import Any
+
+import pytest
+
+from broker.http_admin.faults import list_faults
+from broker.http_admin.operation import Problem
+from broker.http_admin.records import RecordsQuery, get_records, produce_records
+from broker.http_admin.topics import list_topics
+from protocol.records import last_offset
+from tests.broker.http_admin.admin_server import make_admin
+from tests.broker.http_admin.snapshots import ORDERS, body_of, filled, load
+
+
+async def test_offsets_without_records_stay_empty() -> None:
+    admin = make_admin(1)
+    records = [{"offset": 5, "value": "a"}, {"offset": 9, "value": "b"}, {"value": "c"}]
+    partition = {"log_start_offset": 2, "log_end_offset": 20, "records": records}
+    load(admin, {"topics": [{"name": "orders", "partitions": [partition]}]})
+
+    def offsets(from_offset: int) -> list[int]:
+        query = RecordsQuery(offset=from_offset)
+        return [record.offset for record in get_records(admin, ORDERS, query).records]
+
+    assert offsets(0) == offsets(2) == [5, 9, 10]
+    assert (offsets(6), offsets(10), offsets(11)) == ([9, 10], [10], [])
+    log = admin.partition("orders", 0).log
+    assert (log.log_start_offset, log.log_end_offset) == (2, 20)
+    (empty,) = log.read(11, 1000, at_least_one=True)
+    assert last_offset(empty) == 19  # readers go on behind it
+    (stored,) = await produce_records(admin, ORDERS, body_of({"value": "d"}))
+    assert stored.offset == 20
+    assert offsets(12) == [20]
+
+
+@pytest.mark.parametrize(
+    ("document", "detail"),
+    [
+        ({"topics": [{"name": "a b", "partitions": [{}]}]}, "a b: INVALID_TOPIC_EXCEPTION"),
+        (
+            {"topics": [{"name": "a", "partitions": [{"replicas": [9]}]}]},
+            "INVALID_REPLICA_ASSIGNMENT",
+        ),
+        (
+            {"topics": [{"name": "a", "partitions": [{"replicas": [1]}, {}]}]},
+            "all partitions have replicas, or none",
+        ),
+        (
+            {
+                "topics": [
+                    {"name": "a", "partitions": [{"records": [{"offset": 2}, {"offset": 2}]}]}
+                ]
+            },
+            "a-0: offset 2 is not above",
+        ),
+        (
+            {"topics": [{"name": "a", "partitions": [{"records": [{}], "log_end_offset": 0}]}]},
+            "log_end_offset 0 is below 1",
+        ),
+        ({"quotas": [{"entity": {"user": "a"}, "values": {"no": 1}}]}, "quotas: "),
+        (
+            {
+                "credentials": [
+                    {
+                        "user": "a",
+                        "mechanism": "SCRAM-SHA-256",
+                        "iterations": 4096,
+                        "salt": "*",
+                        "stored_key": "",
+                        "server_key": "",
+                    }
+                ]
+            },
+            "base64",
+        ),
+        ({"faults": [{"api": "Produce", "eror": "NONE"}]}, "faults: rule 1: eror"),
+    ],
+)
+async def test_a_refused_snapshot_leaves_an_empty_cluster(
+    document: dict[str, Any], detail: str
+) -> None:
+    admin = await filled()
+    fine = {"name": "fine", "partitions": [{}]}
+    with pytest.raises(Problem, match=detail) as caught:
+        load(admin, {**document, "topics": [fine, *document.get("topics", [])]})
+    assert caught.value.status == 422
+    assert list_topics(admin) == []
+    assert list_faults(admin) == []

@@ -1,0 +1,95 @@
+"""The methods for snapshots, also with clients that read what was loaded."""
+
+import json
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer
+from kafka import KafkaConsumer
+
+from mock_kafka import ControlError, MockKafka
+from mock_kafka.snapshot_methods import snapshot_document
+
+SETUP = {
+    "topics": [
+        {
+            "name": "orders",
+            "partitions": [
+                {
+                    "log_end_offset": 9,
+                    "records": [
+                        {"offset": 2, "key": "k", "value": "one"},
+                        {"value": {"base64": "/w=="}},
+                        {"offset": 6, "value": "three"},
+                    ],
+                }
+            ],
+        }
+    ],
+    "offsets": [{"group": "billing", "topic": "orders", "partition": 0, "offset": 3}],
+    "faults": [{"api": "Heartbeat", "delay_ms": 1}],
+}
+
+
+def test_a_cluster_starts_with_a_snapshot_and_a_reset_restores_it(tmp_path: Path) -> None:
+    path = tmp_path / "setup.json"
+    path.write_text(json.dumps(SETUP))
+    with MockKafka(snapshot=path) as kafka:
+        kafka.produce("orders", b"more")
+        kafka.clear_faults()
+        kafka.reset()
+        assert [record.offset for record in kafka.records("orders")] == [2, 3, 6]
+        assert kafka.committed("billing") == {("orders", 0): 3}
+        assert [fault.rule for fault in kafka.faults()] == SETUP["faults"]
+
+
+def test_clients_read_the_records_of_a_snapshot_and_pass_the_offsets_without_records(
+    kafka: MockKafka,
+) -> None:
+    kafka.load_snapshot(SETUP)
+    consumer = KafkaConsumer(
+        "orders",
+        bootstrap_servers=kafka.bootstrap_servers,
+        group_id="billing",
+        auto_offset_reset="earliest",
+    )
+    assert [next(consumer).offset for _ in range(2)] == [3, 6]
+    consumer.close(autocommit=False)
+
+    kafka.produce("orders", b"last")
+    settings = {"bootstrap.servers": kafka.bootstrap_servers, "group.id": "other"}
+    reader = Consumer({**settings, "auto.offset.reset": "earliest"})
+    reader.subscribe(["orders"])
+    read: list[tuple[int | None, bytes | None]] = []
+    while len(read) < 4:
+        message = reader.poll(10)
+        assert message is not None
+        assert message.error() is None
+        read.append((message.offset(), message.value()))
+    reader.close()
+    assert read == [(2, b"one"), (3, b"\xff"), (6, b"three"), (9, b"last")]
+
+
+def test_a_saved_snapshot_can_be_loaded_into_another_cluster(kafka: MockKafka) -> None:
+    kafka.create_topic("orders", 2, config={"retention.ms": "-1"})
+    kafka.produce("orders", "a", "b", key="k")
+    kafka.quota(user="alice", producer_byte_rate=5)
+    saved = kafka.snapshot()
+    records = kafka.records("orders")
+    with MockKafka(brokers=3, snapshot=saved) as other:
+        assert other.snapshot() == saved
+        assert other.records("orders") == records
+    assert "records" not in json.dumps(kafka.snapshot(records=False))
+
+
+def test_a_snapshot_that_is_refused_stops_the_start(tmp_path: Path) -> None:
+    kafka = MockKafka(snapshot={"topics": [{"name": "a b", "partitions": [{}]}]})
+    with pytest.raises(ControlError, match="INVALID_TOPIC_EXCEPTION"):
+        kafka.start()
+    assert not kafka.is_running
+    (tmp_path / "list.json").write_text("[]")
+    with pytest.raises(ValueError, match=r"list\.json: a snapshot is an object"):
+        snapshot_document(tmp_path / "list.json")
+    (tmp_path / "text.json").write_text("text")
+    with pytest.raises(ValueError, match=r"text\.json: not JSON"):
+        snapshot_document(tmp_path / "text.json")

@@ -1,0 +1,89 @@
+"""A member of a consumer group that records which partitions it owns, for the checkers."""
+
+from collections.abc import Collection, Iterable
+from random import Random
+from typing import Any
+
+from tests.simulation.client_link import Responded
+from tests.simulation.coordinated_client import MemberSettings
+from tests.simulation.group_history import GroupHistory, Ownership
+from tests.simulation.group_member import GroupMember
+from tests.simulation.history import History, Place
+from tests.simulation.network import Network
+
+
+class OwningMember(GroupMember):
+    """One member of either protocol; its group may have members of both."""
+
+    def __init__(
+        self,
+        settings: MemberSettings,
+        network: Network,
+        history: History,
+        bootstrap: list[Any],
+        random: Random,
+        groups: GroupHistory,
+    ) -> None:
+        self._random = random
+        self._groups = groups
+        super().__init__(settings, network, history, bootstrap)
+
+    def _reset(self) -> None:
+        super()._reset()
+        self._settled_ms = 0
+        self._ownerships: dict[Place, Ownership] = {}
+
+    def _group_of(self, responded: Responded) -> str:
+        lives_ms = self._groups.lives.get(self.settings.group, ())
+        life = sum(begin_ms <= responded.handled_ms for begin_ms in lives_ms)
+        return f"{self.settings.group} after {life} changes" if life else self.settings.group
+
+    def _own(self, places: Iterable[Place], sent_ms: int, responded: Responded) -> None:
+        """Note that a response has given partitions to the member.
+
+        `sent_ms` is when the request was sent that may have been the first to do so.
+        """
+        to_broker_time = self._groups.shared.broker_time_ms
+        contact_ms = to_broker_time(responded.sent_ms, is_before_moves=True)
+        for place in places:
+            if place not in self._ownerships:
+                self._ownerships[place] = ownership = Ownership(
+                    self.settings.group,
+                    place,
+                    self.settings.instance_id or self._member_id,
+                    sent_ms=to_broker_time(sent_ms, is_before_moves=True),
+                    written_ms=to_broker_time(responded.handled_ms),
+                    contact_ms=contact_ms,
+                    settled_ms=self._settled_ms,
+                    session_timeout_ms=self._session_timeout_ms,
+                    rebalance_timeout_ms=self.settings.rebalance_timeout_ms,
+                )
+                self._groups.ownerships.append(ownership)
+
+    @property
+    def _session_timeout_ms(self) -> int:
+        return self.settings.session_timeout_ms
+
+    def _note_contact(self, responded: Responded, *, is_settled: bool) -> None:
+        """Note a heartbeat that was fine, after which there may be nothing to give up."""
+        sent_ms = self._groups.shared.broker_time_ms(responded.sent_ms, is_before_moves=True)
+        if is_settled:
+            self._settled_ms = sent_ms
+        for ownership in self._ownerships.values():
+            ownership.contact_ms = sent_ms
+            ownership.settled_ms = self._settled_ms
+
+    def _disown(self, kept: Collection[Place] = ()) -> None:
+        """Note that the coordinator learns now what the member still owns."""
+        for place in [place for place in self._ownerships if place not in kept]:
+            ownership = self._ownerships.pop(place)
+            ownership.end_ms = self._groups.shared.broker_time_ms(
+                self._now_ms, is_before_moves=True
+            )
+
+    def _consume(self, place: Place, data: bytes) -> None:
+        before = self.positions[place]
+        super()._consume(place, data)
+        self._groups.consumed.setdefault((self.settings.group, place), set()).update(
+            range(before, self.positions[place])
+        )
