@@ -37,12 +37,19 @@ Shortcut = Callable[..., bytes | None]
 It returns None for a request that the handler has to take.
 """
 
+ShortReader = Callable[[int, bytes | bytearray, int, int], Any]
+"""`read_short(api_version, frame, body_start, body_end)` returns a request, read by hand.
+
+It has the schema's attributes, as far as the handler reads them. The result is None for a request
+with many elements or rare fields, and for one that is malformed: the schema's codec takes it then.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Route:
     """One API: its handler, the versions it serves and those that ApiVersions advertises.
 
-    The module of the handler is imported when one of the last four fields is first read. A broker
+    The module of the handler is imported when one of the last five fields is first read. A broker
     accepts connections before it has imported the handlers.
     """
 
@@ -56,6 +63,8 @@ class Route:
     is_raw: bool
     shortcut: Shortcut | None
     """Responds to the most frequent requests without decoding them by the schema."""
+    read_short: ShortReader | None
+    """Reads requests that cannot take long, so that they take no turns."""
     flexible_min: int
     """First version whose header and body have tagged fields; above `version_max` if none has."""
 
@@ -83,7 +92,7 @@ class Route:
         return _new_route(fields)
 
 
-_LATE_FIELDS = ("handler", "is_raw", "shortcut", "flexible_min")
+_LATE_FIELDS = ("handler", "is_raw", "shortcut", "read_short", "flexible_min")
 
 
 def _new_route(fields: Mapping[str, Any]) -> Route:
@@ -103,7 +112,9 @@ def _is_set(route: Route, name: str) -> bool:
 
 
 @cache
-def _late_values(api_key: ApiKey, module: str) -> tuple[Handler, bool, Shortcut | None, int]:
+def _late_values(
+    api_key: ApiKey, module: str
+) -> tuple[Handler, bool, Shortcut | None, ShortReader | None, int]:
     """Import a handler, and return what `_LATE_FIELDS` names."""
     import_module(module)
     highest = schema_versions(api_key)[1] + 1
@@ -117,6 +128,7 @@ class _Registration(NamedTuple):
     handler: Handler
     is_raw: bool
     shortcut: Shortcut | None
+    read_short: ShortReader | None
 
 
 _REGISTRATIONS: dict[ApiKey, _Registration] = {}
@@ -141,13 +153,17 @@ def declare(
 
 
 def handles(
-    api_key: ApiKey, *, is_raw: bool = False, shortcut: Shortcut | None = None
+    api_key: ApiKey,
+    *,
+    is_raw: bool = False,
+    shortcut: Shortcut | None = None,
+    read_short: ShortReader | None = None,
 ) -> Callable[[Handler], Handler]:
     """Register the decorated function for an API."""
 
     def register(handler: Handler) -> Handler:
         assert api_key not in _REGISTRATIONS, f"{api_key.name} has two handlers"
-        _REGISTRATIONS[api_key] = _Registration(handler, is_raw, shortcut)
+        _REGISTRATIONS[api_key] = _Registration(handler, is_raw, shortcut, read_short)
         return handler
 
     return register
@@ -159,6 +175,8 @@ class RoutesByBroker(dict[int, Mapping[int, Route]]):
     def __init__(self, config: BrokerConfig) -> None:
         super().__init__()
         self._config = config
+        self.api_versions_bodies: dict[tuple[int, int, int], bytes] = {}
+        """Encoded responses to ApiVersions by node id, version, and epoch of the features."""
 
     def __missing__(self, node_id: int) -> Mapping[int, Route]:
         """Compute a broker's routes when they are first needed."""

@@ -118,7 +118,9 @@ async def serve(options: ServeOptions) -> None:
     )
     gc.freeze()
     importing = asyncio.create_task(import_handlers())
+    log.debug("cluster started", brokers=options.broker_count, addresses=lines)
     await stopped.wait()
+    log.debug("cluster stops", connections=len(server.protocols))
     importing.cancel()
     if admin_port is not None:
         await admin_port.stop()

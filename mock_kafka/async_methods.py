@@ -74,6 +74,8 @@ class AsyncMethods:
     transactions = _in_thread(ClusterMethods.transactions)
     abort_transaction = _in_thread(ClusterMethods.abort_transaction)
     expire_transactional_id = _in_thread(ClusterMethods.expire_transactional_id)
+    request = _in_thread(ClusterMethods.request)
+    save_pcap = _in_thread(ClusterMethods.save_pcap)
     requests = _in_thread(ClusterMethods.requests)
     wait_for = _in_thread(ClusterMethods.wait_for)
     last_request_number = _in_thread(ClusterMethods.last_request_number)

@@ -43,12 +43,23 @@ def _load(arguments: Sequence[str]) -> int:
     return main(arguments[1:])
 
 
+def _admin(arguments: Sequence[str]) -> int:
+    from mock_kafka.admin_commands import main  # noqa: PLC0415
+
+    return main(arguments)
+
+
 COMMANDS = {
     "serve": (_broker, "start a cluster, and serve until SIGINT or SIGTERM"),
     "certs": (_broker, "create a test CA and certificates for TLS"),
     "topics": (_topics, "create, list, describe, alter and delete topics"),
     "configs": (_configs, "describe and alter configurations and client quotas"),
     "groups": (_groups, "list, describe and delete groups, reset and delete offsets"),
+    "faults": (_admin, "list, add and remove the fault rules of a running cluster"),
+    "requests": (_admin, "list past requests, or write them to a file for Wireshark"),
+    "clock": (_admin, "show, move, stop or speed up the clock of a running cluster"),
+    "brokers": (_admin, "list, stop, start, isolate and add brokers of a running cluster"),
+    "snapshot": (_admin, "save the setup of a running cluster to a file, or load it"),
     "scenario": (_scenario, "run an experiment with clients, faults and quotas"),
     "load": (_load, "run a load plan with PySpark, and write a report"),
 }
@@ -62,8 +73,8 @@ one, and command line tools like Kafka's own, for this or any other Kafka cluste
 commands:
 {"".join(f"  {name:9} {text}" + chr(10) for name, (_, text) in COMMANDS.items())}
 options:
-  -h, --help   show this and exit; mock-kafka COMMAND --help describes COMMAND
-  --version    show it and exit
+  -h, --help     show this and exit; mock-kafka COMMAND --help describes COMMAND
+  -V, --version  show it and exit
 
 examples:
   mock-kafka serve
@@ -79,6 +90,12 @@ examples:
       like kafka-configs.sh
   mock-kafka groups --bootstrap-server 127.0.0.1:9092 --describe --all-groups
       like kafka-consumer-groups.sh and kafka-share-groups.sh
+  mock-kafka faults add '{{"api": "Produce", "drop": "before_response", "times": 1}}'
+  mock-kafka requests list --api Produce
+  mock-kafka clock advance 3600
+  mock-kafka brokers stop 2
+  mock-kafka snapshot save setup.json
+      for a cluster with --admin-port 9099; others with --admin-url, behind the command
   mock-kafka scenario delivery-timeout --out pictures
       how long clients wait before they report a timeout, for seven kinds of faults
   mock-kafka load producer-churn --out churn
@@ -95,14 +112,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if command in {"-h", "--help"}:
         print(HELP, end="")
         return 0
-    if command == "--version":
+    if command in {"-V", "--version"}:
         from importlib.metadata import version  # noqa: PLC0415 - slow, and rarely used
 
         print(f"mock-kafka {version('mock-kafka')}")
         return 0
     if command not in COMMANDS:
-        error = f"mock-kafka: unknown command {command!r}\n" if command else ""
+        error = f"mock-kafka: unknown command {command!r}{_hint(command)}\n" if command else ""
         print(f"{error}{HELP}", end="", file=sys.stderr)
         return USAGE_ERROR
     run, _ = COMMANDS[command]
     return run(arguments)
+
+
+def _hint(command: str) -> str:
+    from difflib import get_close_matches  # noqa: PLC0415 - only for an error
+
+    nearest = get_close_matches(command, COMMANDS, n=1)
+    return f"; did you mean {nearest[0]}?" if nearest else ""

@@ -46,7 +46,7 @@ class Control:
         query: Mapping[str, object] | None = None,
         timeout_s: float = RESPONSE_TIMEOUT_S,
     ) -> Any:
-        """Send a request; return the body of the response, decoded if it is JSON, or None.
+        """Send a request; return the body of the response, decoded if it is JSON or text, or None.
 
         Values in `query` that are None are omitted.
 
@@ -69,7 +69,7 @@ class Control:
                 f"{method} {path}: no response from the cluster at {self.url} ({error!r}); is it"
                 " still running? see log_lines()"
             ) from None
-        response = json.loads(text) if text and "json" in content_type else text.decode() or None
+        response = _decoded(content_type, text)
         if status >= 400:
             detail = response["detail"] if isinstance(response, dict) else f"{status}: {response}"
             raise ControlError(status, detail)
@@ -107,6 +107,14 @@ class Control:
         if connection.sock is not None:
             connection.sock.settimeout(timeout_s)
         return connection
+
+
+def _decoded(content_type: str, body: bytes) -> Any:
+    if not body:
+        return None
+    if "ndjson" not in content_type and "json" in content_type:
+        return json.loads(body)
+    return body if content_type.endswith("pcap") else body.decode()
 
 
 def _query_text(value: object) -> str:

@@ -3,6 +3,8 @@
 from abc import abstractmethod
 from collections.abc import Mapping
 from enum import Enum
+from os import PathLike
+from pathlib import Path
 from typing import Unpack
 from urllib.parse import quote
 
@@ -229,6 +231,32 @@ class ClusterMethods(FaultMethods, GroupMethods, SnapshotMethods, TopicMethods):
         """
         query = {"api": api, "kind": "request", **filters, "limit": limit, "bodies": has_messages}
         return list(map(request_of, self.control.ask("GET", "/v1/requests", query=query)))
+
+    def request(self, number: int, *, secrets: bool = False) -> Request:
+        """Return one request by its number, with the bytes of both frames in hex.
+
+        Frames of APIs that may have passwords or tokens are None, unless `secrets` is True.
+
+        Raises:
+            ControlError: the journal does not have it.
+        """
+        path = f"/v1/requests/{number}"
+        return request_of(self.control.ask("GET", path, query={"secrets": secrets}))
+
+    def save_pcap(
+        self,
+        path: str | PathLike[str],
+        *,
+        api: str | None = None,
+        secrets: bool = False,
+        **filters: Unpack[RequestFilter],
+    ) -> None:
+        """Write the requests that match and their responses to a file for Wireshark.
+
+        Requests of APIs that may have passwords or tokens are left out, unless `secrets` is True.
+        """
+        query = {"api": api, **filters, "secrets": secrets}
+        Path(path).write_bytes(self.control.ask("GET", "/v1/requests/pcap", query=query))
 
     def wait_for(
         self, *, api: str | None = None, timeout_s: float = 10.0, **filters: Unpack[RequestFilter]

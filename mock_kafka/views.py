@@ -88,6 +88,8 @@ class Request:
     `refused` or `delayed`, and `peer` is the client's `HOST:PORT`. The kind `disconnect` is the end
     of a connection: `outcome` is `closed`, and `close_reason` has the reason. Both lack the
     attributes of a request.
+
+    `request_hex` and `response_hex` are the frames with their sizes, of the method `request` only.
     """
 
     number: int
@@ -119,6 +121,8 @@ class Request:
     response: Any = None
     peer: str | None = None
     delay_ms: int | None = None
+    request_hex: str | None = None
+    response_hex: str | None = None
 
     def __str__(self) -> str:
         """Return one readable line."""

@@ -186,6 +186,15 @@ def has_tagged_header(api_key: ApiKey, api_version: int) -> bool:
     return api_key != ApiKey.API_VERSIONS and messages.is_flexible(api_key, api_version)
 
 
+@cache
+def begins_with_throttle_time(api_key: ApiKey, api_version: int) -> bool:
+    """Return whether the first field of this response is throttle_time_ms."""
+    for field in messages.response_class(api_key)._struct.fields.values():
+        if field.for_version_q(api_version):
+            return bool(field.name == "throttle_time_ms")
+    return False
+
+
 def response_body_start(api_key: ApiKey, api_version: int) -> int:
     """Return where the body begins in a frame of `frame_response`, in bytes."""
     return _FRAME_HEADER.size + has_tagged_header(api_key, api_version)

@@ -74,11 +74,12 @@ def check_new_topic(
     A name may collide with `names_of_request`, those that the same request creates: Kafka compares
     it with the topics from before the request.
     """
+    overrides = topic.overrides or {}
+    # This may pause, and another request may create the topic then: its name comes after it.
+    config_problem = validate_topic_overrides(overrides, release_of(cluster.shared_config))
     refusal = _name_problem(cluster, topic.name, names_of_request)
     if refusal is not None:
         return refusal
-    overrides = topic.overrides or {}
-    config_problem = validate_topic_overrides(overrides, release_of(cluster.shared_config))
     if config_problem is not None:
         return Refusal(ErrorCode.INVALID_CONFIG, config_problem)
     assignments = _manual(cluster, topic) if topic.assignments else _automatic(cluster, topic)

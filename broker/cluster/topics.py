@@ -99,6 +99,9 @@ class Topic:
     timestamp_after_max_ms: int = 0
     by_broker: dict[int, "Topic"] = field(default_factory=dict)
     """The same topic on brokers that give it other defaults; empty unless brokers differ."""
+    encoded_metadata: dict[int, tuple[object, bytes]] = field(default_factory=dict)
+    """What Metadata says of it, by version, and the state of the partitions that this is true for.
+    """
 
     def __post_init__(self) -> None:
         self.is_internal = self.name in INTERNAL_TOPICS

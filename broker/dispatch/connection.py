@@ -7,10 +7,9 @@ and closes; `on_ready` informs it that a pending response has arrived, and it ca
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from broker.dispatch.dispatcher import Dispatcher
-from broker.dispatch.produce_cache import ProduceCache
 from broker.pending_response import PendingResponse
 from broker.request.session import Session
 from broker.responses import (
@@ -23,7 +22,11 @@ from broker.responses import (
     Throttled,
     ThrottlingQuota,
 )
-from protocol.framing import FrameError, FrameReader
+from protocol.api_keys import ApiKey
+from protocol.framing import Frame, FrameError, FrameReader
+
+if TYPE_CHECKING:  # imported with the first Produce request
+    from broker.dispatch.produce_cache import ProduceCache
 
 WRITE_BYTES_PER_TURN = 256 * 1024
 """Bytes of responses written to one client before other clients are served.
@@ -31,6 +34,8 @@ WRITE_BYTES_PER_TURN = 256 * 1024
 A few hundred small requests can ask for megabytes of responses. This limits how long they block
 other clients, and the memory that they take.
 """
+
+_PRODUCE_KEY = ApiKey.PRODUCE.to_bytes(2, "big")
 
 
 class Connection:
@@ -81,7 +86,7 @@ class Connection:
         if sasl_bytes_max is not None and not self.session.is_authenticated:
             self._reader = FrameReader(sasl_bytes_max, "sasl.server.max.receive.size")
         self._on_ready = on_ready
-        self._produce_cache = ProduceCache(dispatcher.produce_services, self)
+        self._produce_cache: ProduceCache | None = None
         self._pending: PendingResponse | None = None
         self._ready_response: CompletedResponse = None
         self._close_reason: str | None = None
@@ -162,7 +167,6 @@ class Connection:
     def _advance(self, out: list[bytes], now_ms: int) -> ConnectionOutput:
         reader = self._reader
         dispatch = self._dispatcher.dispatch
-        cache = self._produce_cache
         left_bytes = WRITE_BYTES_PER_TURN
         if 0 < self._muted_until_ms <= now_ms:
             self._end_mute()
@@ -171,11 +175,12 @@ class Connection:
                 frame = reader.next_frame()
                 if frame is None:
                     break
-                response: DispatchResult = cache.respond(frame, now_ms)
+                cache = self._produce_cache
+                response: DispatchResult = None if cache is None else cache.respond(frame, now_ms)
                 if response is None:
                     response = dispatch(frame, self, now_ms)
-                    if not isinstance(response, Close):
-                        cache.learn(frame)
+                    if frame[0].startswith(_PRODUCE_KEY, frame[1]):
+                        self._learn(frame, response)
                 if isinstance(response, bytes):
                     out.append(response)
                     left_bytes -= len(response)
@@ -193,6 +198,14 @@ class Connection:
         return ConnectionOutput(
             b"".join(out), self._close_reason, self._has_more, self._muted_until_ms
         )
+
+    def _learn(self, frame: Frame, response: DispatchResult) -> None:
+        """Remember a Produce request that was handled, so that equal ones take less time."""
+        if isinstance(response, Close):
+            return
+        if self._produce_cache is None:
+            self._produce_cache = self._dispatcher.new_produce_cache(self)
+        self._produce_cache.learn(frame)
 
     def _take_other(
         self, result: PendingFrame | Throttled | Close, out: list[bytes], now_ms: int

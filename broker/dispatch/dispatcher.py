@@ -12,7 +12,6 @@ from broker.audit.acknowledgements import Acknowledgements
 from broker.clock import perf_ns
 from broker.cluster.cluster import Cluster
 from broker.dispatch.marker_channel import MarkerChannel
-from broker.dispatch.produce_cache import ProduceServices
 from broker.dispatch.turns import Turns
 from broker.faults.table import FaultTable
 from broker.journal.journal import Entry, Journal
@@ -31,6 +30,7 @@ from protocol.framing import Frame
 from protocol.request_bounds import check_bounds
 
 if TYPE_CHECKING:
+    from broker.dispatch.produce_cache import ProduceCache, ProduceServices
     from broker.faults.injector import Injector
 
 AUTHENTICATION_APIS = frozenset(
@@ -65,17 +65,28 @@ class Dispatcher:
         self._report_bug = report_bug
         self._now_ns = now_ns
         self.turns = Turns(cluster.config["response.bytes.max"], now_ns)
-        self.produce_services = ProduceServices(
-            cluster,
+        cluster.in_turns = self.turns.run_work
+        cluster.marker_sender = MarkerChannel(cluster, self.faults, self.journal, self.dispatch)
+
+    def new_produce_cache(self, peer: Peer) -> "ProduceCache":
+        """Return an empty cache for the Produce requests of a connection."""
+        from broker.dispatch.produce_cache import ProduceCache  # noqa: PLC0415 - see ADR 24
+
+        return ProduceCache(self._produce_services, peer)
+
+    @cached_property
+    def _produce_services(self) -> "ProduceServices":
+        from broker.dispatch.produce_cache import ProduceServices  # noqa: PLC0415 - see ADR 24
+
+        return ProduceServices(
+            self._cluster,
             self.faults,
             self.journal,
             self.acknowledgements,
-            report_bug,
-            now_ns,
+            self._report_bug,
+            self._now_ns,
             self._start_stopwatch,
         )
-        cluster.in_turns = self.turns.run_work
-        cluster.marker_sender = MarkerChannel(cluster, self.faults, self.journal, self.dispatch)
 
     @cached_property
     def _injector(self) -> "Injector":
@@ -185,34 +196,47 @@ class Dispatcher:
             return self._handle(route, context, buffer, start, end, self._cluster)
 
         is_long = end - position > codec.LONG_BODY_BYTES
-        quotas = self._cluster.quotas.clients
-        if route.shortcut and not (is_long or self.faults.is_enabled or quotas.is_enabled):
-            response = self._take_shortcut(route, context, buffer, position, end)
+        if (
+            not is_long
+            and (route.shortcut is not None or route.read_short is not None)
+            and not self.faults.is_enabled
+            and not self._cluster.quotas.clients.request_percentage.is_enabled
+        ):
+            response = self._respond_to_short(route, context, buffer, position, end)
             if response is not None:
                 return response
         return self.turns.run(
             lambda: close_on_error(context, self._report_bug, respond), is_long=is_long
         )
 
-    def _take_shortcut(
+    def _respond_to_short(
         self,
         route: Route,
         context: RequestContext,
         buffer: bytes | bytearray,
         position: int,
         end: int,
-    ) -> CompletedResponse:
-        """Respond at once, or return None if the handler has to take the request."""
-
-        def respond() -> CompletedResponse:
-            assert route.shortcut is not None
-            start = position
-            if context.api_version >= route.flexible_min:
-                start = codec.skip_tagged_fields(buffer, position, end)
-            body = route.shortcut(context, buffer, start, end, self._cluster)
-            return None if body is None else encode_response(route, context, body)
-
-        return close_on_error(context, self._report_bug, respond)
+    ) -> DispatchResult:
+        """Respond without the schema's codec and without turns; None if that can't be done."""
+        version = context.api_version
+        try:
+            if version >= route.flexible_min:
+                position = codec.skip_tagged_fields(buffer, position, end)
+            if route.shortcut is not None:
+                body = route.shortcut(context, buffer, position, end, self._cluster)
+                if body is not None:
+                    return encode_response(route, context, body)
+            if route.read_short is None:
+                return None
+            request = route.read_short(version, buffer, position, end)
+            if request is None:
+                return None
+            return self._framed(route, context, route.handler(context, request, self._cluster))
+        except codec.DecodeError as error:
+            return Close(f"undecodable {route.api_key.name} v{version}: {error}")
+        except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
+            self._report_bug(error, context)
+            return Close(f"internal error in {route.api_key.name} v{version}: {error!r}")
 
     def _refuse_unauthenticated(
         self, frame: Frame, connection: Peer, now_ms: int
@@ -306,6 +330,10 @@ class Dispatcher:
             response = route.handler(context, request, cluster)
         if context.stopwatch is not None:
             charge_time(context, self._cluster, context.now_ms)
+        return self._framed(route, context, response)
+
+    def _framed(self, route: Route, context: RequestContext, response: Any) -> DispatchResult:
+        """Return the frame of what a handler returned, now or when it arrives."""
         if type(response) is PendingResponse:
             return PendingFrame(
                 response,

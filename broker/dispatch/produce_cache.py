@@ -37,7 +37,6 @@ PAUSE_MAX = 1023
 """Requests between two that are learnt, for a client whose requests never have the same shape."""
 NO_RESPONSE = b""
 """The response to a request with acks=0 that was handled."""
-_PRODUCE_KEY = ApiKey.PRODUCE.to_bytes(2, "big")
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,10 +187,8 @@ class ProduceCache:
         )
 
     def learn(self, frame: Frame) -> None:
-        """Remember the shape of a request, if it is a Produce; the ordinary path has handled it."""
+        """Remember the shape of a Produce request that the ordinary path has handled."""
         buffer, start, end = frame
-        if buffer[start : start + len(_PRODUCE_KEY)] != _PRODUCE_KEY:
-            return
         if end - start > LONG_BODY_BYTES or self._find(buffer, start) is not None:
             return
         if self._latest is not None and self._latest.is_used:

@@ -107,17 +107,15 @@ def fault_rule(**fields: Any) -> FaultRule:
     return FaultRule.from_json(fields)
 
 
-LISTED = "rule"
-"""The field of a rule in the list of all rules; counts stand beside it."""
-
-LISTED_COUNTS = frozenset({"id", "matched", "fired", "is_used_up"})
+LISTED, LISTED_ID = "rule", "id"
+"""The fields of a rule and of its id in the list of all rules; counts stand beside them."""
 
 
 def rules_from_json(document: Any) -> list[FaultRule]:
     """Return the rules of a parsed JSON document: a list of rules, or one rule.
 
-    A rule may have the form in which the admin port lists it, `{"id": 1, "rule": {...}, ...}`; its
-    id and its counts are ignored.
+    A rule may have the form in which the admin port lists it, `{"id": 1, "rule": {...}, ...}`; all
+    but the rule is ignored.
 
     Raises:
         ValueError: a rule is invalid. The message names the rule of a list and the problem.
@@ -136,10 +134,8 @@ def rules_from_json(document: Any) -> list[FaultRule]:
 
 def _unlisted(document: Any) -> Any:
     """Return the rule of an entry of the list of rules; any other document as it is."""
-    is_listed = isinstance(document, Mapping) and LISTED in document
-    return (
-        document[LISTED] if is_listed and document.keys() - {LISTED} <= LISTED_COUNTS else document
-    )
+    is_listed = isinstance(document, Mapping) and {LISTED, LISTED_ID} <= document.keys()
+    return document[LISTED] if is_listed else document
 
 
 def rule_schema() -> dict[str, dict[str, Any]]:

@@ -32,7 +32,7 @@ Gaps:
     - Followers do not fetch, since replicas share one log. OFFSET_NOT_AVAILABLE does not occur.
 """
 
-from collections.abc import Callable  # noqa: TC003 - plain imports show the layers
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -56,6 +56,7 @@ from broker.fetch.partition_read import (
     read_partitions,
     unknown_error,
 )
+from broker.fetch.short_response import encode_sent
 from broker.pending_response import PendingResponse
 from broker.request.context import RequestContext
 from broker.request.throttling import (
@@ -70,6 +71,13 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.codec import encode_body
 from protocol.errors import ErrorCode
+from protocol.fetch import (
+    PARTITIONS_MAX,
+    ShortFetch,
+    encode_response,
+    encode_topics,
+    read_fetch,
+)
 from protocol.pacing import current_turn, paced_elements
 from protocol.releases import Release
 
@@ -102,8 +110,20 @@ class _Fetch:
     known: list[CachedPartition]
     unknown: list[SentPartition]
 
+    @property
+    def is_short(self) -> bool:
+        """Whether it has few partitions, so that it takes no turns."""
+        return isinstance(self.request, ShortFetch) and len(self.known) <= PARTITIONS_MAX
 
-@handles(ApiKey.FETCH)
+    def in_turns(self, work: Callable[[], None]) -> None:
+        """Carry out what a timer does for it: at once, if it is short."""
+        if self.is_short:
+            work()
+        else:
+            self.cluster.in_turns(work)
+
+
+@handles(ApiKey.FETCH, read_short=read_fetch)
 def handle_fetch(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleFetchRequest` and `ReplicaManager.fetchMessages`."""
     session = open_fetch_context(context, request, cluster)
@@ -199,7 +219,7 @@ def _wait(fetch: _Fetch, read: list[SentPartition]) -> PendingResponse:
 
     def finish(now_ms: int) -> None:
         forget()
-        cluster.in_turns(lambda: respond(now_ms))
+        fetch.in_turns(lambda: respond(now_ms))
 
     def respond(now_ms: int) -> None:
         # Partitions may have moved or been deleted since then: they are checked again.
@@ -243,6 +263,9 @@ def _respond(fetch: _Fetch, read: list[SentPartition], now_ms: int) -> Any:
             ]
         else:
             sent = []
+    topics = _short_topics(fetch, sent)
+    if topics is not None:
+        return _respond_short(fetch, sent, topics, now_ms)
     response = _response(fetch, sent)
     body = None
     if fetch.params.is_from_follower:
@@ -252,19 +275,53 @@ def _respond(fetch: _Fetch, read: list[SentPartition], now_ms: int) -> Any:
         if not charge_fetch(context, cluster, len(body) + SIZE_BYTES, now_ms):
             response.responses = []
             return response
+    session_id = _note_sent(fetch, sent, now_ms)
+    if session_id != response.session_id:
+        response.session_id = session_id
+        return response
+    return response if body is None else body
+
+
+def _short_topics(fetch: _Fetch, sent: list[SentPartition]) -> list[bytes] | None:
+    """Return the encoded topics of the response to a short request, if that has no rare fields."""
+    if not fetch.is_short or not fetch.session.is_current:
+        return None
+    version = fetch.context.api_version
+    if version >= LEADER_VERSION_MIN and any(data.error_code in _MOVED for _cached, data in sent):
+        return None
+    return encode_sent(version, sent)
+
+
+def _respond_short(
+    fetch: _Fetch, sent: list[SentPartition], topics: list[bytes], now_ms: int
+) -> bytes:
+    """Return the body of the response to a short request."""
+    context, session = fetch.context, fetch.session
+    version, error_code = context.api_version, session.error_code
+    session_id = NO_SESSION_ID if session.session is None else session.session.session_id
+    if not fetch.params.is_from_follower and fetch.cluster.quotas.clients.is_enabled:
+        body_bytes = sum(map(len, topics)) + len(encode_response(version, error_code, 0, ()))
+        if not charge_fetch(context, fetch.cluster, body_bytes + SIZE_BYTES, now_ms):
+            return encode_response(version, error_code, session_id, encode_topics(version, ()))
+    session_id = _note_sent(fetch, sent, now_ms)
+    return encode_response(version, error_code, session_id, topics)
+
+
+def _note_sent(fetch: _Fetch, sent: list[SentPartition], now_ms: int) -> int:
+    """Note in the session what is sent, or open one if asked to; return the id of the session."""
+    session = fetch.session
     if session.opens_session:
-        session_id = cluster.fetch_sessions[context.broker_id].create(
+        return fetch.cluster.fetch_sessions[fetch.context.broker_id].create(
             sent,
             now_ms,
             is_privileged=fetch.params.is_from_follower,
-            uses_topic_ids=context.api_version >= TOPIC_ID_VERSION_MIN,
+            uses_topic_ids=fetch.context.api_version >= TOPIC_ID_VERSION_MIN,
         )
-        if session_id != NO_SESSION_ID:
-            response.session_id = session_id
-            return response
-    elif session.session is not None and session.is_current:
+    if session.session is None:
+        return NO_SESSION_ID
+    if session.is_current:
         session.session.note_sent(sent)
-    return response if body is None else body
+    return session.session.session_id
 
 
 def _response(fetch: _Fetch, sent: list[SentPartition]) -> Any:

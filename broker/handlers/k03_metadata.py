@@ -21,7 +21,8 @@ Behaviour:
       is forbidden.
 """
 
-from typing import Any
+from functools import lru_cache
+from typing import Any, TypeAlias
 from uuid import UUID
 
 from broker.administration.authorized_operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
@@ -36,17 +37,87 @@ from broker.request.mutation_quota import MutationQuota
 from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
+from protocol.codec import encode_body
 from protocol.errors import ErrorCode
+from protocol.metadata import read_names, topic_in, with_topics
 from protocol.pacing import paced
 
 _TopicResponse = messages.MetadataResponse.MetadataResponseTopic
 _PartitionResponse = _TopicResponse.MetadataResponsePartition
 _NO_TOPIC_ID = UUID(int=0)
+_Broker: TypeAlias = tuple[int, str, int, str | None]
+"""Node id, host, port and rack."""
 AUTO_CREATION_CHOICE_VERSION_MIN = 4
 RESPONSE_RANKS = (0, 1, 2)
+SHORT_TOPICS_MAX = 1_000
+"""With more topics a request takes turns."""
+NEW_PARTITIONS_MAX = 50
+"""How many partitions a request encodes that takes no turns; the others are known."""
 
 
-@handles(ApiKey.METADATA)
+def describe_known(
+    context: RequestContext, frame: bytes | bytearray, start: int, end: int, cluster: Cluster
+) -> bytes | None:
+    """Respond with what was said of the topics before, if they exist and have not changed."""
+    version = context.api_version
+    names = read_names(version, frame, start, end, SHORT_TOPICS_MAX)
+    if names is None:
+        return None
+    topics: list[Topic] = []
+    if names:
+        for name in names:
+            topic = cluster.topics.get(name)
+            if topic is None:
+                return None
+            topics.append(topic)
+    elif len(cluster.topics) <= SHORT_TOPICS_MAX:
+        topics += cluster.topics.all()
+    else:
+        return None
+    alive_ids = cluster.alive_broker_ids()
+    left = NEW_PARTITIONS_MAX
+    encoded_topics = []
+    for topic in topics:
+        state = (
+            alive_ids,
+            [
+                (part.leader_id, part.leader_epoch, part.isr, part.replicas)
+                for part in topic.partitions
+            ],
+        )
+        known = topic.encoded_metadata.get(version)
+        if known is None or known[0] != state:
+            left -= len(topic.partitions)
+            if left < 0 or not topic.partitions:
+                return None
+            known = topic.encoded_metadata[version] = state, _encode_topic(cluster, topic, version)
+        encoded_topics.append(known[1])
+    body = with_topics(
+        version, _encode_cluster(version, *_brokers(context, cluster)), encoded_topics
+    )
+    return body if len(body) <= cluster.config["response.bytes.max"] else None
+
+
+@lru_cache(maxsize=256)
+def _encode_cluster(
+    version: int, brokers: tuple[_Broker, ...], cluster_id: str, controller_id: int
+) -> bytes:
+    return bytes(encode_body(_response(version, brokers, cluster_id, controller_id, []), version))
+
+
+def _encode_topic(cluster: Cluster, topic: Topic, version: int) -> bytes:
+    response = messages.MetadataResponse(
+        version=version,
+        throttle_time_ms=0,
+        brokers=[],
+        cluster_id=None,
+        controller_id=0,
+        topics=[_describe(cluster, topic, version)],
+    )
+    return topic_in(version, bytes(encode_body(response, version)))
+
+
+@handles(ApiKey.METADATA, shortcut=describe_known)
 def handle_metadata(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleTopicMetadataRequest`."""
     version = context.api_version
@@ -82,27 +153,42 @@ def handle_metadata(context: RequestContext, request: Any, cluster: Cluster) -> 
         for topic in paced(topics):
             if topic.error_code != ErrorCode.UNKNOWN_TOPIC_ID:
                 topic.authorized_operations = set(TOPIC_OPERATIONS)
-    response = messages.MetadataResponse(
+    response = _response(version, *_brokers(context, cluster), topics)
+    if 8 <= version <= 10 and request.include_cluster_authorized_operations:
+        response.authorized_operations = set(CLUSTER_OPERATIONS)
+    return response
+
+
+def _brokers(context: RequestContext, cluster: Cluster) -> tuple[tuple[_Broker, ...], str, int]:
+    """Return the brokers that are up, the cluster id, and the controller."""
+    brokers = tuple(
+        (broker.node_id, address.host, address.port, broker.rack)
+        for broker, address in cluster.addresses(context.session.listener)
+        if broker.is_alive
+    )
+    return brokers, cluster.cluster_id, cluster.controller_id
+
+
+def _response(
+    version: int,
+    brokers: tuple[_Broker, ...],
+    cluster_id: str,
+    controller_id: int,
+    topics: list[Any],
+) -> Any:
+    return messages.MetadataResponse(
         version=version,
         throttle_time_ms=0,
         brokers=[
             messages.MetadataResponse.MetadataResponseBroker(
-                version=version,
-                node_id=broker.node_id,
-                host=address.host,
-                port=address.port,
-                rack=broker.rack,
+                version=version, node_id=node_id, host=host, port=port, rack=rack
             )
-            for broker, address in cluster.addresses(context.session.listener)
-            if broker.is_alive
+            for node_id, host, port, rack in brokers
         ],
-        cluster_id=cluster.cluster_id,
-        controller_id=cluster.controller_id,
+        cluster_id=cluster_id,
+        controller_id=controller_id,
         topics=topics,
     )
-    if 8 <= version <= 10 and request.include_cluster_authorized_operations:
-        response.authorized_operations = set(CLUSTER_OPERATIONS)
-    return response
 
 
 def _has_id(topic: Any) -> bool:

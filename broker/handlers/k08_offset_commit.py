@@ -20,18 +20,21 @@ Behaviour:
     - The retention time of v2-4 is used; otherwise offsets.retention.minutes applies.
 """
 
+from collections.abc import Iterable
 from typing import Any
+from uuid import UUID
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import ownership_error
 from broker.cluster.topics import Topic
-from broker.groups.commit_results import response_topics, split_commit
+from broker.groups.commit_results import PartitionErrors, response_topics, split_commit
 from broker.groups.requests import CommitRequest, OffsetToCommit
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.offset_commit import ShortOffsetCommit, encode_response, read_offset_commit
 from protocol.pacing import paced
 
 MISSING_GROUP_VERSION_MIN = 9
@@ -41,7 +44,7 @@ _TopicResponse = messages.OffsetCommitResponse.OffsetCommitResponseTopic
 _PartitionResponse = _TopicResponse.OffsetCommitResponsePartition
 
 
-@handles(ApiKey.OFFSET_COMMIT)
+@handles(ApiKey.OFFSET_COMMIT, read_short=read_offset_commit)
 def handle_offset_commit(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleOffsetCommitRequest`."""
     version = context.api_version
@@ -70,19 +73,28 @@ def handle_offset_commit(context: RequestContext, request: Any, cluster: Cluster
         for partition in paced(partitions)
     )
     error_codes = _commit(context, request, offsets, cluster)
-    topics = []
-    for key, errors in paced(response_topics(split, error_codes)):
+    topics = response_topics(split, error_codes)
+    if isinstance(request, ShortOffsetCommit):
+        body = encode_response(version, topics)
+        if body is not None:
+            return body
+    return _response(version, topics)
+
+
+def _response(version: int, topics: Iterable[tuple[str | UUID, PartitionErrors]]) -> Any:
+    topic_responses = []
+    for key, errors in paced(topics):
         partitions = [
             _PartitionResponse(version=version, partition_index=index, error_code=error_code)
             for index, error_code in paced(errors)
         ]
         topic_response: Any = _TopicResponse(version=version, partitions=partitions)
-        if uses_topic_ids:
+        if isinstance(key, UUID):
             topic_response.topic_id = key
         else:
             topic_response.name = key
-        topics.append(topic_response)
-    return messages.OffsetCommitResponse(version=version, topics=topics)
+        topic_responses.append(topic_response)
+    return messages.OffsetCommitResponse(version=version, topics=topic_responses)
 
 
 def _commit(

@@ -14,14 +14,14 @@ from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import ownership_error
 from broker.request.context import RequestContext
 from broker.routes import handles
-from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.heartbeat import encode_response, read_heartbeat
 
 
-@handles(ApiKey.HEARTBEAT)
-def handle_heartbeat(context: RequestContext, request: Any, cluster: Cluster) -> Any:
-    """Kafka's `KafkaApis.handleHeartbeatRequest`."""
+@handles(ApiKey.HEARTBEAT, read_short=read_heartbeat)
+def handle_heartbeat(context: RequestContext, request: Any, cluster: Cluster) -> bytes:
+    """Kafka's `KafkaApis.handleHeartbeatRequest`; the response is the encoded body."""
     error_code = ownership_error(cluster, context.broker_id, request.group_id)
     if error_code is ErrorCode.NONE:
         error_code = cluster.groups.heartbeat(
@@ -31,4 +31,4 @@ def handle_heartbeat(context: RequestContext, request: Any, cluster: Cluster) ->
             request.generation_id,
             context.now_ms,
         )
-    return messages.HeartbeatResponse(version=context.api_version, error_code=error_code)
+    return encode_response(context.api_version, error_code)

@@ -26,6 +26,7 @@ from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
+from protocol.codec import decode_request, encode_body
 from protocol.errors import ErrorCode
 
 SOFTWARE_VERSION_MIN = 3
@@ -40,16 +41,46 @@ _FinalizedFeature = messages.ApiVersionsResponse.FinalizedFeatureKey
 _SOFTWARE_PATTERN = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
-@handles(ApiKey.API_VERSIONS)
+def respond_as_before(
+    context: RequestContext, frame: bytes | bytearray, start: int, end: int, cluster: Cluster
+) -> bytes | None:
+    """Return the encoded response that an earlier client got, as every new connection asks for it.
+
+    None if the software of the client is refused.
+    """
+    version = context.api_version
+    request = decode_request(ApiKey.API_VERSIONS, version, frame, start, end)
+    if not _note_software(context, request):
+        return None
+    bodies = cluster.routes.api_versions_bodies
+    key = (context.broker_id, version, cluster.features.epoch)
+    body = bodies.get(key)
+    if body is None:
+        body = bodies[key] = bytes(encode_body(_response(context, cluster), version))
+    return body
+
+
+@handles(ApiKey.API_VERSIONS, shortcut=respond_as_before)
 def handle_api_versions(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleApiVersionsRequest`."""
+    if not _note_software(context, request):
+        return messages.ApiVersionsResponse(
+            version=context.api_version, error_code=ErrorCode.INVALID_REQUEST, api_keys=[]
+        )
+    return _response(context, cluster)
+
+
+def _note_software(context: RequestContext, request: Any) -> bool:
+    """Keep the name and the version of the client, or return False if they are not allowed."""
     if context.api_version >= SOFTWARE_VERSION_MIN:
         software = ClientSoftware(request.client_software_name, request.client_software_version)
         if not all(map(_SOFTWARE_PATTERN.fullmatch, software)):
-            return messages.ApiVersionsResponse(
-                version=context.api_version, error_code=ErrorCode.INVALID_REQUEST, api_keys=[]
-            )
+            return False
         context.session.client_software = software
+    return True
+
+
+def _response(context: RequestContext, cluster: Cluster) -> Any:
     release = release_of(cluster.config.for_broker(context.broker_id))
     supported = supported_by(release, with_level_0=context.api_version >= LEVEL_0_VERSION_MIN)
     finalized = cluster.features.shown_by(release)

@@ -29,16 +29,15 @@ from broker.request.context import RequestContext
 from broker.routes import handles
 from broker.transactions.coordinator import InitResult, ProducerIdAndEpoch
 from broker.transactions.transaction import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
-from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.init_producer_id import encode_response
+from protocol.init_producer_id import encode_producer, read_init_producer_id
 
 FENCED_VERSION_MIN = 4
 """The first version that knows PRODUCER_FENCED (KIP-588)."""
 
 
-@handles(ApiKey.INIT_PRODUCER_ID)
+@handles(ApiKey.INIT_PRODUCER_ID, read_short=read_init_producer_id)
 def handle_init_producer_id(context: RequestContext, request: Any, cluster: Cluster) -> bytes:
     """Kafka's `KafkaApis.handleInitProducerIdRequest`; the response is the encoded body."""
     error_code = _check(request)
@@ -52,15 +51,13 @@ def handle_init_producer_id(context: RequestContext, request: Any, cluster: Clus
     error_code = result.error_code
     if error_code is ErrorCode.PRODUCER_FENCED and context.api_version < FENCED_VERSION_MIN:
         error_code = ErrorCode.INVALID_PRODUCER_EPOCH
-    response = messages.InitProducerIdResponse(
-        version=context.api_version,
-        throttle_time_ms=0,
-        error_code=error_code,
-        producer_id=result.producer.producer_id,
-        producer_epoch=result.producer.producer_epoch,
+    return encode_producer(
+        context.api_version,
+        error_code,
+        result.producer.producer_id,
+        result.producer.producer_epoch,
+        _window(context, cluster) if error_code is ErrorCode.NONE else None,
     )
-    window = _window(context, cluster) if error_code is ErrorCode.NONE else None
-    return encode_response(response, context.api_version, window)
 
 
 def _init_transactional(context: RequestContext, request: Any, cluster: Cluster) -> InitResult:

@@ -21,6 +21,7 @@ from broker.http_admin import (  # noqa: F401 - importing them declares the oper
     follow,
     group_control,
     groups,
+    journal_bytes,
     producers,
     quotas,
     records,

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from struct import Struct
 from typing import Any, TypeVar
 
 from broker.request.context import RequestContext
@@ -15,6 +16,7 @@ BugReporter = Callable[[BaseException, RequestContext], None]
 """Called with an exception of our own code and the request that caused it."""
 
 _T = TypeVar("_T")
+_THROTTLE_TIME = Struct(">i")
 
 
 def encode_response(route: Route, context: RequestContext, response: Any) -> CompletedResponse:
@@ -35,6 +37,10 @@ def encode_response(route: Route, context: RequestContext, response: Any) -> Com
         if context.throttle_time_ms and hasattr(response, "throttle_time_ms"):
             response.throttle_time_ms = context.throttle_time_ms
         body = codec.encode_body(response, context.api_version)
+    elif context.throttle_time_ms and codec.begins_with_throttle_time(
+        route.api_key, context.api_version
+    ):
+        body = _THROTTLE_TIME.pack(context.throttle_time_ms) + body[_THROTTLE_TIME.size :]
     has_tagged_header = (
         context.api_version >= route.flexible_min and route.api_key != ApiKey.API_VERSIONS
     )

@@ -199,6 +199,8 @@ def test_json_logs_are_one_object_per_line_with_peer_and_reason() -> None:
     assert all({"event", "level", "timestamp"} <= event.keys() for event in events)
     [closed] = [event for event in events if event.get("peer") == peer and "reason" in event]
     assert "-1" in closed["reason"]
+    names = [event["event"] for event in events]
+    assert names.index("cluster started") < names.index("cluster stops")
 
 
 def test_every_listener_has_its_own_line_and_ports() -> None:

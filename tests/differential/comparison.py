@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -253,10 +254,13 @@ def _compare_lists(
 
 
 def _keys(entries: list[Any]) -> dict[str, Any]:
-    """Return the entries by their key; equal keys get a number."""
+    """Return the entries by their key; equal keys also get the topic's id, or a number."""
     found: dict[str, Any] = {}
+    counts = Counter(map(_key, entries))
     for entry in entries:
         key = _key(entry)
+        if counts[key] > 1 and isinstance(entry, dict) and entry.get("topic_id"):
+            key += f" {entry['topic_id']}"
         number = 1
         unique = key
         while unique in found:

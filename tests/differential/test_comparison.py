@@ -105,6 +105,32 @@ def test_a_difference_is_allowed_in_some_entries_only() -> None:
         assert (found.differences == []) is is_allowed
 
 
+def test_entries_with_one_name_and_several_topic_ids_are_compared_by_id() -> None:
+    entries = [
+        {"name": "~a", "topic_id": f"topic_id#{number}", "error_code": number} for number in (0, 1)
+    ]
+    kafka, ours = ({"responses": found} for found in (entries, entries[::-1]))
+    assert compared(kafka, ours, "DeleteTopics").differences == []
+    other = [entries[0], {**entries[1], "error_code": 7}]
+    (difference,) = compared(kafka, {"responses": other}, "DeleteTopics").differences
+    assert difference.place == "responses[~a topic_id#1].error_code"
+
+
+@pytest.mark.parametrize(("release", "is_allowed"), [("3.9", True), ("4.0", False)])
+def test_a_difference_is_allowed_in_some_releases_only(release: str, is_allowed: bool) -> None:
+    step = Send("ApiVersions", 3)
+    answers = [{"api_keys": [{"api_key": 1, "min_version": low}]} for low in (0, 4)]
+    found = compare(Conversation((step,), release=release), [answers[0]], [answers[1]])
+    assert (found.differences == []) is is_allowed
+
+
+@pytest.mark.parametrize("topics", [None, []])
+def test_offsets_may_have_another_order_if_all_are_fetched(topics: list[Any] | None) -> None:
+    kafka, ours = ({"topics": [{"name": name} for name in names]} for names in ("ab", "ba"))
+    found = compared(kafka, ours, "OffsetFetch", topics=topics)
+    assert (found.differences == []) is (topics is None)
+
+
 @pytest.mark.parametrize(
     "allowed", ALLOWED_DIFFERENCES, ids=lambda allowed: f"{allowed.api}-{allowed.path}"
 )

@@ -1,5 +1,7 @@
 """`mock-kafka` runs the command that its first argument names."""
 
+import subprocess
+import sys
 from importlib.metadata import version
 
 import pytest
@@ -25,7 +27,9 @@ def test_each_command_has_its_own_help(command: str, capsys: pytest.CaptureFixtu
     assert capsys.readouterr().out.startswith(f"usage: mock-kafka {command} ")
 
 
-@pytest.mark.parametrize(("arguments", "word"), [([], "usage"), (["server"], "'server'")])
+@pytest.mark.parametrize(
+    ("arguments", "word"), [([], "usage"), (["server"], "did you mean serve?")]
+)
 def test_a_missing_or_unknown_command_is_a_usage_error(
     arguments: list[str], word: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -35,8 +39,16 @@ def test_a_missing_or_unknown_command_is_a_usage_error(
 
 
 def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["--version"]) == 0
-    assert capsys.readouterr().out == f"mock-kafka {version('mock-kafka')}\n"
+    for option in ("--version", "-V"):
+        assert cli.main([option]) == 0
+        assert capsys.readouterr().out == f"mock-kafka {version('mock-kafka')}\n"
+
+
+@pytest.mark.slow
+def test_the_package_is_the_command() -> None:
+    command = [sys.executable, "-m", "mock_kafka", "-V"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == f"mock-kafka {version('mock-kafka')}\n"
 
 
 def test_the_exit_status_is_that_of_the_command(capsys: pytest.CaptureFixture[str]) -> None:

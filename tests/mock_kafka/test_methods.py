@@ -232,6 +232,23 @@ def test_requests_are_decoded_and_filtered(kafka: MockKafka, producer: KafkaProd
     assert (without_messages.request, without_messages.response) == (None, None)
 
 
+def test_a_request_has_its_bytes_and_all_are_saved_for_wireshark(
+    kafka: MockKafka, producer: KafkaProducer, tmp_path: Path
+) -> None:
+    producer.send("orders", b"one coffee").get(30)
+    [found] = kafka.requests(api="Produce")
+    request = kafka.request(found.number)
+    assert b"one coffee" in bytes.fromhex(request.request_hex or "")
+    assert request.response_hex is not None
+    assert request.request == found.request
+    with pytest.raises(ControlError, match="no line 100000"):
+        kafka.request(100_000)
+    kafka.save_pcap(tmp_path / "all.pcap")
+    kafka.save_pcap(tmp_path / "fetches.pcap", api="Fetch")
+    assert b"one coffee" in (tmp_path / "all.pcap").read_bytes()
+    assert len((tmp_path / "fetches.pcap").read_bytes()) == 24
+
+
 def test_wait_for_returns_the_request_when_it_arrives(
     kafka: MockKafka, producer: KafkaProducer
 ) -> None:

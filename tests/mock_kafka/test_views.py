@@ -82,6 +82,7 @@ def test_a_request_is_frozen_and_hashable_and_has_a_text_of_one_line() -> None:
         *PLAIN,
         *("request", "response", "kind", "peer", "delay_ms", "shadow_throttle_times_ms"),
         "transactional_ids",
+        *("request_hex", "response_hex"),
     }
     assert hash(request) == hash(request_of(PLAIN))
 

@@ -6,7 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protocol import messages
-from protocol.init_producer_id import encode_response, window_of
+from protocol.api_keys import ApiKey
+from protocol.init_producer_id import (
+    encode_producer,
+    encode_response,
+    read_init_producer_id,
+    window_of,
+)
+from tests.protocol.short_requests import check_arbitrary_bytes, read_both
 
 INT16 = st.integers(-(2**15), 2**15 - 1)
 INT32 = st.integers(-(2**31), 2**31 - 1)
@@ -74,3 +81,46 @@ def test_an_invalid_window_is_none() -> None:
     )
     for encoded in (encode_response(response, 4, 0), encode_response(response, 4, -5)):
         assert window_of(messages.InitProducerIdResponse.decode(encoded, version=4)) is None
+
+
+@given(response=responses(), window=st.none() | st.integers(1, 2**30))
+def test_the_response_without_a_message_is_the_same(response: Any, window: int | None) -> None:
+    response.throttle_time_ms = 0
+    if response.version >= 6:
+        response.ongoing_txn_producer_id = response.ongoing_txn_producer_epoch = -1
+    fields = response.error_code, response.producer_id, response.producer_epoch
+    assert encode_producer(response.version, *fields, window) == encode_response(
+        response, response.version, window
+    )
+
+
+@given(st.integers(0, 6), INT32, INT64, INT16, st.booleans(), st.binary(max_size=9))
+def test_a_request_without_a_transactional_id_is_read(
+    version: int, timeout_ms: int, producer_id: int, epoch: int, flag: bool, before: bytes
+) -> None:
+    request = messages.InitProducerIdRequest(
+        version=version, transactional_id=None, transaction_timeout_ms=timeout_ms
+    )
+    if version >= 3:
+        request.producer_id, request.producer_epoch = producer_id, epoch
+    if version >= 6:
+        request.enable2_pc = request.keep_prepared_txn = flag
+
+    found, _decoded = read_both(read_init_producer_id, request, version, before)
+
+    producer = (producer_id, epoch) if version >= 3 else (-1, -1)
+    assert found == (timeout_ms, *producer, None)
+
+
+@given(st.integers(0, 6), st.binary(max_size=40))
+def test_arbitrary_bytes_are_read_as_by_the_schema_or_not_at_all(version: int, body: bytes) -> None:
+    check_arbitrary_bytes(read_init_producer_id, ApiKey.INIT_PRODUCER_ID, version, body)
+
+
+@given(st.integers(0, 6))
+def test_a_request_with_a_transactional_id_is_left_to_the_schema(version: int) -> None:
+    request = messages.InitProducerIdRequest(
+        version=version, transactional_id="t", transaction_timeout_ms=1
+    )
+    found, _decoded = read_both(read_init_producer_id, request, version)
+    assert found is None

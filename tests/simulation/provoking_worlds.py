@@ -7,6 +7,7 @@ from broker.faults import FaultRule
 from tests.simulation.network import Weather
 from tests.simulation.pauses import Pauses
 from tests.simulation.producer_client import ProducerClient
+from tests.simulation.transactional_world import TransactionWorld
 from tests.simulation.virtual_time import START_MS
 from tests.simulation.world import CHAOS_MS, DOOMED_TOPIC, World
 
@@ -72,6 +73,12 @@ class VeryFrequentPauses(FrequentPauses):
 
     chances = (0.4,)
     rests_ms = (0, 0, 1, 3)
+
+
+class PausesOfTransactionsWorld(TransactionWorld):
+    """Requests of transactional producers pause."""
+
+    pauses_class = FrequentPauses
 
 
 class PausesOfAdminsWorld(World):

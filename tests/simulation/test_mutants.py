@@ -10,6 +10,7 @@ from tests.simulation.provoking_worlds import (
     LostResponsesWorld,
     PausesOfAdminsWorld,
     PausesOfProducersWorld,
+    PausesOfTransactionsWorld,
     RollingUpgradeWorld,
     SmallLogsWorld,
 )
@@ -69,6 +70,7 @@ def test_an_edit_ends_with_its_patch() -> None:
         LostResponsesWorld,
         PausesOfAdminsWorld,
         PausesOfProducersWorld,
+        PausesOfTransactionsWorld,
         RollingUpgradeWorld,
         SmallLogsWorld,
     ],

@@ -7,6 +7,7 @@ from broker.cluster import failover
 from broker.errors import Refusal
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import NOW_MS, make_cluster
+from tests.broker.interleaving import once, run_with_pauses
 
 REFUSED: list[tuple[NewTopic, ErrorCode, str]] = [
     (NewTopic(""), ErrorCode.INVALID_TOPIC_EXCEPTION, "empty string"),
@@ -117,3 +118,12 @@ def test_the_bound_on_partitions_counts_defaults_assignments_and_numbers() -> No
     refusal = check_size(cluster, [NewTopic("a"), by_hand, NewTopic("c", 1)])
     assert refusal is not None
     assert refusal.error_code is ErrorCode.POLICY_VIOLATION
+
+
+def test_a_topic_that_another_request_creates_during_a_pause_exists() -> None:
+    cluster = make_cluster()
+    outcome = run_with_pauses(
+        lambda: check_new_topic(cluster, NewTopic("t", overrides={"retention.ms": "1"})),
+        once(lambda: cluster.create_topic("t", [(1,)], {})),
+    )
+    assert outcome == Refusal(ErrorCode.TOPIC_ALREADY_EXISTS, "Topic 't' already exists.")

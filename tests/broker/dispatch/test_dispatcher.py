@@ -8,16 +8,17 @@ import pytest
 
 import broker.handlers  # noqa: F401 - registers every API
 from broker.dispatch.dispatcher import Dispatcher
+from broker.dispatch.turns import Turns
 from broker.pending_response import PendingResponse
 from broker.request.context import RequestContext
-from broker.responses import Close, PendingFrame
+from broker.responses import Close, PendingFrame, Throttled
 from broker.routes import ROUTES
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.releases import UNADVERTISED_APIS
 from tests.broker.cluster_builder import NOW_MS, make_cluster
-from tests.broker.connection_driver import Client, request_frame
+from tests.broker.connection_driver import Client, CountingQuota, request_frame
 
 
 def dispatch(frame: bytes, api_versions: str = "") -> tuple[Any, list[BaseException]]:
@@ -139,3 +140,83 @@ def test_supported_versions_are_those_of_the_broker_that_received_the_request() 
     ]
     assert isinstance(responses[0], bytes)
     assert responses[1] == Close("unsupported version 9 of METADATA")
+
+
+READ_BY_HAND = (ApiKey.FETCH, ApiKey.OFFSET_COMMIT, ApiKey.HEARTBEAT, ApiKey.INIT_PRODUCER_ID)
+
+
+def newest_version(api_key: int) -> int:
+    """Return the newest version that a broker of the default release serves."""
+    return make_cluster(1).routes[1][api_key].version_max
+
+
+def short_request(api_key: ApiKey, version: int) -> Any:
+    """Return a request that is read by hand, of a group or topic that does not exist."""
+    request: Any = messages.request_class(api_key)(version=version)
+    if api_key in {ApiKey.HEARTBEAT, ApiKey.OFFSET_COMMIT}:
+        request.group_id, request.member_id = "g", "m"
+    if api_key is ApiKey.INIT_PRODUCER_ID:
+        request.transactional_id = None
+    if api_key is ApiKey.FETCH:
+        request.session_epoch = -1
+    return request
+
+
+@pytest.mark.parametrize("api_key", READ_BY_HAND)
+def test_a_request_that_is_read_by_hand_gets_the_response_of_the_schema_and_takes_no_turn(
+    api_key: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_turn(*_arguments: Any, **_options: Any) -> Any:
+        raise AssertionError("it takes turns")
+
+    newest = newest_version(api_key)
+    for version in range(newest, newest - 3, -1):
+        frame = request_frame(short_request(ApiKey(api_key), version), version, 7)[4:]
+        with monkeypatch.context() as patch:
+            patch.setattr(Turns, "run", no_turn)
+            by_hand = dispatch(frame)
+        with monkeypatch.context() as patch:
+            patch.setitem(ROUTES, api_key, replace(ROUTES[api_key], read_short=None))
+            by_schema = dispatch(frame)
+
+        assert isinstance(by_hand[0], bytes)
+        assert by_hand == by_schema
+
+
+@pytest.mark.parametrize("api_key", READ_BY_HAND)
+def test_an_error_of_a_handler_closes_the_connection_of_a_request_that_is_read_by_hand(
+    api_key: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_arguments: Any) -> Any:
+        raise RuntimeError("boom")
+
+    version = newest_version(api_key)
+    monkeypatch.setitem(ROUTES, api_key, replace(ROUTES[api_key], handler=broken))
+    frame = request_frame(short_request(ApiKey(api_key), version), version, 7)[4:]
+
+    response, bugs = dispatch(frame)
+
+    assert isinstance(response, Close)
+    assert "boom" in response.reason
+    assert len(bugs) == 1
+
+
+@pytest.mark.parametrize("version", range(6))
+def test_an_encoded_body_gets_the_throttle_time(
+    version: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    route = ROUTES[ApiKey.INIT_PRODUCER_ID]
+
+    def throttled(context: RequestContext, request: Any, cluster: Any) -> Any:
+        context.throttle(1_500, CountingQuota(), context.now_ms)
+        return route.handler(context, request, cluster)
+
+    monkeypatch.setitem(ROUTES, route.api_key, replace(route, handler=throttled))
+    frame = request_frame(short_request(route.api_key, version), version, 7)[4:]
+
+    result, _bugs = dispatch(frame)
+
+    assert isinstance(result, Throttled)
+    body = (result.frame or b"")[9 if version >= 2 else 8 :]
+    response = messages.InitProducerIdResponse.decode(body, version=version)
+    assert response.throttle_time_ms == 1_500

@@ -244,6 +244,7 @@ def test_the_shapes_of_a_connection_have_a_bound() -> None:
             made.do(Produce(client_id=f"client-{number}", indexes=(0, 1), count=3))
 
     cache = made.connections[0]._produce_cache
+    assert cache is not None
     assert sum(len(shape.targets) for shape in cache._shapes.values()) <= TARGETS_MAX
 
 

@@ -13,6 +13,7 @@ from broker.request.context import RequestContext
 from broker.routes import ROUTES
 from protocol import messages
 from protocol.api_keys import ApiKey
+from protocol.codec import encode_message
 from protocol.errors import ErrorCode
 
 GROUP = "g"
@@ -60,7 +61,11 @@ class GroupCluster:
             request_class(version=version, **fields).encode(version=version), version=version
         )
         context = self.context(api_key, version, broker_id=broker_id)
-        return ROUTES[api_key].handler(context, request, self.cluster)
+        route = ROUTES[api_key]
+        if route.read_short is not None:
+            body = encode_message(request, version)
+            request = route.read_short(version, body, 0, len(body)) or request
+        return route.handler(context, request, self.cluster)
 
     def context(
         self,
@@ -91,9 +96,9 @@ class GroupCluster:
         responses: list[Any] = []
 
         def receive(response: Any) -> None:
-            responses.append(
-                type(response).decode(response.encode(version=version), version=version)
-            )
+            body = response if isinstance(response, bytes) else response.encode(version=version)
+            response_class = messages.response_class(api_key)
+            responses.append(response_class.decode(bytes(body), version=version))
 
         result = self.handle(api_key, version, **fields)
         if not isinstance(result, PendingResponse):

@@ -1,6 +1,7 @@
 """Fetch: records, waits and errors."""
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -15,12 +16,21 @@ from protocol import messages, records
 from protocol.api_keys import ApiKey
 from protocol.codec import decode_request
 from protocol.errors import ErrorCode
+from protocol.fetch import read_fetch
 from tests.batches import make_batch
 from tests.broker.cluster_builder import NOW_MS, make_cluster, make_context
 from tests.broker.interleaving import at_pause, run_with_pauses
 
 VERSIONS = range(4, 19)
 _Topic = messages.FetchRequest.FetchTopic
+_read: Callable[..., Any] = read_fetch
+
+
+@pytest.fixture(autouse=True, params=["read by hand", "read by the schema"])
+def choose_codec(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run each test with both codecs of short requests."""
+    if request.param == "read by the schema":
+        monkeypatch.setattr(sys.modules[__name__], "_read", lambda *_request: None)
 
 
 def cluster_with_records(batch_count: int = 3, brokers: int = 1) -> Cluster:
@@ -66,7 +76,6 @@ def ask(
     request: Any = messages.FetchRequest(
         version=version,
         replica_id=replica_id,
-        replica_state=messages.FetchRequest.ReplicaState(replica_id=replica_id, replica_epoch=-1),
         max_wait_ms=max_wait_ms,
         min_bytes=min_bytes,
         max_bytes=max_bytes,
@@ -103,15 +112,22 @@ def ask(
         else [],
         rack_id=rack_id,
     )
+    if replica_id >= 0:
+        request.replica_state = messages.FetchRequest.ReplicaState(
+            replica_id=replica_id, replica_epoch=-1
+        )
     body = bytes(request.encode(version=version))
-    decoded = decode_request(ApiKey.FETCH, version, body, 0, len(body))
+    decoded = _read(version, body, 0, len(body)) or decode_request(
+        ApiKey.FETCH, version, body, 0, len(body)
+    )
     context = make_context(ApiKey.FETCH, version, broker_id=broker_id, now_ms=now_ms)
     response = handle_fetch(context, decoded, cluster)
     return response if isinstance(response, PendingResponse) else reread(response, version)
 
 
 def reread(response: Any, version: int = 11) -> Any:
-    body = response if isinstance(response, bytearray) else response.encode(version=version)
+    is_body = isinstance(response, bytes | bytearray)
+    body = response if is_body else response.encode(version=version)
     return messages.FetchResponse.decode(bytes(body), version=version)
 
 

@@ -1,3 +1,4 @@
+from random import Random
 from typing import Any
 from uuid import UUID
 
@@ -5,9 +6,13 @@ import pytest
 
 from broker.cluster import failover
 from broker.cluster.cluster import Cluster
+from broker.handlers.k03_metadata import NEW_PARTITIONS_MAX
+from broker.routes import ROUTES
 from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.codec import decode_request, encode_message
 from protocol.errors import ErrorCode
-from tests.broker.cluster_builder import CLUSTER_ID, NOW_MS, call, make_cluster
+from tests.broker.cluster_builder import CLUSTER_ID, NOW_MS, call, make_cluster, make_context
 
 VERSIONS = range(14)
 _Topic = messages.MetadataRequest.MetadataRequestTopic
@@ -190,3 +195,82 @@ def test_two_topics_of_one_request_that_differ_in_dots_and_underscores_are_auto_
     for names in (["a.b", "a_b"], ["a-b", "a.b_"], ["a_b_"]):
         ask(cluster, names, 9, may_create=True)
     assert {topic.name for topic in cluster.topics.all()} == {"a.b", "a_b", "a-b", "a.b_"}
+
+
+def both_ways(cluster: Cluster, names: list[str] | None, version: int) -> tuple[Any, bytes]:
+    """Return the response of the shortcut, or None, and that of the handler."""
+    topics: Any = None
+    if names is not None:
+        topics = [_Topic(version=version, name=name, topic_id=UUID(int=0)) for name in names]
+    request = messages.MetadataRequest(
+        version=version, topics=topics, allow_auto_topic_creation=False
+    )
+    body = encode_message(request, version)
+    route = ROUTES[ApiKey.METADATA]
+    context = make_context(ApiKey.METADATA, version)
+    assert route.shortcut is not None
+    decoded = decode_request(ApiKey.METADATA, version, body, 0, len(body))
+    return (
+        route.shortcut(context, body, 0, len(body), cluster),
+        encode_message(route.handler(context, decoded, cluster), version),
+    )
+
+
+def change(cluster: Cluster, random: Random) -> None:
+    """Change something that Metadata shows."""
+    topic = random.choice([topic for topic in cluster.topics.all() if topic.name != "kept"])
+    partition = random.choice(topic.partitions)
+    node_id = random.choice([1, 2, 3])
+    name = random.choice(["fail", "start", "grow", "create", "lead", "shrink", "move", "rack"])
+    if name == "fail":
+        failover.stop_broker(cluster, node_id, NOW_MS)
+    elif name == "start":
+        failover.start_broker(cluster, node_id, NOW_MS)
+    elif name == "grow":
+        cluster.add_partitions(topic, [(node_id,)])
+    elif name == "create":
+        cluster.delete_topic(topic, NOW_MS)
+        cluster.create_topic(topic.name, [(1, 2), (3,)], {})
+    elif name == "lead" and cluster.is_alive(node_id):
+        cluster.move_leader(partition, node_id, NOW_MS)
+    elif name == "shrink":
+        cluster.set_isr(partition, partition.isr[:1])
+    elif name == "move":
+        cluster.set_replicas(partition, [node_id], NOW_MS)
+    elif name == "rack":
+        cluster.brokers[node_id].rack = random.choice(["r", "s", None])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_was_encoded_before_is_what_the_handler_returns_after_any_change(seed: int) -> None:
+    random = Random(seed)
+    cluster = cluster_with_a_and_b()
+    cluster.create_topic("kept", [(1, 2, 3)], {})
+    shortcut_count = 0
+    for _ in range(60):
+        for version in (9, 11, 12, 13):
+            names = random.choice([["a"], ["b", "a"], ["kept", "b", "a"], None])
+            by_shortcut, by_handler = both_ways(cluster, names, version)
+            if by_shortcut is not None:
+                assert by_shortcut == by_handler
+                shortcut_count += 1
+        change(cluster, random)
+    assert shortcut_count > 200
+
+
+def test_a_topic_that_does_not_exist_and_many_new_partitions_are_left_to_the_handler() -> None:
+    cluster = cluster_with_a_and_b()
+    cluster.create_topic("large", [(1,)] * (NEW_PARTITIONS_MAX + 1), {})
+    assert both_ways(cluster, ["a"], 12)[0] is not None
+    assert both_ways(cluster, ["a", "missing"], 12)[0] is None
+    assert both_ways(cluster, ["large"], 12)[0] is None
+    assert both_ways(cluster, None, 12)[0] is None
+
+
+def test_topics_that_one_request_cannot_encode_are_known_after_a_few() -> None:
+    cluster = make_cluster()
+    for number in range(2 * NEW_PARTITIONS_MAX):
+        cluster.create_topic(f"t{number}", [(1,)], {})
+    assert both_ways(cluster, None, 12)[0] is None
+    by_shortcut, by_handler = both_ways(cluster, None, 12)
+    assert by_shortcut == by_handler

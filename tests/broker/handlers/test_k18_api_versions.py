@@ -5,11 +5,12 @@ from typing import Any
 import pytest
 
 from broker.cluster.cluster import Cluster
-from broker.handlers.k18_api_versions import handle_api_versions
+from broker.handlers.k18_api_versions import handle_api_versions, respond_as_before
 from broker.request.client_software import ClientSoftware
 from broker.routes import ROUTES
 from protocol import messages
 from protocol.api_keys import ApiKey
+from protocol.codec import encode_message
 from protocol.errors import ErrorCode
 from protocol.releases import DEFAULT_VERSIONS, UNADVERTISED_APIS
 from tests.broker.cluster_builder import call, make_cluster, make_context
@@ -120,3 +121,40 @@ def test_releases_with_zookeeper_have_no_features() -> None:
     supported, response = features_of(cluster, 3)
     assert (supported, response.finalized_features) == ({}, [])
     assert response.finalized_features_epoch == -1
+
+
+def _shortcut(cluster: Cluster, version: int, name: str = "client") -> bytes | None:
+    request = messages.ApiVersionsRequest(
+        version=version, client_software_name=name, client_software_version="1"
+    )
+    frame = encode_message(request, version)
+    context = make_context(ApiKey.API_VERSIONS, version)
+    body = respond_as_before(context, frame, 0, len(frame), cluster)
+    expected = None if version < 3 or body is None else ClientSoftware(name, "1")
+    assert context.session.client_software == expected
+    return body
+
+
+@pytest.mark.parametrize("version", range(5))
+def test_the_response_that_is_kept_is_that_of_the_handler(version: int) -> None:
+    cluster = make_cluster(1)
+
+    def handled() -> bytes:
+        request = messages.ApiVersionsRequest(
+            version=version, client_software_name="client", client_software_version="1"
+        )
+        context = make_context(ApiKey.API_VERSIONS, version)
+        return encode_message(handle_api_versions(context, request, cluster), version)
+
+    assert _shortcut(cluster, version) == _shortcut(cluster, version) == handled()
+    cluster.features.apply({"transaction.version": 1})
+    assert _shortcut(cluster, version) == handled()
+    limits = {"broker.api.versions": "2.8,ApiVersions=4"}
+    cluster.set_config(make_cluster(1, **limits).config)
+    assert _shortcut(cluster, version) == handled()
+
+
+def test_software_that_is_not_allowed_is_left_to_the_handler() -> None:
+    cluster = make_cluster(1)
+    assert _shortcut(cluster, 3) is not None
+    assert _shortcut(cluster, 3, "a b") is None

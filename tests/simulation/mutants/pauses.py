@@ -1,12 +1,14 @@
 """Bugs that show when a request pauses and others change what it has read."""
 
 from broker.administration import config_alteration, scram_credentials
+from broker.cluster import coordinators
 from broker.dispatch.turns import Turns
 from broker.produce import append
 from tests.simulation.mutants.mutant import Mutant, edited
 from tests.simulation.provoking_worlds import (
     PausesOfAdminsWorld,
     PausesOfProducersWorld,
+    PausesOfTransactionsWorld,
 )
 
 PAUSE_MUTANTS: tuple[Mutant, ...] = (
@@ -41,6 +43,16 @@ PAUSE_MUTANTS: tuple[Mutant, ...] = (
         "layer = {} if topic is None or alteration.is_replacement else topic.config.overrides",
         "layer = {}",
         PausesOfAdminsWorld,
+    ),
+    edited(
+        "Two requests create an internal topic if the first one pauses.",
+        "internal_errors",
+        coordinators.ensure_internal_topic,
+        "# Another request may have created it while the check of the configuration paused.\n"
+        "    topic = cluster.topics.get(internal.name)\n"
+        "    if topic is not None:",
+        "if False:",
+        PausesOfTransactionsWorld,
     ),
     edited(
         "A callback that a request has scheduled ends the turn of no request.",

@@ -1,0 +1,97 @@
+"""The bytes of the journal: one request with its frames in hex, and a packet capture of many."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+from broker.http_admin.operation import Count, Input, Problem, operation
+from broker.http_admin.requests import JournalQuery, journal_filter
+from broker.http_admin.state import Admin
+from broker.journal.journal import Entry, Line
+from broker.journal.pcap import PacketWriter, file_header
+from broker.journal.rendering import describe_line
+from protocol.api_keys import ApiKey
+
+LINES_PER_TURN = 50
+"""Lines to write before other tasks run."""
+
+WITH_SECRETS = frozenset(
+    {
+        ApiKey.SASL_AUTHENTICATE,
+        ApiKey.ALTER_CONFIGS,
+        ApiKey.INCREMENTAL_ALTER_CONFIGS,
+        ApiKey.CREATE_DELEGATION_TOKEN,
+        ApiKey.RENEW_DELEGATION_TOKEN,
+        ApiKey.EXPIRE_DELEGATION_TOKEN,
+        ApiKey.DESCRIBE_DELEGATION_TOKEN,
+        ApiKey.ALTER_USER_SCRAM_CREDENTIALS,
+    }
+)
+"""APIs whose frames may have passwords, tokens or secret configurations."""
+
+
+class LinePath(Input):
+    """A line of the journal by its number."""
+
+    number: Count
+
+
+class BytesQuery(Input):
+    """With `secrets` also the frames of APIs that may have passwords or tokens."""
+
+    secrets: bool = False
+
+
+class CaptureQuery(JournalQuery, kw_only=True):
+    """With `secrets` also the frames of APIs that may have passwords or tokens."""
+
+    secrets: bool = False
+
+
+@operation("GET", "/v1/requests/{number}", tag="requests")
+def get_request(admin: Admin, path: LinePath, query: BytesQuery) -> dict[str, Any]:
+    """Return one line; a request with its decoded messages and with its frames in hex.
+
+    `request_hex` and `response_hex` begin with the size of the frame. They are null if the journal
+    has not kept the frame, or if it may have secrets and the query does not ask for them.
+    """
+    line = next((line for line in admin.journal if line.number == path.number), None)
+    if line is None:
+        first = next((line.number for line in admin.journal), None)
+        kept = "it is empty" if first is None else f"it has {first} to {admin.journal.last_number}"
+        raise Problem(404, f"the journal has no line {path.number}; {kept}")
+    described = describe_line(line, admin.topic_name)
+    if isinstance(line, Entry):
+        frame, response = line.frame, line.response
+        is_shown = query.secrets or not _has_secrets(line)
+        size = b"" if frame is None else len(frame).to_bytes(4, "big")
+        described["request_hex"] = (size + frame).hex() if is_shown and frame else None
+        described["response_hex"] = bytes(response).hex() if is_shown and response else None
+    return described
+
+
+@operation("GET", "/v1/requests/pcap", tag="requests", media_type="application/vnd.tcpdump.pcap")
+async def export_pcap(admin: Admin, query: CaptureQuery) -> AsyncIterator[bytes]:
+    """Export all requests that fit and their responses as a packet capture for Wireshark.
+
+    The packets are made up around the frames: TCP between 10.1.x.y, one per connection, and port
+    9092 of 10.0.0.N, the broker N. Without `secrets` it leaves out requests that may have passwords
+    or tokens, and those whose frame the journal has not kept.
+    """
+    line_filter = journal_filter(query)
+    writer = PacketWriter()
+    yield file_header()
+    for number, line in enumerate(tuple(admin.journal)):
+        if _is_captured(line, query) and line_filter.fits(line, admin.topic_name):
+            assert isinstance(line, Entry)
+            yield writer.packets(line)
+        if number % LINES_PER_TURN == 0:
+            await asyncio.sleep(0)
+
+
+def _is_captured(line: Line, query: CaptureQuery) -> bool:
+    return isinstance(line, Entry) and (query.secrets or not _has_secrets(line))
+
+
+def _has_secrets(entry: Entry) -> bool:
+    return entry.context.api_key in WITH_SECRETS

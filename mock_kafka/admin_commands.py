@@ -1,0 +1,186 @@
+"""The commands that control a running cluster from a shell, through its admin port."""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from mock_kafka.control import Control, ControlError
+from mock_kafka.views import request_of
+
+DEFAULT_URL = "http://127.0.0.1:9099"
+COMMANDS = ("brokers", "clock", "faults", "requests", "snapshot")
+FAILED = 1
+
+EPILOG = f"""\
+The cluster is the one at --admin-url, by default MOCK_KAFKA_ADMIN_URL or {DEFAULT_URL}.
+MOCK_KAFKA_ADMIN_TOKEN is the token, if the cluster has a broker.admin.token.
+"""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one of `COMMANDS`, named by the first argument; return the exit status."""
+    options = build_parser(arguments[0]).parse_args(arguments[1:])
+    control = Control(options.admin_url, os.environ.get("MOCK_KAFKA_ADMIN_TOKEN"))
+    try:
+        run(control, arguments[0], options)
+    except (ControlError, OSError, ValueError) as error:
+        print(f"mock-kafka {arguments[0]}: {error}", file=sys.stderr)
+        return FAILED
+    finally:
+        control.close()
+    return 0
+
+
+def build_parser(command: str) -> argparse.ArgumentParser:
+    """Return the parser of a command."""
+    parser = argparse.ArgumentParser(
+        prog=f"mock-kafka {command}",
+        description=f"Show or change the {command} of a running cluster.",
+        epilog=EPILOG,
+    )
+    url = os.environ.get("MOCK_KAFKA_ADMIN_URL", DEFAULT_URL)
+    parser.add_argument("--admin-url", default=url, metavar="URL", help="default: %(default)s")
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    _PARSERS[command](actions)
+    return parser
+
+
+def _add_faults(actions: Any) -> None:
+    actions.add_parser("list", help="show all rules and how often they fired")
+    add = actions.add_parser("add", help="add the rules of a file, or one rule")
+    add.add_argument(
+        "rules", metavar="JSON|FILE", help='such as \'{"api": "Fetch", "delay_ms": 5}\''
+    )
+    remove = actions.add_parser("remove", help="remove a rule")
+    remove.add_argument("id", type=int)
+    actions.add_parser("clear", help="remove all rules")
+
+
+def _add_requests(actions: Any) -> None:
+    for name, summary in (
+        ("list", "show the last requests"),
+        ("pcap", "write the requests to a file for Wireshark"),
+    ):
+        action = actions.add_parser(name, help=summary)
+        for field in ("api", "topic", "group", "client-id", "user", "error"):
+            action.add_argument(f"--{field}", metavar=field.upper())
+        if name == "list":
+            action.add_argument("--limit", type=int, default=100, help="default: %(default)s")
+            action.add_argument("--json", action="store_true", help="one JSON object per line")
+        else:
+            action.add_argument("file", type=Path)
+    show = actions.add_parser("show", help="show one request with its bytes in hex")
+    show.add_argument("number", type=int)
+    actions.add_parser("clear", help="remove all lines of the journal")
+
+
+def _add_clock(actions: Any) -> None:
+    actions.add_parser("show", help="show the time")
+    advance = actions.add_parser("advance", help="move the clock forward")
+    advance.add_argument("seconds", type=float)
+    mode = actions.add_parser("set", help="set the mode of the clock")
+    mode.add_argument("mode", choices=["real", "scaled", "standing"])
+    mode.add_argument("--factor", type=float, help="how many times as fast; for scaled")
+
+
+def _add_brokers(actions: Any) -> None:
+    actions.add_parser("list", help="show all brokers")
+    actions.add_parser("add", help="add a broker on a free port")
+    for name, summary in (
+        ("stop", "close its connections; leaders move"),
+        ("start", "start a broker that was stopped, isolated or fenced"),
+        ("isolate", "keep its connections, and pass no data"),
+        ("fence", "remove it from Metadata; leaders move"),
+        ("decommission", "stop it and remove it from the cluster"),
+    ):
+        actions.add_parser(name, help=summary).add_argument("broker", type=int)
+
+
+def _add_snapshot(actions: Any) -> None:
+    save = actions.add_parser("save", help="write the setup of the cluster to a file")
+    save.add_argument("file", type=Path)
+    save.add_argument("--without-records", action="store_true")
+    load = actions.add_parser("load", help="reset the cluster and load a file")
+    load.add_argument("file", type=Path)
+    load.add_argument("--keep", action="store_true", help="load it again at each reset")
+
+
+_PARSERS = {
+    "brokers": _add_brokers,
+    "clock": _add_clock,
+    "faults": _add_faults,
+    "requests": _add_requests,
+    "snapshot": _add_snapshot,
+}
+
+
+def run(control: Control, command: str, options: argparse.Namespace) -> None:
+    """Carry out an action of a command, and print what it returns.
+
+    Raises:
+        ControlError: the cluster refused it.
+        ConnectionError: there is no cluster at this URL.
+        ValueError: a file or an argument is not JSON.
+    """
+    if command == "requests":
+        _run_requests(control, options)
+        return
+    if command == "snapshot":
+        _run_snapshot(control, options)
+        return
+    method, path, body = _request(command, options)
+    found = control.ask(method, path, body)
+    if found is not None:
+        print(json.dumps(found, indent=2))
+
+
+def _request(command: str, options: argparse.Namespace) -> tuple[str, str, Any]:
+    """Return method, path and body of the request that an action stands for."""
+    path, action = f"/v1/{command}", options.action
+    if action in {"list", "show"}:
+        return "GET", path, None
+    if command == "clock" and action == "advance":
+        return "POST", f"{path}/advance", {"seconds": options.seconds}
+    if command == "clock":
+        return "PUT", path, {"mode": options.mode, "factor": options.factor}
+    if command == "brokers":
+        if action == "add":
+            return "POST", path, {}
+        if action == "decommission":
+            return "DELETE", f"{path}/{options.broker}", None
+        return "POST", f"{path}/{options.broker}/{action}", None
+    if action == "add":
+        is_json = options.rules.lstrip().startswith(("{", "["))
+        text = options.rules if is_json else Path(options.rules).read_text(encoding="utf-8")
+        return "POST", path, json.loads(text)
+    return "DELETE", path if action == "clear" else f"{path}/{options.id}", None
+
+
+def _run_requests(control: Control, options: argparse.Namespace) -> None:
+    if options.action == "clear":
+        control.ask("DELETE", "/v1/requests")
+    elif options.action == "show":
+        print(json.dumps(control.ask("GET", f"/v1/requests/{options.number}"), indent=2))
+    else:
+        names = ("api", "topic", "group", "client_id", "user", "error")
+        query = {name: getattr(options, name) for name in names}
+        if options.action == "pcap":
+            options.file.write_bytes(control.ask("GET", "/v1/requests/pcap", query=query))
+            return
+        listed = {**query, "limit": options.limit, "bodies": options.json}
+        for line in control.ask("GET", "/v1/requests", query=listed):
+            print(json.dumps(line) if options.json else request_of(line))
+
+
+def _run_snapshot(control: Control, options: argparse.Namespace) -> None:
+    if options.action == "save":
+        query = {"records": not options.without_records}
+        document = control.ask("GET", "/v1/snapshot", query=query)
+        options.file.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    else:
+        document = json.loads(options.file.read_bytes())
+        control.ask("PUT", "/v1/snapshot", document, query={"keep": options.keep})

@@ -1,0 +1,173 @@
+"""OffsetCommit without the schema's codec, for requests with few partitions.
+
+Source: OffsetCommitRequest.json and OffsetCommitResponse.json.
+"""
+
+from collections.abc import Iterable, Sequence
+from struct import Struct
+from typing import NamedTuple
+from uuid import UUID
+
+from protocol.short_fields import (
+    MALFORMED,
+    NotShortError,
+    end_of_tags,
+    read_compact_count,
+    read_compact_text,
+    read_count,
+    read_text,
+    write_compact_text,
+    write_text,
+)
+
+THROTTLE_VERSION_MIN = 3
+RETENTION_VERSION_MAX = 4
+LEADER_EPOCH_VERSION_MIN = 6
+INSTANCE_VERSION_MIN = 7
+FLEXIBLE_VERSION_MIN = 8
+TOPIC_ID_VERSION_MIN = 10
+
+_INT = Struct(">i")
+_RETENTION = Struct(">q")
+_PARTITION = Struct(">iqi")
+_PARTITION_WITHOUT_EPOCH = Struct(">iq")
+_ERROR = Struct(">ih")
+_FLEXIBLE_ERROR = Struct(">ihx")
+_UUID_BYTES = 16
+_COMPACT_COUNT_MAX = 0x7F - 1
+
+
+class ShortOffset(NamedTuple):
+    """One offset of a request."""
+
+    partition_index: int
+    committed_offset: int
+    committed_leader_epoch: int
+    committed_metadata: str | None
+
+
+class ShortTopic(NamedTuple):
+    """A topic of a request, with its name or (from v10 on) its id."""
+
+    name: str
+    topic_id: UUID | None
+    partitions: list[ShortOffset]
+
+
+class ShortOffsetCommit(NamedTuple):
+    """An OffsetCommit request."""
+
+    group_id: str
+    generation_id_or_member_epoch: int
+    member_id: str
+    group_instance_id: str | None
+    retention_time_ms: int
+    topics: list[ShortTopic]
+
+
+def read_offset_commit(
+    api_version: int, frame: bytes | bytearray, start: int, end: int
+) -> ShortOffsetCommit | None:
+    """Return the request in `frame[start:end]`, or None if the schema's codec has to read it."""
+    is_flexible = api_version >= FLEXIBLE_VERSION_MIN
+    read = read_compact_text if is_flexible else read_text
+    group_instance_id, retention_ms = None, -1
+    try:
+        group_id, position = read(frame, start)
+        (generation_id,) = _INT.unpack_from(frame, position)
+        member_id, position = read(frame, position + _INT.size)
+        if api_version >= INSTANCE_VERSION_MIN:
+            group_instance_id, position = read(frame, position)
+        if api_version <= RETENTION_VERSION_MAX:
+            (retention_ms,) = _RETENTION.unpack_from(frame, position)
+            position += _RETENTION.size
+        topics, position = _read_topics(api_version, frame, position)
+        if is_flexible:
+            position = end_of_tags(frame, position)
+    except MALFORMED:
+        return None
+    if position != end or group_id is None or member_id is None:
+        return None
+    return ShortOffsetCommit(
+        group_id, generation_id, member_id, group_instance_id, retention_ms, topics
+    )
+
+
+def _read_topics(
+    api_version: int, frame: bytes | bytearray, position: int
+) -> tuple[list[ShortTopic], int]:
+    is_flexible = api_version >= FLEXIBLE_VERSION_MIN
+    topic_count, position = (read_compact_count if is_flexible else read_count)(frame, position)
+    topics = []
+    for _ in range(topic_count):
+        name: str | None = ""
+        topic_id = None
+        if api_version >= TOPIC_ID_VERSION_MIN:
+            topic_id = UUID(bytes=bytes(frame[position : position + _UUID_BYTES]))
+            position += _UUID_BYTES
+        else:
+            name, position = (read_compact_text if is_flexible else read_text)(frame, position)
+        if name is None:
+            raise NotShortError
+        partitions, position = _read_partitions(api_version, frame, position)
+        topics.append(ShortTopic(name, topic_id, partitions))
+    return topics, position
+
+
+def _read_partitions(
+    api_version: int, frame: bytes | bytearray, position: int
+) -> tuple[list[ShortOffset], int]:
+    is_flexible = api_version >= FLEXIBLE_VERSION_MIN
+    read = read_compact_text if is_flexible else read_text
+    count, position = (read_compact_count if is_flexible else read_count)(frame, position)
+    partitions = []
+    leader_epoch = -1
+    for _ in range(count):
+        if api_version >= LEADER_EPOCH_VERSION_MIN:
+            index, offset, leader_epoch = _PARTITION.unpack_from(frame, position)
+            position += _PARTITION.size
+        else:
+            index, offset = _PARTITION_WITHOUT_EPOCH.unpack_from(frame, position)
+            position += _PARTITION_WITHOUT_EPOCH.size
+        metadata, position = read(frame, position)
+        partitions.append(ShortOffset(index, offset, leader_epoch, metadata))
+        if is_flexible:
+            position = end_of_tags(frame, position)
+    return partitions, (end_of_tags(frame, position) if is_flexible else position)
+
+
+def encode_response(
+    api_version: int, topics: Sequence[tuple[str | UUID, Iterable[tuple[int, int]]]]
+) -> bytes | None:
+    """Return the body of the response, without a throttle time; None if it has too much.
+
+    Each topic has its name or id, and the error codes of partitions.
+    """
+    is_flexible = api_version >= FLEXIBLE_VERSION_MIN
+    error = _FLEXIBLE_ERROR if is_flexible else _ERROR
+    parts = [bytes(4) if api_version >= THROTTLE_VERSION_MIN else b""]
+    if len(topics) > _COMPACT_COUNT_MAX:
+        return None
+    parts.append(_count(len(topics), is_flexible=is_flexible))
+    for topic, errors in topics:
+        if isinstance(topic, UUID):
+            parts.append(topic.bytes)
+        else:
+            name = (write_compact_text if is_flexible else write_text)(topic)
+            if name is None:
+                return None
+            parts.append(name)
+        encoded = [error.pack(*partition) for partition in errors]
+        if len(encoded) > _COMPACT_COUNT_MAX:
+            return None
+        parts.append(_count(len(encoded), is_flexible=is_flexible))
+        parts += encoded
+        if is_flexible:
+            parts.append(b"\x00")
+    if is_flexible:
+        parts.append(b"\x00")
+    return b"".join(parts)
+
+
+def _count(count: int, *, is_flexible: bool) -> bytes:
+    return bytes((count + 1,)) if is_flexible else _INT.pack(count)

@@ -1,0 +1,87 @@
+"""The encoded topics of a Fetch response are those of the schema's codec."""
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from broker.cluster.fetch_sessions import CachedPartition, FetchPartitionData
+from broker.cluster.transaction_index import AbortedTransaction
+from broker.fetch.short_response import encode_sent
+from protocol import fetch, messages
+from protocol.codec import encode_message
+from protocol.errors import ErrorCode
+from protocol.short_fields import COUNT_MAX
+
+_TopicResponse = messages.FetchResponse.FetchableTopicResponse
+_PartitionData = _TopicResponse.PartitionData
+IDS = {"a": UUID(int=1), "b": UUID(int=2)}
+
+
+def cached(name: str, version: int, index: int) -> CachedPartition:
+    topic_id = IDS[name] if version >= fetch.TOPIC_ID_VERSION_MIN else None
+    return CachedPartition(name, topic_id, index, 0, 100)
+
+
+@pytest.mark.parametrize("version", range(5, 19))
+def test_partitions_of_one_topic_in_a_row_share_an_entry(version: int) -> None:
+    transaction = AbortedTransaction(
+        producer_id=7, first_offset=3, last_offset=4, last_stable_offset=5
+    )
+    sent = [
+        (cached("a", version, 0), FetchPartitionData(ErrorCode.NONE, 9, 8, 7, b"batch")),
+        (cached("a", version, 1), FetchPartitionData(ErrorCode.OFFSET_OUT_OF_RANGE)),
+        (
+            cached("b", version, 0),
+            FetchPartitionData(aborted_transactions=[transaction], preferred_read_replica=3),
+        ),
+        (cached("a", version, 2), FetchPartitionData(aborted_transactions=())),
+    ]
+
+    topics = encode_sent(version, sent)
+
+    assert topics is not None
+    response: Any = messages.FetchResponse(version=version, session_id=5, responses=[])
+    for names, part in (("a", sent[:2]), ("b", sent[2:3]), ("a", sent[3:])):
+        entries = []
+        for partition, data in part:
+            aborted = data.aborted_transactions
+            entries.append(
+                _PartitionData(
+                    version=version,
+                    partition_index=partition.partition_index,
+                    error_code=data.error_code,
+                    high_watermark=data.high_watermark,
+                    last_stable_offset=data.last_stable_offset,
+                    log_start_offset=data.log_start_offset,
+                    aborted_transactions=None
+                    if aborted is None
+                    else [
+                        _PartitionData.AbortedTransaction(
+                            version=version,
+                            producer_id=entry.producer_id,
+                            first_offset=entry.first_offset,
+                        )
+                        for entry in aborted
+                    ],
+                    preferred_read_replica=data.preferred_read_replica,
+                    records=data.records,
+                )
+            )
+        response.responses.append(
+            _TopicResponse(version=version, topic=names, topic_id=IDS[names], partitions=entries)
+        )
+    body = fetch.encode_response(version, 0, 5, topics)
+    assert body == encode_message(response, version)
+
+
+def test_what_has_tagged_fields_or_is_long_is_left_to_the_schema() -> None:
+    diverging = FetchPartitionData(diverging_epoch=(1, 2))
+    assert encode_sent(12, [(cached("a", 12, 0), diverging)]) is None
+    transaction = AbortedTransaction(
+        producer_id=7, first_offset=3, last_offset=4, last_stable_offset=5
+    )
+    many = FetchPartitionData(aborted_transactions=[transaction] * (COUNT_MAX + 1))
+    assert encode_sent(12, [(cached("a", 12, 0), many)]) is None
+    long = CachedPartition("t" * (COUNT_MAX + 1), None, 0, 0, 100)
+    assert encode_sent(12, [(long, FetchPartitionData())]) is None

@@ -1,0 +1,200 @@
+"""The codec of Fetch agrees with the schema's codec."""
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.codec import encode_message
+from protocol.fetch import (
+    PARTITIONS_MAX,
+    encode_partition,
+    encode_response,
+    encode_topic,
+    encode_topics,
+    read_fetch,
+)
+from protocol.short_fields import COUNT_MAX
+from tests.protocol.short_requests import check_arbitrary_bytes, read_both
+
+VERSIONS = range(5, 19)
+TEXTS = st.text(max_size=20)
+INT32 = st.integers(-(2**31), 2**31 - 1)
+INT64 = st.integers(-(2**63), 2**63 - 1)
+
+_Topic = messages.FetchRequest.FetchTopic
+_TopicResponse = messages.FetchResponse.FetchableTopicResponse
+_PartitionData = _TopicResponse.PartitionData
+
+
+def request_of(
+    version: int, topics: list[Any], *, rack_id: str = "", forgotten: tuple[int, ...] = ()
+) -> Any:
+    request = messages.FetchRequest(
+        version=version,
+        replica_id=-1,
+        max_wait_ms=500,
+        min_bytes=1,
+        max_bytes=1 << 20,
+        isolation_level=1,
+        session_id=5,
+        session_epoch=6,
+        topics=[],
+        forgotten_topics_data=[],
+        rack_id=rack_id,
+    )
+    for name, topic_id, partitions in topics:
+        topic = _Topic(version=version, partitions=[])
+        topic.topic, topic.topic_id = name, topic_id
+        for index, leader_epoch, offset, fetched_epoch, start, bytes_max in partitions:
+            topic.partitions.append(
+                _Topic.FetchPartition(
+                    version=version,
+                    partition=index,
+                    current_leader_epoch=leader_epoch,
+                    fetch_offset=offset,
+                    last_fetched_epoch=fetched_epoch,
+                    log_start_offset=start,
+                    partition_max_bytes=bytes_max,
+                )
+            )
+        request.topics.append(topic)
+    if forgotten:
+        gone = messages.FetchRequest.ForgottenTopic(version=version, partitions=list(forgotten))
+        gone.topic, gone.topic_id = "f", UUID(int=3)
+        request.forgotten_topics_data = [gone]
+    return request
+
+
+PARTITIONS = st.lists(st.tuples(INT32, INT32, INT64, INT32, INT64, INT32), max_size=4)
+
+
+@given(
+    st.sampled_from(VERSIONS),
+    st.lists(st.tuples(TEXTS, st.uuids(), PARTITIONS), max_size=4),
+    TEXTS,
+    st.binary(max_size=9),
+)
+def test_a_request_is_read(version: int, topics: list[Any], rack_id: str, before: bytes) -> None:
+    request = request_of(version, topics, rack_id=rack_id)
+
+    found, decoded = read_both(read_fetch, request, version, before)
+
+    assert found.replica_id == -1
+    assert (found.session_id, found.session_epoch) == ((5, 6) if version >= 7 else (0, -1))
+    assert found.rack_id == (rack_id if version >= 11 else "")
+    for topic, expected_topic in zip(found.topics, decoded.topics, strict=True):
+        for partition, expected in zip(topic.partitions, expected_topic.partitions, strict=True):
+            assert partition.current_leader_epoch == (
+                expected.current_leader_epoch if version >= 9 else -1
+            )
+            assert partition.last_fetched_epoch == (
+                expected.last_fetched_epoch if version >= 12 else -1
+            )
+        assert topic.topic == (expected_topic.topic if version < 13 else "")
+        assert topic.topic_id == (expected_topic.topic_id if version >= 13 else UUID(int=0))
+        fields = [
+            (p.partition, p.fetch_offset, p.log_start_offset, p.partition_max_bytes)
+            for p in topic.partitions
+        ]
+        assert fields == [
+            (p.partition, p.fetch_offset, p.log_start_offset, p.partition_max_bytes)
+            for p in expected_topic.partitions
+        ]
+    limits = (found.max_wait_ms, found.min_bytes, found.max_bytes, found.isolation_level)
+    assert limits == (500, 1, 1 << 20, 1)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_request_that_is_cut_or_long_or_rare_is_left_to_the_schema(version: int) -> None:
+    one = (0, 1, 2, 3, 4, 5)
+    body = encode_message(request_of(version, [("t", UUID(int=1), [one])]), version)
+    for end in range(len(body)):
+        assert read_fetch(version, body, 0, end) is None
+    topics = [("t", UUID(int=number), [one] * 51) for number in (1, 2)]
+    assert sum(len(partitions) for *_topic, partitions in topics) > PARTITIONS_MAX
+    long = encode_message(request_of(version, topics), version)
+    assert read_fetch(version, long, 0, len(long)) is None
+    if version >= 7:
+        gone = encode_message(request_of(version, [], forgotten=(1,)), version)
+        assert read_fetch(version, gone, 0, len(gone)) is None
+
+
+def test_version_4_and_tagged_fields_are_left_to_the_schema() -> None:
+    old = encode_message(request_of(4, []), 4)
+    assert read_fetch(4, old, 0, len(old)) is None
+    follower = request_of(17, [])
+    follower.replica_state = messages.FetchRequest.ReplicaState(replica_id=1, replica_epoch=2)
+    body = encode_message(follower, 17)
+    assert read_fetch(17, body, 0, len(body)) is None
+
+
+@given(st.sampled_from(range(4, 19)), st.binary(max_size=80))
+def test_arbitrary_bytes_are_read_as_by_the_schema_or_not_at_all(version: int, body: bytes) -> None:
+    check_arbitrary_bytes(read_fetch, ApiKey.FETCH, version, body)
+
+
+ABORTED = st.none() | st.lists(st.tuples(INT64, INT64), max_size=3)
+DATA = st.tuples(
+    INT32, st.integers(-1, 130), INT64, INT64, INT64, ABORTED, INT32, st.binary(max_size=300)
+)
+
+
+@given(
+    st.sampled_from(VERSIONS),
+    st.integers(-1, 130),
+    INT32,
+    st.lists(st.tuples(TEXTS, st.uuids(), st.lists(DATA, max_size=3)), max_size=3),
+)
+def test_the_response_is_that_of_the_schema(
+    version: int, error_code: int, session_id: int, topics: list[Any]
+) -> None:
+    response: Any = messages.FetchResponse(
+        version=version, error_code=error_code, session_id=session_id, responses=[]
+    )
+    encoded_topics = []
+    for name, topic_id, partitions in topics:
+        topic = _TopicResponse(version=version, topic=name, topic_id=topic_id, partitions=[])
+        parts: list[bytes] = []
+        for index, error, high, stable, start, aborted, preferred, records in partitions:
+            entry = _PartitionData(
+                version=version,
+                partition_index=index,
+                error_code=error,
+                high_watermark=high,
+                last_stable_offset=stable,
+                log_start_offset=start,
+                aborted_transactions=aborted
+                and [
+                    _PartitionData.AbortedTransaction(
+                        version=version, producer_id=producer_id, first_offset=first_offset
+                    )
+                    for producer_id, first_offset in aborted
+                ],
+                preferred_read_replica=preferred,
+                records=records,
+            )
+            topic.partitions.append(entry)
+            encoded = encode_partition(
+                version, index, error, high, stable, start, aborted, preferred, len(records)
+            )
+            assert encoded is not None
+            parts += [encoded, records, b"\0" if version >= 12 else b""]
+        response.responses.append(topic)
+        beginning = encode_topic(version, name, topic_id)
+        assert beginning is not None
+        encoded_topics.append((beginning, len(partitions), parts))
+
+    body = encode_response(version, error_code, session_id, encode_topics(version, encoded_topics))
+
+    assert body == encode_message(response, version)
+
+
+def test_a_long_response_is_left_to_the_schema() -> None:
+    many = [(1, 1)] * (COUNT_MAX + 1)
+    assert encode_partition(12, 0, 0, 0, 0, 0, many, -1, 0) is None
+    assert encode_topic(12, "t" * (COUNT_MAX + 1), None) is None
