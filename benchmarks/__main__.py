@@ -48,6 +48,7 @@ PROGRAMS = {
     "spark": "benchmarks.spark_load",
     "durations": "benchmarks.durations",
     "attack": "benchmarks.attack",
+    "attacked-neighbour": "benchmarks.attacked_neighbour",
     "scale": "benchmarks.scale",
 }
 """Programs that measure only parts of mock-kafka and print their own lines."""

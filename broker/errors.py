@@ -1,6 +1,6 @@
 """Errors as values: the reason why a request, or a part of it, was refused."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from protocol.errors import ErrorCode
 
@@ -17,11 +17,12 @@ class Refusal:
 
     error_code: ErrorCode
     message: str | None
+    error_message: str | None = field(init=False, compare=False, repr=False)
+    """The message, cut to `ERROR_MESSAGE_CHARACTERS_MAX`: one string for all responses with it."""
 
-    @property
-    def error_message(self) -> str | None:
-        """Return the message, cut to `ERROR_MESSAGE_CHARACTERS_MAX`."""
-        return None if self.message is None else self.message[:ERROR_MESSAGE_CHARACTERS_MAX]
+    def __post_init__(self) -> None:
+        cut = None if self.message is None else self.message[:ERROR_MESSAGE_CHARACTERS_MAX]
+        object.__setattr__(self, "error_message", cut)
 
 
 INVALID_REQUEST_MESSAGE = (

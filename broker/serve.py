@@ -42,8 +42,10 @@ GC_THRESHOLD = 50_000
 """Allocations between garbage collections. Python's default of 700 slows the broker down."""
 
 
-RESERVED_FILES = 32
-"""Open files that connections leave to the admin port, to modules that load late, and to TLS."""
+RESERVED_FILES = 16
+"""Open files that connections leave to modules that load late, and to TLS."""
+ADMIN_CONNECTIONS_MIN = 16
+"""Connections that the admin port takes at a low limit of open files."""
 
 IMPORT_RETRY_S = 0.05
 IMPORT_DELAY_S = 0.05
@@ -234,7 +236,8 @@ async def serve_admin_port(
             remedy="set broker.admin.token",
         )
     admin = make_admin(server, server.clock)
-    port = make_port(admin, token, {"localhost", *options.admin_allowed_hosts})
+    allowed_hosts = {"localhost", *options.admin_allowed_hosts}
+    port = make_port(admin, token, allowed_hosts, max_admin_connections())
     await port.start(admin_socket.sockets)
     return port
 
@@ -279,12 +282,19 @@ def raise_file_limit() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
+def max_admin_connections() -> int:
+    """Return how many connections the admin port may have: a small part of the open files."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return max(ADMIN_CONNECTIONS_MIN, limit // 16)
+
+
 def max_connections() -> int:
-    """Return how many connections leave `RESERVED_FILES` of the limit of open files."""
+    """Return how many connections of Kafka clients the limit of open files has room for."""
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     # The system gives the lowest free number to a new file.
     with Path(os.devnull).open() as probe:
-        return max(1, limit - probe.fileno() - RESERVED_FILES)
+        used = probe.fileno()
+    return max(1, limit - used - max_admin_connections() - RESERVED_FILES)
 
 
 def configure_logging(level: str, log_format: str) -> None:

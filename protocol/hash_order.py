@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 from uuid import UUID
 
-from protocol.pacing import paced, paced_stream
+from protocol.pacing import paced
 
 T = TypeVar("T")
 
@@ -27,6 +27,12 @@ def string_hash(text: str) -> int:
     return result
 
 
+def joined_hash(first_hash: int, rest: str) -> int:
+    """Return the hash of a string from the hash of its first part and the rest."""
+    length = len(rest.encode("utf-16-be", "surrogatepass")) // 2
+    return (first_hash * pow(31, length, 1 << 32) + string_hash(rest)) & 0xFFFFFFFF
+
+
 def as_java_int(value: int) -> int:
     """Return 32 bits, given as 0 to 2**32 - 1, as Java's int."""
     return value - (1 << 32) if value >> 31 else value
@@ -37,7 +43,7 @@ def map_hash(entries: Iterable[tuple[str, str | None]]) -> int:
     return (
         sum(
             string_hash(key) ^ (0 if value is None else string_hash(value))
-            for key, value in paced_stream(entries)
+            for key, value in paced(entries)
         )
         & 0xFFFFFFFF
     )

@@ -123,8 +123,13 @@ BY_NAME = {internal.name: internal for internal in (GROUP_METADATA, TRANSACTION_
 @lru_cache(maxsize=4096)
 def partition_for(key: str, partition_count: int) -> int:
     """Return the partition of a key: the absolute value of Java's hash code of it, modulo."""
+    return partition_for_hash(string_hash(key), partition_count)
+
+
+def partition_for_hash(key_hash: int, partition_count: int) -> int:
+    """Return the partition of a key with this hash, 0 to 2**32 - 1."""
     # Kafka's `Utils.abs` has no positive counterpart of the smallest number, and takes 0.
-    return abs(as_java_int(string_hash(key))) % _INT32_MIN % partition_count
+    return abs(as_java_int(key_hash)) % _INT32_MIN % partition_count
 
 
 def append_records(

@@ -1,15 +1,17 @@
 """The log of share coordinators: the partitions of `__share_group_state`."""
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from functools import lru_cache
 from uuid import UUID
 
-from broker.cluster.internal_topics import SHARE_GROUP_STATE, append_records, partition_for
+from broker.cluster.internal_topics import SHARE_GROUP_STATE, append_records, partition_for_hash
 from broker.cluster.topics import Partition, TopicTable
 from broker.config.broker_config import BrokerConfig
 from broker.errors import Refusal
 from broker.share_groups.share_state import SharePartitionKey
 from protocol.coordinator_records import CoordinatorRecord
 from protocol.errors import ErrorCode
+from protocol.hash_order import joined_hash, string_hash
 
 _UUID_TEXT_LENGTH_MAX = 24
 
@@ -26,8 +28,11 @@ class ShareLog:
     def partition(self, key: SharePartitionKey) -> Partition | None:
         """Return the partition of a state, or None if there is no such topic or partition."""
         topic = self._topics.get(SHARE_GROUP_STATE.name)
-        index = partition_for(coordinator_key(key), self._partition_count)
-        return None if topic is None else topic.partition(index)
+        if topic is None:
+            return None
+        # A request may name thousands of partitions of a group with a long id.
+        key_hash = joined_hash(_group_hash(key.group_id), _key_after_group(key))
+        return topic.partition(partition_for_hash(key_hash, self._partition_count))
 
     def append(
         self, key: SharePartitionKey, record: CoordinatorRecord, now_ms: int
@@ -44,8 +49,17 @@ class ShareLog:
 
 def coordinator_key(key: SharePartitionKey) -> str:
     """Return the key that FindCoordinator has for a share partition."""
+    return key.group_id + _key_after_group(key)
+
+
+def _key_after_group(key: SharePartitionKey) -> str:
     topic_id = urlsafe_b64encode(key.topic_id.bytes).decode().rstrip("=")
-    return f"{key.group_id}:{topic_id}:{key.partition_index}"
+    return f":{topic_id}:{key.partition_index}"
+
+
+@lru_cache(maxsize=16)
+def _group_hash(group_id: str) -> int:
+    return string_hash(group_id)
 
 
 def parse_coordinator_key(text: str) -> SharePartitionKey | None:

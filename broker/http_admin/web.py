@@ -1,7 +1,9 @@
 """The HTTP server of the admin port: aiohttp around the operations."""
 
+import asyncio
 import hmac
 import logging
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Set
 from inspect import isasyncgenfunction, iscoroutinefunction
 from ipaddress import ip_address
@@ -52,11 +54,20 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 class AdminPort:
     """Serve the operations over HTTP, from `start` until `stop`."""
 
-    def __init__(self, admin: Admin, token: str | None, allowed_hosts: Set[str]) -> None:
+    def __init__(
+        self,
+        admin: Admin,
+        token: str | None,
+        allowed_hosts: Set[str],
+        connections_max: int = sys.maxsize,
+    ) -> None:
         """Callers must send `token` as `Authorization: Bearer`; None requires no token.
 
-        The Host header must be an IP address or one of `allowed_hosts`.
+        The Host header must be an IP address or one of `allowed_hosts`. Connections beyond
+        `connections_max` are closed at once.
         """
+        self._connections_max = connections_max
+        self._servers: list[asyncio.Server] = []
         self._admin = admin
         self._token = token
         self._allowed_hosts = {host.lower() for host in allowed_hosts}
@@ -78,11 +89,22 @@ class AdminPort:
             shutdown_timeout=SHUTDOWN_S,
         )
         await self._runner.setup()
+        loop = asyncio.get_running_loop()
         for bound in sockets:
-            await web.SockSite(self._runner, bound).start()
+            self._servers.append(await loop.create_server(self._new_protocol, sock=bound))
+
+    def _new_protocol(self) -> asyncio.BaseProtocol:
+        assert self._runner is not None
+        server = self._runner.server
+        assert server is not None
+        if len(server.connections) >= self._connections_max:
+            return _RefusedConnection()
+        return server()
 
     async def stop(self) -> None:
         """Stop listening and cancel the requests in progress."""
+        for server in self._servers:
+            server.close()
         if self._runner is not None:
             await self._runner.cleanup()
 
@@ -135,6 +157,14 @@ class AdminPort:
         if not _is_address(host) and host not in self._allowed_hosts:
             detail = "use an address or localhost, or start with --admin-allowed-host"
             raise Problem(403, f"{host!r} is not a name of this port: {detail}")
+
+
+class _RefusedConnection(asyncio.Protocol):
+    """Closes its connection: Kafka clients need the open files that are left."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.WriteTransport)
+        transport.abort()
 
 
 def _host_of(host_and_port: str) -> str:

@@ -1,19 +1,31 @@
 """What one client sends, and the broker accepts, breaks no response that others get."""
 
+import json
 from collections.abc import Iterator
+from inspect import isasyncgenfunction, iscoroutinefunction
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from prometheus_client.parser import text_string_to_metric_families
 
+import broker.http_admin.web  # noqa: F401 - declares the operations
 from broker.cluster.cluster import Cluster
+from broker.http_admin.operation import OPERATIONS, Operation, encode_result
+from broker.http_admin.state import Admin
+from broker.request.session import Session
 from broker.routes import ROUTES
+from broker.server.client_protocol import ClientProtocol
+from broker.server.listener_security import PLAINTEXT
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.request_bounds import STRING_BYTES_MAX
+from tests.batches import make_batch
 from tests.broker.cluster_builder import ALL_VERSIONS, make_cluster
 from tests.broker.connection_driver import Client, request_frame
+from tests.broker.http_admin.admin_server import admin_of
+from tests.produce_requests import produce_request
 
 LENGTHS = (0, 1, 127, 128, 249, 4096, STRING_BYTES_MAX - 40, STRING_BYTES_MAX, STRING_BYTES_MAX + 1)
 
@@ -133,6 +145,66 @@ def reads(cluster: Cluster) -> Iterator[tuple[Any, ApiKey]]:
         messages.DescribeClientQuotasRequest(components=[], strict=False),
         ApiKey.DESCRIBE_CLIENT_QUOTAS,
     )
+
+
+def produces(name: str, version: int) -> Iterator[tuple[Any, int]]:
+    """Yield requests that only the journal, the connections and the metrics show."""
+    yield (
+        produce_request([(0, make_batch(name.encode()[:100]))], version=version, topic="t"),
+        version,
+    )
+    # A null name of a topic, which the broker takes in this version.
+    names_of_topics: Any = [None, name[:1000]]
+    yield messages.DeleteTopicsRequest(version=1, topic_names=names_of_topics, timeout_ms=0), 1
+
+
+def listings(admin: Admin) -> Iterator[tuple[str, str]]:
+    """Yield what each operation of the admin port without a path parameter returns."""
+    for operation in OPERATIONS:
+        is_listing = operation.method == "GET" and operation.path_type is None
+        if not is_listing or iscoroutinefunction(operation.handler):
+            continue
+        if isasyncgenfunction(operation.handler):
+            continue
+        arguments = operation.read_input(
+            {}, {"limit": "1000"} if "limit" in fields_of(operation) else {}, b""
+        )
+        result = operation.handler(admin, **arguments)
+        yield operation.path, result if isinstance(result, str) else encode_result(result).decode()
+
+
+def fields_of(operation: Operation) -> tuple[str, ...]:
+    query_type = operation.query_type
+    return () if query_type is None else query_type.__struct_fields__
+
+
+@pytest.mark.slow
+@settings(max_examples=40, deadline=None)
+@given(names, names)
+def test_what_was_accepted_is_listed_by_the_admin_port(name: str, client_id: str) -> None:
+    quotas = "user=<default>,client-id=<default>,producer_byte_rate=1000000,request_percentage=100"
+    cluster = make_cluster(1, **ALL_VERSIONS, **{"client.quotas": quotas, "audit.enable": "true"})
+    cluster.create_topic("t", [(1,)], {})
+    admin = admin_of(cluster)
+    server = admin.server
+    for request, version in [*writes(name), *produces(name, 9)]:
+        client = Client(cluster, dispatcher=server.dispatcher, session=Session(principal=client_id))
+        protocol = ClientProtocol(server, 1, PLAINTEXT)
+        protocol.connection = client.connection
+        server._protocols[protocol] = None
+        if len(client_id.encode()) <= STRING_BYTES_MAX:
+            client.send(request_frame(request, version, 1, client_id))
+        assert client.bugs == []
+
+    found = dict(listings(admin))
+
+    assert {"/v1/requests", "/v1/connections", "/metrics", "/v1/groups", "/v1/quotas/live"} <= set(
+        found
+    )
+    list(text_string_to_metric_families(found["/metrics"]))
+    if client_id and len(client_id.encode()) <= STRING_BYTES_MAX:
+        views = json.loads(found["/v1/requests"])
+        assert {view["client_id"] for view in views} == {client_id}
 
 
 @pytest.mark.slow

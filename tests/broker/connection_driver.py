@@ -85,9 +85,11 @@ class Client:
         return found
 
 
-def request_frame(message: Any, version: int, correlation_id: int) -> bytes:
+def request_frame(
+    message: Any, version: int, correlation_id: int, client_id: str = "test"
+) -> bytes:
     message.API_VERSION = version
-    message.with_header(correlation_id, "test")
+    message.with_header(correlation_id, client_id)
     return bytes(message.encode(version=version, header=True, framed=True))
 
 

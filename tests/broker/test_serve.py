@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from urllib.parse import urlsplit
 from urllib.request import urlopen
 
 import pytest
@@ -248,6 +249,28 @@ def test_clients_beyond_the_limit_of_open_files_are_closed_and_nothing_else_fail
         assert process.wait(TIMEOUT_S) == 0
         assert process.stderr is not None
         assert "limit of open files" in process.stderr.read()
+
+
+@pytest.mark.slow
+def test_connections_to_the_admin_port_leave_open_files_to_kafka_clients() -> None:
+    limited = ("bash", "-c", 'ulimit -n 64; exec "$0" "$@"')
+    with serving("--port", "0", "--admin-port", "0", before=limited) as (process, line):
+        [address] = parse_first_line(line)
+        assert process.stdout is not None
+        url = process.stdout.readline().split("=")[1].strip()
+        with urlopen(f"{url}/v1/clock", timeout=TIMEOUT_S) as response:
+            assert response.status == 200
+        port = urlsplit(url).port
+        idle = [socket.create_connection(("127.0.0.1", port), TIMEOUT_S) for _ in range(120)]
+        with suppress(ConnectionResetError):
+            assert idle[-1].recv(1) == b""
+        with socket.create_connection(address, TIMEOUT_S) as client:
+            client.sendall(metadata_frame(1))
+            assert client.recv(8)[4:] == (1).to_bytes(4, "big")
+        for connection in idle:
+            connection.close()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(TIMEOUT_S) == 0
 
 
 @pytest.mark.slow

@@ -4,10 +4,13 @@ from base64 import urlsafe_b64decode
 from uuid import UUID
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from protocol.hash_order import (
     in_hash_order,
     int_hash,
+    joined_hash,
     map_hash,
     string_hash,
     topic_partition_hash,
@@ -28,6 +31,11 @@ from protocol.hash_order import (
 )
 def test_the_hash_of_a_string_is_that_of_java(text: str, expected: int) -> None:
     assert string_hash(text) == expected
+
+
+@given(st.text(), st.text())
+def test_the_hash_of_a_string_follows_from_that_of_its_first_part(first: str, rest: str) -> None:
+    assert joined_hash(string_hash(first), rest) == string_hash(first + rest)
 
 
 def test_the_hash_of_a_map_is_that_of_java() -> None:

@@ -30,10 +30,8 @@ DRAIN_TIMEOUT_S = 150.0
 """Longer than the delivery timeout of all clients."""
 MIB_PER_10_MIN_MAX = 1.0
 JUDGED_FROM_S = 1_500.0
-"""Runs of ten minutes grew by one or two MiB in their first four minutes, for a reason that is not
-known, and not afterwards. A shorter run shows just that, so `MIB_SHORT_MAX` applies to it.
-"""
-MIB_SHORT_MAX = 4.0
+MIB_SHORT_MAX = 1.5
+"""How much a shorter run may grow in all: a slope of a few minutes shows what is not full yet."""
 OPEN_FILES_PER_10_MIN_MAX = 5.0
 
 

@@ -43,8 +43,8 @@ def test_each_broken_promise_is_a_violation(report: ClientReport, violations: li
         (Growth(0.9, 4, 1740), 0),
         (Growth(1.1, 4, 1740), 1),
         (Growth(1.1, 6, 1740), 2),
-        (Growth(20, 100, 60), 0),
-        (Growth(50, 0, 60), 1),
+        (Growth(14, 100, 60), 0),
+        (Growth(16, 0, 60), 1),
     ],
 )
 def test_resources_must_not_grow(growth: Growth, violations: int) -> None:
