@@ -19,7 +19,9 @@ from broker.share_groups.in_flight import RecordState
 from broker.share_groups.share_partition import SharePartition
 from broker.share_groups.share_state import SharePartitionKey, ShareState
 from client.resources import Address
+from protocol import messages
 from protocol.api_keys import ApiKey
+from protocol.codec import decode_body
 from protocol.configs import ResourceType
 from protocol.errors import ErrorCode
 from protocol.records import stamp
@@ -157,7 +159,11 @@ class GroupWorld(World):
         self, handler: Handler, context: RequestContext, request: Any, cluster: Cluster
     ) -> Any:
         response = handler(context, request, cluster)
-        for topic, result in zip(request.topics, response.topics, strict=True):
+        message = response
+        if isinstance(response, bytes):
+            body = memoryview(response)
+            message = decode_body(messages.OffsetCommitResponse, context.api_version, body)
+        for topic, result in zip(request.topics, message.topics, strict=True):
             name = topic.name
             if not name:
                 known = cluster.topics.get_by_id(topic.topic_id)
