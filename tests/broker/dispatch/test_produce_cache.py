@@ -88,7 +88,8 @@ variations = st.fixed_dictionaries(
         "gap": rarely((-2, -1, 1), 0),
         "records": rarely((2, 5), 1),
         "value": rarely((b"", b"a longer value" * 10, b"x" * 20_000), b"value"),
-        "codec": rarely(("gzip", "zstd"), "none"),
+        # Not gzip, because its header has the real time.
+        "codec": rarely(("lz4", "zstd"), "none"),
         "later_ms": rarely((-10_000, 5_000, 4_000_000), 0),
         "damage": rarely(DAMAGES, None),
         "count": st.sampled_from((1, 2, 5)),
