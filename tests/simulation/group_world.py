@@ -121,6 +121,9 @@ class GroupWorld(World):
         }
 
     def _make_topics(self) -> None:
+        if self.is_crowded:
+            # Requests that rest one after the other hold up so many members beyond their sessions.
+            self.server.pauses.chance = 0.0
         cluster = self.server.cluster
         random = self._random("topics of groups")
         for name in DATA_TOPICS:
