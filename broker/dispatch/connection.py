@@ -176,7 +176,9 @@ class Connection:
                 if frame is None:
                     break
                 cache = self._produce_cache
-                response: DispatchResult = None if cache is None else cache.respond(frame, now_ms)
+                response: DispatchResult = (
+                    None if cache is None else cache.respond(frame, self, now_ms)
+                )
                 if response is None:
                     response = dispatch(frame, self, now_ms)
                     if frame[0].startswith(_PRODUCE_KEY, frame[1]):
@@ -204,8 +206,8 @@ class Connection:
         if isinstance(response, Close):
             return
         if self._produce_cache is None:
-            self._produce_cache = self._dispatcher.new_produce_cache(self)
-        self._produce_cache.learn(frame)
+            self._produce_cache = self._dispatcher.new_produce_cache()
+        self._produce_cache.learn(frame, self.broker_id)
 
     def _take_other(
         self, result: PendingFrame | Throttled | Close, out: list[bytes], now_ms: int

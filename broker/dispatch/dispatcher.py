@@ -68,11 +68,11 @@ class Dispatcher:
         cluster.in_turns = self.turns.run_work
         cluster.marker_sender = MarkerChannel(cluster, self.faults, self.journal, self.dispatch)
 
-    def new_produce_cache(self, peer: Peer) -> "ProduceCache":
+    def new_produce_cache(self) -> "ProduceCache":
         """Return an empty cache for the Produce requests of a connection."""
         from broker.dispatch.produce_cache import ProduceCache  # noqa: PLC0415 - see ADR 24
 
-        return ProduceCache(self._produce_services, peer)
+        return ProduceCache(self._produce_services)
 
     @cached_property
     def _produce_services(self) -> "ProduceServices":

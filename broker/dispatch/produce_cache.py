@@ -55,11 +55,10 @@ class ProduceServices:
 class ProduceCache:
     """The shapes of the Produce requests of one connection."""
 
-    __slots__ = ("_latest", "_pause", "_peer", "_services", "_shape", "_shapes", "_skip")
+    __slots__ = ("_latest", "_pause", "_services", "_shape", "_shapes", "_skip")
 
-    def __init__(self, services: ProduceServices, peer: Peer) -> None:
+    def __init__(self, services: ProduceServices) -> None:
         self._services = services
-        self._peer = peer
         self._shape: RequestShape | None = None
         """The shape that was used last."""
         self._shapes: dict[bytes, RequestShape] = {}
@@ -71,16 +70,16 @@ class ProduceCache:
         # A connection with a single request learns nothing.
         self._skip = 1
 
-    def respond(self, frame: Frame, now_ms: int) -> CompletedResponse:
+    def respond(self, frame: Frame, peer: Peer, now_ms: int) -> CompletedResponse:
         """Handle a request, or return None and change nothing: the ordinary path has to take it.
 
-        The response to a request with acks=0 is `NO_RESPONSE`.
+        `peer` is always the same connection. With acks=0 the response is `NO_RESPONSE`.
         """
         shape = self._shape
         if shape is None:
             return None
         buffer, start, end = frame
-        services, session = self._services, self._peer.session
+        services, session = self._services, peer.session
         cluster = services.cluster
         if (
             buffer[start : start + API_BYTES] != shape.api
@@ -108,23 +107,28 @@ class ProduceCache:
             self._shape = shape
         shape.is_used = True
         if quotas.is_enabled or services.journal.is_enabled or services.acknowledgements.is_enabled:
-            return self._respond_accounted(shape, batches, frame, now_ms)
+            return self._respond_accounted(shape, batches, frame, peer, now_ms)
         try:
             offsets = [store_fitting(cluster, batch, now_ms) for batch in batches]
         except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
-            services.report_bug(error, self._context(shape, frame, now_ms))
+            services.report_bug(error, _context(shape, frame, peer, now_ms))
             return Close(f"internal error in PRODUCE v{shape.api_version}: {error!r}")
         if not shape.acks:
             return NO_RESPONSE
         return shape.response.encode(correlation_id_of(buffer, start), offsets, 0)
 
     def _respond_accounted(
-        self, shape: RequestShape, batches: list[FittingBatch], frame: Frame, now_ms: int
+        self,
+        shape: RequestShape,
+        batches: list[FittingBatch],
+        frame: Frame,
+        peer: Peer,
+        now_ms: int,
     ) -> CompletedResponse:
         """Charge quotas and note the request in journal and audit, as the ordinary path does."""
         services = self._services
         journal, acknowledgements = services.journal, services.acknowledgements
-        context = self._context(shape, frame, now_ms)
+        context = _context(shape, frame, peer, now_ms)
         if acknowledgements.is_enabled:
             context.acknowledgements = []
         entry = journal.begin(context, *frame, services.now_ns()) if journal.is_enabled else None
@@ -169,24 +173,7 @@ class ProduceCache:
         quota = context.throttled_by
         return response if quota is None else throttled_response(context, quota, response)
 
-    def _context(self, shape: RequestShape, frame: Frame, now_ms: int) -> RequestContext:
-        buffer, start, end = frame
-        peer = self._peer
-        return RequestContext(
-            ApiKey.PRODUCE,
-            shape.api_version,
-            correlation_id_of(buffer, start),
-            shape.client_id,
-            now_ms,
-            end - start,
-            peer.broker_id,
-            peer.connection_id,
-            peer.client_host,
-            peer.session.principal,
-            peer.session,
-        )
-
-    def learn(self, frame: Frame) -> None:
+    def learn(self, frame: Frame, broker_id: int) -> None:
         """Remember the shape of a Produce request that the ordinary path has handled."""
         buffer, start, end = frame
         if end - start > LONG_BODY_BYTES or self._find(buffer, start) is not None:
@@ -198,7 +185,7 @@ class ProduceCache:
             return
         self._skip = self._pause = min(2 * self._pause + 1, PAUSE_MAX)
         try:
-            shape = shape_of(self._services.cluster, self._peer.broker_id, buffer, start, end)
+            shape = shape_of(self._services.cluster, broker_id, buffer, start, end)
         except DecodeError:  # a fault rule responded to it
             shape = None
         self._latest = shape
@@ -221,3 +208,20 @@ class ProduceCache:
     def _forget(self) -> None:
         self._shape = None
         self._shapes.clear()
+
+
+def _context(shape: RequestShape, frame: Frame, peer: Peer, now_ms: int) -> RequestContext:
+    buffer, start, end = frame
+    return RequestContext(
+        ApiKey.PRODUCE,
+        shape.api_version,
+        correlation_id_of(buffer, start),
+        shape.client_id,
+        now_ms,
+        end - start,
+        peer.broker_id,
+        peer.connection_id,
+        peer.client_host,
+        peer.session.principal,
+        peer.session,
+    )

@@ -257,6 +257,7 @@ class ClientProtocol(asyncio.Protocol):
             self._server.cluster.end_share_sessions(
                 self.broker_id, self.connection.connection_id, now_ms
             )
+            self.connection = None  # it refers to this object: reference counting frees both
         self._server.forget(self)
 
     def finish(self) -> None:

@@ -13,6 +13,7 @@ from broker.dispatch.dispatcher import Dispatcher
 from broker.dispatch.produce_cache import ProduceCache
 from broker.faults import fault_rule
 from broker.journal.journal import Entry, Line
+from broker.request.session import Peer
 from protocol import messages
 from protocol.framing import Frame
 from tests.batches import altered, make_batch
@@ -309,8 +310,8 @@ def counted_hits() -> Iterator[list[Frame]]:
     hits: list[Frame] = []
     respond = ProduceCache.respond
 
-    def counting(cache: ProduceCache, frame: Frame, now_ms: int) -> Any:
-        response = respond(cache, frame, now_ms)
+    def counting(cache: ProduceCache, frame: Frame, peer: Peer, now_ms: int) -> Any:
+        response = respond(cache, frame, peer, now_ms)
         if response is not None:
             hits.append(frame)
         return response

@@ -1,11 +1,13 @@
 """One client's socket: invalid input closes it with a log line, and memory is bounded."""
 
 import asyncio
+import gc
 from struct import pack
 from typing import Any
 
 import pytest
 
+from broker.dispatch.connection import Connection
 from broker.server.client_protocol import ClientProtocol
 from broker.server.server import Server
 from protocol import messages
@@ -38,6 +40,23 @@ async def test_an_invalid_request_closes_the_connection_with_one_log_line(
     assert len(closed) == 1
     assert reason in closed[0]["reason"]
     assert closed[0]["peer"].startswith("127.0.0.1:")
+
+
+async def test_a_closed_connection_is_freed_without_the_garbage_collector() -> None:
+    def connections() -> int:
+        return sum(isinstance(found, Connection) for found in gc.get_objects())
+
+    async with serving() as (server, port, _):
+        gc.collect()
+        gc.disable()
+        try:
+            before = connections()
+            await assert_serves(port)
+            while server.protocols:  # noqa: ASYNC110 - no event reports it
+                await asyncio.sleep(0)
+            assert connections() == before
+        finally:
+            gc.enable()
 
 
 async def test_a_slow_sender_delays_no_other_client() -> None:
