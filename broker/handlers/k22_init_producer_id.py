@@ -62,10 +62,6 @@ def handle_init_producer_id(context: RequestContext, request: Any, cluster: Clus
 
 def _init_transactional(context: RequestContext, request: Any, cluster: Cluster) -> InitResult:
     transactional_id = request.transactional_id
-    if transactional_id:
-        error_code = transaction_ownership_error(cluster, context.broker_id, transactional_id)
-        if error_code is not ErrorCode.NONE:
-            return InitResult(error_code)
     expected = None
     if request.producer_id != NO_PRODUCER_ID:
         expected = ProducerIdAndEpoch(request.producer_id, request.producer_epoch)
@@ -77,6 +73,7 @@ def _init_transactional(context: RequestContext, request: Any, cluster: Cluster)
         now_ms=context.now_ms,
         enable_2pc=request.enable2_pc,
         keep_prepared=request.keep_prepared_txn,
+        ownership_error=transaction_ownership_error(cluster, context.broker_id, transactional_id),
     )
     end_prepared(cluster, transactional_id, context.now_ms)
     return result

@@ -88,13 +88,17 @@ class TransactionCoordinator:
         now_ms: int,
         enable_2pc: bool = False,
         keep_prepared: bool = False,
+        ownership_error: ErrorCode = ErrorCode.NONE,
     ) -> InitResult:
         """Return the id and epoch of a new instance of a producer; older instances are fenced.
 
         `expected` is what the producer had before (KIP-360). An ongoing transaction is aborted
-        first, and the producer has to ask again: CONCURRENT_TRANSACTIONS.
+        first, and the producer has to ask again: CONCURRENT_TRANSACTIONS. `ownership_error` is
+        that of a broker which is not the coordinator; errors of the request itself come first.
         """
         error_code = self._init_error(transactional_id, timeout_ms, enable_2pc, keep_prepared)
+        if error_code is ErrorCode.NONE:
+            error_code = ownership_error
         if error_code is not ErrorCode.NONE:
             return InitResult(error_code)
         if enable_2pc:

@@ -13,6 +13,7 @@ from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from tests.batches import make_batch
 from tests.broker.cluster_builder import make_cluster, make_context
+from tests.broker.transactional_driver import TransactionDriver, transactional_cluster
 
 VERSIONS = range(7)
 FLEXIBLE_VERSIONS = range(2, 7)
@@ -140,3 +141,13 @@ def test_each_broker_of_a_cluster_advertises_its_own_window() -> None:
 
     cluster.set_config(cluster.config.with_dynamic(2, {"producer.state.batches": "1"}))
     assert init(cluster, 4, broker_id=2).unknown_tags == tagged_fields[2]
+
+
+def test_errors_of_the_request_come_before_that_of_the_wrong_broker() -> None:
+    cluster = transactional_cluster(2)
+    coordinator = cluster.transaction_coordinator_id("tx")
+    assert coordinator is not None
+    driver = TransactionDriver(cluster, 3 - coordinator)
+    assert driver.init()[0] == ErrorCode.NOT_COORDINATOR
+    assert driver.init(timeout_ms=0)[0] == ErrorCode.INVALID_TRANSACTION_TIMEOUT
+    assert driver.init(timeout_ms=900_001)[0] == ErrorCode.INVALID_TRANSACTION_TIMEOUT
