@@ -51,7 +51,7 @@ class Disturbances:
         if self._random.random() < 0.4:
             self._plan(self._move_replicas, 1, 6)
         if self._random.random() < 0.4:
-            self._plan(self._delete_records, 1, 5)
+            self._plan(self.delete_records, 1, 5)
         if self._random.random() < 0.5:
             self._plan(self._replay, 1, 8)
         if self._random.random() < 0.3:
@@ -112,7 +112,8 @@ class Disturbances:
         else:
             root.elect_leader((topic, index))
 
-    def _delete_records(self) -> None:
+    def delete_records(self) -> None:
+        """Let an admin delete the first records of a partition."""
         topic, index, leader_id = self._place()
         partition = self._world.server.cluster.topics.get(topic)
         assert partition is not None

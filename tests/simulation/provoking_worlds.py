@@ -15,6 +15,7 @@ LEADER_MOVES = 100
 EXTRA_SENDS = 20
 UPGRADES = 10
 ALTERATIONS = 20
+DELETIONS = 20
 LOOK_MS = 3
 DELETION_CHANCE = 0.1
 
@@ -57,6 +58,15 @@ class RollingUpgradeWorld(World):
         for number in range(UPGRADES):
             at_ms = number * CHAOS_MS // UPGRADES
             self.schedule.after(at_ms, self.disturbances.port.upgrade_broker)
+
+
+class DeletedRecordsWorld(World):
+    """An admin deletes records, time and again."""
+
+    def _plan(self) -> None:
+        super()._plan()
+        for number in range(DELETIONS):
+            self.schedule.after(number * CHAOS_MS // DELETIONS, self.disturbances.delete_records)
 
 
 class FrequentPauses(Pauses):

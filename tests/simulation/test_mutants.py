@@ -7,6 +7,7 @@ from tests.simulation.mutants.all_mutants import MUTANTS
 from tests.simulation.mutants.mutant import WORLDS_MAX, Mutant
 from tests.simulation.patches import Patch, edit
 from tests.simulation.provoking_worlds import (
+    DeletedRecordsWorld,
     LostResponsesWorld,
     PausesOfAdminsWorld,
     PausesOfProducersWorld,
@@ -67,6 +68,7 @@ def test_an_edit_ends_with_its_patch() -> None:
 @pytest.mark.parametrize(
     "world_class",
     [
+        DeletedRecordsWorld,
         LostResponsesWorld,
         PausesOfAdminsWorld,
         PausesOfProducersWorld,

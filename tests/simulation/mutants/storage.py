@@ -17,6 +17,7 @@ from producer_state.rules import WINDOW_MAX, Decision, Entry, RuleSet, sequence_
 from tests.simulation.mutants.mutant import Mutant, edited
 from tests.simulation.patches import Patch, wrap
 from tests.simulation.provoking_worlds import (
+    DeletedRecordsWorld,
     LostResponsesWorld,
     RollingUpgradeWorld,
     SmallLogsWorld,
@@ -205,6 +206,7 @@ STORAGE_MUTANTS: tuple[Mutant, ...] = (
         PartitionLog.advance_start,
         "self.log_start_offset = offset\n",
         "pass\n",
+        DeletedRecordsWorld,
     ),
     edited(
         "DeleteRecords deletes one batch too many.",
@@ -212,6 +214,7 @@ STORAGE_MUTANTS: tuple[Mutant, ...] = (
         PartitionLog.advance_start,
         "self._drop_oldest(self._index_of(offset))",
         "self._drop_oldest(self._index_of(offset) + 1)",
+        DeletedRecordsWorld,
     ),
     edited(
         "DeleteRecords up to the high watermark deletes nothing.",
