@@ -37,7 +37,7 @@ class Driver:
         self.new_producer_id = count().__next__
 
     def init(
-        self, expected: tuple[int, int] | None = None, timeout_ms: int = TIMEOUT_MS, **flags: bool
+        self, expected: tuple[int, int] | None = None, timeout_ms: int = TIMEOUT_MS, **flags: Any
     ) -> tuple[ErrorCode, ProducerIdAndEpoch]:
         result = self.coordinator.init_producer_id(
             "tx",
