@@ -146,7 +146,7 @@ def _produce_requests(
             batches.append(batch)
         if not batches:
             return
-        taken = {batch.partition for batch in batches}
+        taken = dict.fromkeys(batch.partition for batch in batches)
         partitions = [other for other in partitions if other not in taken] + list(taken)
         yield from _produce(state, node_id, batches, now_ms)
 
