@@ -77,10 +77,12 @@ def ensure_internal_topic(cluster: Cluster, internal: InternalTopic) -> Topic | 
     overrides = internal.overrides(cluster.config, replication_factor)
     if not 0 < replication_factor <= broker_count or validate_topic_overrides(overrides):
         return None
-    # Another request may have created it while the check of the configuration paused.
+    # While the check paused, another request may have created it, and brokers may have stopped.
     topic = cluster.topics.get(internal.name)
     if topic is not None:
         return topic
+    if replication_factor > len(cluster.alive_broker_ids()):
+        return None
     partition_count: int = cluster.config[internal.partition_count_key]
     placed = cluster.place(partition_count, replication_factor)
     return cluster.create_topic(internal.name, placed, overrides)

@@ -45,6 +45,7 @@ class OwningMember(GroupMember):
         """
         to_broker_time = self._groups.shared.broker_time_ms
         contact_ms = to_broker_time(responded.sent_ms, is_before_moves=True)
+        self._succeed(to_broker_time(sent_ms, is_before_moves=True))
         for place in places:
             if place not in self._ownerships:
                 self._ownerships[place] = ownership = Ownership(
@@ -59,6 +60,15 @@ class OwningMember(GroupMember):
                     rebalance_timeout_ms=self.settings.rebalance_timeout_ms,
                 )
                 self._groups.ownerships.append(ownership)
+
+    def _succeed(self, sent_ms: int) -> None:
+        """End what a crashed process of the same static member owned: this one has joined."""
+        if self.settings.instance_id is None or self._ownerships:
+            return
+        for earlier in self._groups.ownerships:
+            is_same = earlier.member == self.settings.instance_id
+            if is_same and earlier.group == self.settings.group and earlier.end_ms is None:
+                earlier.end_ms = sent_ms
 
     @property
     def _session_timeout_ms(self) -> int:

@@ -16,6 +16,7 @@ EXTRA_SENDS = 20
 UPGRADES = 10
 ALTERATIONS = 20
 DELETIONS = 20
+MUTATIONS = 20
 LOOK_MS = 3
 DELETION_CHANCE = 0.1
 
@@ -58,6 +59,21 @@ class RollingUpgradeWorld(World):
         for number in range(UPGRADES):
             at_ms = number * CHAOS_MS // UPGRADES
             self.schedule.after(at_ms, self.disturbances.port.upgrade_broker)
+
+
+class QuotasWorld(World):
+    """Writers have low quotas, and a client creates and deletes topics time and again."""
+
+    def _make_clients(self) -> None:
+        super()._make_clients()
+        self._set_quota("writer", "producer_byte_rate", 1_000)
+        self._set_quota("writer", "producer_ids_rate", 1)
+
+    def _plan(self) -> None:
+        super()._plan()
+        _root, mutator = self.admins
+        for number in range(MUTATIONS):
+            self.schedule.after(number * CHAOS_MS // MUTATIONS, mutator.churn)
 
 
 class DeletedRecordsWorld(World):

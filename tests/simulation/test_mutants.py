@@ -12,6 +12,7 @@ from tests.simulation.provoking_worlds import (
     PausesOfAdminsWorld,
     PausesOfProducersWorld,
     PausesOfTransactionsWorld,
+    QuotasWorld,
     RollingUpgradeWorld,
     SmallLogsWorld,
 )
@@ -73,6 +74,7 @@ def test_an_edit_ends_with_its_patch() -> None:
         PausesOfAdminsWorld,
         PausesOfProducersWorld,
         PausesOfTransactionsWorld,
+        QuotasWorld,
         RollingUpgradeWorld,
         SmallLogsWorld,
     ],

@@ -51,6 +51,16 @@ def test_two_requests_that_need_an_internal_topic_at_once_get_the_same() -> None
     assert topics[0] is topics[1]
 
 
+def test_no_internal_topic_is_created_when_its_brokers_stop_meanwhile() -> None:
+    cluster = make_cluster(2, **{"offsets.topic.replication.factor": "2"})
+
+    def create() -> Topic | None:
+        return ensure_internal_topic(cluster, GROUP_METADATA)
+
+    assert run_with_pauses(create, once(lambda: stop_broker(cluster, 2, NOW_MS))) is None
+    assert cluster.topics.get(GROUP_METADATA.name) is None
+
+
 def test_the_leader_of_the_partition_of_a_group_coordinates_it() -> None:
     cluster = make_cluster()
     topic = ensure_internal_topic(cluster, GROUP_METADATA)

@@ -53,8 +53,8 @@ FETCH_SESSION_MUTANTS: tuple[Mutant, ...] = (
     edited(
         "A response names a session that its client does not have.",
         "fetch_sessions",
-        k01_fetch._response,
-        "else session.session.session_id",
-        "else session.session.session_id + 1",
+        k01_fetch._note_sent,
+        "return session.session.session_id",
+        "return session.session.session_id + 1",
     ),
 )

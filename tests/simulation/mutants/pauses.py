@@ -48,10 +48,11 @@ PAUSE_MUTANTS: tuple[Mutant, ...] = (
         "Two requests create an internal topic if the first one pauses.",
         "internal_errors",
         coordinators.ensure_internal_topic,
-        "# Another request may have created it while the check of the configuration paused.\n"
-        "    topic = cluster.topics.get(internal.name)\n"
-        "    if topic is not None:",
-        "if False:",
+        "topic = cluster.topics.get(internal.name)\n"
+        "    if topic is not None:\n"
+        "        return topic\n"
+        "    if replication_factor >",
+        "if replication_factor >",
         PausesOfTransactionsWorld,
     ),
     edited(

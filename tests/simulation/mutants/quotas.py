@@ -18,6 +18,7 @@ from quotas.sampled_rate import SampledRate
 from quotas.token_bucket import TokenBucket
 from tests.simulation.mutants.mutant import Mutant, edited
 from tests.simulation.patches import Patch, wrap
+from tests.simulation.provoking_worlds import QuotasWorld
 
 
 def renumber_batches(patch: Patch) -> None:
@@ -94,6 +95,7 @@ QUOTA_MUTANTS: tuple[Mutant, ...] = (
         TokenBucket._refilled,
         "balance = min(balance, self._capacity)",
         "pass",
+        QuotasWorld,
     ),
     edited(
         "A bucket refills for the whole time at every use.",
@@ -122,6 +124,7 @@ QUOTA_MUTANTS: tuple[Mutant, ...] = (
         ProducerIdQuotaManager.track,
         "if throttle_time_ms > 0:",
         "if throttle_time_ms > 0 and self._cache.add(user, producer_id, now_ms) is None:",
+        QuotasWorld,
     ),
     edited(
         "Produce exceeds its quota without a throttle time.",
@@ -136,6 +139,7 @@ QUOTA_MUTANTS: tuple[Mutant, ...] = (
         SampledRate.total,
         "samples[1] <= now_ms - self._span_ms",
         "samples[1] <= now_ms",
+        QuotasWorld,
     ),
     edited(
         "A throttled connection is served at once.",
