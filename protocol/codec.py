@@ -17,6 +17,7 @@ from protocol.nullability import Check, null_check
 from protocol.paced_codec import MessageTooLargeError, encode_paced, paced_decoder
 from protocol.pacing import current_turn
 
+_ONE_BYTE = tuple(bytes((value,)) for value in range(128))
 _HEADER = Struct(">hhih")
 _FRAME_HEADER = Struct(">ii")
 _UNSUPPORTED_VERSION = ErrorCode.UNSUPPORTED_VERSION.to_bytes(2, "big")
@@ -92,6 +93,18 @@ def read_unsigned_varint(frame: bytes | bytearray | memoryview, position: int) -
         if byte < 0x80:
             return value, position
     raise DecodeError("unsigned varint is longer than five bytes")
+
+
+def encode_unsigned_varint(value: int) -> bytes:
+    """Return the bytes that `read_unsigned_varint` reads."""
+    if value < 0x80:
+        return _ONE_BYTE[value]
+    encoded = bytearray()
+    while value >= 0x80:
+        encoded.append(value & 0x7F | 0x80)
+        value >>= 7
+    encoded.append(value)
+    return bytes(encoded)
 
 
 def skip_tagged_fields(frame: bytes | bytearray | memoryview, position: int, end: int) -> int:

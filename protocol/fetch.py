@@ -8,6 +8,7 @@ from struct import Struct
 from typing import NamedTuple
 from uuid import UUID
 
+from protocol.codec import encode_unsigned_varint
 from protocol.short_fields import (
     COUNT_MAX,
     MALFORMED,
@@ -17,7 +18,9 @@ from protocol.short_fields import (
     read_compact_text,
     read_count,
     read_text,
+    read_topic_key,
     write_compact_text,
+    write_count,
     write_text,
 )
 
@@ -37,7 +40,6 @@ _SESSION = Struct(">ii")
 _PARTITION = Struct(">iiqiqiB")
 _PARTITION_WITH_EPOCH = Struct(">iiqqi")
 _PARTITION_OF_OLD = Struct(">iqqi")
-_UUID_BYTES = 16
 _NO_TOPIC_ID = UUID(int=0)
 
 _HEADER = Struct(">ihi")
@@ -132,22 +134,17 @@ def _read_topics(
     is_flexible = api_version >= FLEXIBLE_VERSION_MIN
     count, position = (read_compact_count if is_flexible else read_count)(frame, position)
     topics = []
+    uses_topic_ids = api_version >= TOPIC_ID_VERSION_MIN
     left = PARTITIONS_MAX
     for _ in range(count):
-        name: str | None = ""
-        topic_id = _NO_TOPIC_ID
-        if api_version >= TOPIC_ID_VERSION_MIN:
-            topic_id = UUID(bytes=bytes(frame[position : position + _UUID_BYTES]))
-            position += _UUID_BYTES
-        else:
-            name, position = (read_compact_text if is_flexible else read_text)(frame, position)
-        if name is None:
-            raise NotShortError
+        name, topic_id, position = read_topic_key(
+            frame, position, is_flexible=is_flexible, uses_topic_id=uses_topic_ids
+        )
         partitions, position = _read_partitions(api_version, frame, position)
         left -= len(partitions)
         if left < 0:
             raise NotShortError
-        topics.append(ShortTopic(name, topic_id, partitions))
+        topics.append(ShortTopic(name, topic_id or _NO_TOPIC_ID, partitions))
     return topics, position
 
 
@@ -217,7 +214,7 @@ def encode_partition(
             entries = [_ABORTED.pack(*entry) + b"\x00" for entry in aborted_transactions]
             aborted = bytes((len(entries) + 1,)) + b"".join(entries)
         preferred = _INT.pack(preferred_read_replica)
-        return data + aborted + preferred + _unsigned_varint(record_bytes + 1)
+        return data + aborted + preferred + encode_unsigned_varint(record_bytes + 1)
     if aborted_transactions is None:
         aborted = _INT.pack(_NULL)
     else:
@@ -236,9 +233,9 @@ def encode_topics(
     Each topic has its beginning, the number of its partitions, and their parts.
     """
     is_flexible = api_version >= FLEXIBLE_VERSION_MIN
-    parts = [_count(len(topics), is_flexible=is_flexible)]
+    parts = [write_count(len(topics), is_flexible=is_flexible)]
     for beginning, partition_count, partitions in topics:
-        parts += (beginning, _count(partition_count, is_flexible=is_flexible))
+        parts += (beginning, write_count(partition_count, is_flexible=is_flexible))
         parts += partitions
         if is_flexible:
             parts.append(b"\x00")
@@ -254,18 +251,3 @@ def encode_response(
     if api_version >= SESSION_VERSION_MIN:
         return b"".join((_HEADER.pack(0, error_code, session_id), *topics))
     return b"".join((_HEADER_OF_OLD.pack(0), *topics))
-
-
-def _count(count: int, *, is_flexible: bool) -> bytes:
-    return _unsigned_varint(count + 1) if is_flexible else _INT.pack(count)
-
-
-def _unsigned_varint(value: int) -> bytes:
-    if value < 0x80:
-        return bytes((value,))
-    encoded = bytearray()
-    while value >= 0x80:
-        encoded.append(value & 0x7F | 0x80)
-        value >>= 7
-    encoded.append(value)
-    return bytes(encoded)

@@ -3,7 +3,7 @@
 Versions from 9 on. Source: MetadataRequest.json and MetadataResponse.json.
 """
 
-from protocol.codec import DecodeError, read_unsigned_varint
+from protocol.codec import DecodeError, encode_unsigned_varint, read_unsigned_varint
 from protocol.short_fields import MALFORMED, end_of_tags, read_compact_text
 
 SHORT_VERSION_MIN = 9
@@ -68,14 +68,4 @@ def topic_in(api_version: int, body: bytes) -> bytes:
 def with_topics(api_version: int, body: bytes, topics: list[bytes]) -> bytes:
     """Return a response without topics as one with these."""
     end = len(body) - _tail_bytes(api_version)
-    return b"".join((body[: end - 1], _count(len(topics)), *topics, body[end:]))
-
-
-def _count(count: int) -> bytes:
-    value = count + 1
-    encoded = bytearray()
-    while value >= 0x80:
-        encoded.append(value & 0x7F | 0x80)
-        value >>= 7
-    encoded.append(value)
-    return bytes(encoded)
+    return b"".join((body[: end - 1], encode_unsigned_varint(len(topics) + 1), *topics, body[end:]))

@@ -9,14 +9,16 @@ from typing import NamedTuple
 from uuid import UUID
 
 from protocol.short_fields import (
+    COUNT_MAX,
     MALFORMED,
-    NotShortError,
     end_of_tags,
     read_compact_count,
     read_compact_text,
     read_count,
     read_text,
+    read_topic_key,
     write_compact_text,
+    write_count,
     write_text,
 )
 
@@ -33,8 +35,6 @@ _PARTITION = Struct(">iqi")
 _PARTITION_WITHOUT_EPOCH = Struct(">iq")
 _ERROR = Struct(">ih")
 _FLEXIBLE_ERROR = Struct(">ihx")
-_UUID_BYTES = 16
-_COMPACT_COUNT_MAX = 0x7F - 1
 
 
 class ShortOffset(NamedTuple):
@@ -99,16 +99,11 @@ def _read_topics(
     is_flexible = api_version >= FLEXIBLE_VERSION_MIN
     topic_count, position = (read_compact_count if is_flexible else read_count)(frame, position)
     topics = []
+    uses_topic_ids = api_version >= TOPIC_ID_VERSION_MIN
     for _ in range(topic_count):
-        name: str | None = ""
-        topic_id = None
-        if api_version >= TOPIC_ID_VERSION_MIN:
-            topic_id = UUID(bytes=bytes(frame[position : position + _UUID_BYTES]))
-            position += _UUID_BYTES
-        else:
-            name, position = (read_compact_text if is_flexible else read_text)(frame, position)
-        if name is None:
-            raise NotShortError
+        name, topic_id, position = read_topic_key(
+            frame, position, is_flexible=is_flexible, uses_topic_id=uses_topic_ids
+        )
         partitions, position = _read_partitions(api_version, frame, position)
         topics.append(ShortTopic(name, topic_id, partitions))
     return topics, position
@@ -146,9 +141,9 @@ def encode_response(
     is_flexible = api_version >= FLEXIBLE_VERSION_MIN
     error = _FLEXIBLE_ERROR if is_flexible else _ERROR
     parts = [bytes(4) if api_version >= THROTTLE_VERSION_MIN else b""]
-    if len(topics) > _COMPACT_COUNT_MAX:
+    if len(topics) > COUNT_MAX:
         return None
-    parts.append(_count(len(topics), is_flexible=is_flexible))
+    parts.append(write_count(len(topics), is_flexible=is_flexible))
     for topic, errors in topics:
         if isinstance(topic, UUID):
             parts.append(topic.bytes)
@@ -158,16 +153,12 @@ def encode_response(
                 return None
             parts.append(name)
         encoded = [error.pack(*partition) for partition in errors]
-        if len(encoded) > _COMPACT_COUNT_MAX:
+        if len(encoded) > COUNT_MAX:
             return None
-        parts.append(_count(len(encoded), is_flexible=is_flexible))
+        parts.append(write_count(len(encoded), is_flexible=is_flexible))
         parts += encoded
         if is_flexible:
             parts.append(b"\x00")
     if is_flexible:
         parts.append(b"\x00")
     return b"".join(parts)
-
-
-def _count(count: int, *, is_flexible: bool) -> bytes:
-    return bytes((count + 1,)) if is_flexible else _INT.pack(count)

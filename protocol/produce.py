@@ -12,7 +12,13 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from protocol import messages
-from protocol.codec import DecodeError, encode_body, read_unsigned_varint, skip_tagged_fields
+from protocol.codec import (
+    DecodeError,
+    encode_body,
+    encode_unsigned_varint,
+    read_unsigned_varint,
+    skip_tagged_fields,
+)
 from protocol.pacing import LOOK_EVERY, paced_elements, paced_range
 
 FLEXIBLE_VERSION_MIN = 9
@@ -236,32 +242,18 @@ def _has_details(topics: Sequence[TopicResult]) -> bool:
     return False
 
 
-_ONE_BYTE = tuple(bytes((value,)) for value in range(128))
-
-
-def _unsigned_varint(value: int) -> bytes:
-    if value < 0x80:
-        return _ONE_BYTE[value]
-    encoded = bytearray()
-    while value >= 0x80:
-        encoded.append(value & 0x7F | 0x80)
-        value >>= 7
-    encoded.append(value)
-    return bytes(encoded)
-
-
 def _encode_flexible(
     api_version: int, topics: Sequence[TopicResult], throttle_time_ms: int
 ) -> bytes:
-    parts = [_unsigned_varint(len(topics) + 1)]
+    parts = [encode_unsigned_varint(len(topics) + 1)]
     for name, topic_id, results in topics if len(topics) <= LOOK_EVERY else paced_elements(topics):
         if api_version >= TOPIC_ID_VERSION_MIN:
             parts.append((topic_id or _NO_TOPIC_ID).bytes)
         else:
             encoded_name = name.encode()
-            parts.append(_unsigned_varint(len(encoded_name) + 1))
+            parts.append(encode_unsigned_varint(len(encoded_name) + 1))
             parts.append(encoded_name)
-        parts.append(_unsigned_varint(len(results) + 1))
+        parts.append(encode_unsigned_varint(len(results) + 1))
         for result in results if len(results) <= LOOK_EVERY else paced_elements(results):
             parts.append(_FLEXIBLE_RESULT.pack(*result[:5], _NO_RECORD_ERRORS))
             parts.append(_flexible_message(result.error_message))
@@ -274,7 +266,7 @@ def _flexible_message(text: str | None) -> bytes:
     if text is None:
         return _NO_MESSAGE
     encoded = text.encode()
-    return _unsigned_varint(len(encoded) + 1) + encoded + b"\x00"
+    return encode_unsigned_varint(len(encoded) + 1) + encoded + b"\x00"
 
 
 def _encode_classic(

@@ -7,12 +7,16 @@ checks its last position. See `ShortReader` in `broker/routes.py`.
 
 from struct import Struct
 from struct import error as StructError
+from uuid import UUID
+
+from protocol.codec import encode_unsigned_varint
 
 COUNT_MAX = 126
 """The most elements of an array, and bytes of a compact text, that are read by hand."""
 
 _SIZE = Struct(">h")
 _COUNT = Struct(">i")
+_UUID_BYTES = 16
 
 
 class NotShortError(Exception):
@@ -72,6 +76,23 @@ def read_count(frame: bytes | bytearray, position: int) -> tuple[int, int]:
     return count, position + _COUNT.size
 
 
+def read_topic_key(
+    frame: bytes | bytearray, position: int, *, is_flexible: bool, uses_topic_id: bool
+) -> tuple[str, UUID | None, int]:
+    """Return the name of a topic or, from some version on, its id, and the position after it.
+
+    Raises:
+        NotShortError: the name is null, or too long.
+    """
+    if uses_topic_id:
+        end = position + _UUID_BYTES
+        return "", UUID(bytes=bytes(frame[position:end])), end
+    name, position = (read_compact_text if is_flexible else read_text)(frame, position)
+    if name is None:
+        raise NotShortError
+    return name, None, position
+
+
 def end_of_tags(frame: bytes | bytearray, position: int) -> int:
     """Return the position after a section without tagged fields.
 
@@ -81,6 +102,11 @@ def end_of_tags(frame: bytes | bytearray, position: int) -> int:
     if frame[position]:
         raise NotShortError
     return position + 1
+
+
+def write_count(count: int, *, is_flexible: bool) -> bytes:
+    """Return the number of elements of an array."""
+    return encode_unsigned_varint(count + 1) if is_flexible else _COUNT.pack(count)
 
 
 def write_compact_text(text: str) -> bytes | None:

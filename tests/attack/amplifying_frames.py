@@ -14,7 +14,7 @@ from uuid import UUID
 
 from protocol import messages
 from protocol.api_keys import ApiKey
-from protocol.codec import SCHEMA_BODY_BYTES_MAX, TAGGED_FIELDS_MAX
+from protocol.codec import SCHEMA_BODY_BYTES_MAX, TAGGED_FIELDS_MAX, encode_unsigned_varint
 from protocol.request_bounds import STRING_BYTES_MAX
 from tests.broker.connection_driver import request_frame
 from tests.broker.faults.requests import sample_message
@@ -91,7 +91,7 @@ def amplifying_frames(
         message = _sample(api_key, version, {})
         body = bytes(message.encode(version=version))
         count = min(elements_max, TAGGED_FIELDS_MAX)
-        tags = _unsigned_varint(count) + (_unsigned_varint(10_000) + b"\x03tag") * count
+        tags = encode_unsigned_varint(count) + (encode_unsigned_varint(10_000) + b"\x03tag") * count
         yield AmplifyingFrame(
             api_key, version, "tags", "", _frame(api_key, version, body[:-1] + tags)
         )
@@ -304,19 +304,10 @@ def _tagged_elements(message: Any, version: int, path: Path, elements_max: int) 
     count = elements_max // (2 + _count(elements[0]))
     tagged = element[:-1] + b"\x01\x64\x03tag"
     rest = body[start + 1 + len(element) :]
-    return body[:start] + _unsigned_varint(count + 1) + tagged * count + rest
+    return body[:start] + encode_unsigned_varint(count + 1) + tagged * count + rest
 
 
 def _frame(api_key: ApiKey, version: int, body: bytes) -> bytes:
     """Return a frame of a flexible version around a body."""
     header = struct.pack(">hhih4sB", api_key, version, 1, 4, b"test", 0)
     return struct.pack(">i", len(header) + len(body)) + header + body
-
-
-def _unsigned_varint(value: int) -> bytes:
-    encoded = bytearray()
-    while value >= 0x80:
-        encoded.append(value & 0x7F | 0x80)
-        value >>= 7
-    encoded.append(value)
-    return bytes(encoded)

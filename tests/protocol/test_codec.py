@@ -37,6 +37,7 @@ def test_an_unsigned_varint_is_read_back(value: int) -> None:
         encoded.append(rest & 0x7F | 0x80)
         rest >>= 7
     encoded.append(rest)
+    assert codec.encode_unsigned_varint(value) == encoded
     assert codec.read_unsigned_varint(b"x" + encoded, 1) == (value, 1 + len(encoded))
 
 
