@@ -183,6 +183,20 @@ class Dispatcher:
         end: int,
     ) -> DispatchResult:
         """Handle a request that may have much to do."""
+        is_long = end - position > codec.LONG_BODY_BYTES
+        if (
+            not is_long
+            and (route.shortcut is not None or route.read_short is not None)
+            and not self.faults.is_enabled
+            and not self._cluster.quotas.clients.request_percentage.is_enabled
+        ):
+            response = close_on_error(
+                context,
+                self._report_bug,
+                lambda: self._respond_to_short(route, context, buffer, position, end),
+            )
+            if response is not None:
+                return response
 
         def respond() -> DispatchResult:
             start = position
@@ -195,16 +209,6 @@ class Dispatcher:
                 return self._injector.intercept(route, context, buffer, start, end, self._handle)
             return self._handle(route, context, buffer, start, end, self._cluster)
 
-        is_long = end - position > codec.LONG_BODY_BYTES
-        if (
-            not is_long
-            and (route.shortcut is not None or route.read_short is not None)
-            and not self.faults.is_enabled
-            and not self._cluster.quotas.clients.request_percentage.is_enabled
-        ):
-            response = self._respond_to_short(route, context, buffer, position, end)
-            if response is not None:
-                return response
         return self.turns.run(
             lambda: close_on_error(context, self._report_bug, respond), is_long=is_long
         )
@@ -219,24 +223,18 @@ class Dispatcher:
     ) -> DispatchResult:
         """Respond without the schema's codec and without turns; None if that can't be done."""
         version = context.api_version
-        try:
-            if version >= route.flexible_min:
-                position = codec.skip_tagged_fields(buffer, position, end)
-            if route.shortcut is not None:
-                body = route.shortcut(context, buffer, position, end, self._cluster)
-                if body is not None:
-                    return encode_response(route, context, body)
-            if route.read_short is None:
-                return None
-            request = route.read_short(version, buffer, position, end)
-            if request is None:
-                return None
-            return self._framed(route, context, route.handler(context, request, self._cluster))
-        except codec.DecodeError as error:
-            return Close(f"undecodable {route.api_key.name} v{version}: {error}")
-        except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
-            self._report_bug(error, context)
-            return Close(f"internal error in {route.api_key.name} v{version}: {error!r}")
+        if version >= route.flexible_min:
+            position = codec.skip_tagged_fields(buffer, position, end)
+        if route.shortcut is not None:
+            body = route.shortcut(context, buffer, position, end, self._cluster)
+            if body is not None:
+                return encode_response(route, context, body)
+        if route.read_short is None:
+            return None
+        request = route.read_short(version, buffer, position, end)
+        if request is None:
+            return None
+        return self._framed(route, context, route.handler(context, request, self._cluster))
 
     def _refuse_unauthenticated(
         self, frame: Frame, connection: Peer, now_ms: int
