@@ -2,7 +2,6 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from typing import Any
 from urllib.parse import quote
 
 from mock_kafka.control import WAIT_MARGIN_S, Control
@@ -31,11 +30,7 @@ class GroupMethods(ABC):
         Raises:
             ControlError: there is no such group, or it is a share group, which has no offsets.
         """
-        return {
-            (entry["topic"], entry["partition"]): entry["offset"]
-            for entry in self._offsets(group, topic)
-            if entry["offset"] is not None
-        }
+        return self._by_partition(group, topic, "offset")
 
     def lag(self, group: str, topic: str | None = None) -> dict[tuple[str, int], int]:
         """Return how many offsets a group is behind the end, by topic and partition number.
@@ -47,15 +42,15 @@ class GroupMethods(ABC):
         Raises:
             ControlError: there is no such group, or it is a share group, which has no offsets.
         """
-        return {
-            (entry["topic"], entry["partition"]): entry["lag"]
-            for entry in self._offsets(group, topic)
-            if entry["lag"] is not None
-        }
+        return self._by_partition(group, topic, "lag")
 
-    def _offsets(self, group: str, topic: str | None) -> list[dict[str, Any]]:
-        entries: list[dict[str, Any]] = self.control.ask("GET", f"{_path(group)}/offsets")
-        return [entry for entry in entries if topic in {None, entry["topic"]}]
+    def _by_partition(self, group: str, topic: str | None, key: str) -> dict[tuple[str, int], int]:
+        """Return a field of the group's offsets, without partitions that do not have it."""
+        return {
+            (entry["topic"], entry["partition"]): entry[key]
+            for entry in self.control.ask("GET", f"{_path(group)}/offsets")
+            if topic in {None, entry["topic"]} and entry[key] is not None
+        }
 
     def wait_for_stable(
         self, group: str, *, members: int | None = None, timeout_s: float = 10.0
