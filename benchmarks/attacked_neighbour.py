@@ -4,7 +4,7 @@ python -m benchmarks.attacked_neighbour [--api KEY,...]
 
 One librdkafka producer sends single records and waits for each delivery: first alone, then while
 another process sends frames of the corpus (`tests/attack/amplifying_frames.py`), for each API in
-its latest version, each frame on a connection of its own.
+its latest version, each frame on a new connection.
 """
 
 import argparse

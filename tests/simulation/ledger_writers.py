@@ -20,7 +20,7 @@ CRASH_CHANCE = 0.4
 
 
 class LedgerWriters:
-    """One to three producers, each with a transactional id of its own; some of them crash."""
+    """One to three producers, each with its own transactional id; some of them crash."""
 
     def __init__(self, world: World, random: Random) -> None:
         self._world = world
