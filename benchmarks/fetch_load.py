@@ -17,6 +17,7 @@ from benchmarks.cost_clock import Cost, CostClock
 from benchmarks.request_bytes import (
     PRODUCE_VERSION,
     VALUE_BYTES,
+    RequestConnection,
     UnmeasuredConnection,
     decode_response,
     frame_request,
@@ -45,11 +46,10 @@ _BATCH_LENGTH_POSITION = 8
 _BATCH_START_BYTES = 12
 
 
-class Consumer:
-    """A consumer with a fetch session on one partition; its requests differ in a few integers."""
+class SessionRequests:
+    """The requests of a fetch session on one partition; they differ in a few integers."""
 
-    def __init__(self, connection: UnmeasuredConnection, topic: str) -> None:
-        self._connection = connection
+    def __init__(self, connection: RequestConnection, topic: str) -> None:
         self._offset = 0
         self._session_epoch = 1
         first = connection.ask(_fetch(topic, 0, 0, 0, wait_ms=0))
@@ -60,22 +60,33 @@ class Consumer:
         self._offset_position = self._frame.index(_LONG.pack(_OFFSET_MARK))
         self._epoch_position = self._frame.index(_SIZE.pack(_EPOCH_MARK))
 
+    def next_request(self) -> bytearray:
+        """Return the request for the next record."""
+        _LONG.pack_into(self._frame, self._offset_position, self._offset)
+        _SIZE.pack_into(self._frame, self._epoch_position, self._session_epoch)
+        self._offset += 1
+        self._session_epoch += 1
+        return self._frame
+
+
+class Consumer:
+    """A consumer with a fetch session on one partition."""
+
+    def __init__(self, connection: UnmeasuredConnection, topic: str) -> None:
+        self._connection = connection
+        self._requests = SessionRequests(connection, topic)
+
     def fileno(self) -> int:
         """Return the file descriptor of its socket."""
         return self._connection.socket.fileno()
 
     def send(self) -> None:
         """Ask for the next record."""
-        _LONG.pack_into(self._frame, self._offset_position, self._offset)
-        _SIZE.pack_into(self._frame, self._epoch_position, self._session_epoch)
-        self._connection.socket.sendall(self._frame)
+        self._connection.socket.sendall(self._requests.next_request())
 
     def receive(self) -> bytes:
         """Receive a response with one record."""
-        frame = self._connection.receive_frame()
-        self._offset += 1
-        self._session_epoch += 1
-        return bytes(frame)
+        return bytes(self._connection.receive_frame())
 
 
 def _fetch(

@@ -6,7 +6,7 @@ All Produce requests of a run have the same size, so a range of them is a slice 
 import time
 from dataclasses import dataclass
 from struct import Struct
-from typing import Any
+from typing import Any, Protocol
 
 from crc32c import crc32c
 from kafka.record.default_records import DefaultRecordBatchBuilder
@@ -122,6 +122,13 @@ def decode_response(api_key: ApiKey, api_version: int, frame: bytes | memoryview
     """Decode the response in a frame that still contains its size."""
     response = messages.response_class(api_key)
     return response.decode(bytes(frame), version=api_version, header=True, framed=True)
+
+
+class RequestConnection(Protocol):
+    """A connection for one request at a time, in the version that the request has."""
+
+    def ask(self, request: Any) -> Any:
+        """Return the decoded response."""
 
 
 class UnmeasuredConnection(BlockingConnection):

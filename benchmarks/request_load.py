@@ -13,6 +13,7 @@ from typing import Any
 
 from benchmarks.cost_clock import Cost, CostClock
 from benchmarks.request_bytes import (
+    RequestConnection,
     UnmeasuredConnection,
     decode_response,
     frame_request,
@@ -54,12 +55,12 @@ class Case:
     `prepare` takes the connection and its number, and returns the request.
     """
 
-    prepare: Callable[[UnmeasuredConnection, int], Any]
+    prepare: Callable[[RequestConnection, int], Any]
     topic_count: int = 1
     connection_count: int = CONNECTIONS
 
 
-def ask(connection: UnmeasuredConnection, request: Any) -> Any:
+def ask(connection: RequestConnection, request: Any) -> Any:
     """Return the response to a request, which is sent until the coordinator is there.
 
     Raises:
@@ -112,7 +113,7 @@ def topic_names(count: int) -> list[str]:
 # Requests ------------------------------------------------------------------------------------
 
 
-def _join_classic(connection: UnmeasuredConnection, number: int) -> tuple[str, str, int]:
+def _join_classic(connection: RequestConnection, number: int) -> tuple[str, str, int]:
     """Join a group alone; return group, member id and generation."""
     group_id = f"group-{number}"
     ask(
@@ -148,7 +149,7 @@ def _join_classic(connection: UnmeasuredConnection, number: int) -> tuple[str, s
     return group_id, joined.member_id, joined.generation_id
 
 
-def _heartbeat(connection: UnmeasuredConnection, number: int) -> Any:
+def _heartbeat(connection: RequestConnection, number: int) -> Any:
     group_id, member_id, generation_id = _join_classic(connection, number)
     return messages.HeartbeatRequest(
         version=4,
@@ -159,7 +160,7 @@ def _heartbeat(connection: UnmeasuredConnection, number: int) -> Any:
     )
 
 
-def _consumer_heartbeat(connection: UnmeasuredConnection, number: int) -> Any:
+def _consumer_heartbeat(connection: RequestConnection, number: int) -> Any:
     """Join a group of the consumer protocol, take what it assigns, and report that."""
     request_class = messages.ConsumerGroupHeartbeatRequest
     group_id, member_id = f"group-{number}", f"member-{number}"
@@ -203,7 +204,7 @@ def _consumer_heartbeat(connection: UnmeasuredConnection, number: int) -> Any:
     return report(reported.member_epoch)
 
 
-def _offset_commit(connection: UnmeasuredConnection, number: int) -> Any:
+def _offset_commit(connection: RequestConnection, number: int) -> Any:
     group_id, member_id, generation_id = _join_classic(connection, number)
     topic_class = messages.OffsetCommitRequest.OffsetCommitRequestTopic
     partition = topic_class.OffsetCommitRequestPartition(
@@ -224,8 +225,8 @@ def _offset_commit(connection: UnmeasuredConnection, number: int) -> Any:
     )
 
 
-def _metadata(names: Sequence[str] | None) -> Callable[[UnmeasuredConnection, int], Any]:
-    def prepare(_connection: UnmeasuredConnection, _number: int) -> Any:
+def _metadata(names: Sequence[str] | None) -> Callable[[RequestConnection, int], Any]:
+    def prepare(_connection: RequestConnection, _number: int) -> Any:
         topic = messages.MetadataRequest.MetadataRequestTopic
         topics = None if names is None else [topic(version=9, name=name) for name in names]
         return messages.MetadataRequest(version=9, topics=topics, allow_auto_topic_creation=False)
@@ -233,7 +234,7 @@ def _metadata(names: Sequence[str] | None) -> Callable[[UnmeasuredConnection, in
     return prepare
 
 
-def _init_producer_id(_connection: UnmeasuredConnection, _number: int) -> Any:
+def _init_producer_id(_connection: RequestConnection, _number: int) -> Any:
     return messages.InitProducerIdRequest(
         version=4,
         transactional_id=None,

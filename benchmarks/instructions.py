@@ -1,0 +1,235 @@
+"""Count the bytecode instructions and the calls of C functions that frequent requests execute.
+
+python -m benchmarks.instructions            print the counts, one JSON line per request
+python -m benchmarks.instructions --write    and keep them as the figures of this Python version
+
+Unlike a time, a count is the same in every run on every machine. A test compares the counts with
+the figures in `instructions.json`, which differ between minor versions of Python. A connection
+receives the bytes of a request, as from a socket, and returns the bytes of the response; the event
+loop is not counted.
+"""
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any, TypeVar
+from unittest.mock import patch
+
+from benchmarks import fetch_load, request_bytes, request_load
+from benchmarks.report import print_line
+from broker.dispatch.dispatcher import Dispatcher
+from broker.dispatch.produce_cache import ProduceCache
+from broker.request.context import RequestContext
+from protocol import messages
+from tests.broker.cluster_builder import make_cluster
+from tests.broker.connection_driver import Client
+
+TOPIC = request_load.topic_names(1)[0]
+PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
+FIGURES_FILE = Path(__file__).with_suffix(".json")
+WARM_READS = 20
+_TOOL_ID = 4
+
+Result = TypeVar("Result")
+Counts = tuple[int, int]
+"""Bytecode instructions and calls of C functions, per request."""
+
+
+def count_c_calls(call: Callable[[], Result]) -> tuple[int, Result]:
+    """Return how many C functions a call calls, and its result."""
+    c_calls = 0
+
+    def on_call(_frame: FrameType, event: str, _argument: object) -> None:
+        nonlocal c_calls
+        if event == "c_call":
+            c_calls += 1
+
+    profiler = sys.getprofile()
+    sys.setprofile(on_call)
+    try:
+        result = call()
+    finally:
+        sys.setprofile(profiler)
+    return c_calls - 1, result  # without the call that ends the count
+
+
+if sys.version_info >= (3, 12):
+
+    def count_instructions(call: Callable[[], Result]) -> tuple[int, Result]:
+        """Return how many bytecode instructions a call executes, and its result."""
+        # A trace function misses the first instructions of a function since 3.12.
+        instructions = 0
+
+        def on_instruction(_code: CodeType, _offset: int) -> None:
+            nonlocal instructions
+            instructions += 1
+
+        monitoring = sys.monitoring
+        event = monitoring.events.INSTRUCTION
+        monitoring.use_tool_id(_TOOL_ID, "instructions")
+        monitoring.register_callback(_TOOL_ID, event, on_instruction)
+        monitoring.set_events(_TOOL_ID, event)
+        try:
+            result = call()
+        finally:
+            monitoring.set_events(_TOOL_ID, 0)
+            monitoring.register_callback(_TOOL_ID, event, None)
+            monitoring.free_tool_id(_TOOL_ID)
+        return instructions, result
+
+else:
+
+    def count_instructions(call: Callable[[], Result]) -> tuple[int, Result]:
+        """Return how many bytecode instructions a call executes, and its result."""
+        instructions = 0
+
+        def on_event(frame: FrameType, event: str, _argument: object) -> Any:
+            nonlocal instructions
+            frame.f_trace_lines = False
+            frame.f_trace_opcodes = True
+            if event == "opcode":
+                instructions += 1
+            return on_event
+
+        tracer = sys.gettrace()
+        sys.settrace(on_event)
+        try:
+            result = call()
+        finally:
+            sys.settrace(tracer)
+        return instructions, result
+
+
+class InProcessConnection:
+    """A connection to a broker in this process: no socket, no event loop."""
+
+    def __init__(self) -> None:
+        self._now_ms = int(time.time() * 1000)  # the batches of the load have the machine's time
+        cluster = make_cluster(1, **{"group.initial.rebalance.delay.ms": "0"})
+        cluster.create_topic(TOPIC, [(1,)], {})
+        # A stopwatch that stands still, so that no request takes a turn more on a slow machine.
+        self._client = Client(cluster, dispatcher=Dispatcher(cluster, _raise, lambda: 0))
+
+    def ask(self, request: Any) -> Any:
+        """Return the decoded response to a request, in the version that it has."""
+        self._client.written = b""
+        self.send(request_bytes.frame_request(request, 0))
+        return request_bytes.decode_response(
+            request.API_KEY, request.API_VERSION, self._client.written
+        )
+
+    def send(self, data: bytes) -> None:
+        """Send requests, and forget the responses."""
+        self._client.send(data, self._now_ms)
+
+    def count(self, next_read: Callable[[], bytes], requests_per_read: int = 1) -> Counts:
+        """Return what each request executes: instructions in one read, C calls in the next."""
+        for _ in range(WARM_READS):
+            self.send(next_read())
+        counts = []
+        for count_calls in (count_instructions, count_c_calls):
+            receive = partial(self._client.connection.receive, next_read(), self._now_ms)
+            total, output = count_calls(receive)
+            assert output.write
+            assert not output.has_more
+            counts.append(round(total / requests_per_read))
+        return counts[0], counts[1]
+
+
+def _raise(error: BaseException, _context: RequestContext) -> None:
+    raise error
+
+
+def _produce(requests_per_read: int, *, is_idempotent: bool = False) -> Counts:
+    connection = InProcessConnection()
+    producer_id = producer_epoch = -1
+    if is_idempotent:
+        response = connection.ask(
+            messages.InitProducerIdRequest(
+                version=4,
+                transactional_id=None,
+                transaction_timeout_ms=60_000,
+                producer_id=-1,
+                producer_epoch=-1,
+            )
+        )
+        producer_id, producer_epoch = response.producer_id, response.producer_epoch
+    request_count = (WARM_READS + 2) * requests_per_read
+    requests = request_bytes.produce_requests(
+        TOPIC, request_count, producer_id=producer_id, producer_epoch=producer_epoch
+    )
+    reads = iter(range(0, request_count, requests_per_read))
+
+    def next_read() -> bytes:
+        first = next(reads)
+        return bytes(requests.run(first, first + requests_per_read))
+
+    return connection.count(next_read, requests_per_read)
+
+
+def _ordinary_produce() -> Counts:
+    """Without the inline cache, whose method then only returns None."""
+    with patch.object(ProduceCache, "respond", lambda *_arguments: None):
+        return _produce(1)
+
+
+def _fetch() -> Counts:
+    """A consumer that keeps up: one record, in a fetch session."""
+    connection = InProcessConnection()
+    requests = fetch_load.SessionRequests(connection, TOPIC)
+    produce = bytes(request_bytes.produce_requests(TOPIC, 1).frames)
+
+    def next_read() -> bytes:
+        connection.send(produce)
+        return bytes(requests.next_request())
+
+    return connection.count(next_read)
+
+
+def _repeated(case: str) -> Counts:
+    """A request of the measurements over TCP, again and again."""
+    connection = InProcessConnection()
+    request = request_load.CASES[case].prepare(connection, 0)
+    return connection.count(lambda: request_bytes.frame_request(request, 0))
+
+
+COUNTS: Mapping[str, Callable[[], Counts]] = {
+    "Produce, 50 in a read": lambda: _produce(50),
+    "Produce, one in a read": lambda: _produce(1),
+    "Produce, idempotent, 50 in a read": lambda: _produce(50, is_idempotent=True),
+    "Produce, idempotent, one in a read": lambda: _produce(1, is_idempotent=True),
+    "Produce, without the inline cache": _ordinary_produce,
+    "Fetch of one record": _fetch,
+    "Heartbeat": lambda: _repeated("heartbeat"),
+    "ConsumerGroupHeartbeat": lambda: _repeated("consumer-heartbeat"),
+    "OffsetCommit": lambda: _repeated("offset-commit"),
+}
+
+
+def figures() -> dict[str, dict[str, Counts]]:
+    """Return the kept counts by Python version and request."""
+    kept = json.loads(FIGURES_FILE.read_text())
+    return {
+        python: {name: (found[0], found[1]) for name, found in counts.items()}
+        for python, counts in kept.items()
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Count bytecode instructions of requests.")
+    parser.add_argument("--write", action="store_true", help="keep the counts as the figures")
+    is_kept = parser.parse_args().write
+    counts = {name: measure() for name, measure in COUNTS.items()}
+    for name, (instructions, c_calls) in counts.items():
+        print_line({"request": name, "instructions": instructions, "c_calls": c_calls})
+    if is_kept:
+        FIGURES_FILE.write_text(json.dumps({**figures(), PYTHON: counts}, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
