@@ -8,22 +8,23 @@ Dimensions:
   partitions        Produce to random partitions of one topic
   metadata          Metadata of a topic, per partition
   fetch             Fetch of all partitions of a topic outside of a session, per partition
-  session           Fetch in a session of all partitions, one of which has a new record
+  session           Fetch in a session of all partitions, one of which has a new record, per
+                    partition
   users             Produce of random users with byte rates and a request percentage
   producer-ids      Produce of random producer ids, each of which has written before
   groups            Heartbeats to random groups of one member
 
 All but the first are measured without sockets, from the bytes of a request to those of the
-response. Throughput is requests, or partitions, per second of CPU time; the cost of a request for
-no partition is subtracted from those per partition. The bar is the throughput at the worst size in
-times of that at the best one. A chart and a table of the bars come last, on stderr.
+response. Throughput is requests, or partitions, per second of CPU time. The cost of a request for
+no partition, or for one, is subtracted from those per partition. The bar is the throughput at the
+worst size in times of that at the best one. A chart and a table of the bars come last, on stderr.
 """
 
 import argparse
 import random
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import count
 from struct import Struct
@@ -48,8 +49,6 @@ CHART_WIDTH = 40
 CONNECTIONS = (1, 10, 100, 1_000, 10_000)
 PARTITIONS_OF_REQUEST = (100, 1_000, 10_000, 50_000)
 PARTITIONS = (1, 100, 1_000, 10_000, 50_000)
-SESSION_PARTITIONS_OF_REQUEST = (100, 1_000, 10_000, 50_000)
-PARTITIONS = (1, 100, 1_000, 10_000)
 USERS = (1, 100, 1_000, 10_000)
 PRODUCER_IDS = (1, 1_000, 100_000, 1_000_000)
 GROUPS = (1, 100, 1_000, 10_000)
@@ -168,6 +167,10 @@ def _fetch(size: int) -> float:
 
 
 def _session(size: int) -> float:
+    return (size - 1) / (_session_s_per_request(size) - _session_s_per_request(1))
+
+
+def _session_s_per_request(size: int) -> float:
     connection, frames, numbers = _broker(size).connect(), ProduceFrames(), _random_numbers(size)
     first = connection.ask(fetch_request(TOPIC, 0, 0, 0, wait_ms=0, indexes=range(size)))
     epochs = count(1)
@@ -190,7 +193,7 @@ def _session(size: int) -> float:
         consumed.append(index)
         return connection.receiving(request_bytes.frame_request(request, 0))
 
-    return 1 / cpu_s_per_request(receiving)
+    return cpu_s_per_request(receiving)
 
 
 def _users(size: int) -> float:
@@ -231,12 +234,12 @@ def _groups(size: int) -> float:
     return 1 / cpu_s_per_request(lambda: connection.receiving(frames[next(numbers)]))
 
 
-DIMENSIONS: Mapping[str, tuple[Callable[[int], float], tuple[int, ...]]] = {
+DIMENSIONS: Mapping[str, tuple[Callable[[int], float], Sequence[int]]] = {
     "connections": (_connections, CONNECTIONS),
     "partitions": (_partitions, PARTITIONS),
     "metadata": (_metadata, PARTITIONS_OF_REQUEST),
     "fetch": (_fetch, PARTITIONS_OF_REQUEST),
-    "session": (_session, PARTITIONS),
+    "session": (_session, PARTITIONS_OF_REQUEST),
     "users": (_users, USERS),
     "producer-ids": (_producer_ids, PRODUCER_IDS),
     "groups": (_groups, GROUPS),
