@@ -1,6 +1,7 @@
 """Run the quickstarts of examples/, each with the test runner of its language."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -64,3 +65,18 @@ def test_the_go_quickstart_passes(tmp_path: Path) -> None:
 def test_the_java_quickstart_passes(tmp_path: Path) -> None:
     output = run_in_copy("java", tmp_path, "mvn", "--batch-mode", "test")
     assert "Tests run: 3, Failures: 0, Errors: 0, Skipped: 0" in output
+
+
+@pytest.mark.interop
+@pytest.mark.long
+def test_every_recipe_of_the_cookbook_passes(tmp_path: Path) -> None:
+    options = ["-p", "no:asyncio", "-W", "ignore"]
+    output = run_in_copy("cookbook", tmp_path, sys.executable, "-m", "pytest", *options)
+    assert re.search(r"^23 passed in ", output, re.MULTILINE)
+
+
+def test_the_cookbook_lists_every_recipe() -> None:
+    page = (ROOT / "docs" / "cookbook.md").read_text(encoding="utf-8")
+    listed = re.findall(r"\(\.\./examples/cookbook/(\w+\.py)\)", page)
+    recipes = [path.name for path in (EXAMPLES / "cookbook").glob("test_*.py")]
+    assert sorted(listed) == sorted(recipes)
