@@ -13,6 +13,7 @@ from broker.config.broker_config import BrokerConfig
 from broker.config.keys import ConfigError
 from broker.faults import FaultRule, rules_from_json
 from broker.serve import ServeOptions, StartError, serve
+from broker.stdin_watch import terminate_when_stdin_closes
 from protocol.environment import EnvironmentVariableError, resolve_all
 from protocol.properties import PropertiesError, parse_properties
 
@@ -193,6 +194,13 @@ def _add_serve_arguments(command: argparse.ArgumentParser) -> None:
         help="format of log lines (default: %(default)s)",
     )
 
+    command.add_argument(
+        "--until-stdin-closes",
+        action="store_true",
+        help="stop also when standard input is closed: a program that starts this one with a pipe"
+        " takes it along when it ends",
+    )
+
 
 class _ShowVersion(argparse.Action):
     """Print the version. Look it up only here, since that takes time."""
@@ -302,6 +310,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if parsed.command == "certs":
             _make_certificates(parsed.out, parsed.hosts or CERTIFICATE_HOSTS, parsed.clients)
             return 0
+        if parsed.until_stdin_closes:
+            terminate_when_stdin_closes()
         _run(serve_options(parsed))
     except (ConfigError, StartError) as error:
         print(f"mock-kafka: {error}", file=sys.stderr)
