@@ -91,6 +91,7 @@ def build_parser() -> argparse.ArgumentParser:
         formatter_class=raw,
     )
     _add_serve_arguments(command)
+    _add_parent_argument(command)
     command = commands.add_parser(
         "certs",
         help="make throw-away certificates for TLS listeners",
@@ -194,6 +195,8 @@ def _add_serve_arguments(command: argparse.ArgumentParser) -> None:
         help="format of log lines (default: %(default)s)",
     )
 
+
+def _add_parent_argument(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--until-stdin-closes",
         action="store_true",

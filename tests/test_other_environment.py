@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_packaging import built, run, source, wheel
+from tests.wheel import built, run, source, wheel
 
 __all__ = ["built", "source", "wheel"]  # fixtures
 
