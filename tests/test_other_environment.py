@@ -33,7 +33,7 @@ sys.meta_path.insert(0, Refuse)
 import asyncio, importlib, json, pkgutil
 import mock_kafka
 for module in pkgutil.iter_modules(mock_kafka.__path__, "mock_kafka."):
-    if not module.name.endswith(("__main__", "_internal")):
+    if not module.name.endswith(("__main__", "_internal", "containers")):
         importlib.import_module(module.name)
 
 with mock_kafka.MockKafka(command=json.loads(sys.argv[1])) as kafka:
