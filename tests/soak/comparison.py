@@ -15,7 +15,7 @@ from pathlib import Path
 
 from kafka import KafkaAdminClient, TopicPartition
 
-from mock_kafka import MockKafka
+from mock_kafka import ConfigValue, MockKafka
 from scenarios.clients.confluent_kafka import create_topic
 from tests.interop.apache_cluster import ApacheCluster
 from tests.interop.dropping_proxy import HOST, DroppingProxy, free_port_run
@@ -91,7 +91,7 @@ def mock_cluster(seed: int) -> Iterator[DroppingProxy]:
     """Run mock-kafka behind a proxy."""
     first = free_port_run(2 * len(BROKERS))
     upstream_ports = range(first + len(BROKERS), first + 2 * len(BROKERS))
-    config = {
+    config: dict[str, ConfigValue] = {
         "advertised.listeners": f"PLAINTEXT://{HOST}:{first}",
         "offsets.topic.replication.factor": 3,
     }
