@@ -23,7 +23,7 @@ MISSING, CONFLICT, FURTHER_RULES = 404, 409, 422
 ENDLESS = "follow_requests"
 """A stream that only its reader ends; `test_web` reads it."""
 UNTESTED = {ENDLESS, "get_openapi"}
-"""The document does not describe its own operation."""
+"""schemathesis leaves out the operation that it has the document from."""
 
 
 @pytest.fixture(scope="module")
