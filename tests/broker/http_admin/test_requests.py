@@ -11,14 +11,13 @@ from broker.http_admin.requests import (
     clear_requests,
     get_journal,
     journal_filter,
-    list_requests,
 )
 from broker.http_admin.state import Admin
 from broker.journal.journal import Outcome
 from broker.journal.rendering import JournalFilter
 from mock_kafka.arguments import RequestFilter
 from tests.broker.connection_driver import Client, metadata_frame
-from tests.broker.http_admin.admin_server import make_admin
+from tests.broker.http_admin.admin_server import listed_requests, make_admin
 from tests.broker.journal.journalled_cluster import produce_frame
 
 
@@ -31,20 +30,20 @@ def admin() -> Admin:
     return admin
 
 
-def test_the_newest_lines_that_fit_are_listed_in_order(admin: Admin) -> None:
-    def numbers(query: ListQuery) -> list[int]:
-        return [line["number"] for line in list_requests(admin, query)]
+async def test_the_newest_lines_that_fit_are_listed_in_order(admin: Admin) -> None:
+    async def numbers(query: ListQuery) -> list[int]:
+        return [line["number"] for line in await listed_requests(admin, query)]
 
-    assert numbers(ListQuery()) == [1, 2, 3, 4]
-    assert numbers(ListQuery(limit=2)) == [3, 4]
-    assert numbers(ListQuery(api="metadata", limit=2)) == [2, 3]
-    assert numbers(ListQuery(topic="a")) == [4]
-    assert numbers(ListQuery(since=2)) == [3, 4]
+    assert await numbers(ListQuery()) == [1, 2, 3, 4]
+    assert await numbers(ListQuery(limit=2)) == [3, 4]
+    assert await numbers(ListQuery(api="metadata", limit=2)) == [2, 3]
+    assert await numbers(ListQuery(topic="a")) == [4]
+    assert await numbers(ListQuery(since=2)) == [3, 4]
 
 
-def test_bodies_are_included_only_on_request(admin: Admin) -> None:
-    assert list_requests(admin, ListQuery(limit=1))[0]["request"]["acks"] == -1
-    assert "request" not in list_requests(admin, ListQuery(limit=1, bodies=False))[0]
+async def test_bodies_are_included_only_on_request(admin: Admin) -> None:
+    assert (await listed_requests(admin, ListQuery(limit=1)))[0]["request"]["acks"] == -1
+    assert "request" not in (await listed_requests(admin, ListQuery(limit=1, bodies=False)))[0]
 
 
 def test_a_cleared_journal_continues_its_numbers(admin: Admin) -> None:
