@@ -3,6 +3,7 @@
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Iterable
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -72,7 +73,7 @@ async def export_requests(admin: Admin, query: JournalQuery) -> AsyncIterator[by
     lines = tuple(admin.journal)
     for start in range(0, len(lines), EXPORT_LINES_MAX):
         part = lines[start : start + EXPORT_LINES_MAX]
-        for document in await admin.in_turns(lambda part=part: encode(part)):
+        for document in await admin.in_turns(partial(encode, part)):
             yield document
 
 
