@@ -45,6 +45,8 @@ PROGRAMS = {
     "throttled-neighbour": "benchmarks.throttled_neighbour",
     "transactions": "benchmarks.transactions",
     "groups": "benchmarks.groups",
+    "growth": "benchmarks.growth",
+    "instructions": "benchmarks.instructions",
     "spark": "benchmarks.spark_load",
     "durations": "benchmarks.durations",
     "attack": "benchmarks.attack",

@@ -6,6 +6,7 @@ offsets of their batches, which cost only the client.
 
 import select
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack
 from struct import Struct
 from typing import Any
@@ -52,10 +53,10 @@ class SessionRequests:
     def __init__(self, connection: RequestConnection, topic: str) -> None:
         self._offset = 0
         self._session_epoch = 1
-        first = connection.ask(_fetch(topic, 0, 0, 0, wait_ms=0))
+        first = connection.ask(fetch_request(topic, 0, 0, 0, wait_ms=0))
         if first.error_code or not first.session_id:
             raise LoadError(f"no fetch session: {first}")
-        template = _fetch(topic, _OFFSET_MARK, first.session_id, _EPOCH_MARK)
+        template = fetch_request(topic, _OFFSET_MARK, first.session_id, _EPOCH_MARK)
         self._frame = bytearray(frame_request(template, 0))
         self._offset_position = self._frame.index(_LONG.pack(_OFFSET_MARK))
         self._epoch_position = self._frame.index(_SIZE.pack(_EPOCH_MARK))
@@ -89,19 +90,28 @@ class Consumer:
         return bytes(self._connection.receive_frame())
 
 
-def _fetch(
-    topic: str, offset: int, session_id: int, session_epoch: int, wait_ms: int = WAIT_MS
+def fetch_request(
+    topic: str,
+    offset: int,
+    session_id: int,
+    session_epoch: int,
+    wait_ms: int = WAIT_MS,
+    indexes: Sequence[int] = (0,),
 ) -> Any:
+    """Return a request for partitions of one topic, all from the same offset."""
     topic_class = messages.FetchRequest.FetchTopic
-    partition = topic_class.FetchPartition(
-        version=FETCH_VERSION,
-        partition=0,
-        current_leader_epoch=-1,
-        fetch_offset=offset,
-        last_fetched_epoch=-1,
-        log_start_offset=-1,
-        partition_max_bytes=PARTITION_BYTES_MAX,
-    )
+    partitions = [
+        topic_class.FetchPartition(
+            version=FETCH_VERSION,
+            partition=index,
+            current_leader_epoch=-1,
+            fetch_offset=offset,
+            last_fetched_epoch=-1,
+            log_start_offset=-1,
+            partition_max_bytes=PARTITION_BYTES_MAX,
+        )
+        for index in indexes
+    ]
     return messages.FetchRequest(
         version=FETCH_VERSION,
         replica_id=-1,
@@ -111,7 +121,7 @@ def _fetch(
         isolation_level=0,
         session_id=session_id,
         session_epoch=session_epoch,
-        topics=[topic_class(version=FETCH_VERSION, topic=topic, partitions=[partition])],
+        topics=[topic_class(version=FETCH_VERSION, topic=topic, partitions=partitions)],
         forgotten_topics_data=[],
         rack_id="",
     )
@@ -237,7 +247,7 @@ def read_back(server: ServerProcess, sockets: ExitStack, record_count: int) -> t
         response = decode_response(ApiKey.PRODUCE, PRODUCE_VERSION, connection.receive_frame())
         if response.responses[0].partition_responses[0].error_code:
             raise LoadError(f"{response}")
-    frame = bytearray(frame_request(_fetch(TOPIC, _OFFSET_MARK, 0, -1), 0))
+    frame = bytearray(frame_request(fetch_request(TOPIC, _OFFSET_MARK, 0, -1), 0))
     offset_position = frame.index(_LONG.pack(_OFFSET_MARK))
     marker = TOPIC.encode()
     offset = 0

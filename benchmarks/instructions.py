@@ -12,22 +12,17 @@ loop is not counted.
 import argparse
 import json
 import sys
-import time
 from collections.abc import Callable, Mapping
-from functools import partial
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, TypeVar
 from unittest.mock import patch
 
 from benchmarks import fetch_load, request_bytes, request_load
+from benchmarks.in_process import InProcessBroker, InProcessConnection
 from benchmarks.report import print_line
-from broker.dispatch.dispatcher import Dispatcher
 from broker.dispatch.produce_cache import ProduceCache
-from broker.request.context import RequestContext
 from protocol import messages
-from tests.broker.cluster_builder import make_cluster
-from tests.broker.connection_driver import Client
 
 TOPIC = request_load.topic_names(1)[0]
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -105,48 +100,27 @@ else:
         return instructions, result
 
 
-class InProcessConnection:
-    """A connection to a broker in this process: no socket, no event loop."""
-
-    def __init__(self) -> None:
-        self._now_ms = int(time.time() * 1000)  # the batches of the load have the machine's time
-        cluster = make_cluster(1, **{"group.initial.rebalance.delay.ms": "0"})
-        cluster.create_topic(TOPIC, [(1,)], {})
-        # A stopwatch that stands still, so that no request takes a turn more on a slow machine.
-        self._client = Client(cluster, dispatcher=Dispatcher(cluster, _raise, lambda: 0))
-
-    def ask(self, request: Any) -> Any:
-        """Return the decoded response to a request, in the version that it has."""
-        self._client.written = b""
-        self.send(request_bytes.frame_request(request, 0))
-        return request_bytes.decode_response(
-            request.API_KEY, request.API_VERSION, self._client.written
-        )
-
-    def send(self, data: bytes) -> None:
-        """Send requests, and forget the responses."""
-        self._client.send(data, self._now_ms)
-
-    def count(self, next_read: Callable[[], bytes], requests_per_read: int = 1) -> Counts:
-        """Return what each request executes: instructions in one read, C calls in the next."""
-        for _ in range(WARM_READS):
-            self.send(next_read())
-        counts = []
-        for count_calls in (count_instructions, count_c_calls):
-            receive = partial(self._client.connection.receive, next_read(), self._now_ms)
-            total, output = count_calls(receive)
-            assert output.write
-            assert not output.has_more
-            counts.append(round(total / requests_per_read))
-        return counts[0], counts[1]
+def _counts(
+    connection: InProcessConnection, next_read: Callable[[], bytes], requests_per_read: int = 1
+) -> Counts:
+    """Return what each request executes: instructions in one read, C calls in the next."""
+    for _ in range(WARM_READS):
+        connection.receive(next_read())
+    counts = []
+    for count_calls in (count_instructions, count_c_calls):
+        total, _response = count_calls(connection.receiving(next_read()))
+        counts.append(round(total / requests_per_read))
+    return counts[0], counts[1]
 
 
-def _raise(error: BaseException, _context: RequestContext) -> None:
-    raise error
+def _connection() -> InProcessConnection:
+    broker = InProcessBroker()
+    broker.create_topic(TOPIC, 1)
+    return broker.connect()
 
 
 def _produce(requests_per_read: int, *, is_idempotent: bool = False) -> Counts:
-    connection = InProcessConnection()
+    connection = _connection()
     producer_id = producer_epoch = -1
     if is_idempotent:
         response = connection.ask(
@@ -169,7 +143,7 @@ def _produce(requests_per_read: int, *, is_idempotent: bool = False) -> Counts:
         first = next(reads)
         return bytes(requests.run(first, first + requests_per_read))
 
-    return connection.count(next_read, requests_per_read)
+    return _counts(connection, next_read, requests_per_read)
 
 
 def _ordinary_produce() -> Counts:
@@ -180,22 +154,22 @@ def _ordinary_produce() -> Counts:
 
 def _fetch() -> Counts:
     """A consumer that keeps up: one record, in a fetch session."""
-    connection = InProcessConnection()
+    connection = _connection()
     requests = fetch_load.SessionRequests(connection, TOPIC)
     produce = bytes(request_bytes.produce_requests(TOPIC, 1).frames)
 
     def next_read() -> bytes:
-        connection.send(produce)
+        connection.receive(produce)
         return bytes(requests.next_request())
 
-    return connection.count(next_read)
+    return _counts(connection, next_read)
 
 
 def _repeated(case: str) -> Counts:
     """A request of the measurements over TCP, again and again."""
-    connection = InProcessConnection()
+    connection = _connection()
     request = request_load.CASES[case].prepare(connection, 0)
-    return connection.count(lambda: request_bytes.frame_request(request, 0))
+    return _counts(connection, lambda: request_bytes.frame_request(request, 0))
 
 
 COUNTS: Mapping[str, Callable[[], Counts]] = {

@@ -51,7 +51,7 @@ def produce_requests(
     """Return `count` requests with one record; with a producer id, sequences start at 0."""
     is_idempotent = producer_id >= 0
     batch = record_batch(producer_id, producer_epoch, 0 if is_idempotent else -1)
-    template = _produce_request(topic, batch)
+    template = produce_frame(topic, batch)
     size = len(template)
     frames = bytearray(template * count)
     batch_position = template.index(batch)
@@ -68,7 +68,7 @@ def produce_requests(
 
 def produce_request(topic: str, producer_id: int, producer_epoch: int, correlation: int) -> bytes:
     """Return a framed request with the first batch of this producer."""
-    frame = bytearray(_produce_request(topic, record_batch(producer_id, producer_epoch, 0)))
+    frame = bytearray(produce_frame(topic, record_batch(producer_id, producer_epoch, 0)))
     _CORRELATION.pack_into(frame, _CORRELATION_POSITION, correlation)
     return bytes(frame)
 
@@ -91,7 +91,8 @@ def record_batch(producer_id: int, producer_epoch: int, base_sequence: int) -> b
     return batch
 
 
-def _produce_request(topic: str, batch: bytes) -> bytes:
+def produce_frame(topic: str, batch: bytes, index: int = 0) -> bytes:
+    """Return a framed request with one batch for one partition."""
     topic_data = messages.ProduceRequest.TopicProduceData
     partition_data = topic_data.PartitionProduceData
     request = messages.ProduceRequest(
@@ -104,7 +105,7 @@ def _produce_request(topic: str, batch: bytes) -> bytes:
                 version=PRODUCE_VERSION,
                 name=topic,
                 partition_data=[
-                    partition_data(version=PRODUCE_VERSION, index=0, records=batch),
+                    partition_data(version=PRODUCE_VERSION, index=index, records=batch),
                 ],
             )
         ],

@@ -23,6 +23,7 @@ API_BYTES = 4
 CONSTANT_AT = 8
 """Where the first piece begins: behind API key, version and correlation id."""
 _RECORDS_SIZE_BYTES = 4
+_INDEX_AND_CODE_BYTES, _CODE_BYTES = 6, 2
 _CORRELATION_ID = Struct(">4xi").unpack_from
 
 
@@ -117,6 +118,23 @@ class SuccessResponse:
             (argument_at[base], argument_at[log_start])
             for base, log_start in zip(base_offsets, start_offsets or base_offsets, strict=True)
         ]
+
+    def for_partition(self, index_bytes: bytes) -> "SuccessResponse":
+        """Return the response to the same request for another partition of its only topic."""
+        other = object.__new__(SuccessResponse)
+        other._pack = self._pack
+        other._correlation_id_at = self._correlation_id_at
+        other._throttle_time_at = self._throttle_time_at
+        other._offsets_at = self._offsets_at
+        other._arguments = arguments = self._arguments.copy()
+        # Index and error code are before the base offset.
+        [(base_at, _start_at)] = self._offsets_at
+        before = arguments[base_at - 1]
+        assert isinstance(before, bytes)
+        arguments[base_at - 1] = (
+            before[:-_INDEX_AND_CODE_BYTES] + index_bytes + before[-_CODE_BYTES:]
+        )
+        return other
 
     def encode(
         self, correlation_id: int, offsets: Sequence[tuple[int, int]], throttle_time_ms: int

@@ -14,10 +14,12 @@ from broker.faults.table import FaultTable
 from broker.journal.journal import Journal
 from broker.produce.acknowledge import note_batch
 from broker.produce.request_shape import (
+    INDEX_BYTES,
     FittingBatch,
     RequestShape,
     fitting_batches,
     shape_of,
+    shape_of_partition,
     store_fitting,
 )
 from broker.request.context import RequestContext
@@ -55,14 +57,15 @@ class ProduceServices:
 class ProduceCache:
     """The shapes of the Produce requests of one connection."""
 
-    __slots__ = ("_latest", "_pause", "_services", "_shape", "_shapes", "_skip")
+    __slots__ = ("_key_lengths", "_latest", "_pause", "_services", "_shape", "_shapes", "_skip")
 
     def __init__(self, services: ProduceServices) -> None:
         self._services = services
         self._shape: RequestShape | None = None
-        """The shape that was used last."""
+        """The shape that was used last; it is as old as all others."""
         self._shapes: dict[bytes, RequestShape] = {}
-        """All of them, by their first piece."""
+        """All of them, by their keys; for one partition, any that was used with this key."""
+        self._key_lengths: set[int] = set()
         self._latest: RequestShape | None = None
         """The shape that was learnt last."""
         self._pause = 0
@@ -98,7 +101,7 @@ class ProduceCache:
             is_known_producer = session.producer_ids.is_known
         batches = fitting_batches(shape, buffer, start, end, now_ms, is_known_producer)
         if batches is None:
-            shape = self._find(buffer, start)
+            shape = self._find(buffer, start, peer.broker_id)
             if shape is None or shape is self._shape:
                 return None
             batches = fitting_batches(shape, buffer, start, end, now_ms, is_known_producer)
@@ -176,7 +179,10 @@ class ProduceCache:
     def learn(self, frame: Frame, broker_id: int) -> None:
         """Remember the shape of a Produce request that the ordinary path has handled."""
         buffer, start, end = frame
-        if end - start > LONG_BODY_BYTES or self._find(buffer, start) is not None:
+        cluster = self._services.cluster
+        if self._shape is not None and self._shape.produce_version != cluster.produce_version:
+            self._forget()
+        if end - start > LONG_BODY_BYTES or self._find(buffer, start, broker_id) is not None:
             return
         if self._latest is not None and self._latest.is_used:
             self._pause = 0
@@ -185,7 +191,7 @@ class ProduceCache:
             return
         self._skip = self._pause = min(2 * self._pause + 1, PAUSE_MAX)
         try:
-            shape = shape_of(self._services.cluster, broker_id, buffer, start, end)
+            shape = shape_of(cluster, broker_id, buffer, start, end)
         except DecodeError:  # a fault rule responded to it
             shape = None
         self._latest = shape
@@ -194,20 +200,33 @@ class ProduceCache:
         target_count = sum(len(known.targets) for known in self._shapes.values())
         if target_count + len(shape.targets) > TARGETS_MAX:
             self._forget()
-        self._shapes[shape.targets[0].piece] = self._shape = shape
+        self._shapes[shape.key] = self._shape = shape
+        self._key_lengths.add(len(shape.key))
 
-    def _find(self, buffer: bytes | bytearray, start: int) -> RequestShape | None:
-        """Return a known shape with the first piece of this request."""
+    def _find(self, buffer: bytes | bytearray, start: int, broker_id: int) -> RequestShape | None:
+        """Return a known shape that begins as this request, or that of another partition."""
         position = start + CONSTANT_AT
-        for length in {len(piece) for piece in self._shapes}:
-            shape = self._shapes.get(bytes(buffer[position : position + length]))
-            if shape is not None:
+        for length in self._key_lengths:
+            end = position + length
+            shape = self._shapes.get(bytes(buffer[position:end]))
+            if shape is None:
+                continue
+            if len(shape.targets) > 1:
                 return shape
+            index_bytes = bytes(buffer[end : end + INDEX_BYTES])
+            if shape.targets[0].piece.endswith(index_bytes):
+                return shape
+            shape.is_used = True
+            other = shape_of_partition(shape, broker_id, index_bytes)
+            if other is not None:
+                self._shapes[shape.key] = other
+            return other
         return None
 
     def _forget(self) -> None:
         self._shape = None
         self._shapes.clear()
+        self._key_lengths.clear()
 
 
 def _context(shape: RequestShape, frame: Frame, peer: Peer, now_ms: int) -> RequestContext:

@@ -24,6 +24,9 @@ from protocol.produce_template import API_BYTES, CONSTANT_AT, SuccessResponse, r
 
 ACKS_ALL = -1
 _TIMESTAMP_MAX = 2**63 - 1
+INDEX_BYTES = 4
+"""The end of the piece before a topic's first batch: the index of its partition."""
+_INDEX = Struct(">i").unpack
 _SIZE = Struct(">i").unpack_from
 # As in `records.read_header`, without leader epoch and base timestamp.
 _HEADER = Struct(">qi4xbIhi8xqqhii").unpack_from
@@ -62,6 +65,8 @@ class RequestShape:
     """What equal requests have in common while `Cluster.produce_version` is `produce_version`."""
 
     produce_version: int
+    key: bytes
+    """The first piece; with one partition, without the index of that."""
     api: bytes
     """API key and version."""
     api_version: int
@@ -112,8 +117,10 @@ def shape_of(
     has_all = all(topic_data.partitions for topic_data in request.topics)
     if not has_all or len({target.partition for target in targets}) < len(targets):
         return None
+    first_piece = targets[0].piece
     return RequestShape(
         cluster.produce_version,
+        first_piece if len(targets) > 1 else first_piece[:-INDEX_BYTES],
         bytes(frame[start : start + API_BYTES]),
         version,
         header.client_id,
@@ -124,6 +131,39 @@ def shape_of(
         header.end - start + codec.LONG_BODY_BYTES,
         ZSTD if version >= ZSTD_PRODUCE_VERSION_MIN else ZSTD - 1,
         is_flexible,
+    )
+
+
+def shape_of_partition(
+    shape: RequestShape, broker_id: int, index_bytes: bytes
+) -> RequestShape | None:
+    """Return the shape of the same request for another partition of its only topic.
+
+    None if the broker does not lead it, or it has too few replicas in sync.
+    """
+    (target,) = shape.targets
+    topic = target.topic
+    (index,) = _INDEX(index_bytes)
+    partition = topic.partition(index)
+    if partition is None or partition.leader_id != broker_id:
+        return None
+    if shape.acks == ACKS_ALL and topic.has_too_few_in_sync(partition):
+        return None
+    _, _, _, bytes_max, after_max_ms = target
+    return RequestShape(
+        shape.produce_version,
+        shape.key,
+        shape.api,
+        shape.api_version,
+        shape.client_id,
+        shape.acks,
+        (Target(shape.key + index_bytes, topic, partition, bytes_max, after_max_ms),),
+        shape.suffix,
+        shape.response.for_partition(index_bytes),
+        shape.frame_bytes_max,
+        shape.attributes_max,
+        shape.is_flexible,
+        is_used=True,
     )
 
 

@@ -83,20 +83,20 @@ class ClusterWatch:
 
     def check(self) -> None:
         """Report leaders that are not in sync or not alive, and ISRs that are no replicas."""
+        alive_ids = set(self._cluster.alive_broker_ids())
+        may_be_empty = self._cluster.features.has_eligible_leader_replicas
         for topic in self._cluster.topics.all():
             for partition in topic.partitions:
                 leader_id, isr = partition.leader_id, set(partition.isr)
-                may_be_empty = self._cluster.features.has_eligible_leader_replicas
                 if not isr and not may_be_empty:
                     self._report(partition, "the ISR is empty")
-                if not isr <= set(partition.replicas):
+                if not isr.issubset(partition.replicas):
                     self._report(partition, "the ISR has brokers that are no replicas")
-                alive = set(filter(self._cluster.is_alive, isr))
-                if alive and alive != isr:
+                if not isr <= alive_ids and not isr.isdisjoint(alive_ids):
                     self._report(partition, "a broker that is not alive is in sync")
                 if leader_id != NO_LEADER and leader_id not in isr:
                     self._report(partition, "the leader is not in sync")
-                if leader_id != NO_LEADER and not self._cluster.is_alive(leader_id):
+                if leader_id != NO_LEADER and leader_id not in alive_ids:
                     self._report(partition, "the leader is not alive")
 
     def _check_generation(self, request: CommitRequest) -> None:

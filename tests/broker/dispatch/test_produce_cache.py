@@ -12,7 +12,7 @@ from broker.cluster.cluster import Cluster
 from broker.dispatch import produce_cache
 from broker.dispatch.produce_cache import TARGETS_MAX, ProduceCache
 from broker.produce.append import store_batch
-from broker.produce.request_shape import fitting_batches
+from broker.produce.request_shape import fitting_batches, shape_of_partition
 from tests.broker.dispatch.produce_runs import (
     TOPICS,
     Change,
@@ -101,7 +101,7 @@ variations = st.fixed_dictionaries(
 others = st.fixed_dictionaries(
     {
         "topics": st.sampled_from((("t",), (TOPICS[1],), TOPICS[::-1], ("t", "t"), ("none",), ())),
-        "indexes": st.sampled_from(((0,), (1,), (0, 1, 2), (0, 0), (7,), ())),
+        "indexes": st.sampled_from(((0,), (1,), (2,), (0, 1, 2), (0, 0), (7,), ())),
         "acks": st.sampled_from((-1, 0, 1, 2)),
         "producer_id": st.sampled_from((-1, 0, 7)),
     }
@@ -148,6 +148,8 @@ def plans(draw: st.DrawFn) -> list[Produce | Change]:
             steps.append(draw(changes))
         if what == 3:
             steps.append(replace(usual, **draw(others)))
+        if what == 4:
+            steps.append(replace(usual, indexes=draw(st.sampled_from(((0,), (1,), (2,))))))
         steps.append(replace(usual, **draw(variations)))
     return steps
 
@@ -218,6 +220,7 @@ def test_a_connection_that_alternates_is_cached_after_a_while() -> None:
         Produce(value=b"x" * 40_000),
         Produce(indexes=(0, 0)),
         Produce(indexes=(9,)),
+        Produce(indexes=(-1,)),
         Produce(acks=2),
     ],
 )
@@ -278,6 +281,68 @@ def test_a_cache_that_misses_a_change_is_found(function: Any, change: Change) ->
     assert run(steps) == ordinary
     with pytest.MonkeyPatch.context() as patch:
         edit(patch, function, "self.produce_version += 1", "pass")
+        assert run(steps) != ordinary
+
+
+OTHER = Produce(topics=(TOPICS[1],), count=3)
+
+
+def test_a_shape_from_before_a_change_is_not_used_behind_one_that_was_learnt_since() -> None:
+    """While there are fault rules, requests are learnt without a look at the cache."""
+    steps: list[Produce | Change] = [
+        WARM,
+        ("add_error_rule", None),
+        ("lead", "t", 0, -1),
+        *[OTHER] * 5,
+        ("remove_rules",),
+        OTHER,
+        WARM,
+    ]
+    with ordinary_path():
+        ordinary = run(steps)
+
+    assert hits_of(steps) > 0
+    with pytest.MonkeyPatch.context() as patch:
+        edit(patch, ProduceCache.learn, "!= cluster.produce_version", "is None")
+        assert run(steps) != ordinary
+
+
+def test_another_partition_of_the_topic_is_cached_at_once() -> None:
+    steps = [WARM, *(Produce(indexes=(index,)) for index in (1, 0, 1, 1, 0))]
+
+    assert hits_of(steps) == 1 + 5
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("acks", [-1, 1])
+def test_another_partition_is_cached_in_every_version(version: int, acks: int) -> None:
+    warm = replace(WARM, version=version, acks=acks, topics=(TOPICS[1],))
+
+    assert hits_of([warm, replace(warm, indexes=(1,))]) == 1 + 3
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "change"),
+    [
+        ("partition.leader_id != broker_id", "False", ("lead", "t", 1, 2)),
+        ("topic.has_too_few_in_sync(partition)", "False", ("keep_in_sync", "t", 1, (1,))),
+    ],
+)
+def test_another_partition_that_takes_no_batches_is_not_cached(
+    right: str, wrong: str, change: Change
+) -> None:
+    steps: list[Produce | Change] = [
+        ("configure", "t", "min.insync.replicas", "2"),
+        change,
+        WARM,
+        Produce(indexes=(1,)),
+    ]
+    with ordinary_path():
+        ordinary = run(steps)
+
+    assert hits_of(steps) == 1
+    with pytest.MonkeyPatch.context() as patch:
+        edit(patch, shape_of_partition, right, wrong)
         assert run(steps) != ordinary
 
 
