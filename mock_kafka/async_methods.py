@@ -52,6 +52,7 @@ class AsyncMethods:
     start_broker = _in_thread(ClusterMethods.start_broker)
     add_broker = _in_thread(ClusterMethods.add_broker)
     decommission_broker = _in_thread(ClusterMethods.decommission_broker)
+    advertise = _in_thread(ClusterMethods.advertise)
     fence_broker = _in_thread(ClusterMethods.fence_broker)
     move_leader = _in_thread(ClusterMethods.move_leader)
     move_coordinator = _in_thread(ClusterMethods.move_coordinator)

@@ -127,7 +127,7 @@ VAGUE_VARIABLES = {"asked", "each", "its", "plain", "told", "wanted", "whole"}
 """Names that do not say what a variable holds."""
 WORDING_EXCEPTIONS = {"CHANGELOG.md", "tests/test_layout.py", "docs/coverage.md"}
 """The last one is generated from docstrings."""
-TEXT_FOLDERS = (*PACKAGES, "benchmarks", "docs", "scripts", "tests")
+TEXT_FOLDERS = (*PACKAGES, "benchmarks", "docs", "examples", "scripts", "tests")
 
 
 def relative(path: Path) -> str:
