@@ -22,7 +22,7 @@ from tests.simulation.group_world import GroupWorld
 from tests.simulation.patches import Patch, wrap
 from tests.simulation.replay import digests_under_hash_seeds
 
-SEEDS_PER_TEST = 5
+SEEDS_PER_TEST = 10
 SEEDS_MAX = 40
 """Worlds in which a bug has to be found; rare ones begin shortly before a world that finds them."""
 
