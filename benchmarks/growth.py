@@ -30,14 +30,13 @@ from itertools import count
 from struct import Struct
 from typing import Any
 
-from crc32c import crc32c
-
 from benchmarks import load_process, raw_load, request_bytes, request_load
 from benchmarks.fetch_load import fetch_request
 from benchmarks.in_process import InProcessBroker, InProcessConnection
 from benchmarks.report import Bar, case_line, print_line, progress, verdict_table
 from benchmarks.server_process import serve, two_cpus
 from protocol import messages
+from protocol.checksum import crc32c
 
 MODULE = "benchmarks.growth"
 BARS = (Bar("worst_share", "at least", 0.5, is_timing=True),)

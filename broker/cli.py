@@ -15,6 +15,7 @@ from broker.config.keys import ConfigError
 from broker.faults import FaultRule, rules_from_json
 from broker.option_variables import keys_in, use_variables
 from broker.serve import ServeOptions, StartError, serve
+from broker.stdin_watch import terminate_when_stdin_closes
 from protocol.environment import EnvironmentVariableError, resolve_all
 from protocol.properties import PropertiesError, parse_properties
 from protocol.suggestions import did_you_mean
@@ -104,6 +105,7 @@ def build_parser(environment: Mapping[str, str] = NO_VARIABLES) -> argparse.Argu
         formatter_class=raw,
     )
     _add_serve_arguments(command)
+    _add_parent_argument(command)
     use_variables(command, environment)
     command.set_defaults(parser=command)
     command = commands.add_parser(
@@ -219,6 +221,15 @@ def _add_admin_arguments(command: argparse.ArgumentParser) -> None:
         default=[],
         metavar="NAME",
         help="name of the admin port, besides addresses and localhost; may be repeated",
+    )
+
+
+def _add_parent_argument(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--until-stdin-closes",
+        action="store_true",
+        help="stop also when standard input is closed: a program that starts this one with a pipe"
+        " takes it along when it ends",
     )
 
 
@@ -344,6 +355,8 @@ def main(
         if parsed.command == "certs":
             _make_certificates(parsed.out, parsed.hosts or CERTIFICATE_HOSTS, parsed.clients)
             return 0
+        if parsed.until_stdin_closes:
+            terminate_when_stdin_closes()
         _run(serve_options(parsed, environment))
     except (ConfigError, StartError) as error:
         print(f"mock-kafka: {error}", file=sys.stderr)

@@ -131,7 +131,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{error}{HELP}", end="", file=sys.stderr)
         return USAGE_ERROR
     run, _ = COMMANDS[command]
-    return run(arguments)
+    try:
+        return run(arguments)
+    except ImportError:
+        from mock_kafka.missing_requirements import explanation  # noqa: PLC0415 - for an error
+
+        reason = explanation()
+        if not reason:
+            raise
+        print(f"mock-kafka {command}: {reason}", file=sys.stderr)
+        return 1
 
 
 def _hint(command: str) -> str:

@@ -105,7 +105,9 @@ class Cluster(LateCoordinators):
         )
         self.quotas = QuotaManagers(config, self.brokers, new_seed=lambda: new_uuid().bytes)
         self.controller_queue = ControllerQueue(
-            self.timers, self.shared_config["controller.mutation.time.ms"]
+            self.timers,
+            self.shared_config["controller.mutation.time.ms"],
+            lambda work: self.in_turns(work),  # noqa: PLW0108 - it is set later
         )
         self.quotas.metrics.add(self.controller_queue.measurements)
         self.fetch_sessions: dict[int, FetchSessionCache] = {}

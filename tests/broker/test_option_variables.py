@@ -31,7 +31,8 @@ def serve_parser_options() -> set[str]:
 
 
 def test_every_option_has_a_variable_with_the_same_effect() -> None:
-    assert serve_parser_options() == VALUES.keys()
+    # The program that starts a broker says whether it ends with it, no environment does.
+    assert serve_parser_options() - {"--until-stdin-closes"} == VALUES.keys()
     names = {variable_of(option): text for option, text in VALUES.items()}
     arguments = [word for option, text in VALUES.items() for word in (option, text)]
     arguments[arguments.index("kafka, other")] = "kafka"
