@@ -304,8 +304,11 @@ def test_the_pytest_plugin_and_type_checkers_find_the_public_names(
     environment: Environment, tmp_path: Path
 ) -> None:
     (tmp_path / "test_orders.py").write_text(
+        "import asyncio\n"
         "import mock_kafka as package\n"
-        "from mock_kafka import MockKafka, Producer, ProducerSettings, open_admin\n\n"
+        "from mock_kafka import MockKafka, Producer, ProducerSettings, Request, open_admin\n\n"
+        "async def produced(kafka: MockKafka) -> Request:\n"
+        "    return await asyncio.create_task(kafka.aio.wait_for(api='Produce'))\n\n"
         "def test_orders(mock_kafka: MockKafka) -> None:\n"
         "    assert mock_kafka.topics() == []\n"
         "    with open_admin(mock_kafka.bootstrap_servers) as admin:\n"
