@@ -118,7 +118,7 @@ def test_every_response_fits_the_openapi_document_and_the_cluster_still_serves(
     for node_id, address in enumerate(bootstrap_servers.split(","), start=1):
         host, _, port = address.partition(":")
         advertised = f"{url}/v1/brokers/{node_id}/advertised"  # a reset keeps these addresses
-        body = {"host": host, "port": int(port)}
+        body: dict[str, str | int] = {"host": host, "port": int(port)}
         assert requests.put(advertised, json=body, timeout=10).status_code == 200
     producer = KafkaProducer(bootstrap_servers=bootstrap_servers)
     assert producer.send("orders", b"1").get(30).offset == 0
