@@ -7,7 +7,7 @@ versions of the release that it emulates.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -188,9 +188,8 @@ class RoutesByBroker(dict[int, Mapping[int, Route]]):
         return routes
 
 
-@lru_cache(maxsize=64)
 def limited_routes(limits_config: tuple[str, ...]) -> Mapping[int, Route]:
-    """Return the routes that `broker.api.versions` allows; equal brokers share them.
+    """Return the routes that `broker.api.versions` allows.
 
     An API without an allowed version is not served. An API that a broker serves without advertising
     it is advertised if the value names it.
