@@ -290,7 +290,7 @@ def check_promise(cluster: Cluster, topic: Topic, delivered: list[Delivered]) ->
     return wrong_count
 
 
-def check_pressure(cluster: Cluster, name: str, compression: str) -> None:
+def check_pressure(cluster: Cluster, name: ClientName, compression: str) -> None:
     """Check that the client had the retries and requests in flight that the test is about."""
     tally = cluster.proxy.tally
     # A client may leave an incompressible batch uncompressed.
