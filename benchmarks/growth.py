@@ -30,14 +30,13 @@ from itertools import count
 from struct import Struct
 from typing import Any
 
-from crc32c import crc32c
-
 from benchmarks import load_process, raw_load, request_bytes, request_load
 from benchmarks.fetch_load import fetch_request
 from benchmarks.in_process import InProcessBroker, InProcessConnection
 from benchmarks.report import Bar, case_line, print_line, progress, verdict_table
 from benchmarks.server_process import serve, two_cpus
 from protocol import messages
+from protocol.checksum import crc32c
 
 MODULE = "benchmarks.growth"
 BARS = (Bar("worst_share", "at least", 0.5, is_timing=True),)
@@ -48,6 +47,8 @@ GROUP_MAX = 50
 CHART_WIDTH = 40
 CONNECTIONS = (1, 10, 100, 1_000, 10_000)
 PARTITIONS_OF_REQUEST = (100, 1_000, 10_000, 50_000)
+PARTITIONS_OF_FETCH = (100, 1_000, 10_000, 40_000)
+"""A request may have 50,000 elements."""
 PARTITIONS = (1, 100, 1_000, 10_000, 50_000)
 USERS = (1, 100, 1_000, 10_000)
 PRODUCER_IDS = (1, 1_000, 100_000, 1_000_000)
@@ -238,7 +239,7 @@ DIMENSIONS: Mapping[str, tuple[Callable[[int], float], Sequence[int]]] = {
     "connections": (_connections, CONNECTIONS),
     "partitions": (_partitions, PARTITIONS),
     "metadata": (_metadata, PARTITIONS_OF_REQUEST),
-    "fetch": (_fetch, PARTITIONS_OF_REQUEST),
+    "fetch": (_fetch, PARTITIONS_OF_FETCH),
     "session": (_session, PARTITIONS_OF_REQUEST),
     "users": (_users, USERS),
     "producer-ids": (_producer_ids, PRODUCER_IDS),

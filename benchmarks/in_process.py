@@ -13,6 +13,10 @@ from tests.broker.cluster_builder import make_cluster
 FRAME_BYTES_MAX = 100 << 20
 
 
+class ClosedError(Exception):
+    """The broker closed a connection."""
+
+
 class InProcessBroker:
     """A cluster of one broker; groups are rebalanced at once."""
 
@@ -72,6 +76,8 @@ class InProcessConnection:
             output = connection.receive(data, now_ms)
             written = output.write
             while output.has_more or not written:
+                if output.close_reason is not None:
+                    raise ClosedError(output.close_reason)
                 broker.cluster.timers.run_due(now_ms)
                 output = connection.resume(now_ms)
                 written += output.write

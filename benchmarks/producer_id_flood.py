@@ -22,7 +22,6 @@ from struct import Struct
 import confluent_kafka
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
-from crc32c import crc32c
 
 from benchmarks.request_bytes import (
     PRODUCE_VERSION,
@@ -35,6 +34,7 @@ from benchmarks.server_process import PROJECT, pinned, two_cpus
 from mock_kafka import MockKafka
 from protocol import messages
 from protocol.api_keys import ApiKey
+from protocol.checksum import crc32c
 from protocol.errors import ErrorCode
 
 MODULE = "benchmarks.producer_id_flood"

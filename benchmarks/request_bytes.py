@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from struct import Struct
 from typing import Any, Protocol
 
-from crc32c import crc32c
 from kafka.record.default_records import DefaultRecordBatchBuilder
 
 from client.blocking_connection import BlockingConnection
 from client.resources import Address
 from protocol import messages
 from protocol.api_keys import ApiKey
+from protocol.checksum import crc32c
 from protocol.records import HEADER_BYTES
 
 CLIENT_ID = "benchmark"

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+PORT_MAX = 65535
+
 
 @dataclass(frozen=True, slots=True)
 class Address:
@@ -16,3 +18,16 @@ class Address:
     def shifted(self, by: int) -> "Address":
         """Return the address with the port plus `by`; port 0 stays."""
         return Address(self.host, self.port + by if self.port else 0)
+
+
+def parse_listener(text: str) -> tuple[str, Address]:
+    """Return the name and the address of a listener such as `PLAINTEXT://localhost:9092`.
+
+    Raises:
+        ValueError: it has another form; the message shows the text and the form.
+    """
+    name, scheme_end, rest = text.partition("://")
+    host, colon, port = rest.rpartition(":")
+    if not name or not scheme_end or not colon or not port.isdecimal() or int(port) > PORT_MAX:
+        raise ValueError(f"{text!r} is not NAME://HOST:PORT")
+    return name, Address(host.strip("[]"), int(port))

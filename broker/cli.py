@@ -5,16 +5,20 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from broker.clock import SystemClock
 from broker.config.broker_config import BrokerConfig
 from broker.config.keys import ConfigError
 from broker.faults import FaultRule, rules_from_json
+from broker.option_variables import keys_in, use_variables
 from broker.serve import ServeOptions, StartError, serve
+from broker.stdin_watch import terminate_when_stdin_closes
 from protocol.environment import EnvironmentVariableError, resolve_all
 from protocol.properties import PropertiesError, parse_properties
+from protocol.suggestions import did_you_mean
 
 DESCRIPTION = """\
 A Kafka cluster in one process that real Kafka clients cannot tell from a real one.
@@ -53,9 +57,14 @@ next brokers follow in the smallest step with which no two listeners meet.
 Brokers advertise --host and their port. For clients in
 containers or on other hosts, listen on all addresses and advertise a name that
 they can reach:
-  mock-kafka serve --host 0.0.0.0 -o advertised.listeners=PLAINTEXT://myhost:9092
-With several brokers the next ones advertise the following ports; port 0 means
-the port that the broker listens on.
+  mock-kafka serve --host 0.0.0.0 --advertised-host myhost
+For other ports use -o advertised.listeners=PLAINTEXT://myhost:9092. With several
+brokers the next ones advertise the following ports; port 0 means the port that the
+broker listens on.
+
+Each option has an environment variable, which the option overrides:
+MOCK_KAFKA_ADMIN_PORT is --admin-port. MOCK_KAFKA_CONFIG_NUM_PARTITIONS=6 is
+-o num.partitions=6 (_ for a dot, __ for _, ___ for a dash).
 
 ${env:NAME} in a value is an environment variable, so that a password is in no
 process list:
@@ -71,11 +80,17 @@ and one for each client, as PEM files, and print what to set to use them.
 NODE_ID_MAX = 1_000_000
 """Highest node id of the first broker."""
 
+NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
+
 CERTIFICATE_HOSTS = ("localhost", "127.0.0.1", "::1")
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of all subcommands."""
+def build_parser(environment: Mapping[str, str] = NO_VARIABLES) -> argparse.ArgumentParser:
+    """Return the parser of all subcommands; `environment` has defaults for the options of `serve`.
+
+    Raises:
+        SystemExit: a variable has an invalid value.
+    """
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(
         prog="mock-kafka", description=DESCRIPTION, epilog=EXAMPLES, formatter_class=raw
@@ -90,6 +105,9 @@ def build_parser() -> argparse.ArgumentParser:
         formatter_class=raw,
     )
     _add_serve_arguments(command)
+    _add_parent_argument(command)
+    use_variables(command, environment)
+    command.set_defaults(parser=command)
     command = commands.add_parser(
         "certs",
         help="make throw-away certificates for TLS listeners",
@@ -113,6 +131,7 @@ def build_parser() -> argparse.ArgumentParser:
         metavar="NAME",
         help="common name, or whole DN, of a client; may be given often",
     )
+    command.set_defaults(parser=command)
     return parser
 
 
@@ -122,6 +141,13 @@ def _add_serve_arguments(command: argparse.ArgumentParser) -> None:
         type=_host,
         default="127.0.0.1",
         help="address to listen on (default: %(default)s)",
+    )
+    command.add_argument(
+        "--advertised-host",
+        type=_host,
+        metavar="HOST",
+        help="host that brokers advertise, for listeners that advertised.listeners does not name"
+        " (default: that of the listener)",
     )
     command.add_argument(
         "--port",
@@ -155,6 +181,28 @@ def _add_serve_arguments(command: argparse.ArgumentParser) -> None:
         help="one broker key, or broker.N.KEY=VALUE for broker N alone; may be given often, and"
         " wins over --config",
     )
+    _add_admin_arguments(command)
+    command.add_argument(
+        "--faults",
+        type=Path,
+        metavar="FILE",
+        help="JSON file of fault rules, active from the start (docs/faults.md)",
+    )
+    command.add_argument(
+        "--log-level",
+        choices=("debug", "info", "warning", "error"),
+        default="info",
+        help="least important log lines to show (default: %(default)s)",
+    )
+    command.add_argument(
+        "--log-format",
+        choices=("console", "json"),
+        default="console",
+        help="format of log lines (default: %(default)s)",
+    )
+
+
+def _add_admin_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--admin-port",
         type=_port,
@@ -174,23 +222,14 @@ def _add_serve_arguments(command: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="name of the admin port, besides addresses and localhost; may be repeated",
     )
+
+
+def _add_parent_argument(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "--faults",
-        type=Path,
-        metavar="FILE",
-        help="JSON file of fault rules, active from the start (docs/faults.md)",
-    )
-    command.add_argument(
-        "--log-level",
-        choices=("debug", "info", "warning", "error"),
-        default="info",
-        help="least important log lines to show (default: %(default)s)",
-    )
-    command.add_argument(
-        "--log-format",
-        choices=("console", "json"),
-        default="console",
-        help="format of log lines (default: %(default)s)",
+        "--until-stdin-closes",
+        action="store_true",
+        help="stop also when standard input is closed: a program that starts this one with a pipe"
+        " takes it along when it ends",
     )
 
 
@@ -212,7 +251,7 @@ def _host(text: str) -> str:
 
 def _port(text: str) -> int:
     if not text.isdecimal() or int(text) > 65535:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a port")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port from 0 to 65535")
     return int(text)
 
 
@@ -241,7 +280,9 @@ def read_config(path: Path | None, overrides: Sequence[str]) -> BrokerConfig:
     if path is not None:
         try:
             values = parse_properties(path.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError) as error:
+        except OSError as error:
+            raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
+        except UnicodeDecodeError as error:
             raise ConfigError(f"cannot read {path}: {error}") from error
         except PropertiesError as error:
             raise ConfigError(f"{path}: {error}") from error
@@ -267,23 +308,27 @@ def read_faults(path: Path | None) -> tuple[FaultRule, ...]:
     try:
         return tuple(rules_from_json(json.loads(path.read_bytes())))
     except OSError as error:
-        raise ConfigError(f"cannot read {path}: {error}") from error
+        raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
     except ValueError as error:  # of JSON and of rules
         raise ConfigError(f"{path}: {error}") from error
 
 
-def serve_options(parsed: argparse.Namespace) -> ServeOptions:
-    """Return the options in the arguments of `serve`.
+def serve_options(
+    parsed: argparse.Namespace, environment: Mapping[str, str] = NO_VARIABLES
+) -> ServeOptions:
+    """Return the options in the arguments of `serve`, and the keys in the environment.
 
     Raises:
         ConfigError: a key is unknown, a value is invalid, or a file can't be read or is invalid.
     """
-    overrides = parsed.overrides
+    overrides = [*(f"{key}={text}" for key, text in keys_in(environment).items())]
+    overrides += parsed.overrides
     if parsed.first_node_id is not None:
         overrides = [*overrides, f"node.id={parsed.first_node_id}"]
     return ServeOptions(
         host=parsed.host,
         port=parsed.port,
+        advertised_host=parsed.advertised_host,
         broker_count=parsed.brokers,
         config=read_config(parsed.config, overrides),
         log_level=parsed.log_level,
@@ -295,18 +340,34 @@ def serve_options(parsed: argparse.Namespace) -> ServeOptions:
     )
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; return the exit status."""
-    parsed = build_parser().parse_args(arguments)
+def main(
+    arguments: Sequence[str] | None = None, environment: Mapping[str, str] = NO_VARIABLES
+) -> int:
+    """Run a command; return the exit status.
+
+    `environment` has defaults for the options of `serve`. A program that starts a cluster of its
+    own passes none.
+    """
+    parsed, unknown = build_parser(environment).parse_known_args(arguments)
+    if unknown:
+        _refuse_unknown(parsed.parser, unknown)
     try:
         if parsed.command == "certs":
             _make_certificates(parsed.out, parsed.hosts or CERTIFICATE_HOSTS, parsed.clients)
             return 0
-        _run(serve_options(parsed))
+        if parsed.until_stdin_closes:
+            terminate_when_stdin_closes()
+        _run(serve_options(parsed, environment))
     except (ConfigError, StartError) as error:
         print(f"mock-kafka: {error}", file=sys.stderr)
         return 1
     return 0
+
+
+def _refuse_unknown(parser: argparse.ArgumentParser, unknown: Sequence[str]) -> None:
+    options = [option for action in parser._actions for option in action.option_strings]
+    hint = did_you_mean(unknown[0].partition("=")[0], options)
+    parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
 
 
 def _make_certificates(folder: Path, hosts: Sequence[str], clients: Sequence[str]) -> None:

@@ -7,7 +7,7 @@ versions of the release that it emulates.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -91,6 +91,9 @@ class Route:
         fields["is_advertised"] = is_advertised
         return _new_route(fields)
 
+
+API_VERSIONS_KEY = "broker.api.versions"
+"""The key of a broker that says which APIs and versions it serves."""
 
 _LATE_FIELDS = ("handler", "is_raw", "shortcut", "read_short", "flexible_min")
 
@@ -180,13 +183,14 @@ class RoutesByBroker(dict[int, Mapping[int, Route]]):
 
     def __missing__(self, node_id: int) -> Mapping[int, Route]:
         """Compute a broker's routes when they are first needed."""
-        limits = self._config.for_broker(node_id)["broker.api.versions"]
+        limits = self._config.for_broker(node_id)[API_VERSIONS_KEY]
         routes = self[node_id] = limited_routes(limits)
         return routes
 
 
+@lru_cache(maxsize=64)
 def limited_routes(limits_config: tuple[str, ...]) -> Mapping[int, Route]:
-    """Return the routes that `broker.api.versions` allows.
+    """Return the routes that `broker.api.versions` allows; equal brokers share them.
 
     An API without an allowed version is not served. An API that a broker serves without advertising
     it is advertised if the value names it.

@@ -80,6 +80,8 @@ class ServeOptions:
     port: int
     broker_count: int
     config: BrokerConfig
+    advertised_host: str | None = None
+    """Host that brokers advertise where `advertised.listeners` does not say; None for the bound."""
     log_level: str = "info"
     log_format: str = "console"
     admin_host: str = "127.0.0.1"
@@ -145,7 +147,9 @@ async def start_server(options: ServeOptions, report_bug: BugReporter = log_bug)
             known = f"brokers {first_id} to {last_id}"
             raise StartError(f"broker.{node_id}.*: there are {known} only")
     to_principal = name_mapper(options.config["ssl.principal.mapping.rules"])
-    listeners = plan_listeners(options.config, options.host, options.port, broker_count)
+    listeners = plan_listeners(
+        options.config, options.host, options.port, broker_count, options.advertised_host
+    )
     cluster_id = options.config["cluster.id"] or new_cluster_id()
     cluster = Cluster(options.config, broker_count, cluster_id=cluster_id, new_uuid=uuid4)
     clock_mode = ClockMode(options.config["broker.clock"])

@@ -93,6 +93,11 @@ class ProtocolCodec:
         )
         return None
 
+    def keep_versions_of(self, other: "ProtocolCodec") -> None:
+        """Know the versions and features that another connection to the cluster has learned."""
+        self._broker_versions = other._broker_versions
+        self.features = other.features
+
     def version_of(self, api_key: ApiKey) -> int:
         """Return the highest version of an API that both sides know.
 

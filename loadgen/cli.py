@@ -1,17 +1,15 @@
 """`mock-kafka load`: the command line of the load generator."""
 
-import argparse
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from client.errors import ClientError
 from loadgen.admin_port import AdminPortError
 from loadgen.load_run import LoadError, OwnBrokerFactory, run
-from loadgen.plan.plan_file import built_in_plans
+from loadgen.options import parser_of
 from loadgen.plan.yaml_reader import PlanError
 from loadgen.preparation import PreparationError
 from loadgen.spark_session import SessionError, load_session
@@ -20,47 +18,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 USAGE_ERROR, INTERRUPTED = 2, 130
-
-
-def parser_of(program: str) -> argparse.ArgumentParser:
-    """Return the parser of the command's options."""
-    plans = "\n".join(f"  {name:16} {text}" for name, text in built_in_plans().items())
-    parser = argparse.ArgumentParser(
-        prog=program,
-        description="Run a load plan against a Kafka cluster and check the cluster's guarantees.",
-        epilog=f"built-in plans:\n{plans}\n\nHow to write a plan: docs/load.md.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("plan", metavar="PLAN_OR_NAME", help="a YAML file or a built-in plan")
-    parser.add_argument(
-        "--bootstrap-server",
-        metavar="HOST:PORT[,HOST:PORT...]",
-        help="the cluster; by default a mock-kafka cluster with the plan's quotas is started",
-    )
-    parser.add_argument(
-        "--set-quotas", action="store_true", help="set the plan's quotas on that cluster"
-    )
-    parser.add_argument(
-        "--admin", metavar="URL", help="admin port of that cluster, for quotas in shadow mode"
-    )
-    parser.add_argument(
-        "--admin-token",
-        metavar="TOKEN",
-        help="value of its broker.admin.token; '${env:NAME}' is an environment variable",
-    )
-    parser.add_argument("--master", default="local[2]", help="Spark master (default: local[2])")
-    parser.add_argument(
-        "--workers", type=int, help="number of sending tasks (default: one per local slot)"
-    )
-    parser.add_argument(
-        "--rate-scale", type=float, default=1.0, metavar="X", help="multiply all rates by X"
-    )
-    parser.add_argument(
-        "--duration", type=float, metavar="S", help="duration in seconds, instead of the plan's"
-    )
-    parser.add_argument("--seed", type=int, help="seed, instead of the plan's")
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="output directory")
-    return parser
 
 
 def main(arguments: Sequence[str], own_broker: OwnBrokerFactory) -> int:

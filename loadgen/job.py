@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 
-from loadgen.cli import parser_of, run_to_exit_status
+from loadgen.cli import run_to_exit_status
 from loadgen.load_run import LoadError, OwnBroker, run
+from loadgen.options import parser_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

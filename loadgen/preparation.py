@@ -104,7 +104,9 @@ def _check_login(plan: Plan, tenant: Tenant, addresses: Sequence[Address]) -> No
 
 def _topics_of(plan: Plan, run_id: str) -> list[NewTopic]:
     """Return the plan's topics, and those that the load will expand or delete."""
-    found = [NewTopic(topic.name, topic.partitions, 1) for topic in plan.topics]
+    found = [
+        NewTopic(topic.name, topic.partitions, topic.replication_factor) for topic in plan.topics
+    ]
     first = 0
     for tenant, count in zip(plan.tenants, event_counts(plan), strict=True):
         partitions = {"topic-expander": 1, "topic-deleter": tenant.partitions}

@@ -82,5 +82,8 @@ def __getattr__(name: str) -> Any:
         if name == "__all__":
             return sorted([*_MODULES, *client.__all__])
         if name in client.__all__:
-            return getattr(client, name)
+            from mock_kafka.quiet_imports import quiet_imports  # noqa: PLC0415
+
+            with quiet_imports():
+                return getattr(client, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

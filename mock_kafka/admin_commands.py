@@ -9,15 +9,26 @@ from pathlib import Path
 from typing import Any
 
 from mock_kafka.control import Control, ControlError
+from mock_kafka.health import wait_until_healthy
 from mock_kafka.views import request_of
 
-DEFAULT_URL = "http://127.0.0.1:9099"
-COMMANDS = ("brokers", "clock", "faults", "requests", "snapshot")
+DEFAULT_PORT = "9099"
+COMMANDS = ("brokers", "clock", "faults", "health", "requests", "snapshot")
 FAILED = 1
 
+DESCRIPTIONS = {
+    "brokers": "Show, stop, start and isolate the brokers of a running cluster.",
+    "clock": "Show or move the clock of a running cluster.",
+    "faults": "Show or change the fault rules of a running cluster.",
+    "health": "Exit with 0 when the cluster serves, and with 1 otherwise.",
+    "requests": "Show past requests of a running cluster, or write them to a file.",
+    "snapshot": "Save the setup of a running cluster to a file, or load it.",
+}
+
 EPILOG = f"""\
-The cluster is the one at --admin-url, by default MOCK_KAFKA_ADMIN_URL or {DEFAULT_URL}.
-MOCK_KAFKA_ADMIN_TOKEN is the token, if the cluster has a broker.admin.token.
+The cluster is the one at --admin-url, by default MOCK_KAFKA_ADMIN_URL, or the port
+MOCK_KAFKA_ADMIN_PORT or {DEFAULT_PORT} of this machine. MOCK_KAFKA_ADMIN_TOKEN is the token, if the
+cluster has a broker.admin.token.
 """
 
 
@@ -39,14 +50,25 @@ def build_parser(command: str) -> argparse.ArgumentParser:
     """Return the parser of a command."""
     parser = argparse.ArgumentParser(
         prog=f"mock-kafka {command}",
-        description=f"Show or change the {command} of a running cluster.",
+        description=DESCRIPTIONS[command],
         epilog=EPILOG,
     )
-    url = os.environ.get("MOCK_KAFKA_ADMIN_URL", DEFAULT_URL)
+    url = os.environ.get("MOCK_KAFKA_ADMIN_URL") or default_url()
     parser.add_argument("--admin-url", default=url, metavar="URL", help="default: %(default)s")
+    if command == "health":
+        parser.add_argument(
+            "--wait", type=float, default=0, metavar="S", help="wait up to S seconds for it"
+        )
+        return parser
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     _PARSERS[command](actions)
     return parser
+
+
+def default_url() -> str:
+    """Return the URL of a cluster on this machine, with the port that `serve` would use."""
+    port = os.environ.get("MOCK_KAFKA_ADMIN_PORT", "")
+    return f"http://127.0.0.1:{port if port not in {'', '0'} else DEFAULT_PORT}"
 
 
 def _add_faults(actions: Any) -> None:
@@ -90,6 +112,11 @@ def _add_clock(actions: Any) -> None:
 def _add_brokers(actions: Any) -> None:
     actions.add_parser("list", help="show all brokers")
     actions.add_parser("add", help="add a broker on a free port")
+    advertise = actions.add_parser("advertise", help="set the address that clients connect to")
+    advertise.add_argument("broker", type=int)
+    advertise.add_argument("host")
+    advertise.add_argument("port", type=int)
+    advertise.add_argument("--listener", metavar="NAME", help="default: the first one")
     for name, summary in (
         ("stop", "close its connections; leaders move"),
         ("start", "start a broker that was stopped, isolated or fenced"),
@@ -132,6 +159,9 @@ def run(control: Control, command: str, options: argparse.Namespace) -> None:
     if command == "snapshot":
         _run_snapshot(control, options)
         return
+    if command == "health":
+        wait_until_healthy(control, options.wait)
+        return
     method, path, body = _request(command, options)
     found = control.ask(method, path, body)
     if found is not None:
@@ -152,6 +182,10 @@ def _request(command: str, options: argparse.Namespace) -> tuple[str, str, Any]:
             return "POST", path, {}
         if action == "decommission":
             return "DELETE", f"{path}/{options.broker}", None
+        if action == "advertise":
+            names = ("host", "port", "listener")
+            address = {name: getattr(options, name) for name in names}
+            return "PUT", f"{path}/{options.broker}/advertised", address
         return "POST", f"{path}/{options.broker}/{action}", None
     if action == "add":
         is_json = options.rules.lstrip().startswith(("{", "["))

@@ -4,6 +4,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from mock_kafka.methods import ClusterMethods
+from mock_kafka.threads import run_in_thread
 
 __tracebackhide__ = True  # pytest shows the line of the caller
 
@@ -15,10 +16,8 @@ def _in_thread(
     method: Callable[Concatenate[ClusterMethods, _P], _R],
 ) -> Callable[Concatenate["AsyncMethods", _P], Coroutine[Any, Any, _R]]:
     async def call(self: "AsyncMethods", /, *arguments: _P.args, **named: _P.kwargs) -> _R:
-        from asyncio import to_thread  # noqa: PLC0415 - see `mock_kafka.cluster`
-
         try:
-            return await to_thread(method, self.cluster, *arguments, **named)
+            return await run_in_thread(method, self.cluster, *arguments, **named)
         except Exception as error:  # noqa: BLE001 - raised again
             # Without the frames of the thread: the traceback has the line of the caller.
             raise error.with_traceback(None) from error.__cause__
@@ -52,6 +51,7 @@ class AsyncMethods:
     start_broker = _in_thread(ClusterMethods.start_broker)
     add_broker = _in_thread(ClusterMethods.add_broker)
     decommission_broker = _in_thread(ClusterMethods.decommission_broker)
+    advertise = _in_thread(ClusterMethods.advertise)
     fence_broker = _in_thread(ClusterMethods.fence_broker)
     move_leader = _in_thread(ClusterMethods.move_leader)
     move_coordinator = _in_thread(ClusterMethods.move_coordinator)

@@ -4,15 +4,14 @@ import contextlib
 import os
 import queue
 import subprocess
-import sys
 import threading
 import weakref
 from collections import deque
 from collections.abc import Sequence
-from pathlib import Path
 from typing import IO
 
-from mock_kafka.isolated_launcher import PATH_VARIABLE
+from mock_kafka.broker_command import BrokerCommand, broker_command
+from mock_kafka.missing_requirements import explanation
 
 __tracebackhide__ = True  # pytest shows the line of the caller
 
@@ -22,7 +21,6 @@ ADMIN_LINE_PREFIX = "admin.url="
 LOG_LINES_MAX = 10_000
 """The number of log lines to keep, the newest ones."""
 
-_ISOLATED_LAUNCHER = Path(__file__).with_name("isolated_launcher.py")
 _READER_TIMEOUT_S = 5.0
 _KILL_TIMEOUT_S = 5.0
 _FURTHER_LINES_TIMEOUT_S = 1.0
@@ -36,26 +34,34 @@ class StartError(RuntimeError):
 class BrokerProcess:
     """A running broker process, from its construction to `end`."""
 
-    def __init__(self, arguments: Sequence[str], start_timeout_s: float) -> None:
-        """Start the broker with `arguments` and wait until it accepts connections.
+    def __init__(
+        self,
+        arguments: Sequence[str],
+        start_timeout_s: float,
+        command: BrokerCommand | None = None,
+    ) -> None:
+        """Start `command` with `arguments` and wait until it accepts connections.
 
         Raises:
             StartError: the process ended, its first line was another one, or it printed none within
                 `start_timeout_s`.
         """
-        # -I: do not run a broker.py in the user's folders.
-        command = [sys.executable, "-I", str(_ISOLATED_LAUNCHER), *arguments]
-        path = os.pathsep.join(folder for folder in sys.path if folder)
-        self._process = subprocess.Popen(  # noqa: S603 - our own module, no shell
-            command,
-            stdin=subprocess.PIPE,  # closes when this process ends, and the broker stops
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            encoding="utf-8",
-            errors="replace",
-            env={**os.environ, PATH_VARIABLE: path},
-            start_new_session=True,  # Ctrl-C goes to the user's program only
-        )
+        self._command = command = command or broker_command()
+        try:
+            self._process = subprocess.Popen(  # noqa: S603 - ours or the user's choice, no shell
+                [*command.words, *arguments],
+                stdin=subprocess.PIPE,  # closes when this process ends, and the broker stops
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                encoding="utf-8",
+                errors="replace",
+                env=command.environment,
+                start_new_session=True,  # Ctrl-C goes to the user's program only
+            )
+        except OSError as error:
+            raise StartError(
+                f"the command {command.words[0]!r} can't be started: {error}"
+            ) from error
         assert self._process.stdout is not None
         assert self._process.stderr is not None
         self._log_lines: deque[str] = deque(maxlen=LOG_LINES_MAX)
@@ -114,7 +120,7 @@ class BrokerProcess:
         """Terminate the process, or kill it after `timeout_s`; return the exit status."""
         self._finalizer.detach()
         if self._process.poll() is None:
-            self._process.terminate()
+            self._ask_to_stop()
         try:
             self._process.wait(timeout_s)
         except subprocess.TimeoutExpired:
@@ -126,6 +132,13 @@ class BrokerProcess:
             if stream is not None:
                 stream.close()
         return self._process.returncode
+
+    def _ask_to_stop(self) -> None:
+        if self._command.is_own:
+            self._process.terminate()
+        elif self._process.stdin is not None:
+            # The command may be a wrapper, which would end without its broker.
+            self._process.stdin.close()
 
     def _await_first_line(
         self, first_lines: "queue.SimpleQueue[str]", start_timeout_s: float
@@ -143,9 +156,9 @@ class BrokerProcess:
                 self._process.wait(_KILL_TIMEOUT_S if not line else 0)
             status = self.end(0)
             said = f", after {line!r}" if line else ""
-            raise StartError(
-                self._with_log(f"the broker did not start (exit status {status}{said})")
-            )
+            reason = f"the broker did not start (exit status {status}{said})"
+            lacking = explanation() if self._command.is_own else " ".join(self._command.words)
+            raise StartError(self._with_log(f"{reason}: {lacking}" if lacking else reason))
         return line.removeprefix(FIRST_LINE_PREFIX).strip()
 
     def _with_log(self, reason: str) -> str:

@@ -3,11 +3,18 @@
 A command is imported when it is run, so that it does not load the others.
 """
 
+import os
 import sys
 from collections.abc import Sequence
 
 
-def _broker(arguments: Sequence[str]) -> int:
+def _serve(arguments: Sequence[str]) -> int:
+    from broker.__main__ import main  # noqa: PLC0415
+
+    return main(arguments, os.environ)
+
+
+def _certs(arguments: Sequence[str]) -> int:
     from broker.__main__ import main  # noqa: PLC0415
 
     return main(arguments)
@@ -50,8 +57,8 @@ def _admin(arguments: Sequence[str]) -> int:
 
 
 COMMANDS = {
-    "serve": (_broker, "start a cluster, and serve until SIGINT or SIGTERM"),
-    "certs": (_broker, "create a test CA and certificates for TLS"),
+    "serve": (_serve, "start a cluster, and serve until SIGINT or SIGTERM"),
+    "certs": (_certs, "create a test CA and certificates for TLS"),
     "topics": (_topics, "create, list, describe, alter and delete topics"),
     "configs": (_configs, "describe and alter configurations and client quotas"),
     "groups": (_groups, "list, describe and delete groups, reset and delete offsets"),
@@ -60,6 +67,7 @@ COMMANDS = {
     "clock": (_admin, "show, move, stop or speed up the clock of a running cluster"),
     "brokers": (_admin, "list, stop, start, isolate and add brokers of a running cluster"),
     "snapshot": (_admin, "save the setup of a running cluster to a file, or load it"),
+    "health": (_admin, "tell whether a cluster serves, or wait for it"),
     "scenario": (_scenario, "run an experiment with clients, faults and quotas"),
     "load": (_load, "run a load plan with PySpark, and write a report"),
 }
@@ -95,6 +103,7 @@ examples:
   mock-kafka clock advance 3600
   mock-kafka brokers stop 2
   mock-kafka snapshot save setup.json
+  mock-kafka health --wait 30
       for a cluster with --admin-port 9099; others with --admin-url, behind the command
   mock-kafka scenario delivery-timeout --out pictures
       how long clients wait before they report a timeout, for seven kinds of faults
@@ -122,7 +131,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{error}{HELP}", end="", file=sys.stderr)
         return USAGE_ERROR
     run, _ = COMMANDS[command]
-    return run(arguments)
+    try:
+        return run(arguments)
+    except ImportError:
+        from mock_kafka.missing_requirements import explanation  # noqa: PLC0415 - for an error
+
+        reason = explanation()
+        if not reason:
+            raise
+        print(f"mock-kafka {command}: {reason}", file=sys.stderr)
+        return 1
 
 
 def _hint(command: str) -> str:

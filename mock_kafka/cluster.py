@@ -1,17 +1,19 @@
 """A mock Kafka cluster as a context manager, for synchronous and asynchronous code."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from mock_kafka.async_methods import AsyncMethods
+from mock_kafka.broker_command import broker_command
 from mock_kafka.broker_process import BrokerProcess
 from mock_kafka.config_file import config_file
 from mock_kafka.control import Control
 from mock_kafka.fault import Rules, rules_file
 from mock_kafka.methods import ClusterMethods, ConfigValue, config_text
 from mock_kafka.snapshot_methods import Snapshot
+from mock_kafka.threads import finish_in_thread
 from mock_kafka.views import Request, request_of
 
 if TYPE_CHECKING:  # imports the broker
@@ -47,6 +49,7 @@ class MockKafka(ClusterMethods):
         faults: Rules | None = None,
         audit: bool = False,
         snapshot: Snapshot | None = None,
+        command: str | Sequence[str] | None = None,
     ) -> None:
         """Configure a cluster; `start` starts it.
 
@@ -68,7 +71,15 @@ class MockKafka(ClusterMethods):
                 `config`.
             snapshot: the setup of the start, which a reset restores: what the method `snapshot`
                 returned, or the path of its JSON file. Needs an admin port.
+            command: how to start `mock-kafka`, if it is installed in another environment, such as
+                `["/opt/mock-kafka/bin/mock-kafka"]`. By default the variable MOCK_KAFKA_COMMAND,
+                then this environment, then the PATH.
+
+        Raises:
+            ValueError: `command` together with `in_process`.
         """
+        if in_process and command:
+            raise ValueError("in_process=True runs the broker in this process; remove command")
         self.brokers = brokers
         self.config = dict(config or {})
         if audit:
@@ -80,6 +91,7 @@ class MockKafka(ClusterMethods):
         self.in_process = in_process
         self.faults_at_start = faults
         self.snapshot_at_start = snapshot
+        self.command = command
         self.aio = AsyncMethods(self)
         self._process: BrokerProcess | BrokerThread | None = None
         self._control: Control | None = None
@@ -160,7 +172,8 @@ class MockKafka(ClusterMethods):
 
                 self._process = BrokerThread(arguments, START_TIMEOUT_S)
             else:
-                self._process = BrokerProcess(arguments, START_TIMEOUT_S)
+                command = broker_command(self.command)
+                self._process = BrokerProcess(arguments, START_TIMEOUT_S, command)
         if self.admin_port is not None:
             token = self.config.get("broker.admin.token")
             self._control = Control(self._process.admin_url, None if token is None else str(token))
@@ -217,9 +230,7 @@ class MockKafka(ClusterMethods):
         self.stop()
 
     async def __aenter__(self) -> "MockKafka":
-        from asyncio import to_thread  # noqa: PLC0415 - a slow import that few need
-
-        return await to_thread(self.start)
+        return await finish_in_thread(self.start)
 
     async def __aexit__(
         self,
@@ -227,9 +238,7 @@ class MockKafka(ClusterMethods):
         exception: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        from asyncio import to_thread  # noqa: PLC0415
-
-        await to_thread(self.stop)
+        await finish_in_thread(self.stop)
 
     def _running(self) -> "BrokerProcess | BrokerThread":
         if self._process is None:
@@ -238,7 +247,8 @@ class MockKafka(ClusterMethods):
 
     def _arguments(self, files: ExitStack) -> list[str]:
         """Return the arguments of the broker; `files` deletes those that they name."""
-        arguments = ["serve", "--host", self.host, "--port", str(self.port)]
+        arguments = ["serve", "--until-stdin-closes"]
+        arguments += ["--host", self.host, "--port", str(self.port)]
         arguments += ["--brokers", str(self.brokers), "--log-level", self.log_level]
         if self.admin_port is not None:
             arguments += ["--admin-port", str(self.admin_port)]

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 from mock_kafka.broker_process import ADMIN_LINE_PREFIX, FIRST_LINE_PREFIX, StartError
 from mock_kafka.broker_process import FURTHER_LINE_PREFIX as FURTHER
+from mock_kafka.missing_requirements import explanation
+from mock_kafka.quiet_imports import quiet_imports
 
 if TYPE_CHECKING:  # `_options` first checks which `broker` is found
     from broker.faults.hook import PlainHook
@@ -152,10 +154,15 @@ def _options(arguments: Sequence[str]) -> "ServeOptions":
             f"`import broker` finds {found}, not mock-kafka's: remove in_process=True, because a"
             " separate process is not affected by it"
         )
-    import structlog  # noqa: PLC0415
+    try:
+        with quiet_imports():
+            import structlog  # noqa: PLC0415
 
-    from broker import cli, serve  # noqa: PLC0415
-    from broker.config.keys import ConfigError  # noqa: PLC0415
+            from broker import cli, serve  # noqa: PLC0415
+            from broker.config.keys import ConfigError  # noqa: PLC0415
+    except ImportError as error:
+        reason = explanation() or str(error)
+        raise StartError(f"in_process=True can't run the broker here: {reason}") from error
 
     try:
         options = cli.serve_options(cli.build_parser().parse_args(arguments))

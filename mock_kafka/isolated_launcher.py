@@ -1,16 +1,11 @@
-"""The main program of the broker's process; it ends when its parent ends.
+"""The main program of the broker's process.
 
 Start it as `python -I .../mock_kafka/isolated_launcher.py ARGUMENTS`. It must not run a `broker.py`
 from the current folder, from PYTHONPATH, or from an editable project of the user.
-
-The parent has the other end of standard input and never writes to it. When the parent ends, even if
-it is killed, the pipe closes. Then this process sends itself SIGTERM.
 """
 
 import os
-import signal
 import sys
-import threading
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 
@@ -22,7 +17,6 @@ _OUR_PACKAGES = {"mock_kafka"}
 # In a checkout the other packages are beside this one.
 if not Path(__file__).with_name("_internal").is_dir():
     _OUR_PACKAGES |= {marker.parent.name for marker in Path(_OUR_FOLDER).glob("*/py.typed")}
-_STDIN = 0
 
 
 class _OwnPackages:
@@ -33,16 +27,8 @@ class _OwnPackages:
         return PathFinder.find_spec(name, [_OUR_FOLDER]) if name in _OUR_PACKAGES else None
 
 
-def _terminate_without_parent() -> None:
-    # Not sys.stdin: the interpreter cannot exit while a thread holds its lock.
-    while os.read(_STDIN, 1024):
-        pass
-    os.kill(os.getpid(), signal.SIGTERM)
-
-
 def main() -> None:
     """Run the broker with the arguments of the command line."""
-    threading.Thread(target=_terminate_without_parent, name="parent-watch", daemon=True).start()
     sys.meta_path.insert(0, _OwnPackages)
     known = os.environ.get(PATH_VARIABLE, "").split(os.pathsep)
     sys.path += [folder for folder in known if folder and folder not in sys.path]

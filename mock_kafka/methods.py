@@ -126,6 +126,16 @@ class ClusterMethods(FaultMethods, GroupMethods, SnapshotMethods, TopicMethods):
         """Stop a broker and remove it from the cluster; its leaders move."""
         self.control.ask("DELETE", f"/v1/brokers/{broker}")
 
+    def advertise(self, broker: int, host: str, port: int, *, listener: str | None = None) -> None:
+        """Advertise another address of a broker, such as that of a proxy or a mapped port.
+
+        Clients get it from their next request on, also after a reset. `listener` is its name in
+        `listeners`, by default the first. The broker still listens where it did, and
+        `bootstrap_servers` does not change.
+        """
+        body = {"host": host, "port": port, "listener": listener}
+        self.control.ask("PUT", f"/v1/brokers/{broker}/advertised", body)
+
     def fence_broker(self, broker: int) -> None:
         """Remove a broker from Metadata and move its leaders; it still serves its connections.
 

@@ -83,7 +83,22 @@ class BatchBuilder:
 
     def build(self) -> bytes:
         """Return the batch, compressed if that makes it smaller; call it once."""
-        return bytes(self._builder.build())
+        # Not `builder.build()`: its checksum is in Python, without a package that we do not need.
+        builder = self._builder
+        is_compressed = builder._maybe_compress()
+        buffer: bytearray = builder._buffer
+        _FROM_ATTRIBUTES.pack_into(
+            buffer,
+            CRC_START,
+            builder._get_attributes(is_compressed),
+            builder._last_offset,
+            builder._first_timestamp or 0,
+            builder._max_timestamp or 0,
+            *_NO_PRODUCER,
+            _NO_ID,
+            self.record_count,
+        )
+        return _with_crc(memoryview(buffer)[CRC_START:], 0, 0)
 
 
 def record_bytes_max(key: bytes | None, value: bytes | None, headers: Headers) -> int:
@@ -159,7 +174,7 @@ def empty_batch(offset_count: int, base_offset: int, leader_epoch: int) -> bytes
     return _with_crc(_FROM_ATTRIBUTES.pack(*fields), base_offset, leader_epoch)
 
 
-def _with_crc(checked: bytes, base_offset: int, leader_epoch: int) -> bytes:
+def _with_crc(checked: bytes | memoryview, base_offset: int, leader_epoch: int) -> bytes:
     """Return a batch from its attributes on with the fields before them."""
     batch_length = len(checked) + CRC_START - LOG_OVERHEAD_BYTES
     before = _UP_TO_CRC.pack(base_offset, batch_length, leader_epoch, MAGIC, crc32c(checked))

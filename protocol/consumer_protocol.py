@@ -8,6 +8,10 @@ from collections.abc import Mapping, Sequence
 from struct import Struct
 
 from protocol.codec import DecodeError
+from protocol.pacing import paced_range
+
+TOPICS_MAX = 100_000
+"""Most topics of a subscription that is read."""
 
 _VERSION_AND_COUNT = Struct(">hi")
 _INT16 = Struct(">h")
@@ -21,16 +25,18 @@ def encode_subscription(topics: Sequence[str]) -> bytes:
     return _VERSION_AND_COUNT.pack(0, len(topics)) + names + _NO_USER_DATA
 
 
-def subscribed_topics(metadata: bytes) -> frozenset[str] | None:
-    """Return the topics of a subscription, or None if it is invalid.
+def subscribed_topics(metadata: bytes, topics_max: int = TOPICS_MAX) -> frozenset[str] | None:
+    """Return the topics of a subscription, or None if it is invalid or names more than the limit.
 
     The bytes come from the client and may be invalid.
     """
     try:
         count, position = _count(metadata)
+        if count > topics_max:
+            return None
         topics = []
-        # A count that is too large ends at the first missing name, not after 2^31 iterations.
-        for _ in range(count):
+        # A count that is too large ends at the first missing name, not after all iterations.
+        for _ in paced_range(count):
             name, position = _read_string(metadata, position)
             topics.append(name)
     except DecodeError:

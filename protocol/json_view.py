@@ -15,6 +15,7 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.codec import decode_body, decode_header, skip_tagged_fields
 from protocol.errors import ErrorCode
+from protocol.pacing import paced_elements
 from protocol.records import (
     COMPRESSION_MASK,
     COMPRESSION_NAMES,
@@ -105,7 +106,7 @@ def _plain(name: str, value: Any, may_show: MayShow) -> Any:
         case bytes() | bytearray() | memoryview():
             return {"base64": b64encode(value).decode()}
         case list() | tuple() | set() | frozenset():
-            return [_plain(name, item, may_show) for item in value]
+            return [_plain(name, item, may_show) for item in paced_elements(tuple(value))]
         case dict():
             return {str(key): _plain(str(key), item, may_show) for key, item in value.items()}
         case _:
@@ -159,6 +160,6 @@ def errors_of(response: Any) -> set[str]:
 def _walk(message: Any) -> Iterator[tuple[str, Any]]:
     for name, value in _fields(message):
         yield name, value
-        for code in value if isinstance(value, list) else (value,):
+        for code in paced_elements(value) if isinstance(value, list) else (value,):
             if hasattr(code, "_struct"):
                 yield from _walk(code)

@@ -1,8 +1,7 @@
-"""Import modules of two libraries without what their packages import.
+"""Import modules of kafka-python without what its package imports.
 
 `kafka/__init__.py` imports kafka-python's clients, which take longer than the start of a broker; we
-need its schemas and its codecs of records. `crc32c/__init__.py` looks up its own version, for which
-Python imports a parser of emails.
+need its schemas and its codecs of records.
 """
 
 import sys
@@ -10,7 +9,7 @@ from importlib.util import find_spec, module_from_spec
 from types import ModuleType
 from typing import Any
 
-PACKAGES = ("kafka", "crc32c")
+PACKAGE = "kafka"
 
 
 class _LateInit(ModuleType):
@@ -26,14 +25,13 @@ class _LateInit(ModuleType):
 
 
 def postpone_init() -> None:
-    """Let later imports find the modules of these packages, but not run their `__init__`.
+    """Let later imports find the modules of this package, but not run its `__init__`.
 
     `kafka.KafkaProducer` is there as usual: the first use of it imports the clients. Call this in a
     program of our own only, since two threads must not be the first to use such a name.
     """
-    for name in PACKAGES:
-        spec = None if name in sys.modules else find_spec(name)
-        if spec is not None:  # else the import of a module says what is missing
-            package = module_from_spec(spec)
-            package.__class__ = _LateInit
-            sys.modules[name] = package
+    spec = None if PACKAGE in sys.modules else find_spec(PACKAGE)
+    if spec is not None:  # else the import of a module says what is missing
+        package = module_from_spec(spec)
+        package.__class__ = _LateInit
+        sys.modules[PACKAGE] = package

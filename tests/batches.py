@@ -3,8 +3,9 @@
 from struct import pack_into
 from typing import Any
 
-from crc32c import crc32c
 from kafka.record.default_records import DefaultRecordBatchBuilder
+
+from protocol.checksum import crc32c
 
 NOW_MS = 1_700_000_000_000
 CODECS = {"none": 0, "gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}

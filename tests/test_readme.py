@@ -1,12 +1,15 @@
 """Run the examples and commands of the README and other documents unchanged."""
 
 import json
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.mock_kafka.process_container import image_environment
 
 pytest_plugins = ["pytester"]
 
@@ -29,15 +32,17 @@ def test_python_examples_pass(name: str, pytester: pytest.Pytester) -> None:
 @pytest.mark.slow
 def test_the_command_of_the_container_starts_a_cluster() -> None:
     [command] = re.findall(r"^CMD (.*)$", (README.parent / "Dockerfile").read_text(), re.MULTILINE)
-    command_line = [sys.executable, "-P", "-m", "broker", *json.loads(command)]
+    command_line = [sys.executable, "-P", "-m", "mock_kafka", *json.loads(command)]
     with subprocess.Popen(
-        [*command_line, "--port", "0", "--admin-port", "0"],
+        [*command_line, "--port", "0", "--admin-port", "0", "--brokers", "2"],
+        env={**os.environ, **image_environment()},
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
     ) as process:
         assert process.stdout is not None
-        assert process.stdout.readline() == "bootstrap.servers=localhost:9092\n"
+        line = process.stdout.readline()
+        assert re.fullmatch(r"bootstrap\.servers=localhost:\d+,localhost:\d+\n", line)
         assert process.stdout.readline().startswith("admin.url=http://0.0.0.0:")
         process.terminate()
         assert process.wait(30) == 0

@@ -6,9 +6,10 @@ Sources: Kafka's `ConfigAdminManager.validateBrokerConfigChange` and
 
 import re
 from collections.abc import Mapping, Sequence
+from copy import copy
 
 from broker.administration.config_operations import Alteration, Operation, change_list
-from broker.cluster.cluster import Cluster
+from broker.cluster.cluster import ADVERTISED_LISTENERS, Cluster
 from broker.config.broker_config import BROKER_KEYS, BrokerConfig, shared_key_message
 from broker.config.broker_requirements import change_problem
 from broker.config.hash_order import in_hash_order
@@ -137,7 +138,8 @@ def _needs_broker_id(name: str) -> bool:
     match = _LISTENER_KEY.fullmatch(name)
     if match is not None:
         return match[1] not in _CLUSTER_LEVEL_LISTENER_KEYS
-    return name in BROKER_KEYS and BROKER_KEYS[name].update_mode is UpdateMode.ONE_BROKER
+    own_modes = {UpdateMode.ONE_BROKER, UpdateMode.ONE_BROKER_OF_MOCK}
+    return name in BROKER_KEYS and BROKER_KEYS[name].update_mode in own_modes
 
 
 def _own_value_problem(
@@ -147,6 +149,11 @@ def _own_value_problem(
     before = cluster.config.for_broker(broker_id)
     if "listeners" in layer and layer["listeners"].strip() != before["listeners"]:
         return "listeners are bound at the start and cannot be changed"
+    if ADVERTISED_LISTENERS in layer:
+        try:
+            copy(cluster.brokers[broker_id]).alter_endpoints(layer[ADVERTISED_LISTENERS])
+        except ValueError as error:
+            return f"{ADVERTISED_LISTENERS}: {error}"
     if len(cluster.brokers) > 1:
         for operation in operations:
             key = BROKER_KEYS.get(operation.name)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from broker.addresses import Address
+from broker.addresses import Address, parse_listener
 
 LOG_DIR = "/mock-kafka/broker-{}"
 """Path of a broker's only log directory, by its node id."""
@@ -39,12 +39,56 @@ class Broker:
     is_out_of_memory: bool = False
     """Whether it stopped because of `broker.max.producer.ids`, until it is started again."""
     endpoints: dict[str, Address] = field(default_factory=dict)
+    altered_endpoints: dict[str, Address] = field(default_factory=dict)
+    """The addresses that `advertised.listeners` has at run time, in place of `endpoints`."""
     bound: dict[str, str] = field(default_factory=dict)
     """Where it listens, by the name of the listener: `127.0.0.1:9092`."""
 
+    @property
+    def advertised(self) -> dict[str, Address]:
+        """The advertised address of each listener, the first listener first."""
+        started_with = self.endpoints or {"PLAINTEXT": Address(self.host, self.port)}
+        return {**started_with, **self.altered_endpoints}
+
     def address(self, listener: str) -> Address:
         """Return the advertised address of a listener; every broker has every listener."""
-        return self.endpoints.get(listener) or Address(self.host, self.port)
+        return (
+            self.altered_endpoints.get(listener)
+            or self.endpoints.get(listener)
+            or Address(self.host, self.port)
+        )
+
+    def advertise(self, listener: str, address: Address) -> None:
+        """Advertise another address of a listener from now on, also after a reset.
+
+        Raises:
+            ValueError: there is no such listener, or the address was altered at run time, which
+                has precedence.
+        """
+        if listener not in self.advertised:
+            known = ", ".join(self.advertised)
+            raise ValueError(f"broker {self.node_id} has no listener {listener!r}, only {known}")
+        if listener in self.altered_endpoints:
+            raise ValueError("advertised.listeners was altered at run time, and has precedence")
+        self.endpoints = {**self.endpoints, listener: address}
+        first = next(iter(self.endpoints.values()))
+        self.host, self.port = first.host, first.port
+
+    def alter_endpoints(self, advertised_listeners: str) -> None:
+        """Take over a value of `advertised.listeners` at run time; an empty one ends it.
+
+        Raises:
+            ValueError: an entry is malformed, or names an unknown listener, no host or port 0.
+        """
+        entries = advertised_listeners.split(",") if advertised_listeners.strip() else []
+        altered = dict(parse_listener(entry.strip()) for entry in entries)
+        for name, address in altered.items():
+            if name not in self.advertised:
+                known = ", ".join(self.advertised)
+                raise ValueError(f"{name} is not among the listeners, only {known}")
+            if not address.host or not address.port:
+                raise ValueError(f"{name} needs a host and a port")
+        self.altered_endpoints = altered
 
     def own_config(self, started_with: Mapping[str, str]) -> dict[str, str]:
         """Return the start keys that are this broker's alone: id, addresses, rack, directory.

@@ -35,6 +35,8 @@ from broker.transactions.coordinator import TransactionCoordinator
 from broker.transactions.marker import MarkerSender
 from producer_state.allocator import ProducerIdAllocator
 
+ADVERTISED_LISTENERS = "advertised.listeners"
+
 
 def _at_once(work: Callable[[], None]) -> None:
     work()
@@ -103,7 +105,9 @@ class Cluster(LateCoordinators):
         )
         self.quotas = QuotaManagers(config, self.brokers, new_seed=lambda: new_uuid().bytes)
         self.controller_queue = ControllerQueue(
-            self.timers, self.shared_config["controller.mutation.time.ms"]
+            self.timers,
+            self.shared_config["controller.mutation.time.ms"],
+            lambda work: self.in_turns(work),  # noqa: PLW0108 - it is set later
         )
         self.quotas.metrics.add(self.controller_queue.measurements)
         self.fetch_sessions: dict[int, FetchSessionCache] = {}
@@ -131,6 +135,7 @@ class Cluster(LateCoordinators):
         for broker in self.brokers.values():
             broker.is_alive = True
             broker.is_shutting_down = False
+            broker.altered_endpoints = {}
             self.set_availability(broker, Availability.UP)
 
     @property
@@ -308,6 +313,9 @@ class Cluster(LateCoordinators):
         self.controller_queue.mutation_time_ms = self.shared_config["controller.mutation.time.ms"]
         self.limits_producer_ids = self._limits_producer_ids()
         self.routes = RoutesByBroker(config)
+        for broker in self.brokers.values():
+            dynamic = config.dynamic_layer(broker.node_id)
+            broker.alter_endpoints(dynamic.get(ADVERTISED_LISTENERS, ""))
         for topic in self.topics.all():
             self.alter_topic_config(topic, topic.config.overrides)
             for partition in topic.partitions:

@@ -2,7 +2,8 @@
 
 The controller processes events one after the other, in the order of their arrival. An event that
 creates, adds or deletes N partitions takes N x `controller.mutation.time.ms`; all others take no
-time. The metadata changes when the time of an event is over, for the whole event at once.
+time. The metadata changes when the time of an event is over. An event with much to change takes
+turns with requests, and the next event waits for its end.
 
 Sources: Kafka's `ControllerEventManager` (metrics) and `QuorumController` (events' names).
 """
@@ -40,6 +41,10 @@ def _no_mutations() -> int:
     return 0
 
 
+def _at_once(work: Callable[[], None]) -> None:
+    work()
+
+
 @dataclass(slots=True, eq=False)
 class ControllerEvent:
     """One event for the controller.
@@ -63,8 +68,15 @@ class ControllerEvent:
 class ControllerQueue:
     """Events in the order they arrived; the first one is being processed."""
 
-    def __init__(self, timers: Timers, mutation_time_ms: float) -> None:
+    def __init__(
+        self,
+        timers: Timers,
+        mutation_time_ms: float,
+        in_turns: Callable[[Callable[[], None]], None] = _at_once,
+    ) -> None:
+        """`in_turns` runs what a timer has to do for an event, in turns with requests."""
         self._timers = timers
+        self._in_turns = in_turns
         self.mutation_time_ms = mutation_time_ms
         """Time for one partition; a change counts from the next event whose processing begins."""
         self.pending_topics: set[str] = set()
@@ -119,7 +131,7 @@ class ControllerQueue:
         timer: Timer | None = None
 
         def expire(now_ms: int) -> None:
-            pending.complete(timed_out(now_ms))
+            self._in_turns(lambda: pending.complete(timed_out(now_ms)))
 
         def apply(now_ms: int) -> None:
             response = finish(now_ms)
@@ -169,17 +181,27 @@ class ControllerQueue:
 
     def _finish(self, now_ms: int) -> None:
         """Apply the first event, whose time is over, and start the next."""
+        self._in_turns(lambda: self._apply_first(now_ms))
+
+    def _apply_first(self, now_ms: int) -> None:
         event = self._events[0]
         try:
             # The event is still in the queue, so events that it submits run after all others.
             event.apply(now_ms)
-        finally:
-            self._events.popleft()
-            self._free_at_us = event.done_us
-            started_us = event.started_us or 0
-            self._samples.append(
-                ((started_us - event.arrived_us) / 1000, (event.done_us - started_us) / 1000)
-            )
-            if self._events:
-                self._start(self._events[0])
-                self._schedule_finish(self._events[0])
+        except Exception:
+            self._end(event)
+            raise
+        # A reset of the cluster ends it with another exception, and this queue with it.
+        self._end(event)
+
+    def _end(self, event: ControllerEvent) -> None:
+        """Remove the first event, and start the next."""
+        self._events.popleft()
+        self._free_at_us = event.done_us
+        started_us = event.started_us or 0
+        self._samples.append(
+            ((started_us - event.arrived_us) / 1000, (event.done_us - started_us) / 1000)
+        )
+        if self._events:
+            self._start(self._events[0])
+            self._schedule_finish(self._events[0])

@@ -145,15 +145,23 @@ class PartitionLog:
 
     def batches_from_timestamp(self, timestamp: int) -> Iterator[bytes]:
         """Yield the batches whose largest timestamp is at least `timestamp`, in offset order."""
-        for index, max_timestamp in enumerate(self._max_timestamps):
-            if max_timestamp >= timestamp:
-                yield self._batches[index]
+        # Copies: the caller may pause, and the log may change then.
+        times, batches = self._max_timestamps[:], self._batches[:]
+        if batches and max(times) >= timestamp:
+            for max_timestamp, batch in zip(times, batches, strict=True):
+                if max_timestamp >= timestamp:
+                    yield batch
 
     def batches_by_max_timestamp(self) -> Iterator[bytes]:
         """Yield all batches, largest timestamps first; with equal ones the earlier batch first."""
-        times = self._max_timestamps
-        for index in sorted(range(len(times)), key=lambda index: (-times[index], index)):
-            yield self._batches[index]
+        times, batches = self._max_timestamps[:], self._batches[:]
+        if batches:
+            # Most callers need only one, and to sort a long log takes long.
+            first = times.index(max(times))
+            yield batches[first]
+            for index in sorted(range(len(times)), key=lambda index: (-times[index], index)):
+                if index != first:
+                    yield batches[index]
 
     def epoch_of(self, offset: int) -> int:
         """Return the leader epoch in which an offset was written; -1 if it is unknown."""

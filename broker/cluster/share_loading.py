@@ -35,6 +35,14 @@ _ERRORS = {
 """What a member sees of the errors of the share coordinator; others are UNKNOWN_SERVER_ERROR."""
 
 
+_NOT_LEADER = Refusal(
+    ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    "For requests intended only for the leader, this error indicates that the broker is not the"
+    " current leader. For requests intended for any replica, this error indicates that the broker"
+    " is not a replica of the topic partition.",
+)
+
+
 def are_share_groups_enabled(cluster: Cluster) -> bool:
     """Return whether the feature share.version or Kafka's internal key switches them on."""
     return bool(cluster.config["group.share.enable"]) or cluster.features.level(SHARE_VERSION) > 0
@@ -55,12 +63,7 @@ def load_share_partition(
     if led is not None:
         return led
     if partition.leader_id != broker_id:
-        return Refusal(
-            ErrorCode.NOT_LEADER_OR_FOLLOWER,
-            "For requests intended only for the leader, this error indicates that the broker is not"
-            " the current leader. For requests intended for any replica, this error indicates that"
-            " the broker is not a replica of the topic partition.",
-        )
+        return _NOT_LEADER
     leader_epoch = partition.leader_epoch
     state = cluster.share.states.read(key, leader_epoch, now_ms)
     if isinstance(state, Refusal):
@@ -70,6 +73,12 @@ def load_share_partition(
         start_offset = _first_offset(cluster, group_id, partition, now_ms)
     if isinstance(start_offset, Refusal):
         return start_offset
+    # Other requests may have come in while this one read the state and the log.
+    led = leader.partitions.get(key)
+    if led is not None:
+        return led
+    if (partition.leader_id, partition.leader_epoch) != (broker_id, leader_epoch):
+        return _NOT_LEADER
 
     def write_state(
         start_offset: int, state_batches: Sequence[StateBatch], now_ms: int

@@ -107,6 +107,7 @@ class BrokerConfig(Mapping[str, Any]):
     """
 
     __slots__ = (
+        "_sources",
         "_values",
         "_views",
         "dynamic_by_broker",
@@ -133,6 +134,8 @@ class BrokerConfig(Mapping[str, Any]):
         self.resources = _without_empty(
             resources or {}, keep=lambda name: name[0] is ResourceType.GROUP
         )
+        self._sources: dict[tuple[str, int | None], list[Synonym]] = {}
+        """Sources that were found before; the layers never change."""
         for name in overrides:
             find_key(name)
         self._values: dict[str, Any] = _checked(overrides, dynamic_default)
@@ -242,6 +245,16 @@ class BrokerConfig(Mapping[str, Any]):
         Keys in other units are included: `log.retention.hours` after `log.retention.ms`. A default
         of "not set" is left out. `own` are start keys that the broker has by itself.
         """
+        if own:
+            return self._find_sources(name, broker_id, own)
+        found = self._sources.get((name, broker_id))
+        if found is None:
+            found = self._sources[name, broker_id] = self._find_sources(name, broker_id, own)
+        return list(found)
+
+    def _find_sources(
+        self, name: str, broker_id: int | None, own: Mapping[str, str]
+    ) -> list[Synonym]:
         names = synonym_names(name)
         dynamic = _NOTHING if broker_id is None else self.dynamic_layer(broker_id)
         found = [

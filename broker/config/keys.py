@@ -60,6 +60,8 @@ class UpdateMode(Enum):
     """Can be changed through AlterConfigs, for all brokers or for one."""
     ONE_BROKER = "per-broker"
     """Can be changed through AlterConfigs, for single brokers only."""
+    ONE_BROKER_OF_MOCK = "read-only in Kafka, per-broker here"
+    """Can be changed through AlterConfigs, for single brokers only; Kafka refuses that."""
     DYNAMIC_ONLY = "dynamic only"
     """Can only be set through AlterConfigs; Kafka describes it as read-only."""
 
@@ -93,7 +95,8 @@ class ConfigKey:
     @property
     def is_described_read_only(self) -> bool:
         """Whether Kafka describes it as read-only."""
-        return not self.is_dynamic or self.update_mode is UpdateMode.DYNAMIC_ONLY
+        beyond_kafka = {UpdateMode.DYNAMIC_ONLY, UpdateMode.ONE_BROKER_OF_MOCK}
+        return not self.is_dynamic or self.update_mode in beyond_kafka
 
     @property
     def is_hidden(self) -> bool:
@@ -114,7 +117,15 @@ class ConfigKey:
 
 # Names for the tables of keys, which have one row per key.
 UNKNOWN, BOOLEAN, STRING, INT, SHORT, LONG, DOUBLE, LIST, CLASS, PASSWORD = ConfigType
-READ_ONLY, STATIC_PER_BROKER, CLUSTER_WIDE, PER_BROKER, ONE_BROKER, DYNAMIC_ONLY = UpdateMode
+(
+    READ_ONLY,
+    STATIC_PER_BROKER,
+    CLUSTER_WIDE,
+    PER_BROKER,
+    ONE_BROKER,
+    ONE_BROKER_OF_MOCK,
+    DYNAMIC_ONLY,
+) = UpdateMode
 mock_key = partial(ConfigKey, is_mock_only=True)
 ignored_key = partial(ConfigKey, is_enforced=False)
 internal_key = partial(ConfigKey, is_enforced=False, is_internal=True)

@@ -92,17 +92,16 @@ def complete_request(context: RequestContext, request: Any, cluster: Cluster) ->
     return request
 
 
-def sessionless_request(context: RequestContext, request: Any, cluster: Cluster) -> Any:
-    """Return `complete_request` as a request without a session, and end its session.
+def sessionless_request(context: RequestContext, complete: Any, cluster: Cluster) -> Any:
+    """Return a request of `complete_request` as one without a session, and end its session.
 
     The client opens a new session with its next request. A request with an unknown session or a
     wrong epoch is returned as it is, since its response is an error.
     """
-    is_full = request.session_epoch in {INITIAL_EPOCH, FINAL_EPOCH}
-    if not is_full and _session(context, request, cluster) is None:
-        return request
-    complete = complete_request(context, request, cluster)
-    cluster.fetch_sessions[context.broker_id].remove(request.session_id)
+    is_full = complete.session_epoch in {INITIAL_EPOCH, FINAL_EPOCH}
+    if not is_full and _session(context, complete, cluster) is None:
+        return complete
+    cluster.fetch_sessions[context.broker_id].remove(complete.session_id)
     complete.session_id, complete.session_epoch = NO_SESSION_ID, FINAL_EPOCH
     return complete
 

@@ -132,7 +132,12 @@ class ShareFetch:
         left = self.records_max
         for cached, data in read:
             requested = keys[id(cached)]
-            result[requested] = entry = self._acquire(loaded[requested], cached, data, left, now_ms)
+            led = loaded[requested]
+            if led.is_dropped:
+                # Another request came in while this one read. The member fetches again.
+                result[requested] = SharePartitionData()
+                continue
+            result[requested] = entry = self._acquire(led, cached, data, left, now_ms)
             left -= record_count(entry.acquired)
         return result | self.refused
 

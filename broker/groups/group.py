@@ -130,6 +130,7 @@ class Group:
             session_timeout_ms=request.session_timeout_ms,
             rebalance_timeout_ms=request.rebalance_timeout_ms,
             session=SessionTimer(self._timers, lambda now_ms: self.expire(member, now_ms)),
+            subscriptions=request.subscriptions,
         )
         if not self.members:
             self.protocol_type = request.protocol_type

@@ -4,9 +4,9 @@ This module knows no group states and no time; `group` calls it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from broker.groups.requests import JoinRequest
+from broker.groups.requests import JoinRequest, Subscriptions
 from broker.groups.results import JoinCallback, JoinedMember, SyncCallback
 from broker.groups.session_timer import SessionTimer
 from protocol.consumer_protocol import subscribed_topics
@@ -33,10 +33,17 @@ class Member:
     assignment: bytes = b""
     join_callback: JoinCallback | None = None
     sync_callback: SyncCallback | None = None
+    subscriptions: Subscriptions = field(default_factory=dict)
 
     def has_protocols(self, protocols: Mapping[str, bytes]) -> bool:
         """Return whether its protocols are these, with equal names, order and metadata."""
         return list(self.protocols.items()) == list(protocols.items())
+
+    def subscribed_topics(self, protocol_name: str) -> frozenset[str] | None:
+        """Return the topics that its metadata of a protocol names; None if it is unreadable."""
+        if protocol_name in self.subscriptions:
+            return self.subscriptions[protocol_name]
+        return subscribed_topics(self.protocols.get(protocol_name, b""))
 
     def is_excused_from_heartbeats(self) -> bool:
         """Whether it waits for a response; a new member is not excused: its client may be lost."""
@@ -117,6 +124,7 @@ class Membership:
         """Store the settings of a member that joins again."""
         self._count_protocols(member.protocols, -1)
         member.protocols = request.protocols
+        member.subscriptions = request.subscriptions
         self._count_protocols(member.protocols, 1)
         member.session_timeout_ms = request.session_timeout_ms
         member.rebalance_timeout_ms = request.rebalance_timeout_ms
@@ -171,9 +179,13 @@ class Membership:
         Each member votes for its first protocol that all support. With equal votes the protocol of
         the earliest member wins (in Kafka the order of a hash table decides).
         """
+        counts, member_count = self._protocol_counts, len(self._by_id)
+        shared = {name for name, count in counts.items() if count == member_count}
+        if len(shared) == 1:
+            return shared.pop()
         votes: dict[str, int] = {}
         for member in self:
-            choice = next(name for name in member.protocols if self.share_one_of((name,)))
+            choice = next(name for name in member.protocols if name in shared)
             votes[choice] = votes.get(choice, 0) + 1
         return max(votes, key=votes.__getitem__)
 
@@ -186,13 +198,13 @@ class Membership:
 
     def subscribed_topics(self, protocol_name: str | None) -> frozenset[str] | None:
         """Return the topics of all subscriptions; None if one subscription is unreadable."""
-        found: frozenset[str] = frozenset()
+        found: set[str] = set()
         for member in self:
-            topics = subscribed_topics(member.protocols.get(protocol_name or "", b""))
+            topics = member.subscribed_topics(protocol_name or "")
             if topics is None:
                 return None
             found |= topics
-        return found
+        return frozenset(found)
 
     def _count_protocols(self, protocol_names: Iterable[str], step: int) -> None:
         counts = self._protocol_counts

@@ -1,8 +1,11 @@
 """Requests to a group as plain values. Times are durations in ms; ids are as sent."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from uuid import UUID
+
+Subscriptions = Mapping[str, frozenset[str] | None]
+"""The topics that a consumer subscribes to, by protocol."""
 
 UNKNOWN_MEMBER = ""
 """Member id of a client that has none yet (Kafka's `UNKNOWN_MEMBER_ID`)."""
@@ -14,7 +17,8 @@ class JoinRequest:
 
     `protocols` maps a protocol's name to the member's metadata, preferred protocols first.
     `must_know_id` is true in versions that join in two steps (KIP-394), `can_skip_assignment` in
-    those that have the field `skip_assignment` (KIP-814).
+    those that have the field `skip_assignment` (KIP-814). `subscriptions` has the topics of those
+    protocols whose metadata is long, None for invalid metadata.
     """
 
     group_id: str
@@ -28,6 +32,7 @@ class JoinRequest:
     client_host: str = ""
     must_know_id: bool = False
     can_skip_assignment: bool = False
+    subscriptions: Subscriptions = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from broker.routes import handles
 from protocol import messages, records
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.pacing import paced
+from protocol.pacing import paced, paced_stream
 
 LATEST = -1
 EARLIEST = -2
@@ -157,7 +157,7 @@ def _find(partition: Partition, timestamp: int) -> FoundOffset:
         return FoundOffset()
     if timestamp == MAX_TIMESTAMP:
         return _latest_record(log)
-    for batch in log.batches_from_timestamp(timestamp):
+    for batch in paced_stream(log.batches_from_timestamp(timestamp)):
         for record in _kept_records(log, batch):
             if record.timestamp >= timestamp:
                 return FoundOffset(record.offset, record.timestamp, log.epoch_of(record.offset))
@@ -171,7 +171,7 @@ def _latest_record(log: PartitionLog) -> FoundOffset:
     batch can't have a later one.
     """
     best = FoundOffset()
-    for batch in log.batches_by_max_timestamp():
+    for batch in paced_stream(log.batches_by_max_timestamp()):
         if records.read_header(batch, 0).max_timestamp < best.timestamp:
             break
         for record in _kept_records(log, batch):
@@ -189,7 +189,7 @@ def _kept_records(log: PartitionLog, batch: bytes) -> Iterator[records.Record]:
     then stands for it, with the batch's largest timestamp.
     """
     try:
-        for record in records.read_records(batch):
+        for record in paced_stream(records.read_records(batch)):
             if record.offset >= log.log_start_offset:
                 yield record
     except ValueError:

@@ -17,36 +17,52 @@ Behaviour:
     - A client that disconnects while it waits stays a member until its session expires.
 
 Gaps:
+    - More than 1,000 protocols get INVALID_REQUEST. A subscription of more than 100,000 topics
+      counts as one to all topics.
     - The reason field is accepted and not used.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import ownership_error
-from broker.groups.requests import JoinRequest
+from broker.groups.group import CONSUMER_PROTOCOL_TYPE
+from broker.groups.requests import JoinRequest, Subscriptions
 from broker.groups.results import JoinResult
 from broker.pending_response import PendingResponse
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
+from protocol.consumer_protocol import subscribed_topics
 from protocol.errors import ErrorCode
+from protocol.pacing import paced_elements
 
 REBALANCE_TIMEOUT_VERSION_MIN = 1
 KNOWN_ID_VERSION_MIN = 4
 NULLABLE_PROTOCOL_VERSION_MIN = 7
 SKIP_ASSIGNMENT_VERSION_MIN = 9
+PROTOCOLS_MAX = 1000
+"""Most protocols of a member: a rebalance compares those of all members in one go."""
+LONG_METADATA_BYTES = 16 * 1024
 
 
 @handles(ApiKey.JOIN_GROUP)
 def handle_join_group(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleJoinGroupRequest`."""
     version = context.api_version
+    has_rebalance_timeout = version >= REBALANCE_TIMEOUT_VERSION_MIN
+    protocols = {
+        protocol.name: bytes(protocol.metadata) for protocol in paced_elements(request.protocols)
+    }
+    if len(protocols) > PROTOCOLS_MAX:
+        return _response(JoinResult(ErrorCode.INVALID_REQUEST, request.member_id), version)
+    subscriptions = _long_subscriptions(request.protocol_type, protocols)
+    # No pause from here on: another coordinator may have the group after one.
     error_code = ownership_error(cluster, context.broker_id, request.group_id)
     if error_code is not ErrorCode.NONE:
         return _response(JoinResult(error_code, request.member_id), version)
-    has_rebalance_timeout = version >= REBALANCE_TIMEOUT_VERSION_MIN
     pending = PendingResponse()
     cluster.groups.join(
         JoinRequest(
@@ -62,14 +78,26 @@ def handle_join_group(context: RequestContext, request: Any, cluster: Cluster) -
                 else request.session_timeout_ms
             ),
             protocol_type=request.protocol_type,
-            protocols={protocol.name: bytes(protocol.metadata) for protocol in request.protocols},
+            protocols=protocols,
             must_know_id=version >= KNOWN_ID_VERSION_MIN,
             can_skip_assignment=version >= SKIP_ASSIGNMENT_VERSION_MIN,
+            subscriptions=subscriptions,
         ),
         lambda result: pending.complete(_response(result, version)),
         context.now_ms,
     )
     return pending
+
+
+def _long_subscriptions(protocol_type: str, protocols: Mapping[str, bytes]) -> Subscriptions:
+    """Read long metadata now, with pauses: a rebalance reads all that is left without one."""
+    if protocol_type != CONSUMER_PROTOCOL_TYPE:
+        return {}
+    return {
+        name: subscribed_topics(metadata)
+        for name, metadata in protocols.items()
+        if len(metadata) > LONG_METADATA_BYTES
+    }
 
 
 def _response(result: JoinResult, version: int) -> Any:

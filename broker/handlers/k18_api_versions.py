@@ -16,14 +16,15 @@ Behaviour:
 """
 
 import re
+from functools import lru_cache
 from typing import Any
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.finalized_features import NO_EPOCH, supported_by
-from broker.config.api_versions import release_of
+from broker.config.api_versions import emulated_release
 from broker.request.client_software import ClientSoftware
 from broker.request.context import RequestContext
-from broker.routes import handles
+from broker.routes import API_VERSIONS_KEY, handles, limited_routes
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.codec import decode_request, encode_body
@@ -56,7 +57,7 @@ def respond_as_before(
     key = (context.broker_id, version, cluster.features.epoch)
     body = bodies.get(key)
     if body is None:
-        body = bodies[key] = bytes(encode_body(_response(context, cluster), version))
+        body = bodies[key] = _encoded(version, *_shown_by(context, cluster))
     return body
 
 
@@ -67,7 +68,7 @@ def handle_api_versions(context: RequestContext, request: Any, cluster: Cluster)
         return messages.ApiVersionsResponse(
             version=context.api_version, error_code=ErrorCode.INVALID_REQUEST, api_keys=[]
         )
-    return _response(context, cluster)
+    return _response(context.api_version, *_shown_by(context, cluster))
 
 
 def _note_software(context: RequestContext, request: Any) -> bool:
@@ -80,22 +81,44 @@ def _note_software(context: RequestContext, request: Any) -> bool:
     return True
 
 
-def _response(context: RequestContext, cluster: Cluster) -> Any:
-    release = release_of(cluster.config.for_broker(context.broker_id))
-    supported = supported_by(release, with_level_0=context.api_version >= LEVEL_0_VERSION_MIN)
-    finalized = cluster.features.shown_by(release)
+def _shown_by(
+    context: RequestContext, cluster: Cluster
+) -> tuple[tuple[str, ...], tuple[tuple[str, int], ...], int]:
+    """Return `broker.api.versions` of the broker, the finalized levels, and their epoch."""
+    limits = cluster.config.for_broker(context.broker_id)[API_VERSIONS_KEY]
+    finalized = cluster.features.shown_by(emulated_release(limits))
+    return limits, tuple(finalized.items()), cluster.features.epoch
+
+
+@lru_cache(maxsize=64)
+def _encoded(
+    version: int, limits: tuple[str, ...], finalized: tuple[tuple[str, int], ...], epoch: int
+) -> bytes:
+    """Return the response as bytes; brokers of one configuration, of any cluster, share them."""
+    return bytes(encode_body(_response(version, limits, finalized, epoch), version))
+
+
+@lru_cache(maxsize=64)
+def _advertised(limits: tuple[str, ...]) -> tuple[Any, ...]:
+    return tuple(
+        messages.ApiVersionsResponse.ApiVersion(
+            api_key=route.api_key,
+            min_version=route.advertised_min,
+            max_version=route.version_max,
+        )
+        for _, route in sorted(limited_routes(limits).items())
+        if route.is_advertised
+    )
+
+
+def _response(
+    version: int, limits: tuple[str, ...], finalized: tuple[tuple[str, int], ...], epoch: int
+) -> Any:
+    supported = supported_by(emulated_release(limits), with_level_0=version >= LEVEL_0_VERSION_MIN)
     return messages.ApiVersionsResponse(
-        version=context.api_version,
+        version=version,
         error_code=ErrorCode.NONE,
-        api_keys=[
-            messages.ApiVersionsResponse.ApiVersion(
-                api_key=route.api_key,
-                min_version=route.advertised_min,
-                max_version=route.version_max,
-            )
-            for _, route in sorted(cluster.routes[context.broker_id].items())
-            if route.is_advertised
-        ],
+        api_keys=list(_advertised(limits)),
         throttle_time_ms=0,
         supported_features=[
             _SupportedFeature(name=name, min_version=levels.lowest, max_version=levels.highest)
@@ -103,7 +126,7 @@ def _response(context: RequestContext, cluster: Cluster) -> Any:
         ],
         finalized_features=[
             _FinalizedFeature(name=name, min_version_level=level, max_version_level=level)
-            for name, level in finalized.items()
+            for name, level in finalized
         ],
-        finalized_features_epoch=cluster.features.epoch if finalized else NO_EPOCH,
+        finalized_features_epoch=epoch if finalized else NO_EPOCH,
     )

@@ -94,7 +94,7 @@ def handle_create_topics(context: RequestContext, request: Any, cluster: Cluster
         )
 
     def create_queued(now_ms: int) -> Any:
-        for name in queued:
+        for name in paced(queued):
             cluster.controller_queue.pending_topics.discard(name)
             # Checked again: brokers and topics may have changed, and leaders are spread now.
             outcome = check_new_topic(cluster, topics[name], created)

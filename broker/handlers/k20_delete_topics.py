@@ -41,7 +41,7 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.pacing import paced
+from protocol.pacing import paced, paced_elements
 
 _Result = messages.DeleteTopicsResponse.DeletableTopicResult
 STRICT_QUOTA_VERSION_MIN = 5
@@ -83,8 +83,8 @@ def handle_delete_topics(context: RequestContext, request: Any, cluster: Cluster
         )
 
     def delete_queued(now_ms: int) -> Any:
-        names = {topic.name for topic in requested}
-        for index, topic in queued:
+        names = {topic.name for topic in paced_elements(requested)}
+        for index, topic in paced(queued):
             item = found[index]
             if _is_there(cluster, topic):
                 cluster.delete_topic(topic, now_ms)
@@ -100,7 +100,11 @@ def handle_delete_topics(context: RequestContext, request: Any, cluster: Cluster
         "deleteTopics",
         context.now_ms,
         request.timeout_ms,
-        mutation_count=lambda: sum(len(t.partitions) for _, t in queued if _is_there(cluster, t)),
+        mutation_count=lambda: sum(
+            len(topic.partitions)
+            for _, topic in paced_elements(queued)
+            if _is_there(cluster, topic)
+        ),
         finish=delete_queued,
         timed_out=respond,
     )

@@ -81,7 +81,7 @@ def handle_create_partitions(context: RequestContext, request: Any, cluster: Clu
         )
 
     def grow_queued(now_ms: int) -> Any:
-        for topic in queued:
+        for topic in paced(queued):
             results[topic.name] = _result(version, topic.name, _grow(cluster, topic))
         return respond(now_ms)
 
@@ -91,7 +91,7 @@ def handle_create_partitions(context: RequestContext, request: Any, cluster: Clu
         "createPartitions",
         context.now_ms,
         request.timeout_ms,
-        mutation_count=lambda: sum(_added_count(cluster, topic) for topic in queued),
+        mutation_count=lambda: sum(_added_count(cluster, topic) for topic in paced(queued)),
         finish=grow_queued,
         timed_out=respond,
     )

@@ -1,7 +1,10 @@
 """List, stop, start and isolate brokers; list and close connections."""
 
+from typing import Annotated
+
 import msgspec
 
+from broker.addresses import PORT_MAX, Address
 from broker.cluster import broker_membership, failover
 from broker.cluster.brokers import Broker
 from broker.config.keys import ConfigError
@@ -41,6 +44,14 @@ class NewBrokerBody(Input):
 
     node_id: NodeId | None = None
     rack: Name | None = None
+
+
+class AdvertisedBody(Input):
+    """The address at which clients reach a listener; without a name that of the first one."""
+
+    host: Name
+    port: Annotated[int, msgspec.Meta(ge=1, le=PORT_MAX)]
+    listener: Name | None = None
 
 
 class StopBody(Input):
@@ -104,6 +115,27 @@ async def add_broker(admin: Admin, body: NewBrokerBody) -> BrokerView:
         broker = await admin.server.add_broker(body.node_id, body.rack)
     except (ValueError, ListenError) as error:
         raise Problem(409, str(error)) from error
+    return _view(admin, broker)
+
+
+@operation(
+    "PUT",
+    "/v1/brokers/{node_id}/advertised",
+    tag="brokers",
+    further_rules="There is no such listener, or advertised.listeners was altered at run time",
+)
+def advertise_address(admin: Admin, path: BrokerPath, body: AdvertisedBody) -> BrokerView:
+    """Advertise another address, such as the mapped port of a container.
+
+    Responses have it from now on, also after a reset. The broker listens where it did.
+    """
+    admin.check_broker(path.node_id)
+    broker = admin.cluster.brokers[path.node_id]
+    listener = body.listener or next(iter(broker.advertised))
+    try:
+        broker.advertise(listener, Address(body.host, body.port))
+    except ValueError as error:
+        raise Problem(422, str(error)) from error
     return _view(admin, broker)
 
 
@@ -240,15 +272,17 @@ def _view(admin: Admin, broker: Broker) -> BrokerView:
     partitions = (
         partition for topic in admin.cluster.topics.all() for partition in topic.partitions
     )
+    advertised = broker.advertised
+    first = next(iter(advertised.values()))
     return BrokerView(
         node_id=node_id,
-        host=broker.host,
-        port=broker.port,
+        host=first.host,
+        port=first.port,
         rack=broker.rack,
         is_alive=broker.is_alive,
         availability=broker.availability.value,
         is_controller=admin.cluster.controller_id == node_id,
         leads=sum(partition.leader_id == node_id for partition in partitions),
         connections=sum(protocol.broker_id == node_id for protocol in admin.server.protocols),
-        endpoints={name: str(address) for name, address in broker.endpoints.items()},
+        endpoints={name: str(address) for name, address in advertised.items()},
     )

@@ -2,7 +2,8 @@
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -11,6 +12,7 @@ from broker.http_admin.operation import operation
 from broker.http_admin.requests import JournalQuery, WaitQuery, journal_filter, view
 from broker.http_admin.state import Admin
 from broker.journal.journal import Line
+from protocol.pacing import paced
 
 EVENTS_AHEAD_MAX = 1000
 """Most lines that wait for a slow follower. It loses older ones, and gets their number."""
@@ -20,8 +22,8 @@ TURN_S = 0.05
 """The pause between bursts, so that followers cannot slow a busy cluster."""
 
 HEARTBEAT_S = 15.0
-EXPORT_LINES_PER_TURN = 50
-"""Lines to decode before other tasks run; decoding these takes a few ms."""
+EXPORT_LINES_MAX = 50
+"""Lines that are encoded before they are sent."""
 
 
 @operation("GET", "/v1/requests/wait", tag="requests")
@@ -33,19 +35,23 @@ async def wait_for_request(admin: Admin, query: WaitQuery) -> dict[str, Any] | N
     """
     line_filter = journal_filter(query)
     journal = admin.journal
-    for line in journal:
-        if line_filter.fits(line, admin.topic_name):
-            return view(admin, line, query)
     found: asyncio.Future[Line] = asyncio.get_running_loop().create_future()
 
     def check(line: Line) -> None:
         if not found.done() and line_filter.fits(line, admin.topic_name):
             found.set_result(line)
 
+    def find() -> Line | None:
+        fitting = (line for line in paced(journal) if line_filter.fits(line, admin.topic_name))
+        return next(fitting, None)
+
     end = journal.subscribe(check)
     try:
-        async with asyncio.timeout(query.timeout_ms / 1000):
-            return view(admin, await found, query)
+        line = await admin.in_turns(find)
+        if line is None:
+            async with asyncio.timeout(query.timeout_ms / 1000):
+                line = await found
+        return await admin.in_turns(lambda: view(admin, line, query))
     except TimeoutError:
         return None
     finally:
@@ -56,11 +62,19 @@ async def wait_for_request(admin: Admin, query: WaitQuery) -> dict[str, Any] | N
 async def export_requests(admin: Admin, query: JournalQuery) -> AsyncIterator[bytes]:
     """Export all lines that fit, as one JSON document per line."""
     line_filter = journal_filter(query)
-    for number, line in enumerate(tuple(admin.journal)):
-        if line_filter.fits(line, admin.topic_name):
-            yield msgspec.json.encode(view(admin, line, query)) + b"\n"
-        if number % EXPORT_LINES_PER_TURN == 0:
-            await asyncio.sleep(0)
+
+    def encode(lines: Iterable[Line]) -> list[bytes]:
+        return [
+            msgspec.json.encode(view(admin, line, query)) + b"\n"
+            for line in paced(lines)
+            if line_filter.fits(line, admin.topic_name)
+        ]
+
+    lines = tuple(admin.journal)
+    for start in range(0, len(lines), EXPORT_LINES_MAX):
+        part = lines[start : start + EXPORT_LINES_MAX]
+        for document in await admin.in_turns(partial(encode, part)):
+            yield document
 
 
 @operation("GET", "/v1/requests/events", tag="requests", media_type="text/event-stream")

@@ -3,16 +3,17 @@
 from collections.abc import Iterable
 from dataclasses import fields
 from itertools import islice
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 import msgspec
 
-from broker.http_admin.operation import Count, Input, NodeId, operation
+from broker.http_admin.operation import Count, Input, NodeId, encode_result, operation
 from broker.http_admin.state import Admin
 from broker.journal.journal import Line
 from broker.journal.rendering import JournalFilter, describe_line
 from protocol.errors import ErrorCode, error_code_of
 from protocol.messages import API_NAMES, api_key_of
+from protocol.pacing import paced
 
 LIST_MAX = 10_000
 WAIT_MS_MAX = 600_000
@@ -76,12 +77,21 @@ class JournalStatus(msgspec.Struct):
 
 
 @operation("GET", "/v1/requests", tag="requests")
-def list_requests(admin: Admin, query: ListQuery) -> list[dict[str, Any]]:
+async def list_requests(admin: Admin, query: ListQuery) -> list[dict[str, Any]]:
     """List the newest requests, refused or delayed connections and disconnects that fit."""
+    return await admin.in_turns(lambda: newest_lines(admin, query))
+
+
+def newest_lines(admin: Admin, query: ListQuery) -> list[dict[str, Any]]:
+    """Return the newest lines that fit, each encoded: to encode many at once takes long."""
     line_filter = journal_filter(query)
-    newest_first = reversed(admin.journal)
+    newest_first = paced(reversed(admin.journal))
     fitting = (line for line in newest_first if line_filter.fits(line, admin.topic_name))
-    return [view(admin, line, query) for line in islice(fitting, query.limit)][::-1]
+    encoded = [
+        msgspec.Raw(encode_result(view(admin, line, query)))
+        for line in islice(fitting, query.limit)
+    ]
+    return cast("list[dict[str, Any]]", encoded[::-1])
 
 
 @operation("GET", "/v1/requests/status", tag="requests")

@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from struct import Struct
 from typing import NamedTuple, TypeAlias
 
-from crc32c import crc32c
-
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Partition, Topic
 from broker.produce.append import store_batch
 from broker.produce.batch_check import ZSTD_PRODUCE_VERSION_MIN
 from producer_state.rules import APPEND
 from protocol import codec, produce, records
+from protocol.checksum import crc32c
 from protocol.compression import ZSTD
 from protocol.pacing import LOOK_EVERY
 from protocol.produce_template import API_BYTES, CONSTANT_AT, SuccessResponse, request_pieces

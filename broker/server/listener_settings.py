@@ -9,12 +9,10 @@ from dataclasses import dataclass
 from enum import Enum
 from itertools import count
 
-from broker.addresses import Address
+from broker.addresses import PORT_MAX, Address, parse_listener
 from broker.config.broker_config import BrokerConfig
 from broker.config.keys import ConfigError
 from broker.config.values import split_list
-
-PORT_MAX = 65535
 
 
 class SecurityProtocol(Enum):
@@ -60,12 +58,17 @@ class ListenerPlan:
 
 
 def plan_listeners(
-    config: BrokerConfig, host: str, port: int, broker_count: int
+    config: BrokerConfig,
+    host: str,
+    port: int,
+    broker_count: int,
+    advertised_host: str | None = None,
 ) -> list[ListenerPlan]:
     """Return the listeners of the brokers, in the order in which they are printed.
 
     Without `listeners` there is one, PLAINTEXT at `host` and `port`. In `listeners` an empty host
-    is `host`. Listeners named in `controller.listener.names` are left out.
+    is `host`. A listener that is not in `advertised.listeners` advertises `advertised_host`, by
+    default the host it is bound to. Listeners named in `controller.listener.names` are left out.
 
     Raises:
         ConfigError: an entry is malformed, or names an unknown listener or protocol.
@@ -86,7 +89,10 @@ def plan_listeners(
     for name in bound:
         if name not in protocols:
             raise ConfigError(f"listener.security.protocol.map has no protocol for {name}")
-    addresses = {name: advertised.get(name, Address(bound[name].host, 0)) for name in bound}
+    addresses = {
+        name: advertised.get(name, Address(advertised_host or bound[name].host, 0))
+        for name in bound
+    }
     port_step = _port_step(bound.values(), addresses.values(), broker_count)
     for name in bound:
         for address in (bound[name], addresses[name]):
@@ -130,11 +136,10 @@ def _named(config: BrokerConfig, key: str) -> list[tuple[str, Address]]:
 
 
 def _split(key: str, text: str) -> tuple[str, Address]:
-    name, scheme_end, rest = text.partition("://")
-    host, colon, port = rest.rpartition(":")
-    if not name or not scheme_end or not colon or not port.isdecimal() or int(port) > PORT_MAX:
-        raise ConfigError(f"{key}: {text!r} is not NAME://HOST:PORT")
-    return name, Address(host.strip("[]"), int(port))
+    try:
+        return parse_listener(text)
+    except ValueError as error:
+        raise ConfigError(f"{key}: {error}") from None
 
 
 def _check_ports(name: str, first: Address, port_step: int, broker_count: int) -> None:

@@ -58,6 +58,7 @@ Count = Annotated[int, Meta(ge=1, le=_INT_MAX)]
 Every = Annotated[int, Meta(ge=0, le=_INT_MAX)]
 Thousands = Annotated[int, Meta(ge=1, le=10_000)]
 HundredThousands = Annotated[int, Meta(ge=1, le=100_000)]
+Replicas = Annotated[int, Meta(ge=1, le=100)]
 Seconds = Annotated[float, Meta(gt=0, le=1e9)]
 StartSeconds = Annotated[float, Meta(ge=0, le=86_400)]
 QuotaValue = Annotated[float, Meta(gt=0, le=1e15)]
@@ -144,6 +145,7 @@ class Topic(Struct, frozen=True, forbid_unknown_fields=True):
 
     name: str
     partitions: HundredThousands = 1
+    replication_factor: Replicas = 1
 
 
 class Quota(Struct, frozen=True):

@@ -8,17 +8,8 @@ from typing import Any
 from loadgen import plans
 from loadgen.plan.plan import BEHAVIOURS, OPTIONS, QUOTA_KEYS, Plan, PlanFields, PlanFile, Tenant
 from loadgen.plan.yaml_reader import FieldPath, PlanError, YamlDocument
+from loadgen.plans import built_in_plans
 from protocol.environment import EnvironmentVariableError, resolve_environment
-
-
-def built_in_plans() -> dict[str, str]:
-    """Return the first comment line of each built-in plan, by its name."""
-    found = {}
-    paths = [path for path in files(plans).iterdir() if path.name.endswith(".yaml")]
-    for path in sorted(paths, key=lambda path: path.name):
-        first_line = path.read_text(encoding="utf-8").partition("\n")[0]
-        found[path.name.removesuffix(".yaml")] = first_line.removeprefix("# ")
-    return found
 
 
 def load_plan(name_or_path: str) -> Plan:
@@ -28,10 +19,13 @@ def load_plan(name_or_path: str) -> Plan:
         PlanError: there is no such plan or file, or the file is invalid.
     """
     path = Path(name_or_path)
-    if path.suffix in {".yaml", ".yml"} or path.exists():
+    # A folder is no plan: `--out steady` of an earlier run does not hide the plan `steady`.
+    if path.suffix in {".yaml", ".yml"} or path.is_file():
         try:
             return parse_plan(path.read_text(encoding="utf-8"), str(path))
-        except (OSError, UnicodeDecodeError) as error:
+        except OSError as error:
+            raise PlanError(f"cannot read {path}: {error.strerror or error}") from error
+        except UnicodeDecodeError as error:
             raise PlanError(f"cannot read {path}: {error}") from error
     names = built_in_plans()
     if name_or_path not in names:
@@ -66,6 +60,7 @@ def parse_plan(text: str, source: str) -> Plan:
     plan_file = document.convert(PlanFile)
     _check_quotas(plan_file, document)
     _check_tenants(plan_file, document)
+    _check_users(plan_file, document)
     fields = {name: getattr(plan_file, name) for name in PlanFields.__struct_fields__}
     fields["name"] = plan_file.name or Path(source).stem
     quotas = tuple(quota for entry in plan_file.quotas for quota in entry.quotas)
@@ -135,6 +130,20 @@ def _check_tenant(
             document.refuse((*path, key), f"{time_s:g} is after the end at {duration_s:g} s")
     if (tenant.stop_s or duration_s) <= (tenant.start_s or 0.0):
         document.refuse((*path, "stop_s"), "not after start_s")
+
+
+def _check_users(plan: PlanFile, document: YamlDocument) -> None:
+    """Refuse tenants without a user beside others, on a cluster that gets a SASL listener only."""
+    target = plan.target
+    is_own = (
+        not target.bootstrap_servers and not target.security and "listeners" not in target.config
+    )
+    without = [index for index, tenant in enumerate(plan.tenants) if tenant.user is None]
+    if is_own and 0 < len(without) < len(plan.tenants):
+        document.refuse(
+            ("tenants", without[0]),
+            "the tenant needs user and password, because another tenant has them",
+        )
 
 
 def _check_source(tenant: Tenant, partitions: int, path: FieldPath, document: YamlDocument) -> None:

@@ -7,7 +7,6 @@ import asyncio
 import contextlib
 import json
 import socket
-import sys
 from array import array
 from collections.abc import Callable, Iterator
 
@@ -119,8 +118,8 @@ class Reporter:
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    if sys.platform == "win32":
+    try:
+        import uvloop  # noqa: PLC0415 - not available for Windows
+    except ImportError:
         return None
-    import uvloop  # noqa: PLC0415 - not available for Windows
-
     return uvloop.new_event_loop

@@ -102,6 +102,25 @@ def test_an_argument_out_of_range_is_a_usage_error(
     assert "_" not in message, "a name of the code's"
 
 
+@pytest.mark.parametrize("arguments", [["--prot", "1"], ["--prot=1"]])
+def test_an_unknown_option_shows_the_usage_of_its_command_and_the_nearest_option(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as exit_info:
+        main(["serve", *arguments])
+    assert exit_info.value.code == 2
+    message = capsys.readouterr().err
+    assert message.startswith("usage: mock-kafka serve ")
+    assert message.endswith("did you mean --port?\n")
+
+
+def test_a_file_that_is_missing_is_named_once(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["serve", "--config", "/none.properties"]) == 1
+    assert one_error_line(capsys).endswith(
+        "cannot read /none.properties: No such file or directory"
+    )
+
+
 def test_the_defaults_of_serve_are_one_local_broker_on_kafkas_port() -> None:
     parsed = build_parser().parse_args(["serve"])
     assert (parsed.host, parsed.port, parsed.brokers) == ("127.0.0.1", 9092, 1)

@@ -1,6 +1,6 @@
 """Apache Kafka with several brokers, of which any but the first may stop, crash and return."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tests.interop.apache_kafka import ApacheKafka, free_ports
@@ -10,14 +10,27 @@ class ApacheCluster:
     """Brokers 1 to N, one process each; broker 1 is the controller, too. PLAINTEXT only."""
 
     def __init__(
-        self, folder: Path, broker_count: int = 3, properties: Mapping[str, str] | None = None
+        self,
+        folder: Path,
+        broker_count: int = 3,
+        properties: Mapping[str, str] | None = None,
+        *,
+        advertised_ports: Sequence[int] | None = None,
     ) -> None:
-        """Describe the cluster; nothing runs yet. `properties` are added to server.properties."""
+        """Describe the cluster; nothing runs yet.
+
+        `properties` are added to server.properties. `advertised_ports` are those of a proxy in
+        front of `ports`.
+        """
         controller_port, *ports = free_ports(1 + broker_count)
+        self.ports = ports
+        advertised = advertised_ports or ports
         controller = f"127.0.0.1:{controller_port}"
         self.bootstrap_servers = ",".join(f"127.0.0.1:{port}" for port in ports)
         self.brokers: dict[int, ApacheKafka] = {}
-        for node_id, port in enumerate(ports, start=1):
+        for node_id, (port, advertised_port) in enumerate(
+            zip(ports, advertised, strict=True), start=1
+        ):
             listener = f"PLAINTEXT://127.0.0.1:{port}"
             is_controller = node_id == 1
             own = {
@@ -25,7 +38,7 @@ class ApacheCluster:
                 "process.roles": "broker,controller" if is_controller else "broker",
                 "controller.quorum.voters": f"1@{controller}",
                 "listeners": f"{listener},CONTROLLER://{controller}" if is_controller else listener,
-                "advertised.listeners": listener,
+                "advertised.listeners": f"PLAINTEXT://127.0.0.1:{advertised_port}",
             }
             broker_folder = folder / str(node_id)
             broker_folder.mkdir()

@@ -37,7 +37,13 @@ def admin_address() -> Iterator[str]:
 @pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl here")
 @pytest.mark.parametrize(
     ("name", "count_min"),
-    [("docs/admin.md", 4), ("docs/faults.md", 1), ("docs/testing.md", 4), ("README.md", 4)],
+    [
+        ("docs/admin.md", 4),
+        ("docs/containers.md", 1),
+        ("docs/faults.md", 1),
+        ("docs/testing.md", 4),
+        ("README.md", 4),
+    ],
 )
 def test_every_curl_line_of_the_documents_succeeds(
     name: str, count_min: int, admin_address: str, tmp_path: Path

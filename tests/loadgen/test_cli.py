@@ -9,8 +9,9 @@ from typing import Never
 import pytest
 
 from loadgen import cli, load_run
-from loadgen.cli import main, parser_of
+from loadgen.cli import main
 from loadgen.load_run import OwnBroker
+from loadgen.options import parser_of
 from mock_kafka import MockKafka
 
 

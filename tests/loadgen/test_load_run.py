@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from loadgen import load_run, terminal
-from loadgen.cli import parser_of
+from loadgen.options import parser_of
 from loadgen.plan.run_spec import STOPPED_BY_USER
 from loadgen.progress import Progress
 from mock_kafka import MockKafka

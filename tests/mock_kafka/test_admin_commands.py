@@ -53,6 +53,10 @@ def test_the_clock_and_the_brokers_are_controlled(
     assert cli.main(["clock", "show"]) == 0
     for action in ("stop", "start", "isolate", "start", "fence", "start"):
         assert cli.main(["brokers", action, "2"]) == 0
+    assert cli.main(["brokers", "advertise", "2", "proxy", "7000"]) == 0
+    assert shell.control.ask("GET", "/v1/brokers")[1]["host"] == "proxy"
+    host, port = shell.bootstrap_servers_list[1].split(":")
+    shell.advertise(2, host, int(port))
     assert cli.main(["brokers", "add"]) == 0
     assert cli.main(["brokers", "decommission", "4"]) == 0
     capsys.readouterr()
@@ -78,3 +82,14 @@ def test_an_error_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert "none.json" in capsys.readouterr().err
     assert cli.main(["faults", "add", "{"]) == 1
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_the_health_is_that_of_the_admin_port(
+    kafka: MockKafka, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("MOCK_KAFKA_ADMIN_URL", raising=False)
+    monkeypatch.setenv("MOCK_KAFKA_ADMIN_PORT", kafka.admin_url.rpartition(":")[2])
+    assert cli.main(["health", "--wait", "5"]) == 0
+    monkeypatch.setenv("MOCK_KAFKA_ADMIN_PORT", "1")
+    assert cli.main(["health"]) == 1
+    assert "no response from the cluster at http://127.0.0.1:1" in capsys.readouterr().err

@@ -1,21 +1,24 @@
-"""The launcher stops the broker when its standard input closes."""
+"""The launcher runs the broker of this environment, not packages of the same names on the path."""
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 from mock_kafka import isolated_launcher
 
 
-def test_the_broker_shuts_down_when_the_parents_pipe_closes() -> None:
-    command = [sys.executable, "-I", isolated_launcher.__file__, "serve", "--port", "0"]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        assert process.stdout.readline().startswith(b"bootstrap.servers=")
-        assert process.poll() is None
-
-        process.stdin.close()
-
-        assert process.wait(20) == 0
+def test_a_broker_in_the_folder_of_the_user_is_not_run(tmp_path: Path) -> None:
+    (tmp_path / "broker.py").write_text("raise SystemExit('not ours')\n")
+    command = [sys.executable, "-I", isolated_launcher.__file__, "--version"]
+    path = {isolated_launcher.PATH_VARIABLE: os.pathsep.join([str(tmp_path), *sys.path])}
+    done = subprocess.run(
+        command,
+        cwd=tmp_path,
+        env={**os.environ, **path, "PYTHONPATH": "."},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout.startswith("mock-kafka "), done.stderr

@@ -1,5 +1,6 @@
 """`mock-kafka load` runs the load generator, or names the missing package."""
 
+import subprocess
 import sys
 
 import pytest
@@ -14,6 +15,19 @@ def test_help_lists_options_and_plans(capsys: pytest.CaptureFixture[str]) -> Non
     printed = capsys.readouterr().out
     for word in ("--bootstrap-server", "--rate-scale", "--master", "producer-churn", "topic-storm"):
         assert word in printed
+
+
+def test_help_needs_none_of_the_optional_packages() -> None:
+    program = (
+        "import sys\n"
+        "for name in ('matplotlib', 'numpy', 'pandas', 'pyarrow', 'pyspark', 'rich', 'yaml'):\n"
+        "    sys.modules[name] = None\n"
+        "from mock_kafka.cli import main\n"
+        "main(['load', '--help'])\n"
+    )
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    assert "producer-churn" in done.stdout
 
 
 def test_without_pyspark_the_error_says_what_to_install(

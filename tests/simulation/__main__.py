@@ -1,6 +1,7 @@
 """Run many worlds (`python -m tests.simulation --seeds 1000`), or one with a full trace."""
 
 import argparse
+import gc
 import logging
 import sys
 import time
@@ -23,6 +24,13 @@ CHUNK = 10
 def quieten() -> None:
     """Turn off the broker's log."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+
+
+def prepare() -> None:
+    """Prepare a process that runs worlds: nothing of what they share is looked at as garbage."""
+    quieten()
+    gc.collect()
+    gc.freeze()
 
 
 def run(world_class: type[World], seed: int) -> Report:
@@ -50,7 +58,7 @@ def main() -> int:
         "--mutants", action="store_true", help="inject each bug, and count the worlds that find it"
     )
     options = parser.parse_args()
-    quieten()
+    prepare()
     if options.mutants:
         return find_mutants(options.jobs)
     world_class: type[World] = World
@@ -75,7 +83,7 @@ def replay(world_class: type[World], seed: int) -> int:
 def find_mutants(jobs: int) -> int:
     """Print how many worlds find each mutant; return 1 if one is not found."""
     is_any_missed = False
-    with ProcessPoolExecutor(jobs, initializer=quieten) as pool:
+    with ProcessPoolExecutor(jobs, initializer=prepare) as pool:
         counts = pool.map(Mutant.worlds_needed, MUTANTS)
         for mutant, count in zip(MUTANTS, counts, strict=True):
             is_any_missed |= count is None
@@ -88,7 +96,7 @@ def run_many(world_class: type[World], seeds: range, jobs: int) -> int:
     started_s = time.perf_counter()
     failed: list[int] = []
     totals: Counter[str] = Counter()
-    with ProcessPoolExecutor(jobs, initializer=quieten) as pool:
+    with ProcessPoolExecutor(jobs, initializer=prepare) as pool:
         run_world = partial(run, world_class)
         reports = (
             map(run_world, seeds) if jobs == 1 else pool.map(run_world, seeds, chunksize=CHUNK)

@@ -1,24 +1,25 @@
 """The operations of the admin port, as its HTTP server calls them, without HTTP."""
 
+from collections.abc import Callable
 from random import Random
 from traceback import format_exception
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import msgspec
 
 from broker.clock import BrokerClock
 from broker.http_admin import web  # noqa: F401 - declares all operations
 from broker.http_admin.operation import OPERATIONS, Operation, Problem, encode_result
+from broker.http_admin.requests import newest_lines
 from broker.http_admin.state import Admin
 from tests.simulation.brokers import SimulatedServer
 from tests.simulation.chaos import Chaos
 from tests.simulation.history import History
 from tests.simulation.network import Network
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 _BY_NAME = {declared.operation_id: declared for declared in OPERATIONS}
+_IN_ONE_GO: dict[str, Callable[..., Any]] = {"list_requests": newest_lines}
+"""What an operation does between requests; here it does so without a pause."""
 _READS = (
     "get_health",
     "get_metrics",
@@ -90,7 +91,7 @@ class AdminPort:
         self._network.trace(f"admin port: {operation.method} {operation.path} {texts} {body}")
         try:
             arguments = operation.read_input(texts, {}, data)
-            result = operation.handler(self._admin, **arguments)
+            result = _IN_ONE_GO.get(name, operation.handler)(self._admin, **arguments)
             if operation.media_type != "application/json":
                 return result
             return msgspec.json.decode(encode_result(result))

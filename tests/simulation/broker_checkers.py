@@ -289,6 +289,11 @@ def protocol(history: History) -> Iterator[str]:
     yield from history.protocol
 
 
+def timers(history: History) -> Iterator[str]:
+    """No timer is late, wherever the clock was moved to."""
+    yield from history.timers
+
+
 BROKER_CHECKERS: tuple[Checker, ...] = (
     sequences,
     leaders,
@@ -305,4 +310,5 @@ BROKER_CHECKERS: tuple[Checker, ...] = (
     known_producer_ids,
     authentication,
     protocol,
+    timers,
 )

@@ -57,6 +57,13 @@ def known_versions(transaction_version: int = 2) -> Any:
     return wire.next_response()
 
 
+@cache
+def _informed_codec(transaction_version: int) -> ProtocolCodec:
+    wire = ProtocolCodec("versions")
+    wire.on_api_versions(known_versions(transaction_version))
+    return wire
+
+
 class Responded:
     """When a request was sent and when its response was written, from the network."""
 
@@ -236,7 +243,7 @@ class ClientLink:
         if self._says_hello or self._network.has_sasl:
             self._send_handshake(self._handshake.first_frame())
         else:
-            self._wire.on_api_versions(known_versions(self._transaction_version))
+            self._wire.keep_versions_of(_informed_codec(self._transaction_version))
             self._be_ready()
 
     def _send_handshake(self, frame: bytes) -> None:

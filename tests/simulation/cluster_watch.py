@@ -17,8 +17,16 @@ from tests.simulation.virtual_time import Schedule
 class ClusterWatch:
     """Note each change of a leader, and what contradicts the metadata of the cluster."""
 
-    def __init__(self, cluster: Cluster, schedule: Schedule, history: History) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        schedule: Schedule,
+        history: History,
+        now_ms: Callable[[], int],
+    ) -> None:
+        """`now_ms` is the clock of the brokers."""
         self._cluster = cluster
+        self._now_ms = now_ms
         self._schedule = schedule
         self._history = history
         # Instance attributes: mutants patch the class before.
@@ -82,22 +90,28 @@ class ClusterWatch:
             outages.append((now_ms, None))
 
     def check(self) -> None:
-        """Report leaders that are not in sync or not alive, and ISRs that are no replicas."""
+        """Report leaders that are not in sync or not alive, wrong ISRs, and late timers."""
+        self._check_timers()
+        alive_ids = set(self._cluster.alive_broker_ids())
+        may_be_empty = self._cluster.features.has_eligible_leader_replicas
         for topic in self._cluster.topics.all():
             for partition in topic.partitions:
                 leader_id, isr = partition.leader_id, set(partition.isr)
-                may_be_empty = self._cluster.features.has_eligible_leader_replicas
                 if not isr and not may_be_empty:
                     self._report(partition, "the ISR is empty")
-                if not isr <= set(partition.replicas):
+                if not isr.issubset(partition.replicas):
                     self._report(partition, "the ISR has brokers that are no replicas")
-                alive = set(filter(self._cluster.is_alive, isr))
-                if alive and alive != isr:
+                if not isr <= alive_ids and not isr.isdisjoint(alive_ids):
                     self._report(partition, "a broker that is not alive is in sync")
                 if leader_id != NO_LEADER and leader_id not in isr:
                     self._report(partition, "the leader is not in sync")
-                if leader_id != NO_LEADER and not self._cluster.is_alive(leader_id):
+                if leader_id != NO_LEADER and leader_id not in alive_ids:
                     self._report(partition, "the leader is not alive")
+
+    def _check_timers(self) -> None:
+        due_ms = self._cluster.timers.next_due_ms()
+        if due_ms is not None and due_ms < self._now_ms():
+            self._history.timers.append(f"one is {self._now_ms() - due_ms} ms late")
 
     def _check_generation(self, request: CommitRequest) -> None:
         """Report a commit that is stored when its generation is over."""

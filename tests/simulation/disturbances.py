@@ -43,11 +43,11 @@ class Disturbances:
     def plan(self) -> None:
         """Schedule the disturbances of this world."""
         if self._random.random() < 0.4:
-            self._plan(self._attack, 1, 6)
+            self._plan(self.attack, 1, 6)
         if self._random.random() < 0.4:
             self._plan(self.port.do_something, 3, 15)
         if self._random.random() < 0.2:
-            self._plan(self._move_clock, 1, 2)
+            self._plan(self.move_clock, 1, 2)
         if self._random.random() < 0.4:
             self._plan(self._move_replicas, 1, 6)
         if self._random.random() < 0.4:
@@ -75,12 +75,14 @@ class Disturbances:
 
     # Actions -----------------------------------------------------------------------------------
 
-    def _attack(self) -> None:
+    def attack(self) -> None:
+        """Let a client connect that sends anything."""
         client = HostileClient(self._world.network, self._random, self._world.bootstrap)
         self._hostile.append(client)
         client.start()
 
-    def _move_clock(self) -> None:
+    def move_clock(self) -> None:
+        """Move the clock of the brokers forward."""
         duration_ms = self._random.choice(CLOCK_SHIFTS_MS)
         world = self._world
         world.trace(f"the clock of the brokers moves by {duration_ms} ms")

@@ -81,7 +81,9 @@ class GroupMember(CoordinatedClient):
                     )
                 ],
             )
-            self._commit(link)
+            if self._is_joined:
+                # In a rebalance the positions are those of the generation before.
+                self._commit(link)
             link.ask(request, lambda _response, _responded: None)
             link.close(is_graceful=True)
         self.crash()

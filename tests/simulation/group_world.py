@@ -308,9 +308,9 @@ class GroupWorld(World):
             count = random.choice((1, 1, 2, 5, 20))
             append = partial(self._append, topic, random.randrange(60), count)
             schedule.after(random.randrange(CHAOS_MS), append)
-        # No member of a classic group notices new partitions while its static leader is away.
-        if random.random() < 0.3 and not self.mixed_groups:
-            schedule.after(random.randrange(CHAOS_MS), partial(self._add_partition, random))
+        if random.random() < 0.3:
+            growth = self._random("new partitions")
+            schedule.after(growth.randrange(CHAOS_MS), partial(self._add_partition, growth))
         for _ in range(random.choice((0, 0, 1, 2))):
             move = partial(self._move_clock, random.choice((50, 500, 1_000, 2_500)))
             schedule.after(random.randrange(CHAOS_MS), move)

@@ -309,6 +309,8 @@ class History:
     """Requests that were served after the end of a session, or under another name."""
     protocol: list[str] = field(default_factory=list)
     """Responses that a client could not read."""
+    timers: list[str] = field(default_factory=list)
+    """Timers of the brokers that ran late."""
     has_upgrades: bool = False
     """Whether a broker was started with another rule for duplicates."""
     clock_shifts: list[tuple[int, int]] = field(default_factory=list)

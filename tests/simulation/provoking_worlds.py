@@ -17,6 +17,9 @@ UPGRADES = 10
 ALTERATIONS = 20
 DELETIONS = 20
 MUTATIONS = 20
+CLOCK_MOVES = 6
+ATTACKS = 30
+OPERATIONS = 30
 LOOK_MS = 3
 DELETION_CHANCE = 0.1
 
@@ -83,6 +86,35 @@ class DeletedRecordsWorld(World):
         super()._plan()
         for number in range(DELETIONS):
             self.schedule.after(number * CHAOS_MS // DELETIONS, self.disturbances.delete_records)
+
+
+class MovedClockWorld(World):
+    """The clock is moved forward, time and again."""
+
+    def _plan(self) -> None:
+        super()._plan()
+        for number in range(CLOCK_MOVES):
+            at_ms = number * CHAOS_MS // CLOCK_MOVES
+            self.schedule.after(at_ms, self.disturbances.move_clock)
+
+
+class HostileClientsWorld(World):
+    """Clients connect all the time that send anything."""
+
+    def _plan(self) -> None:
+        super()._plan()
+        for number in range(ATTACKS):
+            self.schedule.after(number * CHAOS_MS // ATTACKS, self.disturbances.attack)
+
+
+class BusyAdminPortWorld(World):
+    """Operations of the admin port come one after the other."""
+
+    def _plan(self) -> None:
+        super()._plan()
+        for number in range(OPERATIONS):
+            at_ms = number * CHAOS_MS // OPERATIONS
+            self.schedule.after(at_ms, self.disturbances.port.do_something)
 
 
 class FrequentPauses(Pauses):

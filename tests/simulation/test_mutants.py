@@ -7,8 +7,11 @@ from tests.simulation.mutants.all_mutants import MUTANTS
 from tests.simulation.mutants.mutant import WORLDS_MAX, Mutant
 from tests.simulation.patches import Patch, edit
 from tests.simulation.provoking_worlds import (
+    BusyAdminPortWorld,
     DeletedRecordsWorld,
+    HostileClientsWorld,
     LostResponsesWorld,
+    MovedClockWorld,
     PausesOfAdminsWorld,
     PausesOfProducersWorld,
     PausesOfTransactionsWorld,
@@ -69,8 +72,11 @@ def test_an_edit_ends_with_its_patch() -> None:
 @pytest.mark.parametrize(
     "world_class",
     [
+        BusyAdminPortWorld,
         DeletedRecordsWorld,
+        HostileClientsWorld,
         LostResponsesWorld,
+        MovedClockWorld,
         PausesOfAdminsWorld,
         PausesOfProducersWorld,
         PausesOfTransactionsWorld,

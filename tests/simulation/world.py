@@ -117,7 +117,9 @@ class World:
         )
         self.network.accept = self.server.accept
         self.server.has_sasl = self.network.has_sasl = self.has_sasl
-        self.cluster_watch = ClusterWatch(self.server.cluster, self.schedule, self.history)
+        self.cluster_watch = ClusterWatch(
+            self.server.cluster, self.schedule, self.history, self.server.clock.now_ms
+        )
         self.server.on_availability = self.cluster_watch.note_availability
         self.bootstrap = [
             Address(f"broker-{node_id}", PORT) for node_id in self.server.cluster.brokers

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from mock_kafka import MockKafka
 from tests.soak.disturbances import PARTITIONS, Disturbances
+from tests.soak.log_numbers import LogNumbers
 from tests.soak.programs import RunningClient, starters
 from tests.soak.resources import Growth, Sample, growth, sample
 from tests.soak.stored_numbers import StoredNumbers
@@ -126,7 +127,10 @@ class Soak:
         statuses = {client.name: client.end() for client in self.clients}
         self._turn(0)
         after = sample(self._kafka.pid, self.time_s)
-        reports = [self._report_of(client, statuses[client.name]) for client in self.clients]
+        reports = [
+            report_of(client, statuses[client.name], self._stored[client.name])
+            for client in self.clients
+        ]
         measured = growth(self._samples)
         violations = [
             *(violation for report in reports for violation in violations_of(report)),
@@ -152,22 +156,25 @@ class Soak:
         places = self._stored[client.name].places
         return client.is_stopped.is_set() and places.keys() <= client.read.keys()
 
-    def _report_of(self, client: RunningClient, status: int) -> ClientReport:
-        stored = self._stored[client.name]
-        new_epochs = [found for found in stored.duplicates if found.has_new_epoch]
-        return ClientReport(
-            name=client.name,
-            acked=len(client.acked),
-            failed=len(client.failed),
-            stored=len(stored.places),
-            read=len(client.read),
-            read_again=sum(count > 1 for count in client.read.values()),
-            lost=sorted(client.acked - stored.places.keys()),
-            duplicates=[found.number for found in stored.duplicates if not found.has_new_epoch],
-            duplicates_of_new_epochs=len(new_epochs),
-            unread=sorted(stored.places.keys() - client.read.keys()),
-            is_finished=status == 0 and client.is_stopped.is_set(),
-        )
+
+def report_of(
+    client: RunningClient, status: int, stored: StoredNumbers | LogNumbers
+) -> ClientReport:
+    """Compare what a client said with what is stored; `status` is that of its program."""
+    new_epochs = [found for found in stored.duplicates if found.has_new_epoch]
+    return ClientReport(
+        name=client.name,
+        acked=len(client.acked),
+        failed=len(client.failed),
+        stored=len(stored.places),
+        read=len(client.read),
+        read_again=sum(count > 1 for count in client.read.values()),
+        lost=sorted(client.acked - stored.places.keys()),
+        duplicates=[found.number for found in stored.duplicates if not found.has_new_epoch],
+        duplicates_of_new_epochs=len(new_epochs),
+        unread=sorted(stored.places.keys() - client.read.keys()),
+        is_finished=status == 0 and client.is_stopped.is_set(),
+    )
 
 
 def violations_of(client: ClientReport) -> list[str]:

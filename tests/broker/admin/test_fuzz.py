@@ -13,12 +13,17 @@ from kafka import KafkaProducer
 from schemathesis.core.result import Ok
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
+import broker.http_admin.web  # noqa: F401 - declares the operations
+from broker.http_admin.operation import OPERATIONS
+
 EXAMPLES = 12
 """Of valid input and of invalid input, for each operation."""
 DAY_MS = 86_400_000
 MISSING, CONFLICT, FURTHER_RULES = 404, 409, 422
 ENDLESS = "follow_requests"
 """A stream that only its reader ends; `test_web` reads it."""
+UNTESTED = {ENDLESS, "get_openapi"}
+"""schemathesis leaves out the operation that it has the document from."""
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +112,7 @@ def test_every_response_fits_the_openapi_document_and_the_cluster_still_serves(
         check_responses(operation, is_valid=True)
         check_responses(operation, is_valid=False)
         tested_operations.add(name)
-    assert len(tested_operations) > 25
+    assert tested_operations == {declared.operation_id for declared in OPERATIONS} - UNTESTED
 
     assert requests.post(f"{url}/v1/reset", timeout=10).status_code == 204
     producer = KafkaProducer(bootstrap_servers=bootstrap_servers)

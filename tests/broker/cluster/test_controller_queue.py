@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from greenlet import GreenletExit
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -231,6 +232,41 @@ def test_a_broker_that_stops_responds_with_request_timed_out() -> None:
     pending.force_complete(10)
     bench.advance(10_000)
     assert responses == [("timed out", 10)]
+
+
+def test_an_event_that_takes_turns_ends_before_the_next_begins() -> None:
+    waiting: list[Any] = []
+    timers = Timers()
+    queue = ControllerQueue(timers, 1, waiting.append)
+    applied: list[str] = []
+    for name in ("a", "b"):
+
+        def apply(_now_ms: int, name: str = name) -> None:
+            applied.append(name)
+
+        queue.submit(ControllerEvent(name, apply, lambda: 10), 0)
+    timers.run_due(10)
+    timers.run_due(100)
+    assert (applied, len(queue), len(waiting)) == ([], 2, 1)
+
+    waiting.pop()()
+    timers.run_due(100)
+    assert (applied, len(queue), len(waiting)) == (["a"], 1, 1)
+
+
+def test_a_reset_in_the_middle_of_an_event_begins_no_other() -> None:
+    timers = Timers()
+    queue = ControllerQueue(timers, 1)
+
+    def end(_now_ms: int) -> None:
+        timers.clear()
+        raise GreenletExit
+
+    queue.submit(ControllerEvent("a", end, lambda: 10), 0)
+    queue.submit(ControllerEvent("b", lambda _now_ms: None, lambda: 10), 0)
+    with pytest.raises(GreenletExit):
+        timers.run_due(10)
+    assert timers.next_due_ms() is None
 
 
 def test_the_metrics_have_the_queue_size_and_times_of_recent_events() -> None:

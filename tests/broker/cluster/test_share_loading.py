@@ -1,8 +1,15 @@
 """Where a share partition begins, and what a new leader knows."""
 
+from typing import Any
+
 import pytest
 
-from broker.cluster.share_loading import are_share_groups_enabled, duration_ms
+from broker.cluster.share_loading import (
+    are_share_groups_enabled,
+    duration_ms,
+    load_share_partition,
+)
+from broker.errors import Refusal
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import make_cluster
 from tests.broker.share_driver import ACCEPT, GROUP, ShareDriver, part
@@ -84,3 +91,51 @@ def test_share_groups_are_off_in_a_new_cluster() -> None:
     assert are_share_groups_enabled(make_cluster(1, **{"group.share.enable": "true"}))
     assert are_share_groups_enabled(ShareDriver().cluster)
     assert ShareDriver().cluster.share.setting(GROUP, "share.auto.offset.reset") == "earliest"
+
+
+def test_a_partition_that_another_request_loaded_meanwhile_is_not_loaded_twice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    driver = ShareDriver()
+    driver.join(1)
+    driver.produce(b"a")
+    cluster, partition = driver.cluster, driver.topic.partitions[0]
+    read = cluster.share.states.read
+    others: list[object] = []
+
+    def load() -> object:
+        return load_share_partition(
+            cluster, 1, driver.topic.topic_id, partition, GROUP, driver.now_ms
+        )
+
+    def read_and_let_another_in(*arguments: Any) -> Any:
+        state = read(*arguments)
+        monkeypatch.undo()
+        others.append(load())
+        return state
+
+    monkeypatch.setattr(cluster.share.states, "read", read_and_let_another_in)
+
+    assert [load()] == others
+
+
+def test_a_broker_that_leads_no_more_when_it_has_read_the_state_refuses(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    driver = ShareDriver(broker_count=2)
+    driver.join(1)
+    cluster, partition = driver.cluster, driver.topic.partitions[0]
+    read = cluster.share.states.read
+
+    def read_and_move(*arguments: Any) -> Any:
+        state = read(*arguments)
+        cluster.move_leader(partition, 2, driver.now_ms)
+        return state
+
+    monkeypatch.setattr(cluster.share.states, "read", read_and_move)
+
+    found = load_share_partition(cluster, 1, driver.topic.topic_id, partition, GROUP, driver.now_ms)
+
+    assert isinstance(found, Refusal)
+    assert found.error_code is ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert not cluster.share.leaders[1].partitions

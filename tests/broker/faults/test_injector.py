@@ -10,6 +10,7 @@ from broker.faults import fault_rule
 from broker.faults.hook import hook_of
 from broker.journal.rendering import JournalFilter, describe_line
 from broker.routes import ROUTES
+from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.codec import decode_response
 from protocol.errors import ErrorCode
@@ -92,7 +93,12 @@ def test_a_malformed_body_that_a_rule_decodes_closes_the_connection() -> None:
 
 
 def fetch(
-    clients: Clients, indexes: tuple[int, ...], session_id: int, epoch: int, version: int = 12
+    clients: Clients,
+    indexes: tuple[int, ...],
+    session_id: int,
+    epoch: int,
+    version: int = 12,
+    forgotten: tuple[int, ...] = (),
 ) -> Any:
     """Send a Fetch of partitions of the topic; returns its response."""
     message: Any = sample_message(ApiKey.FETCH, version)
@@ -106,7 +112,12 @@ def fetch(
         topic.partitions.append(fetched)
     message.topics = [topic] if indexes else []
     message.session_id, message.session_epoch = session_id, epoch
-    message.forgotten_topics_data = []
+    name, topic_id = clients.topic.name, clients.topic.topic_id
+    message.forgotten_topics_data = [
+        messages.FetchRequest.ForgottenTopic(
+            topic=name, topic_id=topic_id, partitions=list(forgotten)
+        )
+    ]
     message.max_wait_ms = message.min_bytes = 0
     before = len(clients.written[0])
     clients.send(request_frame(message, version, 1))
@@ -140,6 +151,16 @@ def test_a_rule_for_a_partition_matches_a_session_that_reads_it(version: int) ->
     assert failed.session_id == 0
     assert clients.cluster.fetch_sessions[1].get(session_id) is None
     assert part_errors(again) == {0: 0, 1: 0}
+
+
+@pytest.mark.parametrize("version", [11, 13])
+def test_an_error_names_no_partition_that_the_fetch_removes_from_its_session(version: int) -> None:
+    clients = Clients()
+    session_id = fetch(clients, (0, 1), 0, 0, version).session_id
+    rule = fault_rule(api="Fetch", error="NOT_LEADER_OR_FOLLOWER")
+    clients.dispatcher.faults.add(rule, clients.now_ms)
+    failed = fetch(clients, (), session_id, 1, version, forgotten=(1,))
+    assert part_errors(failed) == {0: ErrorCode.NOT_LEADER_OR_FOLLOWER}
 
 
 def test_a_partial_error_of_a_full_fetch_opens_no_session() -> None:

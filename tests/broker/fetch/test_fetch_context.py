@@ -266,7 +266,8 @@ def test_a_request_without_its_session_is_full_and_ends_it() -> None:
     session_id = open_session(cluster, 12, {("t", 0): 0})
     request = fetch_request(cluster, 12, {}, session_id=session_id, session_epoch=1)
 
-    full = sessionless_request(context, request, cluster)
+    complete = complete_request(context, request, cluster)
+    full = sessionless_request(context, complete, cluster)
 
     assert names(full) == [("t", 0)]
     assert (full.session_id, full.session_epoch) == (0, -1)

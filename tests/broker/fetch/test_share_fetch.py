@@ -2,6 +2,8 @@
 
 from broker.cluster.transaction_index import AbortedTransaction
 from protocol.errors import ErrorCode
+from protocol.pacing import LOOK_EVERY
+from tests.broker.interleaving import run_with_pauses
 from tests.broker.share_driver import (
     ACCEPT,
     LOCK_MS,
@@ -149,3 +151,24 @@ def test_partitions_are_read_in_an_order_that_rotates() -> None:
 
     assert indexes(partitions=[0, 1]) == [0]
     assert indexes() == [1]
+
+
+def test_a_fetch_acquires_nothing_when_its_connection_is_lost_while_it_reads() -> None:
+    """The group has no session then, so the leader reads the state again for the next fetch."""
+    driver = ShareDriver(partition_count=LOOK_EVERY + 1)
+    driver.join(1)
+    driver.produce(b"a", b"b")
+    leader = driver.cluster.share.leaders[1]
+
+    def lose_when_loaded() -> None:
+        if leader.partitions:
+            leader.disconnect(1, driver.now_ms)
+
+    indexes = list(range(LOOK_EVERY + 1))
+    (response,) = run_with_pauses(lambda: driver.fetch(1, partitions=indexes), lose_when_loaded)
+    assert acquired(response) == []
+    assert driver.acquire(2) == [(0, 1, 1)]
+    driver.fetch(2, acknowledge=[(0, 1, [ACCEPT])])
+
+    driver.advance(LOCK_MS + 1)  # no lock of the first fetch expires, which would release records
+    assert driver.acquire(2) == []

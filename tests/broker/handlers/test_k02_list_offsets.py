@@ -7,8 +7,10 @@ from broker.produce.append import append_batch
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.pacing import LOOK_EVERY
 from tests.batches import altered, make_batch
 from tests.broker.cluster_builder import NOW_MS, call, make_cluster, make_context
+from tests.broker.interleaving import run_with_pauses
 
 VERSIONS = range(1, 12)
 _Topic = messages.ListOffsetsRequest.ListOffsetsTopic
@@ -128,3 +130,28 @@ def test_an_empty_partition_has_the_epoch_of_its_leader(timestamp: int) -> None:
     )
     ((partition,),) = [topic.partitions for topic in call(cluster, request, 8).topics]
     assert (partition.offset, partition.leader_epoch) == (0, 7)
+
+
+@pytest.mark.parametrize("timestamp", [1 << 40, -3])
+def test_a_search_pauses_within_a_batch_of_many_records(timestamp: int) -> None:
+    cluster = make_cluster(1)
+    topic = cluster.create_topic("t", [(1,)], {})
+    times = [*range(999), 1 << 40]
+    batch = make_batch(*[b"x"] * 1000, timestamps=times)
+    append_batch(
+        make_context(ApiKey.PRODUCE, 9), cluster, topic, topic.partitions[0], batch, 0, len(batch)
+    )
+    pauses: list[None] = []
+    found = run_with_pauses(lambda: ask(cluster, timestamp), lambda: pauses.append(None))
+    assert found == [(0, 999, 1 << 40)]
+    assert len(pauses) > 1000 // LOOK_EVERY
+
+
+def test_batches_that_are_deleted_during_a_pause_do_not_confuse_a_search(cluster: Cluster) -> None:
+    topic = cluster.topics.get("t")
+    assert topic is not None
+    log = topic.partitions[0].log
+    found = run_with_pauses(
+        lambda: [ask(cluster, timestamp) for timestamp in (25, -3)], lambda: log.advance_start(6)
+    )
+    assert [error_code for ((error_code, _, _),) in found] == [0, 0]

@@ -2,11 +2,15 @@
 
 import pytest
 
+from broker.groups.group import Group
 from broker.groups.requests import JoinRequest
 from broker.pending_response import PendingResponse
 from protocol.api_keys import ApiKey
+from protocol.consumer_protocol import encode_subscription
 from protocol.errors import ErrorCode
+from protocol.pacing import LOOK_EVERY
 from tests.broker.groups.group_cluster import GROUP, SESSION_MS, GroupCluster, versions
+from tests.broker.interleaving import run_with_pauses
 
 
 @pytest.mark.parametrize("version", versions(ApiKey.JOIN_GROUP))
@@ -44,6 +48,27 @@ def test_another_broker_is_not_the_coordinator(version: int) -> None:
 
     assert (response.error_code, response.member_id) == (ErrorCode.NOT_COORDINATOR, "m")
     assert len(cluster.cluster.groups) == 0
+
+
+@pytest.mark.parametrize(("count", "error_code"), [(1000, 0), (1001, ErrorCode.INVALID_REQUEST)])
+def test_a_member_has_a_thousand_protocols_at_most(count: int, error_code: int) -> None:
+    protocols = {str(number): b"" for number in range(count)}
+    (response,) = GroupCluster().join(3, protocols=protocols)
+    assert response.error_code == error_code
+
+
+def test_a_long_subscription_is_read_with_pauses_before_the_rebalance() -> None:
+    cluster = GroupCluster()
+    metadata = encode_subscription([f"topic-{number}" for number in range(3000)])
+    pauses: list[None] = []
+    (response,) = run_with_pauses(
+        lambda: cluster.join(3, protocols={"range": metadata}), lambda: pauses.append(None)
+    )
+    assert response.error_code == 0
+    assert len(pauses) > 3000 // LOOK_EVERY
+    group = cluster.cluster.groups._groups[GROUP]
+    assert isinstance(group, Group)
+    assert len(group.subscribed_topics or ()) == 3000
 
 
 @pytest.mark.parametrize("version", versions(ApiKey.JOIN_GROUP, 5))

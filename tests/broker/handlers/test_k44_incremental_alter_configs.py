@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from broker.addresses import Address
 from broker.cluster.cluster import Cluster
 from broker.config.broker_config import BROKER_KEYS
 from broker.config.keys import CLUSTER_WIDE
@@ -351,6 +352,40 @@ def test_the_listeners_of_a_broker_cannot_be_changed() -> None:
     assert outcome([other]) == [
         (ErrorCode.INVALID_REQUEST, "listeners are bound at the start and cannot be changed")
     ]
+
+
+def test_the_advertised_address_of_one_broker_can_be_changed_until_a_reset() -> None:
+    cluster = new_cluster()
+    before = cluster.brokers[1].address("PLAINTEXT")
+    change = ("advertised.listeners", SET, "PLAINTEXT://far:1")
+
+    assert outcome(alter(cluster, (BROKER, "1", [change]))) == [OK]
+    assert cluster.brokers[1].address("PLAINTEXT") == Address("far", 1)
+    assert outcome(alter(cluster, (BROKER, "1", [("advertised.listeners", DELETE, None)]))) == [OK]
+    assert cluster.brokers[1].address("PLAINTEXT") == before
+
+    assert outcome(alter(cluster, (BROKER, "1", [change]))) == [OK]
+    cluster.reset()
+    assert cluster.brokers[1].address("PLAINTEXT") == before
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "reason"),
+    [
+        (
+            "1",
+            "TLS://far:1",
+            "advertised.listeners: TLS is not among the listeners, only PLAINTEXT",
+        ),
+        ("", "PLAINTEXT://far:1", "Cannot update these configs at default cluster level"),
+    ],
+)
+def test_an_invalid_advertised_address_is_refused(name: str, value: str, reason: str) -> None:
+    cluster = new_cluster()
+    (result,) = alter(cluster, (BROKER, name, [("advertised.listeners", SET, value)]))
+    assert result.error_code == ErrorCode.INVALID_REQUEST
+    assert result.error_message.startswith(reason)
+    assert cluster.brokers[1].altered_endpoints == {}
 
 
 def test_a_resource_is_changed_completely_or_not_at_all() -> None:

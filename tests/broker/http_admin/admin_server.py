@@ -8,10 +8,13 @@ from types import MappingProxyType
 from typing import Any
 
 import aiohttp
+import msgspec
 
 import broker.handlers  # noqa: F401 - registers every API
 from broker.clock import BrokerClock, ClockMode
 from broker.cluster.cluster import Cluster
+from broker.http_admin.operation import encode_result
+from broker.http_admin.requests import ListQuery, list_requests
 from broker.http_admin.state import Admin
 from broker.http_admin.web import AdminPort
 from broker.server.listener import listening_sockets
@@ -32,6 +35,14 @@ def admin_of(cluster: Cluster) -> Admin:
     admin = Admin(Server(cluster, clock), clock)
     admin.journal.is_enabled = True
     return admin
+
+
+async def listed_requests(admin: Admin, query: ListQuery) -> list[dict[str, Any]]:
+    """Return the lines of the journal as a client of the admin port gets them."""
+    lines: list[dict[str, Any]] = msgspec.json.decode(
+        encode_result(await list_requests(admin, query))
+    )
+    return lines
 
 
 @dataclass

@@ -9,6 +9,7 @@ import pytest
 
 from broker.addresses import Address
 from broker.http_admin.brokers import (
+    AdvertisedBody,
     BrokerPath,
     ConnectionPath,
     CutBody,
@@ -16,6 +17,7 @@ from broker.http_admin.brokers import (
     StartBody,
     StopBody,
     add_broker,
+    advertise_address,
     cut_connection,
     decommission_broker,
     fence_broker,
@@ -44,6 +46,16 @@ def test_brokers_are_listed_with_the_partitions_they_lead() -> None:
     assert sum(view.leads for view in views) == 4
     assert [view.is_controller for view in views] == [True, False, False]
     assert {(view.is_alive, view.availability) for view in views} == {(True, "up")}
+
+
+def test_an_advertised_address_is_set_and_survives_a_reset() -> None:
+    admin = make_admin()
+    view = advertise_address(admin, BrokerPath(2), AdvertisedBody("proxy", 7000))
+    assert (view.host, view.port, view.endpoints) == ("proxy", 7000, {"PLAINTEXT": "proxy:7000"})
+    admin.cluster.reset()
+    assert list_brokers(admin)[1] == view
+    with pytest.raises(Problem, match="no listener 'TLS', only PLAINTEXT"):
+        advertise_address(admin, BrokerPath(2), AdvertisedBody("proxy", 7000, "TLS"))
 
 
 def test_a_broker_is_stopped_isolated_and_started() -> None:

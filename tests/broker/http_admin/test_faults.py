@@ -14,14 +14,14 @@ from broker.http_admin.faults import (
     remove_fault,
 )
 from broker.http_admin.operation import Problem
-from broker.http_admin.requests import ListQuery, list_requests
+from broker.http_admin.requests import ListQuery
 from broker.http_admin.service import reset
 from tests.broker.cluster_builder import NOW_MS
 from tests.broker.connection_driver import Client, metadata_frame
-from tests.broker.http_admin.admin_server import make_admin, serving_site
+from tests.broker.http_admin.admin_server import listed_requests, make_admin, serving_site
 
 
-def test_a_rule_that_fires_is_counted_and_named_in_the_journal() -> None:
+async def test_a_rule_that_fires_is_counted_and_named_in_the_journal() -> None:
     admin = make_admin()
     added = add_faults(admin, fault_rule(api="Metadata", drop="before_response", nth=2))
     assert isinstance(added, FaultView)
@@ -32,30 +32,30 @@ def test_a_rule_that_fires_is_counted_and_named_in_the_journal() -> None:
     client.send(metadata_frame(1) + metadata_frame(2))
     (view,) = list_faults(admin)
     assert (view.matched, view.fired, view.is_used_up) == (2, 1, True)
-    first, second = list_requests(admin, ListQuery())
+    first, second = await listed_requests(admin, ListQuery())
     assert (first["outcome"], first["fault"]) == ("responded", None)
     assert (second["outcome"], second["fault"]) == ("closed", "#1 drop before_response")
-    assert len(list_requests(admin, ListQuery(fault="#1"))) == 1
+    assert len(await listed_requests(admin, ListQuery(fault="#1"))) == 1
 
 
-def test_a_request_that_hangs_is_in_the_journal_as_waiting() -> None:
+async def test_a_request_that_hangs_is_in_the_journal_as_waiting() -> None:
     admin = make_admin()
     add_faults(admin, fault_rule(api="Metadata", hang="before_response"))
     Client(admin.cluster, dispatcher=admin.server.dispatcher).send(metadata_frame(1))
 
-    (line,) = list_requests(admin, ListQuery())
+    (line,) = await listed_requests(admin, ListQuery())
     assert (line["outcome"], line["response"]) == ("waiting", None)
     assert line["fault"] == "#1 hang before_response"
 
 
-def test_a_delayed_response_is_in_the_journal_before_and_after() -> None:
+async def test_a_delayed_response_is_in_the_journal_before_and_after() -> None:
     admin = make_admin()
     add_faults(admin, fault_rule(api="Metadata", delay_ms=500))
     client = Client(admin.cluster, dispatcher=admin.server.dispatcher)
     client.send(metadata_frame(1))
-    assert list_requests(admin, ListQuery())[0]["outcome"] == "waiting"
+    assert (await listed_requests(admin, ListQuery()))[0]["outcome"] == "waiting"
     client.settle(NOW_MS + 500)
-    assert list_requests(admin, ListQuery())[0]["outcome"] == "responded"
+    assert (await listed_requests(admin, ListQuery()))[0]["outcome"] == "responded"
 
 
 def test_rules_are_removed_one_by_one_or_all() -> None:

@@ -11,14 +11,17 @@ from broker.http_admin.requests import (
     clear_requests,
     get_journal,
     journal_filter,
-    list_requests,
+    newest_lines,
 )
 from broker.http_admin.state import Admin
 from broker.journal.journal import Outcome
 from broker.journal.rendering import JournalFilter
 from mock_kafka.arguments import RequestFilter
-from tests.broker.connection_driver import Client, metadata_frame
-from tests.broker.http_admin.admin_server import make_admin
+from protocol import messages
+from protocol.pacing import LOOK_EVERY
+from tests.broker.connection_driver import Client, metadata_frame, request_frame
+from tests.broker.http_admin.admin_server import listed_requests, make_admin
+from tests.broker.interleaving import run_with_pauses
 from tests.broker.journal.journalled_cluster import produce_frame
 
 
@@ -31,20 +34,35 @@ def admin() -> Admin:
     return admin
 
 
-def test_the_newest_lines_that_fit_are_listed_in_order(admin: Admin) -> None:
-    def numbers(query: ListQuery) -> list[int]:
-        return [line["number"] for line in list_requests(admin, query)]
+async def test_the_newest_lines_that_fit_are_listed_in_order(admin: Admin) -> None:
+    async def numbers(query: ListQuery) -> list[int]:
+        return [line["number"] for line in await listed_requests(admin, query)]
 
-    assert numbers(ListQuery()) == [1, 2, 3, 4]
-    assert numbers(ListQuery(limit=2)) == [3, 4]
-    assert numbers(ListQuery(api="metadata", limit=2)) == [2, 3]
-    assert numbers(ListQuery(topic="a")) == [4]
-    assert numbers(ListQuery(since=2)) == [3, 4]
+    assert await numbers(ListQuery()) == [1, 2, 3, 4]
+    assert await numbers(ListQuery(limit=2)) == [3, 4]
+    assert await numbers(ListQuery(api="metadata", limit=2)) == [2, 3]
+    assert await numbers(ListQuery(topic="a")) == [4]
+    assert await numbers(ListQuery(since=2)) == [3, 4]
 
 
-def test_bodies_are_included_only_on_request(admin: Admin) -> None:
-    assert list_requests(admin, ListQuery(limit=1))[0]["request"]["acks"] == -1
-    assert "request" not in list_requests(admin, ListQuery(limit=1, bodies=False))[0]
+def test_the_listing_pauses_between_lines_and_while_it_decodes_them(admin: Admin) -> None:
+    def pauses(**names: Any) -> int:
+        found: list[None] = []
+        run_with_pauses(lambda: newest_lines(admin, ListQuery(**names)), lambda: found.append(None))
+        return len(found)
+
+    assert pauses() >= 4
+    one = pauses(limit=1)
+    topics = [f"topic-{number}" for number in range(1000)]
+    names = [messages.MetadataRequest.MetadataRequestTopic(version=1, name=t) for t in topics]
+    client = Client(admin.cluster, dispatcher=admin.server.dispatcher)
+    client.send(request_frame(messages.MetadataRequest(version=1, topics=names), 1, 5))
+    assert pauses(limit=1) > one + 2 * len(topics) // LOOK_EVERY
+
+
+async def test_bodies_are_included_only_on_request(admin: Admin) -> None:
+    assert (await listed_requests(admin, ListQuery(limit=1)))[0]["request"]["acks"] == -1
+    assert "request" not in (await listed_requests(admin, ListQuery(limit=1, bodies=False)))[0]
 
 
 def test_a_cleared_journal_continues_its_numbers(admin: Admin) -> None:

@@ -119,3 +119,15 @@ def test_no_two_brokers_share_a_port_and_the_port_step_is_minimal(
     for step in range(1, listeners[0].port_step):
         shifted = [port + i * step for port in ports for i in range(broker_count)]
         assert len(set(shifted)) < len(shifted)
+
+
+def test_a_listener_without_an_advertised_address_advertises_the_given_host() -> None:
+    config = BrokerConfig.from_overrides(
+        {
+            "listeners": "A://:1,B://:2",
+            "listener.security.protocol.map": "A:SSL,B:PLAINTEXT",
+            "advertised.listeners": "B://far:3",
+        }
+    )
+    plans = plan_listeners(config, "0.0.0.0", 9092, 1, "here")
+    assert [plan.advertised for plan in plans] == [Address("here", 0), Address("far", 3)]

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from loadgen.plan.plan import BEHAVIOURS, Plan, Quota, Tenant
-from loadgen.plan.plan_file import built_in_plans, parse_plan
+from loadgen.plan.plan_file import parse_plan
 from loadgen.plan.yaml_reader import PlanError
+from loadgen.plans import built_in_plans
 from loadgen.rows import ARROW_SCHEMA
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "load.md"

@@ -1,12 +1,14 @@
 """Plan files: defaults, and errors with line, field and reason."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from loadgen.plan.plan import BEHAVIOURS, Plan, Quota, Tenant, Topic
-from loadgen.plan.plan_file import built_in_plans, load_plan, parse_plan
+from loadgen.plan.plan_file import load_plan, parse_plan
 from loadgen.plan.yaml_reader import PlanError
+from loadgen.plans import built_in_plans
 
 WHOLE = """\
 duration_s: 20
@@ -192,3 +194,39 @@ def test_an_unknown_plan_is_refused_with_the_names_of_the_built_in_plans() -> No
         load_plan("stead")
     with pytest.raises(PlanError, match=r"cannot read none.yaml"):
         load_plan("none.yaml")
+
+
+def test_a_folder_does_not_hide_the_built_in_plan_of_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "steady").mkdir()
+    assert load_plan("steady").name == "steady"
+
+
+def test_the_plan_of_the_documentation_is_valid() -> None:
+    page = Path(__file__).parent.parent.parent.parent / "docs" / "load.md"
+    [text] = [
+        block
+        for block in re.findall(r"```yaml\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+        if "tenants:" in block
+    ]
+    plan = parse_plan(text, "plan.yaml")
+    assert [tenant.user for tenant in plan.tenants] == ["shop", "greedy"]
+    assert plan.own_broker_config()["sasl.users"] == "shop:secret,greedy:secret"
+
+
+def test_a_tenant_without_a_user_beside_others_needs_a_cluster_of_its_own_listeners() -> None:
+    mixed = (
+        WHOLE + "  - {name: b, behaviour: steady, rate: 1, topic: orders, user: u, password: p}\n"
+    )
+    with pytest.raises(PlanError, match=r"tenants\[0\]: the tenant needs user and password"):
+        parse_plan(mixed, "p.yaml")
+    target = "target: {bootstrap_servers: 'kafka:9092'}\n"
+    assert len(parse_plan(target + mixed, "p.yaml").tenants) == 2
+
+
+def test_a_topic_has_a_replication_factor() -> None:
+    text = WHOLE.replace("partitions: 3", "partitions: 3, replication_factor: 2")
+    [topic] = parse_plan(text, "p.yaml").topics
+    assert topic == Topic("orders", 3, 2)

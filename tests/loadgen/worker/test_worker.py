@@ -1,6 +1,7 @@
 """A worker without Spark: schedule batches in, a row per request out."""
 
 import socket
+import sys
 from collections import Counter
 from collections.abc import Iterator
 
@@ -119,3 +120,9 @@ def test_the_driver_hears_of_the_progress(servers: str, listener: socket.socket)
         reports.append(listener.recv(4096))
     assert b'"done": 200' in reports[-1]
     assert b'"reasons": []' in reports[-1]
+
+
+def test_the_event_loop_is_that_of_asyncio_without_uvloop(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert worker._loop_factory() is not None
+    monkeypatch.setitem(sys.modules, "uvloop", None)
+    assert worker._loop_factory() is None

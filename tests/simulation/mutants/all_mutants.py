@@ -1,5 +1,6 @@
 """All mutants of ordinary worlds."""
 
+from tests.simulation.mutants.disturbances import DISTURBANCE_MUTANTS
 from tests.simulation.mutants.fetch_sessions import FETCH_SESSION_MUTANTS
 from tests.simulation.mutants.groups import GROUP_MUTANTS
 from tests.simulation.mutants.mutant import Mutant
@@ -13,4 +14,5 @@ MUTANTS: tuple[Mutant, ...] = (
     *QUOTA_MUTANTS,
     *PAUSE_MUTANTS,
     *FETCH_SESSION_MUTANTS,
+    *DISTURBANCE_MUTANTS,
 )

@@ -1,0 +1,83 @@
+"""Bugs that show when the clock moves, clients send anything, or the admin port is used."""
+
+from broker import timers
+from broker.cluster import failover
+from broker.cluster.cluster import Cluster
+from broker.dispatch.dispatcher import Dispatcher
+from broker.http_admin import records
+from broker.server.server import Server
+from quotas.token_bucket import TokenBucket
+from tests.simulation.mutants.mutant import Mutant, edited
+from tests.simulation.provoking_worlds import (
+    BusyAdminPortWorld,
+    HostileClientsWorld,
+    MovedClockWorld,
+)
+
+DISTURBANCE_MUTANTS: tuple[Mutant, ...] = (
+    # The clock
+    edited(
+        "The alarm stays where it was when the clock moves.",
+        "timers",
+        Server.advance,
+        "clock.move_to(target_ms)\n    self.reset_alarm()",
+        "clock.move_to(target_ms)",
+        MovedClockWorld,
+    ),
+    edited(
+        "A timer that is due before all others does not set the alarm.",
+        "timers",
+        timers.Timers.schedule,
+        "self._heap[0][2] is timer",
+        "len(self._heap) == 1",
+    ),
+    edited(
+        "The alarm rings only once.",
+        "timers",
+        Server._ring,
+        "self.reset_alarm()",
+        "pass",
+    ),
+    edited(
+        "A bucket that no request used while the clock moved fills beyond its burst.",
+        "mutation_quota",
+        TokenBucket._refilled,
+        "balance = min(balance, self._capacity)",
+        "pass",
+        MovedClockWorld,
+    ),
+    # Hostile bytes
+    edited(
+        "A request of a version that the broker lacks is handled.",
+        "internal_errors",
+        Dispatcher.dispatch,
+        "if not route.version_min <= api_version <= route.version_max:",
+        "if False:",
+        HostileClientsWorld,
+    ),
+    # The admin port
+    edited(
+        "A broker that is down becomes a leader.",
+        "metadata",
+        Cluster.move_leader,
+        "self.alive_broker(node_id)",
+        "pass",
+        BusyAdminPortWorld,
+    ),
+    edited(
+        "A broker that is fenced keeps what it leads.",
+        "metadata",
+        failover._remove_from_isrs,
+        "if partition.leader_id == node_id:",
+        "if False:",
+        BusyAdminPortWorld,
+    ),
+    edited(
+        "The records of a partition without a leader cannot be shown.",
+        "internal_errors",
+        records.get_records,
+        "for partition in partitions:",
+        "for partition in partitions:\n        assert partition.leader_id >= 0",
+        BusyAdminPortWorld,
+    ),
+)

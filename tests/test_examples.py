@@ -1,0 +1,82 @@
+"""Run the quickstarts of examples/, each with the test runner of its language."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scenarios.maven import CannotRunError
+from tests.interop.go_and_node_clients import install_kafkajs
+
+ROOT = Path(__file__).parent.parent
+EXAMPLES = ROOT / "examples"
+_RUN_TIMEOUT_S = 300  # the first time modules are compiled and jars fetched
+
+
+def run_in_copy(language: str, folder: Path, *command: str, **environment: str) -> str:
+    """Run a command in a copy of an example, with `mock-kafka` on the PATH; return its output."""
+    if shutil.which(command[0]) is None:
+        pytest.skip(f"{command[0]} is not here")
+    copy = folder / language
+    shutil.copytree(EXAMPLES / language, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        command,
+        cwd=copy,
+        env={**os.environ, "PATH": path, **environment},
+        capture_output=True,
+        text=True,
+        timeout=_RUN_TIMEOUT_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.interop
+@pytest.mark.slow
+def test_the_python_quickstart_passes(tmp_path: Path) -> None:
+    assert "3 passed" in run_in_copy("python", tmp_path, sys.executable, "-m", "pytest")
+
+
+@pytest.mark.interop
+@pytest.mark.slow
+def test_the_node_quickstart_passes(tmp_path: Path) -> None:
+    try:
+        environment = install_kafkajs(tmp_path).environment
+    except CannotRunError as error:
+        pytest.skip(str(error))
+    assert "# pass 3" in run_in_copy("node", tmp_path, "node", "--test", **environment)
+
+
+@pytest.mark.interop
+@pytest.mark.slow
+def test_the_go_quickstart_passes(tmp_path: Path) -> None:
+    output = run_in_copy("go", tmp_path, "go", "test", "-count=1", "-v", "./...")
+    assert output.count("--- PASS") == 3
+
+
+@pytest.mark.interop
+@pytest.mark.long
+def test_the_java_quickstart_passes(tmp_path: Path) -> None:
+    output = run_in_copy("java", tmp_path, "mvn", "--batch-mode", "test")
+    assert "Tests run: 3, Failures: 0, Errors: 0, Skipped: 0" in output
+
+
+@pytest.mark.interop
+@pytest.mark.long
+def test_every_recipe_of_the_cookbook_passes(tmp_path: Path) -> None:
+    options = ["-p", "no:asyncio", "-W", "ignore"]
+    output = run_in_copy("cookbook", tmp_path, sys.executable, "-m", "pytest", *options)
+    assert re.search(r"^23 passed in ", output, re.MULTILINE)
+
+
+def test_the_cookbook_lists_every_recipe() -> None:
+    page = (ROOT / "docs" / "cookbook.md").read_text(encoding="utf-8")
+    listed = re.findall(r"\(\.\./examples/cookbook/(\w+\.py)\)", page)
+    recipes = [path.name for path in (EXAMPLES / "cookbook").glob("test_*.py")]
+    assert sorted(listed) == sorted(recipes)
