@@ -66,6 +66,16 @@ def _fetches_all_offsets(arguments: Mapping[str, Any]) -> bool:
     return any("topics" in group and group["topics"] is None for group in requested)
 
 
+def _commits_a_partition_twice(arguments: Mapping[str, Any]) -> bool:
+    """Whether two entries of an OffsetCommit or TxnOffsetCommit request are equal."""
+    partitions = [
+        (topic.get("name", ""), partition.get("partition_index", 0))
+        for topic in arguments.get("topics") or ()
+        for partition in topic.get("partitions") or ()
+    ]
+    return len(set(partitions)) < len(partitions)
+
+
 def _alters_share_offset_reset(arguments: Mapping[str, Any]) -> bool:
     return any(
         entry.get("name") == "share.auto.offset.reset"
@@ -344,6 +354,29 @@ ALLOWED_DIFFERENCES: tuple[AllowedDifference, ...] = (
             "groups[].topics[].partitions[]",
         )
         for kind in ("missing", "extra")
+    ),
+    *(
+        AllowedDifference(
+            api,
+            path,
+            "Kafka 3.9 responds once for equal entries of a request, of which the last one counts;"
+            " here to each, as in Kafka 4",
+            kind=kind,
+            request=_commits_a_partition_twice,
+            releases=_BEFORE_4,
+        )
+        for api in ("OffsetCommit", "TxnOffsetCommit")
+        for path, kind in (
+            ("topics[].partitions[]", "extra"),
+            ("topics[].partitions[].error_code", "value"),
+        )
+    ),
+    AllowedDifference(
+        "DeleteGroups",
+        "results",
+        "Kafka 3.9's order is that of a hash map; here it is that of the request, as in Kafka 4",
+        kind="order",
+        releases=_BEFORE_4,
     ),
     *(
         AllowedDifference(

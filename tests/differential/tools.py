@@ -38,7 +38,8 @@ from tests.interop.apache_kafka import VERSION
 SESSIONS = Path(__file__).with_name("tool_sessions.json")
 KNOWN = Path(__file__).with_name("tool_differences.json")
 _SOURCE = Path(__file__).with_name("java") / "Tools.java"
-_LIMIT_MS = 40_000
+# Longer than any command waits for records, `--timeout-ms 60000`, also on a busy machine.
+_LIMIT_MS = 120_000
 _OWN_JVM_TIMEOUT_S = 120
 _PACKAGE = "org.apache.kafka.tools"
 

@@ -11,6 +11,7 @@ from mock_kafka import MockKafka
 from scenarios.clients.deadline import DEADLINE_S, Deadline
 from scenarios.clients.interface import Client, Record
 from scenarios.clients.python_clients import CLIENTS
+from tests.interop.conftest import CONFIG
 
 
 def brokers_known_to(admin: AdminClient) -> list[int]:
@@ -19,7 +20,7 @@ def brokers_known_to(admin: AdminClient) -> list[int]:
 
 @pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
 def test_clients_find_an_added_broker_and_write_to_it(client: Client) -> None:
-    with MockKafka(brokers=2) as kafka:
+    with MockKafka(2, CONFIG) as kafka:
         added = kafka.add_broker()
         kafka.create_topic("t", 3)
         records = [Record(b"%d" % number, partition=number) for number in range(3)]
@@ -30,7 +31,7 @@ def test_clients_find_an_added_broker_and_write_to_it(client: Client) -> None:
 
 
 def test_a_producer_continues_after_all_its_first_brokers_were_replaced() -> None:
-    with MockKafka(brokers=2) as kafka:
+    with MockKafka(2, CONFIG) as kafka:
         kafka.create_topic("t", 1, 2)
         producer = confluent_kafka.Producer(
             {
@@ -61,7 +62,7 @@ def test_a_producer_continues_after_all_its_first_brokers_were_replaced() -> Non
 
 
 def test_a_fenced_broker_still_responds_and_is_not_in_metadata() -> None:
-    with MockKafka(brokers=2) as kafka:
+    with MockKafka(2, CONFIG) as kafka:
         first, second = kafka.bootstrap_servers_list
         admin = AdminClient({"bootstrap.servers": first})
         assert brokers_known_to(admin) == [1, 2]

@@ -22,6 +22,7 @@ PARTITIONS = 4
 HEARTBEATS = {
     "group.consumer.heartbeat.interval.ms": 100,
     "group.consumer.min.heartbeat.interval.ms": 100,
+    "log.retention.ms": -1,
 }
 
 

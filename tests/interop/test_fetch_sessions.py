@@ -11,6 +11,7 @@ from scenarios.clients.confluent_kafka import CONFLUENT, create_topic
 from scenarios.clients.interface import Record
 from scenarios.clients.kafka_python import kafka_python_consumer, poll_kafka_python
 from scenarios.maven import CannotRunError
+from tests.interop.conftest import CONFIG
 from tests.interop.go_and_node_clients import CLIENTS
 from tests.interop.java_clients import compile_java_clients
 
@@ -66,7 +67,7 @@ def test_an_idle_consumer_gets_empty_incremental_responses_and_then_all_records(
         read = _reader(name, tmp_path_factory.mktemp("client"))
     except CannotRunError as error:
         pytest.skip(f"{name}: {error}")
-    with MockKafka(brokers=1) as kafka, ThreadPoolExecutor() as pool:
+    with MockKafka(config=CONFIG) as kafka, ThreadPoolExecutor() as pool:
         servers, topic = kafka.bootstrap_servers, "sessions"
         create_topic(servers, topic, partition_count=2)
         CONFLUENT.produce(servers, topic, records(0))
@@ -95,7 +96,7 @@ def test_a_java_consumer_with_a_rack_reads_from_the_follower_there(
         java = compile_java_clients("4.1.0", tmp_path_factory.mktemp("classes"))
     except CannotRunError as error:
         pytest.skip(str(error))
-    config: dict[str, Any] = {"replica.selector.class": RACK_AWARE}
+    config: dict[str, Any] = {**CONFIG, "replica.selector.class": RACK_AWARE}
     config |= {f"broker.{node_id}.broker.rack": f"rack-{node_id}" for node_id in (1, 2, 3)}
     with MockKafka(brokers=3, config=config) as kafka:
         servers, topic = kafka.bootstrap_servers, "nearest"

@@ -12,6 +12,7 @@ from protocol.releases import release_versions
 from scenarios.clients.deadline import DEADLINE_S
 from scenarios.clients.interface import Client, Record
 from scenarios.clients.python_clients import CLIENTS
+from tests.interop.conftest import CONFIG
 
 RECORDS = [Record(b"%d" % number, key=b"k") for number in range(20)]
 BATCHES, VERSIONS = "producer.state.batches", "broker.api.versions"
@@ -61,7 +62,7 @@ def produce_again(kafka: MockKafka, topic: str) -> str:
 
 
 def test_a_broker_changed_at_run_time_responds_by_its_own_rule() -> None:
-    with MockKafka(brokers=2) as kafka:
+    with MockKafka(2, CONFIG) as kafka:
         for broker in (1, 2):
             kafka.create_topic(f"t{broker}", 1, 1)
             kafka.move_leader(f"t{broker}", 0, broker)
@@ -77,7 +78,7 @@ def test_a_broker_changed_at_run_time_responds_by_its_own_rule() -> None:
 def test_a_key_that_brokers_share_is_refused_for_one_of_them(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    with MockKafka(brokers=2) as kafka:
+    with MockKafka(2, CONFIG) as kafka:
         with pytest.raises(KafkaException, match="one value for all brokers of the cluster"):
             set_config(kafka, 2, "log.memory.max.bytes", "1000")
         tool = ["configs", "--bootstrap-server", kafka.bootstrap_servers, "--alter"]

@@ -39,7 +39,7 @@ def clusters() -> Iterator[dict[int, MockKafka]]:
     """Return a cluster for each transaction version."""
     with ExitStack() as stack:
         yield {
-            version: stack.enter_context(MockKafka(brokers=2, config=config))
+            version: stack.enter_context(MockKafka(2, {**config, "log.retention.ms": -1}))
             for version, config in VERSIONS.items()
         }
 

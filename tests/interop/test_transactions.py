@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import confluent_kafka
 import pytest
 
-from mock_kafka import MockKafka
+from mock_kafka import ConfigValue, MockKafka
 from scenarios.clients.confluent_kafka import create_topic
 from scenarios.maven import CannotRunError
 from tests.interop import transactional_copies
@@ -201,7 +201,10 @@ def test_a_java_client_follows_the_transaction_version_of_the_cluster(
     java: JavaClients, topic: str, level: int
 ) -> None:
     """Before version 2 it adds partitions to its transactions, and keeps its epoch."""
-    config = {"cluster.features": f"transaction.version={level}"}
+    config: dict[str, ConfigValue] = {
+        "cluster.features": f"transaction.version={level}",
+        "log.retention.ms": -1,
+    }
     with MockKafka(config=config) as kafka:
         check_copies_in_transactions(java, kafka, topic)
         ends = {request.version for request in kafka.requests(api="EndTxn")}
