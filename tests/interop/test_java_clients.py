@@ -155,6 +155,7 @@ def test_a_producer_continues_after_records_expired(
         kafka.start_broker(follower)
     offsets = [record.offset for record in kafka.records(topic)]
     assert offsets in ([0, 1], [0, 1, 2])
+    kafka.audit().raise_on_findings()
     assert lines == [
         ["results", "0"],
         ["results", "TimeoutException"],
