@@ -80,10 +80,10 @@ class ServeOptions:
     port: int
     broker_count: int
     config: BrokerConfig
-    advertised_host: str | None = None
-    """Host that brokers advertise where `advertised.listeners` does not say; None for the bound."""
     log_level: str = "info"
     log_format: str = "console"
+    advertised_host: str | None = None
+    """Host that brokers advertise where `advertised.listeners` does not say; None for the bound."""
     admin_host: str = "127.0.0.1"
     admin_port: int | None = None
     """Port of the HTTP admin API; 0 for any free port, None for no admin API."""

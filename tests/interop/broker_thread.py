@@ -30,7 +30,7 @@ class BrokerThread:
             "audit.enable": "true",
         } | config
         self._options = ServeOptions(
-            "127.0.0.1", 0, brokers, BrokerConfig.from_overrides(overrides), "warning"
+            "127.0.0.1", 0, brokers, BrokerConfig.from_overrides(overrides), log_level="warning"
         )
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever)
