@@ -25,10 +25,13 @@ def encode_subscription(topics: Sequence[str]) -> bytes:
     return _VERSION_AND_COUNT.pack(0, len(topics)) + names + _NO_USER_DATA
 
 
-def subscribed_topics(metadata: bytes, topics_max: int = TOPICS_MAX) -> frozenset[str] | None:
+def subscribed_topics(
+    metadata: bytes, topics_max: int = TOPICS_MAX, *, is_paced: bool = False
+) -> frozenset[str] | None:
     """Return the topics of a subscription, or None if it is invalid or names more than the limit.
 
-    The bytes come from the client and may be invalid.
+    The bytes come from the client and may be invalid. With `is_paced` other requests may come in
+    meanwhile, which a rebalance does not allow.
     """
     try:
         count, position = _count(metadata)
@@ -36,7 +39,7 @@ def subscribed_topics(metadata: bytes, topics_max: int = TOPICS_MAX) -> frozense
             return None
         topics = []
         # A count that is too large ends at the first missing name, not after all iterations.
-        for _ in paced_range(count):
+        for _ in paced_range(count) if is_paced else range(count):
             name, position = _read_string(metadata, position)
             topics.append(name)
     except DecodeError:

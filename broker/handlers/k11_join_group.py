@@ -94,7 +94,7 @@ def _long_subscriptions(protocol_type: str, protocols: Mapping[str, bytes]) -> S
     if protocol_type != CONSUMER_PROTOCOL_TYPE:
         return {}
     return {
-        name: subscribed_topics(metadata)
+        name: subscribed_topics(metadata, is_paced=True)
         for name, metadata in protocols.items()
         if len(metadata) > LONG_METADATA_BYTES
     }

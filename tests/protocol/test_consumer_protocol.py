@@ -13,6 +13,8 @@ from protocol.consumer_protocol import (
     encode_subscription,
     subscribed_topics,
 )
+from protocol.pacing import LOOK_EVERY
+from tests.broker.interleaving import run_with_pauses
 
 
 def encode(version: int, topics: list[str], rest: bytes) -> bytes:
@@ -77,3 +79,17 @@ def test_an_assignment_that_is_cut_off_is_refused(
 def test_an_assignment_with_an_impossible_length_is_refused(end: str) -> None:
     with pytest.raises(DecodeError):
         decode_assignment(bytes.fromhex("0000 00000001" + end))
+
+
+def test_a_subscription_is_read_in_one_go_unless_it_may_pause() -> None:
+    """A rebalance reads those of all members, who must not change meanwhile."""
+    metadata = encode_subscription([f"topic-{number}" for number in range(2 * LOOK_EVERY)])
+    pauses: list[None] = []
+
+    def note() -> None:
+        pauses.append(None)
+
+    in_one_go = run_with_pauses(lambda: subscribed_topics(metadata), note)
+    assert pauses == []
+    assert run_with_pauses(lambda: subscribed_topics(metadata, is_paced=True), note) == in_one_go
+    assert pauses
