@@ -31,7 +31,7 @@ def subscribed_topics(
     """Return the topics of a subscription, or None if it is invalid or names more than the limit.
 
     The bytes come from the client and may be invalid. With `is_paced` other requests may come in
-    meanwhile, which a rebalance does not allow.
+    during that time, which a rebalance does not allow.
     """
     try:
         count, position = _count(metadata)

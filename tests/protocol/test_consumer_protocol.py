@@ -82,7 +82,7 @@ def test_an_assignment_with_an_impossible_length_is_refused(end: str) -> None:
 
 
 def test_a_subscription_is_read_in_one_go_unless_it_may_pause() -> None:
-    """A rebalance reads those of all members, who must not change meanwhile."""
+    """A rebalance reads those of all members, who must not change until then."""
     metadata = encode_subscription([f"topic-{number}" for number in range(2 * LOOK_EVERY)])
     pauses: list[None] = []
 
