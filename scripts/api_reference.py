@@ -15,6 +15,7 @@ from typing import Any
 
 import mock_kafka
 from mock_kafka import pytest_plugin
+from scripts.generated_page import write_or_check
 
 TARGET = Path(__file__).parent.parent / "docs" / "api.md"
 HEAD = """\
@@ -177,14 +178,7 @@ def render() -> str:
 
 def main() -> int:
     """Write the page, or with --check compare it."""
-    page = render()
-    if "--check" in sys.argv[1:]:
-        if TARGET.read_text(encoding="utf-8") != page:
-            print("docs/api.md is stale; run: python -m scripts.api_reference")
-            return 1
-        return 0
-    TARGET.write_text(page, encoding="utf-8")
-    return 0
+    return write_or_check(TARGET, render(), "scripts.api_reference")
 
 
 if __name__ == "__main__":

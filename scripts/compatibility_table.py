@@ -8,6 +8,7 @@ import re
 import sys
 from pathlib import Path
 
+from scripts.generated_page import write_or_check
 from tests.differential.allowed_differences import ALLOWED_DIFFERENCES
 from tests.differential.canonical import MAPPED_FIELDS
 
@@ -43,13 +44,7 @@ def render(text: str) -> str:
 def main() -> int:
     """Write the document, or with --check compare it."""
     text = TARGET.read_text(encoding="utf-8")
-    if "--check" in sys.argv[1:]:
-        if render(text) != text:
-            print("docs/compatibility.md is stale; run: python -m scripts.compatibility_table")
-            return 1
-        return 0
-    TARGET.write_text(render(text), encoding="utf-8")
-    return 0
+    return write_or_check(TARGET, render(text), "scripts.compatibility_table")
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from broker.config.topic_keys import TOPIC_KEYS
 from broker.routes import ROUTES, Route, limited_routes
 from protocol.messages import schema_versions
 from protocol.releases import DEFAULT_RELEASE
+from scripts.generated_page import write_or_check
 
 ROOT = Path(__file__).parent.parent
 TARGET = ROOT / "docs" / "coverage.md"
@@ -125,14 +126,7 @@ def render() -> str:
 
 def main() -> int:
     """Write the page, or with --check compare it."""
-    page = render()
-    if "--check" in sys.argv[1:]:
-        if TARGET.read_text(encoding="utf-8") != page:
-            print("docs/coverage.md is stale; run: python -m scripts.coverage_table")
-            return 1
-        return 0
-    TARGET.write_text(page, encoding="utf-8")
-    return 0
+    return write_or_check(TARGET, render(), "scripts.coverage_table")
 
 
 if __name__ == "__main__":
