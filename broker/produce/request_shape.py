@@ -104,10 +104,10 @@ def shape_of(
     for topic_data in request.topics:
         topic = _topic(cluster, topic_data, broker_id)
         for index, _start, _end in topic_data.partitions:
-            partition = None if topic is None else topic.partition(index)
-            if topic is None or partition is None or partition.leader_id != broker_id:
+            if topic is None:
                 return None
-            if request.acks == ACKS_ALL and topic.has_too_few_in_sync(partition):
+            partition = _appendable_partition(topic, index, broker_id, request.acks)
+            if partition is None:
                 return None
             bytes_max = min(topic.max_message_bytes, topic.segment_bytes)
             after_max_ms = topic.timestamp_after_max_ms
@@ -143,10 +143,8 @@ def shape_of_partition(
     (target,) = shape.targets
     topic = target.topic
     (index,) = _INDEX(index_bytes)
-    partition = topic.partition(index)
-    if partition is None or partition.leader_id != broker_id:
-        return None
-    if shape.acks == ACKS_ALL and topic.has_too_few_in_sync(partition):
+    partition = _appendable_partition(topic, index, broker_id, shape.acks)
+    if partition is None:
         return None
     _, _, _, bytes_max, after_max_ms = target
     return RequestShape(
@@ -164,6 +162,16 @@ def shape_of_partition(
         shape.is_flexible,
         is_used=True,
     )
+
+
+def _appendable_partition(topic: Topic, index: int, broker_id: int, acks: int) -> Partition | None:
+    """Return a partition that the broker leads, with enough replicas in sync for `acks`."""
+    partition = topic.partition(index)
+    if partition is None or partition.leader_id != broker_id:
+        return None
+    if acks == ACKS_ALL and topic.has_too_few_in_sync(partition):
+        return None
+    return partition
 
 
 def _topic(cluster: Cluster, topic_data: produce.TopicData, broker_id: int) -> Topic | None:

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from broker.cluster.cluster import Cluster
 from broker.dispatch import produce_cache
 from broker.dispatch.produce_cache import TARGETS_MAX, ProduceCache
+from broker.produce import request_shape
 from broker.produce.append import store_batch
-from broker.produce.request_shape import fitting_batches, shape_of_partition
+from broker.produce.request_shape import fitting_batches
 from tests.broker.dispatch.produce_runs import (
     TOPICS,
     Change,
@@ -342,7 +343,7 @@ def test_another_partition_that_takes_no_batches_is_not_cached(
 
     assert hits_of(steps) == 1
     with pytest.MonkeyPatch.context() as patch:
-        edit(patch, shape_of_partition, right, wrong)
+        edit(patch, request_shape._appendable_partition, right, wrong)
         assert run(steps) != ordinary
 
 
