@@ -7,7 +7,7 @@ is enough beside a broker in another environment.
 import re
 
 ADVICE = (
-    "install mock-kafka into an environment of its own, for example with `uv tool install` or"
+    "install mock-kafka in a separate environment, for example with `uv tool install` or"
     " `pipx install`; its `mock-kafka` is found on the PATH, or in MOCK_KAFKA_COMMAND"
 )
 

@@ -3,7 +3,6 @@
 import socket
 import threading
 from contextlib import suppress
-from types import TracebackType
 
 HOST = "127.0.0.1"
 _CHUNK_BYTES = 65_536
@@ -19,17 +18,6 @@ class TcpForwarder:
         self.port: int = self._listener.getsockname()[1]
         self._open: list[socket.socket] = []
         threading.Thread(target=self._accept, daemon=True).start()
-
-    def __enter__(self) -> "TcpForwarder":
-        return self
-
-    def __exit__(
-        self,
-        exception_type: type[BaseException] | None,
-        exception: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Stop listening and close all connections."""

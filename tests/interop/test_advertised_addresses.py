@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 
 import pytest
 from confluent_kafka import Consumer, Producer
@@ -32,7 +32,7 @@ def first_port() -> int:
 def forwarders(first_port: int) -> Iterator[list[TcpForwarder]]:
     """Return a forwarder on a random port for each of three brokers."""
     with ExitStack() as stack:
-        yield [stack.enter_context(TcpForwarder(first_port + n)) for n in range(3)]
+        yield [stack.enter_context(closing(TcpForwarder(first_port + n))) for n in range(3)]
 
 
 def test_a_group_works_through_mapped_ports(
