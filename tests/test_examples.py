@@ -72,7 +72,7 @@ def test_the_java_quickstart_passes(tmp_path: Path) -> None:
 def test_every_recipe_of_the_cookbook_passes(tmp_path: Path) -> None:
     options = ["-p", "no:asyncio", "-W", "ignore"]
     output = run_in_copy("cookbook", tmp_path, sys.executable, "-m", "pytest", *options)
-    assert re.search(r"^23 passed in ", output, re.MULTILINE)
+    assert " 23 passed in " in output
 
 
 def test_the_cookbook_lists_every_recipe() -> None:
