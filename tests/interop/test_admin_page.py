@@ -494,9 +494,9 @@ def test_the_buttons_control_the_cluster(cluster: Cluster, page: Page) -> None:
     expect(card).not_to_contain_text("stopped")
 
     page.locator(".tile").click()
-    page.get_by_label("Leader").select_option("broker 3")
+    page.get_by_label("Leader", exact=True).select_option("broker 3")
     expect(page.locator(".tile")).to_have_attribute("title", re.compile("led by broker 3"))
-    page.get_by_label("Leader").select_option("nobody")
+    page.get_by_label("Leader", exact=True).select_option("nobody")
     expect(page.locator(".tile")).to_have_class(re.compile("none"))
     assert cluster.ask("GET", "/v1/topics/orders")["partitions"][0]["leader"] is None
 
