@@ -408,6 +408,18 @@ ALLOWED_DIFFERENCES: tuple[AllowedDifference, ...] = (
         )
         for name in ("error_code", "error_message")
     ),
+    *(
+        AllowedDifference(
+            api,
+            path,
+            "Kafka 4.0 takes two epochs when InitProducerId aborts a transaction (KAFKA-19367)",
+            releases=("4.0",),
+        )
+        for api, path in (
+            ("DescribeProducers", "topics[].partitions[].active_producers[].producer_epoch"),
+            ("DescribeTransactions", "transaction_states[].producer_epoch"),
+        )
+    ),
     AllowedDifference(
         "DescribeLogDirs",
         "results[].topics[].partitions[].partition_size",
