@@ -315,10 +315,14 @@ ALLOWED_DIFFERENCES: tuple[AllowedDifference, ...] = (
             "ListOffsets",
             path,
             "Kafka 3.9 responds to each entry of a request; here equal ones are one, as in Kafka 4",
-            kind="missing",
+            kind=kind,
             releases=_BEFORE_4,
         )
-        for path in ("topics[]", "topics[].partitions[]")
+        for path, kind in (
+            ("topics[]", "missing"),
+            ("topics[].partitions[]", "missing"),
+            ("topics[].partitions[]", "extra"),
+        )
     ),
     *(
         AllowedDifference(
