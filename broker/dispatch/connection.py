@@ -122,7 +122,12 @@ class Connection:
         reader, cache = self._reader, self._produce_cache
         out: list[bytes] = []
         run_end = 0
-        if cache is not None and reader.is_empty and not self.is_behind:
+        if (
+            cache is not None
+            and reader.is_empty
+            and self._pending is None
+            and not self._muted_until_ms
+        ):
             result = cache.respond_to_run(data, self, now_ms, out)
             if isinstance(result, Close):
                 self._close_reason = result.reason

@@ -35,6 +35,7 @@ from protocol.framing import Frame
 from protocol.produce_template import API_BYTES, CONSTANT_AT, correlation_id_of
 from protocol.records import read_header
 
+_API_END = FRAME_SIZE_BYTES + API_BYTES
 TARGETS_MAX = 64
 """Partitions of all shapes of a connection, to bound memory."""
 PAUSE_MAX = 1023
@@ -142,7 +143,7 @@ class ProduceCache:
         charged to a quota, or noted in journal or audit.
         """
         shape = self._shape
-        if shape is None or len(shape.targets) > 1:
+        if shape is None or data[FRAME_SIZE_BYTES:_API_END] != shape.api or len(shape.targets) > 1:
             return 0
         services = self._services
         cluster = services.cluster

@@ -44,14 +44,6 @@ class FrameLayout(NamedTuple):
     batch_end: int
 
 
-class StoredBatches(NamedTuple):
-    """What `PartitionLog.extend` stores."""
-
-    batches: list[bytes]
-    base_offsets: list[int]
-    max_timestamps: list[int]
-
-
 class RequestRun:
     """The requests of one shape that has one partition."""
 
@@ -70,99 +62,89 @@ class RequestRun:
         caller has made sure that nothing but the log and the producer's state has to change.
         """
         _piece, topic, partition, _bytes_max, timestamp_after_max_ms = self.shape.targets[0]
-        log = partition.log
-        if log.waiters or topic.retention_bytes >= 0 or not cluster.has_room_for(len(buffer)):
+        if (
+            partition.log.waiters
+            or topic.retention_bytes >= 0
+            or not cluster.has_room_for(len(buffer))
+        ):
             return 0  # more than that may change with each batch
-        stored = StoredBatches([], [], [])
-        try:
-            latest_ms = now_ms + timestamp_after_max_ms
-            return self._store(buffer, partition, latest_ms, stored, responses)
-        finally:
-            if stored.batches:
-                log.extend(*stored, partition.leader_epoch)
-                cluster.log_bytes += sum(map(len, stored.batches))
+        latest_ms = now_ms + timestamp_after_max_ms
+        return self._store(cluster, buffer, partition, latest_ms, responses)
 
     # Hot path: inlined on purpose.
     def _store(
         self,
+        cluster: Cluster,
         buffer: bytes,
         partition: Partition,
         latest_ms: int,
-        stored: StoredBatches,
         responses: list[bytes],
     ) -> int:
-        shape, log = self.shape, partition.log
-        before, between, after = self._response_parts(log.log_start_offset)
-        check, apply = partition.producers.check, partition.producers.apply
-        api, suffix, attributes_max = shape.api, shape.suffix, shape.attributes_max
-        has_response, leader_epoch = shape.acks != 0, partition.leader_epoch
-        batches, base_offsets, max_timestamps = stored
-        end_offset, buffer_end = log.log_end_offset, len(buffer)
-        known_size = position = 0
-        while buffer_end - position > _HEADER_BYTES:
-            (size,) = _unpack_size(buffer, position)
-            if size != known_size:
-                layout = self._layouts.get(size) or self._lay_out(size)
-                if layout is None:
-                    break
-                unpack, piece, batch_length, covered_at, batch_end_at = layout
-                known_size = size
-            frame_end = position + 4 + size
-            if frame_end > buffer_end:
-                break
-            (
-                found_api,
-                correlation_id,
-                found_piece,
-                magic,
-                crc,
-                attributes,
-                last_offset_delta,
-                max_timestamp,
-                producer_id,
-                epoch,
-                sequence,
-                records_count,
-            ) = unpack(buffer, position)
-            batch_end = position + batch_end_at
-            covered = buffer[position + covered_at : batch_end]
-            if (
-                found_piece != piece
-                or found_api != api
-                or magic != _MAGIC
-                or not 0 <= attributes <= attributes_max
-                or not 0 < records_count == last_offset_delta + 1
-                or max_timestamp > latest_ms
-                or crc32c(covered) != crc
-                or buffer[batch_end:frame_end] != suffix
-            ):
-                break
-            if producer_id >= 0:
-                if sequence < 0:
-                    break
-                decision = check(producer_id, epoch, sequence, last_offset_delta)
-                if decision is not APPEND:
-                    break
-                apply(producer_id, epoch, sequence, last_offset_delta, end_offset, max_timestamp)
-            batches.append(
-                _stored_header(end_offset, batch_length, leader_epoch, _MAGIC, crc) + covered
-            )
-            base_offsets.append(end_offset)
-            max_timestamps.append(max_timestamp)
-            if has_response:
-                responses.append(
-                    before + correlation_id + between + _BASE_OFFSET(end_offset) + after
-                )
-            end_offset += records_count
-            position = frame_end
-        return position
-
-    def _response_parts(self, log_start_offset: int) -> tuple[bytes, bytes, bytes]:
-        """Return the bytes of a response around correlation id and base offset."""
+        shape, log, producers = self.shape, partition.log, partition.producers
+        log_start_offset, end_offset = log.log_start_offset, log.log_end_offset
         if log_start_offset != self._start_offset:
             self._start_offset = log_start_offset
-            self._parts = self.shape.response.parts(log_start_offset)
-        return self._parts
+            self._parts = shape.response.parts(log_start_offset)
+        before, between, after = self._parts
+        api, suffix, attributes_max = shape.api, shape.suffix, shape.attributes_max
+        has_response, leader_epoch = shape.acks != 0, partition.leader_epoch
+        batches, base_offsets, max_timestamps = list[bytes](), list[int](), list[int]()
+        buffer_end = len(buffer)
+        known_size = position = 0
+        try:
+            while buffer_end - position > _HEADER_BYTES:
+                (size,) = _unpack_size(buffer, position)
+                if size != known_size:
+                    layout = self._layouts.get(size) or self._lay_out(size)
+                    if layout is None:
+                        break
+                    unpack, piece, batch_length, covered_at, batch_end_at = layout
+                    known_size = size
+                frame_end = position + 4 + size
+                if frame_end > buffer_end:
+                    break
+                # fmt: off
+                (
+                    found_api, correlation_id, found_piece, magic, crc, attributes,
+                    last_delta, max_timestamp, producer_id, epoch, sequence, count,
+                ) = unpack(buffer, position)
+                # fmt: on
+                batch_end = position + batch_end_at
+                covered = buffer[position + covered_at : batch_end]
+                if (
+                    found_piece != piece
+                    or found_api != api
+                    or magic != _MAGIC
+                    or not 0 <= attributes <= attributes_max
+                    or not 0 < count == last_delta + 1
+                    or max_timestamp > latest_ms
+                    or crc32c(covered) != crc
+                    or buffer[batch_end:frame_end] != suffix
+                ):
+                    break
+                if producer_id >= 0:
+                    if sequence < 0:
+                        break
+                    if producers.check(producer_id, epoch, sequence, last_delta) is not APPEND:
+                        break
+                    producers.apply(
+                        producer_id, epoch, sequence, last_delta, end_offset, max_timestamp
+                    )
+                stored_header = _stored_header(end_offset, batch_length, leader_epoch, _MAGIC, crc)
+                batches.append(stored_header + covered)
+                base_offsets.append(end_offset)
+                max_timestamps.append(max_timestamp)
+                if has_response:
+                    base_offset = _BASE_OFFSET(end_offset)
+                    responses.append(before + correlation_id + between + base_offset + after)
+                end_offset += count
+                position = frame_end
+        finally:
+            if batches:
+                cluster.log_bytes += log.extend(
+                    batches, base_offsets, max_timestamps, end_offset, leader_epoch
+                )
+        return position
 
     def _lay_out(self, size: int) -> FrameLayout | None:
         """Return the layout of frames of a size; None if they cannot have a batch that fits."""

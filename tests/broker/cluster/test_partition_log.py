@@ -164,8 +164,9 @@ def test_batches_are_stored_together_as_one_by_one() -> None:
     for batch in batches:
         one_by_one.append(batch, 2, 4, 3)
 
-    together.extend(batches, [7, 9, 11], [4, 4, 4], 3)
+    size_bytes = together.extend(batches, [7, 9, 11], [4, 4, 4], 13, 3)
 
+    assert size_bytes == sum(map(len, batches))
     for name in PartitionLog.__slots__:
         if name != "transaction_index":
             assert getattr(together, name) == getattr(one_by_one, name), name

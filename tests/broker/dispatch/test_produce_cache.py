@@ -1,6 +1,6 @@
 """The cached path leaves the same behind as the ordinary one, whatever happens in between."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -493,7 +493,6 @@ RUN_BATCHES: tuple[tuple[Any, str, str, Produce], ...] = (
     (RequestRun._store, "found_piece != piece", "False", Produce(indexes=(1,))),
     (RequestRun._store, "found_piece != piece", "False", Produce(damage=(0, ">q", 1, False))),
     (RequestRun._store, "found_piece != piece", "False", Produce(damage=(8, ">i", 70, False))),
-    (RequestRun._store, "found_api != api", "False", Produce(version=10)),
     (RequestRun._store, "magic != _MAGIC", "False", Produce(damage=(16, ">b", 1, True))),
     (RequestRun._store, "crc32c(covered) != crc", "False", Produce(damage=(17, ">I", 1, False))),
     (
@@ -504,7 +503,7 @@ RUN_BATCHES: tuple[tuple[Any, str, str, Produce], ...] = (
     ),
     (
         RequestRun._store,
-        "0 < records_count == last_offset_delta + 1",
+        "0 < count == last_delta + 1",
         "True",
         Produce(damage=(23, ">i", 3, True)),
     ),
@@ -515,7 +514,7 @@ RUN_BATCHES: tuple[tuple[Any, str, str, Produce], ...] = (
         "False",
         Produce(producer_id=8, damage=(53, ">i", -1, True)),
     ),
-    (RequestRun._store, "decision is not APPEND", "False", Produce(producer_id=7, gap=1)),
+    (RequestRun._store, "is not APPEND", "is None", Produce(producer_id=7, gap=1)),
     (
         request_run._layout,
         "<= batch_size <= target.batch_bytes_max",
@@ -546,13 +545,22 @@ def test_a_run_that_takes_any_batch_is_found(
         assert run(steps) != ordinary
 
 
-def test_a_run_ends_before_a_frame_with_another_end() -> None:
+OTHER_FRAMES: tuple[tuple[str, Callable[[Run], bytes]], ...] = (
+    # A tagged field that is not there.
+    ("buffer[batch_end:frame_end] != suffix", lambda made: made._frame(Produce())[:-1] + b"\x01"),
+    ("found_api != api", lambda made: made._frame(Produce(version=10))),
+)
+
+
+@pytest.mark.parametrize(("check", "other_frame"), OTHER_FRAMES)
+def test_a_run_ends_before_a_frame_of_another_kind(
+    check: str, other_frame: Callable[[Run], bytes]
+) -> None:
     def written() -> list[Any]:
         made = Run()
+        made.do(("configure_brokers", None, "broker.api.versions", "Produce=3-9"))
         made.do(WARM)
-        frame = bytearray(made._frame(Produce()))
-        frame[-1] = 1  # a tagged field that is not there
-        data = made._frame(Produce()) + bytes(frame)
+        data = made._frame(Produce()) + other_frame(made)
         made._note(0, made.connections[0].receive(data, made.now_ms))
         return made.written
 
@@ -561,7 +569,7 @@ def test_a_run_ends_before_a_frame_with_another_end() -> None:
 
     assert written() == ordinary
     with pytest.MonkeyPatch.context() as patch:
-        edit(patch, RequestRun._store, "buffer[batch_end:frame_end] != suffix", "False")
+        edit(patch, RequestRun._store, check, "False")
         assert written() != ordinary
 
 
@@ -578,7 +586,7 @@ def test_a_run_wakes_who_waits_for_each_batch() -> None:
 
     assert batches_when_woken() == [4, 5, 6]
     with pytest.MonkeyPatch.context() as patch:
-        edit(patch, RequestRun.append, "log.waiters or", "")
+        edit(patch, RequestRun.append, "partition.log.waiters", "False")
         assert batches_when_woken() == []
 
 
@@ -590,14 +598,22 @@ def test_requests_of_one_read_are_one_run() -> None:
     assert len(runs) == 3
 
 
-@pytest.mark.parametrize("function", [store_batch, RequestRun.append])
-def test_an_error_in_the_cached_path_closes_only_its_connection(function: Any) -> None:
+@pytest.mark.parametrize(
+    ("function", "wrong"),
+    [
+        (store_batch, ("log = partition.log", "log = None")),
+        (RequestRun._store, ("count == last", "count.none == last")),
+    ],
+)
+def test_an_error_in_the_cached_path_closes_only_its_connection(
+    function: Any, wrong: tuple[str, str]
+) -> None:
     made = Run()
     made.do(WARM)
     with pytest.MonkeyPatch.context() as patch:
         if function is store_batch:
             patch.setattr(ProduceCache, "respond_to_run", lambda *_arguments: 0)
-        edit(patch, function, "log = partition.log", "log = None")
+        edit(patch, function, *wrong)
         made.do(Produce())
 
     assert len(made.bugs) == 1
