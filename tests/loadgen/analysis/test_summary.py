@@ -179,7 +179,7 @@ def test_a_good_run_passes_every_check(judge: Callable[..., dict[str, Any]]) -> 
             "responded_early": 0,
         }
     ]
-    assert summary["workers"] == [{"worker": 0, "cpu_us": 5, "wall_us": 10, "rows": 10}]
+    assert summary["workers"] == [{"worker": 0, "cpu_us": 5, "wall_us": 10, "rows": 11}]
 
 
 def test_a_bad_run_fails_every_check(judge: Callable[..., dict[str, Any]]) -> None:
