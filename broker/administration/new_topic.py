@@ -13,6 +13,7 @@ from broker.administration.placement import (
     place_new_topic,
 )
 from broker.cluster.cluster import Cluster
+from broker.cluster.made_partitions import make_in_turns
 from broker.cluster.topics import Topic, topic_name_problem
 from broker.config.api_versions import release_of
 from broker.config.topic_config import validate_topic_overrides
@@ -97,7 +98,7 @@ def create_planned(
     Many partitions are made with pauses. Another request may create the topic then, or stop a
     broker, so the topic is checked and planned again.
     """
-    made = cluster.make_partitions(plan.name, 0, plan.assignments)
+    made = make_in_turns(plan.name, 0, plan.assignments, cluster.alive_broker_ids(), cluster.config)
     if made is not None:
         checked_again = check_new_topic(cluster, new_topic, names_of_request)
         if isinstance(checked_again, Refusal):

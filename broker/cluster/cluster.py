@@ -19,7 +19,11 @@ from broker.cluster.group_log import GroupLog
 from broker.cluster.internal_topics import GROUP_METADATA, TRANSACTION_STATE, note_appended
 from broker.cluster.late_coordinators import LateCoordinators
 from broker.cluster.log_memory import drop_from_largest
-from broker.cluster.made_partitions import MadePartitions, make_partitions
+from broker.cluster.made_partitions import (
+    Assignments,
+    MadePartitions,
+    make_partitions,
+)
 from broker.cluster.producer_rules import adopt_rule_of_leader
 from broker.cluster.quotas import QuotaManagers
 from broker.cluster.topics import NO_LEADER, Partition, Topic, TopicTable, place_replicas
@@ -34,7 +38,6 @@ from broker.timers import Timers
 from broker.transactions.coordinator import TransactionCoordinator
 from broker.transactions.marker import MarkerSender
 from producer_state.allocator import ProducerIdAllocator
-from protocol.pacing import LOOK_EVERY, current_turn, paced_elements
 
 ADVERTISED_LISTENERS = "advertised.listeners"
 
@@ -250,14 +253,11 @@ class Cluster(LateCoordinators):
     def create_topic(
         self,
         name: str,
-        assignments: Sequence[tuple[int, ...]],
+        assignments: Assignments,
         overrides: Mapping[str, str],
         made: MadePartitions | None = None,
     ) -> Topic:
-        """Create a topic whose name, assignments and configuration were checked before.
-
-        `made` is what `make_partitions` has returned.
-        """
+        """Create a topic whose name, assignments and configuration were checked before."""
         topic_id = self.new_uuid()
         topic = Topic(name, topic_id, [], TopicConfig(self.shared_config, overrides))
         topic.by_broker = self._topic_by_broker(topic)
@@ -268,34 +268,13 @@ class Cluster(LateCoordinators):
             self._next_placement += len(assignments)
         return topic
 
-    def make_partitions(
-        self, topic_name: str, first_index: int, assignments: Sequence[tuple[int, ...]]
-    ) -> MadePartitions | None:
-        """Make new partitions in turns with other requests, if they are many; None if they are few.
-
-        `add_partitions` adds them to a topic. Until then the topic does not have them.
-        """
-        if len(assignments) <= LOOK_EVERY or current_turn() is None:
-            return None
-        config, alive_ids = self.config, self.alive_broker_ids()
-        paced_assignments = paced_elements(assignments)
-        partitions = make_partitions(topic_name, first_index, paced_assignments, alive_ids, config)
-        return MadePartitions(partitions, first_index, assignments, alive_ids, config)
-
     def add_partitions(
-        self,
-        topic: Topic,
-        assignments: Sequence[tuple[int, ...]],
-        made: MadePartitions | None = None,
+        self, topic: Topic, assignments: Assignments, made: MadePartitions | None = None
     ) -> None:
         """Add one partition per assignment to a topic; the assignments were checked before."""
-        first_index, alive_ids = len(topic.partitions), self.alive_broker_ids()
-        if made is not None and made.fits(first_index, assignments, alive_ids, self.config):
-            partitions = made.partitions
-        else:
-            partitions = make_partitions(
-                topic.name, first_index, assignments, alive_ids, self.config
-            )
+        made_of = len(topic.partitions), assignments, self.alive_broker_ids(), self.config
+        fits = made is not None and made.fits(*made_of)
+        partitions = made.partitions if made and fits else make_partitions(topic.name, *made_of)
         topic.partitions.extend(partitions)
         self.groups.note_topic_change(topic.name)
 

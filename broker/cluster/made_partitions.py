@@ -7,6 +7,10 @@ from broker.cluster.compaction import Compaction
 from broker.cluster.producer_rules import new_producers
 from broker.cluster.topics import INTERNAL_TOPICS, NO_LEADER, Partition
 from broker.config.broker_config import BrokerConfig
+from protocol.pacing import LOOK_EVERY, current_turn, paced_elements
+
+Assignments = Sequence[tuple[int, ...]]
+"""Replicas of consecutive partitions; the first replica of each is its preferred leader."""
 
 
 class MadePartitions(NamedTuple):
@@ -14,14 +18,14 @@ class MadePartitions(NamedTuple):
 
     partitions: list[Partition]
     first_index: int
-    assignments: Sequence[tuple[int, ...]]
+    assignments: Assignments
     alive_ids: Sequence[int]
     config: BrokerConfig
 
     def fits(
         self,
         first_index: int,
-        assignments: Sequence[tuple[int, ...]],
+        assignments: Assignments,
         alive_ids: Sequence[int],
         config: BrokerConfig,
     ) -> bool:
@@ -57,3 +61,18 @@ def make_partitions(
         partition.compaction = Compaction() if is_internal else None
         partitions.append(partition)
     return partitions
+
+
+def make_in_turns(
+    topic_name: str,
+    first_index: int,
+    assignments: Assignments,
+    alive_ids: Sequence[int],
+    config: BrokerConfig,
+) -> MadePartitions | None:
+    """Make many partitions with pauses for other requests; return None for few."""
+    if len(assignments) <= LOOK_EVERY or current_turn() is None:
+        return None
+    paced_assignments = paced_elements(assignments)
+    partitions = make_partitions(topic_name, first_index, paced_assignments, alive_ids, config)
+    return MadePartitions(partitions, first_index, assignments, alive_ids, config)

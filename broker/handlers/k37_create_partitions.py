@@ -29,6 +29,7 @@ from broker.administration.new_partitions import check_new_partitions
 from broker.administration.placement import Assignments
 from broker.cluster.cluster import Cluster
 from broker.cluster.controller_queue import TIMED_OUT, is_over
+from broker.cluster.made_partitions import make_in_turns
 from broker.cluster.topics import Topic
 from broker.errors import Refusal
 from broker.request.context import RequestContext
@@ -121,7 +122,9 @@ def _grow(cluster: Cluster, requested: Any) -> Refusal | None:
 def _add(cluster: Cluster, requested: Any, growth: _Growth) -> Refusal | None:
     """Add checked partitions; many are made with pauses, and are checked again after them."""
     topic, assignments = growth
-    made = cluster.make_partitions(topic.name, len(topic.partitions), assignments)
+    made = make_in_turns(
+        topic.name, len(topic.partitions), assignments, cluster.alive_broker_ids(), cluster.config
+    )
     if made is not None:
         checked_again = _check(cluster, requested)
         if isinstance(checked_again, Refusal):
