@@ -130,7 +130,7 @@ async def test_a_reset_removes_rules_and_restores_those_of_the_start() -> None:
         site.admin.server.first_faults = (fault_rule(delay_ms=7),)
         add_faults(site.admin, fault_rule(delay_ms=1))
         add_faults(site.admin, fault_rule(delay_ms=2))
-        reset(site.admin)
+        await reset(site.admin)
         assert [view.rule for view in list_faults(site.admin)] == [{"delay_ms": 7}]
         await asyncio.sleep(0)
 
