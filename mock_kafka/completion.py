@@ -6,7 +6,7 @@ the line so far in `COMP_LINE`.
 
 import argparse
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 SHELLS = ("bash", "zsh", "fish")
@@ -35,9 +35,9 @@ def build_parser() -> argparse.ArgumentParser:
 
 def script(shell: str) -> str:
     """Return the script of one of `SHELLS`."""
-    import argcomplete  # noqa: PLC0415 - only for this
+    from argcomplete.shell_integration import shellcode  # noqa: PLC0415 - only for this
 
-    return argcomplete.shellcode(["mock-kafka"], shell=shell)
+    return shellcode(["mock-kafka"], shell=shell)
 
 
 def complete(summaries: Mapping[str, str], **changes: Any) -> None:
@@ -113,8 +113,12 @@ def _broker_parser(command: str) -> argparse.ArgumentParser:
 def _tool_parser(command: str) -> argparse.ArgumentParser:
     from client.tools import configs, groups, topics  # noqa: PLC0415
 
-    tools = {"configs": configs, "groups": groups, "topics": topics}
-    return tools[command].build_parser()
+    parsers: Mapping[str, Callable[[], argparse.ArgumentParser]] = {
+        "configs": configs.build_parser,
+        "groups": groups.build_parser,
+        "topics": topics.build_parser,
+    }
+    return parsers[command]()
 
 
 def _complete_with(

@@ -8,7 +8,7 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from argcomplete import CompletionFinder
+from argcomplete.finders import CompletionFinder
 
 from mock_kafka import cli, completion
 from scenarios import registry
