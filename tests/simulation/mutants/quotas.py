@@ -136,9 +136,9 @@ QUOTA_MUTANTS: tuple[Mutant, ...] = (
     edited(
         "The samples of a quota are forgotten with every new one.",
         "byte_rate",
-        SampledRate.total,
-        "samples[1] <= now_ms - self._span_ms",
-        "samples[1] <= now_ms",
+        SampledRate.throttle_time_ms,
+        "excess = self._total * 1000",
+        "excess = sum(self._samples[-1:]) * 1000",
         QuotasWorld,
     ),
     edited(
