@@ -55,6 +55,10 @@ Each has a line of its own: bootstrap.servers=... for the first one, then
 bootstrap.servers.SASL_PLAINTEXT=... and so on. With --brokers the ports of the
 next brokers follow in the smallest step with which no two listeners meet.
 
+Batches of idempotent producers that arrive twice are recognised by KIP-758's rule.
+Apache Kafka 4.1 keeps five batches per producer instead; kafkajs needs its rule:
+  mock-kafka serve -o producer.state.batches=5
+
 Brokers advertise --host and their port. For clients in
 containers or on other hosts, listen on all addresses and advertise a name that
 they can reach:
@@ -74,8 +78,8 @@ process list:
 
 
 CERTS_DESCRIPTION = """\
-Make a certificate authority that is thrown away, a certificate for the broker
-and one for each client, as PEM files, and print what to set to use them.
+Make a throwaway certificate authority, a certificate for the broker and one for
+each client, as PEM files, and print what to set to use them.
 """
 
 NODE_ID_MAX = 1_000_000
@@ -377,7 +381,7 @@ def _make_certificates(folder: Path, hosts: Sequence[str], clients: Sequence[str
     try:
         files = certificates.write_certificates(folder, hosts, clients, SystemClock().now_ms())
     except OSError as error:
-        raise StartError(f"cannot write to {folder}: {error}") from error
+        raise StartError(f"cannot write to {folder}: {error.strerror or error}") from error
     print(certificates.describe_certificates(folder, files))
 
 

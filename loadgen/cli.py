@@ -50,8 +50,17 @@ def run_to_exit_status(action: Callable[[], int]) -> int:
     ) as error:
         print(f"mock-kafka load: {error}", file=sys.stderr)
         return USAGE_ERROR
-    except KeyboardInterrupt:
+    except (Exception, KeyboardInterrupt) as error:
+        if not _is_interrupt(error):
+            raise
         print("mock-kafka load: interrupted", file=sys.stderr)
         return INTERRUPTED
     finally:
         signal.signal(signal.SIGTERM, previous)
+
+
+def _is_interrupt(error: BaseException | None) -> bool:
+    """Return whether an error is, or followed from, Ctrl-C, which breaks a connection of Py4J."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error is not None

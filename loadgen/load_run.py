@@ -5,7 +5,7 @@ import json
 import os
 import resource
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -19,6 +19,7 @@ from loadgen import clock, host_info, terminal
 from loadgen.admin_port import AdminPort, AdminPortError
 from loadgen.analysis.checks import THIS_RUN
 from loadgen.analysis.committed_offsets import CommittedOffset, committed_offsets
+from loadgen.ctrl_c import CtrlC
 from loadgen.plan.plan import RECORDS, Plan
 from loadgen.plan.plan_file import load_plan
 from loadgen.plan.redaction import without_passwords
@@ -33,7 +34,7 @@ from protocol.environment import EnvironmentVariableError, resolve_environment
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-OK, FAILED = 0, 1
+OK, FAILED, INVALID = 0, 1, 3
 
 
 class OwnBroker(Protocol):
@@ -77,7 +78,10 @@ def run(
     session: Callable[[], AbstractContextManager["SparkSession"]],
     own_broker: OwnBrokerFactory,
 ) -> int:
-    """Run the plan and return the exit status: OK, or FAILED after an abort or a failed check.
+    """Run the plan and return the exit status.
+
+    It is FAILED after an abort or a failed check of the broker. It is INVALID if only the check of
+    the load generator failed.
 
     Raises:
         LoadError, PlanError, PreparationError, SessionError: the load could not start.
@@ -98,45 +102,57 @@ def run(
     run_id = f"{plan.name}-{started:%Y%m%dT%H%M%S}"
     paths = Paths(options.out, run_id)
     console = Console(stderr=True)
-    with ExitStack() as stack:
-        servers = options.bootstrap_server or plan.target.bootstrap_servers
-        broker: OwnBroker | None = None
-        if servers is None:
-            broker = stack.enter_context(
-                own_broker(plan.target.brokers, plan.own_broker_config(), plan.has_shadow_quotas)
+    ctrl_c = CtrlC()
+    with ExitStack() as until_written:
+        with ExitStack() as stack:
+            servers = options.bootstrap_server or plan.target.bootstrap_servers
+            broker: OwnBroker | None = None
+            if servers is None:
+                broker = stack.enter_context(
+                    own_broker(
+                        plan.target.brokers, plan.own_broker_config(), plan.has_shadow_quotas
+                    )
+                )
+                servers = broker.bootstrap_servers
+            admin_port = _admin_port(options, plan, broker)
+            sets_quotas = broker is not None or options.set_quotas
+            target = prepare(plan, run_id, servers, sets_quotas=sets_quotas, admin_port=admin_port)
+            if target.is_shadow:
+                plan = plan.all_in_shadow()
+            console.print(f"{plan.name}: {sum(event_counts(plan)):,} events, target {servers}")
+            spark = stack.enter_context(session())
+            until_written.enter_context(ctrl_c.handled(console))
+            summary = _send_and_summarise(
+                spark, plan, target, paths, workers, console, ctrl_c, broker, admin_port
             )
-            servers = broker.bootstrap_servers
-        admin_port = _admin_port(options, plan, broker)
-        sets_quotas = broker is not None or options.set_quotas
-        target = prepare(plan, run_id, servers, sets_quotas=sets_quotas, admin_port=admin_port)
-        if target.is_shadow:
-            plan = plan.all_in_shadow()
-        console.print(f"{plan.name}: {sum(event_counts(plan)):,} events, target {servers}")
-        spark = stack.enter_context(session())
-        summary = _send_and_summarise(
-            spark, plan, target, paths, workers, console, broker, admin_port
-        )
-        summary |= {
-            "plan": plan.name,
-            "run_id": run_id,
-            "started": f"{started:%Y-%m-%d %H:%M:%S} UTC",
-            "duration_s": plan.duration_s,
-            "seed": plan.seed,
-            "master": options.master,
-            "workers_count": workers,
-            "target": servers,
-            "unsupported_quotas": target.unknown_quotas,
-        }
-    _write(summary, plan, target, paths)
-    console = Console()
-    # A log file has no width of its own.
-    console = console if console.is_terminal else Console(width=140)
-    terminal.print_summary(summary, paths.out / "report.html", console)
-    is_good = summary["is_complete"] and not any(
-        verdict["verdict"] == "failed" and verdict["scope"] != THIS_RUN
-        for verdict in summary["verdicts"]
-    )
-    return OK if is_good else FAILED
+            summary |= {
+                "plan": plan.name,
+                "run_id": run_id,
+                "started": f"{started:%Y-%m-%d %H:%M:%S} UTC",
+                "duration_s": plan.duration_s,
+                "seed": plan.seed,
+                "master": options.master,
+                "workers_count": workers,
+                "target": servers,
+                "unsupported_quotas": target.unknown_quotas,
+            }
+        _write(summary, plan, target, paths)
+        console = Console()
+        # A log file has no width of its own.
+        console = console if console.is_terminal else Console(width=140)
+        terminal.print_summary(summary, paths.out / "report.html", console)
+    status = exit_status(summary)
+    if status == INVALID:
+        console.print("invalid: the load generator was late, so its latencies are not reliable")
+    return status
+
+
+def exit_status(summary: Mapping[str, Any]) -> int:
+    """Return FAILED for the target, INVALID if only the load generator failed its own check."""
+    scopes = {v["scope"] for v in summary["verdicts"] if v["verdict"] == "failed"}
+    if scopes - {THIS_RUN} or not summary["is_complete"]:
+        return FAILED
+    return INVALID if scopes else OK
 
 
 def _plan_of(options: argparse.Namespace) -> Plan:
@@ -174,6 +190,7 @@ def _send_and_summarise(
     paths: Paths,
     workers: int,
     console: Console,
+    ctrl_c: CtrlC,
     broker: OwnBroker | None,
     admin_port: AdminPort | None,
 ) -> dict[str, Any]:
@@ -197,11 +214,12 @@ def _send_and_summarise(
         ProgressListener(show, driver) as listener,
     ):
         spec = RunSpec(paths.run_id, plan, target.topology, workers, listener.address)
-        with terminal.stopping_by_ctrl_c(listener, console):
-            try:
-                run_load(spark, spec, str(paths.out))
-            except Exception as error:
-                raise LoadError(f"the Spark job failed: {first_line(error)}") from error
+        ctrl_c.stop_workers(listener)
+        try:
+            run_load(spark, spec, str(paths.out))
+        except Exception as error:
+            raise LoadError(f"the Spark job failed: {first_line(error)}") from error
+        ctrl_c.finish()
         reasons, ended_us = listener.progress.reasons, round(listener.progress.t_s * 1e6)
     wall_us = clock.now_us() - started_us
     cpus = os.cpu_count() or 1
@@ -216,17 +234,18 @@ def _send_and_summarise(
             shadow_report = admin_port.shadow_report()
         except AdminPortError as error:
             reasons.append(f"no report of shadow quotas: {error}")
-    read_back_path: str | None = paths.of("read-back") if plan.read_back and plan.topics else None
+    read_back_path: str | None = None
     offsets: list[CommittedOffset] = []
-    if STOPPED_BY_USER in reasons:
-        read_back_path = None  # reading the topics back takes long
-    elif read_back_path is not None:
+    # Reading the topics back takes long.
+    if plan.read_back and plan.topics and STOPPED_BY_USER not in reasons:
         try:
-            read_back(spark, spec, read_back_path)
-            offsets = committed_offsets(spec)
+            with ctrl_c.cancelling(spark.sparkContext.cancelAllJobs):
+                read_back(spark, spec, paths.of("read-back"))
+                offsets = committed_offsets(spec)
+            read_back_path = paths.of("read-back")
         except Exception as error:  # noqa: BLE001 - Spark wraps errors in its own types
-            reasons.append(f"the topics could not be read back: {first_line(error)}")
-            read_back_path = None
+            reason = f"the topics could not be read back: {first_line(error)}"
+            reasons.append(STOPPED_BY_USER if ctrl_c.was_pressed else reason)
     stopped_us = ended_us if reasons else None
     data = RunData(
         plan, target, paths.of("results"), read_back_path, stopped_us, shadow_report, offsets

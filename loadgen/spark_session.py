@@ -52,8 +52,6 @@ def load_session(
     from pyspark.java_gateway import launch_gateway  # noqa: PLC0415
     from pyspark.sql import SparkSession  # noqa: PLC0415
 
-    # py4j raises what it logs as well.
-    logging.getLogger("py4j").setLevel(logging.CRITICAL)
     conf = SparkConf(loadDefaults=False).setAll(list(settings().items()))
     conf.setAll(list((more or {}).items())).set("spark.master", master)
     conf.set("spark.sql.warehouse.dir", str(folder / "warehouse"))
@@ -63,6 +61,7 @@ def load_session(
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LAUNCHER_OPTS", _JVM_OPTIONS)
     with (
+        _quiet_py4j(),
         as_file(files(__package__) / "log4j2.properties") as log4j,
         (folder / "spark.log").open("wb") as log,
     ):
@@ -89,6 +88,22 @@ def load_session(
             with suppress(Exception):
                 gateway.shutdown()
             _end(gateway.proc)
+
+
+@contextmanager
+def _quiet_py4j() -> Iterator[None]:
+    """Drop what Py4J logs, because it raises the same. It uses the root logger for Ctrl-C."""
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    root = logging.getLogger()
+    root.addFilter(_is_not_of_py4j)
+    try:
+        yield
+    finally:
+        root.removeFilter(_is_not_of_py4j)
+
+
+def _is_not_of_py4j(record: logging.LogRecord) -> bool:
+    return Path(record.pathname).parent.name != "py4j"
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:

@@ -1,6 +1,5 @@
-"""What a run shows on the terminal: a progress bar, Ctrl-C handling and a table of verdicts."""
+"""What a run shows on the terminal: a progress bar and a table of verdicts."""
 
-import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +12,7 @@ from rich.table import Table
 
 from loadgen.plan.plan import Plan
 from loadgen.plan.schedule import event_counts
-from loadgen.progress import Progress, ProgressListener, RateMeter
+from loadgen.progress import Progress, RateMeter
 
 _COLOURS = {"passed": "green", "failed": "bold red", "not checked": "dim"}
 
@@ -47,29 +46,6 @@ def progress_bar(plan: Plan, console: Console) -> Iterator[Callable[[Progress], 
             )
 
         yield update
-
-
-@contextmanager
-def stopping_by_ctrl_c(listener: ProgressListener, console: Console) -> Iterator[None]:
-    """Make the first Ctrl-C stop the workers and keep their results.
-
-    The second one interrupts as usual, and so does the first before any worker has reported.
-    """
-    previous = signal.getsignal(signal.SIGINT)
-
-    def stop(_number: int, _frame: object) -> None:
-        signal.signal(signal.SIGINT, previous)
-        if not listener.progress.by_worker:
-            signal.raise_signal(signal.SIGINT)
-            return
-        listener.stop_workers()
-        console.print("stopping; the results so far are kept (Ctrl-C again: quit at once)")
-
-    signal.signal(signal.SIGINT, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, previous)
 
 
 def print_summary(summary: Mapping[str, Any], report: Path, console: Console) -> None:

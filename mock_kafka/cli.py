@@ -56,6 +56,13 @@ def _admin(arguments: Sequence[str]) -> int:
     return main(arguments)
 
 
+def _completion(arguments: Sequence[str]) -> int:
+    from mock_kafka.completion import build_parser, script  # noqa: PLC0415
+
+    print(script(build_parser().parse_args(arguments[1:]).shell))
+    return 0
+
+
 COMMANDS = {
     "serve": (_serve, "start a cluster, and serve until SIGINT or SIGTERM"),
     "certs": (_certs, "create a test CA and certificates for TLS"),
@@ -70,6 +77,7 @@ COMMANDS = {
     "health": (_admin, "tell whether a cluster serves, or wait for it"),
     "scenario": (_scenario, "run an experiment with clients, faults and quotas"),
     "load": (_load, "run a load plan with PySpark, and write a report"),
+    "completion": (_completion, "print a script that completes commands and options in a shell"),
 }
 
 HELP = f"""\
@@ -79,7 +87,7 @@ A Kafka cluster in one process that real Kafka clients cannot tell from a real
 one, and command line tools like Kafka's own, for this or any other Kafka cluster.
 
 commands:
-{"".join(f"  {name:9} {text}" + chr(10) for name, (_, text) in COMMANDS.items())}
+{"".join(f"  {name:10} {text}" + chr(10) for name, (_, text) in COMMANDS.items())}
 options:
   -h, --help     show this and exit; mock-kafka COMMAND --help describes COMMAND
   -V, --version  show it and exit
@@ -109,6 +117,8 @@ examples:
       how long clients wait before they report a timeout, for seven kinds of faults
   mock-kafka load producer-churn --out churn
       run a built-in plan against a new cluster, and write churn/report.html
+  eval "$(mock-kafka completion bash)"
+      in ~/.bashrc: the Tab key completes commands and options; also zsh and fish
 """
 
 USAGE_ERROR = 2
@@ -117,6 +127,10 @@ USAGE_ERROR = 2
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return the exit status."""
     arguments = sys.argv[1:] if arguments is None else arguments
+    if "_ARGCOMPLETE" in os.environ:
+        from mock_kafka.completion import complete  # noqa: PLC0415 - only for the Tab key
+
+        complete({name: summary for name, (_, summary) in COMMANDS.items()})
     command = arguments[0] if arguments else ""
     if command in {"-h", "--help"}:
         print(HELP, end="")

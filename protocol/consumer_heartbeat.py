@@ -18,8 +18,8 @@ _UNCHANGED = (
     b"\x00\xff\xff\xff\xff\x00\x00\x00\x00",
     b"\x00\xff\xff\xff\xff\x00\x00\x00\x00\x00",
 )
-_TEXT_LENGTH_MAX = 0x7F - 1
-"""The longest text whose length is one byte."""
+_LENGTH_MAX = 0x7F
+"""The largest length, which is that of the text and one more, in one byte."""
 
 
 class UnchangedHeartbeat(NamedTuple):
@@ -41,25 +41,29 @@ def read_unchanged(
     """
     unchanged = _UNCHANGED[api_version]
     instance_start = end - len(unchanged)
-    if frame[max(instance_start, start) : end] != unchanged:
+    if not frame.endswith(unchanged, start, end):
         return None
     try:
-        group_end = start + frame[start]
-        member_start, member_end = group_end, group_end + frame[group_end]
-        epoch_end = member_end + 4
-        instance_size = frame[epoch_end]
+        group_size = frame[start]
+        group_end = start + group_size
+        member_size = frame[group_end]
+        member_end = group_end + member_size
+        instance_size = frame[member_end + 4]
+        texts_end = member_end + 4 + (instance_size or 1)
         if (
-            max(frame[start], frame[group_end], instance_size) > _TEXT_LENGTH_MAX + 1
-            or min(frame[start], frame[group_end]) < 1
-            or epoch_end + max(instance_size, 1) != instance_start
+            texts_end != instance_start
+            or not 0 < group_size <= _LENGTH_MAX
+            or not 0 < member_size <= _LENGTH_MAX
+            or instance_size > _LENGTH_MAX
         ):
             return None
+        encoded_member_id = bytes(frame[group_end:member_end])
         return UnchangedHeartbeat(
             frame[start + 1 : group_end].decode(),
-            frame[member_start + 1 : member_end].decode(),
+            encoded_member_id[1:].decode(),
             _EPOCH.unpack_from(frame, member_end)[0],
-            frame[epoch_end + 1 : instance_start].decode() if instance_size else None,
-            bytes(frame[member_start:member_end]),
+            frame[member_end + 5 : instance_start].decode() if instance_size else None,
+            encoded_member_id,
         )
     except (IndexError, UnicodeDecodeError):
         return None

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 from uuid import UUID
 
-from protocol.pacing import paced
+from protocol.pacing import paced, paced_range
 
 T = TypeVar("T")
 
@@ -79,9 +79,9 @@ def in_hash_order(
     while len(inserted) > capacity * 3 // 4:
         capacity *= 2
 
-    def bucket(key: T) -> int:
-        value = hash_of(key)
-        return (value ^ value >> 16) & capacity - 1
-
-    ranks = sorted((bucket(key), number) for number, key in enumerate(paced(inserted)))
-    return [inserted[number] for _bucket, number in ranks]
+    # No sort: it takes as long as all keys together, and cannot pause.
+    chains: dict[int, list[T]] = {}
+    for key in paced(inserted):
+        key_hash = hash_of(key)
+        chains.setdefault((key_hash ^ key_hash >> 16) & capacity - 1, []).append(key)
+    return [key for bucket in paced_range(capacity) if bucket in chains for key in chains[bucket]]

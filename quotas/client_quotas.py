@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from math import isfinite
 
 from protocol.client_quotas import QuotaMatch
+from protocol.pacing import paced_elements
 from quotas.entities import (
     CLIENT_ID,
     CONNECTION_CREATION_RATE,
@@ -145,7 +146,7 @@ class ClientQuotas:
             )
         return [
             (entity, dict(values))
-            for entity, values in self._values.items()
+            for entity, values in paced_elements(list(self._values.items()))
             if _matches(entity, by_type, strict=strict)
         ]
 

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from ipaddress import ip_address
 
+from protocol.pacing import paced
+
 USER, CLIENT_ID, IP = "user", "client-id", "ip"
 ENTITY_TYPES = (USER, CLIENT_ID, IP)
 
@@ -64,10 +66,10 @@ def make_entity(names: Iterable[tuple[str, str | None]]) -> Entity:
 
     The last name of a type counts, as in Kafka.
     """
-    by_type = dict(names)
+    by_type = dict(paced(names))
     known = [entity_type for entity_type in ENTITY_TYPES if entity_type in by_type]
     unknown = sorted(by_type.keys() - set(ENTITY_TYPES))
-    return tuple((entity_type, by_type[entity_type]) for entity_type in (*known, *unknown))
+    return tuple((entity_type, by_type[entity_type]) for entity_type in paced((*known, *unknown)))
 
 
 def entity_problem(entity: Entity) -> str | None:

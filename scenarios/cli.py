@@ -12,8 +12,8 @@ from scenarios.picture import MissingLibraryError
 USAGE_ERROR = 2
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Run the command and return the exit status."""
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command's options."""
     parser = argparse.ArgumentParser(
         prog="mock-kafka scenario",
         description="Experiments with real clients; each prints a table.",
@@ -25,7 +25,12 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--out", type=Path, metavar="DIR", help="draw pictures (SVG) into this folder"
     )
-    parsed = parser.parse_args(arguments)
+    return parser
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command and return the exit status."""
+    parsed = build_parser().parse_args(arguments)
     if parsed.list:
         print(scenario_lines())
         return 0

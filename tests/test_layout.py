@@ -73,6 +73,7 @@ SHELLS = {
     "client/producer/producer.py",
     "client/producer/producer_connection.py",
     "client/producer/transaction_operations.py",
+    "loadgen/ctrl_c.py",
     "loadgen/load_run.py",
     "loadgen/clock.py",
     "loadgen/clients/consume_transform_produce.py",

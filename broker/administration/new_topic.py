@@ -13,7 +13,8 @@ from broker.administration.placement import (
     place_new_topic,
 )
 from broker.cluster.cluster import Cluster
-from broker.cluster.topics import topic_name_problem
+from broker.cluster.made_partitions import make_in_turns
+from broker.cluster.topics import Topic, topic_name_problem
 from broker.config.api_versions import release_of
 from broker.config.topic_config import validate_topic_overrides
 from broker.errors import Refusal
@@ -87,6 +88,23 @@ def check_new_topic(
         return assignments
     texts = {name: text for name, text in overrides.items() if text is not None}
     return TopicPlan(topic.name, assignments, texts)
+
+
+def create_planned(
+    cluster: Cluster, new_topic: NewTopic, plan: TopicPlan, names_of_request: Collection[str] = ()
+) -> Topic | Refusal:
+    """Create a topic by its plan.
+
+    Many partitions are made with pauses. Another request may create the topic then, or stop a
+    broker, so the topic is checked and planned again.
+    """
+    made = make_in_turns(plan.name, 0, plan.assignments, cluster.alive_broker_ids(), cluster.config)
+    if made is not None:
+        checked_again = check_new_topic(cluster, new_topic, names_of_request)
+        if isinstance(checked_again, Refusal):
+            return checked_again
+        plan = checked_again
+    return cluster.create_topic(plan.name, plan.assignments, plan.overrides, made)
 
 
 def _name_problem(cluster: Cluster, name: str, names_of_request: Collection[str]) -> Refusal | None:

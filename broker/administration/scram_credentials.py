@@ -78,9 +78,10 @@ def alter_credentials(
             refused[name] = EMPTY_KEY
     for alteration in paced(accepted.values()):
         _apply(credentials, alteration)
-    is_deleted = {name: isinstance(accepted[name], Deletion) for name in accepted}
-    deleted = [name for name in accepted if is_deleted[name]]
-    upserted = [name for name in accepted if not is_deleted[name]]
+    deleted: list[str] = []
+    upserted: list[str] = []
+    for name, alteration in paced(accepted.items()):
+        (deleted if isinstance(alteration, Deletion) else upserted).append(name)
     return {
         name: refused.get(name)
         for names in (deleted, upserted, list(refused))

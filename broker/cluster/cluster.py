@@ -11,7 +11,6 @@ from uuid import UUID
 from broker.addresses import Address
 from broker.cluster.brokers import Availability, Broker
 from broker.cluster.client_metrics import ClientInstances
-from broker.cluster.compaction import Compaction
 from broker.cluster.controller_queue import ControllerQueue
 from broker.cluster.eligible_leaders import replace_isr, with_common_min_insync_replicas
 from broker.cluster.fetch_sessions import FetchSessionCache
@@ -20,7 +19,12 @@ from broker.cluster.group_log import GroupLog
 from broker.cluster.internal_topics import GROUP_METADATA, TRANSACTION_STATE, note_appended
 from broker.cluster.late_coordinators import LateCoordinators
 from broker.cluster.log_memory import drop_from_largest
-from broker.cluster.producer_rules import adopt_rule_of_leader, new_producers
+from broker.cluster.made_partitions import (
+    Assignments,
+    MadePartitions,
+    make_partitions,
+)
+from broker.cluster.producer_rules import adopt_rule_of_leader
 from broker.cluster.quotas import QuotaManagers
 from broker.cluster.topics import NO_LEADER, Partition, Topic, TopicTable, place_replicas
 from broker.cluster.transaction_log import TransactionLog
@@ -247,28 +251,31 @@ class Cluster(LateCoordinators):
         return place_replicas(broker_ids, partition_count, replication_factor, first)
 
     def create_topic(
-        self, name: str, assignments: Sequence[tuple[int, ...]], overrides: Mapping[str, str]
+        self,
+        name: str,
+        assignments: Assignments,
+        overrides: Mapping[str, str],
+        made: MadePartitions | None = None,
     ) -> Topic:
         """Create a topic whose name, assignments and configuration were checked before."""
         topic_id = self.new_uuid()
         topic = Topic(name, topic_id, [], TopicConfig(self.shared_config, overrides))
         topic.by_broker = self._topic_by_broker(topic)
         self.topics.add(topic)
-        self.add_partitions(topic, assignments)
+        self.add_partitions(topic, assignments, made)
         if not topic.is_internal:
             # Where the topics of clients are does not depend on when the first group came.
             self._next_placement += len(assignments)
         return topic
 
-    def add_partitions(self, topic: Topic, assignments: Sequence[tuple[int, ...]]) -> None:
+    def add_partitions(
+        self, topic: Topic, assignments: Assignments, made: MadePartitions | None = None
+    ) -> None:
         """Add one partition per assignment to a topic; the assignments were checked before."""
-        for replicas in assignments:
-            alive = tuple(filter(self.is_alive, replicas))
-            leader_id = alive[0] if alive else NO_LEADER
-            index, producers = len(topic.partitions), new_producers(self.config, leader_id)
-            partition = Partition(topic.name, index, tuple(replicas), alive, leader_id, producers)
-            partition.compaction = Compaction() if topic.is_internal else None
-            topic.partitions.append(partition)
+        made_of = len(topic.partitions), assignments, self.alive_broker_ids(), self.config
+        fits = made is not None and made.fits(*made_of)
+        partitions = made.partitions if made and fits else make_partitions(topic.name, *made_of)
+        topic.partitions.extend(partitions)
         self.groups.note_topic_change(topic.name)
 
     def delete_topic(self, topic: Topic, now_ms: int) -> None:
@@ -423,6 +430,10 @@ class Cluster(LateCoordinators):
             self.log_bytes -= drop_from_largest(self.topics.all(), self.log_bytes - target_bytes)
         if log.waiters:
             log.wake(now_ms)
+
+    def has_room_for(self, byte_count: int) -> bool:
+        """Return whether so many bytes of batches can be appended without deleting old ones."""
+        return self.log_bytes + byte_count <= self._log_bytes_max
 
     def delete_records_before(self, partition: Partition, offset: int, now_ms: int) -> None:
         """Move a partition's log start offset up; `offset` lies within the log."""

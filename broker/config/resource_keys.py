@@ -84,6 +84,7 @@ _WITH_BROKER_DEFAULT = (
     "share.session.timeout.ms",
     "share.record.lock.duration.ms",
 )
+_BROKER_KEYS = {name: f"group.{name}" for name in _WITH_BROKER_DEFAULT}
 # These have a minimum and a maximum: `group.consumer.min.session.timeout.ms` and so on.
 _BOUNDED = (*_WITH_BROKER_DEFAULT, "streams.heartbeat.interval.ms", "streams.session.timeout.ms")
 
@@ -91,16 +92,20 @@ _BOUNDED = (*_WITH_BROKER_DEFAULT, "streams.heartbeat.interval.ms", "streams.ses
 def group_defaults(broker_values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of a group without a configuration, which are the broker's."""
     defaults = {name: key.default for name, key in RESOURCE_KEYS[ResourceType.GROUP].items()}
-    return defaults | {name: broker_values[f"group.{name}"] for name in _WITH_BROKER_DEFAULT}
+    return defaults | {name: broker_values[key] for name, key in _BROKER_KEYS.items()}
 
 
 def group_setting(config: BrokerConfig, group_id: str, key: str) -> Any:
     """Return a value of a group: its own, the broker's `group.KEY`, or the default."""
-    layer = config.resources.get((ResourceType.GROUP, group_id))
-    config_key = RESOURCE_KEYS[ResourceType.GROUP][key]
-    if layer is not None and key in layer:
-        return parse_value(config_key, layer[key])
-    return config[f"group.{key}"] if key in _WITH_BROKER_DEFAULT else config_key.default
+    resources = config.resources
+    if resources:  # each heartbeat comes here
+        layer = resources.get((ResourceType.GROUP, group_id))
+        if layer is not None and key in layer:
+            return parse_value(RESOURCE_KEYS[ResourceType.GROUP][key], layer[key])
+    broker_key = _BROKER_KEYS.get(key)
+    if broker_key is not None:
+        return config[broker_key]
+    return RESOURCE_KEYS[ResourceType.GROUP][key].default
 
 
 def group_problem(layer: Mapping[str, str], broker_values: Mapping[str, Any]) -> str | None:

@@ -18,7 +18,7 @@ from broker.journal.journal import Entry, Journal
 from broker.pending_response import PendingResponse
 from broker.request.authentication import response_raw_token
 from broker.request.context import RequestContext
-from broker.request.encoding import BugReporter, close_on_error, encode_response
+from broker.request.encoding import BugReporter, close_on_error, closed_by, encode_response
 from broker.request.session import Peer
 from broker.request.throttling import charge_time
 from broker.responses import Close, CompletedResponse, DispatchResult, PendingFrame, unchanged
@@ -95,7 +95,7 @@ class Dispatcher:
         return Injector(self._cluster, self.faults, self._report_bug)
 
     # Hot path: inlined on purpose; each further call costs about 0.1 µs.
-    def dispatch(  # noqa: C901, PLR0912, PLR0915
+    def dispatch(  # noqa: C901, PLR0912
         self, frame: Frame, connection: Peer, now_ms: int
     ) -> DispatchResult:
         """Handle one frame of a connection."""
@@ -147,29 +147,30 @@ class Dispatcher:
         entry = None
         if journal.is_enabled:
             entry = journal.begin(context, buffer, start, end, self._now_ns())
-        response: DispatchResult
-        if not route.is_raw or end - position > codec.LONG_BODY_BYTES:
-            response = self._respond_in_turns(route, context, buffer, position, end)
-            if acknowledgements.is_enabled:
-                response = acknowledgements.follow(context, response)
-            return response if entry is None else self._note(entry, response)
+        response: DispatchResult = None
         try:
             if api_version >= route.flexible_min:
                 if position < end and buffer[position] == 0:
                     position += 1
                 else:
                     position = codec.skip_tagged_fields(buffer, position, end)
-            if self.faults.is_enabled:
+            is_long = end - position > codec.LONG_BODY_BYTES
+            has_faults = self.faults.is_enabled
+            if is_long or not route.is_raw:
+                if not (
+                    is_long or has_faults or cluster.quotas.clients.request_percentage.is_enabled
+                ):
+                    response = self._respond_to_short(route, context, buffer, position, end)
+                if response is None:
+                    response = self._respond_in_turns(route, context, buffer, position, end)
+            elif has_faults:
                 response = self._injector.intercept(
                     route, context, buffer, position, end, self._handle
                 )
             else:
                 response = self._handle(route, context, buffer, position, end, cluster)
-        except codec.DecodeError as error:
-            response = Close(f"undecodable {route.api_key.name} v{api_version}: {error}")
         except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
-            self._report_bug(error, context)
-            response = Close(f"internal error in {route.api_key.name} v{api_version}: {error!r}")
+            response = closed_by(error, context, self._report_bug)
         if acknowledgements.is_enabled:
             response = acknowledgements.follow(context, response)
         return response if entry is None else self._note(entry, response)
@@ -184,30 +185,16 @@ class Dispatcher:
     ) -> DispatchResult:
         """Handle a request that may have much to do."""
         is_long = end - position > codec.LONG_BODY_BYTES
-        if (
-            not is_long
-            and (route.shortcut is not None or route.read_short is not None)
-            and not self.faults.is_enabled
-            and not self._cluster.quotas.clients.request_percentage.is_enabled
-        ):
-            response = close_on_error(
-                context,
-                self._report_bug,
-                lambda: self._respond_to_short(route, context, buffer, position, end),
-            )
-            if response is not None:
-                return response
 
         def respond() -> DispatchResult:
-            start = position
-            if context.api_version >= route.flexible_min:
-                start = codec.skip_tagged_fields(buffer, position, end)
-            if end - start > codec.LONG_BODY_BYTES:
+            if is_long:
                 elements_max = self._cluster.config["request.elements.max"]
-                check_bounds(route.api_key, context.api_version, buffer, start, end, elements_max)
+                check_bounds(
+                    route.api_key, context.api_version, buffer, position, end, elements_max
+                )
             if self.faults.is_enabled:
-                return self._injector.intercept(route, context, buffer, start, end, self._handle)
-            return self._handle(route, context, buffer, start, end, self._cluster)
+                return self._injector.intercept(route, context, buffer, position, end, self._handle)
+            return self._handle(route, context, buffer, position, end, self._cluster)
 
         return self.turns.run(
             lambda: close_on_error(context, self._report_bug, respond), is_long=is_long
@@ -222,16 +209,15 @@ class Dispatcher:
         end: int,
     ) -> DispatchResult:
         """Respond without the schema's codec and without turns; None if that can't be done."""
-        version = context.api_version
-        if version >= route.flexible_min:
-            position = codec.skip_tagged_fields(buffer, position, end)
-        if route.shortcut is not None:
-            body = route.shortcut(context, buffer, position, end, self._cluster)
+        shortcut = route.shortcut
+        if shortcut is not None:
+            body = shortcut(context, buffer, position, end, self._cluster)
             if body is not None:
                 return encode_response(route, context, body)
-        if route.read_short is None:
+        read_short = route.read_short
+        if read_short is None:
             return None
-        request = route.read_short(version, buffer, position, end)
+        request = read_short(context.api_version, buffer, position, end)
         if request is None:
             return None
         return self._framed(route, context, route.handler(context, request, self._cluster))

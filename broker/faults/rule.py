@@ -11,6 +11,7 @@ from broker.faults.actions import ACTION_TYPES, Action, ConnectionAction, field_
 from broker.faults.fields import ONLY_TRUE, TEXT, kind_of, schema_of
 from broker.faults.match import Match, Trigger
 from broker.faults.validation import validate
+from protocol.pacing import paced
 from protocol.suggestions import did_you_mean
 
 _A = TypeVar("_A", bound=Action)
@@ -123,7 +124,7 @@ def rules_from_json(document: Any) -> list[FaultRule]:
     if not isinstance(document, list):
         return [FaultRule.from_json(_unlisted(document))]
     rules = []
-    for number, rule in enumerate(document, 1):
+    for number, rule in enumerate(paced(document), 1):
         try:
             rules.append(FaultRule.from_json(_unlisted(rule)))
         except ValueError as error:

@@ -32,6 +32,8 @@ from protocol.errors import ErrorCode
 from protocol.pacing import paced
 
 MINUTE_MS = 60_000
+_DEFAULT_RETENTION_MS = -1
+"""Retention time of a commit that leaves it to the configuration."""
 
 AnyGroup = Group | ConsumerGroup
 """A group of either protocol. Both have an id, a type, a state and committed offsets."""
@@ -75,7 +77,7 @@ class GroupTable:
 
         A commit without a generation creates a missing group, without members.
         """
-        expires_ms = now_ms + request.retention_ms if request.retention_ms >= 0 else None
+        expires_ms = _expires_ms(request.retention_ms, now_ms)
         metadata_max: int = self.config["offset.metadata.max.bytes"]
         prepared = prepare_commit(request, now_ms, metadata_max, expires_ms)
         # A rebalance during a pause may give the partitions to another member: check after it.
@@ -356,6 +358,17 @@ class GroupTable:
             has_pending = self.transactional_offsets.has_pending(group.group_id)
             if _is_idle(group) and not group.offsets and not has_pending:
                 self._drop(group, now_ms)
+
+
+def _expires_ms(retention_ms: int, now_ms: int) -> int | None:
+    """Return when committed offsets expire; None if the configuration decides.
+
+    Kafka adds two Java longs (`OffsetMetadataManager.expireTimestampMs`): beyond the largest one
+    the sum is negative, and the offsets expire at once.
+    """
+    if retention_ms == _DEFAULT_RETENTION_MS:
+        return None
+    return (now_ms + retention_ms + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
 def tombstones_of(group: AnyGroup) -> list[CoordinatorRecord]:

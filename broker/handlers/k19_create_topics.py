@@ -33,7 +33,13 @@ from typing import Any
 from uuid import UUID
 
 from broker.administration.config_description import describe_new_topic
-from broker.administration.new_topic import NewTopic, TopicPlan, check_new_topic, check_size
+from broker.administration.new_topic import (
+    NewTopic,
+    TopicPlan,
+    check_new_topic,
+    check_size,
+    create_planned,
+)
 from broker.cluster.cluster import Cluster
 from broker.cluster.controller_queue import TIMED_OUT, is_over
 from broker.config.api_versions import release_of
@@ -79,7 +85,10 @@ def handle_create_topics(context: RequestContext, request: Any, cluster: Cluster
         if isinstance(outcome, Refusal):
             results[name] = _refused(context, name, outcome)
         elif is_immediate:
-            results[name] = _create(context, outcome, cluster, is_trial=request.validate_only)
+            if request.validate_only:
+                results[name] = _planned(context, outcome, cluster)
+            else:
+                results[name] = _create(context, cluster, topic, outcome, created)
             created.add(name)
         else:
             results[name] = _refused(context, name, TIMED_OUT)
@@ -101,7 +110,7 @@ def handle_create_topics(context: RequestContext, request: Any, cluster: Cluster
             if isinstance(outcome, Refusal):
                 results[name] = _refused(context, name, outcome)
             else:
-                results[name] = _create(context, outcome, cluster, is_trial=False)
+                results[name] = _create(context, cluster, topics[name], outcome, created)
                 created.add(name)
         return respond(now_ms)
 
@@ -138,12 +147,27 @@ def _from_wire(topic: Any) -> NewTopic:
     )
 
 
-def _create(context: RequestContext, plan: TopicPlan, cluster: Cluster, *, is_trial: bool) -> Any:
-    if is_trial:
-        topic_id, config = _NO_TOPIC_ID, TopicConfig(cluster.shared_config, plan.overrides)
-    else:
-        topic = cluster.create_topic(plan.name, plan.assignments, plan.overrides)
-        topic_id, config = topic.topic_id, topic.config
+def _create(
+    context: RequestContext,
+    cluster: Cluster,
+    new_topic: NewTopic,
+    plan: TopicPlan,
+    created: Collection[str],
+) -> Any:
+    topic = create_planned(cluster, new_topic, plan, created)
+    if isinstance(topic, Refusal):
+        return _refused(context, plan.name, topic)
+    return _result(context, cluster, plan, topic.topic_id, topic.config)
+
+
+def _planned(context: RequestContext, plan: TopicPlan, cluster: Cluster) -> Any:
+    config = TopicConfig(cluster.shared_config, plan.overrides)
+    return _result(context, cluster, plan, _NO_TOPIC_ID, config)
+
+
+def _result(
+    context: RequestContext, cluster: Cluster, plan: TopicPlan, topic_id: UUID, config: TopicConfig
+) -> Any:
     version = context.api_version
     return _Result(
         version=version,

@@ -29,6 +29,7 @@ from broker.administration.new_partitions import check_new_partitions
 from broker.administration.placement import Assignments
 from broker.cluster.cluster import Cluster
 from broker.cluster.controller_queue import TIMED_OUT, is_over
+from broker.cluster.made_partitions import make_in_turns
 from broker.cluster.topics import Topic
 from broker.errors import Refusal
 from broker.request.context import RequestContext
@@ -66,7 +67,7 @@ def handle_create_partitions(context: RequestContext, request: Any, cluster: Clu
         if not isinstance(outcome, Refusal) and not request.validate_only:
             refusal = quota.charge(len(outcome.assignments))
             if refusal is None and is_immediate:
-                cluster.add_partitions(outcome.topic, outcome.assignments)
+                refusal = _add(cluster, topic, outcome)
             elif refusal is None:
                 refusal = TIMED_OUT
                 queued.append(topic)
@@ -115,9 +116,21 @@ def _check(cluster: Cluster, requested: Any) -> _Growth | Refusal:
 
 def _grow(cluster: Cluster, requested: Any) -> Refusal | None:
     growth = _check(cluster, requested)
-    if isinstance(growth, Refusal):
-        return growth
-    cluster.add_partitions(growth.topic, growth.assignments)
+    return growth if isinstance(growth, Refusal) else _add(cluster, requested, growth)
+
+
+def _add(cluster: Cluster, requested: Any, growth: _Growth) -> Refusal | None:
+    """Add checked partitions; many are made with pauses, and are checked again after them."""
+    topic, assignments = growth
+    made = make_in_turns(
+        topic.name, len(topic.partitions), assignments, cluster.alive_broker_ids(), cluster.config
+    )
+    if made is not None:
+        checked_again = _check(cluster, requested)
+        if isinstance(checked_again, Refusal):
+            return checked_again
+        topic, assignments = checked_again
+    cluster.add_partitions(topic, assignments, made)
     return None
 
 

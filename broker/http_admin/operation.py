@@ -4,6 +4,7 @@ A handler is a function whose parameters `path`, `query` and `body` are structs.
 the valid input and the OpenAPI document.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -12,6 +13,8 @@ from math import isinf
 from typing import Annotated, Any, ClassVar, TypeVar, get_type_hints
 
 import msgspec
+
+from protocol.suggestions import did_you_mean
 
 _INPUTS = ("path", "query", "body")
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -69,6 +72,8 @@ class Operation:
     """The type that describes the body; None if the operation takes no body."""
     read_body: Callable[[Any], Any] | None
     """Converts parsed JSON where msgspec cannot; raises ValueError."""
+    read_bytes: Callable[[bytes], Any] | None
+    """Parses and converts a body that is too long for msgspec in one go."""
     result_type: Any
     status: int
     media_type: str | None
@@ -116,13 +121,14 @@ class Operation:
         return read
 
     def _read_body(self, body: bytes) -> Any:
+        body = body or b"{}"
         try:
-            document = _BODY_DECODER.decode(body or b"{}")
+            if self.read_bytes is not None:
+                return self.read_bytes(body)
+            document = decode_json(body)
             if self.read_body is not None:
                 return self.read_body(document)
-            return msgspec.convert(document, self.body_type)
-        except msgspec.ValidationError as error:
-            raise Problem(400, f"body: {error}") from error
+            return convert_body(document, self.body_type)
         except RecursionError as error:
             raise Problem(400, "body: JSON is nested too deeply") from error
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -141,6 +147,46 @@ def _number(text: str) -> float:
 
 _BODY_DECODER = msgspec.json.Decoder(float_hook=_number)
 
+
+def decode_json(text: bytes | str) -> Any:
+    """Return parsed JSON.
+
+    Raises:
+        msgspec.DecodeError: it is invalid.
+        RecursionError: it is nested too deeply.
+        ValueError: a number is out of range.
+    """
+    return _BODY_DECODER.decode(text)
+
+
+def convert_body(document: Any, body_type: Any, path: str = "$") -> Any:
+    """Convert parsed JSON, which is at `path` of the body.
+
+    Raises:
+        Problem: 400, it is not of this type.
+    """
+    try:
+        return msgspec.convert(document, body_type)
+    except msgspec.ValidationError as error:
+        message, _separator, inner_path = str(error).partition(" - at `$")
+        message += _nearest_field(message, body_type)
+        raise Problem(400, f"body: {message} - at `{path}{inner_path or '`'}") from error
+
+
+def _nearest_field(message: str, body_type: Any) -> str:
+    """Return "; did you mean X?" for an unknown field of a type, or ""."""
+    unknown = re.search(r"unknown field `(.*)`", message)
+    if unknown is None:
+        return ""
+    names: set[str] = set()
+    schemas = [msgspec.json.schema(body_type)]
+    while schemas:
+        schema = schemas.pop()
+        names |= schema.get("properties", {}).keys()
+        schemas += [part for part in schema.values() if isinstance(part, dict)]
+    return did_you_mean(unknown[1], sorted(names))
+
+
 OPERATIONS: list[Operation] = []
 """All declared operations, in the order in which their modules are imported."""
 
@@ -154,6 +200,7 @@ def operation(
     media_type: str | None = "application/json",
     is_open: bool = False,
     read_body: Callable[[Any], Any] | None = None,
+    read_bytes: Callable[[bytes], Any] | None = None,
     body_type: Any = None,
     body_bytes_max: int | None = None,
     further_rules: str | None = None,
@@ -177,6 +224,7 @@ def operation(
                 query_type=inputs["query"],
                 body_type=inputs["body"] if body_type is None else body_type,
                 read_body=read_body,
+                read_bytes=read_bytes,
                 result_type=hints["return"],
                 status=status,
                 media_type=media_type,

@@ -6,6 +6,7 @@ import msgspec
 
 from broker.http_admin.operation import Input, Problem, operation
 from broker.http_admin.state import Admin
+from protocol.pacing import paced_elements
 from quotas.entities import make_entity
 
 
@@ -96,13 +97,19 @@ class FilterView(msgspec.Struct):
 
 
 @operation("GET", "/v1/quotas", tag="quotas")
-def list_quotas(admin: Admin) -> list[QuotaView]:
+async def list_quotas(admin: Admin) -> list[QuotaView]:
     """List the quotas, as DescribeClientQuotas shows them."""
+    return await admin.in_turns(lambda: quota_views(admin))
+
+
+def quota_views(admin: Admin) -> list[QuotaView]:
+    """Return the quotas of all entities."""
     found = admin.cluster.quotas.clients.describe([], strict=False)
     assert isinstance(found, list)
     clients = admin.cluster.quotas.clients
     return [
-        QuotaView(dict(entity), values, clients.shadow_keys(entity)) for entity, values in found
+        QuotaView(dict(entity), values, clients.shadow_keys(entity))
+        for entity, values in paced_elements(found)
     ]
 
 
@@ -122,14 +129,14 @@ def put_quotas(admin: Admin, body: QuotaBody) -> list[QuotaView]:
     )
     if problem is not None:
         raise Problem(422, problem)
-    return list_quotas(admin)
+    return quota_views(admin)
 
 
 @operation("DELETE", "/v1/quotas", tag="quotas", status=204, media_type=None)
 def delete_quotas(admin: Admin) -> None:
     """Remove all quotas."""
     clients = admin.cluster.quotas.clients
-    for view in list_quotas(admin):
+    for view in quota_views(admin):
         clients.alter(make_entity(view.entity.items()), [(name, None) for name in view.values])
 
 

@@ -35,14 +35,14 @@ def get_metrics(admin: Admin) -> str:
 
 
 @operation("POST", "/v1/reset", tag="service", status=204, media_type=None)
-def reset(admin: Admin) -> None:
+async def reset(admin: Admin) -> None:
     """Reset the cluster to the state in which it was started.
 
     This covers topics, groups, producers, quotas, configurations, users, faults, the journal, the
     clock and the brokers. Ports stay the same; all connections are closed. A snapshot that was
     loaded with `keep` is loaded again.
     """
-    admin.reset()
+    await admin.reset()
 
 
 @operation("GET", "/openapi.json", tag="service")

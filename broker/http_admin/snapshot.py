@@ -11,10 +11,12 @@ from typing import Any
 import msgspec
 
 from broker.cluster.topics import Partition
+from broker.http_admin.long_body import read_long_body
 from broker.http_admin.operation import Input, Problem, encode_result, operation
-from broker.http_admin.quotas import list_quotas
+from broker.http_admin.quotas import quota_views
 from broker.http_admin.records import BytesBody, HeaderBody, committed_records
 from broker.http_admin.snapshot_document import (
+    LONG_PARTS,
     MECHANISMS,
     SavedCredential,
     SavedOffset,
@@ -62,22 +64,19 @@ async def get_snapshot(admin: Admin, query: SaveQuery) -> Snapshot:
     tag="snapshot",
     status=204,
     media_type=None,
+    read_bytes=lambda body: read_long_body(body, Snapshot, LONG_PARTS),
     body_bytes_max=SNAPSHOT_BYTES_MAX,
     further_rules="The cluster would refuse a part of the document; the cluster is empty then",
 )
-def put_snapshot(admin: Admin, query: LoadQuery, body: Snapshot) -> None:
+async def put_snapshot(admin: Admin, query: LoadQuery, body: Snapshot) -> None:
     """Reset the cluster, and load a document.
 
-    Connections are closed as by a reset. The timestamps of records are kept, so retention applies
-    to them. Fault rules begin again.
+    Connections are closed as by a reset; requests of new ones wait until the document is loaded.
+    The timestamps of records are kept, so retention applies to them. Fault rules begin again.
     """
     admin.restore = None
-    admin.reset()
-    try:
-        load_snapshot(admin, body)
-    except Problem:
-        admin.reset()
-        raise
+    admin.begin_again()
+    await load_snapshot(admin, body)
     if query.keep:
         admin.restore = lambda: load_snapshot(admin, body)
 
@@ -99,8 +98,10 @@ def _save(admin: Admin, *, has_records: bool) -> Snapshot:
             if not topic.is_internal
         ],
         offsets=_saved_offsets(admin),
-        quotas=list_quotas(admin),
-        faults=[state.rule.to_json() for state in admin.faults.rules() if not state.is_used_up],
+        quotas=quota_views(admin),
+        faults=[
+            state.rule.to_json() for state in paced(admin.faults.rules()) if not state.is_used_up
+        ],
         credentials=_saved_credentials(admin),
     )
 

@@ -83,3 +83,7 @@ class Snapshot(Input):
     quotas: list[QuotaView] = msgspec.field(default_factory=list)
     faults: list[RULE_OR_VIEW] = msgspec.field(default_factory=list)
     credentials: list[SavedCredential] = msgspec.field(default_factory=list)
+
+
+LONG_PARTS: frozenset[type] = frozenset({Snapshot, SavedTopic, SavedPartition})
+"""The types whose lists may be long."""

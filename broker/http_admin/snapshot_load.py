@@ -1,64 +1,118 @@
 """Load the document of a snapshot into a cluster that was reset."""
 
-from broker.administration.new_topic import BY_DEFAULT, NewTopic, check_new_topic, check_size
+import asyncio
+from collections.abc import Sequence
+
+from broker.administration.new_topic import (
+    BY_DEFAULT,
+    NewTopic,
+    check_new_topic,
+    check_size,
+    create_planned,
+)
+from broker.cluster.brokers import Availability
 from broker.cluster.coordinators import ensure_internal_topic
 from broker.cluster.internal_topics import GROUP_METADATA
 from broker.cluster.topics import Topic
 from broker.errors import Refusal
-from broker.faults import rules_from_json
+from broker.faults import FaultRule, rules_from_json
 from broker.groups.requests import CommitRequest, OffsetToCommit
 from broker.http_admin.operation import Problem
+from broker.http_admin.quotas import QuotaView
 from broker.http_admin.records import bytes_of, decoded_base64
-from broker.http_admin.snapshot_document import SavedOffset, SavedPartition, SavedTopic, Snapshot
+from broker.http_admin.snapshot_document import (
+    SavedCredential,
+    SavedOffset,
+    SavedPartition,
+    SavedTopic,
+    Snapshot,
+)
 from broker.http_admin.state import Admin
 from broker.produce.restore_records import restore_records
 from broker.security.scram import ScramCredential
 from protocol.errors import ErrorCode
+from protocol.pacing import paced, paced_elements
 from protocol.records import Record
 from quotas.entities import make_entity
 
+COMMIT_OFFSETS = 1000
 
-def load_snapshot(admin: Admin, snapshot: Snapshot) -> None:
-    """Put everything of a document into an empty cluster.
+
+async def load_snapshot(admin: Admin, snapshot: Snapshot) -> None:
+    """Put everything of a document into a cluster that was reset.
+
+    Clients see no part of it: their requests wait until everything is there. It is loaded even if
+    the client of the admin port disconnects.
 
     Raises:
-        Problem: 422, the cluster refuses a part; earlier parts are loaded.
+        Problem: 422, the cluster refuses a part, and is empty now; 409, it was reset again.
     """
-    new_topics = [_new_topic(topic) for topic in snapshot.topics]
+    await asyncio.shield(asyncio.ensure_future(_load_and_serve(admin, snapshot)))
+
+
+async def _load_and_serve(admin: Admin, snapshot: Snapshot) -> None:
+    cluster, reset_count = admin.cluster, admin.reset_count
+    for broker in cluster.brokers.values():
+        cluster.set_availability(broker, Availability.ISOLATED)
+    try:
+        rules = await admin.in_turns(lambda: _load(admin, snapshot))
+        for broker in cluster.brokers.values():
+            cluster.set_availability(broker, Availability.UP)
+        # The rules come last: one that acts at once finds its topic.
+        admin.faults.clear()
+        try:
+            admin.faults.add_all(rules, admin.now_ms())
+        except ValueError as error:
+            raise Problem(422, f"faults: {error}") from error
+    except Exception:
+        if admin.reset_count == reset_count:
+            admin.begin_again()
+        raise
+
+
+def _load(admin: Admin, snapshot: Snapshot) -> list[FaultRule]:
+    """Load all but the fault rules, and return these."""
+    new_topics = [_new_topic(topic) for topic in paced(snapshot.topics)]
     too_many = check_size(admin.cluster, new_topics)
     if too_many is not None:
         raise _refused("topics", too_many)
-    for saved, new_topic in zip(snapshot.topics, new_topics, strict=True):
+    for saved, new_topic in paced(zip(snapshot.topics, new_topics, strict=True)):
         _load_topic(admin, saved, new_topic)
     _load_offsets(admin, snapshot)
-    clients = admin.cluster.quotas.clients
-    for quota in snapshot.quotas:
-        for is_shadow in (False, True):
-            values = [
-                (name, value)
-                for name, value in quota.values.items()
-                if (name in quota.shadow) is is_shadow
-            ]
-            problem = clients.alter(make_entity(quota.entity.items()), values, is_shadow=is_shadow)
-            if problem is not None:
-                raise Problem(422, f"quotas: {problem}")
-    for credential in snapshot.credentials:
-        admin.cluster.credentials.set_scram(
-            credential.user,
-            credential.mechanism,
-            ScramCredential(
-                decoded_base64(credential.salt),
-                credential.iterations,
-                decoded_base64(credential.stored_key),
-                decoded_base64(credential.server_key),
-            ),
-        )
-    # The rules come last: one that acts at once finds its topic.
-    admin.faults.clear()
+    for quota in paced_elements(snapshot.quotas):
+        _load_quota(admin, quota)
+    for credential in paced_elements(snapshot.credentials):
+        _load_credential(admin, credential)
     try:
-        admin.faults.add_all(rules_from_json(snapshot.faults), admin.now_ms())
+        return rules_from_json(snapshot.faults)
     except ValueError as error:
         raise Problem(422, f"faults: {error}") from error
+
+
+def _load_quota(admin: Admin, quota: QuotaView) -> None:
+    clients = admin.cluster.quotas.clients
+    for is_shadow in (False, True):
+        values = [
+            (name, value)
+            for name, value in quota.values.items()
+            if (name in quota.shadow) is is_shadow
+        ]
+        problem = clients.alter(make_entity(quota.entity.items()), values, is_shadow=is_shadow)
+        if problem is not None:
+            raise Problem(422, f"quotas: {problem}")
+
+
+def _load_credential(admin: Admin, credential: SavedCredential) -> None:
+    admin.cluster.credentials.set_scram(
+        credential.user,
+        credential.mechanism,
+        ScramCredential(
+            decoded_base64(credential.salt),
+            credential.iterations,
+            decoded_base64(credential.stored_key),
+            decoded_base64(credential.server_key),
+        ),
+    )
 
 
 def _new_topic(topic: SavedTopic) -> NewTopic:
@@ -79,8 +133,10 @@ def _load_topic(admin: Admin, saved: SavedTopic, new_topic: NewTopic) -> None:
     plan = check_new_topic(cluster, new_topic)
     if isinstance(plan, Refusal):
         raise _refused(f"topics: {saved.name}", plan)
-    topic = cluster.create_topic(plan.name, plan.assignments, plan.overrides)
-    for index, partition in enumerate(saved.partitions):
+    topic = create_planned(cluster, new_topic, plan)
+    if isinstance(topic, Refusal):
+        raise _refused(f"topics: {saved.name}", topic)
+    for index, partition in enumerate(paced(saved.partitions)):
         _load_records(admin, topic, index, partition)
 
 
@@ -88,7 +144,7 @@ def _load_records(admin: Admin, topic: Topic, index: int, saved: SavedPartition)
     where = f"topics: {topic.name}-{index}"
     offset = saved.log_start_offset
     records: list[Record] = []
-    for record in saved.records:
+    for record in paced_elements(saved.records):
         if record.offset is not None and record.offset < offset:
             raise Problem(422, f"{where}: offset {record.offset} is not above the one before it")
         offset = offset if record.offset is None else record.offset
@@ -116,23 +172,29 @@ def _load_records(admin: Admin, topic: Topic, index: int, saved: SavedPartition)
 
 def _load_offsets(admin: Admin, snapshot: Snapshot) -> None:
     by_group: dict[str, list[SavedOffset]] = {}
-    for saved in snapshot.offsets:
+    for saved in paced_elements(snapshot.offsets):
         by_group.setdefault(saved.group, []).append(saved)
     if by_group:
         ensure_internal_topic(admin.cluster, GROUP_METADATA)
     for group_id, offsets in by_group.items():
-        request = CommitRequest(
-            group_id,
-            tuple(
-                OffsetToCommit(
-                    saved.topic, saved.partition, saved.offset, saved.leader_epoch, saved.metadata
-                )
-                for saved in offsets
-            ),
-        )
-        for error_code in admin.cluster.groups.commit(request, admin.now_ms()):
-            if error_code is not ErrorCode.NONE:
-                raise Problem(422, f"offsets: group {group_id!r}: {ErrorCode(error_code).name}")
+        # Kafka stores a commit as one batch, which has room for some thousands of offsets.
+        for first in paced(range(0, len(offsets), COMMIT_OFFSETS)):
+            _commit(admin, group_id, offsets[first : first + COMMIT_OFFSETS])
+
+
+def _commit(admin: Admin, group_id: str, offsets: Sequence[SavedOffset]) -> None:
+    request = CommitRequest(
+        group_id,
+        tuple(
+            OffsetToCommit(
+                saved.topic, saved.partition, saved.offset, saved.leader_epoch, saved.metadata
+            )
+            for saved in offsets
+        ),
+    )
+    for error_code in admin.cluster.groups.commit(request, admin.now_ms()):
+        if error_code is not ErrorCode.NONE:
+            raise Problem(422, f"offsets: group {group_id!r}: {ErrorCode(error_code).name}")
 
 
 def _refused(where: str, refusal: Refusal) -> Problem:

@@ -2,7 +2,7 @@
 
 import asyncio
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any, TypeVar
 from uuid import UUID
@@ -32,15 +32,21 @@ class Admin:
         """`clock` is the clock of the server."""
         self.server = server
         self.clock = clock
-        self.restore: Callable[[], None] | None = None
+        self.restore: Callable[[], Awaitable[None]] | None = None
         """Loads what a reset restores besides the state of the start."""
+        self.reset_count = 0
 
-    def reset(self) -> None:
+    async def reset(self) -> None:
+        """Reset the cluster, and load again what was loaded to be kept."""
+        self.begin_again()
+        if self.restore is not None:
+            await self.restore()
+
+    def begin_again(self) -> None:
         """Reset the cluster to the state in which it was started; connections are closed."""
+        self.reset_count += 1
         self.clock.restart()
         self.server.reset()
-        if self.restore is not None:
-            self.restore()
 
     @property
     def cluster(self) -> Cluster:

@@ -38,6 +38,8 @@ from broker.http_admin.state import Admin
 from broker.log import log
 
 BODY_BYTES_MAX = 4 * 1024 * 1024
+LONG_BODY_BYTES = 64 * 1024
+"""A longer body is read in turns with the requests of clients."""
 LINE_BYTES_MAX = 64 * 1024
 """Bound of a path with its query: a name of 1,000 characters may take 12,000 bytes."""
 
@@ -116,7 +118,13 @@ class AdminPort:
                 self._check_token(request)
             if op.body_bytes_max is not None:
                 request = request.clone(client_max_size=op.body_bytes_max)
-            arguments = op.read_input(request.match_info, request.query, await request.read())
+            body = await request.read()
+
+            def read_input() -> dict[str, Any]:
+                return op.read_input(request.match_info, request.query, body)
+
+            is_long = op.read_bytes is not None or len(body) > LONG_BODY_BYTES
+            arguments = await self._admin.in_turns(read_input) if is_long else read_input()
             if isasyncgenfunction(op.handler):
                 return await _stream(request, op, op.handler(self._admin, **arguments))
             result = op.handler(self._admin, **arguments)

@@ -61,17 +61,19 @@ def throttled_response(
 def close_on_error(
     context: RequestContext, report_bug: BugReporter, respond: Callable[[], _T]
 ) -> _T | Close:
-    """Return what `respond` returns, or a `Close` if it raises.
-
-    A bug of ours is reported; it closes this connection and hurts no other client.
-    """
-    name = ApiKey(context.api_key).name
+    """Return what `respond` returns, or a `Close` if it raises: that hurts no other client."""
     try:
         return respond()
-    except codec.DecodeError as error:
-        return Close(f"undecodable {name} v{context.api_version}: {error}")
-    except MessageTooLargeError as error:
-        return Close(f"response to {name} v{context.api_version} (response.bytes.max): {error}")
     except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
-        report_bug(error, context)
-        return Close(f"internal error in {name} v{context.api_version}: {error!r}")
+        return closed_by(error, context, report_bug)
+
+
+def closed_by(error: Exception, context: RequestContext, report_bug: BugReporter) -> Close:
+    """Return the `Close` for what the handling of a request raised, and report a bug of ours."""
+    name = f"{ApiKey(context.api_key).name} v{context.api_version}"
+    if isinstance(error, codec.DecodeError):
+        return Close(f"undecodable {name}: {error}")
+    if isinstance(error, MessageTooLargeError):
+        return Close(f"response to {name} (response.bytes.max): {error}")
+    report_bug(error, context)
+    return Close(f"internal error in {name}: {error!r}")

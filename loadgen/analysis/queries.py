@@ -1,7 +1,7 @@
 """The Spark SQL of a run's summary, over the views `results`, `plan_tenants` and `read_back`.
 
 Times are in µs since the start of the measured part. Error codes 0 and 46 are acknowledgements: 46
-is DUPLICATE_SEQUENCE_NUMBER.
+is DUPLICATE_SEQUENCE_NUMBER. Nor is 79 an error: MEMBER_ID_REQUIRED has the id with which to join.
 """
 
 VIEWS = {
@@ -31,7 +31,7 @@ REQUESTS = """
 SECONDS = """
     SELECT floor(sent_us / 1e6) AS second, tenant, count(*) AS requests,
            count_if(status = 'responded') AS responded,
-           count_if(status = 'responded' AND error_code NOT IN (0, 46)) AS errors,
+           count_if(status = 'responded' AND error_code NOT IN (0, 46, 79)) AS errors,
            count_if(throttle_time_ms > 0) AS throttled, max(throttle_time_ms) AS throttle_max_ms
     FROM results WHERE sent_us IS NOT NULL GROUP BY second, tenant ORDER BY second, tenant"""
 LATENCIES = """
@@ -119,7 +119,7 @@ TOTALS = """
     SELECT count_if(sent_us IS NOT NULL) AS requests, count_if(status = 'responded') AS responded,
            count_if(status = 'no_response') AS no_response, count_if(status = 'lost') AS lost,
            count_if(status = 'not_sent') AS not_sent, count_if(status = 'expired') AS expired,
-           count_if(status = 'responded' AND error_code NOT IN (0, 46)) AS errors,
+           count_if(status = 'responded' AND error_code NOT IN (0, 46, 79)) AS errors,
            count_if(throttle_time_ms > 0) AS throttled,
            max(coalesce(response_us, sent_us)) AS end_us
     FROM results"""

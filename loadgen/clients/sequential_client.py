@@ -22,6 +22,8 @@ from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
 BACKOFF_S = 0.1
+_NO_ERRORS = {ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER, ErrorCode.MEMBER_ID_REQUIRED}
+"""The codes of responses that bring a client forward."""
 
 
 @dataclass(slots=True)
@@ -287,7 +289,7 @@ class SequentialClient(LoadClient):
     def _note(self, error_code: int, throttle_ms: int, sent_us: int, now_us: int) -> None:
         """Count errors and note throttles; a broker's throttle starts after `sent_us`."""
         counts = self.run.counts
-        if error_code and error_code != ErrorCode.DUPLICATE_SEQUENCE_NUMBER:
+        if error_code not in _NO_ERRORS:
             counts.errors += 1
         if throttle_ms:
             counts.throttled += 1

@@ -69,6 +69,8 @@ def test_help_of_serve_names_every_option_its_defaults_and_the_exit_statuses(
         assert option in text
     for fact in ("127.0.0.1", "9092", "bootstrap.servers=", "Exit status", "advertised.listeners"):
         assert fact in text
+    for fact in ("KIP-758", "kafkajs", "-o producer.state.batches=5"):
+        assert fact in text
 
 
 def test_no_subcommand_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:

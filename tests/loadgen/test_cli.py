@@ -9,7 +9,7 @@ from typing import Never
 import pytest
 
 from loadgen import cli, load_run
-from loadgen.cli import main
+from loadgen.cli import main, run_to_exit_status
 from loadgen.load_run import OwnBroker
 from loadgen.options import parser_of
 from mock_kafka import MockKafka
@@ -116,3 +116,24 @@ def test_ctrl_c_and_sigterm_before_the_load_end_the_command_with_one_line(
         assert signal.getsignal(signal.SIGTERM) is previous
     assert capsys.readouterr().err == "mock-kafka load: interrupted\n" * 2
     assert stopped == ["broker"] * 2
+
+
+def test_an_error_that_follows_from_an_interrupt_is_one(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def interrupted_twice() -> Never:
+        try:
+            signal.raise_signal(signal.SIGTERM)
+        finally:
+            raise OSError("the connection to the JVM is broken")
+
+    assert run_to_exit_status(interrupted_twice) == 130
+    assert capsys.readouterr().err == "mock-kafka load: interrupted\n"
+
+
+def test_other_errors_are_raised() -> None:
+    def broken() -> Never:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        run_to_exit_status(broken)

@@ -41,6 +41,16 @@ def test_prepare_reads_the_cluster_and_creates_the_topics(servers: str) -> None:
     assert again.topology == found.topology
 
 
+def test_topics_are_created_with_the_replication_factor_of_the_plan(servers: str) -> None:
+    plan = plan_of(STEADY)
+    [topic] = plan.topics
+    plan = replace(plan, topics=(replace(topic, replication_factor=2),))
+    prepare(plan, "r", servers, sets_quotas=True)
+    with KafkaAdminClient(bootstrap_servers=servers) as admin:
+        [found] = admin.describe_topics([topic.name])
+    assert [sorted(partition["replica_nodes"]) for partition in found["partitions"]] == [[1, 2]] * 4
+
+
 def test_a_shadow_quota_is_set_at_the_admin_port_and_its_report_begins_empty() -> None:
     plan = replace(plan_of(STEADY), quotas=(Quota({"user": ""}, "producer_byte_rate", 5.0, True),))
     with MockKafka() as kafka:

@@ -1,11 +1,13 @@
 """Spark sessions with the settings that a load needs."""
 
+import logging
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
 from loadgen.spark_session import (
     REQUIRED_SPARK_SETTINGS,
+    _quiet_py4j,
     first_line,
     settings,
     slots_of,
@@ -72,3 +74,19 @@ def test_a_local_master_may_take_all_cores() -> None:
 def test_an_error_is_shortened_to_its_first_line() -> None:
     assert first_line(ValueError("  one\ntwo")) == "one"
     assert first_line(ValueError()) == "ValueError"
+
+
+def test_py4j_logs_nothing_in_a_session_even_with_the_root_logger(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def log_by(path: str) -> None:
+        root = logging.getLogger()
+        root.handle(root.makeRecord("root", logging.ERROR, path, 1, "stack", (), None))
+
+    with _quiet_py4j():
+        log_by("/lib/py4j/java_gateway.py")
+        log_by("/lib/other/java_gateway.py")
+        logging.getLogger("py4j.java_gateway").error("stack")
+    assert [record.pathname for record in caplog.records] == ["/lib/other/java_gateway.py"]
+    log_by("/lib/py4j/java_gateway.py")
+    assert len(caplog.records) == 2

@@ -1,5 +1,6 @@
 """`mock-kafka` runs the command that its first argument names."""
 
+import re
 import subprocess
 import sys
 from importlib.metadata import version
@@ -15,8 +16,8 @@ def test_help_names_every_command_and_an_example_of_each(
     assert cli.main(["--help"]) == 0
     text = capsys.readouterr().out
     for command, (_, summary) in cli.COMMANDS.items():
-        assert f"  {command:9} {summary}\n" in text
-        assert f"\n  mock-kafka {command} " in text
+        assert f"  {command:10} {summary}\n" in text
+        assert re.search(rf"\n  (eval \"\$\()?mock-kafka {command} ", text)
 
 
 @pytest.mark.parametrize("command", sorted(cli.COMMANDS))

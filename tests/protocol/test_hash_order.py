@@ -16,6 +16,8 @@ from protocol.hash_order import (
     topic_partition_hash,
     uuid_hash,
 )
+from protocol.pacing import LOOK_EVERY
+from tests.protocol.counting_turn import pauses_of
 
 
 @pytest.mark.parametrize(
@@ -84,3 +86,10 @@ def test_keys_come_in_the_order_of_a_hash_map(
 
 def test_keys_of_one_bucket_stay_in_the_order_of_their_insertion() -> None:
     assert in_hash_order(["b", "a"], lambda _key: 5) == ["b", "a"]
+
+
+def test_many_keys_pause_at_their_hashes_and_at_the_buckets() -> None:
+    keys = list(range(10_000))
+    buckets = 1 << 14
+    pauses = pauses_of(lambda: in_hash_order(keys, int_hash))
+    assert pauses == len(keys) + buckets // LOOK_EVERY

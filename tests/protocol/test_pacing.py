@@ -1,44 +1,13 @@
 """Loops pause when a request takes turns, and are plain loops otherwise."""
 
-from contextvars import copy_context
-
 from protocol.pacing import (
     LOOK_EVERY,
-    current_turn,
     paced,
     paced_elements,
     paced_range,
     paced_stream,
-    take_turns,
 )
-
-
-class CountingTurn:
-    """Counts how often a loop could have paused."""
-
-    is_long = True
-    response_bytes_max = 1
-
-    def __init__(self) -> None:
-        self.pauses = 0
-
-    def pause(self) -> None:
-        self.pauses += 1
-
-
-def pauses_of(loop: object) -> int:
-    """Call `loop` in a request that takes turns; return how often it could have paused."""
-    turn = CountingTurn()
-
-    def run() -> None:
-        take_turns(turn)
-        assert current_turn() is turn
-        assert callable(loop)
-        loop()
-
-    copy_context().run(run)
-    assert current_turn() is None
-    return turn.pauses
+from tests.protocol.counting_turn import pauses_of
 
 
 def test_every_loop_gives_all_items_in_order_with_and_without_turns() -> None:

@@ -9,6 +9,7 @@ from quotas.entities import (
     make_entity,
     release_problem,
 )
+from tests.protocol.counting_turn import pauses_of
 
 
 def test_the_types_of_an_entity_have_one_order() -> None:
@@ -18,6 +19,11 @@ def test_the_types_of_an_entity_have_one_order() -> None:
 
 def test_the_last_name_of_a_type_counts() -> None:
     assert make_entity([("user", "a"), ("user", "b")]) == (("user", "b"),)
+
+
+def test_an_entity_of_many_types_pauses_at_each_of_them() -> None:
+    names = [(f"type-{number}", "a") for number in range(1000)]
+    assert pauses_of(lambda: make_entity(names)) == 2 * len(names)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import msgspec
 from broker.clock import BrokerClock
 from broker.http_admin import web  # noqa: F401 - declares all operations
 from broker.http_admin.operation import OPERATIONS, Operation, Problem, encode_result
+from broker.http_admin.quotas import quota_views
 from broker.http_admin.requests import newest_lines
 from broker.http_admin.state import Admin
 from tests.simulation.brokers import SimulatedServer
@@ -18,7 +19,10 @@ from tests.simulation.history import History
 from tests.simulation.network import Network
 
 _BY_NAME = {declared.operation_id: declared for declared in OPERATIONS}
-_IN_ONE_GO: dict[str, Callable[..., Any]] = {"list_requests": newest_lines}
+_IN_ONE_GO: dict[str, Callable[..., Any]] = {
+    "list_requests": newest_lines,
+    "list_quotas": quota_views,
+}
 """What an operation does between requests; here it does so without a pause."""
 _READS = (
     "get_health",

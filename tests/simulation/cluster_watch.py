@@ -6,6 +6,7 @@ from typing import Any
 
 from broker.cluster.brokers import Availability, Broker
 from broker.cluster.cluster import Cluster
+from broker.cluster.made_partitions import MadePartitions
 from broker.cluster.topics import NO_LEADER, Partition, Topic
 from broker.groups.requests import CommitRequest
 from protocol.errors import ErrorCode
@@ -34,8 +35,12 @@ class ClusterWatch:
             setattr(cluster, name, self._noting_leader(getattr(cluster, name)))
         add_partitions, appended = cluster.add_partitions, cluster.appended
 
-        def add(topic: Topic, assignments: Sequence[tuple[int, ...]]) -> None:
-            add_partitions(topic, assignments)
+        def add(
+            topic: Topic,
+            assignments: Sequence[tuple[int, ...]],
+            made: MadePartitions | None = None,
+        ) -> None:
+            add_partitions(topic, assignments, made)
             for partition in topic.partitions[-len(assignments) :]:
                 self._note(partition)
 

@@ -8,8 +8,10 @@ go, some of them during these pauses.
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from random import Random
+from typing import Any
 from unittest.mock import patch
 
+from broker.dispatch.dispatcher import Dispatcher
 from broker.dispatch.turns import TURN_NS, Turns
 from broker.produce import request_batches
 from broker.responses import DispatchResult
@@ -51,7 +53,15 @@ class Pauses:
         if not self.is_active:
             yield
             return
+        respond_to_short = Dispatcher._respond_to_short
+
+        def respond_or_take_turns(dispatcher: Dispatcher, *request: Any) -> DispatchResult:
+            if self.chance and self.random.random() < LONG_SHARE:
+                return None  # as to a request that is too long for its reader by hand
+            return respond_to_short(dispatcher, *request)
+
         with (
+            patch.object(Dispatcher, "_respond_to_short", respond_or_take_turns),
             patch.object(pacing, "LOOK_EVERY", 1),
             patch.object(request_batches, "LOOK_EVERY", 1),
             patch.object(codec, "LONG_BODY_BYTES", self._long_body_bytes),

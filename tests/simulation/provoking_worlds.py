@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from broker.faults import FaultRule
+from tests.simulation.group_member import GroupMember
 from tests.simulation.network import Weather
 from tests.simulation.pauses import Pauses
 from tests.simulation.producer_client import ProducerClient
@@ -20,6 +21,9 @@ MUTATIONS = 20
 CLOCK_MOVES = 6
 ATTACKS = 30
 OPERATIONS = 30
+MORE_MEMBERS = 4
+LEAVE_MS = 1
+NEW_PRODUCERS = 4
 LOOK_MS = 3
 DELETION_CHANCE = 0.1
 
@@ -79,6 +83,27 @@ class QuotasWorld(World):
             self.schedule.after(number * CHAOS_MS // MUTATIONS, mutator.churn)
 
 
+class LastMembersWorld(World):
+    """Each group has several members, and one of them leaves when no fault occurs any more."""
+
+    def _make_clients(self) -> None:
+        super()._make_clients()
+        for number in range(MORE_MEMBERS):
+            self.members.append(self._make_member(f"more{number}", number % 2))
+
+    def _be_calm(self) -> None:
+        super()._be_calm()
+        running = [member for member in self.members if member.is_running]
+        if running:
+            member = self._random("last to leave").choice(running)
+            self.schedule.after(LEAVE_MS, partial(self._leave_for_good, member))
+
+    def _leave_for_good(self, member: GroupMember) -> None:
+        if member.is_running:
+            member.is_gone = True
+            member.leave()
+
+
 class DeletedRecordsWorld(World):
     """An admin deletes records, time and again."""
 
@@ -126,11 +151,11 @@ class FrequentPauses(Pauses):
     long_body_bytes = (100,)
 
 
-class VeryFrequentPauses(FrequentPauses):
-    """Each request that may pause does."""
+class LongPauses(FrequentPauses):
+    """Requests pause in few places, and for long: others come and go during one pause."""
 
-    chances = (0.4,)
-    rests_ms = (0, 0, 1, 3)
+    chances = (0.05,)
+    rests_ms = (0, 1, 5, 20)
 
 
 class PausesOfTransactionsWorld(TransactionWorld):
@@ -139,10 +164,31 @@ class PausesOfTransactionsWorld(TransactionWorld):
     pauses_class = FrequentPauses
 
 
+class ManyPauses(FrequentPauses):
+    """Requests pause in many places, for a moment."""
+
+    chances = (0.3,)
+    rests_ms = (0, 1, 3)
+
+
+class NewCoordinatorsWorld(TransactionWorld):
+    """All transactional producers start together, and the requests for their coordinator pause."""
+
+    pauses_class = ManyPauses
+
+    def _weather(self) -> Weather:
+        return Weather(delay_ms_max=2)
+
+    def _plan(self) -> None:
+        super()._plan()
+        for transactional_id in self.ids * NEW_PRODUCERS:
+            self.schedule.after(0, partial(self._start, transactional_id))
+
+
 class PausesOfAdminsWorld(World):
     """Requests pause, and two admins alter the same things at the same time."""
 
-    pauses_class = VeryFrequentPauses
+    pauses_class = LongPauses
 
     def _weather(self) -> Weather:
         return Weather(delay_ms_max=2)

@@ -2,12 +2,21 @@ from typing import Any
 
 import pytest
 
-from broker.administration.new_topic import NewTopic, TopicPlan, check_new_topic, check_size
+from broker.administration.new_topic import (
+    NewTopic,
+    TopicPlan,
+    check_new_topic,
+    check_size,
+    create_planned,
+)
 from broker.cluster import failover
+from broker.cluster.cluster import Cluster
+from broker.cluster.topics import Topic
 from broker.errors import Refusal
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import NOW_MS, make_cluster
 from tests.broker.interleaving import once, run_with_pauses
+from tests.protocol.counting_turn import pauses_of
 
 REFUSED: list[tuple[NewTopic, ErrorCode, str]] = [
     (NewTopic(""), ErrorCode.INVALID_TOPIC_EXCEPTION, "empty string"),
@@ -127,3 +136,51 @@ def test_a_topic_that_another_request_creates_during_a_pause_exists() -> None:
         once(lambda: cluster.create_topic("t", [(1,)], {})),
     )
     assert outcome == Refusal(ErrorCode.TOPIC_ALREADY_EXISTS, "Topic 't' already exists.")
+
+
+def create_large(cluster: Cluster) -> Topic | Refusal:
+    """Create a topic of 1,000 partitions by its plan."""
+    new_topic = NewTopic("large", 1000, 2)
+    plan = check_new_topic(cluster, new_topic)
+    assert isinstance(plan, TopicPlan)
+    return create_planned(cluster, new_topic, plan)
+
+
+def test_many_partitions_are_made_with_pauses_as_they_are_without() -> None:
+    clusters = make_cluster(), make_cluster()
+    assert pauses_of(lambda: create_large(clusters[0])) >= 1000 // 64
+    create_large(clusters[1])
+    paced, unpaced = (cluster.topics.get("large") for cluster in clusters)
+    assert paced is not None
+    assert unpaced is not None
+    assert [
+        (part.topic_name, part.partition_index, part.replicas, part.isr, part.leader_id)
+        for part in paced.partitions
+    ] == [
+        (part.topic_name, part.partition_index, part.replicas, part.isr, part.leader_id)
+        for part in unpaced.partitions
+    ]
+    # The next topic begins at the same broker.
+    assert clusters[0].place(3, 1) == clusters[1].place(3, 1)
+
+
+def test_a_large_topic_that_another_request_creates_during_a_pause_exists() -> None:
+    cluster = make_cluster()
+    outcome = run_with_pauses(
+        lambda: create_large(cluster), once(lambda: cluster.create_topic("large", [(1,)], {}))
+    )
+    assert outcome == Refusal(ErrorCode.TOPIC_ALREADY_EXISTS, "Topic 'large' already exists.")
+    topic = cluster.topics.get("large")
+    assert topic is not None
+    assert len(topic.partitions) == 1
+
+
+def test_no_partition_of_a_large_topic_is_on_a_broker_that_stopped_during_a_pause() -> None:
+    cluster = make_cluster()
+    outcome = run_with_pauses(
+        lambda: create_large(cluster), once(lambda: failover.stop_broker(cluster, 2, NOW_MS))
+    )
+    assert isinstance(outcome, Topic)
+    assert len(outcome.partitions) == 1000
+    assert {part.leader_id for part in outcome.partitions} == {1, 3}
+    assert not any(2 in part.isr for part in outcome.partitions)

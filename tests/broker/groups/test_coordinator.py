@@ -250,6 +250,15 @@ def test_a_commit_may_have_a_retention_time() -> None:
     assert driver.committed() is None
 
 
+@pytest.mark.parametrize("retention_ms", [2**63 - 1, -2, -(2**63)])
+def test_a_retention_time_beyond_the_largest_timestamp_is_over_at_once(retention_ms: int) -> None:
+    driver = Driver()
+    driver.commit(retention_ms=retention_ms)
+    assert driver.committed() == 7
+    driver.advance(CHECK_MS)
+    assert driver.committed() is None
+
+
 def test_only_offsets_of_subscribed_topics_are_kept_while_there_are_members() -> None:
     driver = Driver()
     protocols = {"range": subscription("t")}

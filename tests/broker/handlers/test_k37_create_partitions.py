@@ -6,6 +6,8 @@ from broker.cluster.cluster import Cluster
 from protocol import messages
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import call, make_cluster
+from tests.broker.interleaving import at_pause, run_with_pauses
+from tests.protocol.counting_turn import pauses_of
 
 VERSIONS = range(4)
 _Topic = messages.CreatePartitionsRequest.CreatePartitionsTopic
@@ -110,3 +112,23 @@ def test_no_partition_is_added_without_time(version: int) -> None:
 
     assert [result.error_code for result in results] == [ErrorCode.REQUEST_TIMED_OUT] * 2
     assert partition_counts(cluster) == {"a": 1}
+
+
+def test_many_partitions_are_added_with_pauses() -> None:
+    cluster = cluster_with("a")
+    assert pauses_of(lambda: grow(cluster, growth("a", 1001))) >= 1000 // 64
+    assert partition_counts(cluster) == {"a": 1001}
+
+
+def test_partitions_that_another_request_adds_during_a_pause_are_there_already() -> None:
+    cluster = cluster_with("a")
+
+    def add_one() -> None:
+        topic = cluster.topics.get("a")
+        assert topic is not None
+        cluster.add_partitions(topic, [(3,)] * 1000)
+
+    # The pauses before that at the first partition are at the topics of the request.
+    (result,) = run_with_pauses(lambda: grow(cluster, growth("a", 1001)), at_pause(5, add_one))
+    assert result.error_code == ErrorCode.INVALID_PARTITIONS
+    assert partition_counts(cluster) == {"a": 1001}

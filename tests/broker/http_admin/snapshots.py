@@ -51,7 +51,8 @@ async def document_of(admin: Admin) -> bytes:
     return encode_result(await get_snapshot(admin, SaveQuery()))
 
 
-def load(admin: Admin, document: bytes | dict[str, Any], *, keep: bool = False) -> None:
+async def load(admin: Admin, document: bytes | dict[str, Any], *, keep: bool = False) -> None:
     if not isinstance(document, bytes):
         document = msgspec.json.encode(document)
-    put_snapshot(admin, LoadQuery(keep), msgspec.json.decode(document, type=Snapshot))
+    body = msgspec.json.decode(document, type=Snapshot)
+    await put_snapshot(admin, LoadQuery(keep), body)

@@ -14,9 +14,9 @@ from broker.http_admin.quotas import (
     delete_quotas,
     list_filters,
     list_measurements,
-    list_quotas,
     list_shadow_report,
     put_quotas,
+    quota_views,
 )
 from broker.request.shadow_quotas import count_if_shadow
 from protocol.api_keys import ApiKey
@@ -31,7 +31,7 @@ def test_quotas_are_set_listed_and_removed() -> None:
     put_quotas(admin, QuotaBody(alice, {"producer_byte_rate": 1024, "request_percentage": 50}))
     put_quotas(admin, QuotaBody({"user": None}, {"producer_byte_rate": 10}))
 
-    assert list_quotas(admin) == [
+    assert quota_views(admin) == [
         QuotaView({"user": "alice"}, {"producer_byte_rate": 1024, "request_percentage": 50}),
         QuotaView({"user": None}, {"producer_byte_rate": 10}),
     ]
@@ -40,9 +40,9 @@ def test_quotas_are_set_listed_and_removed() -> None:
     assert limits.scope("bob", None).limit == 10
 
     put_quotas(admin, QuotaBody(alice, {"request_percentage": None}))
-    assert list_quotas(admin)[0].values == {"producer_byte_rate": 1024}
+    assert quota_views(admin)[0].values == {"producer_byte_rate": 1024}
     delete_quotas(admin)
-    assert list_quotas(admin) == []
+    assert quota_views(admin) == []
     assert limits.scope("alice", None).limit is None
 
 
@@ -64,7 +64,7 @@ def test_quotas_that_kafka_refuses_are_refused_and_change_nothing(
     with pytest.raises(Problem, match=complaint) as caught:
         put_quotas(admin, QuotaBody(entity, values))
     assert caught.value.status == 422
-    assert list_quotas(admin) == []
+    assert quota_views(admin) == []
 
 
 def test_shadow_mode_is_set_listed_and_ended() -> None:
@@ -72,11 +72,11 @@ def test_shadow_mode_is_set_listed_and_ended() -> None:
     alice: dict[str, str | None] = {"user": "alice"}
     values: dict[str, float | None] = {"producer_byte_rate": 1024}
     put_quotas(admin, QuotaBody(alice, values, shadow=True))
-    assert list_quotas(admin)[0].shadow == ["producer_byte_rate"]
+    assert quota_views(admin)[0].shadow == ["producer_byte_rate"]
     put_quotas(admin, QuotaBody(alice, {"producer_byte_rate": 10}))
-    assert list_quotas(admin)[0].shadow == ["producer_byte_rate"]
+    assert quota_views(admin)[0].shadow == ["producer_byte_rate"]
     put_quotas(admin, QuotaBody(alice, values, shadow=False))
-    assert list_quotas(admin)[0].shadow == []
+    assert quota_views(admin)[0].shadow == []
 
 
 def test_the_shadow_report_is_shown_and_cleared() -> None:

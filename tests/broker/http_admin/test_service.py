@@ -15,7 +15,7 @@ from broker.config.broker_config import BrokerConfig
 from broker.http_admin import service
 from broker.http_admin.clock import AdvanceBody, ClockBody, advance_clock, get_clock, put_clock
 from broker.http_admin.operation import Problem
-from broker.http_admin.quotas import QuotaBody, list_quotas, put_quotas
+from broker.http_admin.quotas import QuotaBody, put_quotas, quota_views
 from broker.http_admin.service import (
     PageFilePath,
     get_health,
@@ -113,11 +113,11 @@ async def test_a_reset_removes_all_state() -> None:
         put_clock(admin, ClockBody("scaled", 2.0))
         advance_clock(admin, AdvanceBody(seconds=3600))
 
-        reset(admin)
+        await reset(admin)
 
         assert len(cluster.topics) == len(cluster.groups) == len(admin.journal) == 0
         assert cluster.log_bytes == 0
-        assert list_quotas(admin) == []
+        assert quota_views(admin) == []
         assert not cluster.quotas.clients.is_enabled
         assert cluster.config["num.partitions"] == 1
         assert cluster.controller_id == 1
@@ -137,14 +137,14 @@ async def test_a_reset_removes_all_state() -> None:
 async def test_a_reset_restores_the_configuration_of_the_start() -> None:
     async with serving_site(overrides={"client.quotas": "user=u,producer_byte_rate=5"}) as site:
         put_quotas(site.admin, QuotaBody({"user": "u"}, {"producer_byte_rate": None}))
-        assert list_quotas(site.admin) == []
-        reset(site.admin)
-        assert [view.values for view in list_quotas(site.admin)] == [{"producer_byte_rate": 5}]
+        assert quota_views(site.admin) == []
+        await reset(site.admin)
+        assert [view.values for view in quota_views(site.admin)] == [{"producer_byte_rate": 5}]
 
 
 async def test_retention_is_first_checked_half_a_minute_after_a_reset() -> None:
     async with serving_site(overrides={"log.retention.ms": "1"}) as site:
-        reset(site.admin)
+        await reset(site.admin)
         create_topic(site.admin, NewTopicBody("a", 1))
         produce(site.admin, "a", 5)
         log = site.admin.topic("a").partitions[0].log
@@ -157,7 +157,7 @@ async def test_retention_is_first_checked_half_a_minute_after_a_reset() -> None:
 async def test_connections_closed_by_a_reset_leave_no_line_in_the_journal() -> None:
     async with serving_site() as site:
         _reader, writer = await connect(site.kafka_ports[0])
-        reset(site.admin)
+        await reset(site.admin)
         while site.admin.server.protocols:  # noqa: ASYNC110 - no event reports it
             await asyncio.sleep(0)
         assert list(site.admin.journal) == []
@@ -172,7 +172,7 @@ async def test_a_reset_is_quick() -> None:
                 create_topic(site.admin, NewTopicBody(f"t{number}", 10, 3))
             connections = [await connect(port) for port in site.kafka_ports]
             started_ns = perf_ns()
-            reset(site.admin)
+            await reset(site.admin)
             took_ms.append((perf_ns() - started_ns) / 1_000_000)
             for _reader, writer in connections:
                 await leave(writer)

@@ -1,18 +1,23 @@
 """A snapshot has the setup of a cluster, and loading it restores the setup."""
 
+import asyncio
+from collections.abc import Callable
 from io import BytesIO
 
 import msgspec
 import pytest
 
+from broker.cluster.brokers import Availability
+from broker.dispatch import turns
 from broker.http_admin import snapshot
 from broker.http_admin.faults import list_faults
 from broker.http_admin.groups import GroupPath, get_group
 from broker.http_admin.operation import Problem
-from broker.http_admin.quotas import list_quotas
+from broker.http_admin.quotas import quota_views
 from broker.http_admin.records import RecordsQuery, get_records
 from broker.http_admin.service import reset
-from broker.http_admin.snapshot import SaveQuery, get_snapshot
+from broker.http_admin.snapshot import LoadQuery, SaveQuery, get_snapshot, put_snapshot
+from broker.http_admin.snapshot_document import Snapshot
 from broker.http_admin.topics import NewTopicBody, create_topic, list_topics
 from tests.broker.http_admin.admin_server import make_admin, serving_site
 from tests.broker.http_admin.snapshots import ORDERS, document_of, filled, load
@@ -22,7 +27,7 @@ async def test_a_cluster_that_loads_a_snapshot_has_the_same_setup() -> None:
     admin = await filled()
     document = await document_of(admin)
     other = make_admin(3)
-    load(other, document)
+    await load(other, document)
 
     assert await document_of(other) == document
     query = RecordsQuery(encoding="base64")
@@ -31,7 +36,7 @@ async def test_a_cluster_that_loads_a_snapshot_has_the_same_setup() -> None:
     first = view.partitions[0]
     assert (first.log_start_offset, first.log_end_offset) == (1, 3)
     assert view.config == {"retention.ms": "123456"}
-    assert list_quotas(other) == list_quotas(admin)
+    assert quota_views(other) == quota_views(admin)
     assert [fault.rule for fault in list_faults(other)] == [
         fault.rule for fault in list_faults(admin)
     ]
@@ -43,9 +48,9 @@ async def test_a_cluster_that_loads_a_snapshot_has_the_same_setup() -> None:
 
 async def test_what_was_there_before_is_gone() -> None:
     admin = await filled()
-    load(admin, {})
+    await load(admin, {})
     assert list_topics(admin) == []
-    assert list_quotas(admin) == []
+    assert quota_views(admin) == []
     assert list_faults(admin) == []
     assert admin.cluster.credentials.scram_users() == []
 
@@ -53,12 +58,12 @@ async def test_what_was_there_before_is_gone() -> None:
 async def test_a_kept_snapshot_is_loaded_again_by_a_reset_until_another_is_loaded() -> None:
     document = await document_of(await filled())
     admin = make_admin(3)
-    load(admin, document, keep=True)
+    await load(admin, document, keep=True)
     create_topic(admin, NewTopicBody("more"))
-    reset(admin)
+    await reset(admin)
     assert await document_of(admin) == document
-    load(admin, {"topics": [{"name": "t", "partitions": [{}]}]})
-    reset(admin)
+    await load(admin, {"topics": [{"name": "t", "partitions": [{}]}]})
+    await reset(admin)
     assert list_topics(admin) == []
 
 
@@ -83,3 +88,63 @@ async def test_a_document_may_be_larger_than_other_bodies() -> None:
         status, saved = await site.ask("GET", "/v1/snapshot")
         assert status == 200
         assert len(saved["topics"][0]["partitions"][0]["records"]) == 7
+
+
+MANY_TOPICS = msgspec.convert(
+    {"topics": [{"name": f"t{number}", "partitions": [{}] * 50} for number in range(100)]}, Snapshot
+)
+
+
+@pytest.fixture
+def _short_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns, "TURN_NS", 100_000)
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    while not condition():  # noqa: ASYNC110 - it is soon true
+        await asyncio.sleep(0)
+
+
+@pytest.mark.usefixtures("_short_turns")
+async def test_other_operations_are_served_while_a_snapshot_is_read_and_loaded() -> None:
+    async with serving_site(broker_count=1) as site:
+        records = [{"value": f"{number}"} for number in range(20_000)]
+        document = {"topics": [{"name": "orders", "partitions": [{"records": records}]}]}
+        body = BytesIO(msgspec.json.encode(document))
+        loading = asyncio.create_task(site.ask("PUT", "/v1/snapshot", data=body))
+        served = 0
+        states = set()
+        while not loading.done():
+            _, brokers = await site.ask("GET", "/v1/brokers")
+            states.add(brokers[0]["availability"])
+            served += 1
+        assert (await loading)[0] == 204
+        assert served > 5
+        # Kafka clients wait until everything is there.
+        assert "isolated" in states
+        assert site.admin.cluster.broker(1).availability is Availability.UP
+        assert site.admin.partition("orders", 0).log.log_end_offset == 20_000
+
+
+@pytest.mark.usefixtures("_short_turns")
+async def test_a_reset_ends_the_loading_of_a_snapshot() -> None:
+    async with serving_site(broker_count=1) as site:
+        loading = asyncio.create_task(put_snapshot(site.admin, LoadQuery(keep=True), MANY_TOPICS))
+        await until(lambda: len(site.admin.cluster.topics) > 0)
+        await reset(site.admin)
+        with pytest.raises(Problem, match="was reset") as caught:
+            await loading
+        assert caught.value.status == 409
+        assert list_topics(site.admin) == []
+        assert site.admin.cluster.broker(1).availability is Availability.UP
+        assert site.admin.restore is None
+
+
+@pytest.mark.usefixtures("_short_turns")
+async def test_a_snapshot_is_loaded_although_its_client_disconnects() -> None:
+    async with serving_site(broker_count=1) as site:
+        loading = asyncio.create_task(put_snapshot(site.admin, LoadQuery(), MANY_TOPICS))
+        await until(lambda: len(site.admin.cluster.topics) > 0)
+        loading.cancel()
+        await until(lambda: site.admin.cluster.broker(1).availability is Availability.UP)
+        assert len(site.admin.cluster.topics) == 100

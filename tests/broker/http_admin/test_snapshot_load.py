@@ -17,7 +17,7 @@ async def test_offsets_without_records_stay_empty() -> None:
     admin = make_admin(1)
     records = [{"offset": 5, "value": "a"}, {"offset": 9, "value": "b"}, {"value": "c"}]
     partition = {"log_start_offset": 2, "log_end_offset": 20, "records": records}
-    load(admin, {"topics": [{"name": "orders", "partitions": [partition]}]})
+    await load(admin, {"topics": [{"name": "orders", "partitions": [partition]}]})
 
     def offsets(from_offset: int) -> list[int]:
         query = RecordsQuery(offset=from_offset)
@@ -83,7 +83,17 @@ async def test_a_refused_snapshot_leaves_an_empty_cluster(
     admin = await filled()
     fine = {"name": "fine", "partitions": [{}]}
     with pytest.raises(Problem, match=detail) as caught:
-        load(admin, {**document, "topics": [fine, *document.get("topics", [])]})
+        await load(admin, {**document, "topics": [fine, *document.get("topics", [])]})
     assert caught.value.status == 422
     assert list_topics(admin) == []
     assert list_faults(admin) == []
+
+
+async def test_a_group_may_have_more_offsets_than_one_commit_has_room_for() -> None:
+    admin = make_admin(1)
+    offsets = [
+        {"group": "g", "topic": "t", "partition": index, "offset": index, "metadata": "m" * 100}
+        for index in range(10_000)
+    ]
+    await load(admin, {"offsets": offsets})
+    assert len(list(admin.cluster.groups.all_committed("g"))) == 10_000

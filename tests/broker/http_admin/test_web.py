@@ -28,13 +28,14 @@ async def test_a_topic_is_created_and_read_over_http() -> None:
         ("PATCH", "/v1/clock", None, 405, "GET,PUT"),
         ("POST", "/v1/topics", b"{", 400, "invalid JSON"),
         ("POST", "/v1/topics", b"{}", 400, "name"),
-        ("POST", "/v1/topics", b" " * 1001, 413, "larger"),
+        ("POST", "/v1/clock/advance", b'{"second": 3}', 400, "did you mean seconds?"),
+        ("POST", "/v1/topics", b" " * 200_001, 413, "larger"),
         ("GET", "/v1/topics/a", None, 404, "GET /v1/topics"),
         ("GET", "/v1/requests?limit=0", None, 400, "limit"),
         ("GET", "/v1/clock?x=1", None, 400, "x"),
         ("POST", "/v1/reset", b"{}", 400, "takes no body"),
         ("GET", "/v1/requests/events?since=-1", None, 400, "since"),
-        ("POST", "/v1/faults", b"[" * 999, 400, "nested too deeply"),
+        ("POST", "/v1/faults", b"[" * 200_000, 400, "nested too deeply"),
         ("POST", "/v1/topics", b'{"name":' * 120, 400, "body"),
     ],
 )
@@ -46,7 +47,7 @@ async def test_an_invalid_request_gets_a_problem_document(
     status: int,
     detail: str,
 ) -> None:
-    monkeypatch.setattr(web, "BODY_BYTES_MAX", 1000)
+    monkeypatch.setattr(web, "BODY_BYTES_MAX", 200_000)
 
     async with serving_site() as site:
         async with site.session.request(method, site.url + path, data=body) as response:

@@ -138,6 +138,7 @@ def test_a_good_run_passes_every_check(judge: Callable[..., dict[str, Any]]) -> 
         row(20, "again", attempt=2, kind="latest", error_code=46),
         row(30, "late", status="expired", response_us=30_000 + SECOND + 50_000, error_code=None),
         row(40, "maker", mutations=11, **made),
+        row(-1, "writer", api="JoinGroup", error_code=79, sent_us=50_000, producer_id=None),
     ]
     in_topic = stored(*rows[:6], rows[7])
     summary = judge(rows, in_topic)
@@ -154,8 +155,8 @@ def test_a_good_run_passes_every_check(judge: Callable[..., dict[str, Any]]) -> 
         ("load generator", "this run"): "passed",
     }
     assert summary["totals"] == {
-        "requests": 10,
-        "responded": 8,
+        "requests": 11,
+        "responded": 9,
         "no_response": 0,
         "lost": 1,
         "not_sent": 0,
@@ -178,7 +179,7 @@ def test_a_good_run_passes_every_check(judge: Callable[..., dict[str, Any]]) -> 
             "responded_early": 0,
         }
     ]
-    assert summary["workers"] == [{"worker": 0, "cpu_us": 5, "wall_us": 10, "rows": 10}]
+    assert summary["workers"] == [{"worker": 0, "cpu_us": 5, "wall_us": 10, "rows": 11}]
 
 
 def test_a_bad_run_fails_every_check(judge: Callable[..., dict[str, Any]]) -> None:

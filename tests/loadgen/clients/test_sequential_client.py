@@ -10,7 +10,27 @@ from loadgen import clock
 from loadgen.clients.load_client import NO_EVENT, Event
 from loadgen.clients.sequential_client import SequentialClient
 from loadgen.plan.plan import Tenant
+from protocol.errors import ErrorCode
 from tests.loadgen.stubs import rows_of, run_of
+
+
+@pytest.mark.parametrize(
+    ("error_code", "errors"),
+    [
+        (ErrorCode.NONE, 0),
+        (ErrorCode.DUPLICATE_SEQUENCE_NUMBER, 0),
+        (ErrorCode.MEMBER_ID_REQUIRED, 0),
+        (ErrorCode.NOT_LEADER_OR_FOLLOWER, 1),
+    ],
+)
+def test_codes_that_bring_a_client_forward_are_no_errors(
+    error_code: ErrorCode, errors: int
+) -> None:
+    def note(client: Listing) -> None:
+        client._note(error_code, 0, 0, 0)
+
+    client = play(Tenant("a", "steady", "a"), note)
+    assert client.run.counts.errors == errors
 
 
 class Listing(SequentialClient):

@@ -12,6 +12,7 @@ from broker.handlers import k14_sync_group
 from protocol.errors import ErrorCode
 from tests.simulation.mutants.mutant import Mutant, edited
 from tests.simulation.patches import Patch, wrap
+from tests.simulation.provoking_worlds import LastMembersWorld
 
 
 def assign_to_all(patch: Patch) -> None:
@@ -102,6 +103,7 @@ GROUP_MUTANTS: tuple[Mutant, ...] = (
         leaving.leave,
         "if any(member.error_code is ErrorCode.NONE for member in left):",
         "if not left:",
+        LastMembersWorld,
     ),
     edited(
         "A rebalance waits for the first member only.",

@@ -6,9 +6,9 @@ from broker.dispatch.turns import Turns
 from broker.produce import append
 from tests.simulation.mutants.mutant import Mutant, edited
 from tests.simulation.provoking_worlds import (
+    NewCoordinatorsWorld,
     PausesOfAdminsWorld,
     PausesOfProducersWorld,
-    PausesOfTransactionsWorld,
 )
 
 PAUSE_MUTANTS: tuple[Mutant, ...] = (
@@ -53,7 +53,7 @@ PAUSE_MUTANTS: tuple[Mutant, ...] = (
         "        return topic\n"
         "    if replication_factor >",
         "if replication_factor >",
-        PausesOfTransactionsWorld,
+        NewCoordinatorsWorld,
     ),
     edited(
         "A callback that a request has scheduled ends the turn of no request.",

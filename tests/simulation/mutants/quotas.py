@@ -4,7 +4,7 @@ from typing import Any
 
 from broker.dispatch.connection import Connection
 from broker.dispatch.dispatcher import Dispatcher
-from broker.request import authentication
+from broker.request import authentication, encoding
 from broker.request.session import Session
 from broker.server.client_protocol import ClientProtocol
 from broker.server.server import Server
@@ -136,9 +136,9 @@ QUOTA_MUTANTS: tuple[Mutant, ...] = (
     edited(
         "The samples of a quota are forgotten with every new one.",
         "byte_rate",
-        SampledRate.total,
-        "samples[1] <= now_ms - self._span_ms",
-        "samples[1] <= now_ms",
+        SampledRate.throttle_time_ms,
+        "excess = self._total * 1000",
+        "excess = sum(self._samples[-1:]) * 1000",
         QuotasWorld,
     ),
     edited(
@@ -194,9 +194,9 @@ QUOTA_MUTANTS: tuple[Mutant, ...] = (
     edited(
         "Bytes that no request can be made of raise an exception.",
         "internal_errors",
-        Dispatcher.dispatch,
-        'except codec.DecodeError as error:\n        response = Close(f"undecodable {route',
-        'except ZeroDivisionError as error:\n        response = Close(f"undecodable {route',
+        encoding.closed_by,
+        "isinstance(error, codec.DecodeError)",
+        "isinstance(error, ZeroDivisionError)",
     ),
     # Authentication
     edited(

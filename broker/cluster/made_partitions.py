@@ -1,0 +1,78 @@
+"""Make the partitions of a topic. Ten thousand take long, so requests make them in turns."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from broker.cluster.compaction import Compaction
+from broker.cluster.producer_rules import new_producers
+from broker.cluster.topics import INTERNAL_TOPICS, NO_LEADER, Partition
+from broker.config.broker_config import BrokerConfig
+from protocol.pacing import LOOK_EVERY, current_turn, paced_elements
+
+Assignments = Sequence[tuple[int, ...]]
+"""Replicas of consecutive partitions; the first replica of each is its preferred leader."""
+
+
+class MadePartitions(NamedTuple):
+    """New partitions that no topic has yet, and what they were made of."""
+
+    partitions: list[Partition]
+    first_index: int
+    assignments: Assignments
+    alive_ids: Sequence[int]
+    config: BrokerConfig
+
+    def fits(
+        self,
+        first_index: int,
+        assignments: Assignments,
+        alive_ids: Sequence[int],
+        config: BrokerConfig,
+    ) -> bool:
+        """Return whether nothing they were made of has changed."""
+        return (
+            self.config is config
+            and self.first_index == first_index
+            and self.alive_ids == alive_ids
+            and self.assignments == assignments
+        )
+
+
+def make_partitions(
+    topic_name: str,
+    first_index: int,
+    assignments: Iterable[tuple[int, ...]],
+    alive_ids: Sequence[int],
+    config: BrokerConfig,
+) -> list[Partition]:
+    """Return a new partition for each assignment: its replicas, the preferred leader first."""
+    is_internal = topic_name in INTERNAL_TOPICS
+    in_sync_by_replicas: dict[tuple[int, ...], tuple[int, ...]] = {}
+    partitions = []
+    for index, assignment in enumerate(assignments, first_index):
+        replicas = tuple(assignment)
+        in_sync = in_sync_by_replicas.get(replicas)
+        if in_sync is None:
+            in_sync = tuple(node_id for node_id in replicas if node_id in alive_ids)
+            in_sync_by_replicas[replicas] = in_sync
+        leader_id = in_sync[0] if in_sync else NO_LEADER
+        producers = new_producers(config, leader_id)
+        partition = Partition(topic_name, index, replicas, in_sync, leader_id, producers)
+        partition.compaction = Compaction() if is_internal else None
+        partitions.append(partition)
+    return partitions
+
+
+def make_in_turns(
+    topic_name: str,
+    first_index: int,
+    assignments: Assignments,
+    alive_ids: Sequence[int],
+    config: BrokerConfig,
+) -> MadePartitions | None:
+    """Make many partitions with pauses for other requests; return None for few."""
+    if len(assignments) <= LOOK_EVERY or current_turn() is None:
+        return None
+    paced_assignments = paced_elements(assignments)
+    partitions = make_partitions(topic_name, first_index, paced_assignments, alive_ids, config)
+    return MadePartitions(partitions, first_index, assignments, alive_ids, config)

@@ -1,0 +1,139 @@
+"""Shell completion: what TAB offers, and the scripts that make a shell ask for it.
+
+A script runs `mock-kafka` with `_ARGCOMPLETE` in its environment, and with
+the line so far in `COMP_LINE`.
+"""
+
+import argparse
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+SHELLS = ("bash", "zsh", "fish")
+
+DESCRIPTION = """\
+Print a script with which a shell completes commands, options and their values.
+"""
+EPILOG = """\
+  bash   eval "$(mock-kafka completion bash)"       in ~/.bashrc
+  zsh    eval "$(mock-kafka completion zsh)"        in ~/.zshrc, after compinit
+  fish   mock-kafka completion fish | source        in ~/.config/fish/config.fish
+"""
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of `mock-kafka completion`."""
+    parser = argparse.ArgumentParser(
+        prog="mock-kafka completion",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("shell", choices=SHELLS)
+    return parser
+
+
+def script(shell: str) -> str:
+    """Return the script of one of `SHELLS`."""
+    from argcomplete.shell_integration import shellcode  # noqa: PLC0415 - only for this
+
+    return shellcode(["mock-kafka"], shell=shell)
+
+
+def complete(summaries: Mapping[str, str], **changes: Any) -> None:
+    """Write the completions of the line in `COMP_LINE`, and exit.
+
+    Args:
+        summaries: the help of each command.
+        changes: other arguments of `argcomplete.autocomplete`, for tests.
+    """
+    import argcomplete  # noqa: PLC0415 - only for this
+
+    words = os.environ.get("COMP_LINE", "").split()
+    parser = line_parser(summaries, words[1] if len(words) > 1 else "")
+    argcomplete.autocomplete(parser, **changes)
+
+
+def line_parser(summaries: Mapping[str, str], command: str) -> argparse.ArgumentParser:
+    """Return a parser of whole lines, with the options of only this command.
+
+    Loading the others would take longer than somebody who presses TAB should wait.
+    """
+    parser = argparse.ArgumentParser(prog="mock-kafka")
+    parser.add_argument("-V", "--version", action="store_true", help="show the version and exit")
+    commands = parser.add_subparsers()
+    for name, summary in summaries.items():
+        parents = [_command_parser(name)] if name == command else []
+        commands.add_parser(name, help=summary, parents=parents, add_help=not parents)
+    return parser
+
+
+def _command_parser(command: str) -> argparse.ArgumentParser:
+    """Return a command's own parser, which completes names that it does not list as choices."""
+    if command in {"serve", "certs"}:
+        parser = _broker_parser(command)
+    elif command in {"topics", "configs", "groups"}:
+        parser = _tool_parser(command)
+    elif command == "load":
+        from loadgen.options import parser_of  # noqa: PLC0415
+        from loadgen.plans import built_in_plans  # noqa: PLC0415
+
+        parser = parser_of("mock-kafka load")
+        _complete_with(parser, "plan", built_in_plans(), has_files=True)
+    elif command == "scenario":
+        from scenarios import registry  # noqa: PLC0415
+        from scenarios.cli import build_parser as scenario_parser  # noqa: PLC0415
+
+        parser = scenario_parser()
+        names = {name: scenario.help for name, scenario in registry.SCENARIOS.items()}
+        _complete_with(parser, "name", names)
+    elif command == "completion":
+        parser = build_parser()
+    else:
+        from mock_kafka.admin_commands import build_parser as admin_parser  # noqa: PLC0415
+
+        parser = admin_parser(command)
+    return parser
+
+
+def _broker_parser(command: str) -> argparse.ArgumentParser:
+    from broker.cli import build_parser as broker_parser  # noqa: PLC0415
+    from broker.config.broker_config import BROKER_KEYS  # noqa: PLC0415
+
+    required = {"certs": ["--out", "."], "serve": []}
+    parser: argparse.ArgumentParser = (
+        broker_parser().parse_args([command, *required[command]]).parser
+    )
+    if command == "serve":
+        keys = {f"{name}=": key.doc or "" for name, key in BROKER_KEYS.items()}
+        _complete_with(parser, "overrides", keys)
+    return parser
+
+
+def _tool_parser(command: str) -> argparse.ArgumentParser:
+    from client.tools import configs, groups, topics  # noqa: PLC0415
+
+    parsers: Mapping[str, Callable[[], argparse.ArgumentParser]] = {
+        "configs": configs.build_parser,
+        "groups": groups.build_parser,
+        "topics": topics.build_parser,
+    }
+    return parsers[command]()
+
+
+def _complete_with(
+    parser: argparse.ArgumentParser,
+    destination: str,
+    summaries: Mapping[str, str],
+    *,
+    has_files: bool = False,
+) -> None:
+    """Complete an argument with names, and perhaps with files as well."""
+    from argcomplete.completers import FilesCompleter  # noqa: PLC0415 - only for this
+
+    def completions(prefix: str, **_others: Any) -> dict[str, str]:
+        found = {name: text for name, text in summaries.items() if name.startswith(prefix)}
+        return found | (dict.fromkeys(FilesCompleter()(prefix), "") if has_files else {})
+
+    [action] = [action for action in parser._actions if action.dest == destination]
+    action.completer = completions  # type: ignore[attr-defined]
