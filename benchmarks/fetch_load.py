@@ -14,6 +14,7 @@ from typing import Any
 from kafka.record.default_records import DefaultRecordBatchBuilder
 
 from benchmarks import request_bytes
+from benchmarks.busy_polling import poll
 from benchmarks.cost_clock import Cost, CostClock
 from benchmarks.request_bytes import (
     PRODUCE_VERSION,
@@ -179,7 +180,7 @@ def follow(server: ServerProcess, sockets: ExitStack, record_count: int) -> tupl
             consumers[number].send()
             producers[number].socket.sendall(produces[number])
         while left:
-            for fd, _ in epoll.poll(RESPONSE_WAIT_S) or _give_up():
+            for fd, _ in poll(epoll, RESPONSE_WAIT_S) or _give_up():
                 number = by_fd[fd]
                 if fd == consumers[number].fileno():
                     last[number] = consumers[number].receive()

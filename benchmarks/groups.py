@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
+from benchmarks.busy_polling import poll
 from benchmarks.cost_clock import CostClock
 from benchmarks.report import Bar, print_line, progress
 from benchmarks.request_bytes import UnmeasuredConnection, decode_response, frame_request
@@ -213,7 +214,7 @@ def beat(members: Sequence[Member], count: int) -> None:
     for connection in connections:
         connection.socket.sendall(frames[connection])
     while open_count:
-        for fd, _ in wait(epoll):
+        for fd, _ in poll(epoll, RESPONSE_WAIT_S) or _give_up():
             connection = by_fd[fd]
             missing_bytes[connection] -= len(connection.socket.recv(1 << 16))
             if missing_bytes[connection] > 0:
@@ -237,20 +238,8 @@ def _response_bytes(connection: UnmeasuredConnection, frames: bytes) -> int:
     return sum(len(connection.receive_frame()) for _ in range(count))
 
 
-def wait(epoll: select.epoll) -> list[tuple[int, int]]:
-    """Return the sockets that can be read, as `epoll.poll`, but do not sleep.
-
-    The server would pay for waking this process, which in a virtual machine costs as much as a
-    heartbeat.
-
-    Raises:
-        LoadError: no response arrives.
-    """
-    give_up_s = time.perf_counter() + RESPONSE_WAIT_S
-    while not (events := epoll.poll(0)):
-        if time.perf_counter() > give_up_s:
-            raise LoadError(f"no response for {RESPONSE_WAIT_S} s")
-    return events
+def _give_up() -> list[tuple[int, int]]:
+    raise LoadError(f"no response for {RESPONSE_WAIT_S} s")
 
 
 def pace(members: Sequence[Member]) -> int:
@@ -273,12 +262,12 @@ def pace(members: Sequence[Member]) -> int:
             index = number % len(members)
             members[index].connection.socket.sendall(frames[index])
         sent = max(sent, due)
-        time.sleep(TICK_S)  # not in `poll`, see `wait`
+        time.sleep(TICK_S)  # not in `epoll.poll`: each response would wake this process
         for fd, _ in epoll.poll(0):
             by_fd[fd].connection.socket.recv(1 << 16)
             received += 1
         if elapsed_s > PACED_S + RESPONSE_WAIT_S:
-            raise LoadError(f"no response for {RESPONSE_WAIT_S} s")
+            _give_up()
     epoll.close()
     return received
 

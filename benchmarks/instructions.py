@@ -148,7 +148,10 @@ def _produce(requests_per_read: int, *, is_idempotent: bool = False) -> Counts:
 
 def _ordinary_produce() -> Counts:
     """Without the inline cache, whose method then only returns None."""
-    with patch.object(ProduceCache, "respond", lambda *_arguments: None):
+    with (
+        patch.object(ProduceCache, "respond", lambda *_arguments: None),
+        patch.object(ProduceCache, "respond_to_run", lambda *_arguments: 0),
+    ):
         return _produce(1)
 
 

@@ -18,6 +18,7 @@ from itertools import pairwise
 from struct import Struct
 
 from benchmarks import request_bytes, server_process
+from benchmarks.busy_polling import poll
 from benchmarks.cost_clock import Cost, CostClock
 from benchmarks.request_bytes import ProduceRequests, UnmeasuredConnection
 from protocol.api_keys import ApiKey
@@ -129,7 +130,6 @@ def run_one_by_one(
 ) -> Timing:
     """Send requests first to end - 1 on each connection, each after the previous response."""
     epoll = select.epoll()
-    wait = epoll.poll
     clock = time.perf_counter_ns
     by_fd = {connection.socket.fileno(): connection for connection in connections}
     receive = {fd: connection.socket.recv for fd, connection in by_fd.items()}
@@ -150,7 +150,7 @@ def run_one_by_one(
         sent_ns[fd] = clock()
         send[fd](next(frames[fd]))
     while left:
-        events = wait(RESPONSE_WAIT_S)
+        events = poll(epoll, RESPONSE_WAIT_S)
         if not events:
             raise LoadError(f"no response for {RESPONSE_WAIT_S} s, {left} missing")
         for fd, _ in events:

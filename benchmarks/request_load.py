@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
+from benchmarks.busy_polling import poll
 from benchmarks.cost_clock import Cost, CostClock
 from benchmarks.request_bytes import (
     RequestConnection,
@@ -275,7 +276,7 @@ def exchange(server_pid: int, senders: Sequence[Sender], count: int) -> Cost:
     for sender in senders:
         sender.connection.socket.sendall(sender.frame)
     while left:
-        events = epoll.poll(RESPONSE_WAIT_S)
+        events = poll(epoll, RESPONSE_WAIT_S)
         if not events:
             raise LoadError(f"no response for {RESPONSE_WAIT_S} s")
         for fd, _ in events:

@@ -31,16 +31,21 @@ class FrameReader:
         self.limit_name = limit_name
 
     @property
+    def is_empty(self) -> bool:
+        """Whether there are no bytes of frames that were not returned."""
+        return self._position == len(self._buffer)
+
+    @property
     def buffered_bytes(self) -> int:
         """Bytes of incomplete frames and of frames not returned yet."""
         return len(self._buffer) - self._position
 
-    def feed(self, data: bytes) -> None:
-        """Add bytes from the socket, in order."""
+    def feed(self, data: bytes, start: int = 0) -> None:
+        """Add bytes from the socket, in order. `start` is 0 unless this reader is empty."""
         buffer, position = self._buffer, self._position
         if position == len(buffer):
             self._buffer = data
-            self._position = 0
+            self._position = start
         elif position == 0 and type(buffer) is bytearray:
             # No frame of this buffer was returned yet, so it can grow in place.
             buffer += data

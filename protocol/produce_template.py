@@ -65,6 +65,7 @@ class SuccessResponse:
 
     __slots__ = (
         "_arguments",
+        "_base_offset_at",
         "_correlation_id_at",
         "_offsets_at",
         "_pack",
@@ -111,6 +112,8 @@ class SuccessResponse:
             end = position + (8 if code == "q" else 4)
         self._pack = Struct(f"{layout}{len(zeros) - end}s").pack
         self._arguments.append(zeros[end:])
+        self._base_offset_at = base_offsets[0]
+        """Where the first base offset is in the frame."""
         self._correlation_id_at = argument_at[correlation_id]
         self._throttle_time_at = argument_at[throttle_time]
         # Versions 3 and 4 have no log start offset.
@@ -123,6 +126,7 @@ class SuccessResponse:
         """Return the response to the same request for another partition of its only topic."""
         other = object.__new__(SuccessResponse)
         other._pack = self._pack
+        other._base_offset_at = self._base_offset_at
         other._correlation_id_at = self._correlation_id_at
         other._throttle_time_at = self._throttle_time_at
         other._offsets_at = self._offsets_at
@@ -149,3 +153,9 @@ class SuccessResponse:
             arguments[start_at] = log_start_offset
             arguments[base_at] = base_offset
         return self._pack(*arguments)
+
+    def parts(self, log_start_offset: int) -> tuple[bytes, bytes, bytes]:
+        """Return the bytes around the correlation id and the base offset of the only partition."""
+        frame = self.encode(0, [(0, log_start_offset)], 0)
+        correlation_id_end, base_offset_end = 8, self._base_offset_at + 8
+        return frame[:4], frame[correlation_id_end : self._base_offset_at], frame[base_offset_end:]

@@ -31,6 +31,8 @@ DECOMPRESSED_BYTES_MAX = 16 * 1024 * 1024
 _HEADER = Struct(">qiibIhiqqqhii")
 _BASE_OFFSET = Struct(">q")
 _STORED_HEADER = Struct(">qiibI")
+pack_stored_header = _STORED_HEADER.pack
+"""Packs base offset, batch length, leader epoch, magic and CRC."""
 _LENGTH = Struct(">i")
 _LEADER_EPOCH = Struct(">i")
 _CRC = Struct(">I")

@@ -431,6 +431,10 @@ class Cluster(LateCoordinators):
         if log.waiters:
             log.wake(now_ms)
 
+    def has_room_for(self, byte_count: int) -> bool:
+        """Return whether so many bytes of batches can be appended without deleting old ones."""
+        return self.log_bytes + byte_count <= self._log_bytes_max
+
     def delete_records_before(self, partition: Partition, offset: int, now_ms: int) -> None:
         """Move a partition's log start offset up; `offset` lies within the log."""
         before_bytes = partition.log.size_bytes

@@ -67,6 +67,25 @@ class PartitionLog:
         self.log_end_offset = base_offset + offset_count
         self.size_bytes += len(batch)
 
+    def extend(
+        self,
+        batches: list[bytes],
+        base_offsets: list[int],
+        max_timestamps: list[int],
+        log_end_offset: int,
+        leader_epoch: int,
+    ) -> int:
+        """Store at least one batch as `append` does; return how many bytes they have."""
+        if not self.epoch_starts or self.epoch_starts[-1][0] != leader_epoch:
+            self.epoch_starts.append((leader_epoch, self.log_end_offset))
+        self._batches += batches
+        self._base_offsets.extend(base_offsets)
+        self._max_timestamps.extend(max_timestamps)
+        self.log_end_offset = log_end_offset
+        size_bytes = sum(map(len, batches))
+        self.size_bytes += size_bytes
+        return size_bytes
+
     def begin_at(self, offset: int) -> None:
         """Make `offset` the first offset of a log that never had a batch."""
         assert self.log_end_offset == 0

@@ -119,8 +119,24 @@ class Connection:
         """Feed bytes from the client, and handle all requests that can be handled now."""
         if self._close_reason is not None:
             return NOTHING
-        self._reader.feed(data)
-        return self._advance([], now_ms) if self._muted_until_ms <= now_ms else NOTHING
+        reader, cache = self._reader, self._produce_cache
+        out: list[bytes] = []
+        run_end = 0
+        if (
+            cache is not None
+            and reader.is_empty
+            and self._pending is None
+            and not self._muted_until_ms
+        ):
+            result = cache.respond_to_run(data, self, now_ms, out)
+            if isinstance(result, Close):
+                self._close_reason = result.reason
+            else:
+                run_end = result
+            if self._close_reason is not None or run_end == len(data):
+                return ConnectionOutput(b"".join(out), self._close_reason, has_more=False)
+        reader.feed(data, run_end)
+        return self._advance(out, now_ms) if self._muted_until_ms <= now_ms else NOTHING
 
     def hold(self, data: bytes) -> None:
         """Feed bytes without handling them, for a client that does not read its responses."""

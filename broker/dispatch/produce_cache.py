@@ -13,6 +13,7 @@ from broker.cluster.cluster import Cluster
 from broker.faults.table import FaultTable
 from broker.journal.journal import Journal
 from broker.produce.acknowledge import note_batch
+from broker.produce.request_run import RequestRun
 from broker.produce.request_shape import (
     INDEX_BYTES,
     FittingBatch,
@@ -29,10 +30,12 @@ from broker.request.throttling import charge_produce
 from broker.responses import Close, CompletedResponse
 from protocol.api_keys import ApiKey
 from protocol.codec import LONG_BODY_BYTES, DecodeError
+from protocol.framing import SIZE_BYTES as FRAME_SIZE_BYTES
 from protocol.framing import Frame
 from protocol.produce_template import API_BYTES, CONSTANT_AT, correlation_id_of
 from protocol.records import read_header
 
+_API_END = FRAME_SIZE_BYTES + API_BYTES
 TARGETS_MAX = 64
 """Partitions of all shapes of a connection, to bound memory."""
 PAUSE_MAX = 1023
@@ -57,12 +60,23 @@ class ProduceServices:
 class ProduceCache:
     """The shapes of the Produce requests of one connection."""
 
-    __slots__ = ("_key_lengths", "_latest", "_pause", "_services", "_shape", "_shapes", "_skip")
+    __slots__ = (
+        "_key_lengths",
+        "_latest",
+        "_pause",
+        "_run",
+        "_services",
+        "_shape",
+        "_shapes",
+        "_skip",
+    )
 
     def __init__(self, services: ProduceServices) -> None:
         self._services = services
         self._shape: RequestShape | None = None
         """The shape that was used last; it is as old as all others."""
+        self._run: RequestRun | None = None
+        """That of the shape that was used last by a run."""
         self._shapes: dict[bytes, RequestShape] = {}
         """All of them, by their keys; for one partition, any that was used with this key."""
         self._key_lengths: set[int] = set()
@@ -119,6 +133,39 @@ class ProduceCache:
         if not shape.acks:
             return NO_RESPONSE
         return shape.response.encode(correlation_id_of(buffer, start), offsets, 0)
+
+    def respond_to_run(
+        self, data: bytes, peer: Peer, now_ms: int, responses: list[bytes]
+    ) -> int | Close:
+        """Handle the requests at the beginning of a read, as `respond`; return where others begin.
+
+        These are requests of the latest shape. It handles none if each of them would have to be
+        charged to a quota, or noted in journal or audit.
+        """
+        shape = self._shape
+        if shape is None or data[FRAME_SIZE_BYTES:_API_END] != shape.api or len(shape.targets) > 1:
+            return 0
+        services = self._services
+        cluster = services.cluster
+        if (
+            shape.produce_version != cluster.produce_version
+            or peer.session.limited_from_ms <= now_ms
+            or cluster.quotas.clients.is_enabled
+            or cluster.limits_producer_ids
+            or services.journal.is_enabled
+            or services.acknowledgements.is_enabled
+            or services.faults.is_enabled
+        ):
+            return 0
+        run = self._run
+        if run is None or run.shape is not shape:
+            run = self._run = RequestRun(shape)
+        try:
+            return run.append(cluster, data, now_ms, responses)
+        except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
+            frame = data, FRAME_SIZE_BYTES, len(data)
+            services.report_bug(error, _context(shape, frame, peer, now_ms))
+            return Close(f"internal error in PRODUCE v{shape.api_version}: {error!r}")
 
     def _respond_accounted(
         self,

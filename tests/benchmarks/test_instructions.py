@@ -6,8 +6,6 @@ import pytest
 
 from benchmarks.instructions import COUNTS, PYTHON, count_c_calls, count_instructions, figures
 from broker.dispatch.produce_cache import ProduceCache
-from broker.request.session import Peer
-from protocol.framing import Frame
 
 ALLOWED_SHARE = 0.1
 
@@ -47,15 +45,15 @@ def test_every_request_has_a_figure_in_every_kept_version() -> None:
 
 def test_work_that_is_added_to_a_request_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     name = "Produce, one in a read"
-    respond = ProduceCache.respond
+    respond_to_run = ProduceCache.respond_to_run
 
-    def slower(cache: ProduceCache, frame: Frame, peer: Peer, now_ms: int) -> Any:
+    def slower(cache: ProduceCache, data: bytes, *arguments: Any) -> Any:
         for _ in range(20):
-            len(frame)
-        return respond(cache, frame, peer, now_ms)
+            len(data)
+        return respond_to_run(cache, data, *arguments)
 
     before = COUNTS[name]()
-    monkeypatch.setattr(ProduceCache, "respond", slower)
+    monkeypatch.setattr(ProduceCache, "respond_to_run", slower)
     after = COUNTS[name]()
 
     assert after[0] > before[0] * (1 + ALLOWED_SHARE)

@@ -315,10 +315,14 @@ ALLOWED_DIFFERENCES: tuple[AllowedDifference, ...] = (
             "ListOffsets",
             path,
             "Kafka 3.9 responds to each entry of a request; here equal ones are one, as in Kafka 4",
-            kind="missing",
+            kind=kind,
             releases=_BEFORE_4,
         )
-        for path in ("topics[]", "topics[].partitions[]")
+        for path, kind in (
+            ("topics[]", "missing"),
+            ("topics[].partitions[]", "missing"),
+            ("topics[].partitions[]", "extra"),
+        )
     ),
     *(
         AllowedDifference(
@@ -407,6 +411,18 @@ ALLOWED_DIFFERENCES: tuple[AllowedDifference, ...] = (
             releases=("4.0",),
         )
         for name in ("error_code", "error_message")
+    ),
+    *(
+        AllowedDifference(
+            api,
+            path,
+            "Kafka 4.0 takes two epochs when InitProducerId aborts a transaction (KAFKA-19367)",
+            releases=("4.0",),
+        )
+        for api, path in (
+            ("DescribeProducers", "topics[].partitions[].active_producers[].producer_epoch"),
+            ("DescribeTransactions", "transaction_states[].producer_epoch"),
+        )
     ),
     AllowedDifference(
         "DescribeLogDirs",

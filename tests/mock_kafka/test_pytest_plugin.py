@@ -177,6 +177,21 @@ def test_each_xdist_worker_has_its_own_process(pytester: pytest.Pytester) -> Non
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("ini", ["", "filterwarnings = error\n"])
+def test_a_test_with_kafka_python_has_no_warnings(pytester: pytest.Pytester, ini: str) -> None:
+    pytester.makeini(f"[pytest]\nasyncio_default_fixture_loop_scope = function\n{ini}")
+    pytester.makepyfile("""
+        from kafka import KafkaAdminClient
+
+        def test_topics(mock_kafka):
+            with KafkaAdminClient(bootstrap_servers=mock_kafka.bootstrap_servers) as admin:
+                assert admin.list_topics() == []
+    """)
+    done = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    done.assert_outcomes(passed=1, warnings=0)
+
+
+@pytest.mark.slow
 def test_the_report_of_a_failing_test_has_the_last_requests(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(FAILING)
     done = pytester.runpytest_subprocess("-p", "no:cacheprovider")

@@ -80,3 +80,16 @@ def test_returned_frames_are_not_kept() -> None:
     assert reader.next_frame() is not None
     assert getrefcount(data) == references
     assert reader.buffered_bytes == 0
+
+
+def test_an_empty_reader_takes_bytes_from_the_middle_of_a_read() -> None:
+    reader = FrameReader(100)
+    assert reader.is_empty
+
+    reader.feed(b"other" + pack(">i3s", 3, b"abc") + b"\0\0", 5)
+
+    frame = reader.next_frame()
+    assert frame is not None
+    assert frame[0][frame[1] : frame[2]] == b"abc"
+    assert not reader.is_empty
+    assert reader.buffered_bytes == 2

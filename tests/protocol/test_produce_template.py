@@ -91,3 +91,22 @@ def test_a_response_is_that_of_the_codec(
         ),
     )
     assert response.encode(correlation_id, offsets, throttle_time_ms) == expected
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@given(correlation_id=INT32, base_offset=INT64, log_start_offset=INT64)
+def test_the_parts_of_a_response_are_around_its_numbers(
+    version: int, correlation_id: int, base_offset: int, log_start_offset: int
+) -> None:
+    request = decoded(
+        request_frame(produce_request([(0, make_batch(b"x"))], version=version), version, 1),
+        version,
+    )
+    response = SuccessResponse(version, request)
+
+    before, between, after = response.parts(log_start_offset)
+
+    numbers = correlation_id.to_bytes(4, signed=True), base_offset.to_bytes(8, signed=True)
+    assert before + numbers[0] + between + numbers[1] + after == response.encode(
+        correlation_id, [(base_offset, log_start_offset)], 0
+    )

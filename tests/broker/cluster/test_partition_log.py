@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from broker.cluster.partition_log import PartitionLog
+from protocol import records
+from tests.batches import make_batch
 from tests.examples import examples
 
 
@@ -148,6 +150,26 @@ def test_an_empty_log_has_no_batches_or_epochs() -> None:
     assert log.readable_bytes(0, 100) == 0
     assert log.epoch_of(0) == -1
     assert list(log.batches_by_max_timestamp()) == []
+
+
+def test_batches_are_stored_together_as_one_by_one() -> None:
+    batches = [
+        records.stamp(batch, 0, len(batch), 7 + 2 * number, 3)
+        for number, batch in enumerate([make_batch(b"a", b"b")] * 3)
+    ]
+    one_by_one, together = PartitionLog(), PartitionLog()
+    for log in (one_by_one, together):
+        log.begin_at(5)
+        log.append(records.stamp(batches[0], 0, len(batches[0]), 5, 2), 2, 9, 2)
+    for batch in batches:
+        one_by_one.append(batch, 2, 4, 3)
+
+    size_bytes = together.extend(batches, [7, 9, 11], [4, 4, 4], 13, 3)
+
+    assert size_bytes == sum(map(len, batches))
+    for name in PartitionLog.__slots__:
+        if name != "transaction_index":
+            assert getattr(together, name) == getattr(one_by_one, name), name
 
 
 def test_the_log_start_offset_never_decreases() -> None:

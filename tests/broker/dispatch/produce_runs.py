@@ -15,7 +15,7 @@ from broker.faults import fault_rule
 from broker.journal.journal import Entry, Line
 from broker.request.session import Peer
 from protocol import messages
-from protocol.framing import Frame
+from protocol.framing import Frame, FrameReader
 from tests.batches import altered, make_batch
 from tests.broker.cluster_builder import ALL_VERSIONS, make_cluster
 from tests.broker.connection_driver import FRAME_BYTES_MAX, NOW_MS
@@ -301,6 +301,7 @@ def ordinary_path() -> Iterator[None]:
     """Let the ordinary path handle all Produce requests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ProduceCache, "respond", lambda *_arguments: None)
+        patch.setattr(ProduceCache, "respond_to_run", lambda *_arguments: 0)
         yield
 
 
@@ -308,7 +309,7 @@ def ordinary_path() -> Iterator[None]:
 def counted_hits() -> Iterator[list[Frame]]:
     """Collect the requests that caches respond to."""
     hits: list[Frame] = []
-    respond = ProduceCache.respond
+    respond, respond_to_run = ProduceCache.respond, ProduceCache.respond_to_run
 
     def counting(cache: ProduceCache, frame: Frame, peer: Peer, now_ms: int) -> Any:
         response = respond(cache, frame, peer, now_ms)
@@ -316,8 +317,17 @@ def counted_hits() -> Iterator[list[Frame]]:
             hits.append(frame)
         return response
 
+    def counting_run(cache: ProduceCache, data: bytes, *arguments: Any) -> Any:
+        run_end = respond_to_run(cache, data, *arguments)
+        reader = FrameReader(len(data))
+        reader.feed(data[:run_end] if isinstance(run_end, int) else b"")
+        while (frame := reader.next_frame()) is not None:
+            hits.append(frame)
+        return run_end
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ProduceCache, "respond", counting)
+        patch.setattr(ProduceCache, "respond_to_run", counting_run)
         yield hits
 
 

@@ -1,6 +1,6 @@
 """The cached path leaves the same behind as the ordinary one, whatever happens in between."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from broker.cluster.cluster import Cluster
 from broker.dispatch import produce_cache
 from broker.dispatch.produce_cache import TARGETS_MAX, ProduceCache
-from broker.produce import request_shape
+from broker.produce import request_run, request_shape
 from broker.produce.append import store_batch
+from broker.produce.request_run import RequestRun
 from broker.produce.request_shape import fitting_batches
 from tests.broker.dispatch.produce_runs import (
     TOPICS,
@@ -417,11 +418,202 @@ def test_a_cache_that_takes_any_batch_is_found(right: str, wrong: str, unusual: 
         assert run(steps) != ordinary
 
 
-def test_an_error_in_the_cached_path_closes_only_its_connection() -> None:
+RUN_CHECKS: tuple[tuple[Any, str, str, Sequence[Produce | Change]], ...] = (
+    (
+        ProduceCache.respond_to_run,
+        "services.faults.is_enabled",
+        "False",
+        [("add_error_rule", None)],
+    ),
+    (
+        ProduceCache.respond_to_run,
+        "peer.session.limited_from_ms <= now_ms",
+        "False",
+        [("end_session", 0, 0)],
+    ),
+    (ProduceCache.respond_to_run, "services.journal.is_enabled", "False", [("keep_journal", True)]),
+    (
+        ProduceCache.respond_to_run,
+        "services.acknowledgements.is_enabled",
+        "False",
+        [("audit", True)],
+    ),
+    (
+        ProduceCache.respond_to_run,
+        "cluster.quotas.clients.is_enabled",
+        "False",
+        [("set_quota", "producer_byte_rate", 1.0, False)],
+    ),
+    (
+        ProduceCache.respond_to_run,
+        "shape.produce_version != cluster.produce_version",
+        "False",
+        [("lead", "t", 0, -1)],
+    ),
+    (
+        ProduceCache.respond_to_run,
+        "cluster.limits_producer_ids",
+        "False",
+        [
+            ("configure_brokers", None, "broker.max.producer.ids", "1"),
+            replace(WARM, producer_id=5),
+            *(Produce(producer_id=number) for number in (6, 7, 8)),
+        ],
+    ),
+    (
+        RequestRun.append,
+        "topic.retention_bytes >= 0",
+        "False",
+        [("configure", "t", "retention.bytes", "100"), WARM],
+    ),
+    (
+        RequestRun.append,
+        "not cluster.has_room_for(len(buffer))",
+        "False",
+        [("configure_brokers", None, "log.memory.max.bytes", "500"), WARM],
+    ),
+)
+
+
+@pytest.mark.parametrize(("function", "right", "wrong", "steps"), RUN_CHECKS)
+def test_a_run_without_a_check_is_found(
+    function: Any, right: str, wrong: str, steps: Sequence[Produce | Change]
+) -> None:
+    steps = [WARM, *steps, Produce(count=5)]
+    with ordinary_path():
+        ordinary = run(steps)
+
+    assert run(steps) == ordinary
+    with pytest.MonkeyPatch.context() as patch:
+        edit(patch, function, right, wrong)
+        assert run(steps) != ordinary
+
+
+RUN_BATCHES: tuple[tuple[Any, str, str, Produce], ...] = (
+    (RequestRun._store, "found_piece != piece", "False", Produce(indexes=(1,))),
+    (RequestRun._store, "found_piece != piece", "False", Produce(damage=(0, ">q", 1, False))),
+    (RequestRun._store, "found_piece != piece", "False", Produce(damage=(8, ">i", 70, False))),
+    (RequestRun._store, "magic != _MAGIC", "False", Produce(damage=(16, ">b", 1, True))),
+    (RequestRun._store, "crc32c(covered) != crc", "False", Produce(damage=(17, ">I", 1, False))),
+    (
+        RequestRun._store,
+        "0 <= attributes <= attributes_max",
+        "True",
+        Produce(damage=(21, ">h", 0x20, True)),
+    ),
+    (
+        RequestRun._store,
+        "0 < count == last_delta + 1",
+        "True",
+        Produce(damage=(23, ">i", 3, True)),
+    ),
+    (RequestRun._store, "max_timestamp > latest_ms", "False", Produce(later_ms=4_000_000)),
+    (
+        RequestRun._store,
+        "sequence < 0",
+        "False",
+        Produce(producer_id=8, damage=(53, ">i", -1, True)),
+    ),
+    (RequestRun._store, "is not APPEND", "is None", Produce(producer_id=7, gap=1)),
+    (
+        request_run._layout,
+        "<= batch_size <= target.batch_bytes_max",
+        "<= batch_size",
+        Produce(value=b"x" * 400),
+    ),
+)
+
+
+@pytest.mark.parametrize(("function", "right", "wrong", "unusual"), RUN_BATCHES)
+def test_a_run_that_takes_any_batch_is_found(
+    function: Any, right: str, wrong: str, unusual: Produce
+) -> None:
+    warm = replace(WARM, producer_id=min(unusual.producer_id, 7))
+    steps: list[Produce | Change] = [
+        ("configure_brokers", None, "broker.api.versions", "Produce=3-9"),
+        ("configure", "t", "max.message.bytes", "200"),
+        warm,
+        replace(warm, count=2),
+        unusual,
+    ]
+    with ordinary_path():
+        ordinary = run(steps)
+
+    assert run(steps) == ordinary
+    with pytest.MonkeyPatch.context() as patch:
+        edit(patch, function, right, wrong)
+        assert run(steps) != ordinary
+
+
+OTHER_FRAMES: tuple[tuple[str, Callable[[Run], bytes]], ...] = (
+    # A tagged field that is not there.
+    ("buffer[batch_end:frame_end] != suffix", lambda made: made._frame(Produce())[:-1] + b"\x01"),
+    ("found_api != api", lambda made: made._frame(Produce(version=10))),
+)
+
+
+@pytest.mark.parametrize(("check", "other_frame"), OTHER_FRAMES)
+def test_a_run_ends_before_a_frame_of_another_kind(
+    check: str, other_frame: Callable[[Run], bytes]
+) -> None:
+    def written() -> list[Any]:
+        made = Run()
+        made.do(("configure_brokers", None, "broker.api.versions", "Produce=3-9"))
+        made.do(WARM)
+        data = made._frame(Produce()) + other_frame(made)
+        made._note(0, made.connections[0].receive(data, made.now_ms))
+        return made.written
+
+    with ordinary_path():
+        ordinary = written()
+
+    assert written() == ordinary
+    with pytest.MonkeyPatch.context() as patch:
+        edit(patch, RequestRun._store, check, "False")
+        assert written() != ordinary
+
+
+def test_a_run_wakes_who_waits_for_each_batch() -> None:
+    def batches_when_woken() -> list[int]:
+        made = Run()
+        made.do(WARM)
+        topic = made.cluster.topics.get("t")
+        assert topic is not None
+        log, counts = topic.partitions[0].log, list[int]()
+        log.waiters[lambda _now_ms: counts.append(log.batch_count)] = None
+        made.do(Produce(count=3))
+        return counts
+
+    assert batches_when_woken() == [4, 5, 6]
+    with pytest.MonkeyPatch.context() as patch:
+        edit(patch, RequestRun.append, "partition.log.waiters", "False")
+        assert batches_when_woken() == []
+
+
+def test_requests_of_one_read_are_one_run() -> None:
+    produces = [Produce(count=50), Produce(count=50, producer_id=7), Produce(count=3, records=2)]
+    with counted_calls(RequestRun, "append") as runs:
+        assert hits_of([WARM, *produces]) == 1 + 50 + 50 + 3
+
+    assert len(runs) == 3
+
+
+@pytest.mark.parametrize(
+    ("function", "wrong"),
+    [
+        (store_batch, ("log = partition.log", "log = None")),
+        (RequestRun._store, ("count == last", "count.none == last")),
+    ],
+)
+def test_an_error_in_the_cached_path_closes_only_its_connection(
+    function: Any, wrong: tuple[str, str]
+) -> None:
     made = Run()
     made.do(WARM)
     with pytest.MonkeyPatch.context() as patch:
-        edit(patch, store_batch, "log = partition.log", "log = None")
+        if function is store_batch:
+            patch.setattr(ProduceCache, "respond_to_run", lambda *_arguments: 0)
+        edit(patch, function, *wrong)
         made.do(Produce())
 
     assert len(made.bugs) == 1

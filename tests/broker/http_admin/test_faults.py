@@ -1,10 +1,15 @@
 """Fault rules over the admin port: add, count, remove."""
 
 import asyncio
+import json
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from broker.faults import fault_rule
+from broker.faults import FaultRule, fault_rule, rules_from_json
+from broker.faults.actions import ACTION_NAMES
 from broker.http_admin.faults import (
     FaultPath,
     FaultView,
@@ -13,12 +18,45 @@ from broker.http_admin.faults import (
     fault_views,
     remove_fault,
 )
-from broker.http_admin.operation import Problem
+from broker.http_admin.operation import Problem, encode_result
 from broker.http_admin.requests import ListQuery
 from broker.http_admin.service import reset
 from tests.broker.cluster_builder import NOW_MS
 from tests.broker.connection_driver import Client, metadata_frame
+from tests.broker.faults.requests import TOPIC
+from tests.broker.faults.strategies import rules, rules_without_a_request
 from tests.broker.http_admin.admin_server import listed_requests, make_admin, serving_site
+from tests.examples import examples
+
+ACTIONS: dict[str, Any] = {
+    "error": 3,
+    "response": {"throttle_time_ms": 7},
+    "throttle_time_ms": 5,
+    "delay_request_ms": 5,
+    "delay_ms": 5,
+    "bytes_per_second": 100,
+    "drop": "within_response",
+    "hang": "before_handling",
+    "truncate_bytes": 5,
+    "corrupt_bytes": 5,
+    "oversize_bytes": 5,
+    "announce_bytes": -1,
+    "stale_metadata": True,
+    "leader": "next",
+    "coordinator": 2,
+    "stop_broker": "self",
+    "isolate_broker": 2,
+    "fence_broker": 2,
+    "start_broker": 3,
+    "refuse_connection": True,
+    "delay_connection_ms": 5,
+}
+"""A value of each action."""
+NEEDED: dict[str, dict[str, Any]] = {
+    "response": {"api": "Metadata"},
+    "leader": {"topic": TOPIC},
+    "coordinator": {"group": "g"},
+}
 
 
 async def test_a_rule_that_fires_is_counted_and_named_in_the_journal() -> None:
@@ -148,3 +186,32 @@ async def test_the_list_of_rules_can_be_posted_again() -> None:
         assert (status, one["rule"]) == (201, rules[0])
         status, problem = await site.ask("POST", "/v1/faults", json=[{"rule": rules[0]}])
         assert (status, "no such field" in problem["detail"]) == (400, True)
+
+
+def relisted(rules_: list[FaultRule]) -> tuple[list[Any], list[Any]]:
+    """Return what GET lists of rules, and what it lists on a new cluster that got that by POST."""
+    listed: list[list[Any]] = []
+    document: Any = None
+    for _ in range(2):
+        admin = make_admin()
+        admin.cluster.create_topic(TOPIC, [(1, 2, 3)], {})
+        add_faults(admin, rules_ if document is None else rules_from_json(document))
+        document = json.loads(encode_result(list_faults(admin)))
+        listed.append([view["rule"] for view in document])
+    return listed[0], listed[1]
+
+
+@pytest.mark.parametrize("name", ACTION_NAMES)
+def test_a_listed_rule_of_each_action_can_be_posted(name: str) -> None:
+    rule = fault_rule(**{name: ACTIONS[name]}, **NEEDED.get(name, {}))
+    before, after = relisted([rule])
+    assert name in before[0]
+    assert before == after
+
+
+@settings(max_examples=examples(100))
+@given(st.lists(st.one_of(rules(), rules_without_a_request()), max_size=3))
+def test_all_listed_rules_can_be_posted(rules_: list[FaultRule]) -> None:
+    before, after = relisted(rules_)
+    assert before == [rule.to_json() for rule in rules_]
+    assert after == before

@@ -1,7 +1,9 @@
 """A packet capture has every kept byte, and Wireshark's Kafka dissector reads it."""
 
+import re
 import shutil
 import subprocess
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -9,9 +11,16 @@ import pytest
 from broker.http_admin.state import Admin
 from broker.journal.journal import Entry
 from broker.journal.pcap import PacketWriter, file_header
+from protocol.api_keys import ApiKey
+from protocol.messages import API_NAMES, api_key_of
+from protocol.releases import release_versions
 from tests.broker.connection_driver import Client, metadata_frame
 from tests.broker.http_admin.admin_server import make_admin
 from tests.broker.journal.journalled_cluster import produce_frame
+from tests.fuzz.corpus import schema_frames
+
+DOCUMENT = Path(__file__).parents[3] / "docs" / "admin.md"
+HAS_TSHARK = pytest.mark.skipif(shutil.which("tshark") is None, reason="there is no tshark here")
 
 
 @pytest.fixture
@@ -55,7 +64,7 @@ def test_a_request_that_was_not_kept_has_no_packets(admin: Admin) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(shutil.which("tshark") is None, reason="there is no tshark here")
+@HAS_TSHARK
 def test_wireshark_reads_the_requests_and_their_responses(admin: Admin, tmp_path: Path) -> None:
     path = tmp_path / "requests.pcap"
     path.write_bytes(capture(admin))
@@ -68,3 +77,52 @@ def test_wireshark_reads_the_requests_and_their_responses(admin: Admin, tmp_path
     ]
     assert tshark(path, "-Y", "tcp.analysis.flags") == []
     assert tshark(path, "-Y", "_ws.malformed && kafka.request_key != 0") == []
+
+
+def documented_versions() -> tuple[str, dict[str, tuple[int, int]]]:
+    """Return the version of TShark, and the lowest and the highest version of each API."""
+    text = " ".join(DOCUMENT.read_text(encoding="utf-8").split())
+    [(tshark_version, listed)] = re.findall(
+        r"TShark ([\d.]+) \(Debian 12\) decodes (.*?); no other API", text
+    )
+    spans = re.findall(r"(\w+) (\d+)(?:-(\d+))?", listed)
+    return tshark_version, {name: (int(low), int(high or low)) for name, low, high in spans}
+
+
+@pytest.mark.slow
+@HAS_TSHARK
+def test_the_document_lists_the_versions_that_wireshark_decodes(tmp_path: Path) -> None:
+    tshark_version, documented = documented_versions()
+    if f"{tshark_version} " not in "".join(tshark(Path("/dev/null"), "--version")):
+        pytest.skip(f"the document is about TShark {tshark_version}")
+    admin = make_admin(1)
+    for frame in schema_frames():
+        Client(admin.cluster, dispatcher=admin.server.dispatcher).send(frame.data)
+    entries = [line for line in admin.journal if isinstance(line, Entry)]
+    for number, entry in enumerate(entries):
+        entry.context.connection_id = number  # the ids of correlation are all the same
+    path = tmp_path / "all.pcap"
+    path.write_bytes(capture(admin))
+    fields = ("kafka.request_key", "kafka.api_version", "_ws.expert.message")
+    columns = [part for field in fields for part in ("-e", field)]
+    decoded: dict[str, list[int]] = defaultdict(list)
+    seen = set()
+    for line in tshark(path, "-Y", "kafka.request_key", "-T", "fields", *columns):
+        api_key, version, notes = line.split("\t")
+        name = API_NAMES[ApiKey(int(api_key))]
+        seen.add(name)
+        if not re.search(r"Unsupported|Unknown", notes):
+            decoded[name].append(int(version))
+    assert len(seen) > 70
+    assert {name: (min(found), max(found)) for name, found in decoded.items()} == documented
+
+
+def test_the_release_that_the_document_names_has_only_versions_that_wireshark_decodes() -> None:
+    _, documented = documented_versions()
+    versions = release_versions("2.5")
+    above = {
+        name: versions[api_key_of(name)]
+        for name, (_, highest) in documented.items()
+        if api_key_of(name) in versions and versions[api_key_of(name)][1] > highest
+    }
+    assert above == {}
