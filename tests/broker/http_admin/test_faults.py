@@ -14,6 +14,7 @@ from broker.http_admin.faults import (
     FaultPath,
     FaultView,
     add_faults,
+    add_rules,
     clear_faults,
     fault_views,
     remove_fault,
@@ -195,8 +196,8 @@ def relisted(rules_: list[FaultRule]) -> tuple[list[Any], list[Any]]:
     for _ in range(2):
         admin = make_admin()
         admin.cluster.create_topic(TOPIC, [(1, 2, 3)], {})
-        add_faults(admin, rules_ if document is None else rules_from_json(document))
-        document = json.loads(encode_result(list_faults(admin)))
+        add_rules(admin, rules_ if document is None else rules_from_json(document))
+        document = json.loads(encode_result(fault_views(admin)))
         listed.append([view["rule"] for view in document])
     return listed[0], listed[1]
 
