@@ -381,7 +381,7 @@ def _make_certificates(folder: Path, hosts: Sequence[str], clients: Sequence[str
     try:
         files = certificates.write_certificates(folder, hosts, clients, SystemClock().now_ms())
     except OSError as error:
-        raise StartError(f"cannot write to {folder}: {error}") from error
+        raise StartError(f"cannot write to {folder}: {error.strerror or error}") from error
     print(certificates.describe_certificates(folder, files))
 
 

@@ -39,11 +39,17 @@ def main(arguments: Sequence[str]) -> int:
     try:
         run(control, arguments[0], options)
     except (ControlError, OSError, ValueError) as error:
-        print(f"mock-kafka {arguments[0]}: {error}", file=sys.stderr)
+        print(f"mock-kafka {arguments[0]}: {_one_line(error)}", file=sys.stderr)
         return FAILED
     finally:
         control.close()
     return 0
+
+
+def _one_line(error: Exception) -> str:
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
 
 
 def build_parser(command: str) -> argparse.ArgumentParser:

@@ -162,7 +162,10 @@ class BrokerProcess:
         return line.removeprefix(FIRST_LINE_PREFIX).strip()
 
     def _with_log(self, reason: str) -> str:
-        return "\n".join([reason, *self._log_lines])
+        lines = list(self._log_lines)
+        if lines and lines[0].startswith("usage: "):  # of a command line that nobody wrote
+            lines = [line for line in lines if ": error: " in line]
+        return "\n".join([reason, *lines])
 
 
 def _start_reader(target: object, *arguments: object) -> threading.Thread:

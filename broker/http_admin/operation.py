@@ -4,6 +4,7 @@ A handler is a function whose parameters `path`, `query` and `body` are structs.
 the valid input and the OpenAPI document.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -12,6 +13,8 @@ from math import isinf
 from typing import Annotated, Any, ClassVar, TypeVar, get_type_hints
 
 import msgspec
+
+from protocol.suggestions import did_you_mean
 
 _INPUTS = ("path", "query", "body")
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -166,7 +169,22 @@ def convert_body(document: Any, body_type: Any, path: str = "$") -> Any:
         return msgspec.convert(document, body_type)
     except msgspec.ValidationError as error:
         message, _separator, inner_path = str(error).partition(" - at `$")
+        message += _nearest_field(message, body_type)
         raise Problem(400, f"body: {message} - at `{path}{inner_path or '`'}") from error
+
+
+def _nearest_field(message: str, body_type: Any) -> str:
+    """Return "; did you mean X?" for an unknown field of a type, or ""."""
+    unknown = re.search(r"unknown field `(.*)`", message)
+    if unknown is None:
+        return ""
+    names: set[str] = set()
+    schemas = [msgspec.json.schema(body_type)]
+    while schemas:
+        schema = schemas.pop()
+        names |= schema.get("properties", {}).keys()
+        schemas += [part for part in schema.values() if isinstance(part, dict)]
+    return did_you_mean(unknown[1], sorted(names))
 
 
 OPERATIONS: list[Operation] = []

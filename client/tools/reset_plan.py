@@ -26,7 +26,9 @@ def read_reset_plan(path: Path, group_ids: Sequence[str]) -> ResetPlan:
     try:
         with path.open(encoding="utf-8", newline="") as file:
             rows = [row for row in csv.reader(file) if row]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except OSError as error:
+        raise ToolError(f"cannot read {path}: {error.strerror or error}") from error
+    except (UnicodeDecodeError, csv.Error) as error:
         raise ToolError(f"cannot read {path}: {error}") from error
     has_groups = len(group_ids) != 1 or (bool(rows) and len(rows[0]) != len(COLUMNS))
     plan: ResetPlan = {}

@@ -117,7 +117,9 @@ def read_properties(path: Path | None) -> dict[str, str]:
         return resolve_all(parse_properties(path.read_text(encoding="utf-8")), os.environ)
     except EnvironmentVariableError as error:
         raise ToolError(f"{path}: {error}") from error
-    except (OSError, UnicodeDecodeError, PropertiesError) as error:
+    except OSError as error:
+        raise ToolError(f"cannot read {path}: {error.strerror or error}") from error
+    except (UnicodeDecodeError, PropertiesError) as error:
         raise ToolError(f"cannot read {path}: {error}") from error
 
 

@@ -58,7 +58,9 @@ async def test_kafka_python_reads_what_the_producer_sends(
 
 
 def test_the_producer_runs_on_uvloop(kafka: MockKafka, topic: str) -> None:
-    uvloop = pytest.importorskip("uvloop", reason="uvloop is not for this system")
+    uvloop = pytest.importorskip(
+        "uvloop", reason="uvloop is not for this system", exc_type=ImportError
+    )
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(produce(kafka.bootstrap_servers, topic, [b"v"]))
     (record,) = read(kafka.bootstrap_servers, topic, 1)

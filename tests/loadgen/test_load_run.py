@@ -1,11 +1,16 @@
 """Runs with Spark, from the command line to the report."""
 
 import json
+import os
 import re
+import shutil
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from contextlib import nullcontext
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +30,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "load.md"
+REPOSITORY = Path(__file__).parents[2]
+DOCUMENT = REPOSITORY / "docs" / "load.md"
 
 
 def own_broker(brokers: int, config: dict[str, str], _has_admin_port: bool, /) -> MockKafka:
@@ -121,6 +127,33 @@ def test_ctrl_c_during_the_read_back_skips_it_and_writes_the_report(
     assert summary["abort_reasons"] == [STOPPED_BY_USER]
     assert summary["totals"]["responded"] > 5
     assert (tmp_path / "report.html").exists()
+
+
+@pytest.mark.long
+@pytest.mark.spark
+def test_the_workers_of_a_load_run_without_uvloop(tmp_path: Path) -> None:
+    if find_spec("pyspark") is None or shutil.which("java") is None:
+        pytest.skip("a load needs java and pip install 'mock-kafka[spark]'; one is not here")
+    (tmp_path / "uvloop.py").write_text(
+        "import os\n"
+        f"open({str(tmp_path / 'processes')!r}, 'a').write(f'{{os.getpid()}}\\n')\n"
+        "raise ImportError('hidden by a test')\n"
+    )
+    program = "import sys; from mock_kafka.cli import main; sys.exit(main())"
+    done = subprocess.run(
+        [sys.executable, "-c", program, "load", "steady", "--duration", "1", "--out", "out"],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(REPOSITORY)])},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert done.returncode in {0, 3}, done.stderr
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert summary["is_complete"]
+    assert summary["totals"]["errors"] == 0
+    assert len(set((tmp_path / "processes").read_text().split())) == 2
 
 
 def run_until(

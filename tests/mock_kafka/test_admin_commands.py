@@ -84,6 +84,12 @@ def test_an_error_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert capsys.readouterr().err.count("\n") == 1
 
 
+def test_a_missing_file_is_named_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    missing = str(tmp_path / "none.json")
+    assert cli.main(["faults", "add", missing]) == 1
+    assert capsys.readouterr().err == f"mock-kafka faults: {missing}: No such file or directory\n"
+
+
 def test_the_health_is_that_of_the_admin_port(
     kafka: MockKafka, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -25,3 +25,10 @@ def test_an_unexpected_first_line_is_a_start_error() -> None:
 def test_a_process_without_output_is_a_start_error_with_its_log() -> None:
     with pytest.raises(StartError, match=r"exit status 2(.|\n)*invalid choice"):
         BrokerProcess(["no-such-command"], 20)
+
+
+@pytest.mark.slow
+def test_a_refused_argument_is_a_start_error_without_the_usage_of_the_command() -> None:
+    with pytest.raises(StartError, match="'0' is not a number from 1 to 100") as raised:
+        BrokerProcess(["serve", "--brokers", "0"], 20)
+    assert "usage" not in str(raised.value)

@@ -28,6 +28,7 @@ async def test_a_topic_is_created_and_read_over_http() -> None:
         ("PATCH", "/v1/clock", None, 405, "GET,PUT"),
         ("POST", "/v1/topics", b"{", 400, "invalid JSON"),
         ("POST", "/v1/topics", b"{}", 400, "name"),
+        ("POST", "/v1/clock/advance", b'{"second": 3}', 400, "did you mean seconds?"),
         ("POST", "/v1/topics", b" " * 200_001, 413, "larger"),
         ("GET", "/v1/topics/a", None, 404, "GET /v1/topics"),
         ("GET", "/v1/requests?limit=0", None, 400, "limit"),

@@ -113,3 +113,9 @@ def test_a_missing_properties_file_is_named(tmp_path: Path) -> None:
     path = tmp_path / "none.properties"
     with pytest.raises(ToolError, match=r"none\.properties"), admin_of(arguments(path)):
         pass
+
+
+def test_a_missing_file_of_properties_is_named_once() -> None:
+    with pytest.raises(ToolError) as raised:
+        read_properties(Path("/none"))
+    assert str(raised.value) == "cannot read /none: No such file or directory"
