@@ -50,6 +50,9 @@ def upgrade(
         )
     upgraded = ConsumerGroup(group.group_id, group.offsets)
     upgraded.restore(members, group.generation_id, topics)
+    # The rebalance that was going on has to have a result. Kafka gets it from the new member, but
+    # not if that is static and replaces its own classic client.
+    upgraded.must_rise = group.state is not GroupState.STABLE
     return upgraded
 
 

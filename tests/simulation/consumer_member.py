@@ -43,7 +43,6 @@ class ConsumerMember(OwningMember):
         self._reported: tuple[Place, ...] | None = None
         """What it owns as the coordinator knows, or None if that is not certain."""
         self._interval_ms = 0
-        self._is_full_until_ms = 0
         self._contact: Responded | None = None
 
     @property
@@ -77,7 +76,7 @@ class ConsumerMember(OwningMember):
         if "heartbeat" in lost:
             # The coordinator may handle the lost heartbeat after the next one, and give partitions
             # to the member in a response that it never gets. Only a full heartbeat repeats these.
-            self._is_full_until_ms = self._now_ms + LATE_MS
+            self._late_until_ms = self._now_ms + LATE_MS
 
     def _on_leaders(self) -> None:
         self._resolve()
@@ -102,7 +101,7 @@ class ConsumerMember(OwningMember):
             return
         self._last_beat_ms = self._now_ms
         settings = self.settings
-        is_full = self._reported is None or self._now_ms < self._is_full_until_ms
+        is_full = self._reported is None or self._now_ms < self._late_until_ms
         regex = "|".join(settings.topics) if settings.subscribes_by_regex else None
         owned = self.owned if self._is_joined else ()
         request = _Heartbeat(

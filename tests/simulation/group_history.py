@@ -44,11 +44,17 @@ class Ownership:
     rebalance_timeout_ms: int
     end_ms: int | None = None
     """When it said that it has given the partition up, if it did."""
+    may_be_given_up: bool = False
+    """Whether a late heartbeat from before may still say that it owns less.
+
+    Then the coordinator gives the partition to another member, and the next heartbeat is refused.
+    """
 
     def is_certain_at(self, begin_ms: int, end_ms: int) -> bool:
         """Return whether the partition is certain to belong to the member during a time."""
         return (
-            self.written_ms < begin_ms
+            not self.may_be_given_up
+            and self.written_ms < begin_ms
             and (self.end_ms is None or self.end_ms > end_ms)
             and end_ms - self.contact_ms < self.session_timeout_ms
             and end_ms - self.settled_ms < self.rebalance_timeout_ms

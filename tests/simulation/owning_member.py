@@ -31,6 +31,8 @@ class OwningMember(GroupMember):
     def _reset(self) -> None:
         super()._reset()
         self._settled_ms = 0
+        self._late_until_ms = 0
+        """Until when a heartbeat without a response may still be on its way."""
         self._ownerships: dict[Place, Ownership] = {}
 
     def _group_of(self, responded: Responded) -> str:
@@ -58,6 +60,7 @@ class OwningMember(GroupMember):
                     settled_ms=self._settled_ms,
                     session_timeout_ms=self._session_timeout_ms,
                     rebalance_timeout_ms=self.settings.rebalance_timeout_ms,
+                    may_be_given_up=responded.sent_ms < self._late_until_ms,
                 )
                 self._groups.ownerships.append(ownership)
 
@@ -81,6 +84,8 @@ class OwningMember(GroupMember):
             self._settled_ms = sent_ms
         for ownership in self._ownerships.values():
             ownership.contact_ms = sent_ms
+            if responded.sent_ms >= self._late_until_ms:
+                ownership.may_be_given_up = False
             ownership.settled_ms = self._settled_ms
 
     def _disown(self, kept: Collection[Place] = ()) -> None:

@@ -85,7 +85,11 @@ def _is_of_another(
     acknowledgement: Acknowledgement,
     delivery: Delivery,
 ) -> bool:
-    """Return whether a member acknowledged a record that another one certainly had then."""
+    """Return whether a member acknowledged a record that another one certainly had then.
+
+    An acknowledgement is that of a member, not of a delivery: one of an earlier delivery to the
+    same member counts for the later one, too. A leader does not refuse what is finished already.
+    """
     written_ms = acknowledgement.written_ms
     if (
         written_ms is None
@@ -97,7 +101,7 @@ def _is_of_another(
     is_finished = any(
         other is not acknowledgement and other.sent_ms <= written_ms
         for other in record.acknowledgements
-        if other.delivery.sent_ms >= delivery.sent_ms
+        if other.delivery.sent_ms >= delivery.sent_ms or other.delivery.member == delivery.member
     )
     return not is_finished and not _may_be_released(
         history, record, (delivery,), delivery.sent_ms, written_ms

@@ -51,6 +51,8 @@ class ConsumerGroup:
         """Whether the coordinator is going to resolve the expressions."""
         self.has_current_metadata = False
         """Whether no subscribed topic has changed since the last epoch."""
+        self.must_rise = False
+        """Whether the next heartbeat begins a new epoch, whatever it has."""
         self.unwritten: list[CoordinatorRecord] = []
         self._metadata_hash = 0
         self._manual_epoch = -1
@@ -190,6 +192,7 @@ class ConsumerGroup:
             self.group_epoch += 1
             self.unwritten.append(epoch_record(self.group_id, self.group_epoch, current_hash))
         self.has_current_metadata = True
+        self.must_rise = False
 
     def target_of(self, member_id: str) -> Assignment:
         """Return the target assignment of a member."""

@@ -184,7 +184,7 @@ def update(
     """
     before = _member_before(group, request)
     member = _updated(before or ConsumerMember(request.member_id), request)
-    must_rise = group.group_epoch == 0
+    must_rise = group.group_epoch == 0 or group.must_rise
     reported = request.owned_partitions
     return before, store(group, before, member, reported, topics, assignors, must_rise=must_rise)
 

@@ -69,6 +69,28 @@ def test_a_member_that_waits_is_asked_to_join_again_after_the_upgrade() -> None:
     assert waiting[0].error_code is ErrorCode.REBALANCE_IN_PROGRESS
 
 
+def test_a_static_member_that_upgrades_a_group_in_a_rebalance_begins_a_new_epoch() -> None:
+    driver = ConsumerDriver()
+    join(driver, group_instance_id="i")
+    assert the_group(driver).state is GroupState.COMPLETING_REBALANCE
+
+    joined = driver.join("new", group_instance_id="i")
+
+    assert joined.member_epoch == 2
+    assert joined.assignment is not None
+    assert joined.assignment[T] == {0, 1, 2, 3}
+    assert driver.heartbeat("new", 2, group_instance_id="i").member_epoch == 2
+
+
+def test_a_static_member_that_upgrades_a_stable_group_begins_no_epoch() -> None:
+    driver = ConsumerDriver()
+    (joined,) = join(driver, group_instance_id="i")
+    data = encode_assignment({"t": [0, 1, 2, 3]})
+    sync(driver, joined.member_id, 1, {joined.member_id: data}, group_instance_id="i")
+
+    assert driver.join("new", group_instance_id="i").member_epoch == 1
+
+
 @pytest.mark.parametrize("policy", ["disabled", "downgrade"])
 def test_the_policy_can_forbid_upgrades(policy: str) -> None:
     driver, _ = classic_group(group_consumer_migration_policy=policy)
