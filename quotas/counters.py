@@ -4,7 +4,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
-from quotas.limits import Limits, Tags
+from protocol.pacing import paced
+from quotas.limits import NAME_CHARACTERS_MAX, Limits, Tags, shortened
 from quotas.sampled_rate import SampledAverage
 
 if TYPE_CHECKING:
@@ -78,6 +79,8 @@ class ClientCounters(Generic[_L]):
         if self._version != self._limits.version:
             self._version = self._limits.version
             self._by_client.clear()
+        if client_id is not None and len(client_id) > NAME_CHARACTERS_MAX:
+            return self._get_by_long_name(user, client_id, now_ms)
         counter = self._by_client.get((user, client_id))
         if counter is None or now_ms - counter.last_used_ms >= IDLE_MS:
             counter = self._find(user, client_id, now_ms)
@@ -86,18 +89,29 @@ class ClientCounters(Generic[_L]):
 
     def live(self, now_ms: int) -> Iterator[tuple[Tags, _L]]:
         """Yield all counters that are not idle, with their tags."""
-        for tags, counter in self._by_tags.items():
+        for tags, counter in paced(self._by_tags.items()):
             if not is_idle(counter, now_ms):
                 yield tags, counter
 
-    def _find(self, user: str, client_id: str | None, now_ms: int) -> _L:
-        tags, limit = self._limits.scope(user, client_id)
+    def _get_by_long_name(self, user: str, client_id: str, now_ms: int) -> _L:
+        """Return the counter of a client without keeping its name."""
+        counter = self._counter_of(user, client_id, now_ms)
+        counter.last_used_ms = now_ms
+        return counter
+
+    def _counter_of(self, user: str, client_id: str | None, now_ms: int) -> _L:
+        (scope_user, scope_client_id), limit = self._limits.scope(user, client_id)
+        tags = scope_user, shortened(scope_client_id)
         counter = self._by_tags.get(tags)
         if counter is None or is_idle(counter, now_ms):
             counter = self._make()
             add_counter(self._by_tags, tags, counter, now_ms)
         if counter.limit is not limit:
             counter.set_limit(limit, now_ms)
+        return counter
+
+    def _find(self, user: str, client_id: str | None, now_ms: int) -> _L:
+        counter = self._counter_of(user, client_id, now_ms)
         if len(self._by_client) >= CLIENTS_MAX:
             self._by_client.clear()
         self._by_client[user, client_id] = counter

@@ -6,11 +6,15 @@ looks only at those that can apply.
 """
 
 from fractions import Fraction
+from hashlib import blake2b
 from typing import NamedTuple, TypeVar
 
 from quotas.entities import CLIENT_ID, IP, USER, Entity, canonical_ip
 
 _K = TypeVar("_K")
+
+NAME_CHARACTERS_MAX = 249
+"""Characters of a name that counters and metrics keep."""
 
 Tags = tuple[str, str]
 """User and client id of a metric and its counter; "" where all users or client ids share it."""
@@ -116,6 +120,17 @@ class Limits:
             if level in self._by_level:
                 return level
         return None
+
+
+def shortened(name: str) -> str:
+    """Return a name of a user or client, or the start of a long one with its checksum.
+
+    Names may have 32,767 bytes, and an hour's counters and metrics are kept of each.
+    """
+    if len(name) <= NAME_CHARACTERS_MAX:
+        return name
+    digest = blake2b(name.encode(errors="surrogatepass"), digest_size=8).hexdigest()
+    return f"{name[: NAME_CHARACTERS_MAX - len(digest) - 3]}...{digest}"
 
 
 def _level_of(names: dict[str, str | None]) -> _Level:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 from urllib.parse import quote
 
-from quotas.limits import Tags
+from quotas.limits import Tags, shortened
 
 
 class Measurement(NamedTuple):
@@ -55,5 +55,5 @@ class MetricsRegistry:
 
 def client_tags(tags: Tags) -> Mapping[str, str]:
     """Return user and client id as tags of Kafka's metrics: the user is percent-encoded."""
-    user, client_id = tags
+    user, client_id = map(shortened, tags)
     return {"user": quote(user, safe="").replace("~", "%7E"), "client-id": client_id}

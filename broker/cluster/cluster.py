@@ -22,7 +22,7 @@ from broker.cluster.log_memory import drop_from_largest
 from broker.cluster.made_partitions import (
     Assignments,
     MadePartitions,
-    make_partitions,
+    new_partitions,
 )
 from broker.cluster.producer_rules import adopt_rule_of_leader
 from broker.cluster.quotas import QuotaManagers
@@ -273,10 +273,8 @@ class Cluster(LateCoordinators):
         self, topic: Topic, assignments: Assignments, made: MadePartitions | None = None
     ) -> None:
         """Add one partition per assignment to a topic; the assignments were checked before."""
-        made_of = len(topic.partitions), assignments, self.alive_broker_ids(), self.config
-        fits = made is not None and made.fits(*made_of)
-        partitions = made.partitions if made and fits else make_partitions(topic.name, *made_of)
-        topic.partitions.extend(partitions)
+        alive_ids = self.alive_broker_ids()
+        topic.partitions += new_partitions(topic, assignments, made, alive_ids, self.config)
         self.groups.note_topic_change(topic.name)
 
     def delete_topic(self, topic: Topic, now_ms: int) -> None:

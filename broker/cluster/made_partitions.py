@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from broker.cluster.compaction import Compaction
 from broker.cluster.producer_rules import new_producers
-from broker.cluster.topics import INTERNAL_TOPICS, NO_LEADER, Partition
+from broker.cluster.topics import INTERNAL_TOPICS, NO_LEADER, Partition, Topic
 from broker.config.broker_config import BrokerConfig
 from protocol.pacing import LOOK_EVERY, current_turn, paced_elements
 
@@ -76,3 +76,17 @@ def make_in_turns(
     paced_assignments = paced_elements(assignments)
     partitions = make_partitions(topic_name, first_index, paced_assignments, alive_ids, config)
     return MadePartitions(partitions, first_index, assignments, alive_ids, config)
+
+
+def new_partitions(
+    topic: Topic,
+    assignments: Assignments,
+    made: MadePartitions | None,
+    alive_ids: Sequence[int],
+    config: BrokerConfig,
+) -> list[Partition]:
+    """Return the next partitions of a topic: those that were made before, if they still fit."""
+    made_of = len(topic.partitions), assignments, alive_ids, config
+    if made is not None and made.fits(*made_of):
+        return made.partitions
+    return make_partitions(topic.name, *made_of)

@@ -30,6 +30,7 @@ from broker.faults.rule import FaultRule
 from broker.faults.stale_view import StaleView
 from broker.request.context import RequestContext
 from protocol.api_keys import ApiKey
+from protocol.pacing import paced
 from protocol.request_targets import RequestTargets, request_targets
 
 
@@ -287,16 +288,20 @@ class FaultTable:
             ValueError: a rule names something that does not exist, such as a broker. With several
                 rules the message has the number of the rule. Or there would be too many rules.
         """
-        if len(self._states) + len(rules) > RULES_MAX:
-            raise ValueError(f"there may be {RULES_MAX} rules, including those that are used up")
-        for number, rule in enumerate(rules, 1):
+        self._check_count(len(rules))
+        for number, rule in enumerate(paced(rules), 1):
             try:
                 check_cluster(rule, self._cluster)
             except ValueError as error:
                 raise ValueError(f"rule {number}: {error}" if len(rules) > 1 else error) from error
+        self._check_count(len(rules))  # again, after the pauses
         ids = [self._add_checked(rule, now_ms) for rule in rules]
         self._refresh()
         return ids
+
+    def _check_count(self, added_count: int) -> None:
+        if len(self._states) + added_count > RULES_MAX:
+            raise ValueError(f"there may be {RULES_MAX} rules, including those that are used up")
 
     def _add_checked(self, rule: FaultRule, now_ms: int) -> int:
         self._last_id += 1

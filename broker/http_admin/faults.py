@@ -1,5 +1,6 @@
 """Fault rules over HTTP, in the same form as in Python and in files."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -8,6 +9,7 @@ from broker.faults import ContradictionError, FaultRule, RuleState, rules_from_j
 from broker.faults.rule import rule_schema
 from broker.http_admin.operation import Count, Input, Problem, operation
 from broker.http_admin.state import Admin
+from protocol.pacing import paced
 
 RULE_TYPE = msgspec.defstruct(
     "FaultRule",
@@ -60,9 +62,14 @@ def _rule_or_rules(document: Any) -> FaultRule | list[FaultRule]:
 
 
 @operation("GET", "/v1/faults", tag="faults")
-def list_faults(admin: Admin) -> list[FaultView]:
+async def list_faults(admin: Admin) -> list[FaultView]:
     """List all rules in the order in which they are evaluated, including those used up."""
-    return [_view(state) for state in admin.faults.rules()]
+    return await admin.in_turns(lambda: fault_views(admin))
+
+
+def fault_views(admin: Admin) -> list[FaultView]:
+    """Return all rules."""
+    return [_view(state) for state in paced(admin.faults.rules())]
 
 
 @operation(
@@ -74,21 +81,32 @@ def list_faults(admin: Admin) -> list[FaultView]:
     body_type=RULE_TYPE | list[RULE_OR_VIEW],
     further_rules="Fields contradict each other, or the rule could never take effect",
 )
-def add_faults(admin: Admin, body: FaultRule | list[FaultRule]) -> FaultView | list[FaultView]:
+async def add_faults(
+    admin: Admin, body: FaultRule | list[FaultRule]
+) -> FaultView | list[FaultView]:
     """Add a rule after all others, or all rules of a list.
 
     If one rule of a list is refused, none is added. The body has the form of the file of
     `mock-kafka serve --faults FILE`. It may also be the response of `GET /v1/faults`, whose ids and
     counts are ignored: the rules begin again.
     """
-    faults = admin.faults
+    views = await admin.in_turns(
+        lambda: add_rules(admin, body if isinstance(body, list) else [body])
+    )
+    return views if isinstance(body, list) else views[0]
+
+
+def add_rules(admin: Admin, rules: Sequence[FaultRule]) -> list[FaultView]:
+    """Add rules after all others, or none of them.
+
+    Raises:
+        Problem: 422, a rule could never take effect.
+    """
     try:
-        ids = faults.add_all(body if isinstance(body, list) else [body], admin.now_ms())
+        added = set(admin.faults.add_all(rules, admin.now_ms()))
     except ValueError as error:
         raise Problem(422, f"body: {error}") from error
-    added = set(ids)
-    views = [_view(state) for state in faults.rules() if state.rule_id in added]
-    return views if isinstance(body, list) else views[0]
+    return [_view(state) for state in paced(admin.faults.rules()) if state.rule_id in added]
 
 
 @operation("DELETE", "/v1/faults", tag="faults", status=204, media_type=None)

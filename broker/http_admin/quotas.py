@@ -175,11 +175,16 @@ def clear_shadow_report(admin: Admin) -> None:
 
 
 @operation("GET", "/v1/quotas/live", tag="quotas")
-def list_measurements(admin: Admin) -> list[MeasurementView]:
+async def list_measurements(admin: Admin) -> list[MeasurementView]:
     """List the rates, tokens and throttle times of recently measured clients.
 
     A measurement without a tag `broker-id` is of the whole cluster.
     """
+    return await admin.in_turns(lambda: measurement_views(admin))
+
+
+def measurement_views(admin: Admin) -> list[MeasurementView]:
+    """Return all current measurements."""
     return [
         MeasurementView(
             measurement.group,

@@ -27,11 +27,13 @@ def get_health(admin: Admin) -> HealthView:
 
 
 @operation("GET", "/metrics", tag="service", media_type="text/plain")
-def get_metrics(admin: Admin) -> str:
+async def get_metrics(admin: Admin) -> str:
     """Return the measurements of quotas in Prometheus' text format."""
     from broker.http_admin.prometheus import prometheus_text  # noqa: PLC0415 - slow to import, rarely used
 
-    return prometheus_text(admin.cluster.quotas.metrics, admin.now_ms())
+    return await admin.in_turns(
+        lambda: prometheus_text(admin.cluster.quotas.metrics, admin.now_ms())
+    )
 
 
 @operation("POST", "/v1/reset", tag="service", status=204, media_type=None)

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -19,7 +20,7 @@ from broker.clock import SystemClock
 from broker.config.broker_config import BrokerConfig
 from broker.request.context import RequestContext
 from broker.serve import ServeOptions, start_server
-from tests.broker.connection_driver import break_metadata, metadata_frame
+from tests.broker.connection_driver import break_metadata, fetch_frame, metadata_frame
 
 TIMEOUT_S = 20
 
@@ -226,6 +227,42 @@ def test_a_log_that_nobody_reads_does_not_stop_the_broker() -> None:
                 assert connection.recv(1) == b""
         process.send_signal(signal.SIGTERM)
         assert process.wait(TIMEOUT_S) == 0
+
+
+MOVED_WALL_CLOCK = """
+import runpy, sys, time
+from pathlib import Path
+shift, real = Path(sys.argv[1]), time.time_ns
+time.time_ns = lambda: real() + int(shift.read_text() or "0") * 1_000_000_000
+time.time = lambda: time.time_ns() / 1_000_000_000
+sys.argv = sys.argv[4:]
+runpy.run_module("broker", run_name="__main__")
+"""
+"""Runs the broker's command; the seconds in a file are added to the wall clock."""
+
+
+@pytest.mark.slow
+def test_a_wall_clock_that_is_set_moves_neither_the_time_nor_the_timers_of_a_broker(
+    tmp_path: Path,
+) -> None:
+    shift = tmp_path / "shift"
+    shift.write_text("0")
+    before = sys.executable, "-c", MOVED_WALL_CLOCK, str(shift)
+    with serving("--port", "0", "--admin-port", "0", before=before) as (process, line):
+        [address] = parse_first_line(line)
+        assert process.stdout is not None
+        url = process.stdout.readline().partition("=")[2].strip()
+        with urlopen(f"{url}/v1/topics", b'{"name": "t"}', TIMEOUT_S):
+            pass
+        for hours in (-1, 1, -24 * 30, 24 * 30, 0):
+            shift.write_text(str(hours * 3600))
+            with socket.create_connection(address, 5) as client:
+                # The response comes when the timer of the request rings.
+                client.sendall(fetch_frame(1, "t", max_wait_ms=20))
+                assert client.recv(4)
+            with urlopen(f"{url}/v1/clock", timeout=TIMEOUT_S) as response:
+                broker_ms = json.load(response)["now_ms"]
+            assert abs(broker_ms - time.time() * 1000) < 60_000
 
 
 @pytest.mark.slow

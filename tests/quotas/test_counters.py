@@ -5,7 +5,7 @@ import pytest
 
 from quotas.counters import IDLE_MS, ClientCounters, add_counter, is_idle
 from quotas.entities import make_entity
-from quotas.limits import Limits
+from quotas.limits import NAME_CHARACTERS_MAX, Limits
 
 USER, ANYBODY = make_entity([("user", "u")]), make_entity([("user", None)])
 
@@ -94,6 +94,21 @@ def test_every_client_of_a_scope_leaves_an_idle_counter_for_the_same_new_one() -
     assert new is not old
     assert counters.get("u", "b", IDLE_MS) is new
     assert len(counters) == 1
+
+
+def test_a_counter_keeps_no_long_client_id_and_still_belongs_to_one_client() -> None:
+    limits = Limits()
+    start = "c" * 30_000
+    limits.set(make_entity([("client-id", None)]), Fraction(1))
+    limits.set(make_entity([("client-id", f"{start}1")]), Fraction(7))
+    counters = ClientCounters(limits, Counted)
+    first, second = (counters.get("u", f"{start}{number}", 0) for number in (1, 2))
+
+    assert first is counters.get("u", f"{start}1", 1)
+    assert (first.limit, second.limit) == (Fraction(7), Fraction(1))
+    names = [client_id for (_user, client_id), _counter in counters.live(1)]
+    assert [len(name) for name in names] == [NAME_CHARACTERS_MAX] * 2
+    assert len(set(names)) == 2
 
 
 def test_the_cache_of_clients_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

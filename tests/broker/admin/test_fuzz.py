@@ -14,6 +14,7 @@ from schemathesis.core.result import Ok
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 import broker.http_admin.web  # noqa: F401 - declares the operations
+from broker.http_admin.clock import ADVANCE_MS_MAX
 from broker.http_admin.operation import OPERATIONS
 
 EXAMPLES = 12
@@ -51,8 +52,10 @@ def tamed(case: Any) -> Any:
         case.query = {**(case.query or {}), "timeout_ms": 0}
     if case.operation.definition.raw["operationId"] == "advance_clock":
         for name, unit_ms in (("ms", 1), ("seconds", 1000)):
-            if isinstance(case.body, dict) and isinstance(case.body.get(name), int | float):
-                case.body[name] = min(case.body[name], DAY_MS // unit_ms)
+            value = case.body.get(name) if isinstance(case.body, dict) else None
+            # A value beyond the limit stays: it must be refused.
+            if isinstance(value, int | float) and value * unit_ms <= ADVANCE_MS_MAX:
+                case.body[name] = min(value, DAY_MS // unit_ms)
     return case
 
 

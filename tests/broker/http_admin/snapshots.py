@@ -41,7 +41,7 @@ async def filled() -> Admin:
     commit(admin, "billing", "orders", 2)
     put_quotas(admin, QuotaBody({"user": "alice"}, {"producer_byte_rate": 1024.0}))
     put_quotas(admin, QuotaBody({"user": None}, {"producer_ids_rate": 5.0}, shadow=True))
-    add_faults(admin, fault_rule(api="Produce", topic="orders", error="NOT_ENOUGH_REPLICAS"))
+    await add_faults(admin, fault_rule(api="Produce", topic="orders", error="NOT_ENOUGH_REPLICAS"))
     upsertion = Upsertion("alice", 1, 4096, b"salt", b"salted password")
     alter_credentials(admin.cluster.credentials, [], [upsertion])
     return admin

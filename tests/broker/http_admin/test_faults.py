@@ -14,8 +14,9 @@ from broker.http_admin.faults import (
     FaultPath,
     FaultView,
     add_faults,
+    add_rules,
     clear_faults,
-    list_faults,
+    fault_views,
     remove_fault,
 )
 from broker.http_admin.operation import Problem, encode_result
@@ -61,14 +62,14 @@ NEEDED: dict[str, dict[str, Any]] = {
 
 async def test_a_rule_that_fires_is_counted_and_named_in_the_journal() -> None:
     admin = make_admin()
-    added = add_faults(admin, fault_rule(api="Metadata", drop="before_response", nth=2))
+    added = await add_faults(admin, fault_rule(api="Metadata", drop="before_response", nth=2))
     assert isinstance(added, FaultView)
     assert (added.id, added.matched, added.fired) == (1, 0, 0)
     assert added.rule == {"api": "Metadata", "drop": "before_response", "nth": 2}
 
     client = Client(admin.cluster, dispatcher=admin.server.dispatcher)
     client.send(metadata_frame(1) + metadata_frame(2))
-    (view,) = list_faults(admin)
+    (view,) = fault_views(admin)
     assert (view.matched, view.fired, view.is_used_up) == (2, 1, True)
     first, second = await listed_requests(admin, ListQuery())
     assert (first["outcome"], first["fault"]) == ("responded", None)
@@ -78,7 +79,7 @@ async def test_a_rule_that_fires_is_counted_and_named_in_the_journal() -> None:
 
 async def test_a_request_that_hangs_is_in_the_journal_as_waiting() -> None:
     admin = make_admin()
-    add_faults(admin, fault_rule(api="Metadata", hang="before_response"))
+    await add_faults(admin, fault_rule(api="Metadata", hang="before_response"))
     Client(admin.cluster, dispatcher=admin.server.dispatcher).send(metadata_frame(1))
 
     (line,) = await listed_requests(admin, ListQuery())
@@ -88,7 +89,7 @@ async def test_a_request_that_hangs_is_in_the_journal_as_waiting() -> None:
 
 async def test_a_delayed_response_is_in_the_journal_before_and_after() -> None:
     admin = make_admin()
-    add_faults(admin, fault_rule(api="Metadata", delay_ms=500))
+    await add_faults(admin, fault_rule(api="Metadata", delay_ms=500))
     client = Client(admin.cluster, dispatcher=admin.server.dispatcher)
     client.send(metadata_frame(1))
     assert (await listed_requests(admin, ListQuery()))[0]["outcome"] == "waiting"
@@ -96,22 +97,22 @@ async def test_a_delayed_response_is_in_the_journal_before_and_after() -> None:
     assert (await listed_requests(admin, ListQuery()))[0]["outcome"] == "responded"
 
 
-def test_rules_are_removed_one_by_one_or_all() -> None:
+async def test_rules_are_removed_one_by_one_or_all() -> None:
     admin = make_admin()
     for _ in range(3):
-        add_faults(admin, fault_rule(delay_ms=1))
+        await add_faults(admin, fault_rule(delay_ms=1))
     remove_fault(admin, FaultPath(2))
-    assert [view.id for view in list_faults(admin)] == [1, 3]
+    assert [view.id for view in fault_views(admin)] == [1, 3]
     with pytest.raises(Problem) as caught:
         remove_fault(admin, FaultPath(2))
     assert caught.value.status == 404
     clear_faults(admin)
-    assert list_faults(admin) == []
+    assert fault_views(admin) == []
 
 
-def test_a_rule_for_a_missing_broker_is_refused() -> None:
+async def test_a_rule_for_a_missing_broker_is_refused() -> None:
     with pytest.raises(Problem, match="9") as caught:
-        add_faults(make_admin(), fault_rule(stop_broker=9, at_once=True))
+        await add_faults(make_admin(), fault_rule(stop_broker=9, at_once=True))
     assert caught.value.status == 422
 
 
@@ -166,10 +167,10 @@ async def test_a_list_of_rules_is_added_in_order_and_returned_with_ids() -> None
 async def test_a_reset_removes_rules_and_restores_those_of_the_start() -> None:
     async with serving_site() as site:
         site.admin.server.first_faults = (fault_rule(delay_ms=7),)
-        add_faults(site.admin, fault_rule(delay_ms=1))
-        add_faults(site.admin, fault_rule(delay_ms=2))
+        await add_faults(site.admin, fault_rule(delay_ms=1))
+        await add_faults(site.admin, fault_rule(delay_ms=2))
         await reset(site.admin)
-        assert [view.rule for view in list_faults(site.admin)] == [{"delay_ms": 7}]
+        assert [view.rule for view in fault_views(site.admin)] == [{"delay_ms": 7}]
         await asyncio.sleep(0)
 
 
@@ -195,8 +196,8 @@ def relisted(rules_: list[FaultRule]) -> tuple[list[Any], list[Any]]:
     for _ in range(2):
         admin = make_admin()
         admin.cluster.create_topic(TOPIC, [(1, 2, 3)], {})
-        add_faults(admin, rules_ if document is None else rules_from_json(document))
-        document = json.loads(encode_result(list_faults(admin)))
+        add_rules(admin, rules_ if document is None else rules_from_json(document))
+        document = json.loads(encode_result(fault_views(admin)))
         listed.append([view["rule"] for view in document])
     return listed[0], listed[1]
 

@@ -3,8 +3,10 @@ from functools import partial
 from prometheus_client.parser import text_string_to_metric_families
 
 from broker.cluster.controller_queue import ControllerEvent
-from broker.http_admin.prometheus import PrometheusCollector, prometheus_text
+from broker.http_admin.prometheus import PART_ROWS, prometheus_text
+from quotas.entities import make_entity
 from tests.broker.cluster_builder import make_cluster
+from tests.protocol.counting_turn import pauses_of
 
 
 def test_measurements_are_prometheus_text() -> None:
@@ -37,18 +39,18 @@ def test_measurements_are_prometheus_text() -> None:
     assert (accepted.labels, accepted.value) == ({"ip": "127.0.0.1", "broker_id": "1"}, 0.1)
 
 
-def test_a_collector_reads_the_clock_at_every_collection() -> None:
-    quotas = make_cluster(1, **{"client.quotas": "user=u,controller_mutation_rate=1"}).quotas
-    quotas.controller_mutation.charge("u", "c", 11, 0)
-    times = iter([1000, 2000])
-    collector = PrometheusCollector(quotas.metrics, lambda: next(times))
-    tokens = [
-        [s.value for family in collector.collect() for s in family.samples if "tokens" in s.name]
-        for _ in range(2)
-    ]
-
-    assert tokens == [[1], [2]]
-    assert collector.describe() == []
+def test_many_measurements_are_one_family_and_are_encoded_with_pauses() -> None:
+    quotas = make_cluster(1).quotas
+    quotas.clients.alter(make_entity([("client-id", None)]), [("producer_byte_rate", 1e6)])
+    produce = quotas.brokers[1].produce
+    count = 3 * PART_ROWS
+    for number in range(count):
+        produce.record("u", f"c{number}", 1, 0)
+    text = prometheus_text(quotas.metrics, 0)
+    rates = [line for line in text.splitlines() if "_byte_rate" in line]
+    assert [line.split()[0] for line in rates if line.startswith("#")] == ["#", "#"]
+    assert len(rates) == 2 + count
+    assert pauses_of(lambda: prometheus_text(quotas.metrics, 0)) >= count + 3
 
 
 def test_metrics_of_the_controller_queue_have_kafkas_domain() -> None:

@@ -13,8 +13,8 @@ from broker.http_admin.quotas import (
     clear_shadow_report,
     delete_quotas,
     list_filters,
-    list_measurements,
     list_shadow_report,
+    measurement_views,
     put_quotas,
     quota_views,
 )
@@ -105,12 +105,12 @@ def test_tokens_are_measured_at_the_current_time() -> None:
     put_quotas(admin, QuotaBody({"user": "alice"}, {CONTROLLER_MUTATION_RATE.name: 2}))
     admin.cluster.quotas.controller_mutation.charge("alice", "app", 25, NOW_MS)
 
-    (tokens,) = (view for view in list_measurements(admin) if view.name == "tokens")
+    (tokens,) = (view for view in measurement_views(admin) if view.name == "tokens")
     assert tokens.group == "ControllerMutation"
     assert tokens.tags["user"] == "alice"
     assert tokens.value == 22 - 25
     admin.clock.move_to(NOW_MS + 1000)
-    (tokens,) = (view for view in list_measurements(admin) if view.name == "tokens")
+    (tokens,) = (view for view in measurement_views(admin) if view.name == "tokens")
     assert tokens.value == -1
 
 
@@ -143,7 +143,7 @@ def test_a_value_that_was_not_measured_recently_is_null() -> None:
     manager.note_throttle("alice", None, 100, NOW_MS)
     admin.clock.move_to(NOW_MS + 600_000)
 
-    measurements = json.loads(msgspec.json.encode(list_measurements(admin)))
+    measurements = json.loads(msgspec.json.encode(measurement_views(admin)))
     (throttle,) = (
         measurement for measurement in measurements if measurement["name"] == "throttle-time"
     )

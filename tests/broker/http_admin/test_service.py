@@ -40,11 +40,11 @@ def test_health_has_the_cluster_id() -> None:
     assert (view.status, view.cluster_id, view.brokers) == ("ok", "test-cluster", 2)
 
 
-def test_metrics_are_in_prometheus_text_format() -> None:
+async def test_metrics_are_in_prometheus_text_format() -> None:
     admin = make_admin()
     put_quotas(admin, QuotaBody({"user": 'a"b\n'}, {"controller_mutation_rate": 1}))
     admin.cluster.quotas.controller_mutation.charge('a"b\n', None, 1, NOW_MS)
-    families = {family.name for family in text_string_to_metric_families(get_metrics(admin))}
+    families = {family.name for family in text_string_to_metric_families(await get_metrics(admin))}
     assert "kafka_server_controller_mutation_tokens" in families
 
 

@@ -10,7 +10,7 @@ import pytest
 from broker.cluster.brokers import Availability
 from broker.dispatch import turns
 from broker.http_admin import snapshot
-from broker.http_admin.faults import list_faults
+from broker.http_admin.faults import fault_views
 from broker.http_admin.groups import GroupPath, get_group
 from broker.http_admin.operation import Problem
 from broker.http_admin.quotas import quota_views
@@ -37,8 +37,8 @@ async def test_a_cluster_that_loads_a_snapshot_has_the_same_setup() -> None:
     assert (first.log_start_offset, first.log_end_offset) == (1, 3)
     assert view.config == {"retention.ms": "123456"}
     assert quota_views(other) == quota_views(admin)
-    assert [fault.rule for fault in list_faults(other)] == [
-        fault.rule for fault in list_faults(admin)
+    assert [fault.rule for fault in fault_views(other)] == [
+        fault.rule for fault in fault_views(admin)
     ]
     group = GroupPath("billing")
     assert get_group(other, group).offsets == get_group(admin, group).offsets
@@ -51,7 +51,7 @@ async def test_what_was_there_before_is_gone() -> None:
     await load(admin, {})
     assert list_topics(admin) == []
     assert quota_views(admin) == []
-    assert list_faults(admin) == []
+    assert fault_views(admin) == []
     assert admin.cluster.credentials.scram_users() == []
 
 

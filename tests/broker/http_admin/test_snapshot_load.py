@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from broker.http_admin.faults import list_faults
+from broker.http_admin.faults import fault_views
 from broker.http_admin.operation import Problem
 from broker.http_admin.records import RecordsQuery, get_records, produce_records
 from broker.http_admin.topics import list_topics
@@ -86,7 +86,7 @@ async def test_a_refused_snapshot_leaves_an_empty_cluster(
         await load(admin, {**document, "topics": [fine, *document.get("topics", [])]})
     assert caught.value.status == 422
     assert list_topics(admin) == []
-    assert list_faults(admin) == []
+    assert fault_views(admin) == []
 
 
 async def test_a_group_may_have_more_offsets_than_one_commit_has_room_for() -> None:
