@@ -152,8 +152,8 @@ QUOTA_MUTANTS: tuple[Mutant, ...] = (
         "A request that arrives during a mute ends it.",
         "muting",
         Connection.receive,
-        "self._advance([], now_ms) if self._muted_until_ms <= now_ms else NOTHING",
-        "self._end_mute() or self._advance([], now_ms)",
+        "self._advance(out, now_ms) if self._muted_until_ms <= now_ms else NOTHING",
+        "self._end_mute() or self._advance(out, now_ms)",
     ),
     # Connections
     edited(
