@@ -115,7 +115,7 @@ def build_parser(environment: Mapping[str, str] = NO_VARIABLES) -> argparse.Argu
     command.set_defaults(parser=command)
     command = commands.add_parser(
         "certs",
-        help="make throw-away certificates for TLS listeners",
+        help="make throwaway certificates for TLS listeners",
         description=CERTS_DESCRIPTION,
         formatter_class=raw,
     )

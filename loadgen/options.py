@@ -43,5 +43,15 @@ def parser_of(program: str) -> argparse.ArgumentParser:
         "--duration", type=float, metavar="S", help="duration in seconds, instead of the plan's"
     )
     parser.add_argument("--seed", type=int, help="seed, instead of the plan's")
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="output directory")
+    parser.add_argument(
+        "--out", type=_folder, required=True, metavar="DIR", help="output directory"
+    )
     return parser
+
+
+def _folder(text: str) -> Path:
+    if "://" in text:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is a URL; it must be a directory, mounted at the same path on all nodes"
+        )
+    return Path(text)

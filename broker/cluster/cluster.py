@@ -122,7 +122,8 @@ class Cluster(LateCoordinators):
         self.credentials = configured_credentials(config, self.delegation_tokens, new_uuid)
         self.log_bytes = 0
         """Bytes of all stored batches of all partitions, without those of internal topics."""
-        self._log_bytes_max: int = config["log.memory.max.bytes"]
+        self.log_bytes_max: int = config["log.memory.max.bytes"]
+        """What `log_bytes` may be, before old batches are deleted."""
         self.limits_producer_ids = self._limits_producer_ids()
         """Whether a broker stops, as if out of memory, when it leads too many producer ids."""
         # The broker of the next topic's first partition, so that leaders spread over the brokers.
@@ -314,7 +315,7 @@ class Cluster(LateCoordinators):
         self.groups.config = config
         self.share.set_config(config)
         self.transactions.config = config
-        self._log_bytes_max = self.shared_config["log.memory.max.bytes"]
+        self.log_bytes_max = self.shared_config["log.memory.max.bytes"]
         self.controller_queue.mutation_time_ms = self.shared_config["controller.mutation.time.ms"]
         self.limits_producer_ids = self._limits_producer_ids()
         self.routes = RoutesByBroker(config)
@@ -422,16 +423,12 @@ class Cluster(LateCoordinators):
             self.log_bytes += byte_count
         if 0 <= topic.retention_bytes < log.size_bytes:
             self._freed(partition, log.drop_beyond_size(topic.retention_bytes))
-        if self.log_bytes > self._log_bytes_max:
+        if self.log_bytes > self.log_bytes_max:
             # It frees more than needed, so that the next appends need not search for the largest.
-            target_bytes = self._log_bytes_max - self._log_bytes_max // 8
+            target_bytes = self.log_bytes_max - self.log_bytes_max // 8
             self.log_bytes -= drop_from_largest(self.topics.all(), self.log_bytes - target_bytes)
         if log.waiters:
             log.wake(now_ms)
-
-    def has_room_for(self, byte_count: int) -> bool:
-        """Return whether so many bytes of batches can be appended without deleting old ones."""
-        return self.log_bytes + byte_count <= self._log_bytes_max
 
     def delete_records_before(self, partition: Partition, offset: int, now_ms: int) -> None:
         """Move a partition's log start offset up; `offset` lies within the log."""

@@ -65,7 +65,7 @@ class RequestRun:
         if (
             partition.log.waiters
             or topic.retention_bytes >= 0
-            or not cluster.has_room_for(len(buffer))
+            or cluster.log_bytes + len(buffer) > cluster.log_bytes_max
         ):
             return 0  # more than that may change with each batch
         latest_ms = now_ms + timestamp_after_max_ms

@@ -44,7 +44,7 @@ def write_certificates(
     folder.mkdir(parents=True, exist_ok=True)
     start = datetime.fromtimestamp(now_ms / 1000, UTC) - timedelta(hours=1)
     key = ec.generate_private_key(ec.SECP256R1())
-    name = _subject("mock-kafka throw-away CA")
+    name = _subject("mock-kafka throwaway CA")
     builder = _builder(name, name, key, start).add_extension(
         x509.BasicConstraints(ca=True, path_length=0), critical=True
     )

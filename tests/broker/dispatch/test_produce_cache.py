@@ -468,7 +468,7 @@ RUN_CHECKS: tuple[tuple[Any, str, str, Sequence[Produce | Change]], ...] = (
     ),
     (
         RequestRun.append,
-        "not cluster.has_room_for(len(buffer))",
+        "cluster.log_bytes + len(buffer) > cluster.log_bytes_max",
         "False",
         [("configure_brokers", None, "log.memory.max.bytes", "500"), WARM],
     ),

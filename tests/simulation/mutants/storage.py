@@ -234,8 +234,8 @@ STORAGE_MUTANTS: tuple[Mutant, ...] = (
         "The bound of memory holds for each partition.",
         "memory",
         Cluster.appended,
-        "if self.log_bytes > self._log_bytes_max:",
-        "if log.size_bytes > self._log_bytes_max:",
+        "if self.log_bytes > self.log_bytes_max:",
+        "if log.size_bytes > self.log_bytes_max:",
         SmallLogsWorld,
     ),
     edited(
