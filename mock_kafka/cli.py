@@ -141,8 +141,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"mock-kafka {version('mock-kafka')}")
         return 0
     if command not in COMMANDS:
-        error = f"mock-kafka: unknown command {command!r}{_hint(command)}\n" if command else ""
-        print(f"{error}{HELP}", end="", file=sys.stderr)
+        unknown = f"mock-kafka: unknown command {command!r}{_hint(command)}\n"
+        more = "mock-kafka --help lists the commands\n"
+        print(f"{unknown}{more}" if command else HELP, end="", file=sys.stderr)
         return USAGE_ERROR
     run, _ = COMMANDS[command]
     try:

@@ -172,7 +172,7 @@ def get_records(admin: Admin, path: TopicPath, query: RecordsQuery) -> RecordsVi
         if len(records) < query.limit and left_bytes > 0:
             found = _records(partition, query.offset, query.isolation_level)
             for record, outcome in islice(found, query.limit - len(records)):
-                view = _record_view(partition.partition_index, record, query.encoding, outcome)
+                view = record_view(partition.partition_index, record, query.encoding, outcome)
                 records.append(view)
                 next_offset = record.offset + 1
                 left_bytes -= len(record.key or b"") + len(record.value or b"")
@@ -349,6 +349,16 @@ def committed_records(partition: Partition, end_offset: int) -> Iterator[Record]
             yield record
 
 
+def records_between(
+    partition: Partition, from_offset: int, to_offset: int
+) -> Iterator[tuple[Record, TransactionOutcome | None]]:
+    """Yield the records of a range of offsets with the state of their transaction."""
+    for record, outcome in _records(partition, from_offset, "read_uncommitted"):
+        if record.offset >= to_offset:
+            return
+        yield record, outcome
+
+
 def _is_skipped(
     header: BatchHeader, outcome: TransactionOutcome | None, isolation_level: str
 ) -> bool:
@@ -370,9 +380,10 @@ def _outcome(partition: Partition, header: BatchHeader) -> TransactionOutcome | 
     return "aborted" if is_aborted else "committed"
 
 
-def _record_view(
+def record_view(
     partition_index: int, record: Record, encoding: str, outcome: TransactionOutcome | None
 ) -> RecordView:
+    """Return a record as JSON has it."""
     return RecordView(
         partition_index,
         record.offset,

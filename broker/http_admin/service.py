@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from broker.http_admin.openapi import openapi_document
-from broker.http_admin.operation import OPERATIONS, operation
+from broker.http_admin.operation import OPERATIONS, Input, Name, Problem, operation
 from broker.http_admin.state import Admin
 
 
@@ -59,16 +59,22 @@ def get_page(_admin: Admin) -> str:
     return _page_file("page.html")
 
 
-@operation("GET", "/page.css", tag="service", media_type="text/css", is_open=True)
-def get_page_style(_admin: Admin) -> str:
-    """Return the style sheet of the page at `/`."""
-    return _page_file("page.css")
+class PageFilePath(Input):
+    """A file of the page by its name without the extension."""
+
+    name: Name
 
 
-@operation("GET", "/page.js", tag="service", media_type="text/javascript", is_open=True)
-def get_page_script(_admin: Admin) -> str:
-    """Return the script of the page at `/`."""
-    return _page_file("page.js")
+@operation("GET", "/page/{name}.css", tag="service", media_type="text/css", is_open=True)
+def get_page_style(_admin: Admin, path: PageFilePath) -> str:
+    """Return a style sheet of the page at `/`."""
+    return _page_file(f"{path.name}.css")
+
+
+@operation("GET", "/page/{name}.js", tag="service", media_type="text/javascript", is_open=True)
+def get_page_module(_admin: Admin, path: PageFilePath) -> str:
+    """Return a JavaScript module of the page at `/`."""
+    return _page_file(f"{path.name}.js")
 
 
 @cache
@@ -76,6 +82,18 @@ def _document() -> dict[str, Any]:
     return openapi_document(OPERATIONS, version("mock-kafka"))
 
 
-@cache
 def _page_file(name: str) -> str:
-    return files(__package__).joinpath("page", name).read_text(encoding="utf-8")
+    text = _page_files().get(name)
+    if text is None:
+        raise Problem(404, f"the page has no file {name!r}")
+    return text
+
+
+@cache
+def _page_files() -> dict[str, str]:
+    folder = files(__package__).joinpath("page")
+    return {
+        entry.name: entry.read_text(encoding="utf-8")
+        for entry in folder.iterdir()
+        if entry.name.endswith((".css", ".html", ".js"))
+    }

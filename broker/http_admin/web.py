@@ -24,10 +24,12 @@ from broker.http_admin import (  # noqa: F401 - importing them declares the oper
     journal_bytes,
     producers,
     quotas,
+    record_search,
     records,
     requests,
     service,
     snapshot,
+    topic_configs,
     topics,
     transactions,
 )

@@ -5,6 +5,7 @@ scheme is in docs/pictures. Without Chromium the tests are skipped: Debian has i
 `chromium`; the environment variable CHROMIUM names another binary.
 """
 
+import hashlib
 import json
 import os
 import re
@@ -12,6 +13,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tarfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,6 +35,8 @@ CHROMIUM = os.environ.get("CHROMIUM") or next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
 )
 TOKEN = "sesame"
+AXE = "axe-core", "4.14.1", "29348999450cdf2849a8e70b7912fc2da85a849da39c0d0d5394f51d4a9ed95c"
+"""The checker of WCAG rules for the tests (MPL-2.0): its package, version and SHA-256."""
 PRODUCE = re.compile(r"Produce v\d")
 """A line of a Produce request, not of InitProducerId."""
 
@@ -134,6 +138,42 @@ def keep(page: Page, name: str) -> None:
     page.screenshot(path=str(SCREENSHOTS / f"{name}.png"), full_page=True)
 
 
+@pytest.fixture(scope="session")
+def axe() -> str:
+    """Return the source of axe-core, from npm the first time."""
+    package, version, digest = AXE
+    kept = SCREENSHOTS.parent / f"{package}-{version}.js"
+    if not kept.exists():
+        if shutil.which("npm") is None:
+            pytest.skip("axe-core comes from npm, and there is no npm here")
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        command = ["npm", "pack", "--silent", f"{package}@{version}"]
+        done = subprocess.run(command, cwd=kept.parent, timeout=60, check=False)
+        if done.returncode:
+            pytest.skip("npm could not download axe-core")
+        archive = kept.parent / f"{package}-{version}.tgz"
+        with tarfile.open(archive) as files:
+            source = files.extractfile("package/axe.min.js")
+            assert source is not None
+            kept.write_bytes(source.read())
+        archive.unlink()
+    content = kept.read_bytes()
+    assert hashlib.sha256(content).hexdigest() == digest
+    return content.decode()
+
+
+def findings(page: Page, axe: str) -> list[str]:
+    """Return what axe finds wrong with the page as it is now."""
+    page.mouse.move(2, 2)
+    page.evaluate(axe)
+    found = page.evaluate("axe.run()")
+    return [
+        f"{rule['id']}: {node['html'][:200]} {node['failureSummary']}"
+        for rule in found["violations"]
+        for node in rule["nodes"]
+    ]
+
+
 @contextmanager
 def polled_members(
     cluster: Cluster, *joins: tuple[Any, str, str, dict[str, str]]
@@ -165,7 +205,7 @@ def polled_members(
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_page_shows_the_state_and_new_requests(
-    cluster: Cluster, page: Page, scheme: Any
+    cluster: Cluster, page: Page, scheme: Any, axe: str
 ) -> None:
     page.emulate_media(color_scheme=scheme)
     cluster.ask("PUT", "/v1/quotas", {"entity": {"user": None}, "values": {"producer_ids_rate": 9}})
@@ -189,14 +229,18 @@ def test_the_page_shows_the_state_and_new_requests(
     expect(page.locator("#transactions")).to_contain_text("billing-1")
     row = page.locator("#lines tr", has_text="NOT_ENOUGH_REPLICAS").first
     expect(row).to_contain_text("checkout")
-    row.click()
+    row.get_by_role("button").press("Enter")
     expect(page.locator("#detail")).to_contain_text('"error_code": "NOT_ENOUGH_REPLICAS"')
-    page.locator(".tile").filter(has_not_text=re.compile("none")).nth(0).click()
+    assert findings(page, axe) == []
+    keep(page, f"request-{scheme}")
+    page.locator(".tile").nth(0).click()
     expect(page.locator(".opened")).to_contain_text("Leader")
+    expect(page.locator("#detail")).to_be_hidden()
     members = (Consumer, "reports", "reports-1", {"group.protocol": "consumer"})
     with polled_members(cluster, members, (ShareConsumer, "mails", "mails-1", {})):
         expect(page.locator("#groups .title")).to_have_text(["mails", "reports"])
         expect(page.locator("#groups-count")).to_have_text("2 groups · 2 members")
+        assert findings(page, axe) == []
         keep(page, f"all-{scheme}")
     billing.close()
 
@@ -254,7 +298,9 @@ def test_the_page_lists_transactions_and_aborts_one(cluster: Cluster, page: Page
         producer.close()
 
 
-def test_the_page_lists_groups_of_all_types_and_controls_them(cluster: Cluster, page: Page) -> None:
+def test_the_page_lists_groups_of_all_types_and_controls_them(
+    cluster: Cluster, page: Page, axe: str
+) -> None:
     topic = {"name": "orders", "partitions": 4, "replication_factor": 1}
     cluster.ask("POST", "/v1/topics", topic)
     new = {"group.protocol": "consumer"}
@@ -282,17 +328,141 @@ def test_the_page_lists_groups_of_all_types_and_controls_them(cluster: Cluster, 
         before = cluster.ask("GET", "/v1/groups/billing")["group_epoch"]
         billing.get_by_role("button", name="Rebalance").click()
         expect(billing).to_contain_text(f"epoch {before + 1},")
+        billing.get_by_role("button", name="billing", exact=True).click()
+        expect(billing.locator(".opened tbody tr")).to_have_count(4)
+        assert findings(page, axe) == []
         keep(page, "groups")
         reports.get_by_role("button", name="Fence").click()
         expect(reports).to_contain_text("generation 2")
     assert page.locator("#groups img").count() == 0
 
 
-def test_the_page_fits_a_phone_screen(cluster: Cluster, page: Page) -> None:
+def test_the_page_fits_a_phone_screen(cluster: Cluster, page: Page, axe: str) -> None:
+    quota = {"entity": {"user": "ANONYMOUS"}, "values": {"producer_byte_rate": 5000}}
+    cluster.ask("PUT", "/v1/quotas", quota)
     cluster.produce("checkout", "orders", b"one coffee")
     page.set_viewport_size({"width": 400, "height": 850})
-    expect(page.locator("#lines tr").first).to_be_visible()
+    page.get_by_role("button", name="orders", exact=True).click()
+    expect(page.locator(".messages tbody tr")).to_be_visible()
+    row = page.locator("#lines tr", has_text=PRODUCE)
+    for part in (row.get_by_text("ok"), page.locator("#quotas td.num").first):
+        box = part.bounding_box()
+        assert box is not None
+        assert box["x"] + box["width"] <= 400
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
+    keep(page, "phone")
+    row.get_by_role("button").click()
+    expect(page.locator("#detail")).to_be_in_viewport()
+    assert findings(page, axe) == []
+    page.screenshot(path=str(SCREENSHOTS / "phone-request.png"))
+
+
+def test_the_focus_and_the_scroll_position_stay_when_the_page_refreshes(
+    cluster: Cluster, page: Page
+) -> None:
+    for number in range(20):
+        topic = {"name": f"t{number:02}", "partitions": 1, "replication_factor": 1}
+        cluster.ask("POST", "/v1/topics", topic)
+    expect(page.locator("#topics .topic")).to_have_count(20)
+    button = page.get_by_role("button", name="t19", exact=True)
+    button.focus()
+    before = page.locator("#topics").evaluate("(topics) => topics.scrollTop")
+    assert before > 0
+    cluster.ask("POST", "/v1/topics", {"name": "t20", "partitions": 1, "replication_factor": 1})
+    cluster.ask("POST", "/v1/topics/t19/records", {"records": [{"value": "1"}]})
+    expect(page.locator("#topics .topic")).to_have_count(21)
+    expect(button).to_be_focused()
+    assert page.locator("#topics").evaluate("(topics) => topics.scrollTop") == before
+    page.keyboard.press("ArrowUp")
+    expect(page.get_by_role("button", name="t18", exact=True)).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("#/topics/t18$"))
+    expect(page.locator(".opened")).to_contain_text("No records.")
+    page.keyboard.press("Escape")
+    expect(page.locator(".opened")).to_have_count(0)
+
+
+def test_a_deep_link_opens_a_message_with_headers_as_json(
+    cluster: Cluster, page: Page, axe: str
+) -> None:
+    cluster.ask("POST", "/v1/topics", {"name": "orders", "partitions": 3, "replication_factor": 1})
+    headers = [{"key": "trace", "value": "abc-7"}]
+    for partition in range(3):
+        value = json.dumps({"item": f"coffee {partition}"})
+        record = {"partition": partition, "key": "k", "value": value, "headers": headers}
+        cluster.ask("POST", "/v1/topics/orders/records", {"records": [record]})
+    page.goto(f"{cluster.url}/#/topics/orders/2/0")
+    page.reload()
+    expect(page.locator(".message")).to_contain_text('"item": "coffee 2"\n')
+    expect(page.locator(".message tbody tr")).to_have_text(re.compile("trace.*abc-7"))
+    page.get_by_role("button", name="Text", exact=True).click()
+    expect(page.locator(".message")).to_contain_text('{"item": "coffee 2"}')
+    assert findings(page, axe) == []
+    page.goto(f"{cluster.url}/#/topics/orders")
+    rows = page.locator(".messages tbody tr")
+    expect(rows).to_have_count(3)
+    page.get_by_label("Filter messages").fill("coffee 1")
+    expect(rows).to_have_count(1)
+    expect(rows).to_contain_text("coffee 1")
+    expect(page.get_by_label("Filter messages")).to_be_focused()
+
+
+def test_the_page_creates_a_topic_configures_it_and_produces_to_it(
+    cluster: Cluster, page: Page, axe: str
+) -> None:
+    page.get_by_role("button", name="New topic").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Name").fill("orders")
+    dialog.get_by_label("Partitions").fill("2")
+    dialog.get_by_label("Configuration").fill("retention.ms=often")
+    assert findings(page, axe) == []
+    with page.expect_response(lambda response: response.status == 422):
+        dialog.get_by_role("button", name="Create").click()
+    expect(dialog.get_by_role("alert")).to_contain_text("INVALID_CONFIG")
+    dialog.get_by_label("Configuration").fill("retention.ms=1000")
+    dialog.get_by_role("button", name="Create").click()
+    page.get_by_role("button", name="orders", exact=True).click()
+
+    page.get_by_role("button", name="Configuration", exact=True).click()
+    expect(dialog.get_by_label("retention.ms", exact=True)).to_have_value("1000")
+    dialog.get_by_label("retention.ms", exact=True).fill("")
+    dialog.get_by_label("cleanup.policy", exact=True).fill("compact")
+    assert findings(page, axe) == []
+    dialog.get_by_role("button", name="Save").click()
+    expect(dialog).to_be_hidden()
+    assert cluster.ask("GET", "/v1/topics/orders")["config"] == {"cleanup.policy": "compact"}
+
+    page.get_by_role("button", name="Produce", exact=True).click()
+    dialog.get_by_label("Key").fill("k")
+    dialog.get_by_label("Value", exact=True).fill("one coffee")
+    dialog.get_by_label("Headers").fill("trace: 7")
+    dialog.get_by_label("Partition").fill("1")
+    assert findings(page, axe) == []
+    dialog.get_by_role("button", name="Produce").click()
+    expect(page.locator(".messages tbody tr")).to_contain_text("one coffee")
+    (record,) = cluster.ask("GET", "/v1/topics/orders/records")["records"]
+    assert (record["partition"], record["headers"][0]["value"]) == (1, {"text": "7"})
+
+
+def test_the_page_sets_edits_and_removes_quotas(cluster: Cluster, page: Page, axe: str) -> None:
+    page.get_by_role("button", name="Set a quota").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Which user").select_option("this user")
+    dialog.get_by_label("Name of the user").fill("alice")
+    dialog.get_by_label("producer_byte_rate").fill("5000")
+    dialog.get_by_label("request_percentage").fill("50")
+    assert findings(page, axe) == []
+    dialog.get_by_role("button", name="Save").click()
+    rows = page.locator("#quotas tbody tr")
+    expect(rows).to_have_count(2)
+    rows.nth(0).get_by_role("button", name="Edit").click()
+    expect(dialog.get_by_label("producer_byte_rate")).to_have_value("5000")
+    dialog.get_by_label("producer_byte_rate").fill("")
+    dialog.get_by_label("request_percentage").fill("75")
+    dialog.get_by_role("button", name="Save").click()
+    expect(rows).to_have_count(1)
+    (quota,) = cluster.ask("GET", "/v1/quotas")
+    assert (quota["entity"], quota["values"]) == ({"user": "alice"}, {"request_percentage": 75.0})
 
 
 def test_the_buttons_control_the_cluster(cluster: Cluster, page: Page) -> None:
@@ -307,7 +477,9 @@ def test_the_buttons_control_the_cluster(cluster: Cluster, page: Page) -> None:
     before_ms = cluster.ask("GET", "/v1/clock")["now_ms"]
     page.get_by_role("button", name="+1 h").click()
     expect(page.locator("#notice")).to_be_hidden()
-    hour_later = page.evaluate("(ms) => dateText(ms)", before_ms + 3_600_000)
+    hour_later = page.evaluate(
+        "async (ms) => (await import('/page/format.js')).dateText(ms)", before_ms + 3_600_000
+    )
     expect(page.locator("#time")).to_have_text(hour_later)
     assert cluster.ask("GET", "/v1/clock") == {
         "mode": "standing",
@@ -322,9 +494,9 @@ def test_the_buttons_control_the_cluster(cluster: Cluster, page: Page) -> None:
     expect(card).not_to_contain_text("stopped")
 
     page.locator(".tile").click()
-    page.get_by_label("Leader").select_option("broker 3")
+    page.get_by_label("Leader", exact=True).select_option("broker 3")
     expect(page.locator(".tile")).to_have_attribute("title", re.compile("led by broker 3"))
-    page.get_by_label("Leader").select_option("nobody")
+    page.get_by_label("Leader", exact=True).select_option("nobody")
     expect(page.locator(".tile")).to_have_class(re.compile("none"))
     assert cluster.ask("GET", "/v1/topics/orders")["partitions"][0]["leader"] is None
 
@@ -351,12 +523,14 @@ def test_names_are_escaped(cluster: Cluster, page: Page) -> None:
     page.locator(".tile").nth(end.index(1)).click()
 
     expect(page.locator(".opened")).to_contain_text(EVIL)
+    page.locator(".opened tbody .row-button").click()
+    expect(page.locator(".message")).to_contain_text(EVIL)
     expect(page.locator("#lines")).to_contain_text(EVIL)
     expect(page.locator("#faults")).to_contain_text(EVIL)
     expect(page.locator("#quotas")).to_contain_text("onerror")
-    page.locator("#lines tr", has_text=PRODUCE).first.click()
+    page.locator("#lines tr", has_text=PRODUCE).get_by_role("button").first.click()
     expect(page.locator("#detail")).to_contain_text("onerror")
-    assert page.locator("main img, main b b, td b").count() == 0
+    assert page.locator("main img, main b b, td b b").count() == 0
     assert page.title() == "mock-kafka"
 
 

@@ -37,6 +37,7 @@ def test_a_missing_or_unknown_command_is_a_usage_error(
     assert cli.main(arguments) == 2
     captured = capsys.readouterr()
     assert (captured.out, word in captured.err) == ("", True)
+    assert not arguments or captured.err.count("\n") == 2
 
 
 def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:

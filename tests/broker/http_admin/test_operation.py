@@ -137,8 +137,8 @@ def test_every_operation_has_a_summary_and_a_unique_id() -> None:
 def test_only_health_and_the_page_need_no_token() -> None:
     assert {op.path for op in OPERATIONS if op.is_open} == {
         "/",
-        "/page.css",
-        "/page.js",
+        "/page/{name}.css",
+        "/page/{name}.js",
         "/healthz",
     }
 

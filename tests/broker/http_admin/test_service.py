@@ -1,22 +1,28 @@
 """Health, metrics and reset."""
 
 import asyncio
+import hashlib
 import re
 from contextlib import suppress
+from pathlib import Path
 
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from broker.clock import perf_ns
 from broker.cluster import failover
 from broker.config.broker_config import BrokerConfig
+from broker.http_admin import service
 from broker.http_admin.clock import AdvanceBody, ClockBody, advance_clock, get_clock, put_clock
+from broker.http_admin.operation import Problem
 from broker.http_admin.quotas import QuotaBody, put_quotas, quota_views
 from broker.http_admin.service import (
+    PageFilePath,
     get_health,
     get_metrics,
     get_openapi,
     get_page,
-    get_page_script,
+    get_page_module,
     get_page_style,
     reset,
 )
@@ -33,6 +39,8 @@ from tests.broker.http_admin.admin_server import make_admin, serving_site
 from tests.broker.http_admin.kafka_clients import commit, connect, leave, produce
 
 RESET_MS_MAX = 5
+PAGE = Path(service.__file__).parent / "page"
+LIBRARY = "idiomorph.esm"
 
 
 def test_health_has_the_cluster_id() -> None:
@@ -56,15 +64,33 @@ def test_the_openapi_document_and_the_page_are_served() -> None:
 
 def test_the_page_inserts_no_html_and_loads_only_its_own_files() -> None:
     admin = make_admin()
-    page, script, style = get_page(admin), get_page_script(admin), get_page_style(admin)
-    assert "innerHTML" not in script
-    assert "insertAdjacentHTML" not in script
-    urls = {url for text in (page, script, style) for url in re.findall(r"https?://[^'\"]+", text)}
+    page, style = get_page(admin), get_page_style(admin, PageFilePath("page"))
+    modules = {path.stem for path in PAGE.glob("*.js")}
+    own = [get_page_module(admin, PageFilePath(name)) for name in sorted(modules - {LIBRARY})]
+    assert not [text for text in own if "innerHTML" in text.replace('morphStyle: "innerHTML"', "")]
+    assert not [text for text in own if "insertAdjacentHTML" in text]
+    urls = {url for text in (page, style, *own) for url in re.findall(r"https?://[^'\"]+", text)}
     assert urls == {"http://www.w3.org/2000/svg"}
     assert re.findall(r"<(?:script|link|img|iframe)[^>]*(?:src|href)=\"([^d][^\"]*)", page) == [
-        "/page.css",
-        "/page.js",
+        "/page/page.css",
+        "/page/main.js",
     ]
+    imported = {name for text in own for name in re.findall(r'(?:from|import) "\./(.*)\.js"', text)}
+    assert imported == modules - {"main"}
+
+
+def test_the_morphing_library_is_the_published_file_with_its_licence() -> None:
+    """The file is dist/idiomorph.esm.js of idiomorph 0.8.0 on npm."""
+    digest = hashlib.sha256((PAGE / f"{LIBRARY}.js").read_bytes()).hexdigest()
+    assert digest == "e1e2c7dbd606233d302bac48074fd1307c15609b77ea485c18f1b13d6be67c14"
+    assert "Zero-Clause BSD" in (PAGE / "idiomorph.license.txt").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["nothing", "../service", "__init__"])
+def test_a_file_that_is_not_of_the_page_is_not_found(name: str) -> None:
+    with pytest.raises(Problem) as caught:
+        get_page_module(make_admin(), PageFilePath(name))
+    assert caught.value.status == 404
 
 
 async def test_a_reset_removes_all_state() -> None:

@@ -104,8 +104,9 @@ async def test_the_content_security_policy_allows_only_the_files_of_the_page() -
         async with site.session.get(site.url) as response:
             assert response.content_type == "text/html"
             policy = response.headers["Content-Security-Policy"]
-        for path, content_type in (("/page.css", "text/css"), ("/page.js", "text/javascript")):
-            async with site.session.get(site.url + path) as response:
+        files = (("page.css", "text/css"), ("main.js", "text/javascript"))
+        for name, content_type in files:
+            async with site.session.get(f"{site.url}/page/{name}") as response:
                 assert (response.status, response.content_type) == (200, content_type)
     assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self';")
     assert "unsafe" not in policy

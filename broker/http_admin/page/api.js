@@ -1,0 +1,51 @@
+// Requests to the admin port.
+import { byId } from "./dom.js";
+let token = sessionStorage.getItem("token") || "";
+export const headers = () => (token ? { Authorization: `Bearer ${token}` } : {});
+let noticeTimer;
+export function notify(text) {
+  byId("notice").textContent = text;
+  byId("notice").hidden = false;
+  clearTimeout(noticeTimer);
+  noticeTimer = setTimeout(() => {
+    byId("notice").hidden = true;
+  }, 6000);
+}
+export class Locked extends Error {}
+export async function ask(method, path, body) {
+  const options = { method, headers: headers() };
+  if (body !== undefined) options.body = JSON.stringify(body);
+  const response = await fetch(path, options);
+  if (response.status === 401) {
+    byId("login").hidden = false;
+    throw new Locked();
+  }
+  const text = await response.text();
+  const value = text ? JSON.parse(text) : null;
+  if (!response.ok) throw new Error(value.detail);
+  return value;
+}
+export const get = (path) => ask("GET", path);
+export async function act(method, path, body) {
+  try {
+    await ask(method, path, body);
+    document.dispatchEvent(new Event("changed"));
+  } catch (error) {
+    if (!(error instanceof Locked)) notify(error.message);
+  }
+}
+/** Attributes of a button that sends a request. */
+export const asks = (...request) => ({ "data-request": JSON.stringify(request) });
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("[data-request]");
+  if (button) act(...JSON.parse(button.dataset.request));
+});
+
+byId("login")
+  .querySelector("form")
+  .addEventListener("submit", (event) => {
+    event.preventDefault();
+    token = byId("token").value;
+    sessionStorage.setItem("token", token);
+    location.reload();
+  });

@@ -1,0 +1,67 @@
+import { Idiomorph } from "./idiomorph.esm.js";
+// Names of topics, clients and users are always inserted as text, never as HTML.
+export const byId = (id) => document.getElementById(id);
+export function el(tag, props, ...children) {
+  const node = document.createElement(tag);
+  for (const [key, value] of Object.entries(props || {})) {
+    if (value === undefined || value === null || value === false) continue;
+    if (key === "class") node.className = value;
+    else if (key.startsWith("--")) node.style.setProperty(key, value);
+    else node.setAttribute(key, value === true ? "" : String(value));
+  }
+  node.append(
+    ...children
+      .filter((each) => each !== null && each !== undefined)
+      .map((each) => (each instanceof Node ? each : String(each))),
+  );
+  return node;
+}
+const shown = new Map();
+const options = {
+  morphStyle: "innerHTML",
+  callbacks: {
+    // The Content-Security-Policy forbids style attributes, not changes of `style`.
+    beforeNodeMorphed(old, next) {
+      if (old.style && old.style.cssText !== next.style.cssText) old.style.cssText = next.style.cssText;
+    },
+    beforeAttributeUpdated: (attribute) => attribute !== "style",
+  },
+};
+/** Change the children of a node into others; those that stay keep focus, selection and scroll position. */
+export function morph(host, children) {
+  const made = el(host.localName, null, ...children);
+  Idiomorph.morph(host, made.childNodes.length ? [...made.childNodes] : "", options);
+}
+/** Build a part of the page again, if its data changed. */
+export function show(id, data, build) {
+  const state = JSON.stringify(data);
+  if (shown.get(id) === state) return;
+  shown.set(id, state);
+  const host = byId(id);
+  morph(
+    host,
+    [build(data)].flat().filter((each) => each !== null),
+  );
+}
+export const empty = (text) => el("p", { class: "empty" }, text);
+/** A table; ">" before a head aligns its column to the right, and "" is a column of buttons. */
+export function table(heads, rows) {
+  const labels = heads.map((head) => head.replace(">", ""));
+  for (const row of rows)
+    row.querySelectorAll(":scope > td:not([colspan])").forEach((cell, index) => {
+      if (labels[index]) cell.dataset.label = labels[index];
+    });
+  const cells = heads.map((head, index) =>
+    head ? el("th", { scope: "col", class: head.startsWith(">") ? "num" : null }, labels[index]) : el("td"),
+  );
+  return el("table", null, el("thead", null, el("tr", null, ...cells)), el("tbody", null, ...rows));
+}
+
+/** A cell with a name that may be long, or null. */
+export const name = (text) =>
+  el("td", { class: "name", title: text }, text ?? el("span", { class: "soft" }, "–"));
+
+/** An id that is the same in every refresh, so that the node of a row stays. */
+export const idOf = (...parts) => parts.map((part) => encodeURIComponent(part)).join("-");
+/** Build a part again at the next `show`, whatever its data. */
+export const forget = (id) => shown.delete(id);

@@ -1,0 +1,34 @@
+// Numbers, times and sizes as text.
+export const number = (value) =>
+  value === null || value === undefined
+    ? "–"
+    : Number(value).toLocaleString("en", { maximumFractionDigits: 1 });
+export const bytes = (count) => {
+  let unit = 0;
+  while (count >= 1024 && unit < 4) {
+    count /= 1024;
+    unit += 1;
+  }
+  const text = count.toLocaleString("en", { maximumFractionDigits: unit ? 1 : 0 });
+  return `${text} ${["B", "KiB", "MiB", "GiB", "TiB"][unit]}`;
+};
+export const count = (value, word) => `${number(value)} ${word}${value === 1 ? "" : "s"}`;
+const pad = (value, width) => String(value).padStart(width, "0");
+export const clockText = (ms) => {
+  const at = new Date(ms);
+  const parts = [at.getHours(), at.getMinutes(), at.getSeconds()].map((part) => pad(part, 2));
+  return `${parts.join(":")}.${pad(at.getMilliseconds(), 3)}`;
+};
+export const dateText = (ms) => {
+  const at = new Date(ms);
+  return `${at.getFullYear()}-${pad(at.getMonth() + 1, 2)}-${pad(at.getDate(), 2)} ${clockText(ms).slice(0, 8)}`;
+};
+export const span = (ms) =>
+  ms < 1000
+    ? `${Math.round(ms)} ms`
+    : ms < 60e3
+      ? `${(ms / 1000).toFixed(1)} s`
+      : ms < 3600e3
+        ? `${Math.floor(ms / 60e3)} min ${Math.floor(ms / 1000) % 60} s`
+        : `${Math.floor(ms / 3600e3)} h ${Math.floor(ms / 60e3) % 60} min`;
+export const hue = (broker) => `var(--b${(broker - 1 + 800) % 8})`;

@@ -1,0 +1,139 @@
+// Dialogs: create a topic, produce a message, edit a topic's configuration, set quotas.
+import { Locked, ask, get, notify } from "./api.js";
+import { byId, el } from "./dom.js";
+const form = (id) => byId(`${id}-form`);
+const field = (id, name) => form(id).elements[name];
+let topicName = null,
+  before = {};
+
+const orNull = (text) => (text === "" ? null : text);
+const orUndefined = (text) => (text === "" ? undefined : Number(text));
+/** Parse lines such as "retention.ms=1000". */
+function parseLines(text, separator) {
+  const lines = text.split("\n").filter((line) => line.trim());
+  return lines.map((line) => {
+    const at = line.indexOf(separator);
+    if (at < 1) throw new Error(`${line}: write NAME${separator}VALUE`);
+    return [line.slice(0, at).trim(), line.slice(at + 1).trim()];
+  });
+}
+
+function configRow({ name, value, source }) {
+  const isOwn = source === "DYNAMIC_TOPIC_CONFIG";
+  before[name] = isOwn ? value : "";
+  return el(
+    "label",
+    { class: isOwn ? "own" : null },
+    el("span", { class: "mono" }, name),
+    el("input", {
+      name,
+      value: isOwn ? value : undefined,
+      placeholder: value ?? "",
+      autocomplete: "off",
+      spellcheck: "false",
+    }),
+  );
+}
+
+const OPEN = {
+  topic() {},
+  async produce({ topic }) {
+    topicName = topic;
+    byId("produce-topic").textContent = topic;
+  },
+  async config({ topic }) {
+    topicName = topic;
+    byId("config-topic").textContent = topic;
+    before = {};
+    const entries = await get(`/v1/topics/${encodeURIComponent(topic)}/config`);
+    byId("config-keys").replaceChildren(...entries.map(configRow));
+  },
+  quota({ quota }) {
+    const { entity, values, shadow } = quota ? JSON.parse(quota) : { entity: {}, values: {}, shadow: [] };
+    for (const [input, type] of [
+      ["user", "user"],
+      ["client", "client-id"],
+      ["ip", "ip"],
+    ]) {
+      field("quota", `${input}-kind`).value =
+        type in entity ? (entity[type] === null ? "default" : "name") : "";
+      field("quota", input).value = entity[type] ?? "";
+    }
+    before = values;
+    for (const input of form("quota").querySelectorAll("[data-quota]"))
+      input.value = values[input.name] ?? "";
+    field("quota", "shadow").checked = shadow.length > 0;
+  },
+};
+
+const SEND = {
+  topic: () =>
+    ask("POST", "/v1/topics", {
+      name: field("topic", "name").value,
+      partitions: orUndefined(field("topic", "partitions").value),
+      replication_factor: orUndefined(field("topic", "replication_factor").value),
+      config: Object.fromEntries(parseLines(field("topic", "config").value, "=")),
+    }),
+  produce: () =>
+    ask("POST", `/v1/topics/${encodeURIComponent(topicName)}/records`, {
+      records: [
+        {
+          key: orNull(field("produce", "key").value),
+          value: field("produce", "is-null").checked ? null : field("produce", "value").value,
+          headers: parseLines(field("produce", "headers").value, ":").map(([key, value]) => ({ key, value })),
+          partition: orUndefined(field("produce", "partition").value),
+        },
+      ],
+    }),
+  config() {
+    const config = {};
+    for (const input of byId("config-keys").querySelectorAll("input"))
+      if (input.value !== before[input.name]) config[input.name] = orNull(input.value);
+    return ask("PATCH", `/v1/topics/${encodeURIComponent(topicName)}/config`, { config });
+  },
+  quota() {
+    const entity = {},
+      values = {};
+    for (const [input, type] of [
+      ["user", "user"],
+      ["client", "client-id"],
+      ["ip", "ip"],
+    ]) {
+      const kind = field("quota", `${input}-kind`).value;
+      if (kind) entity[type] = kind === "default" ? null : field("quota", input).value;
+    }
+    for (const input of form("quota").querySelectorAll("[data-quota]"))
+      if (input.value !== "") values[input.name] = Number(input.value);
+      else if (input.name in before) values[input.name] = null;
+    return ask("PUT", "/v1/quotas", { entity, values, shadow: field("quota", "shadow").checked });
+  },
+};
+
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("[data-form]");
+  if (!button) return;
+  const kind = button.dataset.form;
+  try {
+    form(kind).reset();
+    form(kind).querySelector(".problem").textContent = "";
+    await OPEN[kind](button.dataset);
+    byId(`${kind}-dialog`).showModal();
+  } catch (error) {
+    if (!(error instanceof Locked)) notify(error.message);
+  }
+});
+document.addEventListener("submit", async (event) => {
+  const kind = event.target.dataset.kind;
+  if (!kind) return;
+  event.preventDefault();
+  try {
+    await SEND[kind]();
+    byId(`${kind}-dialog`).close();
+    document.dispatchEvent(new Event("changed"));
+  } catch (error) {
+    event.target.querySelector(".problem").textContent = error.message ?? "";
+  }
+});
+document.addEventListener("click", (event) => {
+  if (event.target.closest("[data-close]")) event.target.closest("dialog").close();
+});

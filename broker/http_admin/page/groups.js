@@ -1,0 +1,175 @@
+// Groups of all types, their members and their lag.
+import { asks, get } from "./api.js";
+import { el, empty, idOf, name, table } from "./dom.js";
+import { number } from "./format.js";
+import { isAt, opens, route } from "./route.js";
+import { coordinatorText, partitionsText } from "./transactions.js";
+const GROUPS_MAX = 50,
+  MEMBERS_MAX = 50;
+const groupPath = (group) => `/v1/groups/${encodeURIComponent(group.group_id)}`;
+/** Partitions of a member as text; null if they are unknown. */
+const assignedText = (entries) =>
+  entries &&
+  (partitionsText(
+    entries.flatMap(({ topic, partitions }) => partitions.map((partition) => ({ topic, partition }))),
+  ) ||
+    "none");
+const epochsText = (group) =>
+  group.group_type === "classic"
+    ? `generation ${group.generation_id}`
+    : `epoch ${group.group_epoch}, target of epoch ${group.assignment_epoch}`;
+/** How many records a member of a share group has acquired. */
+const acquiredBy = (group, member) =>
+  group.share_partitions
+    .flatMap((part) => part.in_flight)
+    .filter((batch) => batch.member_id === member.member_id)
+    .reduce((sum, batch) => sum + batch.last_offset - batch.first_offset + 1, 0);
+function memberRow(group, member) {
+  const current = assignedText(member.assigned),
+    target = assignedText(member.target);
+  const state =
+    group.group_type === "share"
+      ? `${number(acquiredBy(group, member))} acquired`
+      : member.protocol === "classic"
+        ? "classic protocol"
+        : member.state.replaceAll("_", " ");
+  const instance = member.group_instance_id === null ? "" : `, instance ${member.group_instance_id}`;
+  const cell = name(member.client_id);
+  cell.title = `${member.member_id}${instance}, from ${member.client_host}`;
+  const targetCell = name(target);
+  if (target !== null && target !== current) targetCell.classList.add("warn");
+  return el(
+    "tr",
+    { id: idOf("member", group.group_id, member.member_id) },
+    cell,
+    el("td", { class: "num" }, number(member.member_epoch)),
+    name(current),
+    targetCell,
+    el("td", { class: member.state && member.state !== "stable" ? "warn nowrap" : "soft nowrap" }, state),
+    el(
+      "td",
+      null,
+      el(
+        "button",
+        {
+          class: "quiet",
+          title: "Remove it, as after its session timeout",
+          ...asks("POST", `${groupPath(group)}/members/${encodeURIComponent(member.member_id)}/fence`),
+        },
+        "Fence",
+      ),
+    ),
+  );
+}
+const sharePartitionRow = (part) =>
+  el(
+    "tr",
+    null,
+    name(`${part.topic} ${part.partition}`),
+    el("td", { class: "num" }, number(part.start_offset)),
+    el("td", { class: "num" }, number(part.in_flight_records)),
+    el("td", { class: "num" }, number(part.acquired_records)),
+  );
+let offsets = [],
+  offsetsOf = null;
+/** Read the offsets and the lag of the open group. */
+export async function readOffsets(groups) {
+  const [kind, groupId] = route();
+  const group = kind === "groups" && groups.find((other) => other.group_id === groupId);
+  offsets = [];
+  offsetsOf = null;
+  if (!group || group.group_type === "share") return;
+  offsets = await get(`${groupPath(group)}/offsets`);
+  offsetsOf = groupId;
+}
+export const groupState = () => offsets;
+/** The client id of the member that reads a partition; empty without one. */
+const readerOf = (group, { topic, partition }) =>
+  group.members.find((member) =>
+    member.assigned?.some((entry) => entry.topic === topic && entry.partitions.includes(partition)),
+  )?.client_id ?? "";
+function offsetsPart(group) {
+  if (offsetsOf !== group.group_id || !offsets.length) return empty("No committed offsets.");
+  return el(
+    "div",
+    { class: "opened" },
+    table(
+      ["Partition", ">Committed", ">Lag", "Read by"],
+      offsets.map((entry) =>
+        el(
+          "tr",
+          null,
+          name(`${entry.topic} ${entry.partition}`),
+          el("td", { class: "num" }, number(entry.offset)),
+          el("td", { class: entry.lag > 0 ? "num warn" : "num" }, number(entry.lag)),
+          name(readerOf(group, entry)),
+        ),
+      ),
+    ),
+  );
+}
+const lagOf = (group) => group.offsets.reduce((sum, offset) => sum + Math.max(offset.lag ?? 0, 0), 0);
+function groupPart(group) {
+  const more = group.members.length - MEMBERS_MAX;
+  return el(
+    "div",
+    { class: "member-group", id: idOf("group", group.group_id) },
+    el(
+      "div",
+      { class: "member-group-line" },
+      el(
+        "button",
+        { class: "title row-button", ...opens(isAt("groups", group.group_id), ["groups", group.group_id]) },
+        group.group_id,
+      ),
+      el("span", { class: "tag" }, group.group_type),
+      el(
+        "span",
+        {
+          class: ["Stable", "Empty"].includes(group.state) ? "tag" : "tag warn",
+          title: coordinatorText(group),
+        },
+        group.state,
+      ),
+      group.is_assigned_manually ? el("span", { class: "tag fault" }, "assigned manually") : null,
+      el("span", { class: "soft" }, [epochsText(group), group.protocol_name].filter(Boolean).join(" · ")),
+      group.offsets.length ? el("span", { class: "soft" }, `lag ${number(lagOf(group))}`) : null,
+      el("span", { class: "push" }),
+      group.members.length
+        ? el(
+            "button",
+            {
+              class: "quiet",
+              title: "Begin a new epoch, or in a classic group a new generation",
+              ...asks("POST", `${groupPath(group)}/rebalance`),
+            },
+            "Rebalance",
+          )
+        : null,
+    ),
+    group.members.length
+      ? table(
+          ["Member", ">Epoch", "Current", "Target", "State", ""],
+          group.members.slice(0, MEMBERS_MAX).map((member) => memberRow(group, member)),
+        )
+      : null,
+    more > 0 ? empty(`and ${more} more members`) : null,
+    isAt("groups", group.group_id) && group.group_type !== "share" ? offsetsPart(group) : null,
+    group.share_partitions.length
+      ? table(
+          ["Partition", ">Start offset", ">In flight", ">Acquired"],
+          group.share_partitions.slice(0, MEMBERS_MAX).map(sharePartitionRow),
+        )
+      : null,
+  );
+}
+export function groupParts(groups) {
+  if (!groups.length) return empty("No group yet.");
+  const sorted = [...groups].sort(
+    (a, b) => !a.members.length - !b.members.length || a.group_id.localeCompare(b.group_id),
+  );
+  return [
+    ...sorted.slice(0, GROUPS_MAX).map(groupPart),
+    sorted.length > GROUPS_MAX ? empty(`and ${sorted.length - GROUPS_MAX} more`) : null,
+  ];
+}

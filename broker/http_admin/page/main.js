@@ -1,0 +1,130 @@
+// Read the state of the cluster once a second and show it.
+import { Locked, get } from "./api.js";
+import { brokerCard } from "./brokers.js";
+import { clock, showClock } from "./clock.js";
+import { connectionRow } from "./connections.js";
+import { byId, empty, show, table } from "./dom.js";
+import { faultRow } from "./faults.js";
+import { count } from "./format.js";
+import { groupParts, groupState, readOffsets } from "./groups.js";
+import { messageState, readMessages } from "./messages.js";
+import { filterRow, quotaPart, quotaRows, shadowRow } from "./quotas.js";
+import { follow } from "./requests.js";
+import { topicParts } from "./topics.js";
+import { isPrepared, rank, transactionTable } from "./transactions.js";
+import "./forms.js";
+let looking = false,
+  lookAgain = false;
+async function look() {
+  if (looking) {
+    lookAgain = true;
+    return;
+  }
+  looking = true;
+  try {
+    const paths = [
+      "/healthz",
+      "/v1/clock",
+      "/v1/brokers",
+      "/v1/topics",
+      "/v1/connections",
+      "/v1/quotas",
+      "/v1/quotas/live",
+      "/v1/quotas/shadow",
+      "/v1/producer-id-filters",
+      "/v1/faults",
+      "/v1/transactions",
+      "/v1/groups",
+    ];
+    const found = await Promise.all(paths.map(get));
+    const [health, time, brokers, allTopics, connections, quotas, live, shadow, filters, faults] = found;
+    const [transactions, groups] = found.slice(10);
+    const topics = allTopics.filter((topic) => !topic.is_internal);
+    await readMessages(topics);
+    byId("pulse").className = "up";
+    byId("cluster").textContent = health.cluster_id;
+    showClock(time);
+    byId("brokers-count").textContent =
+      `${brokers.filter((each) => each.is_alive).length} of ${brokers.length} up`;
+    show("brokers", brokers, () => brokers.map(brokerCard));
+    byId("topics-count").textContent = topics.length || "";
+    show("topics", [topics, brokers, location.hash, messageState()], topicParts);
+    const ongoing = transactions.filter((each) => rank(each) === 0).length,
+      prepared = transactions.filter(isPrepared).length;
+    byId("transactions-count").textContent = transactions.length
+      ? `${ongoing} ongoing${prepared ? `, ${prepared} prepared` : ""} · ${count(transactions.length, "id")}`
+      : "";
+    show("transactions", [transactions, location.hash], ([listed]) => transactionTable(listed));
+    const memberCount = groups.reduce((sum, group) => sum + group.members.length, 0);
+    byId("groups-count").textContent = groups.length
+      ? `${count(groups.length, "group")} · ${count(memberCount, "member")}`
+      : "";
+    // The epoch of a share session changes with every fetch, and is not shown.
+    for (const member of groups.flatMap((group) => group.members)) delete member.sessions;
+    await readOffsets(groups);
+    show("groups", [groups, location.hash, groupState()], ([listed]) => groupParts(listed));
+    byId("connections-count").textContent = connections.length || "";
+    const muted = connections.some((each) => each.muted_until_ms);
+    show(
+      "connections",
+      [connections.map(({ last_active_ms, ...rest }) => rest), muted ? clock.now_ms : 0],
+      () =>
+        connections.length
+          ? table(
+              [">#", "User", "Client", "From", ">Broker", "", ""],
+              connections.slice(0, 300).map(connectionRow),
+            )
+          : empty("No connections."),
+    );
+    const rows = quotaRows(quotas, live);
+    byId("quotas-count").textContent = quotas.length ? `${quotas.length} set` : "";
+    show("quotas", [quotas, rows.slice(0, 200)], quotaPart);
+    byId("shadow-count").textContent = shadow.length ? `${shadow.length} beyond their quota` : "";
+    show("shadow", shadow, () =>
+      shadow.length
+        ? table(
+            ["Who", "Quota", ">Broker", ">Throttled", ">Held", ">Over quota", ">Longest", ">In all", ">Last"],
+            shadow.slice(0, 200).map(shadowRow),
+          )
+        : empty("No client went beyond a quota in shadow mode."),
+    );
+    byId("filters-count").textContent = filters.length || "";
+    show("filters", [filters, filters.length ? clock.now_ms : 0], () =>
+      filters.length
+        ? table(
+            ["User", ">Broker", "Layers, newest first"],
+            filters.slice(0, 100).map((each) => filterRow(each, clock.now_ms)),
+          )
+        : empty("No producer ids are tracked: no user with this quota has connected."),
+    );
+    const live_faults = faults.filter((each) => !each.is_used_up).length;
+    byId("faults-count").textContent = faults.length ? `${live_faults} can fire` : "";
+    show("faults", faults, () =>
+      faults.length
+        ? table(["", "Rule", ">Fired", "", ""], faults.slice(-50).map(faultRow))
+        : empty("No fault rules."),
+    );
+  } catch (error) {
+    if (!(error instanceof Locked)) {
+      byId("pulse").className = "down";
+      console.warn(error);
+    }
+  } finally {
+    looking = false;
+    if (lookAgain) {
+      lookAgain = false;
+      look();
+    }
+  }
+}
+setInterval(() => {
+  if (!document.hidden) look();
+}, 1000);
+document.addEventListener("visibilitychange", () => {
+  if (!document.hidden) look();
+});
+
+document.addEventListener("changed", look);
+addEventListener("hashchange", look);
+look();
+follow();

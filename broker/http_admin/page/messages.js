@@ -1,0 +1,159 @@
+// The newest messages of the open topic, over all partitions, with a filter and a JSON view.
+import { get } from "./api.js";
+import { el, empty, idOf, table } from "./dom.js";
+import { clockText, count, dateText } from "./format.js";
+import { isAt, opens, route } from "./route.js";
+const LIMITS = [50, 200, 1000];
+let found = null,
+  foundFor = null,
+  contains = "",
+  limit = LIMITS[0],
+  view = "json";
+
+/** Read the messages of the open topic again, if it has others or the filter is another. */
+export async function readMessages(topics) {
+  const [kind, name, partition] = route();
+  const topic = kind === "topics" && topics.find((other) => other.name === name);
+  if (!topic) {
+    found = foundFor = null;
+    return;
+  }
+  const part = topic.partitions[partition];
+  const ends = topic.partitions.map((other) => [other.log_start_offset, other.log_end_offset]);
+  const wanted = JSON.stringify([topic.topic_id, part?.partition, contains, limit, ends]);
+  if (foundFor === wanted) return;
+  const query = new URLSearchParams({ limit });
+  if (part) query.set("partition", part.partition);
+  if (contains) query.set("contains", contains);
+  found = await get(`/v1/topics/${encodeURIComponent(name)}/records/newest?${query}`);
+  foundFor = wanted;
+}
+/** What decides how the messages look; they are built again when it changes. */
+export const messageState = () => [found, view, limit];
+
+export const messageFilter = () =>
+  el("input", {
+    id: "message-filter",
+    type: "search",
+    value: contains,
+    placeholder: "Text in key, value or header",
+    "aria-label": "Filter messages",
+    size: 26,
+    maxlength: 1000,
+  });
+document.addEventListener("input", (event) => {
+  if (event.target.id !== "message-filter") return;
+  contains = event.target.value;
+  document.dispatchEvent(new Event("changed"));
+});
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("[data-messages]");
+  if (!button) return;
+  if (button.dataset.messages === "more") limit = LIMITS[LIMITS.indexOf(limit) + 1];
+  else view = button.dataset.messages;
+  document.dispatchEvent(new Event("changed"));
+});
+
+const asText = (value) => (value === null ? "null" : (value.text ?? `base64 ${value.base64}`));
+const short = (value) => asText(value).slice(0, 200);
+function pretty(value) {
+  if (view === "json" && value?.text !== undefined)
+    try {
+      return JSON.stringify(JSON.parse(value.text), null, 2);
+    } catch {
+      /* no JSON: as it is */
+    }
+  return asText(value);
+}
+
+function messageRows(topic, record) {
+  const place = [topic.name, record.partition, record.offset];
+  const partition = route()[2];
+  const parent = partition === undefined ? ["topics", topic.name] : ["topics", topic.name, partition];
+  const isOpen = isAt("topics", ...place);
+  const row = el(
+    "tr",
+    { id: idOf("record", ...place), class: isOpen ? "picked" : null },
+    el(
+      "td",
+      { class: "num" },
+      el(
+        "button",
+        {
+          class: "quiet row-button",
+          id: idOf("open", ...place),
+          ...opens(isOpen, ["topics", ...place], parent),
+        },
+        `${record.partition} / ${record.offset}`,
+      ),
+    ),
+    el("td", { class: "nowrap soft", title: dateText(record.timestamp) }, clockText(record.timestamp)),
+    el("td", { class: "mono words" }, short(record.key)),
+    el("td", { class: "mono words" }, short(record.value)),
+    el(
+      "td",
+      { class: "num" },
+      record.headers.length || "",
+      record.transaction ? el("span", { class: "tag" }, record.transaction) : null,
+    ),
+  );
+  return isOpen ? [row, messageDetail(record, place)] : [row];
+}
+const viewButton = (id, label) =>
+  el(
+    "button",
+    { class: view === id ? "on" : null, "data-messages": id, "aria-pressed": String(view === id) },
+    label,
+  );
+const messageDetail = (record, place) =>
+  el(
+    "tr",
+    { id: idOf("detail", ...place), class: "message" },
+    el(
+      "td",
+      { colspan: 5 },
+      el(
+        "div",
+        { class: "line" },
+        el("span", { class: "soft" }, dateText(record.timestamp)),
+        el("span", { class: "push" }),
+        el("span", { class: "group" }, viewButton("json", "JSON"), viewButton("text", "Text")),
+      ),
+      el("b", null, "Key"),
+      el("pre", { tabindex: 0 }, pretty(record.key)),
+      record.headers.length
+        ? table(
+            ["Header", "Value"],
+            record.headers.map((header) =>
+              el(
+                "tr",
+                null,
+                el("td", { class: "mono words" }, header.key),
+                el("td", { class: "mono words" }, asText(header.value)),
+              ),
+            ),
+          )
+        : null,
+      el("b", null, "Value"),
+      el("pre", { tabindex: 0 }, pretty(record.value)),
+    ),
+  );
+
+/** The messages of the open topic. */
+export function messages(topic) {
+  if (!found) return empty("Reading …");
+  const none = contains ? "No message has this text." : "No records.";
+  const hasMore = !found.is_complete && limit < LIMITS.at(-1);
+  return el(
+    "div",
+    { class: "messages" },
+    found.records.length
+      ? table(
+          [">Partition / offset", "Time", "Key", "Value", ">Headers"],
+          found.records.flatMap((record) => messageRows(topic, record)),
+        )
+      : empty(none),
+    hasMore ? el("button", { "data-messages": "more" }, "More") : null,
+    contains ? el("p", { class: "empty" }, `${count(found.scanned, "record")} searched`) : null,
+  );
+}

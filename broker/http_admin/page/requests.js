@@ -1,0 +1,232 @@
+// Requests as they come, and the details of one beside its row.
+import { Locked, act, get, headers } from "./api.js";
+import { byId, el, empty, morph, name } from "./dom.js";
+import { clockText, number, span } from "./format.js";
+import { opens, route } from "./route.js";
+const LINES_MAX = 400;
+const lines = new Map();
+let paused = false,
+  dirty = false,
+  lost = 0,
+  came = 0;
+/** The number of the line that is open, or null. */
+const picked = () => (route()[0] === "requests" && route()[1] ? Number(route()[1]) : null);
+function take(kind, data) {
+  if (kind === "lost") {
+    lost += data.count;
+    return;
+  }
+  if (!lines.has(data.number)) came += 1;
+  lines.set(data.number, data);
+  while (lines.size > LINES_MAX) lines.delete(lines.keys().next().value);
+  dirty = true;
+}
+const lineText = (line) =>
+  [
+    line.kind,
+    line.api,
+    line.client_id,
+    line.user,
+    line.outcome,
+    line.fault,
+    line.reason,
+    ...(line.topics || []),
+    ...(line.groups || []),
+    ...(line.errors || []),
+  ]
+    .join(" ")
+    .toLowerCase();
+function result(line) {
+  if (line.kind === "disconnect") return [el("span", { class: "soft" }, line.reason)];
+  const tags = (line.errors || []).map((error) => el("span", { class: "tag bad" }, error));
+  if (line.outcome === "waiting") tags.push(el("span", { class: "tag" }, "waits"));
+  if (line.outcome === "closed")
+    tags.push(el("span", { class: "tag warn", title: line.close_reason }, "connection closed"));
+  if (line.outcome === "refused") tags.push(el("span", { class: "tag bad" }, "refused"));
+  if (line.outcome === "delayed")
+    tags.push(el("span", { class: "tag" }, `read after ${span(line.delay_ms)}`));
+  if (line.outcome === "no_response") tags.push(el("span", { class: "soft" }, "no response wanted"));
+  for (const [quota, ms] of Object.entries(line.shadow_throttle_times_ms || {}))
+    tags.push(
+      " ",
+      el("span", { class: "tag", title: `${quota} is in shadow mode` }, `${quota} would wait ${span(ms)}`),
+    );
+  if (line.fault) tags.push(" ", el("span", { class: "tag fault", title: line.fault }, line.fault));
+  return tags.length ? tags : [el("span", { class: "good" }, "ok")];
+}
+function lineRow(line) {
+  const isRequest = line.kind === "request",
+    isOpen = picked() === line.number;
+  return el(
+    "tr",
+    { id: `line-${line.number}`, class: isOpen ? "picked" : null },
+    el("td", { class: "num soft" }, line.number),
+    el("td", { class: "mono nowrap" }, clockText(line.received_ms)),
+    el(
+      "td",
+      { class: "nowrap" },
+      el(
+        "button",
+        {
+          id: `open-${line.number}`,
+          class: "quiet row-button",
+          "aria-controls": "detail",
+          ...opens(isOpen, ["requests", line.number]),
+        },
+        isRequest
+          ? line.api
+          : el(
+              "span",
+              { class: "soft" },
+              line.kind === "connection" ? "new connection" : "end of connection",
+            ),
+        isRequest ? el("span", { class: "soft" }, ` v${line.version}`) : null,
+      ),
+    ),
+    name(line.client_id),
+    name(line.user),
+    el("td", { class: "num" }, line.broker),
+    el(
+      "td",
+      { class: "words" },
+      isRequest
+        ? [...line.topics, ...line.groups].slice(0, 6).join(", ")
+        : line.peer || `connection ${line.connection}`,
+    ),
+    el("td", null, ...result(line)),
+    el("td", { class: "num warn" }, line.throttle_time_ms ? span(line.throttle_time_ms) : ""),
+    el(
+      "td",
+      { class: "num soft" },
+      isRequest && line.duration_us !== null
+        ? line.duration_us < 1000
+          ? `${line.duration_us} µs`
+          : line.duration_us < 1e6
+            ? `${number(line.duration_us / 1000)} ms`
+            : span(line.duration_us / 1000)
+        : "",
+    ),
+  );
+}
+function draw() {
+  if (!dirty || paused) return;
+  dirty = false;
+  const words = byId("search").value.trim().toLowerCase().split(/\s+/).filter(Boolean);
+  const found = [...lines.values()].reverse().filter((line) => {
+    const text = lineText(line);
+    return words.every((word) => text.includes(word));
+  });
+  morph(byId("lines"), found.slice(0, 200).map(lineRow));
+  byId("no-lines").hidden = found.length > 0;
+  byId("requests-count").textContent =
+    `${number(came)} seen${lost ? `, ${number(lost)} too quick to show` : ""}`;
+}
+setInterval(draw, 250);
+byId("search").addEventListener("input", () => {
+  dirty = true;
+  draw();
+});
+byId("pause").addEventListener("click", () => {
+  paused = !paused;
+  byId("pause").textContent = paused ? "Go on" : "Pause";
+  byId("pause").className = paused ? "on" : "";
+  dirty = true;
+  draw();
+});
+byId("clear-shadow").addEventListener("click", async () => {
+  await act("DELETE", "/v1/quotas/shadow");
+});
+byId("clear-requests").addEventListener("click", async () => {
+  await act("DELETE", "/v1/requests");
+  lines.clear();
+  came = lost = 0;
+  dirty = true;
+  draw();
+});
+byId("lines").addEventListener("click", (event) => {
+  const row = event.target.closest("tr");
+  if (row && !event.target.closest("button")) row.querySelector("button").click();
+});
+const block = (title, value) =>
+  el(
+    "div",
+    null,
+    el("b", null, title),
+    el("pre", { tabindex: 0 }, typeof value === "string" ? value : JSON.stringify(value, null, 2)),
+  );
+const hexText = (hex) => hex.replace(/(..)/g, "$1 ").replace(/(.{48})/g, "$1\n");
+let detailed = null;
+/** Show the line that is open beside the list. */
+async function showDetail() {
+  dirty = true;
+  draw();
+  const opened = picked();
+  if (opened === detailed) return;
+  detailed = opened;
+  byId("detail").hidden = opened === null;
+  if (opened === null) return;
+  let parts;
+  try {
+    const { request, response, request_hex, response_hex, ...rest } = await get(`/v1/requests/${opened}`);
+    parts = [
+      block("Details", rest),
+      rest.kind === "request" ? block("Request", request) : null,
+      rest.kind === "request" ? block("Response", response) : null,
+      request_hex ? block("Frame of the request", hexText(request_hex)) : null,
+      response_hex ? block("Frame of the response", hexText(response_hex)) : null,
+    ];
+  } catch (error) {
+    if (error instanceof Locked) return;
+    parts = [empty("The journal no longer has this entry.")];
+  }
+  if (picked() !== opened) return;
+  const close = el("button", { class: "quiet", "data-open": "#/" }, "Close");
+  const head = el(
+    "div",
+    { class: "line" },
+    el("b", null, `Request ${opened}`),
+    el("span", { class: "push" }),
+    close,
+  );
+  byId("detail").replaceChildren(head, el("div", { class: "parts" }, ...parts));
+}
+addEventListener("hashchange", showDetail);
+showDetail();
+export async function follow() {
+  let since = 0;
+  for (;;) {
+    try {
+      if (!since)
+        for (const line of await get("/v1/requests?bodies=false&limit=200")) {
+          take(line.kind, line);
+          since = line.number;
+        }
+      const response = await fetch(`/v1/requests/events?bodies=false&since=${since}`, {
+        headers: headers(),
+      });
+      const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+      let text = "";
+      for (;;) {
+        const { value, done } = await reader.read();
+        if (done) break;
+        text += value;
+        const events = text.split("\n\n");
+        text = events.pop();
+        for (const event of events) {
+          const fields = Object.fromEntries(
+            event
+              .split("\n")
+              .map((part) => [part.slice(0, part.indexOf(":")), part.slice(part.indexOf(":") + 2)]),
+          );
+          if (!fields.data) continue;
+          const data = JSON.parse(fields.data);
+          if (data.number > since) since = data.number;
+          take(fields.event, data);
+        }
+      }
+    } catch (error) {
+      if (error instanceof Locked) return;
+    }
+    await new Promise((go) => setTimeout(go, 1000));
+  }
+}

@@ -1,0 +1,115 @@
+// Topics with a tile for each partition, and what is open beside them.
+import { act } from "./api.js";
+import { el, empty, idOf } from "./dom.js";
+import { bytes, count, hue, number } from "./format.js";
+import { messageFilter, messages } from "./messages.js";
+import { isAt, opens, route } from "./route.js";
+const ends = new Map();
+const TOPICS_MAX = 200,
+  TILES_MAX = 120;
+
+function tile(topic, part) {
+  const key = `${topic.name}/${part.partition}`,
+    grown = ends.has(key) && ends.get(key) < part.log_end_offset;
+  ends.set(key, part.log_end_offset);
+  const isOpen = isAt("topics", topic.name, part.partition);
+  const leader = part.leader === null ? "nobody" : `broker ${part.leader}`;
+  const title = `Partition ${part.partition}, led by ${leader}, ends at ${part.log_end_offset}`;
+  return el(
+    "button",
+    {
+      id: idOf("tile", topic.name, part.partition),
+      class: `tile${part.leader === null ? " none" : ""}${grown ? " fresh" : ""}${isOpen ? " open" : ""}`,
+      "--hue": part.leader === null ? undefined : hue(part.leader),
+      title,
+      "aria-label": `${topic.name}: ${title}`,
+      ...opens(isOpen, ["topics", topic.name, part.partition], ["topics", topic.name]),
+    },
+    part.partition,
+  );
+}
+
+function topicLine(topic, brokers) {
+  const isOpen = isAt("topics", topic.name);
+  const total = topic.partitions.reduce((sum, part) => sum + part.log_end_offset - part.log_start_offset, 0);
+  return el(
+    "div",
+    { class: "topic", id: idOf("topic", topic.name) },
+    el("button", { class: "title row-button", ...opens(isOpen, ["topics", topic.name]) }, topic.name),
+    el("div", { class: "tiles" }, ...topic.partitions.slice(0, TILES_MAX).map((part) => tile(topic, part))),
+    el("span", { class: "count num" }, count(total, "record")),
+    isOpen ? openedTopic(topic, brokers) : null,
+  );
+}
+
+function leaderLine(topic, part, brokers) {
+  const place = [topic.name, part.partition];
+  return el(
+    "div",
+    { class: "line" },
+    el("b", null, `Partition ${part.partition}`),
+    el(
+      "label",
+      null,
+      "Leader ",
+      el(
+        "select",
+        { id: idOf("leader", ...place), "aria-label": "Leader", "data-leader": JSON.stringify(place) },
+        ...brokers.map((broker) =>
+          el(
+            "option",
+            { value: broker.node_id, selected: broker.node_id === part.leader },
+            `broker ${broker.node_id}`,
+          ),
+        ),
+        el("option", { value: "", selected: part.leader === null }, "nobody"),
+      ),
+    ),
+    el("span", { class: "soft" }, `epoch ${part.leader_epoch}`),
+    el("span", { class: "soft" }, `replicas ${part.replicas.join(", ")}`),
+    el(
+      "span",
+      { class: part.isr.length < part.replicas.length ? "warn" : "soft" },
+      `in sync ${part.isr.join(", ")}`,
+    ),
+    el(
+      "span",
+      { class: "soft" },
+      `offsets ${number(part.log_start_offset)} to ${number(part.log_end_offset)}, ${bytes(part.bytes)}`,
+    ),
+  );
+}
+document.addEventListener("change", (event) => {
+  if (!event.target.dataset.leader) return;
+  const [name, partition] = JSON.parse(event.target.dataset.leader);
+  const broker = event.target.value === "" ? null : Number(event.target.value);
+  act("PUT", `/v1/topics/${encodeURIComponent(name)}/partitions/${partition}/leader`, { broker });
+});
+
+function openedTopic(topic, brokers) {
+  const part = topic.partitions[route()[2]];
+  return el(
+    "div",
+    { class: "opened", id: idOf("opened", topic.name) },
+    part ? leaderLine(topic, part, brokers) : null,
+    el(
+      "div",
+      { class: "line" },
+      el("button", { "data-form": "produce", "data-topic": topic.name }, "Produce"),
+      el("button", { "data-form": "config", "data-topic": topic.name }, "Configuration"),
+      el("span", { class: "soft" }, `${count(topic.partitions.length, "partition")}`),
+      el("span", { class: "push" }),
+      messageFilter(),
+    ),
+    messages(topic),
+  );
+}
+
+export function topicParts([topics, brokers]) {
+  if (!topics.length) return empty("No topic yet.");
+  const more = topics.length - TOPICS_MAX;
+  return [
+    ...topics.slice(0, TOPICS_MAX).map((topic) => topicLine(topic, brokers)),
+    more > 0 ? empty(`and ${more} more`) : null,
+  ];
+}

@@ -1,0 +1,65 @@
+"""The configuration of a topic: list it with its sources, and change it."""
+
+from typing import Annotated
+
+import msgspec
+
+from broker.administration.config_alteration import VALUE_CHARACTERS_MAX, alter_configs
+from broker.administration.config_description import describe_topic
+from broker.administration.config_operations import Alteration
+from broker.administration.config_operations import Operation as ConfigChange
+from broker.http_admin.operation import Input, Problem, operation
+from broker.http_admin.state import Admin
+from broker.http_admin.topics import TopicPath
+from protocol.configs import ConfigOperation, ResourceType
+
+CHANGES_MAX = 200
+
+ConfigValue = Annotated[str, msgspec.Meta(max_length=VALUE_CHARACTERS_MAX)]
+
+
+class TopicConfigView(msgspec.Struct):
+    """One key of a topic. `source` is Kafka's name, such as DYNAMIC_TOPIC_CONFIG."""
+
+    name: str
+    value: str | None
+    source: str
+
+
+class TopicConfigBody(Input):
+    """Keys to set, with their values; null removes a key from the topic."""
+
+    config: Annotated[dict[str, ConfigValue | None], msgspec.Meta(max_length=CHANGES_MAX)]
+
+
+@operation("GET", "/v1/topics/{name}/config", tag="topics")
+def list_topic_configs(admin: Admin, path: TopicPath) -> list[TopicConfigView]:
+    """List every key of a topic with its value and source, as DescribeConfigs does."""
+    topic = admin.topic(path.name)
+    cluster = admin.cluster
+    entries = describe_topic(cluster.config, min(cluster.brokers), topic.config.overrides)
+    return [TopicConfigView(entry.key.name, entry.text, entry.source.name) for entry in entries]
+
+
+@operation(
+    "PATCH",
+    "/v1/topics/{name}/config",
+    tag="topics",
+    further_rules="A broker would refuse a key or a value",
+)
+def alter_topic_config(
+    admin: Admin, path: TopicPath, body: TopicConfigBody
+) -> list[TopicConfigView]:
+    """Set or remove keys of a topic, all or none, as IncrementalAlterConfigs does."""
+    admin.topic(path.name)
+    changes = tuple(
+        ConfigChange(name, ConfigOperation.DELETE if value is None else ConfigOperation.SET, value)
+        for name, value in body.config.items()
+    )
+    alteration = Alteration(ResourceType.TOPIC, path.name, changes, is_replacement=False)
+    (refusal,) = alter_configs(
+        admin.cluster, min(admin.cluster.brokers), [alteration], validate_only=False
+    )
+    if refusal is not None:
+        raise Problem(422, f"{refusal.error_code.name}: {refusal.error_message or path.name}")
+    return list_topic_configs(admin, path)
