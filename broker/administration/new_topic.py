@@ -19,7 +19,7 @@ from broker.config.api_versions import release_of
 from broker.config.topic_config import validate_topic_overrides
 from broker.errors import Refusal
 from protocol.errors import ErrorCode
-from protocol.pacing import paced
+from protocol.pacing import paced_stream
 
 BY_DEFAULT = -1
 """Number of partitions or replicas that stands for the broker's default."""
@@ -54,7 +54,7 @@ class TopicPlan:
 def check_size(cluster: Cluster, topics: Iterable[NewTopic]) -> Refusal | None:
     """Refuse a request that would create more partitions than the limit of a request."""
     partition_count = 0
-    for topic in paced(topics):
+    for topic in paced_stream(topics):
         if topic.assignments:
             partition_count += len(topic.assignments)
         elif topic.partition_count == BY_DEFAULT:
