@@ -406,6 +406,12 @@ def test_a_deep_link_opens_a_message_with_headers_as_json(
     expect(rows).to_contain_text("coffee 1")
     expect(page.get_by_label("Filter messages")).to_be_focused()
 
+    newer = {"records": [{"partition": 2, "value": str(number)} for number in range(60)]}
+    cluster.ask("POST", "/v1/topics/orders/records", newer)
+    page.goto(f"{cluster.url}/#/topics/orders/2/0")
+    page.reload()
+    expect(page.locator(".message")).to_contain_text('"item": "coffee 2"')
+
 
 def test_the_page_creates_a_topic_configures_it_and_produces_to_it(
     cluster: Cluster, page: Page, axe: str

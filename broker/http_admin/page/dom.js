@@ -63,5 +63,3 @@ export const name = (text) =>
 
 /** An id that is the same in every refresh, so that the node of a row stays. */
 export const idOf = (...parts) => parts.map((part) => encodeURIComponent(part)).join("-");
-/** Build a part again at the next `show`, whatever its data. */
-export const forget = (id) => shown.delete(id);

@@ -20,12 +20,21 @@ export async function readMessages(topics) {
   }
   const part = topic.partitions[partition];
   const ends = topic.partitions.map((other) => [other.log_start_offset, other.log_end_offset]);
-  const wanted = JSON.stringify([topic.topic_id, part?.partition, contains, limit, ends]);
+  const offset = route()[3];
+  const wanted = JSON.stringify([topic.topic_id, part?.partition, offset, contains, limit, ends]);
   if (foundFor === wanted) return;
   const query = new URLSearchParams({ limit });
   if (part) query.set("partition", part.partition);
   if (contains) query.set("contains", contains);
-  found = await get(`/v1/topics/${encodeURIComponent(name)}/records/newest?${query}`);
+  const path = `/v1/topics/${encodeURIComponent(name)}/records`;
+  const newest = await get(`${path}/newest?${query}`);
+  const isListed = newest.records.some((record) => String(record.offset) === offset);
+  if (part && /^\d+$/.test(offset ?? "") && !isListed) {
+    // The address may name a message that is older than the newest ones.
+    const older = await get(`${path}?partition=${part.partition}&offset=${offset}&limit=1`);
+    newest.records.push(...older.records.filter((record) => String(record.offset) === offset));
+  }
+  found = newest;
   foundFor = wanted;
 }
 /** What decides how the messages look; they are built again when it changes. */

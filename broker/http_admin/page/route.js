@@ -26,6 +26,7 @@ document.addEventListener("click", (event) => {
 // Arrow keys move between the buttons of rows, Escape closes what is open.
 document.addEventListener("keydown", (event) => {
   const button = event.target.closest?.("[data-open]");
+  if (event.target.matches?.("input, select, textarea")) return;
   if (event.key === "Escape" && !document.querySelector("dialog[open]") && location.hash.length > 2) {
     location.hash = "#/";
   } else if (button && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
