@@ -139,24 +139,21 @@ def keep(page: Page, name: str) -> None:
 
 
 @pytest.fixture(scope="session")
-def axe() -> str:
+def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Return the source of axe-core, from npm the first time."""
     package, version, digest = AXE
     kept = SCREENSHOTS.parent / f"{package}-{version}.js"
     if not kept.exists():
         if shutil.which("npm") is None:
             pytest.skip("axe-core comes from npm, and there is no npm here")
-        kept.parent.mkdir(parents=True, exist_ok=True)
+        folder = tmp_path_factory.mktemp(package)
         command = ["npm", "pack", "--silent", f"{package}@{version}"]
-        done = subprocess.run(command, cwd=kept.parent, timeout=60, check=False)
-        if done.returncode:
+        if subprocess.run(command, cwd=folder, timeout=60, check=False).returncode:
             pytest.skip("npm could not download axe-core")
-        archive = kept.parent / f"{package}-{version}.tgz"
-        with tarfile.open(archive) as files:
-            source = files.extractfile("package/axe.min.js")
-            assert source is not None
-            kept.write_bytes(source.read())
-        archive.unlink()
+        with tarfile.open(folder / f"{package}-{version}.tgz") as files:
+            files.extract("package/axe.min.js", folder, filter="data")
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        shutil.move(folder / "package" / "axe.min.js", kept)
     content = kept.read_bytes()
     assert hashlib.sha256(content).hexdigest() == digest
     return content.decode()
