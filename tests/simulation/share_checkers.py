@@ -88,7 +88,8 @@ def _is_of_another(
     """Return whether a member acknowledged a record that another one certainly had then.
 
     An acknowledgement is that of a member, not of a delivery: one of an earlier delivery to the
-    same member counts for the later one, too. A leader does not refuse what is finished already.
+    same member counts for the later one, too, unless it was refused, or answered before the later
+    delivery was requested. A leader does not refuse what is finished already.
     """
     written_ms = acknowledgement.written_ms
     if (
@@ -99,7 +100,10 @@ def _is_of_another(
     ):
         return False
     is_finished = any(
-        other is not acknowledgement and other.sent_ms <= written_ms
+        other is not acknowledgement
+        and not other.is_refused
+        and other.sent_ms <= written_ms
+        and (other.written_ms is None or other.written_ms >= delivery.sent_ms)
         for other in record.acknowledgements
         if other.delivery.sent_ms >= delivery.sent_ms or other.delivery.member == delivery.member
     )
