@@ -16,13 +16,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, TypeVar
-from unittest.mock import patch
 
 from benchmarks import fetch_load, request_bytes, request_load
 from benchmarks.in_process import InProcessBroker, InProcessConnection
 from benchmarks.report import print_line
-from broker.dispatch.produce_cache import ProduceCache
 from protocol import messages
+from tests.broker.dispatch.produce_runs import ordinary_path
 
 TOPIC = request_load.topic_names(1)[0]
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -147,11 +146,8 @@ def _produce(requests_per_read: int, *, is_idempotent: bool = False) -> Counts:
 
 
 def _ordinary_produce() -> Counts:
-    """Without the inline cache, whose method then only returns None."""
-    with (
-        patch.object(ProduceCache, "respond", lambda *_arguments: None),
-        patch.object(ProduceCache, "respond_to_run", lambda *_arguments: 0),
-    ):
+    """Without the inline cache, whose methods then handle nothing."""
+    with ordinary_path():
         return _produce(1)
 
 

@@ -138,7 +138,7 @@ def run(
             }
         _write(summary, plan, target, paths)
         console = Console()
-        # A log file has no width of its own.
+        # Without a terminal rich would wrap the lines at 80 columns.
         console = console if console.is_terminal else Console(width=140)
         terminal.print_summary(summary, paths.out / "report.html", console)
     status = exit_status(summary)

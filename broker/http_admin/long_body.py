@@ -1,7 +1,7 @@
 """Read a long JSON body piece by piece, so that the requests of clients come in between.
 
 msgspec decodes and converts a document of 32 MB in one call, which takes seconds if it has many
-small objects. Here each element of the lists that make a document long is a call of its own.
+small objects. This reader decodes and converts a few elements of a long list in each call.
 """
 
 import json

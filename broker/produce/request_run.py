@@ -51,7 +51,7 @@ class RequestRun:
 
     def __init__(self, shape: RequestShape) -> None:
         self.shape = shape
-        self._layouts: dict[int, FrameLayout | None] = {}
+        self._layouts: dict[int, FrameLayout] = {}
         self._start_offset = -1
         self._parts = b"", b"", b""
 
@@ -148,9 +148,11 @@ class RequestRun:
 
     def _lay_out(self, size: int) -> FrameLayout | None:
         """Return the layout of frames of a size; None if they cannot have a batch that fits."""
-        if len(self._layouts) >= LAYOUTS_MAX:
-            self._layouts.clear()
-        self._layouts[size] = layout = _layout(self.shape, size)
+        layout = _layout(self.shape, size)
+        if layout is not None:
+            if len(self._layouts) >= LAYOUTS_MAX:
+                self._layouts.clear()
+            self._layouts[size] = layout
         return layout
 
 

@@ -277,13 +277,7 @@ def test_a_cache_that_misses_a_change_is_found(function: Any, change: Change) ->
         change,
         Produce(),
     ]
-    with ordinary_path():
-        ordinary = run(steps)
-
-    assert run(steps) == ordinary
-    with pytest.MonkeyPatch.context() as patch:
-        edit(patch, function, "self.produce_version += 1", "pass")
-        assert run(steps) != ordinary
+    assert_needed(steps, function, "self.produce_version += 1", "pass")
 
 
 OTHER = Produce(topics=(TOPICS[1],), count=3)
@@ -300,13 +294,8 @@ def test_a_shape_from_before_a_change_is_not_used_behind_one_that_was_learnt_sin
         OTHER,
         WARM,
     ]
-    with ordinary_path():
-        ordinary = run(steps)
-
     assert hits_of(steps) > 0
-    with pytest.MonkeyPatch.context() as patch:
-        edit(patch, ProduceCache.learn, "!= cluster.produce_version", "is None")
-        assert run(steps) != ordinary
+    assert_needed(steps, ProduceCache.learn, "!= cluster.produce_version", "is None")
 
 
 def test_another_partition_of_the_topic_is_cached_at_once() -> None:
@@ -339,13 +328,8 @@ def test_another_partition_that_takes_no_batches_is_not_cached(
         WARM,
         Produce(indexes=(1,)),
     ]
-    with ordinary_path():
-        ordinary = run(steps)
-
     assert hits_of(steps) == 1
-    with pytest.MonkeyPatch.context() as patch:
-        edit(patch, request_shape._appendable_partition, right, wrong)
-        assert run(steps) != ordinary
+    assert_needed(steps, request_shape._appendable_partition, right, wrong)
 
 
 LIVE: tuple[tuple[str, str, Sequence[Produce | Change]], ...] = (
@@ -374,13 +358,7 @@ LIVE: tuple[tuple[str, str, Sequence[Produce | Change]], ...] = (
 def test_a_cache_without_a_check_is_found(
     right: str, wrong: str, steps: Sequence[Produce | Change]
 ) -> None:
-    with ordinary_path():
-        ordinary = run(steps)
-
-    assert run(steps) == ordinary
-    with pytest.MonkeyPatch.context() as patch:
-        edit(patch, ProduceCache.respond, right, wrong)
-        assert run(steps) != ordinary
+    assert_needed(steps, ProduceCache.respond, right, wrong)
 
 
 BATCHES: tuple[tuple[str, str, Produce], ...] = (
@@ -409,13 +387,7 @@ BATCHES: tuple[tuple[str, str, Produce], ...] = (
 def test_a_cache_that_takes_any_batch_is_found(right: str, wrong: str, unusual: Produce) -> None:
     warm = replace(WARM, producer_id=min(unusual.producer_id, 7))
     steps: list[Produce | Change] = [("configure", "t", "max.message.bytes", "200"), warm, unusual]
-    with ordinary_path():
-        ordinary = run(steps)
-
-    assert run(steps) == ordinary
-    with pytest.MonkeyPatch.context() as patch:
-        edit(patch, fitting_batches, right, wrong)
-        assert run(steps) != ordinary
+    assert_needed(steps, fitting_batches, right, wrong)
 
 
 RUN_CHECKS: tuple[tuple[Any, str, str, Sequence[Produce | Change]], ...] = (
@@ -480,13 +452,7 @@ def test_a_run_without_a_check_is_found(
     function: Any, right: str, wrong: str, steps: Sequence[Produce | Change]
 ) -> None:
     steps = [WARM, *steps, Produce(count=5)]
-    with ordinary_path():
-        ordinary = run(steps)
-
-    assert run(steps) == ordinary
-    with pytest.MonkeyPatch.context() as patch:
-        edit(patch, function, right, wrong)
-        assert run(steps) != ordinary
+    assert_needed(steps, function, right, wrong)
 
 
 RUN_BATCHES: tuple[tuple[Any, str, str, Produce], ...] = (
@@ -536,13 +502,7 @@ def test_a_run_that_takes_any_batch_is_found(
         replace(warm, count=2),
         unusual,
     ]
-    with ordinary_path():
-        ordinary = run(steps)
-
-    assert run(steps) == ordinary
-    with pytest.MonkeyPatch.context() as patch:
-        edit(patch, function, right, wrong)
-        assert run(steps) != ordinary
+    assert_needed(steps, function, right, wrong)
 
 
 OTHER_FRAMES: tuple[tuple[str, Callable[[Run], bytes]], ...] = (
@@ -620,6 +580,17 @@ def test_an_error_in_the_cached_path_closes_only_its_connection(
     assert "internal error in PRODUCE v9" in str(made.written[-1])
     made.do(WARM)
     assert len(made.bugs) == 1
+
+
+def assert_needed(steps: Sequence[Produce | Change], function: Any, right: str, wrong: str) -> None:
+    """Both paths do the same, but not with another piece of source in place of the right one."""
+    with ordinary_path():
+        ordinary = run(steps)
+
+    assert run(steps) == ordinary
+    with pytest.MonkeyPatch.context() as patch:
+        edit(patch, function, right, wrong)
+        assert run(steps) != ordinary
 
 
 def hits_of(steps: Sequence[Produce | Change]) -> int:
