@@ -69,8 +69,8 @@ class Server:
         self._listeners: list[Listener] = []
         self._ready: list[ClientProtocol] = []
         self._alarm: asyncio.TimerHandle | None = None
-        self._alarm_s = 0.0
-        """When the alarm rings, in the event loop's time."""
+        self._alarm_due_ms = 0
+        """The time for which the alarm was set."""
         self._rings_soon = False
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -322,14 +322,13 @@ class Server:
                 self._rings_soon = True
                 self._loop.call_soon(self._ring_soon)
             return
-        # The event loop's time stands while the machine is suspended, the broker's does not.
-        alarm_s = self._loop.time() + min(delay_s, ALARM_S_MAX)
         if self._alarm is not None:
-            if self._alarm_s <= alarm_s:
+            if self._alarm_due_ms <= due_ms:
                 return
             self._alarm.cancel()
-        self._alarm = self._loop.call_at(alarm_s, self._ring)
-        self._alarm_s = alarm_s
+        # The event loop's time stands while the machine is suspended, the broker's does not.
+        self._alarm = self._loop.call_later(min(delay_s, ALARM_S_MAX), self._ring)
+        self._alarm_due_ms = due_ms
 
     def _ring_soon(self) -> None:
         self._rings_soon = False
