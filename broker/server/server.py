@@ -335,8 +335,9 @@ class Server:
         if self.cluster.timers.on_earlier is None:
             return  # the server has stopped
         self._run_due()
-        if self._alarm is None:
-            self.reset_alarm()
+        next_due_ms = self.cluster.timers.next_due_ms()
+        if next_due_ms is not None:
+            self._set_alarm(next_due_ms)
 
     def _ring(self) -> None:
         self._alarm = None
