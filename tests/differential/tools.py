@@ -129,7 +129,7 @@ _MAPPED = (
     (re.compile(r"(?<=\"directoryId\": \")[\w-]{22}|(?<=\t)[\w-]{22}(?=\t)"), "directory-id"),
     (re.compile(r"(?<=directoryId=)[\w-]{22}"), "directory-id"),
     # Clients choose their member ids since the consumer protocol.
-    (re.compile(r"(?<=[ ,])(?=[\w-]*\d)(?=[\w-]*[a-z])[\w-]{22}(?= )"), "member-id"),
+    (re.compile(r"(?<=[ ,])(?=[\w-]*[A-Z])(?=[\w-]*[a-z])[\w-]{22}(?= )"), "member-id"),
     (re.compile(r"(?<=Valid states are: ).*"), "in any order"),
     (re.compile(r"(?<=only supports operations )\[.*\]"), "in any order"),
     (re.compile(r"(SCRAM-SHA-512=\S+), (SCRAM-SHA-256=\S+)"), r"\2, \1"),
