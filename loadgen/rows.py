@@ -287,10 +287,16 @@ class Rows:
             self._append(waiting)
 
     def batches(self, encoder: "RowEncoder") -> Iterator[pa.RecordBatch]:
-        """Return all rows as Arrow batches of `ARROW_SCHEMA`, if there is no sink."""
-        self.flush(is_last=True)
-        for chunk in self._kept:
-            yield encoder.batch(chunk, self.topics)
+        """Return all rows so far as Arrow batches of `ARROW_SCHEMA`, if there is no sink."""
+        count = (self._end - self._base) // _ROW.size
+        waiting = bytearray().join(self._incomplete.values())
+        open_chunks = (
+            Chunk(self._buffer, count, ()),
+            Chunk(waiting, len(self._incomplete), ()),
+        )
+        for chunk in (*self._kept, *open_chunks):
+            if chunk.rows:
+                yield encoder.batch(chunk, self.topics)
 
 
 class RowEncoder:
