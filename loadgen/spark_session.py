@@ -128,6 +128,11 @@ def wrong_spark_settings(spark: "SparkSession") -> list[str]:
     return found
 
 
+def spark_settings(spark: "SparkSession") -> dict[str, str]:
+    """Return the settings of a session."""
+    return dict(spark.sparkContext.getConf().getAll())
+
+
 def slots_of(master: str) -> int | None:
     """Return the number of slots of a local master; None for a cluster."""
     if not _is_local(master):

@@ -87,6 +87,8 @@ SHELLS = {
     "loadgen/clients/transaction_client.py",
     "loadgen/clients/transactional.py",
     "loadgen/progress.py",
+    "loadgen/worker/schedule_feed.py",
+    "loadgen/worker/segments.py",
     "loadgen/spark_session.py",
     "loadgen/clients/pipelined_producer.py",
     "loadgen/clients/sequential_client.py",

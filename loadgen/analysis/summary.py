@@ -23,6 +23,7 @@ from loadgen.analysis.transactions import (
 from loadgen.plan.plan import Plan, Tenant
 from loadgen.plan.run_spec import PreparedTarget
 from loadgen.plan.schedule import event_counts
+from loadgen.rows import SCHEMA
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,7 +77,7 @@ class RunData:
 
 def summarise(spark: "SparkSession", data: RunData) -> dict[str, Any]:
     """Return the part of `summary.json` that comes from a run's rows, as JSON values."""
-    is_small = spark.read.parquet(data.results_path).count() < COMPILED_ROWS_MIN
+    is_small = read_results(spark, data.results_path).count() < COMPILED_ROWS_MIN
     with _settings(spark, _INTERPRETED if is_small else {}):
         _open_views(spark, data, partitions=1 if is_small else None)
         spark.catalog.cacheTable("events")  # three queries use it
@@ -84,6 +85,11 @@ def summarise(spark: "SparkSession", data: RunData) -> dict[str, Any]:
             return _summarise(spark, data)
         finally:
             spark.catalog.uncacheTable("events")
+
+
+def read_results(spark: "SparkSession", path: str) -> "DataFrame":
+    """Return the rows of a run; the schema is given, because a run may have no row."""
+    return spark.read.schema(SCHEMA).parquet(path)
 
 
 @contextmanager
@@ -172,7 +178,7 @@ def _open_views(spark: "SparkSession", data: RunData, partitions: int | None) ->
         view = frame if partitions is None else frame.coalesce(partitions)
         view.createOrReplaceTempView(name)
 
-    open_view("results", spark.read.parquet(data.results_path))
+    open_view("results", read_results(spark, data.results_path))
     tenants = spark.createDataFrame(
         [
             (

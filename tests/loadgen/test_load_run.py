@@ -20,8 +20,8 @@ from loadgen import load_run, terminal
 from loadgen.analysis import read_back
 from loadgen.analysis import summary as summaries
 from loadgen.analysis.checks import THIS_RUN
-from loadgen.load_run import exit_status
 from loadgen.options import parser_of
+from loadgen.outputs import exit_status
 from loadgen.plan.run_spec import STOPPED_BY_USER
 from loadgen.progress import Progress
 from mock_kafka import MockKafka
@@ -60,24 +60,6 @@ def test_a_plan_runs_and_writes_its_report(
     assert {path.name for path in (tmp_path / "charts").iterdir()} >= {"ids.png", "rates.png"}
     assert "report: " in capsys.readouterr().out
     assert [path.name for path in (tmp_path / "results").iterdir()] == [f"run={summary['run_id']}"]
-
-
-@pytest.mark.parametrize(
-    ("failed", "is_complete", "status"),
-    [
-        ([], True, 0),
-        ([], False, 1),
-        (["tenant a", THIS_RUN], True, 1),
-        ([THIS_RUN], True, 3),
-        ([THIS_RUN], False, 1),
-    ],
-)
-def test_a_late_load_generator_has_its_own_exit_status(
-    failed: list[str], is_complete: bool, status: int
-) -> None:
-    verdicts = [{"scope": scope, "verdict": "failed"} for scope in failed]
-    verdicts.append({"scope": THIS_RUN, "verdict": "not checked"})
-    assert exit_status({"verdicts": verdicts, "is_complete": is_complete}) == status
 
 
 def interrupting(module: Any, name: str, patch: pytest.MonkeyPatch) -> None:
