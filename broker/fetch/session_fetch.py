@@ -1,6 +1,6 @@
 """Respond to the usual requests of a fetch session, with few partitions and without errors.
 
-A session is an inline cache of its requests (KIP-227, ADR 30): what they have in common is checked
+A session is an inline cache of its requests (KIP-227, ADR 26): what they have in common is checked
 once, and a request with the same bytes around its offsets is read at the known places. Each other
 request, and each partition with an error, takes the ordinary path (`fetch_wait.read_or_wait`).
 """
@@ -25,7 +25,7 @@ from broker.fetch.fetch_context import FetchContext
 from broker.fetch.fetch_params import CONSUMER_REPLICA_ID, READ_COMMITTED, fetch_params
 from broker.fetch.fetch_response import Fetch
 from broker.fetch.fetch_wait import read_or_wait, respond_again
-from broker.fetch.partition_read import FetchParams, find_partition
+from broker.fetch.partition_read import FetchParams, find_partition, is_satisfied
 from broker.fetch.short_response import encode_sent
 from broker.pending_response import PendingResponse
 from broker.request.context import RequestContext
@@ -44,6 +44,9 @@ LAYOUTS_MAX = 64
 """Layouts of requests that one session remembers, to bound memory."""
 _KEY_BYTES = 18
 """Enough for the number of topics, a topic id and the number of its partitions."""
+
+_REST_BYTES_MIN = 8
+"""The shortest end of a request, from the session epoch on."""
 
 _SESSION = Struct(">ii")
 _ISOLATION_LEVELS = {0, READ_COMMITTED}
@@ -91,7 +94,7 @@ def fetch_in_session(
     epoch_at = start + session_at(version) + 4
     if (
         version < LEADER_EPOCH_VERSION_MIN
-        or end - epoch_at < _KEY_BYTES // 2
+        or end - epoch_at < _REST_BYTES_MIN
         or cluster.quotas.clients.is_enabled
     ):
         return None
@@ -376,7 +379,7 @@ class _Waiting:
     def _is_satisfied(self) -> bool:
         plan = self._plan
         if not self._is_usual():
-            return True
+            return is_satisfied(self._cluster, plan.params, plan.targets)
         reads_committed = plan.params.reads_committed
         for cached, (partition, log, _before) in plan.targets.items():
             offset = cached.fetch_offset

@@ -17,6 +17,7 @@ from protocol.records import LOG_OVERHEAD_BYTES, TRANSACTIONAL_FLAG, BatchHeader
 
 ACKS_ALL = -1
 
+
 # Hot path: inlined on purpose.
 def append_batch(  # noqa: C901
     context: RequestContext,
@@ -92,13 +93,8 @@ def append_batch(  # noqa: C901
     )
     if context.acknowledgements is not None:
         note_batch(context, topic, partition, header, base_offset, is_append=True)
-    return PartitionResult(
-        partition.partition_index,
-        ErrorCode.NONE,
-        base_offset,
-        log_append_time_ms,
-        log.log_start_offset,
-    )
+    index, start_offset = partition.partition_index, log.log_start_offset
+    return PartitionResult(index, ErrorCode.NONE, base_offset, log_append_time_ms, start_offset)
 
 
 def too_few_in_sync(partition: Partition) -> PartitionResult:
