@@ -109,7 +109,7 @@ _MAPPED = (
     (
         re.compile(
             r"Call\(callName=.*timed out at .*attempt\(s\)"
-            r"|Timed out waiting for a node assignment\. Call: \w+"
+            r"|Timed out waiting for a node assignment\. Call: \w+(\(api=\w+\))?"
         ),
         "The client's call timed out.",
     ),

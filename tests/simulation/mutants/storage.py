@@ -162,8 +162,8 @@ STORAGE_MUTANTS: tuple[Mutant, ...] = (
         "The response has the offset after the batch.",
         "records",
         append.append_batch,
-        "ErrorCode.NONE,\n        base_offset,",
-        "ErrorCode.NONE,\n        log.log_end_offset,",
+        "ErrorCode.NONE, base_offset,",
+        "ErrorCode.NONE, log.log_end_offset,",
     ),
     edited(
         "An append moves the end of the log by one record too few.",
