@@ -54,7 +54,6 @@ class Accessibility:
             self.reason_unchecked = f"accessibility was not checked: {self.axe}"
             return
         page.mouse.move(2, 2)
-        was_dark = page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
         for scheme in SCHEMES:
             page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
             page.evaluate(self.axe)
@@ -65,4 +64,4 @@ class Accessibility:
                 for rule in found["violations"]
                 for node in rule["nodes"]
             ] == []
-        page.emulate_media(color_scheme=SCHEMES[was_dark], reduced_motion="no-preference")
+        page.emulate_media(color_scheme="light", reduced_motion="no-preference")

@@ -13,3 +13,11 @@ def keep(page: Page, name: str) -> None:
     page.mouse.move(2, 2)
     page.evaluate("scrollTo(0, 0)")
     page.screenshot(path=str(SCREENSHOTS / f"{name}.png"), full_page=True)
+
+
+def keep_in_both_schemes(page: Page, name: str) -> None:
+    """Save `name`-light and `name`-dark."""
+    page.emulate_media(color_scheme="dark")
+    keep(page, f"{name}-dark")
+    page.emulate_media(color_scheme="light")
+    keep(page, f"{name}-light")

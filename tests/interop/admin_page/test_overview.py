@@ -1,23 +1,19 @@
 """The whole page: its state, on a phone, with the keyboard, and its buttons."""
 
 import re
-from typing import Any
 
-import pytest
 from confluent_kafka import Consumer, ShareConsumer
 from playwright.sync_api import Page, expect
 
 from tests.interop.admin_page.accessibility import Accessibility
-from tests.interop.admin_page.screenshots import SCREENSHOTS, keep
+from tests.interop.admin_page.screenshots import SCREENSHOTS, keep, keep_in_both_schemes
 from tests.interop.admin_page.served_cluster import EVIL, PRODUCE, Cluster, polled_members
 from tests.interop.transactional_clients import Confluent
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_page_shows_the_state_and_new_requests(
-    cluster: Cluster, page: Page, scheme: Any, accessibility: Accessibility
+    cluster: Cluster, page: Page, accessibility: Accessibility
 ) -> None:
-    page.emulate_media(color_scheme=scheme)
     cluster.ask("PUT", "/v1/quotas", {"entity": {"user": None}, "values": {"producer_ids_rate": 9}})
     quota = {"controller_mutation_rate": 2, "producer_byte_rate": 5000}
     cluster.ask("PUT", "/v1/quotas", {"entity": {"user": "ANONYMOUS"}, "values": quota})
@@ -42,7 +38,7 @@ def test_the_page_shows_the_state_and_new_requests(
     row.get_by_role("button").press("Enter")
     expect(page.locator("#detail")).to_contain_text('"error_code": "NOT_ENOUGH_REPLICAS"')
     accessibility.check(page)
-    keep(page, f"request-{scheme}")
+    keep_in_both_schemes(page, "request")
     page.locator(".tile").nth(0).click()
     expect(page.locator(".opened")).to_contain_text("Leader")
     expect(page.locator("#detail")).to_be_hidden()
@@ -51,7 +47,7 @@ def test_the_page_shows_the_state_and_new_requests(
         expect(page.locator("#groups .title")).to_have_text(["mails", "reports"])
         expect(page.locator("#groups-count")).to_have_text("2 groups · 2 members")
         accessibility.check(page)
-        keep(page, f"all-{scheme}")
+        keep_in_both_schemes(page, "all")
     billing.close()
 
 
