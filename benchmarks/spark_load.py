@@ -30,6 +30,7 @@ from loadgen.plan.run_spec import RunSpec, Topology
 from loadgen.preparation import prepare
 from loadgen.spark_job import run_load
 from loadgen.spark_session import load_session
+from loadgen.storage import Storage
 from mock_kafka import MockKafka
 
 WORKERS = 2
@@ -80,7 +81,7 @@ def plan_of(case: Case, seconds: float) -> Plan:
 def measure(spark: SparkSession, target: str, case: Case, plan: Plan, topology: Topology) -> None:
     wait_until_quiet()
     with tempfile.TemporaryDirectory() as folder:
-        run_load(spark, RunSpec("bench", plan, topology, WORKERS), folder)
+        run_load(spark, RunSpec("bench", plan, topology, WORKERS), Storage(folder))
         rows = pq.read_table(
             f"{folder}/results",
             columns=["intended_us", "sent_us", "response_us", "worker_cpu_us", "worker_wall_us"],

@@ -31,10 +31,10 @@ bytes-like buffer, and returns an encoded response body, a `PendingResponse`, No
 """
 
 
-Shortcut = Callable[..., bytes | None]
+Shortcut = Callable[..., object]
 """`shortcut(context, frame, body_start, body_end, cluster)` returns an encoded response body.
 
-It returns None for a request that the handler has to take.
+It may return a `PendingResponse` instead, or None for a request that the handler has to take.
 """
 
 ShortReader = Callable[[int, bytes | bytearray, int, int], Any]

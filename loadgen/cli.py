@@ -2,32 +2,43 @@
 
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from client.errors import ClientError
+from loadgen import summarize
 from loadgen.admin_port import AdminPortError
 from loadgen.load_run import LoadError, OwnBrokerFactory, run
 from loadgen.options import parser_of
 from loadgen.plan.yaml_reader import PlanError
 from loadgen.preparation import PreparationError
 from loadgen.spark_session import SessionError, load_session
+from loadgen.storage import Storage, StorageError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 USAGE_ERROR, INTERRUPTED = 2, 130
+SUBCOMMANDS: Mapping[str, Callable[[Sequence[str]], int]] = {"summarize": summarize.main}
+"""Names that come before the other arguments; a plan file with such a name is `./NAME`."""
 
 
 def main(arguments: Sequence[str], own_broker: OwnBrokerFactory) -> int:
-    """Run a plan in a new Spark session; return the exit status."""
+    """Run a plan in a new Spark session, or a subcommand; return the exit status."""
+    if arguments and arguments[0] in SUBCOMMANDS:
+        command = SUBCOMMANDS[arguments[0]]
+        return run_to_exit_status(lambda: command(arguments[1:]))
     options = parser_of("mock-kafka load").parse_args(arguments)
 
     @contextmanager
     def session() -> Iterator["SparkSession"]:
-        with load_session(options.master, options.out) as spark:
-            yield spark
+        with ExitStack() as stack:
+            is_local = Storage(options.out).is_local
+            folder = options.out if is_local else stack.enter_context(TemporaryDirectory())
+            yield stack.enter_context(load_session(options.master, Path(folder)))
 
     return run_to_exit_status(lambda: run(options, session, own_broker))
 
@@ -47,6 +58,7 @@ def run_to_exit_status(action: Callable[[], int]) -> int:
         PlanError,
         PreparationError,
         SessionError,
+        StorageError,
     ) as error:
         print(f"mock-kafka load: {error}", file=sys.stderr)
         return USAGE_ERROR

@@ -42,13 +42,19 @@ class CtrlC:
         finally:
             signal.signal(signal.SIGINT, previous)
 
-    def stop_workers(self, listener: ProgressListener) -> None:
-        """From now on stop the workers and keep their results, once one of them has reported."""
+    def stop_workers(
+        self, listener: ProgressListener, leave_mark: Callable[[], None] = lambda: None
+    ) -> None:
+        """From now on stop the workers and keep their results, once one of them has reported.
+
+        `leave_mark` leaves them a mark in the storage, where their datagrams may not arrive.
+        """
 
         def stop() -> str | None:
             if not listener.progress.by_worker:
                 return None
             listener.stop_workers()
+            leave_mark()
             return "stopping; the results so far are kept"
 
         self.action = stop

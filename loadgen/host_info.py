@@ -2,6 +2,8 @@
 
 import os
 import platform
+import resource
+import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,12 @@ def cpu_us_of(pid: int | None) -> int | None:
     # The name, in parentheses, may contain spaces; the times are fields 14 and 15.
     fields = stat.rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) * 1_000_000 // os.sysconf("SC_CLK_TCK")
+
+
+def memory_max_bytes() -> int:
+    """Return the most memory that this process has used so far."""
+    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return used if sys.platform == "darwin" else used * 1024
 
 
 def describe() -> dict[str, Any]:

@@ -1,9 +1,9 @@
 """The options of `mock-kafka load`; nothing here needs the packages of the load generator."""
 
 import argparse
-from pathlib import Path
 
 from loadgen.plans import built_in_plans
+from loadgen.storage import StorageError, checked_url
 
 
 def parser_of(program: str) -> argparse.ArgumentParser:
@@ -44,14 +44,17 @@ def parser_of(program: str) -> argparse.ArgumentParser:
     )
     parser.add_argument("--seed", type=int, help="seed, instead of the plan's")
     parser.add_argument(
-        "--out", type=_folder, required=True, metavar="DIR", help="output directory"
+        "--out",
+        type=_folder,
+        required=True,
+        metavar="DIR",
+        help="output directory, or file://, s3a:// or hdfs:// URL of one",
     )
     return parser
 
 
-def _folder(text: str) -> Path:
-    if "://" in text:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is a URL; it must be a directory, mounted at the same path on all nodes"
-        )
-    return Path(text)
+def _folder(text: str) -> str:
+    try:
+        return checked_url(text)
+    except StorageError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error

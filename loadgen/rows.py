@@ -1,13 +1,14 @@
-"""One row per request, packed into a buffer and read as Arrow columns at the end.
+"""One row per request, packed into a buffer and passed on as Arrow columns.
 
 `begin` adds a row when a request is sent; `end` completes it with the response. Each is one
 `pack_into`, because every request calls both.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from enum import IntEnum
 from struct import Struct
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -27,7 +28,8 @@ SCHEMA = (
 
 NONE = -(2**62)
 """A time that is missing."""
-_BATCH_ROWS = 20_000
+CHUNK_ROWS = 32_768
+"""4 MB: several chunks wait to be written without much memory."""
 
 
 class Status(IntEnum):
@@ -100,17 +102,83 @@ _ROW = Struct(f"<{_codes(_FIELDS)}{_STAMP.size}s{_END.size}s")
 _END_POSITION = _ROW.size - _END.size
 
 
-class Rows:
-    """All rows of one worker, in times of `clock.now_us`, which `batches` makes relative."""
+class Chunk(NamedTuple):
+    """Rows that are complete, and others between them that are not."""
 
-    def __init__(self, capacity: int = 1024) -> None:
-        """Reserve space for `capacity` rows; it grows when needed."""
-        self._buffer = bytearray(capacity * _ROW.size)
-        self._end = 0
+    buffer: bytearray
+    rows: int
+    incomplete: Sequence[int]
+    """The indices of rows that a later chunk has."""
+
+
+class Rows:
+    """The rows of one worker, in times of `clock.now_us`; `RowEncoder` makes them relative.
+
+    Rows are passed on in chunks, so that memory does not depend on the length of the run. A row
+    whose response is outstanding then waits outside the buffer, and is in a later chunk.
+    """
+
+    def __init__(self, chunk_rows: int = CHUNK_ROWS) -> None:
+        """Pass on at most `chunk_rows` rows together."""
+        self.sink: Callable[[Chunk], None] | None = None
+        """Takes the chunks; until it is set they are kept."""
+        self.free: deque[bytearray] = deque()
+        """Buffers of earlier chunks, to be used again."""
+        self.taken = 0
+        """The number of rows in all chunks so far."""
+        self._kept: list[Chunk] = []
+        self._size = chunk_rows * _ROW.size
+        self._buffer = bytearray(self._size)
+        self._base = self._end = 0
+        self._limit = self._size
+        self._incomplete: dict[int, bytearray] = {}
         self._topics: dict[str, int] = {"": 0}
 
     def __len__(self) -> int:
-        return self._end // _ROW.size
+        return self.taken + (self._end - self._base) // _ROW.size + len(self._incomplete)
+
+    @property
+    def topics(self) -> list[str | None]:
+        """The names of the topics, by number."""
+        return [name or None for name in list(self._topics)]
+
+    def flush(self, *, is_last: bool = False) -> None:
+        """Pass on all complete rows; at the end also those that will have no response."""
+        if is_last:
+            for waiting in list(self._incomplete.values()):
+                self._append(waiting)
+            self._incomplete.clear()
+        if self._end > self._base:
+            self._pass_on(keeps_incomplete=not is_last)
+        if self.sink is not None:
+            for chunk in self._kept:
+                self.sink(chunk)
+            self._kept.clear()
+
+    def _pass_on(self, *, keeps_incomplete: bool = True) -> None:
+        """Start another buffer; rows without a response wait outside of it."""
+        count = (self._end - self._base) // _ROW.size
+        incomplete: list[int] = []
+        if keeps_incomplete:
+            table = np.frombuffer(self._buffer, _DTYPE, count=count)
+            incomplete = np.flatnonzero(table["status"] == Status.NO_RESPONSE).tolist()
+            for index in incomplete:
+                start = index * _ROW.size
+                row = self._buffer[start : start + _ROW.size]
+                self._incomplete[self._base + start] = row
+        chunk = Chunk(self._buffer, count, incomplete)
+        self.taken += count - len(incomplete)
+        self._buffer = self.free.popleft() if self.free else bytearray(self._size)
+        self._base = self._end
+        self._limit = self._base + self._size
+        (self.sink or self._kept.append)(chunk)
+
+    def _append(self, row: bytearray) -> None:
+        if self._end == self._limit:
+            self._pass_on()
+        start = self._end - self._base
+        self._buffer[start : start + _ROW.size] = row
+        self._end += _ROW.size
 
     def topic_number(self, topic: str) -> int:
         """Return the number of a topic for `begin` and `stamp`."""
@@ -176,11 +244,11 @@ class Rows:
     ) -> int:
         """Do what `begin` does, faster: the producer that pipelines calls it for each request."""
         row = self._end
-        if row == len(self._buffer):
-            self._buffer.extend(bytes(row))
+        if row == self._limit:
+            self._pass_on()
         _ROW.pack_into(
-            self._buffer, row, event_id, intended_us, submitted_us, sent_us, attempt, kind,
-            producer_id, epoch, sequence, early_us, stamp, _NO_END,
+            self._buffer, row - self._base, event_id, intended_us, submitted_us, sent_us, attempt,
+            kind, producer_id, epoch, sequence, early_us, stamp, _NO_END,
         )  # fmt: skip
         self._end = row + _ROW.size
         return row
@@ -196,55 +264,98 @@ class Rows:
         status: int = 1,
     ) -> None:
         """Complete a row: its response arrived, or `status` says how else it ended."""
+        position = row - self._base
+        if position < 0:
+            self._end_waiting(
+                row, (response_us, error_code, throttle_time_ms, base_offset, mutations, status)
+            )
+            return
         _END.pack_into(
-            self._buffer, row + _END_POSITION,
+            self._buffer, position + _END_POSITION,
             response_us, error_code, throttle_time_ms, base_offset, mutations, status,
         )  # fmt: skip
 
     def mark_lost(self, row: int) -> None:
         """Complete a row whose connection closed before the response."""
-        _END.pack_into(self._buffer, row + _END_POSITION, NONE, 0, 0, -1, 0, Status.LOST)
+        self.end(row, NONE, 0, status=Status.LOST)
 
-    def batches(
-        self, zero_us: int, constants: Mapping[str, int], tenants: Sequence[Any], owners: list[int]
-    ) -> Iterator[pa.RecordBatch]:
-        """Return all rows as Arrow batches of `SCHEMA`.
+    def _end_waiting(self, row: int, ending: tuple[int, ...]) -> None:
+        """Complete a row that waits outside the buffer; the first ending of a row counts."""
+        waiting = self._incomplete.pop(row, None)
+        if waiting is not None:
+            _END.pack_into(waiting, _END_POSITION, *ending)
+            self._append(waiting)
+
+    def batches(self, encoder: "RowEncoder") -> Iterator[pa.RecordBatch]:
+        """Return all rows so far as Arrow batches of `ARROW_SCHEMA`, if there is no sink."""
+        count = (self._end - self._base) // _ROW.size
+        waiting = bytearray().join(self._incomplete.values())
+        open_chunks = (
+            Chunk(self._buffer, count, ()),
+            Chunk(waiting, len(self._incomplete), ()),
+        )
+        for chunk in (*self._kept, *open_chunks):
+            if chunk.rows:
+                yield encoder.batch(chunk, self.topics)
+
+
+class RowEncoder:
+    """Makes Arrow batches of chunks."""
+
+    def __init__(
+        self, worker: int, zero_us: int, tenants: Sequence[Any], owners: Sequence[int]
+    ) -> None:
+        """Take what all rows of a worker share.
 
         Args:
+            worker: the number of the worker.
             zero_us: the common time zero on this worker's clock.
-            constants: columns with the same value in all rows.
             tenants: the plan's tenants, for names and users.
             owners: the index of each client's tenant.
         """
-        table = np.frombuffer(self._buffer, _DTYPE, count=len(self))
-        tenant_of = np.array(owners, np.int32)
-        names = [tenant.name for tenant in tenants]
-        users = [tenant.principal for tenant in tenants]
-        topics = [name or None for name in self._topics]
-        for first in range(0, len(table), _BATCH_ROWS):
-            part = table[first : first + _BATCH_ROWS]
-            tenant = tenant_of[part["client"]]
-            columns: dict[str, Any] = {
-                name: pa.array(np.ascontiguousarray(part[name])) for name, _ in _COLUMNS
-            }
-            for name in ("intended_us", "submitted_us", "sent_us", "response_us"):
-                columns[name] = _where(part[name] - zero_us, part[name] == NONE)
-            for name in ("producer_id", "epoch", "sequence", "partition", "base_offset", "node"):
-                columns[name] = _where(part[name], part[name] < 0)
-            expects_response = part["status"] == Status.RESPONDED
-            columns["error_code"] = _where(part["error_code"], ~expects_response)
-            columns["tenant"] = _strings(tenant, names)
-            columns["user"] = _strings(tenant, users)
-            columns["topic"] = _strings(part["topic"], topics)
-            columns["api"] = _strings(part["api"], _API_NAMES)
-            columns["status"] = _strings(part["status"], [status.name.lower() for status in Status])
-            columns["kind"] = _strings(part["kind"], [kind.name.lower() for kind in Kind])
-            for name, value in constants.items():
-                columns[name] = pa.array(np.full(len(part), value, np.int64))
-            yield pa.RecordBatch.from_arrays(
-                [columns[field.name].cast(field.type) for field in ARROW_SCHEMA],
-                schema=ARROW_SCHEMA,
-            )
+        self._worker, self._zero_us = worker, zero_us
+        self._tenant_of = np.array(owners, np.int32)
+        self._names = [tenant.name for tenant in tenants]
+        self._users = [tenant.principal for tenant in tenants]
+
+    def batch(
+        self, chunk: Chunk, topics: Sequence[str | None], cpu_us: int = 0, wall_us: int = 0
+    ) -> pa.RecordBatch:
+        """Return the complete rows of a chunk.
+
+        Args:
+            chunk: the rows.
+            topics: the names of the topics, by number.
+            cpu_us: the CPU time of the worker so far.
+            wall_us: the time of the worker so far.
+        """
+        part = np.frombuffer(chunk.buffer, _DTYPE, count=chunk.rows)
+        if chunk.incomplete:
+            part = np.delete(part, chunk.incomplete)
+        tenant = self._tenant_of[part["client"]]
+        columns: dict[str, Any] = {
+            name: pa.array(np.ascontiguousarray(part[name])) for name, _ in _COLUMNS
+        }
+        for name in ("intended_us", "submitted_us", "sent_us", "response_us"):
+            columns[name] = _where(part[name] - self._zero_us, part[name] == NONE)
+        for name in ("producer_id", "epoch", "sequence", "partition", "base_offset", "node"):
+            columns[name] = _where(part[name], part[name] < 0)
+        columns["error_code"] = _where(part["error_code"], part["status"] != Status.RESPONDED)
+        columns["tenant"] = _strings(tenant, self._names)
+        columns["user"] = _strings(tenant, self._users)
+        columns["topic"] = _strings(part["topic"], topics)
+        columns["api"] = _strings(part["api"], _API_NAMES)
+        columns["status"] = _strings(part["status"], [status.name.lower() for status in Status])
+        columns["kind"] = _strings(part["kind"], [kind.name.lower() for kind in Kind])
+        constants = (
+            ("worker", self._worker), ("worker_cpu_us", cpu_us), ("worker_wall_us", wall_us)
+        )  # fmt: skip
+        for name, value in constants:
+            columns[name] = pa.array(np.full(len(part), value, np.int64))
+        return pa.RecordBatch.from_arrays(
+            [columns[field.name].cast(field.type) for field in ARROW_SCHEMA],
+            schema=ARROW_SCHEMA,
+        )
 
 
 def _where(values: Any, is_null: Any) -> pa.Array:
@@ -256,6 +367,8 @@ def _strings(numbers: Any, strings: Sequence[str | None]) -> pa.Array:
     return pa.array(strings, pa.string()).take(indices)
 
 
+RESULTS = "results"
+"""The folder of the rows."""
 _API_NAMES = [
     "".join(word.capitalize() for word in ApiKey(number).name.split("_"))
     if number in set(ApiKey)

@@ -1,33 +1,45 @@
 """The Spark job of a load: write the schedule, send the load, write the results."""
 
 from collections.abc import Iterator
+from math import ceil
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from loadgen import rows
 from loadgen.plan.run_spec import RunSpec
-from loadgen.plan.schedule import schedule
+from loadgen.plan.schedule import event_counts, schedule
+from loadgen.rows import RESULTS
+from loadgen.storage import Storage
 from loadgen.worker.worker import work
+from loadgen.worker_reports import SCHEMA as REPORT_SCHEMA
+from loadgen.worker_reports import WorkerReport, batch_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+EVENTS_PER_TASK = 2_000_000
+"""40 MB of Parquet."""
 
-def run_load(spark: "SparkSession", spec: RunSpec, out: str) -> None:
-    """Write the schedule, send the load once, and write the results, in folders `run=ID` of `out`.
 
-    The schedule is written before the load starts: computing it must not slow down the workers.
-    Nothing is lazy: a result that Spark evaluated twice would send the load twice.
+def run_load(spark: "SparkSession", spec: RunSpec, storage: Storage) -> list[WorkerReport]:
+    """Write the schedule and send the load once; the workers write the results.
+
+    All of them are in folders `run=ID` of the storage. The schedule is written before the load
+    starts: computing it must not slow down the workers. Nothing is lazy: a result that Spark
+    evaluated twice would send the load twice.
+
+    Returns:
+        The reports of all workers.
 
     Raises:
-        Py4JError: a worker failed; no results are left.
+        Py4JError: a worker failed; what was written until then is left.
     """
     from pyspark.sql import functions as F  # noqa: PLC0415 - the usual name; slow to import
 
     workers = spec.workers
-    schedule_path = f"{out}/schedule/run={spec.run_id}"
-    schedule(spark, spec.plan, workers).write.parquet(schedule_path)
+    schedule_path = storage.of(*spec.folder("schedule"))
+    storage.create(*spec.folder(RESULTS))
+    schedule(spark, spec.plan, _partitions(spec)).write.parquet(schedule_path)
     placed = (
         spark.read.parquet(schedule_path)
         .repartitionById(workers, F.expr(f"client % {workers}"))
@@ -38,7 +50,12 @@ def run_load(spark: "SparkSession", spec: RunSpec, out: str) -> None:
         from pyspark import BarrierTaskContext  # noqa: PLC0415 - exists only inside a task
 
         context = BarrierTaskContext.get()
-        yield from work(spec, context.partitionId(), batches, context.allGather)
+        yield batch_of(work(spec, storage, context.partitionId(), batches, context.allGather))
 
-    results = placed.mapInArrow(task, rows.SCHEMA, barrier=True)
-    results.write.parquet(f"{out}/results/run={spec.run_id}")
+    reports = placed.mapInArrow(task, REPORT_SCHEMA, barrier=True)
+    return [WorkerReport(**row.asDict()) for row in reports.collect()]
+
+
+def _partitions(spec: RunSpec) -> int:
+    """Return the number of tasks that compute the schedule, from its size."""
+    return max(spec.workers, ceil(sum(event_counts(spec.plan)) / EVENTS_PER_TASK))

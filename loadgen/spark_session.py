@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -22,6 +23,15 @@ REQUIRED_SPARK_SETTINGS = {
     "spark.dynamicAllocation.enabled": "false",
 }
 """Other values would let Spark send a load twice or start its workers at different times."""
+LOCAL_SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    # Stages that are not part of a load; a summary chooses its own from the number of rows.
+    "spark.sql.shuffle.partitions": "2",
+}
+"""What is quicker and quieter on one machine."""
+_PY4J = "An error occurred while calling"
+_PYTHON_ERROR = re.compile(r"[a-z_]\w*(\.\w+)*\.\w*(Error|Exception): |[A-Z]\w*(Error|Exception): ")
 _WITHOUT_VALUE = {"spark.speculation": "false", "spark.dynamicAllocation.enabled": "false"}
 
 _JVM_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
@@ -56,6 +66,7 @@ def load_session(
     conf.setAll(list((more or {}).items())).set("spark.master", master)
     conf.set("spark.sql.warehouse.dir", str(folder / "warehouse"))
     if _is_local(master):
+        conf.setAll(list(LOCAL_SETTINGS.items()))
         conf.set("spark.driver.host", "127.0.0.1").set("spark.driver.bindAddress", "127.0.0.1")
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -128,6 +139,11 @@ def wrong_spark_settings(spark: "SparkSession") -> list[str]:
     return found
 
 
+def spark_settings(spark: "SparkSession") -> dict[str, str]:
+    """Return the settings of a session."""
+    return dict(spark.sparkContext.getConf().getAll())
+
+
 def slots_of(master: str) -> int | None:
     """Return the number of slots of a local master; None for a cluster."""
     if not _is_local(master):
@@ -139,9 +155,17 @@ def slots_of(master: str) -> int | None:
 
 
 def first_line(error: BaseException) -> str:
-    """Return the first line of an error of Spark, without its stack traces."""
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__
+    """Return the line of an error of Spark that says what is wrong, without its stack traces.
+
+    It is the error of a Python worker if there is one.
+    """
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    of_python = [line for line in lines if _PYTHON_ERROR.match(line)]
+    if of_python and any(line.lstrip().startswith("Traceback") for line in lines):
+        return of_python[-1]
+    if lines[0].startswith(_PY4J) and len(lines) > 1:
+        return lines[1].removeprefix(": ")
+    return lines[0]
 
 
 def _is_local(master: str) -> bool:

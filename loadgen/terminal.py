@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from rich import progress as rich_progress
@@ -48,7 +47,7 @@ def progress_bar(plan: Plan, console: Console) -> Iterator[Callable[[Progress], 
         yield update
 
 
-def print_summary(summary: Mapping[str, Any], report: Path, console: Console) -> None:
+def print_summary(summary: Mapping[str, Any], report: str, console: Console) -> None:
     """Print the verdicts, the totals and the path of the report."""
     table = Table("verdict", "check", "scope", "details", title=summary["run_id"])
     for verdict in summary["verdicts"]:
@@ -66,4 +65,4 @@ def print_summary(summary: Mapping[str, Any], report: Path, console: Console) ->
     )
     for reason in summary["abort_reasons"]:
         console.print(f"[bold red]incomplete:[/bold red] {escape(reason)}")
-    console.print(f"report: {escape(str(report))}", soft_wrap=True)
+    console.print(f"report: {escape(report)}", soft_wrap=True)

@@ -3,7 +3,7 @@
 Versions from 5 on. Source: FetchRequest.json and FetchResponse.json.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from struct import Struct
 from typing import NamedTuple
 from uuid import UUID
@@ -172,6 +172,85 @@ def _read_partitions(
         )
         position += layout.size
     return partitions, position
+
+
+def session_at(api_version: int) -> int:
+    """Return where the session id is in the body, from version 7 on."""
+    return _LIMITS.size + (_REPLICA_ID.size if api_version < REPLICA_STATE_VERSION_MIN else 0)
+
+
+class FetchLayout(NamedTuple):
+    """Where the partitions are in equal requests with at most one topic, from version 9 on.
+
+    The requests differ in session epoch and partitions. Places count from the begin of the body.
+    """
+
+    topic: str | UUID
+    is_flexible: bool
+    names_at: int
+    """Where the topics begin, behind the session epoch."""
+    names: bytes
+    """The bytes up to the first partition."""
+    rows_at: int
+    rows_end: int
+    rest: bytes
+    """The bytes behind the last partition."""
+
+    @staticmethod
+    def of(
+        api_version: int, request: ShortFetch, frame: bytes | bytearray, start: int, end: int
+    ) -> "FetchLayout":
+        """Return the layout of the request in `frame[start:end]`, which `read_fetch` has read."""
+        is_flexible = api_version >= FLEXIBLE_VERSION_MIN
+        rack_bytes = len(request.rack_id.encode())
+        if is_flexible:
+            rest_bytes = 1 + 1 + rack_bytes + 1  # forgotten topics, rack, tags
+        else:
+            rest_bytes = _INT.size
+            rest_bytes += 2 + rack_bytes if api_version >= RACK_VERSION_MIN else 0
+        names_at = start + session_at(api_version) + _SESSION.size
+        topic: str | UUID = ""
+        rows_end = end - rest_bytes
+        rows_at = rows_end
+        if request.topics:
+            [named] = request.topics
+            topic = named.topic_id if api_version >= TOPIC_ID_VERSION_MIN else named.topic
+            rows_end -= 1 if is_flexible else 0  # the topic's tags
+            row_bytes = (_PARTITION if is_flexible else _PARTITION_WITH_EPOCH).size
+            rows_at = rows_end - len(named.partitions) * row_bytes
+        return FetchLayout(
+            topic,
+            is_flexible,
+            names_at - start,
+            bytes(frame[names_at:rows_at]),
+            rows_at - start,
+            rows_end - start,
+            bytes(frame[rows_end:end]),
+        )
+
+    def fits(self, frame: bytes | bytearray, start: int, end: int) -> bool:
+        """Whether a request of this size has the same bytes around its partitions."""
+        return (
+            frame[start + self.names_at : start + self.rows_at] == self.names
+            and frame[start + self.rows_end : end] == self.rest
+        )
+
+    def rows(
+        self, frame: bytes | bytearray, start: int
+    ) -> Iterator[tuple[int, int, int, int, int]]:
+        """Yield index, leader epoch, fetch offset, last fetched epoch, and maximum of bytes.
+
+        A partition with tagged fields has -1 as maximum.
+        """
+        rows = frame[start + self.rows_at : start + self.rows_end]
+        if self.is_flexible:
+            for index, epoch, offset, fetched_epoch, _, max_bytes, tags in _PARTITION.iter_unpack(
+                rows
+            ):
+                yield index, epoch, offset, fetched_epoch, -1 if tags else max_bytes
+        else:
+            for index, epoch, offset, _, max_bytes in _PARTITION_WITH_EPOCH.iter_unpack(rows):
+                yield index, epoch, offset, -1, max_bytes
 
 
 # Responses -----------------------------------------------------------------------------------

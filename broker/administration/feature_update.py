@@ -24,7 +24,7 @@ from broker.config.features import (
 from broker.errors import Refusal
 from protocol.errors import ErrorCode
 from protocol.hash_order import in_hash_order, string_hash
-from protocol.pacing import paced
+from protocol.pacing import paced, paced_elements
 from protocol.releases import Release
 
 _BOOTSTRAP_LEVEL_MIN = 4
@@ -63,28 +63,38 @@ def update_features(
         release: that the broker emulates.
         validate_only: change nothing.
     """
-    last_updates = {update.name: update for update in updates}
+    last_updates = {update.name: update for update in paced_elements(updates)}
     names = in_hash_order(last_updates, string_hash)
+    refusals: dict[str, Refusal | None] = {}
+    records: dict[str, int] = {}
+    refused_names: dict[int, str] = {}
+    places: dict[str, int] = {}
     # What is said of an unknown feature does not depend on what other requests change.
-    refusals = {
-        name: _check(cluster, last_updates[name], {}, release)
-        for name in paced(names)
-        if name not in FEATURES
-    }
+    for place, name in enumerate(paced(names)):
+        if name in FEATURES:
+            places[name] = place
+            continue
+        refusals[name] = _check(cluster, last_updates[name], {}, release)
+        if refusals[name] is None:
+            records[name] = last_updates[name].level
+        elif not refused_names:
+            refused_names[place] = name
     # No pause from here: the levels that are checked are those that change.
-    proposed = cluster.features.levels | {name: u.level for name, u in last_updates.items()}
-    for name in FEATURES.keys() & last_updates.keys():
+    proposed = cluster.features.levels | {name: last_updates[name].level for name in places}
+    for name, place in places.items():
         refusals[name] = _check(cluster, last_updates[name], proposed, release)
-    results = {name: refusals[name] for name in names}
-    refused = [name for name, refusal in results.items() if refusal is not None]
-    if refused and release >= FEATURES_ARE_KNOWN_SINCE:
-        return {refused[0]: results[refused[0]]}
-    records = {name: last_updates[name].level for name in names if results[name] is None}
+        if refusals[name] is None:
+            records[name] = last_updates[name].level
+        else:
+            refused_names[place] = name
+    if refused_names and release >= FEATURES_ARE_KNOWN_SINCE:
+        first = refused_names[min(refused_names)]
+        return {first: refusals[first]}
     if not validate_only:
         cluster.features.apply(records)
         if records.get(ELIGIBLE_LEADER_REPLICAS_VERSION):
             cluster.set_config(with_common_min_insync_replicas(cluster.config))
-    return results
+    return {name: refusals[name] for name in paced_elements(names)}
 
 
 def _check(

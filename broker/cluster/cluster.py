@@ -290,6 +290,8 @@ class Cluster(LateCoordinators):
         self.groups.note_topic_change(topic.name)
         for partition in topic.partitions:
             self._freed(partition, partition.log.size_bytes)
+            # What remembers the partition for the next request of a client keeps no records.
+            partition.log.advance_start(partition.log.log_end_offset)
             partition.leader_id = NO_LEADER
             partition.log.wake(now_ms)
 

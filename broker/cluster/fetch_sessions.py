@@ -74,12 +74,21 @@ class CachedPartition:
         assert topic is not None
         return topic, self.partition_index
 
-    def update_request(self, request: "CachedPartition") -> None:
-        """Replace what the client asks for by that of a later request."""
+    def update_request(self, request: "CachedPartition") -> bool:
+        """Replace what the client asks for by that of a later request.
+
+        Returns whether more than the fetch offset has changed.
+        """
+        has_changed = (
+            self.max_bytes != request.max_bytes
+            or self.current_leader_epoch != request.current_leader_epoch
+            or self.last_fetched_epoch != request.last_fetched_epoch
+        )
         self.fetch_offset = request.fetch_offset
         self.max_bytes = request.max_bytes
         self.current_leader_epoch = request.current_leader_epoch
         self.last_fetched_epoch = request.last_fetched_epoch
+        return has_changed
 
 
 @dataclass(slots=True, eq=False)
@@ -106,15 +115,19 @@ class FetchSession:
     """The partitions that one client fetches, in the order in which they are read.
 
     `epoch` is the one that the next request must have. `size` is the number of partitions at the
-    last use.
+    last use. `change_count` rises when a partition is added, removed, or asked for in
+    another way than before. `plan` is what
+    `broker/fetch/session_fetch.py` remembers of the requests.
     """
 
     __slots__ = (
+        "change_count",
         "created_ms",
         "epoch",
         "is_privileged",
         "last_used_ms",
         "partitions",
+        "plan",
         "session_id",
         "size",
         "uses_topic_ids",
@@ -134,6 +147,8 @@ class FetchSession:
         self.epoch = INITIAL_EPOCH + 1
         self.partitions: dict[PartitionKey, CachedPartition] = {}
         self.size = 0
+        self.change_count = 0
+        self.plan: object = None
 
     def update(
         self,
@@ -145,10 +160,17 @@ class FetchSession:
             known = self.partitions.get(key)
             if known is None:
                 self.partitions[key] = request
-            else:
-                known.update_request(request)
+                self.change_count += 1
+            elif known.update_request(request):
+                self.change_count += 1
         for key in forgotten:
             self.partitions.pop(key, None)
+            self.change_count += 1
+
+    def note_use(self, now_ms: int) -> None:
+        """Record that a request of the session came."""
+        self.last_used_ms = now_ms
+        self.was_old_when_used = now_ms - self.created_ms > EVICTION_MS
 
     def note_sent(self, sent: Sequence[SentPartition]) -> None:
         """Record what a response says; partitions with records go to the end of the order."""
@@ -196,8 +218,7 @@ class FetchSessionCacheShard:
 
     def use(self, session: FetchSession, now_ms: int) -> None:
         """Record that a session is used, and how many partitions it has now."""
-        session.last_used_ms = now_ms
-        session.was_old_when_used = now_ms - session.created_ms > EVICTION_MS
+        session.note_use(now_ms)
         self.partition_count += len(session.partitions) - session.size
         session.size = len(session.partitions)
 

@@ -211,9 +211,9 @@ class Dispatcher:
         """Respond without the schema's codec and without turns; None if that can't be done."""
         shortcut = route.shortcut
         if shortcut is not None:
-            body = shortcut(context, buffer, position, end, self._cluster)
-            if body is not None:
-                return encode_response(route, context, body)
+            response = shortcut(context, buffer, position, end, self._cluster)
+            if response is not None:
+                return self._framed(route, context, response)
         read_short = route.read_short
         if read_short is None:
             return None

@@ -50,10 +50,20 @@ def upgrade(
         )
     upgraded = ConsumerGroup(group.group_id, group.offsets)
     upgraded.restore(members, group.generation_id, topics)
-    # The rebalance that was going on has to have a result. Kafka gets it from the new member, but
-    # not if that is static and replaces its own classic client.
-    upgraded.must_rise = group.state is not GroupState.STABLE
+    # A rebalance that was going on has to have a result, and a classic group does not know yet of
+    # partitions that its leader has not seen. Kafka gets an epoch from the new member, but not if
+    # that is static and replaces its own classic client.
+    is_stable = group.state is GroupState.STABLE
+    upgraded.must_rise = not (is_stable and _owns_all_partitions(upgraded, topics))
     return upgraded
+
+
+def _owns_all_partitions(group: ConsumerGroup, topics: TopicSource) -> bool:
+    return all(
+        group.is_owned((topic.topic_id, index))
+        for topic in group.subscribed_topics(topics)
+        for index in range(topic.partition_count)
+    )
 
 
 def _refusal(group: Group, reason: str) -> Refusal:

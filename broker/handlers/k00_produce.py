@@ -46,7 +46,7 @@ from uuid import UUID  # noqa: TC003 - plain imports show the layers
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Topic
-from broker.produce.append import append_batch, not_leader, refused
+from broker.produce.append import ACKS_ALL, append_batch, not_leader, refused, too_few_in_sync
 from broker.produce.batch_check import BatchRefusal
 from broker.produce.request_batches import RequestBatches, read_batches, topic_key
 from broker.produce.transactional_batches import verify_batch
@@ -63,7 +63,6 @@ from protocol.pacing import LOOK_EVERY, paced_elements
 from protocol.produce import NodeEndpoint, PartitionData, PartitionResult, TopicData, TopicResult
 from protocol.records import BatchHeader
 
-ACKS_ALL = -1
 _LEGAL_ACKS = frozenset({-1, 0, 1})
 _UNKNOWN = frozenset({ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION})
 INTERNAL_WRITER = "__admin_client"
@@ -184,11 +183,7 @@ def _produce_partition(
         and len(partition.isr) < topic.min_insync_replicas
         and topic.has_too_few_in_sync(partition)
     ):
-        return PartitionResult(
-            index,
-            ErrorCode.NOT_ENOUGH_REPLICAS,
-            log_start_offset=partition.log.log_start_offset,
-        )
+        return too_few_in_sync(partition)
     return append_batch(
         context,
         cluster,
@@ -200,6 +195,7 @@ def _produce_partition(
         gate,
         transactional_id,
         header,
+        acks,
     )
 
 

@@ -15,6 +15,8 @@ from protocol.pacing import current_turn
 from protocol.produce import PartitionResult
 from protocol.records import LOG_OVERHEAD_BYTES, TRANSACTIONAL_FLAG, BatchHeader
 
+ACKS_ALL = -1
+
 
 # Hot path: inlined on purpose.
 def append_batch(  # noqa: C901
@@ -28,11 +30,12 @@ def append_batch(  # noqa: C901
     gate: ProducerIds | None = None,
     transactional_id: str | None = None,
     header: BatchHeader | BatchRefusal | None = None,
+    acks: int = 1,
 ) -> PartitionResult:
     """Append the batch in `frame[start:end]`, or return why not (Kafka's `UnifiedLog.append`).
 
-    `header` is what `read_batch` returned, if the caller has read it already. A batch with a
-    `transactional_id` was verified by the caller.
+    `header` is what `read_batch` returned, if the caller has read it already. The caller has
+    verified a batch with a `transactional_id`, and checked the replicas in sync for `acks`.
     """
     now_ms = context.now_ms
     log = partition.log
@@ -45,8 +48,10 @@ def append_batch(  # noqa: C901
     batch_refusal = check_batch(frame, start, end, header, topic, partition.partition_index, now_ms)
     if batch_refusal is not None:
         return refused(partition.partition_index, batch_refusal, log.log_start_offset)
-    if partition.leader_id != leader_id:  # moved or deleted while the check paused
-        return not_leader(partition)
+    # The partition may have moved, been deleted, or lost a replica while the check paused.
+    has_moved = partition.leader_id != leader_id
+    if has_moved or (acks == ACKS_ALL and topic.has_too_few_in_sync(partition)):
+        return not_leader(partition) if has_moved else too_few_in_sync(partition)
     is_transactional = bool(header.attributes & TRANSACTIONAL_FLAG)
     if is_transactional:
         outside = _outside_transaction(context, cluster, partition, transactional_id, header)
@@ -88,12 +93,16 @@ def append_batch(  # noqa: C901
     )
     if context.acknowledgements is not None:
         note_batch(context, topic, partition, header, base_offset, is_append=True)
+    index, start_offset = partition.partition_index, log.log_start_offset
+    return PartitionResult(index, ErrorCode.NONE, base_offset, log_append_time_ms, start_offset)
+
+
+def too_few_in_sync(partition: Partition) -> PartitionResult:
+    """Return the error of a batch with acks=-1 if min.insync.replicas asks for more replicas."""
     return PartitionResult(
         partition.partition_index,
-        ErrorCode.NONE,
-        base_offset,
-        log_append_time_ms,
-        log.log_start_offset,
+        ErrorCode.NOT_ENOUGH_REPLICAS,
+        log_start_offset=partition.log.log_start_offset,
     )
 
 

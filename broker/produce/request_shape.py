@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Partition, Topic
-from broker.produce.append import store_batch
+from broker.produce.append import ACKS_ALL, store_batch
 from broker.produce.batch_check import ZSTD_PRODUCE_VERSION_MIN
 from producer_state.rules import APPEND
 from protocol import codec, produce, records
@@ -21,7 +21,6 @@ from protocol.compression import ZSTD
 from protocol.pacing import LOOK_EVERY
 from protocol.produce_template import API_BYTES, CONSTANT_AT, SuccessResponse, request_pieces
 
-ACKS_ALL = -1
 _TIMESTAMP_MAX = 2**63 - 1
 INDEX_BYTES = 4
 """The end of the piece before a topic's first batch: the index of its partition."""

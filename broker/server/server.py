@@ -69,6 +69,9 @@ class Server:
         self._listeners: list[Listener] = []
         self._ready: list[ClientProtocol] = []
         self._alarm: asyncio.TimerHandle | None = None
+        self._alarm_due_ms = 0
+        """The time for which the alarm was set."""
+        self._rings_soon = False
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def listen(
@@ -301,19 +304,40 @@ class Server:
 
     def reset_alarm(self) -> None:
         """Set the alarm again after the clock was moved or changed its speed."""
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
         next_due_ms = self.cluster.timers.next_due_ms()
         if next_due_ms is not None:
             self._set_alarm(next_due_ms)
 
     def _set_alarm(self, due_ms: int) -> None:
-        if self._alarm is not None:
-            self._alarm.cancel()
-            self._alarm = None
+        """Have timers run that are due then; an alarm that rings earlier is set again then."""
         assert self._loop is not None
         delay_s = self.clock.wait_s(due_ms - self.clock.now_ms())
-        if delay_s is not None:
-            # The event loop's time stands while the machine is suspended, the broker's does not.
-            self._alarm = self._loop.call_later(min(delay_s, ALARM_S_MAX), self._ring)
+        if delay_s is None:
+            return
+        if delay_s <= 0:
+            if not self._rings_soon:
+                self._rings_soon = True
+                self._loop.call_soon(self._ring_soon)
+            return
+        if self._alarm is not None:
+            if self._alarm_due_ms <= due_ms:
+                return
+            self._alarm.cancel()
+        # The event loop's time stands while the machine is suspended, the broker's does not.
+        self._alarm = self._loop.call_later(min(delay_s, ALARM_S_MAX), self._ring)
+        self._alarm_due_ms = due_ms
+
+    def _ring_soon(self) -> None:
+        self._rings_soon = False
+        if self.cluster.timers.on_earlier is None:
+            return  # the server has stopped
+        self._run_due()
+        next_due_ms = self.cluster.timers.next_due_ms()
+        if next_due_ms is not None:
+            self._set_alarm(next_due_ms)
 
     def _ring(self) -> None:
         self._alarm = None

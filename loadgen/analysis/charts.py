@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO
-from itertools import cycle
+from itertools import accumulate, cycle
 from math import ceil, isnan, log10, nan
 from typing import Any, NamedTuple
 
@@ -215,8 +215,8 @@ def _buckets(
             continue  # in shadow mode nothing is charged
         user = users[0].principal
         by_node = _by([row for row in series["ids"] if row["user"] == user], "node")
-        busiest = max(by_node.values(), key=len, default=[])
-        charges = sorted((row["first_us"], 1.0) for row in busiest)
+        busiest = max(by_node.values(), key=_ids_in, default=[])
+        charges = sorted((row["first_us"], float(row["ids"])) for row in busiest)
         name = f"producer ids: {quota.value:g} per {window_s:g} s, at the busiest broker"
         rate = quota.value / window_s
         corners = bucket_levels(rate, quota.value, charges, begin_us, end_us)
@@ -303,15 +303,20 @@ def _write(axes: Axes, text: str) -> None:
     )  # fmt: skip
 
 
+def _ids_in(rows: Rows) -> int:
+    return sum(row["ids"] for row in rows)
+
+
 def _ids(ids: Rows, allowed: Mapping[str, float], window_s: float, plan: Plan) -> bytes:
     """Draw the new ids of each user at its busiest broker, and the limit of the quota."""
     figure, [[axes]] = _panels(1, 1, 3.1)
     by_user = _by(ids, "user")
     users = [user for user in allowed if user in by_user]
     for colour, user in zip(cycle(COLOURS), users, strict=False):
-        busiest = max(_by(by_user[user], "node").values(), key=len)
-        times = sorted(row["first_us"] / 1e6 for row in busiest)
-        counts = range(1, len(times) + 1)
+        busiest = max(_by(by_user[user], "node").values(), key=_ids_in)
+        points = sorted((row["first_us"] / 1e6, row["ids"]) for row in busiest)
+        times = [time_s for time_s, _ in points]
+        counts = list(accumulate(ids for _, ids in points))
         axes.step(times, counts, where="post", color=colour, label=user, linewidth=1.6)
     for limit in sorted(set(allowed.values())):
         ends = (0.0, plan.duration_s)

@@ -42,7 +42,13 @@ def _judgement(*, has_passed: bool) -> Judgement:
 
 
 def producer_ids(
-    user: str, node: int, quota: float, window_s: float, times_us: Sequence[int], start_us: int
+    user: str,
+    node: int,
+    quota: float,
+    window_s: float,
+    ids: int,
+    allowed: float | None,
+    excess: float | None,
 ) -> Verdict:
     """Check KIP-936: in any time t a user adds at most Q + t·Q/T new producer ids.
 
@@ -51,16 +57,15 @@ def producer_ids(
         node: the broker; each one has its own quota.
         quota: Q, ids per window.
         window_s: T, the window in seconds.
-        times_us: time of the first successful response of each id, sorted.
-        start_us: time of the first request with an id.
+        ids: the ids with a successful response.
+        allowed: how many were allowed when the last of them succeeded; None without ids.
+        excess: by how many the ids were ever more than allowed; None without ids.
     """
-    allowed = [quota + (t - start_us + CLOCK_US) / 1e6 * quota / window_s for t in times_us]
-    excess = max((number - most for number, most in enumerate(allowed, 1)), default=0.0)
     return Verdict(
         "new producer ids: at most Q + t·Q/T",
         f"user {user} at broker {node}",
-        _judgement(has_passed=excess <= FLOAT_SLACK),
-        f"{len(times_us)} ids, at most {max(allowed, default=quota):.1f}"
+        _judgement(has_passed=(excess or 0.0) <= FLOAT_SLACK),
+        f"{ids} ids, at most {quota if allowed is None else allowed:.1f}"
         f" (Q={quota:g}, T={window_s:g} s)",
     )
 
@@ -69,8 +74,9 @@ def topic_mutations(
     scope: str,
     rate: float,
     burst: float,
-    admitted: Sequence[tuple[int, int]],
-    start_us: int,
+    mutations: int,
+    allowed: float | None,
+    excess: float | None,
     mutations_per_topic_max: int,
 ) -> Verdict:
     """Check KIP-599: in any time t the broker accepts at most R·t + B mutations.
@@ -79,22 +85,19 @@ def topic_mutations(
         scope: the users or tenants that share the quota.
         rate: R, mutations per second.
         burst: B, the capacity of the bucket.
-        admitted: time of each response and the mutations it accepted, sorted.
-        start_us: time of the first request.
+        mutations: the accepted mutations.
+        allowed: R·t + B at the last response; None without mutations.
+        excess: by how many the mutations were ever more than allowed; None without mutations.
         mutations_per_topic_max: the most mutations of one topic, which is accepted as a whole while
             the bucket is not empty.
     """
-    total, excess, allowed = 0, 0.0, burst
-    for response_us, mutations in admitted:
-        total += mutations
-        allowed = rate * (response_us - start_us + CLOCK_US) / 1e6 + burst
-        excess = max(excess, total - mutations_per_topic_max - allowed)
+    has_passed = (excess or 0.0) - mutations_per_topic_max <= FLOAT_SLACK
     return Verdict(
         "topic mutations: at most R·t + B, plus the topic that empties the bucket",
         scope,
-        _judgement(has_passed=excess <= FLOAT_SLACK),
-        f"{total} mutations, at most {allowed:.0f} + {mutations_per_topic_max}"
-        f" (R={rate:g}/s, B={burst:g})",
+        _judgement(has_passed=has_passed),
+        f"{mutations} mutations, at most {burst if allowed is None else allowed:.0f}"
+        f" + {mutations_per_topic_max} (R={rate:g}/s, B={burst:g})",
     )
 
 

@@ -19,7 +19,7 @@ TENANTS = """
     SELECT tenant, count(*) AS events, count(completed_us) AS completed,
            percentile_approx(response_us, array(0.5, 0.9, 0.99, 0.999)) AS response_us,
            max(response_us) AS response_max_us
-    FROM (SELECT *, coalesce(completed_us, {end_us}) - intended_us AS response_us FROM events)
+    FROM (SELECT *, coalesce(completed_us, :end_us) - intended_us AS response_us FROM events)
     GROUP BY tenant ORDER BY tenant"""
 REQUESTS = """
     SELECT tenant, api, status, kind, error_code, count(*) AS requests,
@@ -37,13 +37,13 @@ SECONDS = """
 LATENCIES = """
     SELECT floor(intended_us / 1e6) AS second, tenant,
            percentile_approx(response_us, array(0.5, 0.9, 0.99)) AS response_us
-    FROM (SELECT *, coalesce(completed_us, {end_us}) - intended_us AS response_us FROM events)
+    FROM (SELECT *, coalesce(completed_us, :end_us) - intended_us AS response_us FROM events)
     GROUP BY second, tenant ORDER BY second, tenant"""
 HEAT = """
-    SELECT floor(intended_us / {cell_us}) AS cell,
+    SELECT floor(intended_us / :cell_us) AS cell,
            least(23, greatest(0, floor(1.5 * log2(greatest(response_us, 1) / 64)))) AS bin,
            count(*) AS events
-    FROM (SELECT *, coalesce(completed_us, {end_us}) - intended_us AS response_us FROM events)
+    FROM (SELECT *, coalesce(completed_us, :end_us) - intended_us AS response_us FROM events)
     GROUP BY cell, bin ORDER BY cell, bin"""
 LATENESS = """
     SELECT percentile_approx(submitted_us - intended_us, array(0.5, 0.99)) AS lateness_us,
@@ -52,23 +52,11 @@ LATENESS = """
     FROM measured
     WHERE attempt <= 1 AND status != 'not_sent' AND tenant IN
         (SELECT tenant FROM plan_tenants WHERE is_open)"""
-IDS = """
-    SELECT user, node, first_us FROM (
-        SELECT user, node, producer_id, min(response_us) AS first_us FROM results
-        WHERE api = 'Produce' AND producer_id IS NOT NULL AND status = 'responded'
-              AND error_code = 0 GROUP BY user, node, producer_id)
-    ORDER BY user, node, first_us"""
-ID_STARTS = """
-    SELECT user, node, min(sent_us) AS start_us FROM results
-    WHERE api = 'Produce' AND producer_id IS NOT NULL GROUP BY user, node"""
-MUTATIONS = """
-    SELECT user, tenant, sent_us, response_us, mutations FROM results
-    WHERE mutations > 0 ORDER BY response_us"""
 THROTTLES = """
     SELECT tenant, count_if(throttle_time_ms > 0) AS throttled,
            sum(throttle_time_ms) AS throttle_total_ms, max(throttle_time_ms) AS throttle_max_ms,
            count_if(early_us > 1000) AS sent_early, max(early_us) AS early_max_us,
-           count_if(early_us > {tolerance_us} AND response_us - sent_us < early_us - {tolerance_us})
+           count_if(early_us > :tolerance_us AND response_us - sent_us < early_us - :tolerance_us)
                AS responded_early
     FROM results GROUP BY tenant ORDER BY tenant"""
 DUPLICATES = """

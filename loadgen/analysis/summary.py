@@ -9,12 +9,14 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from client.errors import error_name
-from loadgen.analysis import checks, queries
+from loadgen.analysis import checks, queries, quota_bounds
 from loadgen.analysis.checks import Verdict
 from loadgen.analysis.committed_offsets import CommittedOffset
+from loadgen.analysis.quota_bounds import open_quota_views, quota_verdicts
 from loadgen.analysis.transactions import (
     TRANSACTION_QUERIES,
     open_transaction_views,
@@ -23,6 +25,7 @@ from loadgen.analysis.transactions import (
 from loadgen.plan.plan import Plan, Tenant
 from loadgen.plan.run_spec import PreparedTarget
 from loadgen.plan.schedule import event_counts
+from loadgen.rows import SCHEMA
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,6 +46,8 @@ _CONCURRENT_QUERIES = 4
 """A query of a small run uses one core."""
 COMPILED_ROWS_MIN = 300_000
 """Below this number of rows, compiling or distributing a query takes longer than running it."""
+ROWS_PER_PARTITION = 1_000_000
+SHUFFLE_PARTITIONS_MIN = 2
 _INTERPRETED = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
@@ -76,14 +81,25 @@ class RunData:
 
 def summarise(spark: "SparkSession", data: RunData) -> dict[str, Any]:
     """Return the part of `summary.json` that comes from a run's rows, as JSON values."""
-    is_small = spark.read.parquet(data.results_path).count() < COMPILED_ROWS_MIN
-    with _settings(spark, _INTERPRETED if is_small else {}):
-        _open_views(spark, data, partitions=1 if is_small else None)
+    rows = read_results(spark, data.results_path).count()
+    is_small = rows < COMPILED_ROWS_MIN
+    partitions = max(SHUFFLE_PARTITIONS_MIN, ceil(rows / ROWS_PER_PARTITION))
+    settings = {
+        "spark.sql.shuffle.partitions": str(partitions),
+        **(_INTERPRETED if is_small else {}),
+    }
+    with _settings(spark, settings):
+        open_views(spark, data, partitions=1 if is_small else None)
         spark.catalog.cacheTable("events")  # three queries use it
         try:
             return _summarise(spark, data)
         finally:
             spark.catalog.uncacheTable("events")
+
+
+def read_results(spark: "SparkSession", path: str) -> "DataFrame":
+    """Return the rows of a run; the schema is given, because a run may have no row."""
+    return spark.read.schema(SCHEMA).parquet(path)
 
 
 @contextmanager
@@ -101,8 +117,13 @@ def _settings(spark: "SparkSession", settings: "Mapping[str, str]") -> "Iterator
 def _summarise(spark: "SparkSession", data: RunData) -> dict[str, Any]:
     plan = data.plan
 
+    arguments: dict[str, Any] = {
+        "tolerance_us": checks.MUTE_TOLERANCE_US,
+        **quota_bounds.ARGUMENTS,
+    }
+
     def rows(sql: str) -> Rows:
-        return [row.asDict() for row in spark.sql(sql).collect()]
+        return [row.asDict() for row in spark.sql(sql, arguments).collect()]
 
     [totals] = rows(queries.TOTALS)
     measured_us = round(plan.duration_s * 1e6)
@@ -113,31 +134,15 @@ def _summarise(spark: "SparkSession", data: RunData) -> dict[str, Any]:
         totals["not_due"] = sum(event_counts(plan)) - seen["events"]
     end_us = max(measured_us, totals["end_us"] or 0)
     cell_us = max(1, round(plan.duration_s * 1e6 / HEAT_CELLS))
-    sql_by_name = {
-        "tenants": queries.TENANTS.format(end_us=end_us),
-        "latencies": queries.LATENCIES.format(end_us=end_us),
-        "heat": queries.HEAT.format(end_us=end_us, cell_us=cell_us),
-        "seconds": queries.SECONDS,
-        "requests": queries.REQUESTS,
-        "ids": queries.IDS,
-        "id_starts": queries.ID_STARTS,
-        "mutations": queries.MUTATIONS,
-        "throttles": queries.THROTTLES.format(tolerance_us=checks.MUTE_TOLERANCE_US),
-        "duplicates": queries.DUPLICATES,
-        "expiries": queries.EXPIRIES,
-        "lateness": queries.LATENESS,
-        "workers": queries.WORKERS,
-        **({"stored": queries.STORED, "repeated": queries.REPEATED} if data.read_back_path else {}),
-        **(TRANSACTION_QUERIES if data.judges_transactions else {}),
-    }
+    arguments |= {"end_us": end_us, "cell_us": cell_us}
+    sql_by_name = queries_of(data)
     with ThreadPoolExecutor(_CONCURRENT_QUERIES) as pool:
         found = dict(zip(sql_by_name, pool.map(rows, sql_by_name.values()), strict=True))
     throttles = [row for row in found["throttles"] if row["throttled"]]
     [lateness] = found["lateness"]
     shares = [row["completed"] / row["events"] for row in found["tenants"] if row["events"]]
     verdicts = [
-        *_id_verdicts(data, found["ids"], found["id_starts"]),
-        *_mutation_verdicts(data, found["mutations"]),
+        *quota_verdicts(plan, data.target, found),
         *map(checks.shadow_quota, data.shadow_report),
         *_throttle_verdicts(plan, throttles),
         *_duplicate_verdicts(found["duplicates"]),
@@ -165,14 +170,33 @@ def _summarise(spark: "SparkSession", data: RunData) -> dict[str, Any]:
     }
 
 
-def _open_views(spark: "SparkSession", data: RunData, partitions: int | None) -> None:
+def queries_of(data: RunData) -> dict[str, str]:
+    """Return the queries of a summary by name, over the views of `open_views`."""
+    return {
+        "tenants": queries.TENANTS,
+        "latencies": queries.LATENCIES,
+        "heat": queries.HEAT,
+        "seconds": queries.SECONDS,
+        "requests": queries.REQUESTS,
+        **quota_bounds.QUERIES,
+        "throttles": queries.THROTTLES,
+        "duplicates": queries.DUPLICATES,
+        "expiries": queries.EXPIRIES,
+        "lateness": queries.LATENESS,
+        "workers": queries.WORKERS,
+        **({"stored": queries.STORED, "repeated": queries.REPEATED} if data.read_back_path else {}),
+        **(TRANSACTION_QUERIES if data.judges_transactions else {}),
+    }
+
+
+def open_views(spark: "SparkSession", data: RunData, partitions: int | None) -> None:
     """Open the views; `partitions=1` avoids shuffles in small runs, None leaves them to Spark."""
 
     def open_view(name: str, frame: "DataFrame") -> None:
         view = frame if partitions is None else frame.coalesce(partitions)
         view.createOrReplaceTempView(name)
 
-    open_view("results", spark.read.parquet(data.results_path))
+    open_view("results", read_results(spark, data.results_path))
     tenants = spark.createDataFrame(
         [
             (
@@ -190,6 +214,7 @@ def _open_views(spark: "SparkSession", data: RunData, partitions: int | None) ->
         open_view("read_back", spark.read.parquet(data.read_back_path))
     if data.judges_transactions:
         open_transaction_views(spark, data.plan, data.committed_offsets)
+    open_quota_views(spark, data.plan, data.target)
     for name, sql in queries.VIEWS.items():
         spark.sql(sql).createOrReplaceTempView(name)
 
@@ -213,46 +238,6 @@ def _per_second(seconds: Rows, measured_s: float) -> float:
 def _named(row: dict[str, Any]) -> dict[str, Any]:
     code = row.pop("error_code")
     return {**row, "error": "" if code is None else error_name(code)}
-
-
-def _id_verdicts(data: RunData, ids: Rows, starts: Rows) -> list[Verdict]:
-    window_s = data.target.config["producer.id.quota.window.size.seconds"]
-    verdicts = []
-    for start in starts:
-        user, node = start["user"], start["node"]
-        tenant = next(tenant for tenant in data.plan.tenants if tenant.principal == user)
-        quota = data.plan.quota_of(tenant, "producer_ids_rate")
-        if quota is None or quota.shadow or quota.key in data.target.unknown_quotas:
-            continue
-        times_us = [row["first_us"] for row in ids if (row["user"], row["node"]) == (user, node)]
-        verdicts.append(
-            checks.producer_ids(user, node, quota.value, window_s, times_us, start["start_us"])
-        )
-    return sorted(verdicts, key=lambda verdict: verdict.scope)
-
-
-def _mutation_verdicts(data: RunData, mutations: Rows) -> list[Verdict]:
-    config, plan = data.target.config, data.plan
-    samples = config["controller.quota.window.num"]
-    window_s = config["controller.quota.window.size.seconds"]
-    verdicts = []
-    for quota, users in plan.buckets("controller_mutation_rate").values():
-        tenants = [tenant for tenant in users if tenant.behaviour in MAIN_APIS]
-        if not tenants or quota.shadow:
-            continue
-        names = [tenant.name for tenant in tenants]
-        own_rows = [row for row in mutations if row["tenant"] in names]
-        verdicts.append(
-            checks.topic_mutations(
-                f"tenants {', '.join(names)}",
-                quota.value,
-                quota.value * samples * window_s,
-                [(row["response_us"], row["mutations"]) for row in own_rows],
-                min((row["sent_us"] for row in own_rows), default=0),
-                max(tenant.partitions for tenant in tenants),
-            )
-        )
-    return verdicts
 
 
 def _throttle_verdicts(plan: Plan, rows: Rows) -> list[Verdict]:

@@ -48,9 +48,17 @@ class RunSpec:
     workers: int = 1
     progress_address: tuple[str, int] | None = None
     """The address of the driver's `ProgressListener`."""
+    clock_address: tuple[str, int] | None = None
+    """The address of the driver's `ClockServer`."""
+    segment_s: float = 2.0
+    """How much time a worker collects rows for before it writes them."""
     lead_s: float = 1.5
     """Time from the last worker's readiness to time zero: tasks leave a barrier up to a second
     apart."""
+
+    def folder(self, record: str) -> tuple[str, str]:
+        """Return the folder of a record, such as `results`, in the storage of the run."""
+        return record, f"run={self.run_id}"
 
     def tenant_of_clients(self) -> list[int]:
         """Return the index of each client's tenant; clients are counted over all tenants."""

@@ -20,7 +20,8 @@ from loadgen.plan.yaml_reader import PlanError
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-EVENTS_MAX = 10_000_000
+EVENTS_MAX = 2**32 - 1
+"""The ids of events that a closed loop adds begin above."""
 SCHEMA = "event_id bigint, t_us bigint, tenant int, client int, salt bigint"
 """`t_us`: intended time after time zero; `client`: counted over all tenants; `salt`: 62 random bits
 for the behaviour."""

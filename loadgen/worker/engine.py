@@ -5,7 +5,8 @@ The schedule is fixed in advance, so a slow response neither delays nor drops a 
 
 import asyncio
 import gc
-from collections.abc import Callable, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Iterator
 
 from loadgen import clock
 from loadgen.clients.consume_transform_produce import ConsumeTransformProduce
@@ -23,11 +24,13 @@ from loadgen.clients.topic_clients import TopicCreator, TopicDeleter, TopicExpan
 from loadgen.clients.transactional import Transactional
 from loadgen.plan.plan import Tenant
 from loadgen.plan.run_spec import STOPPED_BY_USER
+from loadgen.worker.schedule_feed import DueEvents, ScheduleFeed
 from loadgen.worker.timer import PreciseTimer
 
 CHECK_S = 0.1
 _REFRESH = 16
 """Events submitted between two readings of the clock."""
+_NO_EVENTS = DueEvents(array("q"), array("q"), array("q"), array("q"))
 
 CLIENTS: dict[str, type[LoadClient]] = {
     "steady": PipelinedProducer,
@@ -51,25 +54,23 @@ class Engine:
     def __init__(
         self,
         run: Run,
-        event_ids: Sequence[int],
-        times_us: Sequence[int],
-        owners: Sequence[int],
-        salts: Sequence[int],
+        feed: ScheduleFeed,
+        client_numbers: Iterable[int],
         report: Callable[[], bool],
     ) -> None:
-        """Take the columns of the schedule, sorted by time.
+        """Take the schedule and the numbers of the clients in it.
 
         The engine calls `report` several times a second; it sends the progress and returns whether
         to stop.
         """
         self._run = run
-        self._ids, self._times, self._owners, self._salts = event_ids, times_us, owners, salts
+        self._feed = feed
+        self._due = _NO_EVENTS
         self._report = report
         tenants = run.plan.tenants
         tenant_of = run.spec.tenant_of_clients()
         self._clients: dict[int, LoadClient] = {
-            number: _client(run, tenants[tenant_of[number]], number)
-            for number in sorted(set(owners))
+            number: _client(run, tenants[tenant_of[number]], number) for number in client_numbers
         }
         self._next = 0
         self._timer: PreciseTimer | None = None
@@ -82,6 +83,8 @@ class Engine:
         """Run from time zero to the last response, or until the drain time is over."""
         run = self._run
         run.zero_us = zero_us
+        loop = asyncio.get_running_loop()
+        self._feed.on_ready = lambda: loop.call_soon_threadsafe(self._release)
         run.end_us = zero_us + round(run.plan.duration_s * 1e6)
         drained_us = run.end_us + round(run.plan.drain_s * 1e6)
         self._timer = PreciseTimer(asyncio.get_running_loop(), self._release)
@@ -97,38 +100,47 @@ class Engine:
             gc.enable()
             gc.unfreeze()
             self._timer.close()
+            self._timer = None
             await self._end()
 
     def _release(self) -> None:
         """Submit all events that are due."""
-        run, clients, times = self._run, self._clients, self._times
-        ids, owners, salts, zero_us = self._ids, self._owners, self._salts, run.zero_us
-        index, end = self._next, len(times)
-        now_us = clock.now_us()
+        run, clients, zero_us = self._run, self._clients, self._run.zero_us
+        index, now_us = self._next, clock.now_us()
         first_us = now_us
-        while index < end and not run.is_over:
+        is_late = False
+        while self._timer is not None and not run.is_over:
+            ids, times, owners, salts = self._due
+            if index == len(times):
+                following = self._feed.next()
+                if following is None:
+                    break  # at the end, or until `on_ready`
+                self._due, index = following, 0
+                continue
             if index % _REFRESH == 0:
                 now_us = clock.now_us()
             intended_us = times[index] + zero_us
             if intended_us > now_us:
+                self._timer.set(intended_us - clock.now_us())
                 break
+            if not is_late:
+                is_late = True
+                run.counts.lateness_us = max(run.counts.lateness_us, first_us - intended_us)
             clients[owners[index]].submit(Event(ids[index], intended_us, now_us, salts[index]))
             index += 1
-        if index > self._next:
-            counts = run.counts
-            late_us = first_us - (times[self._next] + zero_us)
-            counts.lateness_us = max(counts.lateness_us, late_us)
         self._next = index
-        if index < end and not run.is_over and self._timer is not None:
-            self._timer.set(times[index] + zero_us - clock.now_us())
+
+    @property
+    def _has_released_all(self) -> bool:
+        return self._next == len(self._due.times_us) and self._feed.is_finished
 
     def _check(self) -> bool:
         """Return whether all is done; abort a run that is too far behind."""
         run, now_us = self._run, clock.now_us()
-        is_idle = self._next == len(self._times) and now_us >= run.end_us
+        is_idle = self._has_released_all and now_us >= run.end_us
         limit_us = run.plan.abort_behind_s * 1e6
-        if self._next < len(self._times):
-            behind_us = now_us - self._times[self._next] - run.zero_us
+        if self._next < len(self._due.times_us):
+            behind_us = now_us - self._due.times_us[self._next] - run.zero_us
             if behind_us > limit_us:
                 run.abort_run(f"the load generator is {behind_us / 1e6:.1f} s behind its schedule")
         for client in self._clients.values():
@@ -153,16 +165,25 @@ class Engine:
         for client in self._clients.values():
             for event in client.unsent():
                 client.record_not_sent(event)
-        for index in range(self._next, len(self._times)):
-            intended_us = self._times[index] + run.zero_us
-            if intended_us > now_us:
-                break
-            client = self._clients[self._owners[index]]
-            client.record_not_sent(Event(self._ids[index], intended_us, intended_us, 0))
+        for event_id, intended_us, owner in self._due_until(now_us):
+            client = self._clients[owner]
+            client.record_not_sent(Event(event_id, intended_us, intended_us, 0))
         await asyncio.gather(*(client.close() for client in self._clients.values()))
         # Transports call connection_lost in the next iteration of the loop.
         await asyncio.sleep(0)
         self._report()
+
+    def _due_until(self, now_us: int) -> Iterator[tuple[int, int, int]]:
+        """Yield id, intended time and client of the events that were due and not submitted."""
+        due: DueEvents | None = self._due
+        first = self._next
+        while due is not None:
+            for index in range(first, len(due.times_us)):
+                intended_us = due.times_us[index] + self._run.zero_us
+                if intended_us > now_us:
+                    return
+                yield due.event_ids[index], intended_us, due.owners[index]
+            due, first = self._feed.wait_for_next(), 0
 
 
 def _client(run: Run, tenant: Tenant, number: int) -> LoadClient:

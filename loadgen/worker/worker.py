@@ -1,4 +1,4 @@
-"""One task of the Spark job: a generator that takes the schedule and yields the results.
+"""One task of the Spark job: it takes the schedule and writes the results.
 
 It does not use Spark: the barrier is an argument, so that tests run it without a JVM.
 """
@@ -6,19 +6,33 @@ It does not use Spark: the barrier is an argument, so that tests run it without 
 import asyncio
 import contextlib
 import json
+import os
 import socket
-from array import array
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
-import numpy as np
 import pyarrow as pa
 
 from loadgen import clock
 from loadgen.clients.connection_settings import connection_settings_of
 from loadgen.clients.load_client import Run
+from loadgen.clock_offset import measure_offset
+from loadgen.host_info import memory_max_bytes
 from loadgen.plan.run_spec import RunSpec
-from loadgen.rows import Rows
+from loadgen.rows import RESULTS, RowEncoder, Rows
+from loadgen.storage import Storage, StorageError
 from loadgen.worker.engine import Engine
+from loadgen.worker.schedule_feed import ScheduleFeed
+from loadgen.worker.segments import SegmentWriter
+from loadgen.worker_reports import (
+    ENDED,
+    GAVE_UP,
+    RECORD,
+    STARTED,
+    WorkerReport,
+    host_name,
+    write_reports,
+)
 
 REPORT_US = 250_000
 Gather = Callable[[str], list[str]]
@@ -26,14 +40,30 @@ Gather = Callable[[str], list[str]]
 
 
 def work(
-    spec: RunSpec, worker: int, batches: Iterator[pa.RecordBatch], gather: Gather
-) -> Iterator[pa.RecordBatch]:
-    """Send the events of this worker and yield a row per request (`rows.SCHEMA`)."""
-    tables = list(batches)
-    columns = [
-        np.concatenate([batch.column(name).to_numpy() for batch in tables] or [np.empty(0, int)])
-        for name in ("event_id", "t_us", "client", "salt")
-    ]
+    spec: RunSpec,
+    storage: Storage,
+    worker: int,
+    batches: Iterator[pa.RecordBatch],
+    gather: Gather,
+) -> list[WorkerReport]:
+    """Send the events of this worker and write a row per request (`rows.SCHEMA`).
+
+    `batches` are the schedule of the worker's clients, sorted by time.
+
+    Returns:
+        The reports of the worker, which are also written.
+
+    Raises:
+        StorageError: nothing can be written.
+    """
+    folder = spec.folder(RESULTS)
+    storage.create(*folder)
+    started = WorkerReport(
+        worker, STARTED, host_name(), os.getpid(), memory_max_bytes=memory_max_bytes()
+    )
+    write_reports(storage, spec.folder(RECORD), [started])
+    feed = ScheduleFeed(batches)
+    feed.fill()
     rows = Rows()
     run = Run(
         spec,
@@ -42,34 +72,74 @@ def work(
         spec.topology,
         timestamp_ms=clock.epoch_us() // 1000,
     )
+    owners = spec.tenant_of_clients()
     reporter = Reporter(run, worker)
-    # As compact as the columns, and faster to index.
-    event_ids, times_us, owners, salts = (
-        array("q", column.astype(np.int64).tobytes()) for column in columns
-    )
-    engine = Engine(run, event_ids, times_us, owners, salts, reporter.report)
-    began_cpu_us, began_us = 0, 0
     with contextlib.closing(reporter), asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        ticks = _Ticks(run, reporter)
+        engine = Engine(run, feed, range(worker, len(owners), spec.workers), ticks.report)
         runner.run(engine.prepare())
-        zero_us = common_zero_us(spec, gather)
-        began_cpu_us, began_us = clock.cpu_us(), clock.now_us()
-        runner.run(engine.drive(zero_us))
-    constants = {
-        "worker": worker,
-        "worker_cpu_us": clock.cpu_us() - began_cpu_us,
-        "worker_wall_us": clock.now_us() - began_us,
-    }
-    yield from rows.batches(zero_us, constants, spec.plan.tenants, spec.tenant_of_clients())
+        offset = measure_offset(spec.clock_address) if spec.clock_address else None
+        if offset is not None:
+            started = replace(
+                started, clock_offset_us=offset.offset_us, clock_error_us=offset.error_us
+            )
+        zero_us = common_zero_us(spec, gather, started.clock_offset_us or 0)
+        encoder = RowEncoder(worker, zero_us, spec.plan.tenants, owners)
+        writer = SegmentWriter(rows, encoder, storage, folder, worker, spec.segment_s)
+        writer.start()
+        ticks.writer = writer
+        try:
+            runner.run(engine.drive(zero_us))
+        finally:
+            cpu_us, wall_us = writer.cpu_us, writer.wall_us
+            writer.close()
+            feed.stop()
+    if writer.error is not None:
+        run.abort_run(writer.error)
+    ended = replace(
+        started,
+        event=ENDED,
+        t_us=clock.now_us() - zero_us,
+        rows=len(rows),
+        segments=writer.segments,
+        cpu_us=cpu_us,
+        wall_us=wall_us,
+        memory_max_bytes=memory_max_bytes(),
+    )
+    reports = [replace(ended, event=GAVE_UP, reason=reason) for reason in run.counts.reasons]
+    reports.append(ended)
+    with contextlib.suppress(StorageError):  # the disk is full; Spark gets the reports too
+        write_reports(storage, spec.folder(RECORD), reports)
+    return reports
 
 
-def common_zero_us(spec: RunSpec, gather: Gather) -> int:
+class _Ticks:
+    """What happens several times a second during a run."""
+
+    def __init__(self, run: Run, reporter: "Reporter") -> None:
+        self.writer: SegmentWriter | None = None
+        self._run, self._reporter = run, reporter
+
+    def report(self) -> bool:
+        """Send the progress, write rows that are due; return whether to stop."""
+        must_stop = self._reporter.report()
+        if self.writer is not None:
+            self.writer.tick()
+            must_stop = must_stop or self.writer.is_stopping
+            if self.writer.error is not None:
+                self._run.abort_run(self.writer.error)
+        return must_stop
+
+
+def common_zero_us(spec: RunSpec, gather: Gather, offset_us: int = 0) -> int:
     """Return time zero, the same moment for all workers, on this worker's clock.
 
+    `offset_us` is how far the clock of this host is ahead of the driver's.
     Tasks leave a barrier up to a second apart, so time zero is later than that.
     """
-    ready = max(int(message) for message in gather(str(clock.epoch_us())))
+    ready = max(int(message) for message in gather(str(clock.epoch_us() - offset_us)))
     ahead_us = round((spec.lead_s + spec.plan.warm_up_s) * 1e6)
-    return clock.now_us() + (ready + ahead_us - clock.epoch_us())
+    return clock.now_us() + (ready + ahead_us - (clock.epoch_us() - offset_us))
 
 
 class Reporter:

@@ -20,6 +20,8 @@ from broker.dispatch.connection import Connection
 from broker.dispatch.dispatcher import Dispatcher
 from broker.request.context import RequestContext
 from broker.responses import ConnectionOutput
+from broker.routes import ROUTES
+from broker.serve import CLIENT_APIS
 from protocol import codec
 from protocol.pacing import take_turns
 from tests.attack.attacked_cluster import GROUPS, PARTITIONS, QUOTAS, preparation_frames
@@ -56,6 +58,8 @@ class AttackedBroker:
         self.dispatcher = Dispatcher(self.cluster, self._report_bug, time.thread_time_ns)
         self.dispatcher.turns.call_later = self._call_later
         self._scheduled: list[Callable[[], None]] = []
+        for api_key in CLIENT_APIS:
+            ROUTES[api_key].load()  # as a broker does in the background after its start
         for frame in preparation_frames(partitions, groups, quotas):
             cost = self.handle(frame)
             assert cost.close_reason is None, cost.close_reason

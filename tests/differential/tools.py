@@ -98,13 +98,22 @@ _AFTER_SUBCOMMAND = frozenset({"cluster"})
 
 _CHANGE = re.compile(r"--(alter|create|delete|execute|cancel|expire|renew)\b|upgrade|downgrade")
 _BROKER_CHANGE = re.compile(r"configs .*--alter .*--(broker|entity-type brokers)")
-_CHANGE_S, _BROKER_CHANGE_S = 0.3, 1.5
+_CHANGE_S, _BROKER_CHANGE_S = 0.6, 1.5
 """A broker of Kafka applies a change of metadata some time after the response to it.
 
 While it applies its own configuration, it describes the old values with the new synonyms.
 """
 
 _MAPPED = (
+    # At the same moment one call of the client ends in one of two ways.
+    (
+        re.compile(
+            r"Call\(callName=.*timed out at .*attempt\(s\)"
+            r"|Timed out waiting for a node assignment\. Call: \w+(\(api=\w+\))?"
+        ),
+        "The client's call timed out.",
+    ),
+    (re.compile(r"(?m)^Caused by: \S+\.DisconnectException.*\n?"), ""),
     (re.compile(r"(?<=TopicId: )[\w-]{22}"), "topic-id"),
     (re.compile(r"(?<=Cluster ID: )[\w-]{22}"), "cluster-id"),
     (re.compile(r"(?<=ClusterId: )\s*[\w-]{22}"), "cluster-id"),
@@ -120,7 +129,7 @@ _MAPPED = (
     (re.compile(r"(?<=\"directoryId\": \")[\w-]{22}|(?<=\t)[\w-]{22}(?=\t)"), "directory-id"),
     (re.compile(r"(?<=directoryId=)[\w-]{22}"), "directory-id"),
     # Clients choose their member ids since the consumer protocol.
-    (re.compile(r"(?<=[ ,])(?=[\w-]*\d)(?=[\w-]*[a-z])[\w-]{22}(?= )"), "member-id"),
+    (re.compile(r"(?<=[ ,])(?=[\w-]*[A-Z])(?=[\w-]*[a-z])[\w-]{22}(?= )"), "member-id"),
     (re.compile(r"(?<=Valid states are: ).*"), "in any order"),
     (re.compile(r"(?<=only supports operations )\[.*\]"), "in any order"),
     (re.compile(r"(SCRAM-SHA-512=\S+), (SCRAM-SHA-256=\S+)"), r"\2, \1"),

@@ -3,10 +3,13 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import count
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from loadgen.analysis.read_back import partition_batches
 from loadgen.plan import schedule
@@ -14,6 +17,8 @@ from loadgen.plan.plan import Plan
 from loadgen.plan.plan_file import parse_plan
 from loadgen.plan.run_spec import PreparedTarget, RunSpec
 from loadgen.preparation import prepare
+from loadgen.rows import ARROW_SCHEMA, RESULTS
+from loadgen.storage import Storage
 from loadgen.worker.worker import work
 
 Row = dict[str, Any]
@@ -79,7 +84,16 @@ def run_on(
 ) -> Iterator[pa.RecordBatch]:
     """Run the plan in this process on a cluster that was prepared for it under this name."""
     spec = RunSpec(run_id, plan, found.topology, lead_s=0.05, **spec_fields)
-    return work(spec, 0, iter(events_of(plan)), lambda word: [word])
+    with TemporaryDirectory() as folder:
+        work(spec, Storage(folder), 0, iter(events_of(plan)), lambda word: [word])
+        yield from written_rows(folder).to_batches()
+
+
+def written_rows(folder: object) -> pa.Table:
+    """Return the rows that workers have written below a folder."""
+    files = sorted(Path(str(folder)).glob(f"{RESULTS}/run=*/part-*.parquet"))
+    tables = [pq.read_table(file, partitioning=None) for file in files]
+    return pa.concat_tables(tables) if tables else ARROW_SCHEMA.empty_table()
 
 
 def of_api(rows: list[Row], api: str, tenant: str | None = None) -> list[Row]:

@@ -7,7 +7,7 @@ from loadgen.clients.connection_settings import ConnectionSettings
 from loadgen.clients.load_client import Run
 from loadgen.plan.plan import Plan, Tenant, Topic
 from loadgen.plan.run_spec import RunSpec, Topology
-from loadgen.rows import Rows
+from loadgen.rows import RowEncoder, Rows
 
 
 def run_of(tenant: Tenant, port: int = 1, **plan_fields: Any) -> Run:
@@ -23,7 +23,5 @@ def run_of(tenant: Tenant, port: int = 1, **plan_fields: Any) -> Run:
 
 def rows_of(run: Run) -> list[dict[str, Any]]:
     """Return all rows so far."""
-    constants = dict.fromkeys(("worker", "worker_cpu_us", "worker_wall_us"), 0)
-    owners = run.spec.tenant_of_clients()
-    batches = run.rows.batches(0, constants, run.plan.tenants, owners)
-    return [row for batch in batches for row in batch.to_pylist()]
+    encoder = RowEncoder(0, 0, run.plan.tenants, run.spec.tenant_of_clients())
+    return [row for batch in run.rows.batches(encoder) for row in batch.to_pylist()]

@@ -93,8 +93,8 @@ def summary_of(**changes: Any) -> dict[str, Any]:
             "latencies": [{"second": 0, "tenant": "writer", "response_us": [100.0, 200.0, 3000.0]}],
             "heat": {"cell_us": 100_000, "cells": [{"cell": 3, "bin": 4, "events": 12}]},
             "ids": [
-                {"user": "<i>", "node": 1, "first_us": 100_000},
-                {"user": "<i>", "node": 2, "first_us": 200_000},
+                {"user": "<i>", "node": 1, "first_us": 100_000, "ids": 1},
+                {"user": "<i>", "node": 2, "first_us": 200_000, "ids": 1},
             ],
             "mutations": [
                 {"user": "ANONYMOUS", "tenant": "maker", "response_us": 5, "mutations": 3}

@@ -68,7 +68,7 @@ def test_wrong_credentials_are_an_error(capsys: pytest.CaptureFixture[str], tmp_
     ("arguments", "expected"),
     [
         (("steady", "--rate-scale", "0"), "--rate-scale and --duration must be greater than 0"),
-        (("steady", "--rate-scale", "1e9"), "events are more than 10000000"),
+        (("steady", "--rate-scale", "1e9"), "events are more than 4294967295"),
         (
             ("steady", "--workers", "3"),
             "3 workers need 3 free Spark slots at the same time, and there are 2",

@@ -20,10 +20,13 @@ from loadgen import load_run, terminal
 from loadgen.analysis import read_back
 from loadgen.analysis import summary as summaries
 from loadgen.analysis.checks import THIS_RUN
-from loadgen.load_run import exit_status
 from loadgen.options import parser_of
+from loadgen.outputs import exit_status
 from loadgen.plan.run_spec import STOPPED_BY_USER
 from loadgen.progress import Progress
+from loadgen.run_record import run_ids
+from loadgen.storage import Storage
+from loadgen.worker_reports import read_reports
 from mock_kafka import MockKafka
 
 if TYPE_CHECKING:
@@ -60,24 +63,6 @@ def test_a_plan_runs_and_writes_its_report(
     assert {path.name for path in (tmp_path / "charts").iterdir()} >= {"ids.png", "rates.png"}
     assert "report: " in capsys.readouterr().out
     assert [path.name for path in (tmp_path / "results").iterdir()] == [f"run={summary['run_id']}"]
-
-
-@pytest.mark.parametrize(
-    ("failed", "is_complete", "status"),
-    [
-        ([], True, 0),
-        ([], False, 1),
-        (["tenant a", THIS_RUN], True, 1),
-        ([THIS_RUN], True, 3),
-        ([THIS_RUN], False, 1),
-    ],
-)
-def test_a_late_load_generator_has_its_own_exit_status(
-    failed: list[str], is_complete: bool, status: int
-) -> None:
-    verdicts = [{"scope": scope, "verdict": "failed"} for scope in failed]
-    verdicts.append({"scope": THIS_RUN, "verdict": "not checked"})
-    assert exit_status({"verdicts": verdicts, "is_complete": is_complete}) == status
 
 
 def interrupting(module: Any, name: str, patch: pytest.MonkeyPatch) -> None:
@@ -162,8 +147,9 @@ def run_until(
     servers: str,
     end: Callable[[], object],
     topic: str = "t",
+    can_end: Callable[[], bool] = lambda: True,
 ) -> tuple[int, dict[str, Any]]:
-    """Start a load of ten minutes; call `end` once some batches are stored."""
+    """Start a load of ten minutes; call `end` once some batches are stored and `can_end` agrees."""
     plan = out / "plan.yaml"
     plan.write_text(
         f"duration_s: 600\nrecord: [results]\ntopics: [{{name: {topic}, partitions: 1}}]\n"
@@ -172,7 +158,7 @@ def run_until(
     ends = iter([end])
 
     def show(progress: Progress) -> None:
-        if progress.total("done") > 20:
+        if progress.total("done") > 20 and can_end():
             next(ends, bool)()
 
     with pytest.MonkeyPatch.context() as patch:
@@ -194,6 +180,29 @@ def test_a_target_that_stops_aborts_the_run_and_keeps_its_results(
     assert summary["totals"]["responded"] > 20
     assert summary["totals"]["not_due"] > 20_000
     assert "This run is incomplete." in (tmp_path / "report.html").read_text()
+
+
+@pytest.mark.long
+def test_a_worker_that_is_killed_loses_its_last_seconds_only(
+    spark: "SparkSession", servers: str, tmp_path: Path
+) -> None:
+    storage = Storage(str(tmp_path))
+
+    def kill() -> None:
+        [run_id] = run_ids(storage)
+        reports = read_reports(storage, ("workers", f"run={run_id}"))
+        os.kill(next(report.pid for report in reports if report.worker == 1), signal.SIGKILL)
+
+    def has_segments() -> bool:
+        return len(list(tmp_path.glob("results/run=*/part-*"))) >= 4
+
+    status, summary = run_until(spark, tmp_path, servers, kill, "killed", has_segments)
+    assert status == 1
+    assert any("worker 1 on " in line and "was killed" in line for line in summary["missing"])
+    assert summary["totals"]["responded"] > 50
+    assert summary["abort_reasons"][0].startswith("the Spark job failed: ")
+    assert {worker["worker"] for worker in summary["workers"]} == {0, 1}
+    assert "was killed" in (tmp_path / "report.html").read_text()
 
 
 def test_ctrl_c_stops_the_run_and_keeps_its_results(

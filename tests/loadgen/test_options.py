@@ -1,4 +1,6 @@
-"""The options of `mock-kafka load`."""
+"""The command line of a load."""
+
+from pathlib import Path
 
 import pytest
 
@@ -11,7 +13,22 @@ def test_help_describes_the_built_in_plans_and_names_the_program() -> None:
     assert "topic-storm      " in text
 
 
-def test_a_url_is_no_output_directory(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_scheme_is_no_output_directory(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        parser_of("x").parse_args(["steady", "--out", "hdfs://namenode/out"])
-    assert "'hdfs://namenode/out' is a URL" in capsys.readouterr().err
+        parser_of("test").parse_args(["steady", "--out", "gs://bucket/runs"])
+    error = capsys.readouterr().err
+    assert "'gs://bucket/runs' has the scheme 'gs'" in error
+    assert "file://, s3a://, hdfs://" in error
+
+
+def test_an_output_directory_is_absolute_or_a_url(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for given, expected in {
+        "x/../runs": f"{tmp_path}/runs",
+        f"file://{tmp_path}/runs": f"{tmp_path}/runs",
+        "s3a://bucket/runs/": "s3a://bucket/runs",
+        "hdfs://name:8020/runs": "hdfs://name:8020/runs",
+    }.items():
+        assert parser_of("test").parse_args(["steady", "--out", given]).out == expected

@@ -11,6 +11,7 @@ from loadgen.plan.plan_file import load_plan
 from loadgen.plan.run_spec import RunSpec
 from loadgen.preparation import prepare
 from loadgen.spark_job import run_load
+from loadgen.storage import Storage
 from tests.loadgen.runs import endings, events_of, of_api, plan_of
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def test_two_workers_send_each_event_once(
         " {name: b, behaviour: steady, topic: t, clients: 1, rate: 1, start_s: 0.4}]"
     )
     topology = prepare(plan, "r", servers, sets_quotas=False).topology
-    run_load(spark, RunSpec("r", plan, topology, workers=2), str(tmp_path))
+    run_load(spark, RunSpec("r", plan, topology, workers=2), Storage(str(tmp_path)))
     rows = pq.read_table(tmp_path / "results").to_pylist()
     produce = of_api(rows, "Produce")
     count = sum(batch.num_rows for batch in events_of(plan))

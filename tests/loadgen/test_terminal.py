@@ -1,7 +1,6 @@
 """What a run prints."""
 
 from io import StringIO
-from pathlib import Path
 
 from rich.console import Console
 
@@ -12,7 +11,7 @@ from tests.loadgen.summaries import summary_of
 def test_the_summary_lists_verdicts_totals_and_reasons_as_plain_text() -> None:
     out = StringIO()
     summary = summary_of(is_complete=False, abort_reasons=["the [bold] target died"])
-    print_summary(summary, Path("out/report.html"), Console(file=out, width=140))
+    print_summary(summary, "out/report.html", Console(file=out, width=140))
     text = out.getvalue()
     assert "user <i>" in text
     assert "10 requests, 1,234 responses/s, 1 errors, 2 throttled" in text

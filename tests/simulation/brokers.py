@@ -10,7 +10,9 @@ from traceback import format_exception
 from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID
 
-import broker.handlers  # noqa: F401 - registers all handlers
+import broker.dispatch.produce_cache
+import broker.faults.injector
+import broker.handlers  # noqa: F401 - declares all APIs
 from broker.clock import ClockMode
 from broker.cluster.brokers import Availability, Broker
 from broker.cluster.cluster import Cluster
@@ -18,6 +20,7 @@ from broker.config.broker_config import BrokerConfig
 from broker.dispatch.dispatcher import Dispatcher
 from broker.request.context import RequestContext
 from broker.request.session import Session
+from broker.routes import ROUTES
 from broker.server.client_protocol import ClientProtocol
 from broker.server.listener_security import ListenerSecurity
 from broker.server.server import Server
@@ -29,6 +32,10 @@ from tests.simulation.virtual_time import Schedule
 if TYPE_CHECKING:
     import asyncio
 
+
+# A module that is imported in a world would keep constants that `Pauses` has changed there.
+for _route in ROUTES.values():
+    _route.load()
 
 PORT = 9092
 HOSTILE_HOST = "hostile"

@@ -100,6 +100,8 @@ class ConsumerMember(OwningMember):
         if "heartbeat" in self._asked:
             return
         self._last_beat_ms = self._now_ms
+        if self._generation == JOIN_EPOCH:
+            self._note_join()
         settings = self.settings
         is_full = self._reported is None or self._now_ms < self._late_until_ms
         regex = "|".join(settings.topics) if settings.subscribes_by_regex else None
@@ -192,6 +194,8 @@ class ConsumerMember(OwningMember):
         if error_code == ErrorCode.NONE:
             return
         self._network.trace(f"{self.settings.name} gets {ErrorCode(error_code).name}")
+        if error_code == ErrorCode.UNRELEASED_INSTANCE_ID:
+            self._first_join_ms = None
         if error_code in _FENCED:
             self._abandon()
         elif error_code not in _TRY_AGAIN:

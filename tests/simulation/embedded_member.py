@@ -38,6 +38,7 @@ class EmbeddedMember(OwningMember):
     def _join(self, link: ClientLink) -> None:
         if "join" not in self._asked and "sync" not in self._asked:
             self._disown()
+        self._note_join()
         super()._join(link)
 
     def _on_joined(self, response: Any, responded: Responded) -> None:

@@ -88,12 +88,14 @@ class FetchSession:
             self._begin_again(ends=False)
         elif choice == 2:
             self.epoch += 1
+            self.is_outdated = False
         elif choice == 3 and self._handled_epoch != INITIAL_EPOCH:
             self.epoch = self._handled_epoch
             self.is_outdated = True
 
     def _begin_again(self, *, ends: bool) -> None:
         self.epoch = self._handled_epoch = INITIAL_EPOCH
+        self.is_outdated = False
         if ends:
             self.session_id = NO_SESSION_ID
 

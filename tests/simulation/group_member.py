@@ -16,7 +16,7 @@ from tests.simulation.coordinated_client import (
     CoordinatedClient,
     Leader,
 )
-from tests.simulation.fetch_session import FetchSession, Positions, fetch_request
+from tests.simulation.fetch_session import NO_SESSION_ID, FetchSession, Positions, fetch_request
 from tests.simulation.history import (
     Accepted,
     Assignment,
@@ -487,7 +487,9 @@ class GroupMember(CoordinatedClient):
         }
         if not named <= positions.keys():
             problem = f"{named - positions.keys()} are not in the session"
-        if session.is_outdated and response.error_code == ErrorCode.NONE:
+        # A fault that answers in the place of the broker names no session.
+        is_taken = response.error_code == ErrorCode.NONE and response.session_id != NO_SESSION_ID
+        if session.is_outdated and is_taken:
             problem = f"epoch {session.epoch} was taken twice"
         if problem:
             self._history.fetch_sessions.append(

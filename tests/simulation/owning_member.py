@@ -31,6 +31,8 @@ class OwningMember(GroupMember):
     def _reset(self) -> None:
         super()._reset()
         self._settled_ms = 0
+        self._first_join_ms: int | None = None
+        """When it sent the first request to join that was not refused."""
         self._late_until_ms = 0
         """Until when a heartbeat without a response may still be on its way."""
         self._ownerships: dict[Place, Ownership] = {}
@@ -47,7 +49,8 @@ class OwningMember(GroupMember):
         """
         to_broker_time = self._groups.shared.broker_time_ms
         contact_ms = to_broker_time(responded.sent_ms, is_before_moves=True)
-        self._succeed(to_broker_time(sent_ms, is_before_moves=True))
+        first_join_ms = sent_ms if self._first_join_ms is None else self._first_join_ms
+        self._succeed(to_broker_time(min(sent_ms, first_join_ms), is_before_moves=True))
         for place in places:
             if place not in self._ownerships:
                 self._ownerships[place] = ownership = Ownership(
@@ -72,6 +75,11 @@ class OwningMember(GroupMember):
             is_same = earlier.member == self.settings.instance_id
             if is_same and earlier.group == self.settings.group and earlier.end_ms is None:
                 earlier.end_ms = sent_ms
+
+    def _note_join(self) -> None:
+        """Note that a request to join is sent: the coordinator may handle it without a response."""
+        if self._first_join_ms is None:
+            self._first_join_ms = self._now_ms
 
     @property
     def _session_timeout_ms(self) -> int:

@@ -353,8 +353,11 @@ class ShareMember(CoordinatedClient):
         if response.error_code == ErrorCode.NONE:
             return False
         self._network.trace(f"{self.settings.name} gets {ErrorCode(response.error_code).name}")
-        for place in {acknowledgement.delivery.place for acknowledgement in sent}:
-            self._note_results(sent, place, response.error_code, responded)
+        is_of_fetch = isinstance(response, messages.ShareFetchResponse)
+        if not is_of_fetch or response.error_code != ErrorCode.INVALID_SHARE_SESSION_EPOCH:
+            for place in {acknowledgement.delivery.place for acknowledgement in sent}:
+                self._note_results(sent, place, response.error_code, responded)
+        # Else it may have waited for records after the acknowledgements were taken, as in Kafka.
         if response.error_code in _NO_SESSION and self._sessions.get(node_id) is session:
             session.epoch = INITIAL_EPOCH
             session.places = frozenset()

@@ -91,6 +91,19 @@ def test_a_static_member_that_upgrades_a_stable_group_begins_no_epoch() -> None:
     assert driver.join("new", group_instance_id="i").member_epoch == 1
 
 
+def test_a_static_member_that_upgrades_a_group_gets_partitions_that_nobody_owned() -> None:
+    driver = ConsumerDriver()
+    (joined,) = join(driver, group_instance_id="i")
+    data = encode_assignment({"t": [0, 1]})
+    sync(driver, joined.member_id, 1, {joined.member_id: data}, group_instance_id="i")
+
+    upgraded = driver.join("new", group_instance_id="i")
+
+    assert upgraded.member_epoch == 2
+    assert upgraded.assignment is not None
+    assert upgraded.assignment[T] == {0, 1, 2, 3}
+
+
 @pytest.mark.parametrize("policy", ["disabled", "downgrade"])
 def test_the_policy_can_forbid_upgrades(policy: str) -> None:
     driver, _ = classic_group(group_consumer_migration_policy=policy)

@@ -181,6 +181,7 @@ def test_the_shortcut_and_the_handler_respond_alike(seed: int) -> None:
             if response is None:
                 message = decode_request(route.api_key, 1, body, 0, len(body))
                 response = encode_message(route.handler(context, message, cluster.cluster), 1)
+            assert isinstance(response, bytes)
             bodies.append(response)
         assert bodies[0] == bodies[1]
         decoded = decode_body(messages.response_class(route.api_key), 1, memoryview(bodies[0]))

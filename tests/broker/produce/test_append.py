@@ -2,7 +2,7 @@
 
 import pytest
 
-from broker.produce.append import append_batch
+from broker.produce.append import ACKS_ALL, append_batch
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from tests.batches import make_batch
@@ -77,3 +77,22 @@ def test_a_batch_is_not_appended_to_a_topic_that_is_deleted_while_its_records_ar
 
     assert result.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
     assert (partition.log.log_end_offset, cluster.log_bytes) == (0, 0)
+
+
+def test_a_batch_is_not_appended_if_a_replica_falls_behind_while_its_records_are_read() -> None:
+    cluster = make_cluster(2)
+    overrides = {"cleanup.policy": "compact", "min.insync.replicas": "2"}
+    topic = cluster.create_topic("t", [(1, 2)], overrides)
+    partition = topic.partitions[0]
+    context = make_context(ApiKey.PRODUCE, 9)
+    batch = make_batch(b"v")
+
+    result = run_with_pauses(
+        lambda: append_batch(
+            context, cluster, topic, partition, batch, 0, len(batch), acks=ACKS_ALL
+        ),
+        lambda: cluster.set_isr(partition, [1]),
+    )
+
+    assert result.error_code == ErrorCode.NOT_ENOUGH_REPLICAS
+    assert partition.log.log_end_offset == 0

@@ -20,6 +20,7 @@ from loadgen.plan.run_spec import RunSpec, Topology
 from loadgen.rows import Rows
 from protocol.codec import DecodeError
 from tests.loadgen.fake_load_connection import FakeConnection
+from tests.loadgen.stubs import rows_of
 
 THROTTLED, OUT_OF_ORDER, LEADER_MOVED, FATAL = 89, 45, 6, 87
 
@@ -87,14 +88,7 @@ class Bench:
         await self.turn()
 
     def statuses(self) -> list[str]:
-        batches = self.run.rows.batches(
-            0,
-            dict.fromkeys(("worker", "worker_cpu_us", "worker_wall_us"), 0),
-            self.run.plan.tenants,
-            [0],
-        )
-        found = [row for batch in batches for row in batch.to_pylist()]
-        return [row["status"] for row in found if row["api"] == "Produce"]
+        return [row["status"] for row in rows_of(self.run) if row["api"] == "Produce"]
 
 
 @pytest.fixture(autouse=True)

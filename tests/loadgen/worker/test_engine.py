@@ -3,12 +3,14 @@
 import asyncio
 from dataclasses import replace
 
+import pyarrow as pa
 from msgspec import structs
 
 from loadgen import clock
 from loadgen.clients.load_client import Event, LoadClient, Run
 from loadgen.plan.plan import BEHAVIOURS, Tenant
 from loadgen.worker.engine import CLIENTS, Engine
+from loadgen.worker.schedule_feed import ScheduleFeed
 from tests.loadgen.stubs import rows_of, run_of
 
 TENANT = Tenant("a", "steady", "a", clients=2)
@@ -39,14 +41,15 @@ def drive(
 ) -> list[tuple[int, Event]]:
     async def scenario() -> list[tuple[int, Event]]:
         count = len(times_us)
-        engine = Engine(
-            run,
-            list(range(count)),
-            times_us,
-            [i % 2 for i in range(count)],
-            [7] * count,
-            lambda: stops,
+        columns = [range(count), times_us, [i % 2 for i in range(count)], [7] * count]
+        batch = pa.record_batch(
+            [pa.array(column, pa.int64()) for column in columns],
+            ["event_id", "t_us", "client", "salt"],
         )
+        halves = [batch.slice(0, count // 2), batch.slice(count // 2)]
+        feed = ScheduleFeed(iter(halves))
+        feed.fill()
+        engine = Engine(run, feed, range(2), lambda: stops)
         clients: dict[int, LoadClient] = {number: Listing(run, TENANT, number) for number in (0, 1)}
         engine._clients = clients
         await engine.prepare()

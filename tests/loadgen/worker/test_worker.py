@@ -4,6 +4,7 @@ import socket
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -13,9 +14,10 @@ from loadgen import clock
 from loadgen.plan.plan import Plan, Tenant
 from loadgen.plan.run_spec import RunSpec, Topology
 from loadgen.preparation import prepare
+from loadgen.storage import Storage
 from loadgen.worker import worker
 from mock_kafka import MockKafka
-from tests.loadgen.runs import endings, events_of, of_api, plan_of, run
+from tests.loadgen.runs import endings, events_of, of_api, plan_of, run, written_rows
 
 SPEC = RunSpec(
     "r",
@@ -67,15 +69,15 @@ def test_a_plan_that_can_not_be_met_ends_soon_and_keeps_what_was_done(servers: s
 
 
 @pytest.mark.slow
-def test_workers_share_the_clients_and_the_time_zero(servers: str) -> None:
+def test_workers_share_the_clients_and_the_time_zero(servers: str, tmp_path: Path) -> None:
     plan = plan_of(STEADY)
     found = prepare(plan, "r", servers, sets_quotas=False)
     spec = RunSpec("r", plan, found.topology, workers=2, lead_s=0.0)
     [events] = events_of(plan)
     mine = events.filter([client % 2 == 1 for client in events.column("client").to_pylist()])
     later = str(clock.epoch_us() + 300_000)
-    batches = list(worker.work(spec, 1, iter([mine]), lambda word: [word, later]))
-    rows = [row for batch in batches for row in batch.to_pylist()]
+    worker.work(spec, Storage(str(tmp_path)), 1, iter([mine]), lambda word: [word, later])
+    rows = written_rows(tmp_path).to_pylist()
     produce = of_api(rows, "Produce")
     assert {row["worker"] for row in rows} == {1}
     assert {row["client"] for row in produce} == {1, 3, 5, 7}
@@ -89,6 +91,9 @@ def test_the_common_zero_is_behind_the_last_worker(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(clock, "now_us", lambda: 500)
     zero_us = worker.common_zero_us(SPEC, lambda word: [word, "1000700000"])
     assert zero_us == 500 + 700_000 + 1_500_000 + 2_000_000  # ready, lead, warm-up
+    # A clock that is ahead of the driver's by 0.2 s has the same zero later on.
+    later_us = worker.common_zero_us(SPEC, lambda word: [word, "1000700000"], 200_000)
+    assert later_us == zero_us + 200_000
 
 
 @pytest.mark.slow

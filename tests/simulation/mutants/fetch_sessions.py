@@ -2,8 +2,7 @@
 
 from broker.cluster import fetch_sessions
 from broker.cluster.fetch_sessions import FetchSession, FetchSessionCache, FetchSessionCacheShard
-from broker.fetch import partition_read
-from broker.handlers import k01_fetch
+from broker.fetch import fetch_response, partition_read
 from tests.simulation.mutants.mutant import Mutant, edited
 
 FETCH_SESSION_MUTANTS: tuple[Mutant, ...] = (
@@ -53,7 +52,7 @@ FETCH_SESSION_MUTANTS: tuple[Mutant, ...] = (
     edited(
         "A response names a session that its client does not have.",
         "fetch_sessions",
-        k01_fetch._note_sent,
+        fetch_response._note_sent,
         "return session.session.session_id",
         "return session.session.session_id + 1",
     ),

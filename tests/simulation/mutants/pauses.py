@@ -16,8 +16,8 @@ PAUSE_MUTANTS: tuple[Mutant, ...] = (
         "A batch is stored in a partition that was deleted while its records were read.",
         "memory",
         append.append_batch,
-        "if partition.leader_id != leader_id:",
-        "if False:",
+        "has_moved = partition.leader_id != leader_id",
+        "has_moved = False",
         PausesOfProducersWorld,
     ),
     edited(

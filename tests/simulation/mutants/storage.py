@@ -8,8 +8,8 @@ from broker.cluster.cluster import Cluster
 from broker.cluster.partition_log import PartitionLog
 from broker.cluster.producer_rules import new_producers
 from broker.cluster.topics import Partition, Topic
-from broker.fetch import partition_read
-from broker.handlers import k00_produce, k01_fetch, k02_list_offsets
+from broker.fetch import fetch_wait, partition_read
+from broker.handlers import k00_produce, k02_list_offsets
 from broker.produce import append
 from producer_state import producer_state_manager, rules
 from producer_state.producer_state_manager import ProducerStateManager
@@ -162,8 +162,8 @@ STORAGE_MUTANTS: tuple[Mutant, ...] = (
         "The response has the offset after the batch.",
         "records",
         append.append_batch,
-        "ErrorCode.NONE,\n        base_offset,",
-        "ErrorCode.NONE,\n        log.log_end_offset,",
+        "ErrorCode.NONE, base_offset,",
+        "ErrorCode.NONE, log.log_end_offset,",
     ),
     edited(
         "An append moves the end of the log by one record too few.",
@@ -196,7 +196,7 @@ STORAGE_MUTANTS: tuple[Mutant, ...] = (
     edited(
         "A fetch whose client is gone stays in the log.",
         "memory",
-        k01_fetch._wait,
+        fetch_wait._wait,
         "log.waiters.pop(waiter, None)",
         "pass",
     ),

@@ -1,0 +1,217 @@
+"""What a Fetch reads, and its response.
+
+Sources: `KafkaApis.processResponseCallback` and `IncrementalFetchContext`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from broker.cluster.cluster import Cluster
+from broker.cluster.fetch_sessions import (
+    NO_SESSION_ID,
+    CachedPartition,
+    FetchPartitionData,
+    SentPartition,
+    must_send,
+)
+from broker.cluster.topics import Partition
+from broker.fetch.fetch_context import TOPIC_ID_VERSION_MIN, FetchContext
+from broker.fetch.partition_read import FetchParams, find_partition
+from broker.fetch.short_response import encode_sent
+from broker.request.context import RequestContext
+from broker.request.throttling import SIZE_BYTES, charge_fetch, charge_time
+from protocol import messages
+from protocol.codec import encode_body
+from protocol.errors import ErrorCode
+from protocol.fetch import encode_response, encode_topics
+from protocol.pacing import paced_elements
+
+LEADER_VERSION_MIN = 16
+
+_Response = messages.FetchResponse
+_TopicResponse = _Response.FetchableTopicResponse
+_PartitionData = _TopicResponse.PartitionData
+_MOVED = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH})
+
+
+@dataclass(slots=True)
+class Fetch:
+    """A request with its session, and the partitions that exist and that do not.
+
+    `is_short`: it has few partitions, so that it takes no turns.
+    """
+
+    context: RequestContext
+    cluster: Cluster
+    params: FetchParams
+    session: FetchContext
+    known: list[CachedPartition]
+    unknown: list[SentPartition]
+    max_wait_ms: int
+    is_short: bool
+
+    def in_turns(self, work: Callable[[], None]) -> None:
+        """Carry out what a timer does for it: at once, if it is short."""
+        if self.is_short:
+            work()
+        else:
+            self.cluster.in_turns(work)
+
+
+def respond(fetch: Fetch, read: list[SentPartition], now_ms: int) -> Any:
+    """Return what was read, or nothing and a wait for a client that has had too much already."""
+    context, cluster, session = fetch.context, fetch.cluster, fetch.session
+    sent = [*read, *fetch.unknown] if fetch.unknown else read
+    if session.session is not None:
+        if session.is_current:
+            sent = [
+                (cached, data) for cached, data in paced_elements(sent) if must_send(cached, data)
+            ]
+        else:
+            sent = []
+    topics = _short_topics(fetch, sent)
+    if topics is not None:
+        return _respond_short(fetch, sent, topics, now_ms)
+    response = _response(fetch, sent)
+    body = None
+    if fetch.params.is_from_follower:
+        charge_time(context, cluster, now_ms, is_exempt=True)
+    elif cluster.quotas.clients.is_enabled:
+        body = encode_body(response, context.api_version)
+        if not charge_fetch(context, cluster, len(body) + SIZE_BYTES, now_ms):
+            response.responses = []
+            return response
+    session_id = _note_sent(fetch, sent, now_ms)
+    if session_id != response.session_id:
+        response.session_id = session_id
+        return response
+    return response if body is None else body
+
+
+def _short_topics(fetch: Fetch, sent: list[SentPartition]) -> list[bytes] | None:
+    """Return the encoded topics of the response to a short request, if that has no rare fields."""
+    if not fetch.is_short or not fetch.session.is_current:
+        return None
+    version = fetch.context.api_version
+    if version >= LEADER_VERSION_MIN and any(data.error_code in _MOVED for _cached, data in sent):
+        return None
+    return encode_sent(version, sent)
+
+
+def _respond_short(
+    fetch: Fetch, sent: list[SentPartition], topics: list[bytes], now_ms: int
+) -> bytes:
+    """Return the body of the response to a short request."""
+    context, session = fetch.context, fetch.session
+    version, error_code = context.api_version, session.error_code
+    session_id = NO_SESSION_ID if session.session is None else session.session.session_id
+    if not fetch.params.is_from_follower and fetch.cluster.quotas.clients.is_enabled:
+        body_bytes = sum(map(len, topics)) + len(encode_response(version, error_code, 0, ()))
+        if not charge_fetch(context, fetch.cluster, body_bytes + SIZE_BYTES, now_ms):
+            return encode_response(version, error_code, session_id, encode_topics(version, ()))
+    session_id = _note_sent(fetch, sent, now_ms)
+    return encode_response(version, error_code, session_id, topics)
+
+
+def _note_sent(fetch: Fetch, sent: list[SentPartition], now_ms: int) -> int:
+    """Note in the session what is sent, or open one if asked to; return the id of the session."""
+    session = fetch.session
+    if session.opens_session:
+        return fetch.cluster.fetch_sessions[fetch.context.broker_id].create(
+            sent,
+            now_ms,
+            is_privileged=fetch.params.is_from_follower,
+            uses_topic_ids=fetch.context.api_version >= TOPIC_ID_VERSION_MIN,
+        )
+    if session.session is None:
+        return NO_SESSION_ID
+    if session.is_current:
+        session.session.note_sent(sent)
+    return session.session.session_id
+
+
+def _response(fetch: Fetch, sent: list[SentPartition]) -> Any:
+    """Return the message: a topic entry for each run of partitions of the same topic."""
+    version, session = fetch.context.api_version, fetch.session
+    responses: list[Any] = []
+    moved: list[Partition] = []
+    last: CachedPartition | None = None
+    for cached, data in paced_elements(sent):
+        entry = partition_data(cached, data, version)
+        if version >= LEADER_VERSION_MIN and data.error_code in _MOVED:
+            partition = find_partition(fetch.cluster, cached)
+            if partition is not None:
+                moved.append(partition)
+                entry.current_leader = _PartitionData.LeaderIdAndEpoch(
+                    leader_id=partition.leader_id, leader_epoch=partition.leader_epoch
+                )
+        if last is None or not _is_same_topic(last, cached):
+            topic: Any = cached.topic_name if version < TOPIC_ID_VERSION_MIN else ""
+            topic_id: Any = cached.topic_id
+            responses.append(
+                _TopicResponse(version=version, topic=topic, topic_id=topic_id, partitions=[])
+            )
+        responses[-1].partitions.append(entry)
+        last = cached
+    error_code = session.error_code
+    if not session.is_current:
+        error_code = ErrorCode.INVALID_FETCH_SESSION_EPOCH
+    response = _Response(
+        version=version,
+        throttle_time_ms=0,
+        error_code=error_code,
+        session_id=NO_SESSION_ID if session.session is None else session.session.session_id,
+        responses=responses,
+    )
+    if moved:
+        response.node_endpoints = _node_endpoints(fetch, {leader.leader_id for leader in moved})
+    return response
+
+
+def _is_same_topic(one: CachedPartition, other: CachedPartition) -> bool:
+    if one.topic_id is None:
+        return one.topic_name == other.topic_name
+    return one.topic_id is other.topic_id or one.topic_id == other.topic_id
+
+
+def partition_data(cached: CachedPartition, data: FetchPartitionData, version: int) -> Any:
+    """Return what the message says of a partition."""
+    entry = _PartitionData(
+        version=version,
+        partition_index=cached.partition_index,
+        error_code=data.error_code,
+        high_watermark=data.high_watermark,
+        last_stable_offset=data.last_stable_offset,
+        log_start_offset=data.log_start_offset,
+        aborted_transactions=_aborted(data, version),
+        preferred_read_replica=data.preferred_read_replica,
+        records=data.records,
+    )
+    if data.diverging_epoch is not None:
+        epoch, end_offset = data.diverging_epoch
+        entry.diverging_epoch = _PartitionData.EpochEndOffset(epoch=epoch, end_offset=end_offset)
+    return entry
+
+
+def _aborted(data: FetchPartitionData, version: int) -> list[Any] | None:
+    if data.aborted_transactions is None:
+        return None
+    return [
+        _PartitionData.AbortedTransaction(
+            version=version,
+            producer_id=transaction.producer_id,
+            first_offset=transaction.first_offset,
+        )
+        for transaction in data.aborted_transactions
+    ]
+
+
+def _node_endpoints(fetch: Fetch, node_ids: set[int]) -> list[Any]:
+    return [
+        _Response.NodeEndpoint(
+            node_id=broker.node_id, host=address.host, port=address.port, rack=broker.rack
+        )
+        for broker, address in fetch.cluster.addresses(fetch.context.session.listener)
+        if broker.node_id in node_ids
+    ]

@@ -1,0 +1,120 @@
+"""The outputs of a run: its summary, report and charts, and the exit status."""
+
+import json
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+
+from loadgen import host_info, terminal
+from loadgen.analysis.checks import THIS_RUN
+from loadgen.plan.plan import RECORDS
+from loadgen.plan.redaction import without_passwords
+from loadgen.rows import RESULTS
+from loadgen.run_record import RunRecord
+from loadgen.storage import Storage
+from loadgen.worker_reports import RECORD, ended_us, missing_in, read_reports, summary_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+OK, FAILED, INVALID = 0, 1, 3
+
+
+def summary_of_run(spark: "SparkSession", storage: Storage, record: RunRecord) -> dict[str, Any]:
+    """Return the content of `summary.json` for a run whose rows are in the storage.
+
+    It names what is missing. A record that the plan does not keep is removed.
+    """
+    from loadgen.analysis.summary import RunData, summarise  # noqa: PLC0415 - imports Spark
+
+    plan = record.plan
+    reports = read_reports(storage, record.folder(RECORD))
+    missing = missing_in(reports, record.workers)
+    reasons = [*record.reasons, *missing]
+    end_us = ended_us(reports) or 0
+    read_back_path = storage.of(*record.folder("read-back")) if record.has_read_back else None
+    data = RunData(
+        plan,
+        record.target,
+        storage.of(*record.folder(RESULTS)),
+        read_back_path,
+        end_us if reasons else None,
+        record.shadow_report,
+        record.offsets,
+    )
+    summary = summarise(spark, data)
+    by_worker = summary_of(reports)
+    summary["workers"] = [row | by_worker.get(row["worker"], {}) for row in summary["workers"]]
+    cpu_us = sum(worker["cpu_us"] for worker in summary["workers"])
+    wall_us = max((worker["wall_us"] for worker in summary["workers"]), default=0)
+    generator = host_info.percent(cpu_us, wall_us, os.cpu_count() or 1)
+    summary["host"] = {
+        "generator_percent": generator,
+        "jvm_percent": None,
+        "broker_percent": None,
+        **record.host,
+        **host_info.describe(),
+    }
+    summary["is_complete"], summary["abort_reasons"] = not reasons, reasons
+    summary["missing"] = missing
+    for name in set(RECORDS) - set(plan.record):
+        storage.remove(*record.folder(name))
+    return summary | {
+        "plan": plan.name,
+        "run_id": record.run_id,
+        "started": record.started,
+        "duration_s": plan.duration_s,
+        "seed": plan.seed,
+        "master": record.master,
+        "workers_count": record.workers,
+        "target": record.servers,
+        "unsupported_quotas": record.target.unknown_quotas,
+    }
+
+
+def write_outputs(summary: Mapping[str, Any], record: RunRecord, storage: Storage) -> None:
+    """Write the summary, then the report with its charts.
+
+    Raises:
+        StorageError: they cannot be written.
+    """
+    from loadgen.analysis.charts import draw  # noqa: PLC0415 - slow to import
+    from loadgen.analysis.report import render  # noqa: PLC0415
+
+    text = json.dumps(summary, indent=1, ensure_ascii=False)
+    storage.write(f"{text}\n".encode(), "summary.json")
+    charts = draw(summary, record.plan, record.target.config)
+    storage.create("charts")
+    for stale in storage.names("charts"):
+        storage.remove("charts", stale)
+    for name, png in charts.items():
+        storage.write(png, "charts", f"{name}.png")
+    plan_text = without_passwords(record.plan.text)
+    storage.write(render(summary, charts, plan_text).encode(), "report.html")
+    storage.write(plan_text.encode(), "plan.yaml")
+
+
+def print_outputs(summary: Mapping[str, Any], storage: Storage) -> None:
+    """Print the verdicts and where the report is."""
+    console = Console()
+    # Without a terminal rich would wrap the lines at 80 columns.
+    console = console if console.is_terminal else Console(width=140)
+    terminal.print_summary(summary, storage.of("report.html"), console)
+
+
+def exit_status_of(summary: Mapping[str, Any], console: Console) -> int:
+    """Return the exit status, and print why it is INVALID."""
+    status = exit_status(summary)
+    if status == INVALID:
+        console.print("invalid: the load generator was late, so its latencies are not reliable")
+    return status
+
+
+def exit_status(summary: Mapping[str, Any]) -> int:
+    """Return FAILED for the target, INVALID if only the load generator failed its own check."""
+    scopes = {v["scope"] for v in summary["verdicts"] if v["verdict"] == "failed"}
+    if scopes - {THIS_RUN} or not summary["is_complete"]:
+        return FAILED
+    return INVALID if scopes else OK

@@ -1,0 +1,200 @@
+"""The folder of `--out`: on this machine, or on any file system of Hadoop.
+
+Spark reads and writes a folder by its URL; workers and driver write single files with `pyarrow.fs`.
+A file appears complete or not at all: it has another name until it is written.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+SCHEMES = ("file", "s3a", "hdfs")
+S3_KEYS = (
+    "fs.s3a.access.key",
+    "fs.s3a.secret.key",
+    "fs.s3a.session.token",
+    "fs.s3a.endpoint",
+    "fs.s3a.endpoint.region",
+    "fs.s3a.connection.ssl.enabled",
+)
+"""The settings of Hadoop that the workers' own client for S3 uses too."""
+
+
+class StorageError(Exception):
+    """A folder or file cannot be used; the message is one line."""
+
+
+def checked_url(text: str) -> str:
+    """Return an absolute path or the URL of a folder, without a final slash.
+
+    Raises:
+        StorageError: the scheme is unknown.
+    """
+    scheme, separator, rest = text.partition("://")
+    if not separator:
+        return str(Path(text).resolve())
+    if scheme not in SCHEMES:
+        raise StorageError(
+            f"{text!r} has the scheme {scheme!r}; use a folder of this machine or one of"
+            f" {', '.join(f'{known}://' for known in SCHEMES)}"
+        )
+    if scheme == "file":
+        return str(Path("/" + rest.lstrip("/")))
+    if not rest.strip("/"):
+        raise StorageError(f"{text!r} names no folder")
+    return text.rstrip("/")
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """A folder for runs; workers get a pickled copy."""
+
+    url: str
+    """An absolute path or a URL, as `checked_url` returns it."""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """The settings in `S3_KEYS` that have a value."""
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it is a folder of this machine, or one that is mounted on it."""
+        return "://" not in self.url
+
+    def of(self, *names: str) -> str:
+        """Return the path or URL of a file or folder, for Spark."""
+        return "/".join((self.url, *names))
+
+    def create(self, *names: str) -> None:
+        """Create a folder.
+
+        Raises:
+            StorageError: it cannot be created.
+        """
+        with self._one_line("create", *names):
+            filesystem, path = self._found(*names)
+            filesystem.create_dir(path, recursive=True)
+
+    def write(self, data: bytes, *names: str) -> None:
+        """Write a file, in a folder that is created for it.
+
+        Raises:
+            StorageError: it cannot be written.
+        """
+        self.create(*names[:-1])
+        with self._one_line("write", *names), self.stream(*names) as stream:
+            stream.write(data)
+
+    def read(self, *names: str) -> bytes:
+        """Return the content of a file.
+
+        Raises:
+            StorageError: it cannot be read.
+        """
+        with self._one_line("read", *names):
+            filesystem, path = self._found(*names)
+            with filesystem.open_input_stream(path) as stream:
+                return bytes(stream.read())
+
+    @contextmanager
+    def stream(self, *names: str) -> Iterator[Any]:
+        """Open a file for writing; it gets its name when the block has ended without an error.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        filesystem, path = self._found(*names)
+        folder, _, name = path.rpartition("/")
+        # An object of S3 appears when it is complete. Spark ignores names that begin with `_`.
+        temporary = path if self.url.startswith("s3a://") else f"{folder}/_{name}.incomplete"
+        try:
+            with filesystem.open_output_stream(temporary) as stream:
+                yield stream
+            if temporary != path:
+                filesystem.move(temporary, path)
+        except BaseException:
+            with suppress(OSError):
+                filesystem.delete_file(temporary)
+            raise
+
+    def names(self, *folder: str) -> list[str]:
+        """Return the names in a folder, sorted; none if there is no such folder.
+
+        Raises:
+            StorageError: it cannot be read.
+        """
+        from pyarrow.fs import FileSelector  # noqa: PLC0415 - slow to import
+
+        with self._one_line("read", *folder):
+            filesystem, path = self._found(*folder)
+            found = filesystem.get_file_info(FileSelector(path, allow_not_found=True))
+            return sorted(info.base_name for info in found)
+
+    def has(self, *names: str) -> bool:
+        """Return whether there is such a file or folder.
+
+        Raises:
+            OSError: it cannot be known.
+        """
+        filesystem, path = self._found(*names)
+        return bool(filesystem.get_file_info(path).type.name != "NotFound")
+
+    def remove(self, *names: str) -> None:
+        """Delete a file or folder if there is one."""
+        filesystem, path = self._found(*names)
+        with suppress(OSError):
+            kind = filesystem.get_file_info(path).type.name
+            if kind == "Directory":
+                filesystem.delete_dir(path)
+            elif kind == "File":
+                filesystem.delete_file(path)
+
+    def _found(self, *names: str) -> tuple[Any, str]:
+        filesystem, prefix = _filesystem(self.url, tuple(sorted(self.settings.items())))
+        return filesystem, "/".join((prefix, *names))
+
+    @contextmanager
+    def _one_line(self, action: str, *names: str) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+            line = (str(reason).strip().splitlines() or [type(error).__name__])[0]
+            raise StorageError(f"cannot {action} {self.of(*names)}: {line}") from error
+
+
+def settings_of(configuration: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings of `S3_KEYS` from those of Spark, with or without `spark.hadoop.`."""
+    found = {}
+    for key in S3_KEYS:
+        value = configuration.get(f"spark.hadoop.{key}") or configuration.get(key)
+        if value:
+            found[key] = value
+    return found
+
+
+@cache
+def _filesystem(url: str, settings: tuple[tuple[str, str], ...]) -> tuple[Any, str]:
+    from pyarrow import fs  # noqa: PLC0415 - slow to import
+
+    scheme, _, rest = url.rpartition("://")
+    if not scheme:
+        return fs.LocalFileSystem(), url
+    if scheme == "hdfs":
+        filesystem, path = fs.FileSystem.from_uri(url)
+        return filesystem, path
+    by_key = dict(settings)
+    given = {
+        "access_key": by_key.get("fs.s3a.access.key"),
+        "secret_key": by_key.get("fs.s3a.secret.key"),
+        "session_token": by_key.get("fs.s3a.session.token"),
+        "endpoint_override": by_key.get("fs.s3a.endpoint"),
+        "region": by_key.get("fs.s3a.endpoint.region"),
+    }
+    is_secure = by_key.get("fs.s3a.connection.ssl.enabled", "true") == "true"
+    arguments = {name: value for name, value in given.items() if value}
+    endpoint = by_key.get("fs.s3a.endpoint", "")
+    if "://" not in endpoint:
+        arguments["scheme"] = "https" if is_secure else "http"
+    return fs.S3FileSystem(**arguments), rest

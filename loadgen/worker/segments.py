@@ -1,0 +1,128 @@
+"""Write the rows of a worker in segments of a few seconds, in a thread.
+
+A segment is one Parquet file, which appears when it is complete. A worker that is killed therefore
+loses the rows of its last segment only.
+"""
+
+import queue
+import threading
+from collections.abc import Callable
+from contextlib import ExitStack
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from loadgen import clock
+from loadgen.rows import ARROW_SCHEMA, Chunk, RowEncoder, Rows
+from loadgen.storage import Storage
+
+PENDING_MAX = 16
+"""Chunks that may wait to be written; then the worker waits, and the report shows its lateness."""
+STOP_FILE = "_stop"
+"""A file with this name among the segments stops all workers."""
+
+
+class SegmentWriter:
+    """Takes the chunks of `rows` and writes them as `part-WORKER-NUMBER.parquet`.
+
+    Attributes:
+        error: why writing has failed, as one line; later rows are lost.
+        is_stopping: whether there is a file `STOP_FILE`.
+        segments: the number of complete segments.
+    """
+
+    def __init__(
+        self,
+        rows: Rows,
+        encoder: RowEncoder,
+        storage: Storage,
+        folder: tuple[str, ...],
+        worker: int,
+        segment_s: float,
+    ) -> None:
+        """Write to `folder` of the storage; start a segment every `segment_s` seconds."""
+        self.error: str | None = None
+        self.is_stopping = False
+        self.segments = 0
+        self._rows, self._encoder, self._storage = rows, encoder, storage
+        self._folder, self._worker = folder, worker
+        self._segment_us = round(segment_s * 1e6)
+        self._began_us, self._began_cpu_us = clock.now_us(), clock.cpu_us()
+        self._flushed_us = self._began_us
+        self._queue: queue.Queue[Chunk | None] = queue.Queue(PENDING_MAX)
+        self._thread = threading.Thread(target=self._write_all, daemon=True)
+        self._is_last = False
+
+    def start(self) -> None:
+        """Begin to write; from now on CPU and time of the worker count."""
+        self._began_us, self._began_cpu_us = clock.now_us(), clock.cpu_us()
+        self._flushed_us = self._began_us
+        self._thread.start()
+        self._rows.sink = self._queue.put
+
+    def tick(self) -> None:
+        """End the segment if it is old enough."""
+        now_us = clock.now_us()
+        if now_us - self._flushed_us >= self._segment_us:
+            self._flushed_us = now_us
+            self._rows.flush()
+            self._queue.put(None)
+
+    def close(self) -> None:
+        """Write all rows that are left."""
+        self._rows.flush(is_last=True)
+        self._is_last = True
+        self._queue.put(None)
+        self._thread.join()
+
+    @property
+    def cpu_us(self) -> int:
+        """The CPU time of the worker since `start`."""
+        return clock.cpu_us() - self._began_cpu_us
+
+    @property
+    def wall_us(self) -> int:
+        """The time since `start`."""
+        return clock.now_us() - self._began_us
+
+    def _write_all(self) -> None:
+        while not (self._is_last and self._queue.empty()):
+            first = self._queue.get()
+            try:
+                if first is not None and self.error is None:
+                    self._write_segment(first)
+                self.is_stopping = self._storage.has(*self._folder, STOP_FILE)
+            except (OSError, pa.ArrowException) as error:
+                reason = error.strerror if isinstance(error, OSError) else None
+                [line, *_] = str(reason or error).strip().splitlines() or [type(error).__name__]
+                self.error = f"worker {self._worker} cannot write its results: {line}"
+
+    def _write_segment(self, first: Chunk) -> None:
+        """Write chunks until the end of the segment."""
+        name = f"part-{self._worker:05}-{self.segments:06}.parquet"
+        with ExitStack() as stack:
+            stream = stack.enter_context(self._storage.stream(*self._folder, name))
+            writer = stack.enter_context(
+                pq.ParquetWriter(
+                    stream,
+                    ARROW_SCHEMA,
+                    compression="lz4",
+                    use_dictionary=_TEXTS,
+                    write_statistics=_SORTED,
+                    store_schema=False,
+                )
+            )
+            chunk: Chunk | None = first
+            while chunk is not None:
+                self._write_chunk(writer.write_batch, chunk)
+                chunk = self._queue.get()
+        self.segments += 1
+
+    def _write_chunk(self, write: Callable[[pa.RecordBatch], None], chunk: Chunk) -> None:
+        write(self._encoder.batch(chunk, self._rows.topics, self.cpu_us, self.wall_us))
+        self._rows.free.append(chunk.buffer)
+
+
+_TEXTS = [field.name for field in ARROW_SCHEMA if field.type == pa.string()]
+_SORTED = ["intended_us", "sent_us", "event_id"]
+"""Statistics are worth their time for these columns only."""

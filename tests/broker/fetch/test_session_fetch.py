@@ -1,0 +1,386 @@
+"""Requests of a session get the same responses with and without the shortcut for usual ones."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+
+from broker.cluster.transaction_index import AbortedTransaction
+from broker.dispatch.connection import Connection
+from broker.dispatch.dispatcher import Dispatcher
+from broker.fetch import session_fetch
+from broker.produce.append import append_batch
+from protocol import messages
+from protocol.api_keys import ApiKey
+from tests.batches import make_batch
+from tests.broker.cluster_builder import ALL_VERSIONS, NOW_MS, make_cluster, make_context
+from tests.examples import examples
+
+PARTITIONS = 3
+FRAME_BYTES_MAX = 1 << 20
+_Topic = messages.FetchRequest.FetchTopic
+
+Step = tuple[str, dict[str, Any]]
+
+
+class Client:
+    """One cluster, and two connections of a client that fetches in one session."""
+
+    def __init__(self) -> None:
+        self.cluster = make_cluster(2, **ALL_VERSIONS)
+        self.bugs: list[BaseException] = []
+        self.dispatcher = Dispatcher(
+            self.cluster, lambda error, _context: self.bugs.append(error), lambda: 0
+        )
+        self.now_ms = NOW_MS
+        self.written: list[tuple[int, int, bytes]] = []
+        self.session_id, self.epoch, self.version = 0, 0, 0
+        self.offsets: dict[tuple[str, int], int] = {}
+        self.connections = [self._connect(number) for number in range(2)]
+        for topic in "ab":
+            self.create(topic)
+
+    def _connect(self, number: int) -> Connection:
+        return Connection(
+            self.dispatcher,
+            broker_id=1,
+            connection_id=number + 1,
+            client_host="h",
+            frame_bytes_max=FRAME_BYTES_MAX,
+            on_ready=lambda: None,
+        )
+
+    def do(self, step: Step) -> None:
+        """Carry out a step, and what is due after it."""
+        name, arguments = step
+        getattr(self, name)(**arguments)
+        self.cluster.timers.run_due(self.now_ms)
+        for number, connection in enumerate(self.connections):
+            self._note(number, connection.resume(self.now_ms))
+
+    def _note(self, number: int, output: Any) -> None:
+        if output.close_reason is not None:
+            self.connections[number] = self._connect(number)
+        if output.write:
+            self.written.append((self.now_ms, number, output.write))
+            self._follow(output.write)
+
+    def create(self, topic: str) -> None:
+        if self.cluster.topics.get(topic) is None:
+            self.cluster.create_topic(topic, [(1, 2)] * PARTITIONS, {})
+
+    def delete(self, topic: str) -> None:
+        known = self.cluster.topics.get(topic)
+        if known is not None:
+            self.cluster.delete_topic(known, self.now_ms)
+
+    def produce(self, topic: str, partition: int, values: list[bytes]) -> None:
+        known = self.cluster.topics.get(topic)
+        if known is not None:
+            context = make_context(ApiKey.PRODUCE, 9)
+            batch = make_batch(*values)
+            append_batch(
+                context, self.cluster, known, known.partitions[partition], batch, 0, len(batch)
+            )
+
+    def delete_records(self, topic: str, partition: int) -> None:
+        known = self.cluster.topics.get(topic)
+        if known is not None:
+            found = known.partitions[partition]
+            self.cluster.delete_records_before(found, found.log.log_end_offset, self.now_ms)
+
+    def abort(self, topic: str, partition: int) -> None:
+        known = self.cluster.topics.get(topic)
+        if known is not None:
+            end = known.partitions[partition].log.log_end_offset
+            index = known.partitions[partition].log.transaction_index
+            index.append(AbortedTransaction(7, max(0, end - 1), end, end))
+
+    def lead(self, topic: str, partition: int, node_id: int) -> None:
+        known = self.cluster.topics.get(topic)
+        if known is not None:
+            self.cluster.set_leader(known.partitions[partition], node_id, self.now_ms)
+
+    def set_quota(self, rate: float | None) -> None:
+        quotas = self.cluster.quotas.clients
+        assert quotas.alter((("user", "ANONYMOUS"),), [("consumer_byte_rate", rate)]) is None
+
+    def advance(self, duration_ms: int) -> None:
+        self.now_ms += duration_ms
+
+    def fetch(
+        self,
+        connection: int,
+        version: int,
+        named: list[tuple[str, int, int]],
+        forgotten: list[tuple[str, int]],
+        epoch_change: int,
+        begins: bool,
+        **limits: int,
+    ) -> None:
+        """Fetch; the offsets of `named` count from what the client has read."""
+        if begins:
+            self.session_id = self.epoch = 0
+        topics: dict[str, list[Any]] = {}
+        for topic, index, skipped in named:
+            offset = max(0, self.offsets.get((topic, index), 0) + skipped)
+            topics.setdefault(topic, []).append(
+                _Topic.FetchPartition(
+                    version=version,
+                    partition=index,
+                    current_leader_epoch=limits["leader_epoch"],
+                    fetch_offset=offset,
+                    last_fetched_epoch=-1,
+                    log_start_offset=-1,
+                    partition_max_bytes=limits["partition_bytes"],
+                )
+            )
+        names = {name: known.topic_id for name in "ab" if (known := self.cluster.topics.get(name))}
+        request = messages.FetchRequest(
+            version=version,
+            replica_id=-1,
+            max_wait_ms=limits["max_wait_ms"],
+            min_bytes=limits["min_bytes"],
+            max_bytes=limits["max_bytes"],
+            isolation_level=limits["isolation_level"],
+            session_id=self.session_id,
+            session_epoch=self.epoch + epoch_change if self.session_id else 0,
+            topics=[
+                _Topic(version=version, topic=name, topic_id=names[name], partitions=partitions)
+                for name, partitions in topics.items()
+                if name in names
+            ],
+            forgotten_topics_data=[
+                messages.FetchRequest.ForgottenTopic(
+                    topic=name, topic_id=names[name], partitions=[index]
+                )
+                for name, index in forgotten
+                if name in names
+            ],
+            rack_id="",
+        )
+        request.with_header(len(self.written), "client")
+        frame = bytes(request.encode(version=version, header=True))
+        data = len(frame).to_bytes(4, "big") + frame
+        self.version = version
+        self._note(connection, self.connections[connection].receive(data, self.now_ms))
+
+    def _follow(self, frame: bytes) -> None:
+        version = self.version
+        size = 4 + int.from_bytes(frame[:4], "big")
+        body = frame[8 if version < 12 else 9 : size]
+        response = messages.FetchResponse.decode(body, version=version)
+        if response.session_id:
+            self.epoch = self.epoch + 1 if response.session_id == self.session_id else 1
+            self.session_id = response.session_id
+        for topic in response.responses:
+            name = topic.topic if version < 13 else self._name_of(topic.topic_id)
+            for part in topic.partitions:
+                if part.records and name is not None:
+                    self.offsets[name, part.partition_index] = part.high_watermark
+
+    def _name_of(self, topic_id: Any) -> str | None:
+        known = self.cluster.topics.get_by_id(topic_id)
+        return None if known is None else known.name
+
+    def result(self) -> dict[str, Any]:
+        """Return all that the requests leave behind."""
+        partitions = [p for topic in self.cluster.topics.all() for p in topic.partitions]
+        return {
+            "written": self.written,
+            "waiters": [len(partition.log.waiters) for partition in partitions],
+            "due": self.cluster.timers.next_due_ms(),
+            "sessions": [
+                (session.epoch, session.last_used_ms, session.size, len(session.partitions))
+                for cache in self.cluster.fetch_sessions.values()
+                for shard in cache._shards
+                for session in shard.sessions.values()
+            ],
+            "bugs": [repr(bug) for bug in self.bugs],
+        }
+
+
+@contextmanager
+def counted_shortcuts() -> Iterator[list[object]]:
+    """Collect what the shortcut returns, if that is a response."""
+    found: list[object] = []
+
+    def noting(name: str) -> Any:
+        function = getattr(session_fetch, name)
+
+        def call(*arguments: Any) -> Any:
+            found.append(name)
+            return function(*arguments)
+
+        return call
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("_encode", "_Waiting"):
+            patch.setattr(session_fetch, name, noting(name))
+        yield found
+
+
+def run(steps: Sequence[Step]) -> dict[str, Any]:
+    """Carry out the steps; return what they leave behind."""
+    client = Client()
+    for step in steps:
+        client.do(step)
+    return client.result()
+
+
+def both(steps: Sequence[Step]) -> tuple[dict[str, Any], dict[str, Any], int]:
+    """Return the results with and without the shortcut, and how often it was taken."""
+    with counted_shortcuts() as taken:
+        with_shortcut = run(steps)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(session_fetch, "_plan", lambda *_arguments: None)
+        without = run(steps)
+    return with_shortcut, without, len(taken)
+
+
+def fetch(*named: tuple[str, int, int], **changes: Any) -> Step:
+    usual: dict[str, Any] = {
+        "connection": 0,
+        "version": 12,
+        "named": list(named),
+        "forgotten": [],
+        "epoch_change": 0,
+        "begins": False,
+        "max_wait_ms": 0,
+        "min_bytes": 1,
+        "max_bytes": 10_000,
+        "partition_bytes": 10_000,
+        "leader_epoch": -1,
+        "isolation_level": 0,
+    }
+    return "fetch", {**usual, **changes}
+
+
+def produce(topic: str = "a", partition: int = 0) -> Step:
+    return "produce", {"topic": topic, "partition": partition, "values": [b"v"]}
+
+
+ALL = [("a", index, 0) for index in range(PARTITIONS)]
+topics = st.sampled_from("aab")
+indexes = st.integers(0, PARTITIONS - 1)
+mostly = {
+    "version": st.shared(st.sampled_from([7, 9, 11, 12, 13, 16, 18]), key="version"),
+    "isolation_level": st.shared(st.sampled_from([0, 1]), key="isolation"),
+    "max_wait_ms": st.shared(st.sampled_from([0, 100]), key="wait"),
+    "max_bytes": st.shared(st.sampled_from([10_000, 100, 0]), key="bytes"),
+    "min_bytes": st.shared(st.sampled_from([1, 1, 0, 200]), key="least"),
+}
+requests = st.builds(
+    fetch,
+    connection=st.sampled_from([0, 0, 0, 1]),
+    named=st.one_of(
+        st.just([]),
+        st.lists(st.tuples(topics, indexes, st.sampled_from([0, 0, 0, -1, 5])), max_size=3),
+    ),
+    forgotten=st.one_of(st.just([]), st.just([]), st.lists(st.tuples(topics, indexes), max_size=1)),
+    epoch_change=st.sampled_from([0] * 8 + [-1, 1]),
+    begins=st.sampled_from([False] * 9 + [True]),
+    partition_bytes=st.sampled_from([10_000, 10_000, 10_000, 60, -1]),
+    leader_epoch=st.sampled_from([-1, -1, 0, 1]),
+    **mostly,
+)
+changes = st.one_of(
+    st.tuples(st.just("delete"), st.fixed_dictionaries({"topic": topics})),
+    st.tuples(st.just("create"), st.fixed_dictionaries({"topic": topics})),
+    *(
+        st.tuples(st.just(name), st.fixed_dictionaries({"topic": topics, "partition": indexes}))
+        for name in ("delete_records", "abort")
+    ),
+    st.tuples(
+        st.just("lead"),
+        st.fixed_dictionaries(
+            {"topic": topics, "partition": indexes, "node_id": st.sampled_from([1, 2])}
+        ),
+    ),
+    st.tuples(
+        st.just("set_quota"), st.fixed_dictionaries({"rate": st.sampled_from([None, 100.0])})
+    ),
+)
+steps = st.one_of(
+    requests,
+    requests,
+    requests,
+    st.builds(produce, topics, indexes),
+    st.builds(produce, topics, indexes),
+    st.tuples(
+        st.just("advance"),
+        st.fixed_dictionaries({"duration_ms": st.sampled_from([1, 50, 100, 130_000])}),
+    ),
+    changes,
+)
+
+
+@settings(max_examples=examples(300), deadline=None)
+@given(st.lists(steps, max_size=25))
+def test_a_session_goes_on_the_same_way_without_the_shortcut(found: list[Step]) -> None:
+    with_shortcut, without, taken = both([fetch(*ALL), *found])
+    event(f"taken: {min(taken, 5)}")
+
+    assert with_shortcut == without
+    assert with_shortcut["bugs"] == []
+
+
+@pytest.mark.parametrize("version", [9, 11, 12, 13, 18])
+@pytest.mark.parametrize("isolation_level", [0, 1])
+def test_usual_requests_take_the_shortcut(version: int, isolation_level: int) -> None:
+    usual: dict[str, Any] = {"version": version, "isolation_level": isolation_level}
+    found, without, taken = both(
+        [
+            fetch(*ALL, **usual),
+            produce(),
+            fetch(**usual),
+            fetch(("a", 0, 0), **usual),
+            produce(partition=1),
+            produce(partition=2),
+            fetch(**usual, max_wait_ms=100),
+            fetch(("a", 1, 0), ("a", 2, 0), **usual, max_wait_ms=100),
+            produce(partition=1),
+            fetch(("a", 1, 0), **usual, max_wait_ms=100),
+            ("advance", {"duration_ms": 100}),
+        ]
+    )
+
+    assert found == without
+    assert taken >= 6
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("delete", {"topic": "a"}),
+        ("delete_records", {"topic": "a", "partition": 1}),
+        ("lead", {"topic": "a", "partition": 0, "node_id": 2}),
+        ("abort", {"topic": "a", "partition": 0}),
+        ("set_quota", {"rate": 1.0}),
+        fetch(("a", 0, 5)),
+        fetch(connection=1),
+        fetch(("a", 0, 0), ("b", 0, 0), connection=1),
+        fetch(forgotten=[("a", 1)], connection=1),
+    ],
+)
+@pytest.mark.parametrize("isolation_level", [0, 1])
+def test_a_change_while_a_request_waits_has_the_same_result(
+    change: Step, isolation_level: int
+) -> None:
+    waiting = fetch(max_wait_ms=100, isolation_level=isolation_level)
+    found, without, taken = both(
+        [
+            fetch(*ALL, isolation_level=isolation_level),
+            waiting,
+            change,
+            produce(),
+            ("advance", {"duration_ms": 100}),
+            fetch(isolation_level=isolation_level),
+        ]
+    )
+
+    assert found == without
+    assert taken

@@ -1,0 +1,75 @@
+"""Files appear complete or not at all; errors are one line."""
+
+from pathlib import Path
+
+import pytest
+from pyarrow.fs import S3FileSystem
+
+from loadgen.storage import Storage, StorageError, _filesystem, checked_url, settings_of
+
+
+def test_a_file_is_written_into_a_new_folder_and_replaced(tmp_path: Path) -> None:
+    storage = Storage(str(tmp_path))
+    assert storage.names("a") == []
+    storage.write(b"1", "a", "b", "x")
+    storage.write(b"22", "a", "b", "x")
+    assert storage.read("a", "b", "x") == b"22"
+    assert storage.names("a", "b") == ["x"]
+    assert storage.has("a", "b", "x")
+    storage.remove("a", "b", "x")
+    storage.remove("a", "b", "x")
+    assert not storage.has("a", "b", "x")
+    storage.remove("a")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_whose_writer_fails_does_not_appear(tmp_path: Path) -> None:
+    storage = Storage(str(tmp_path))
+
+    def write() -> None:
+        with storage.stream("x") as stream:
+            stream.write(b"half")
+            assert storage.names() == ["_x.incomplete"]
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        write()
+    assert storage.names() == []
+
+
+@pytest.mark.parametrize("action", ["read", "write", "create"])
+def test_an_error_is_one_line_with_the_path(tmp_path: Path, action: str) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    storage = Storage(str(tmp_path / "file"))
+    arguments = {"write": (b"", "x")}.get(action, ("x",))
+    with pytest.raises(StorageError) as caught:
+        getattr(storage, action)(*arguments)
+    assert str(tmp_path / "file") in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_url_needs_a_known_scheme_and_a_folder() -> None:
+    for url in ("ftp://h/x", "s3a://", "hdfs:///"):
+        with pytest.raises(StorageError):
+            checked_url(url)
+
+
+def test_workers_use_the_settings_of_hadoop_for_s3() -> None:
+    settings = settings_of(
+        {
+            "spark.hadoop.fs.s3a.endpoint": "127.0.0.1:5000",
+            "spark.hadoop.fs.s3a.access.key": "key",
+            "spark.hadoop.fs.s3a.secret.key": "secret",
+            "spark.hadoop.fs.s3a.connection.ssl.enabled": "false",
+            "spark.app.name": "x",
+        }
+    )
+    assert set(settings) == {
+        "fs.s3a.endpoint",
+        "fs.s3a.access.key",
+        "fs.s3a.secret.key",
+        "fs.s3a.connection.ssl.enabled",
+    }
+    filesystem, path = _filesystem("s3a://bucket/runs", tuple(sorted(settings.items())))
+    assert isinstance(filesystem, S3FileSystem)
+    assert path == "bucket/runs"
