@@ -16,6 +16,7 @@ from rich.console import Console
 from loadgen import clock, host_info, terminal
 from loadgen.admin_port import AdminPort, AdminPortError
 from loadgen.analysis.committed_offsets import committed_offsets
+from loadgen.clock_offset import ClockServer
 from loadgen.ctrl_c import CtrlC
 from loadgen.outputs import exit_status_of, print_outputs, summary_of_run, write_outputs
 from loadgen.plan.plan import Plan
@@ -209,8 +210,11 @@ def _send(
     with (
         terminal.progress_bar(spec.plan, console) as show,
         ProgressListener(show, driver) as listener,
+        ClockServer(driver) as clock_server,
     ):
-        spec = dataclasses.replace(spec, progress_address=listener.address)
+        spec = dataclasses.replace(
+            spec, progress_address=listener.address, clock_address=clock_server.address
+        )
         ctrl_c.stop_workers(listener, lambda: storage.write(b"", *spec.folder(RESULTS), STOP_FILE))
         reasons = []
         try:

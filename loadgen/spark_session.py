@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -29,6 +30,8 @@ LOCAL_SETTINGS = {
     "spark.sql.shuffle.partitions": "2",
 }
 """What is quicker and quieter on one machine."""
+_PY4J = "An error occurred while calling"
+_PYTHON_ERROR = re.compile(r"[a-z_]\w*(\.\w+)*\.\w*(Error|Exception): |[A-Z]\w*(Error|Exception): ")
 _WITHOUT_VALUE = {"spark.speculation": "false", "spark.dynamicAllocation.enabled": "false"}
 
 _JVM_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
@@ -152,9 +155,17 @@ def slots_of(master: str) -> int | None:
 
 
 def first_line(error: BaseException) -> str:
-    """Return the first line of an error of Spark, without its stack traces."""
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__
+    """Return the line of an error of Spark that says what is wrong, without its stack traces.
+
+    It is the error of a Python worker if there is one.
+    """
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    of_python = [line for line in lines if _PYTHON_ERROR.match(line)]
+    if of_python and any(line.lstrip().startswith("Traceback") for line in lines):
+        return of_python[-1]
+    if lines[0].startswith(_PY4J) and len(lines) > 1:
+        return lines[1].removeprefix(": ")
+    return lines[0]
 
 
 def _is_local(master: str) -> bool:

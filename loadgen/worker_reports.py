@@ -20,6 +20,7 @@ STARTED, GAVE_UP, ENDED = "started", "gave_up", "ended"
 _FIELDS = {
     "worker": pa.int32(),
     "host": pa.string(),
+    "pid": pa.int32(),
     "event": pa.string(),
     "reason": pa.string(),
     "t_us": pa.int64(),
@@ -44,6 +45,7 @@ class WorkerReport:
     event: str
     """`started`, `gave_up` (with a reason) or `ended`."""
     host: str = ""
+    pid: int = 0
     reason: str | None = None
     t_us: int = 0
     """When, from the common time zero."""

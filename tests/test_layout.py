@@ -76,6 +76,7 @@ SHELLS = {
     "loadgen/ctrl_c.py",
     "loadgen/load_run.py",
     "loadgen/clock.py",
+    "loadgen/clock_offset.py",
     "loadgen/clients/consume_transform_produce.py",
     "loadgen/clients/coordinator_client.py",
     "loadgen/clients/delivery_timeout.py",

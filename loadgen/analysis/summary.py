@@ -89,7 +89,7 @@ def summarise(spark: "SparkSession", data: RunData) -> dict[str, Any]:
         **(_INTERPRETED if is_small else {}),
     }
     with _settings(spark, settings):
-        _open_views(spark, data, partitions=1 if is_small else None)
+        open_views(spark, data, partitions=1 if is_small else None)
         spark.catalog.cacheTable("events")  # three queries use it
         try:
             return _summarise(spark, data)
@@ -135,21 +135,7 @@ def _summarise(spark: "SparkSession", data: RunData) -> dict[str, Any]:
     end_us = max(measured_us, totals["end_us"] or 0)
     cell_us = max(1, round(plan.duration_s * 1e6 / HEAT_CELLS))
     arguments |= {"end_us": end_us, "cell_us": cell_us}
-    sql_by_name = {
-        "tenants": queries.TENANTS,
-        "latencies": queries.LATENCIES,
-        "heat": queries.HEAT,
-        "seconds": queries.SECONDS,
-        "requests": queries.REQUESTS,
-        **quota_bounds.QUERIES,
-        "throttles": queries.THROTTLES,
-        "duplicates": queries.DUPLICATES,
-        "expiries": queries.EXPIRIES,
-        "lateness": queries.LATENESS,
-        "workers": queries.WORKERS,
-        **({"stored": queries.STORED, "repeated": queries.REPEATED} if data.read_back_path else {}),
-        **(TRANSACTION_QUERIES if data.judges_transactions else {}),
-    }
+    sql_by_name = queries_of(data)
     with ThreadPoolExecutor(_CONCURRENT_QUERIES) as pool:
         found = dict(zip(sql_by_name, pool.map(rows, sql_by_name.values()), strict=True))
     throttles = [row for row in found["throttles"] if row["throttled"]]
@@ -184,7 +170,26 @@ def _summarise(spark: "SparkSession", data: RunData) -> dict[str, Any]:
     }
 
 
-def _open_views(spark: "SparkSession", data: RunData, partitions: int | None) -> None:
+def queries_of(data: RunData) -> dict[str, str]:
+    """Return the queries of a summary by name, over the views of `open_views`."""
+    return {
+        "tenants": queries.TENANTS,
+        "latencies": queries.LATENCIES,
+        "heat": queries.HEAT,
+        "seconds": queries.SECONDS,
+        "requests": queries.REQUESTS,
+        **quota_bounds.QUERIES,
+        "throttles": queries.THROTTLES,
+        "duplicates": queries.DUPLICATES,
+        "expiries": queries.EXPIRIES,
+        "lateness": queries.LATENESS,
+        "workers": queries.WORKERS,
+        **({"stored": queries.STORED, "repeated": queries.REPEATED} if data.read_back_path else {}),
+        **(TRANSACTION_QUERIES if data.judges_transactions else {}),
+    }
+
+
+def open_views(spark: "SparkSession", data: RunData, partitions: int | None) -> None:
     """Open the views; `partitions=1` avoids shuffles in small runs, None leaves them to Spark."""
 
     def open_view(name: str, frame: "DataFrame") -> None:

@@ -48,6 +48,8 @@ class RunSpec:
     workers: int = 1
     progress_address: tuple[str, int] | None = None
     """The address of the driver's `ProgressListener`."""
+    clock_address: tuple[str, int] | None = None
+    """The address of the driver's `ClockServer`."""
     segment_s: float = 2.0
     """How much time a worker collects rows for before it writes them."""
     lead_s: float = 1.5

@@ -6,6 +6,7 @@ It does not use Spark: the barrier is an argument, so that tests run it without 
 import asyncio
 import contextlib
 import json
+import os
 import socket
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -15,6 +16,7 @@ import pyarrow as pa
 from loadgen import clock
 from loadgen.clients.connection_settings import connection_settings_of
 from loadgen.clients.load_client import Run
+from loadgen.clock_offset import measure_offset
 from loadgen.host_info import memory_max_bytes
 from loadgen.plan.run_spec import RunSpec
 from loadgen.rows import RESULTS, RowEncoder, Rows
@@ -56,7 +58,9 @@ def work(
     """
     folder = spec.folder(RESULTS)
     storage.create(*folder)
-    started = WorkerReport(worker, STARTED, host_name(), memory_max_bytes=memory_max_bytes())
+    started = WorkerReport(
+        worker, STARTED, host_name(), os.getpid(), memory_max_bytes=memory_max_bytes()
+    )
     write_reports(storage, spec.folder(RECORD), [started])
     feed = ScheduleFeed(batches)
     feed.fill()
@@ -74,7 +78,12 @@ def work(
         ticks = _Ticks(run, reporter)
         engine = Engine(run, feed, range(worker, len(owners), spec.workers), ticks.report)
         runner.run(engine.prepare())
-        zero_us = common_zero_us(spec, gather)
+        offset = measure_offset(spec.clock_address) if spec.clock_address else None
+        if offset is not None:
+            started = replace(
+                started, clock_offset_us=offset.offset_us, clock_error_us=offset.error_us
+            )
+        zero_us = common_zero_us(spec, gather, started.clock_offset_us or 0)
         encoder = RowEncoder(worker, zero_us, spec.plan.tenants, owners)
         writer = SegmentWriter(rows, encoder, storage, folder, worker, spec.segment_s)
         writer.start()
@@ -122,14 +131,15 @@ class _Ticks:
         return must_stop
 
 
-def common_zero_us(spec: RunSpec, gather: Gather) -> int:
+def common_zero_us(spec: RunSpec, gather: Gather, offset_us: int = 0) -> int:
     """Return time zero, the same moment for all workers, on this worker's clock.
 
+    `offset_us` is how far the clock of this host is ahead of the driver's.
     Tasks leave a barrier up to a second apart, so time zero is later than that.
     """
-    ready = max(int(message) for message in gather(str(clock.epoch_us())))
+    ready = max(int(message) for message in gather(str(clock.epoch_us() - offset_us)))
     ahead_us = round((spec.lead_s + spec.plan.warm_up_s) * 1e6)
-    return clock.now_us() + (ready + ahead_us - clock.epoch_us())
+    return clock.now_us() + (ready + ahead_us - (clock.epoch_us() - offset_us))
 
 
 class Reporter:

@@ -3,6 +3,7 @@
 import itertools
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -26,7 +27,7 @@ _numbers = itertools.count(1)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Everything in this folder is interop."""
     for item in items:
-        if item.path.parent.name == "interop":
+        if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.interop)
             # A client that reconnects may leave a socket to the garbage collector; its own affair.
             item.add_marker(

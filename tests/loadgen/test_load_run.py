@@ -24,6 +24,9 @@ from loadgen.options import parser_of
 from loadgen.outputs import exit_status
 from loadgen.plan.run_spec import STOPPED_BY_USER
 from loadgen.progress import Progress
+from loadgen.run_record import run_ids
+from loadgen.storage import Storage
+from loadgen.worker_reports import read_reports
 from mock_kafka import MockKafka
 
 if TYPE_CHECKING:
@@ -144,8 +147,9 @@ def run_until(
     servers: str,
     end: Callable[[], object],
     topic: str = "t",
+    can_end: Callable[[], bool] = lambda: True,
 ) -> tuple[int, dict[str, Any]]:
-    """Start a load of ten minutes; call `end` once some batches are stored."""
+    """Start a load of ten minutes; call `end` once some batches are stored and `can_end` agrees."""
     plan = out / "plan.yaml"
     plan.write_text(
         f"duration_s: 600\nrecord: [results]\ntopics: [{{name: {topic}, partitions: 1}}]\n"
@@ -154,7 +158,7 @@ def run_until(
     ends = iter([end])
 
     def show(progress: Progress) -> None:
-        if progress.total("done") > 20:
+        if progress.total("done") > 20 and can_end():
             next(ends, bool)()
 
     with pytest.MonkeyPatch.context() as patch:
@@ -176,6 +180,29 @@ def test_a_target_that_stops_aborts_the_run_and_keeps_its_results(
     assert summary["totals"]["responded"] > 20
     assert summary["totals"]["not_due"] > 20_000
     assert "This run is incomplete." in (tmp_path / "report.html").read_text()
+
+
+@pytest.mark.long
+def test_a_worker_that_is_killed_loses_its_last_seconds_only(
+    spark: "SparkSession", servers: str, tmp_path: Path
+) -> None:
+    storage = Storage(str(tmp_path))
+
+    def kill() -> None:
+        [run_id] = run_ids(storage)
+        reports = read_reports(storage, ("workers", f"run={run_id}"))
+        os.kill(next(report.pid for report in reports if report.worker == 1), signal.SIGKILL)
+
+    def has_segments() -> bool:
+        return len(list(tmp_path.glob("results/run=*/part-*"))) >= 4
+
+    status, summary = run_until(spark, tmp_path, servers, kill, "killed", has_segments)
+    assert status == 1
+    assert any("worker 1 on " in line and "was killed" in line for line in summary["missing"])
+    assert summary["totals"]["responded"] > 50
+    assert summary["abort_reasons"][0].startswith("the Spark job failed: ")
+    assert {worker["worker"] for worker in summary["workers"]} == {0, 1}
+    assert "was killed" in (tmp_path / "report.html").read_text()
 
 
 def test_ctrl_c_stops_the_run_and_keeps_its_results(

@@ -74,6 +74,12 @@ def test_a_local_master_may_take_all_cores() -> None:
 def test_an_error_is_shortened_to_its_first_line() -> None:
     assert first_line(ValueError("  one\ntwo")) == "one"
     assert first_line(ValueError()) == "ValueError"
+    assert first_line(
+        ValueError("An error occurred while calling o7.x.\n: o.a.s.X: lost\n\tat")
+    ) == ("o.a.s.X: lost")
+    traceback = "An error occurred while calling o7.x.\n: Job aborted\nTraceback (most\n  File x\n"
+    error = "loadgen.storage.StorageError: cannot write /x: No space left on device"
+    assert first_line(ValueError(f"{traceback}{error}\n\n\tat org.apache")) == error
 
 
 def test_py4j_logs_nothing_in_a_session_even_with_the_root_logger(

@@ -22,7 +22,7 @@ FOLDER = ("workers", "run=r")
 def test_reports_are_read_as_they_were_written(tmp_path: Path) -> None:
     storage = Storage(str(tmp_path))
     started = WorkerReport(0, STARTED, "here", memory_max_bytes=5_000_000)
-    gave_up = WorkerReport(0, GAVE_UP, "here", "too slow", t_us=7)
+    gave_up = WorkerReport(0, GAVE_UP, "here", reason="too slow", t_us=7)
     ended = WorkerReport(0, ENDED, "here", t_us=8, rows=3, clock_offset_us=-4)
     write_reports(storage, FOLDER, [started])
     write_reports(storage, FOLDER, [gave_up, ended])

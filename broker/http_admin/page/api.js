@@ -11,13 +11,19 @@ export function notify(text) {
     byId("notice").hidden = true;
   }, 6000);
 }
+function showLogin() {
+  const dialog = byId("login");
+  if (dialog.open) return;
+  if (token) dialog.querySelector(".problem").textContent = "The port does not accept this token.";
+  dialog.showModal();
+}
 export class Locked extends Error {}
 export async function ask(method, path, body) {
   const options = { method, headers: headers() };
   if (body !== undefined) options.body = JSON.stringify(body);
   const response = await fetch(path, options);
   if (response.status === 401) {
-    byId("login").hidden = false;
+    showLogin();
     throw new Locked();
   }
   const text = await response.text();

@@ -1,6 +1,7 @@
 // Dialogs: create a topic, produce a message, edit a topic's configuration, set quotas.
 import { Locked, ask, get, notify } from "./api.js";
 import { byId, el } from "./dom.js";
+import { ENTITIES, QUOTAS } from "./quotas.js";
 const form = (id) => byId(`${id}-form`);
 const field = (id, name) => form(id).elements[name];
 let topicName = null,
@@ -35,6 +36,30 @@ function configRow({ name, value, source }) {
   );
 }
 
+const option = (value, text) => el("option", { value }, text);
+const entityFields = ({ field, label }) =>
+  el(
+    "div",
+    { class: "entity" },
+    el(
+      "select",
+      { name: `${field}-kind`, "aria-label": `Which ${label}` },
+      option("", `any ${label}`),
+      option("name", `this ${label}`),
+      option("default", `default ${label}`),
+    ),
+    el("input", { name: field, "aria-label": `Name of the ${label}` }),
+  );
+const quotaField = ({ key, unit }) =>
+  el(
+    "label",
+    null,
+    el("span", null, `${key} `, el("i", { class: "soft" }, unit)),
+    el("input", { name: key, type: "number", min: 0, step: "any" }),
+  );
+byId("quota-fields").replaceWith(...ENTITIES.map(entityFields), ...QUOTAS.map(quotaField));
+const quotaInputs = () => QUOTAS.map(({ key }) => field("quota", key));
+
 const OPEN = {
   topic() {},
   async produce({ topic }) {
@@ -50,17 +75,13 @@ const OPEN = {
   },
   quota({ quota }) {
     const { entity, values, shadow } = quota ? JSON.parse(quota) : { entity: {}, values: {}, shadow: [] };
-    for (const [input, type] of [
-      ["user", "user"],
-      ["client", "client-id"],
-      ["ip", "ip"],
-    ]) {
+    for (const { type, field: input } of ENTITIES) {
       field("quota", `${input}-kind`).value =
         type in entity ? (entity[type] === null ? "default" : "name") : "";
       field("quota", input).value = entity[type] ?? "";
     }
     before = values;
-    for (const input of form("quota").querySelectorAll("[data-quota]"))
+    for (const input of quotaInputs())
       input.value = values[input.name] ?? "";
     field("quota", "shadow").checked = shadow.length > 0;
   },
@@ -94,15 +115,11 @@ const SEND = {
   quota() {
     const entity = {},
       values = {};
-    for (const [input, type] of [
-      ["user", "user"],
-      ["client", "client-id"],
-      ["ip", "ip"],
-    ]) {
+    for (const { type, field: input } of ENTITIES) {
       const kind = field("quota", `${input}-kind`).value;
       if (kind) entity[type] = kind === "default" ? null : field("quota", input).value;
     }
-    for (const input of form("quota").querySelectorAll("[data-quota]"))
+    for (const input of quotaInputs())
       if (input.value !== "") values[input.name] = Number(input.value);
       else if (input.name in before) values[input.name] = null;
     return ask("PUT", "/v1/quotas", { entity, values, shadow: field("quota", "shadow").checked });

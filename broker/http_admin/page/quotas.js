@@ -1,20 +1,34 @@
 // Quotas, their measurements, shadow quotas and producer id filters.
 import { el, empty, idOf, name, table } from "./dom.js";
 import { bytes, clockText, count, dateText, number, span } from "./format.js";
-const KEYS = {
-  Produce: "producer_byte_rate",
-  Fetch: "consumer_byte_rate",
-  Request: "request_percentage",
-  ControllerMutation: "controller_mutation_rate",
-  ProducerIds: "producer_ids_rate",
-};
-const LABELS = {
-  Produce: "bytes produced",
-  Fetch: "bytes fetched",
-  Request: "request time",
-  ControllerMutation: "topic changes",
-  ProducerIds: "new producer ids",
-};
+/** The kinds of entities that a quota may have, with the name of their fields in the form. */
+export const ENTITIES = [
+  { type: "user", field: "user", label: "user" },
+  { type: "client-id", field: "client", label: "client id" },
+  { type: "ip", field: "ip", label: "IP address" },
+];
+/** The keys of quotas; `group` is the group of their metrics, `over` shows what was beyond a quota. */
+export const QUOTAS = [
+  { key: "producer_byte_rate", unit: "bytes/s", group: "Produce", label: "bytes produced", over: bytes },
+  { key: "consumer_byte_rate", unit: "bytes/s", group: "Fetch", label: "bytes fetched", over: bytes },
+  { key: "request_percentage", unit: "%", group: "Request", label: "request time", over: span },
+  {
+    key: "controller_mutation_rate",
+    unit: "partitions/s",
+    group: "ControllerMutation",
+    label: "topic changes",
+    over: (value) => count(value, "partition"),
+  },
+  {
+    key: "producer_ids_rate",
+    unit: "ids per window",
+    group: "ProducerIds",
+    label: "new producer ids",
+    over: (value) => count(value, "id"),
+  },
+  { key: "connection_creation_rate", unit: "per s" },
+];
+const ofGroup = (group) => QUOTAS.find((quota) => group && quota.group === group);
 function limitOf(quotas, key, user, client) {
   const levels = [
     { user, "client-id": client },
@@ -37,7 +51,7 @@ function limitOf(quotas, key, user, client) {
 export function quotaRows(quotas, live) {
   const rows = new Map();
   for (const each of live) {
-    if (!(each.group in KEYS) || !("user" in each.tags)) continue;
+    if (!ofGroup(each.group) || !("user" in each.tags)) continue;
     let user = each.tags.user;
     try {
       user = decodeURIComponent(user);
@@ -53,7 +67,7 @@ export function quotaRows(quotas, live) {
   return [...rows.values()]
     .map((row) => ({
       ...row,
-      limit: limitOf(quotas, KEYS[row.group], row.user, row.client),
+      limit: limitOf(quotas, ofGroup(row.group).key, row.user, row.client),
       rate: row["byte-rate"] ?? row["request-time"] ?? row.rate ?? 0,
     }))
     .filter((row) => row.limit !== null)
@@ -75,7 +89,7 @@ function quotaRow(row) {
     "tr",
     null,
     name(who),
-    el("td", { class: "soft nowrap" }, LABELS[row.group]),
+    el("td", { class: "soft nowrap" }, ofGroup(row.group).label),
     el("td", { class: "num soft" }, row.broker),
     el(
       "td",
@@ -102,13 +116,6 @@ function quotaRow(row) {
     ),
   );
 }
-const OVER = {
-  producer_byte_rate: bytes,
-  consumer_byte_rate: bytes,
-  request_percentage: span,
-  controller_mutation_rate: (value) => count(value, "partition"),
-  producer_ids_rate: (value) => count(value, "id"),
-};
 export const shadowRow = (each) =>
   el(
     "tr",
@@ -118,7 +125,7 @@ export const shadowRow = (each) =>
     el("td", { class: "num soft" }, each.broker ?? ""),
     el("td", { class: "num warn" }, number(each.throttled)),
     el("td", { class: "num" }, number(each.held)),
-    el("td", { class: "num nowrap" }, OVER[each.quota](each.over_quota)),
+    el("td", { class: "num nowrap" }, QUOTAS.find(({ key }) => key === each.quota).over(each.over_quota)),
     el("td", { class: "num nowrap" }, span(each.throttle_time_max_ms)),
     el("td", { class: "num nowrap" }, span(each.throttle_time_total_ms)),
     el(

@@ -91,6 +91,9 @@ def test_the_common_zero_is_behind_the_last_worker(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(clock, "now_us", lambda: 500)
     zero_us = worker.common_zero_us(SPEC, lambda word: [word, "1000700000"])
     assert zero_us == 500 + 700_000 + 1_500_000 + 2_000_000  # ready, lead, warm-up
+    # A clock that is ahead of the driver's by 0.2 s has the same zero later on.
+    later_us = worker.common_zero_us(SPEC, lambda word: [word, "1000700000"], 200_000)
+    assert later_us == zero_us + 200_000
 
 
 @pytest.mark.slow

@@ -1,0 +1,84 @@
+"""Write docs/load-queries.md: the plan that Spark makes for each query of a load's summary.
+
+python -m scripts.load_query_plans
+"""
+
+import re
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from client.resources import Address
+from loadgen.analysis.checks import MUTE_TOLERANCE_US
+from loadgen.analysis.quota_bounds import ARGUMENTS
+from loadgen.analysis.read_back import SCHEMA as READ_BACK_SCHEMA
+from loadgen.analysis.summary import RunData, open_views, queries_of
+from loadgen.plan.plan_file import load_plan
+from loadgen.plan.run_spec import PreparedTarget, Topology
+from loadgen.rows import SCHEMA
+from loadgen.spark_session import load_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+TARGET = Path(__file__).parents[1] / "docs" / "load-queries.md"
+_HEAD = """\
+# The queries of a load's summary
+
+*The plan of Spark for each query of [the summary](load.md#checks), from the leaves up: `python -m
+scripts.load_query_plans` writes this page.*
+
+`Exchange` is a shuffle; the window functions and the `DISTINCT`s need one each. Nothing but the
+result of a query goes to the driver: one row per tenant, user, second, cell of the heat map, or
+point of a chart.
+"""
+_PLAN_NAMES = ("mixed-tenants", "exactly-once")
+_CONFIG = {
+    "controller.quota.window.num": 11.0,
+    "controller.quota.window.size.seconds": 1.0,
+    "producer.id.quota.window.size.seconds": 3600.0,
+}
+
+
+def render(spark: "SparkSession", folder: Path) -> str:
+    """Return the page; `folder` is for empty rows."""
+    results, read_back = f"{folder}/results", f"{folder}/read-back"
+    spark.createDataFrame([], SCHEMA).write.mode("overwrite").parquet(results)
+    spark.createDataFrame([], READ_BACK_SCHEMA).write.mode("overwrite").parquet(read_back)
+    target = PreparedTarget(Topology({1: Address("h", 1)}, 1, {}), _CONFIG)
+    arguments = {
+        **ARGUMENTS, "tolerance_us": MUTE_TOLERANCE_US, "end_us": 1_000_000, "cell_us": 10_000
+    }  # fmt: skip
+    sections: dict[str, str] = {}
+    for name in _PLAN_NAMES:
+        data = RunData(load_plan(name), target, results, read_back)
+        open_views(spark, data, partitions=None)
+        for query, sql in queries_of(data).items():
+            execution = spark.sql(sql, arguments)._jdf.queryExecution()
+            sections[query] = _normal(execution.executedPlan().toString(), folder)
+    text = "".join(f"\n## {name}\n\n```\n{plan}\n```\n" for name, plan in sections.items())
+    return _HEAD + text
+
+
+def _normal(plan: str, folder: Path) -> str:
+    """Return a plan without numbers and paths that change from run to run, and without columns."""
+    plan = re.sub(r"#\d+L?", "", plan)
+    plan = plan.replace(f"file:{folder}", "file:").replace(str(folder), "")
+    plan = re.sub(r"\[plan_id=\d+\]|, plan_id=\d+", "", plan)
+    lines = [line.rstrip() for line in plan.strip().splitlines()]
+    return "\n".join(line if len(line) <= _LINE_MAX else f"{line[:_LINE_MAX]}..." for line in lines)
+
+
+_LINE_MAX = 150
+
+
+def main() -> None:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        load_session("local[2]", Path(folder)) as spark,
+    ):
+        TARGET.write_text(render(spark, Path(folder)), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

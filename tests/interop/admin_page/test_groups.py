@@ -1,0 +1,49 @@
+"""Groups of all types, their members, lag and buttons."""
+
+import re
+
+from confluent_kafka import Consumer, ShareConsumer
+from playwright.sync_api import Page, expect
+
+from tests.interop.admin_page.accessibility import Accessibility
+from tests.interop.admin_page.screenshots import keep
+from tests.interop.admin_page.served_cluster import EVIL, Cluster, polled_members
+
+
+def test_the_page_lists_groups_of_all_types_and_controls_them(
+    cluster: Cluster, page: Page, accessibility: Accessibility
+) -> None:
+    topic = {"name": "orders", "partitions": 4, "replication_factor": 1}
+    cluster.ask("POST", "/v1/topics", topic)
+    new = {"group.protocol": "consumer"}
+    with polled_members(
+        cluster,
+        (Consumer, "billing", "billing-1", new),
+        (Consumer, "billing", EVIL, {**new, "group.instance.id": "i"}),
+        (Consumer, "reports", "reports-1", {}),
+        (ShareConsumer, "mails", "mails-1", {}),
+    ):
+        for group_id, count in (("billing", 2), ("reports", 1), ("mails", 1)):
+            assert cluster.ask("GET", f"/v1/groups/{group_id}/stable?members={count}") is not None
+        expect(page.locator("#groups-count")).to_have_text("3 groups · 4 members")
+        parts = page.locator("#groups .member-group")
+        expect(parts.locator(".title")).to_have_text(["billing", "mails", "reports"])
+        billing, mails, reports = parts.nth(0), parts.nth(1), parts.nth(2)
+        expect(billing.locator("tbody tr")).to_have_count(2)
+        expect(billing.locator("tbody tr").nth(0)).to_contain_text("orders ")
+        expect(billing).to_contain_text("uniform")
+        expect(reports.locator("tbody tr")).to_contain_text(re.compile(r"orders 0.3"))
+        expect(reports).to_contain_text("generation 1")
+        expect(mails.locator("table").nth(1).locator("tbody tr")).to_have_count(4)
+        expect(mails).to_contain_text("0 acquired")
+
+        before = cluster.ask("GET", "/v1/groups/billing")["group_epoch"]
+        billing.get_by_role("button", name="Rebalance").click()
+        expect(billing).to_contain_text(f"epoch {before + 1},")
+        billing.get_by_role("button", name="billing", exact=True).click()
+        expect(billing.locator(".opened tbody tr")).to_have_count(4)
+        accessibility.check(page)
+        keep(page, "groups")
+        reports.get_by_role("button", name="Fence").click()
+        expect(reports).to_contain_text("generation 2")
+    assert page.locator("#groups img").count() == 0
