@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from client.errors import ClientError
-from loadgen import summarize
+from loadgen import compare, summarize
 from loadgen.admin_port import AdminPortError
 from loadgen.load_run import LoadError, OwnBrokerFactory, run
 from loadgen.options import parser_of
@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 USAGE_ERROR, INTERRUPTED = 2, 130
-SUBCOMMANDS: Mapping[str, Callable[[Sequence[str]], int]] = {"summarize": summarize.main}
+SUBCOMMANDS: Mapping[str, Callable[[Sequence[str]], int]] = {
+    "compare": compare.main,
+    "summarize": summarize.main,
+}
 """Names that come before the other arguments; a plan file with such a name is `./NAME`."""
 
 
