@@ -9,7 +9,7 @@ from rich.markup import escape
 
 from loadgen.comparison.comparison_page import Comparison, difference, interval, render
 from loadgen.comparison.differences import Limits, Side, changes, verdict_changes
-from loadgen.comparison.run_figures import read_run
+from loadgen.comparison.run_figures import RunFigures, read_run
 from loadgen.outputs import FAILED, INVALID, OK
 from loadgen.storage import Storage, StorageError, checked_url
 
@@ -58,7 +58,7 @@ def exit_status(comparisons: Sequence[Comparison], sides: Sequence[Side]) -> int
 
 def _side(text: str) -> Side:
     """Return the runs of a side: folders with a comma between them, or one that contains them."""
-    runs = []
+    runs: list[RunFigures] = []
     for name in text.split(","):
         storage = Storage(checked_url(name))
         folders = [storage]

@@ -8,6 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from loadgen.comparison.differences import Side
+from loadgen.comparison.run_figures import read_run
+from loadgen.storage import Storage
+
 VERDICT = {"check": "stored once", "scope": "tenant a", "verdict": "passed", "details": ""}
 LATE = {"check": "lateness", "scope": "this run", "verdict": "failed", "details": ""}
 
@@ -58,3 +62,9 @@ def write_side(folder: Path, factor: float, **options: Any) -> str:
         latency_us = factor * 1e3 * (1.5 + generator.random(1000))
         write_run(folder / f"seed-{seed}", seed, rows(latency_us, **options))
     return str(folder)
+
+
+def side(folder: Path, factor: float = 1.0, **options: Any) -> Side:
+    """Return the runs of `write_side` as a side with the name of the folder."""
+    path = Path(write_side(folder, factor, **options))
+    return Side(folder.name, [read_run(Storage(str(child))) for child in sorted(path.iterdir())])

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 
 from loadgen.comparison.comparison_charts import draw
 from loadgen.comparison.differences import Side
-from tests.loadgen.comparison.test_differences import side
+from tests.loadgen.comparison.made_runs import side
 
 
 def test_each_chart_has_a_curve_of_each_side(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from loadgen.comparison.comparison_page import Comparison, difference, interval, render
 from loadgen.comparison.differences import Limits, changes, verdict_changes
-from tests.loadgen.comparison.test_differences import side
+from tests.loadgen.comparison.made_runs import side
 
 
 def test_the_page_has_verdicts_side_by_side_and_no_external_file(tmp_path: Path) -> None:

@@ -2,17 +2,10 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from loadgen.comparison.differences import Change, Limits, Side, changes, verdict_changes
-from loadgen.comparison.run_figures import RunFigures, read_run
-from loadgen.storage import Storage
-from tests.loadgen.comparison.made_runs import VERDICT, write_side
-
-
-def side(folder: Path, factor: float = 1.0, **options: Any) -> Side:
-    path = Path(write_side(folder, factor, **options))
-    return Side(folder.name, [read_run(Storage(str(child))) for child in sorted(path.iterdir())])
+from loadgen.comparison.run_figures import RunFigures
+from tests.loadgen.comparison.made_runs import VERDICT, side
 
 
 def words(found: Sequence[Change]) -> dict[str, str]:

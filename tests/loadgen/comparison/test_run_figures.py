@@ -36,14 +36,14 @@ def test_rows_outside_the_measured_part_are_left_out() -> None:
 
 def test_two_batches_count_like_one() -> None:
     table = rows(np.random.default_rng(2).lognormal(8, 1, 1000), errors=3)
-    whole: dict[tuple[str, str], ApiFigures] = {}
-    parts: dict[tuple[str, str], ApiFigures] = {}
+    in_one: dict[tuple[str, str], ApiFigures] = {}
+    in_ten: dict[tuple[str, str], ApiFigures] = {}
     for batch in table.to_batches():
-        count_rows(batch, 2_000_000, whole)
+        count_rows(batch, 2_000_000, in_one)
     for batch in table.to_batches(max_chunksize=100):
-        count_rows(batch, 2_000_000, parts)
-    assert parts[KEY].requests == whole[KEY].requests == 1000
-    assert parts[KEY].curve() == whole[KEY].curve()
+        count_rows(batch, 2_000_000, in_ten)
+    assert in_ten[KEY].requests == in_one[KEY].requests == 1000
+    assert in_ten[KEY].curve() == in_one[KEY].curve()
 
 
 def test_a_request_without_a_response_is_not_successful_and_has_no_latency() -> None:
