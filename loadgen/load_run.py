@@ -169,9 +169,8 @@ def _send_and_read_back(
     wrong_settings = wrong_spark_settings(spark)
     if wrong_settings:
         raise LoadError("; ".join(wrong_settings))
-    plan, spec = record.plan, RunSpec(
-        record.run_id, record.plan, record.target.topology, record.workers
-    )  # fmt: skip
+    plan = record.plan
+    spec = RunSpec(record.run_id, plan, record.target.topology, record.workers)
     started_us = clock.now_us()
     pids = {"jvm_percent": _jvm_pid(spark), "broker_percent": broker.pid if broker else None}
     cpu_us = {name: host_info.cpu_us_of(pid) for name, pid in pids.items()}

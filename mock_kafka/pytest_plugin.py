@@ -272,8 +272,14 @@ def _clusters(item: pytest.Item, key: "pytest.StashKey[list[MockKafka]]") -> "It
 
 
 def _brokers(options: pytest.Config) -> int:
-    from_option = options.getoption("--mock-kafka-brokers")
-    return int(options.getini("mock_kafka_brokers") if from_option is None else from_option)
+    from_option: int | None = options.getoption("--mock-kafka-brokers")
+    if from_option is not None:
+        return from_option
+    from_file: str = options.getini("mock_kafka_brokers")
+    try:
+        return int(from_file)
+    except ValueError:
+        raise pytest.UsageError(f"mock_kafka_brokers: {from_file!r} is not a number") from None
 
 
 def _is_audited(options: pytest.Config) -> bool:

@@ -115,9 +115,8 @@ class FetchSession:
     """The partitions that one client fetches, in the order in which they are read.
 
     `epoch` is the one that the next request must have. `size` is the number of partitions at the
-    last use. `change_count` rises when a partition is added, removed, or asked for in
-    another way than before. `plan` is what
-    `broker/fetch/session_fetch.py` remembers of the requests.
+    last use. `change_count` rises when a partition is added, removed, or asked for in another way
+    than before. `plan` is what `broker/fetch/session_fetch.py` remembers of the requests.
     """
 
     __slots__ = (

@@ -22,11 +22,10 @@ from broker.cluster.topics import TopicTable
 from broker.request.context import RequestContext
 from protocol import messages
 from protocol.errors import ErrorCode
+from protocol.fetch import LEADER_EPOCH_VERSION_MIN, TOPIC_ID_VERSION_MIN
 from protocol.pacing import paced_elements
 
-LEADER_EPOCH_VERSION_MIN = 9
 LAST_FETCHED_EPOCH_VERSION_MIN = 12
-TOPIC_ID_VERSION_MIN = 13
 
 
 @dataclass(slots=True)

@@ -7,15 +7,15 @@ from broker.config.api_versions import release_of
 from broker.fetch.partition_read import FetchParams
 from broker.request.context import RequestContext
 from broker.request.throttling import fetch_bytes_max, records_bytes_max
+from protocol.fetch import RACK_VERSION_MIN, REPLICA_STATE_VERSION_MIN
 from protocol.releases import Release
 
 ZSTD_VERSION_MIN = 10
 ZSTD_FOR_ALL_SINCE: Release = (4, 0)
 """Brokers of older releases convert batches for old clients, and have to refuse these."""
-RACK_VERSION_MIN = 11
-REPLICA_STATE_VERSION_MIN = 15
 CONSUMER_REPLICA_ID = -1
 READ_COMMITTED = 1
+ISOLATION_LEVELS = frozenset({0, READ_COMMITTED})
 
 
 def fetch_params(context: RequestContext, request: Any, cluster: Cluster) -> FetchParams:

@@ -16,7 +16,7 @@ from broker.cluster.fetch_sessions import (
     must_send,
 )
 from broker.cluster.topics import Partition
-from broker.fetch.fetch_context import TOPIC_ID_VERSION_MIN, FetchContext
+from broker.fetch.fetch_context import FetchContext
 from broker.fetch.partition_read import FetchParams, find_partition
 from broker.fetch.short_response import encode_sent
 from broker.request.context import RequestContext
@@ -24,7 +24,7 @@ from broker.request.throttling import SIZE_BYTES, charge_fetch, charge_time
 from protocol import messages
 from protocol.codec import encode_body
 from protocol.errors import ErrorCode
-from protocol.fetch import encode_response, encode_topics
+from protocol.fetch import TOPIC_ID_VERSION_MIN, encode_response, encode_topics
 from protocol.pacing import paced_elements
 
 LEADER_VERSION_MIN = 16

@@ -6,19 +6,14 @@ from functools import partial
 from broker.cluster.fetch_sessions import CachedPartition, SentPartition
 from broker.cluster.partition_log import PartitionLog
 from broker.fetch.fetch_response import Fetch, respond
-from broker.fetch.partition_read import WaitingBytes, find_partition, read_partitions
+from broker.fetch.partition_read import ReadResult, WaitingBytes, find_partition, read_partitions
 from broker.pending_response import PendingResponse
 from protocol.pacing import current_turn, paced_elements
 
 
 def read_or_wait(fetch: Fetch) -> object:
     """Return the response, or a `PendingResponse` if there are too few bytes to read."""
-    result = read_partitions(
-        fetch.cluster,
-        fetch.params,
-        fetch.known,
-        omit_unchanged=fetch.session.session is not None,
-    )
+    result = _read(fetch)
     if not fetch.known or fetch.max_wait_ms <= 0 or result.is_final:
         return respond(fetch, result.partitions, fetch.context.now_ms)
     return _wait(fetch, result.partitions)
@@ -29,10 +24,12 @@ def respond_again(fetch: Fetch, now_ms: int) -> object:
 
     Partitions may have moved or been deleted since then: they are checked again.
     """
-    result = read_partitions(
-        fetch.cluster, fetch.params, fetch.known, omit_unchanged=fetch.session.session is not None
-    )
-    return respond(fetch, result.partitions, now_ms)
+    return respond(fetch, _read(fetch).partitions, now_ms)
+
+
+def _read(fetch: Fetch) -> ReadResult:
+    omit_unchanged = fetch.session.session is not None
+    return read_partitions(fetch.cluster, fetch.params, fetch.known, omit_unchanged=omit_unchanged)
 
 
 def _wait(fetch: Fetch, read: list[SentPartition]) -> PendingResponse:

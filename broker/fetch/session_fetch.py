@@ -22,7 +22,7 @@ from broker.cluster.fetch_sessions import (
 from broker.cluster.partition_log import PartitionLog
 from broker.cluster.topics import Partition
 from broker.fetch.fetch_context import FetchContext
-from broker.fetch.fetch_params import CONSUMER_REPLICA_ID, READ_COMMITTED, fetch_params
+from broker.fetch.fetch_params import CONSUMER_REPLICA_ID, ISOLATION_LEVELS, fetch_params
 from broker.fetch.fetch_response import Fetch
 from broker.fetch.fetch_wait import read_or_wait, respond_again
 from broker.fetch.partition_read import FetchParams, find_partition, is_satisfied
@@ -49,7 +49,6 @@ _REST_BYTES_MIN = 8
 """The shortest end of a request, from the session epoch on."""
 
 _SESSION = Struct(">ii")
-_ISOLATION_LEVELS = {0, READ_COMMITTED}
 
 
 class Target(NamedTuple):
@@ -199,7 +198,7 @@ def _plan(
         and not params.rack_id
         and params.supports_zstd
         and params.bytes_max >= 0
-        and request.isolation_level in _ISOLATION_LEVELS
+        and request.isolation_level in ISOLATION_LEVELS
         and session.uses_topic_ids == (version >= TOPIC_ID_VERSION_MIN)
     )
     targets = _targets(version, session, params, cluster) if is_usual else {}

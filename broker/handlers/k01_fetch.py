@@ -36,8 +36,8 @@ from typing import Any
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.fetch_sessions import CachedPartition, FetchPartitionData
-from broker.fetch.fetch_context import TOPIC_ID_VERSION_MIN, open_fetch_context
-from broker.fetch.fetch_params import READ_COMMITTED, fetch_params
+from broker.fetch.fetch_context import open_fetch_context
+from broker.fetch.fetch_params import ISOLATION_LEVELS, fetch_params
 from broker.fetch.fetch_response import Fetch, partition_data
 from broker.fetch.fetch_wait import read_or_wait
 from broker.fetch.partition_read import find_partition, unknown_error
@@ -47,11 +47,14 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.fetch import PARTITIONS_MAX, ShortFetch, read_fetch
+from protocol.fetch import (
+    PARTITIONS_MAX,
+    SESSION_VERSION_MIN,
+    TOPIC_ID_VERSION_MIN,
+    ShortFetch,
+    read_fetch,
+)
 from protocol.pacing import paced_elements
-
-SESSION_VERSION_MIN = 7
-_ISOLATION_LEVELS = frozenset({0, READ_COMMITTED})
 
 _Response = messages.FetchResponse
 _TopicResponse = _Response.FetchableTopicResponse
@@ -70,7 +73,7 @@ def handle_fetch(context: RequestContext, request: Any, cluster: Cluster) -> Any
     if unknown:
         missing = {cached for cached, _data in unknown}
         known = [cached for cached in paced_elements(known) if cached not in missing]
-    if known and request.isolation_level not in _ISOLATION_LEVELS:
+    if known and request.isolation_level not in ISOLATION_LEVELS:
         return _failed(context.api_version, request)
     return read_or_wait(
         Fetch(

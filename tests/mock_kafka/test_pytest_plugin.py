@@ -352,6 +352,18 @@ def test_an_unknown_option_is_an_error_that_says_what_is_known(
     done.stderr.fnmatch_lines(["*--mock-kafka-broker'; did you mean --mock-kafka-brokers?*"])
 
 
+def test_a_count_of_brokers_that_is_no_number_is_an_error_of_one_line(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makeini("[pytest]\nmock_kafka_brokers = three")
+    pytester.makepyfile("def test_it(mock_kafka): pass")
+    done = pytester.runpytest_subprocess()
+    done.assert_outcomes(errors=1)
+    reason = "*UsageError: mock_kafka_brokers: 'three' is not a number"
+    done.stdout.fnmatch_lines([reason])
+    done.stdout.no_fnmatch_line("*ValueError*")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("is_ini", [True, False])
 def test_options_configure_the_clusters(pytester: pytest.Pytester, is_ini: bool) -> None:
