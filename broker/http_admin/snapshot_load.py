@@ -51,7 +51,7 @@ async def load_snapshot(admin: Admin, snapshot: Snapshot) -> None:
 
 
 async def _load_and_serve(admin: Admin, snapshot: Snapshot) -> None:
-    cluster, reset_count = admin.cluster, admin.reset_count
+    cluster, reset_count = admin.cluster, admin.server.reset_count
     for broker in cluster.brokers.values():
         cluster.set_availability(broker, Availability.ISOLATED)
     try:
@@ -65,7 +65,7 @@ async def _load_and_serve(admin: Admin, snapshot: Snapshot) -> None:
         except ValueError as error:
             raise Problem(422, f"faults: {error}") from error
     except Exception:
-        if admin.reset_count == reset_count:
+        if admin.server.reset_count == reset_count:
             admin.begin_again()
         raise
 

@@ -34,6 +34,7 @@ class ConnectionOwner(Protocol):
     clock: Clock
     dispatcher: Dispatcher
     connection_ids: Iterator[int]
+    reset_count_of_new: int
 
     def admit(self, protocol: "ClientProtocol", host: str) -> str | None:
         """Count a new connection. Return why it must be closed, or None."""
@@ -75,6 +76,7 @@ class ClientProtocol(asyncio.Protocol):
         "is_isolated",
         "last_active_ms",
         "peer",
+        "reset_count",
     )
 
     def __init__(
@@ -95,6 +97,8 @@ class ClientProtocol(asyncio.Protocol):
         self.close_reason = "client disconnected"
         self.last_active_ms = 0
         self.peer = "?"
+        self.reset_count = server.reset_count_of_new
+        """Resets of the server before the socket was accepted, which is before a TLS handshake."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Start the connection, or close it if there are too many."""

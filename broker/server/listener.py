@@ -1,9 +1,11 @@
 """One listening socket of one broker, which can be closed and reopened on its port."""
 
 import asyncio
+import os
 import socket
 import ssl
 from collections.abc import Callable
+from contextlib import suppress
 
 from broker.addresses import Address
 
@@ -56,6 +58,16 @@ class Listener:
         self._addresses = [(bound.family, bound.getsockname()) for bound in server.sockets]
         self._accepts = True
         return int(self._addresses[0][1][1])
+
+    def drop_waiting(self) -> None:
+        """Close the connections that the system has made and the event loop has not accepted."""
+        for server in self._servers:
+            for bound in server.sockets:
+                # The loop's own object has no `accept`; ours refers to the same socket.
+                with suppress(OSError), socket.socket(fileno=os.dup(bound.fileno())) as waiting:
+                    waiting.setblocking(False)
+                    for _ in range(LISTEN_BACKLOG):
+                        waiting.accept()[0].close()
 
     async def close(self) -> None:
         """Stop listening for good."""

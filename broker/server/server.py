@@ -58,6 +58,9 @@ class Server:
         self.connection_ids: Iterator[int] = count(1)
         self.listener_plans: list[tuple[ListenerPlan, ListenerSecurity]] = []
         """The listeners of every broker and their security."""
+        self.reset_count = 0
+        self.reset_count_of_new = 0
+        """The `reset_count` that belongs to the connections that are accepted now."""
         self._joining = asyncio.Lock()
         # In the order of their start, so that an outage closes them in the same order in every run.
         self._protocols: dict[ClientProtocol, None] = {}
@@ -155,6 +158,12 @@ class Server:
 
         Added brokers are removed, decommissioned ones return.
         """
+        self.reset_count += 1
+        for listener in self._listeners:
+            listener.drop_waiting()
+        # asyncio accepts a socket one turn before it asks for the protocol.
+        if self._loop is not None:
+            self._loop.call_soon(self._accept_after_reset)
         for protocol in self.protocols:
             protocol.dismiss()
         now_ms = self.clock.now_ms()
@@ -168,6 +177,9 @@ class Server:
         added = {listener.broker_id for listener in self._listeners} - set(self.cluster.brokers)
         self._end_listeners(*added)
         self._schedule_idle_check(self.clock.now_ms())
+
+    def _accept_after_reset(self) -> None:
+        self.reset_count_of_new = self.reset_count
 
     async def stop(self) -> None:
         """Stop accepting connections, send pending responses, and close all connections."""
@@ -200,6 +212,8 @@ class Server:
         """Count a new connection; return why it must be closed, or None."""
         config = self.cluster.config.for_broker(protocol.broker_id)
         from_host = self._connections_by_host.get(host, 0)
+        if protocol.reset_count != self.reset_count:
+            return "the cluster was reset"
         if len(self._protocols) >= self.connections_max:
             return f"the limit of open files leaves room for {self.connections_max} connections"
         if len(self._protocols) >= config["max.connections"]:

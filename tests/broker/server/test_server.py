@@ -2,8 +2,9 @@
 
 import asyncio
 import random
+import socket
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import pytest
@@ -61,6 +62,21 @@ async def test_a_muted_connection_resumes_after_the_mute_or_cleans_up_on_disconn
         while server._protocols:  # noqa: ASYNC110 - no event reports it
             await asyncio.sleep(0)
         assert len(timers) == timer_count
+
+
+@pytest.mark.parametrize("turn_count", range(6))
+async def test_a_reset_closes_every_connection_that_a_client_has_opened_before(
+    turn_count: int,
+) -> None:
+    async with serving() as (server, port, _):
+        with socket.create_connection(("127.0.0.1", port)) as client:
+            for _ in range(turn_count):
+                await asyncio.sleep(0)  # the loop accepts it, then calls `connection_made`
+            server.reset()
+            client.setblocking(False)
+            with suppress(ConnectionResetError):
+                assert await asyncio.get_running_loop().sock_recv(client, 1) == b""
+        await assert_serves(port)
 
 
 async def test_connections_beyond_connection_creation_rate_are_closed() -> None:
