@@ -135,11 +135,11 @@ def _parser() -> argparse.ArgumentParser:
         "--confidence", type=_share, default=0.95, metavar="P", help="default: 0.95"
     )
     parser.add_argument(
-        "--tolerance", type=float, default=10.0, metavar="PERCENT", help="default: 10"
+        "--tolerance", type=_not_negative, default=10.0, metavar="PERCENT", help="default: 10"
     )
     parser.add_argument(
         "--points",
-        type=float,
+        type=_not_negative,
         default=1.0,
         metavar="N",
         help="tolerated percentage points of errors and throttled requests (default: 1)",
@@ -151,4 +151,11 @@ def _share(text: str) -> float:
     value = float(text)
     if not 0 < value < 1:
         raise argparse.ArgumentTypeError(f"{text} is not between 0 and 1")
+    return value
+
+
+def _not_negative(text: str) -> float:
+    value = float(text)
+    if not 0 <= value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is not a number of 0 or more")
     return value

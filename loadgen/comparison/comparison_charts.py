@@ -27,9 +27,16 @@ def draw(sides: Sequence[Side]) -> dict[str, bytes]:
     if tenants:
         found["rates"] = _over_time(sides, tenants, "seconds", "responded", "responses per second")
         found["latencies"] = _over_time(sides, tenants, "latencies", "p99_ms", "p99 in ms")
+        for name in ("errors", "throttled"):
+            if _has_any(sides, name):
+                found[name] = _over_time(sides, tenants, "seconds", name, f"{name} per second")
     if keys:
         found["distributions"] = _distributions(sides, keys)
     return found
+
+
+def _has_any(sides: Sequence[Side], name: str) -> bool:
+    return any(row[name] for side in sides for run in side.runs for row in run.series["seconds"])
 
 
 def _panels(titles: Sequence[str], side_count: int) -> tuple[Figure, list[Axes]]:
@@ -95,6 +102,8 @@ def _over_time(
 
 _VALUES: Mapping[str, Callable[[Mapping[str, Any]], float]] = {
     "responded": lambda row: row["responded"],
+    "errors": lambda row: row["errors"],
+    "throttled": lambda row: row["throttled"],
     "p99_ms": lambda row: row["response_us"][2] / 1000,
 }
 

@@ -17,6 +17,11 @@ _CHARTS = {
             " seeds; the band is their range."
         ),
     ),
+    "errors": ("Errors per second", "Mean over the seeds; the band is their range."),
+    "throttled": (
+        "Throttled responses per second",
+        "Responses with a throttle time. Mean over the seeds; the band is their range.",
+    ),
     "distributions": (
         "Distribution of latency",
         "From the intended time of a request to its response; one line for each seed.",

@@ -73,5 +73,6 @@ def test_wrong_runs_are_one_line(tmp_path: Path) -> None:
         status(tmp_path, good)
     with pytest.raises(StorageError, match=r"missing has no summary\.json"):
         status(tmp_path, good, str(tmp_path / "missing"))
-    with pytest.raises(SystemExit):
-        compare.main([good, good, "--confidence", "1.5"])
+    for option in (("--confidence", "1.5"), ("--tolerance", "-1"), ("--points", "nan")):
+        with pytest.raises(SystemExit):
+            compare.main([good, good, *option])

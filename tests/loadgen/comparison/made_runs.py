@@ -40,7 +40,10 @@ def write_run(folder: Path, seed: int, table: pa.Table, **changes: Any) -> Path:
     results.mkdir(parents=True)
     pq.write_table(table, results / "part-00000-000000.parquet")
     (results / "_run.json").write_text("{}")
-    seconds = [{"tenant": "a", "second": s, "responded": table.num_rows // 2} for s in (0, 1)]
+    errors = int(np.count_nonzero(np.asarray(table["error_code"])))
+    throttled = int(np.count_nonzero(np.asarray(table["throttle_time_ms"])))
+    counts = {"responded": table.num_rows // 2, "errors": errors, "throttled": throttled}
+    seconds = [{"tenant": "a", "second": s, **counts} for s in (0, 1)]
     latencies = [{"tenant": "a", "second": s, "response_us": [1e3, 2e3, 3e3]} for s in (0, 1)]
     summary = {
         "plan": "<x>",

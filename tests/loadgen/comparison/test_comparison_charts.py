@@ -27,5 +27,12 @@ def test_each_chart_has_a_curve_of_each_side(
     assert labels.count("old") == labels.count("new") == 3
 
 
+def test_errors_and_throttles_of_one_side_are_drawn_for_both(tmp_path: Path) -> None:
+    charts = draw([side(tmp_path / "old"), side(tmp_path / "new", errors=3)])
+    assert sorted(charts) == ["distributions", "errors", "latencies", "rates"]
+    charts = draw([side(tmp_path / "a", throttled=2), side(tmp_path / "b")])
+    assert sorted(charts) == ["distributions", "latencies", "rates", "throttled"]
+
+
 def test_runs_without_rows_have_no_charts() -> None:
     assert draw([Side("a", []), Side("b", [])]) == {}
