@@ -105,14 +105,15 @@ def worst_of(summary: Mapping[str, Any], name: str) -> float | None:
 
 def _share(summary: Mapping[str, Any], name: str, tenant: str) -> float | None:
     rows = [row for row in summary["requests"] if row["tenant"] == tenant]
-    total = sum(row["requests"] for row in rows)
+    total: int = sum(row["requests"] for row in rows)
     if not total:
         return None
     if name == "throttled":
         throttled = [row for row in summary["throttles"] if row["tenant"] == tenant]
-        return 100 * float(sum(row["throttled"] for row in throttled)) / total
-    errors = sum(row["requests"] for row in rows if _is_error(row))
-    return 100 * float(errors) / total
+        count: int = sum(row["throttled"] for row in throttled)
+    else:
+        count = sum(row["requests"] for row in rows if _is_error(row))
+    return 100 * count / total
 
 
 _SUCCESSFUL = {"", "NONE", "DUPLICATE_SEQUENCE_NUMBER", "MEMBER_ID_REQUIRED"}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from benchmarks.canned_responses import TOPIC, Canned
+from benchmarks.canned_responses import PRODUCE_VERSION, TOPIC, Canned
 from client.resources import Address
 from loadgen import find, load_run
 from loadgen.limit_search.bisection import Bracket
@@ -20,6 +20,9 @@ from loadgen.plan.run_spec import STOPPED_BY_USER, PreparedTarget, Topology
 from loadgen.plan.yaml_reader import PlanError
 from loadgen.storage import Storage
 from mock_kafka import MockKafka
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+from protocol.produce import PartitionResult, TopicResult, encode_response
 from tests.loadgen.limit_search.summaries_of_probes import FAILED, LATE, summary_of
 
 if TYPE_CHECKING:
@@ -30,11 +33,16 @@ if TYPE_CHECKING:
 def plan_file(tmp_path: Path) -> str:
     path = tmp_path / "plan.yaml"
     path.write_text(
-        f"duration_s: 60\nread_back: false\ntopics: [{{name: {TOPIC}, partitions: 4}}]\n"
+        "duration_s: 60\nread_back: false\nlateness_p99_ms: 5000\n"
+        f"topics: [{{name: {TOPIC}, partitions: 4}}]\n"
         f"tenants: [{{name: a, behaviour: steady, topic: {TOPIC}, clients: 8, rate: 100,"
         " arrival: constant}]\n"
     )
     return str(path)
+
+
+def own_broker(brokers: int, config: dict[str, str], _has_admin_port: bool, /) -> MockKafka:
+    return MockKafka(brokers, config)
 
 
 class FakeRuns:
@@ -58,7 +66,7 @@ def run(
 ) -> tuple[int, list[Plan]]:
     fake = FakeRuns(summary)
     monkeypatch.setattr(find, "run_plan", fake.run_plan)
-    return find.main([*arguments, "--vary", "rate"], MockKafka), fake.plans
+    return find.main([*arguments, "--vary", "rate"], own_broker), fake.plans
 
 
 def latency_with_limit(limit: float) -> Callable[[float], dict[str, Any]]:
@@ -150,7 +158,7 @@ def test_what_does_not_fit_the_plan_is_one_line(
     tmp_path: Path, plan_file: str, arguments: tuple[str, ...], expected: str
 ) -> None:
     with pytest.raises(PlanError, match=expected):
-        find.main([plan_file, "--vary", "rate", "--out", str(tmp_path), *arguments], MockKafka)
+        find.main([plan_file, "--vary", "rate", "--out", str(tmp_path), *arguments], own_broker)
 
 
 @pytest.mark.parametrize(
@@ -160,7 +168,7 @@ def test_wrong_options_are_usage_errors(
     tmp_path: Path, plan_file: str, arguments: tuple[str, ...]
 ) -> None:
     with pytest.raises(SystemExit):
-        find.main([plan_file, "--vary", "rate", "--out", str(tmp_path), *arguments], MockKafka)
+        find.main([plan_file, "--vary", "rate", "--out", str(tmp_path), *arguments], own_broker)
 
 
 def test_a_bracket_without_the_target_is_invalid() -> None:
@@ -168,10 +176,17 @@ def test_a_bracket_without_the_target_is_invalid() -> None:
     assert find.exit_status(Bracket(10, 20), 10) == 0
 
 
-class LimitedCanned(Canned):
-    """Canned responses that all connections together get at a limited rate."""
+LIMIT = 400
+CONFIG = {
+    "controller.quota.window.num": 11.0,
+    "controller.quota.window.size.seconds": 1.0,
+    "producer.id.quota.window.size.seconds": 3600.0,
+}
 
-    rate_per_s = 400.0
+
+class SlowCanned(Canned):
+    """Canned responses that all connections together get at the rate of `LIMIT` per second."""
+
     free_s = 0.0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -179,21 +194,58 @@ class LimitedCanned(Canned):
         super().connection_made(self)  # type: ignore[arg-type]
 
     def write(self, data: bytes) -> None:
-        """Delay each response."""
+        """Send each response when it is its turn."""
         loop, limited, start = asyncio.get_running_loop(), type(self), 0
         while start < len(data):
             end = start + 4 + int.from_bytes(data[start : start + 4])
-            limited.free_s = max(loop.time(), limited.free_s) + 1 / limited.rate_per_s
+            limited.free_s = max(loop.time(), limited.free_s) + 1 / LIMIT
             response = data[start:end]
             loop.call_at(limited.free_s, self._real.write, response)  # type: ignore[attr-defined]
             start = end
 
 
+class FailingCanned(Canned):
+    """Canned responses, with an error from the `LIMIT`th batch of a run on, however slow it is."""
+
+    open_connections = 0
+    stored = 0
+    _good = Canned._responses[ApiKey.PRODUCE]
+    _bad = b"\0" + bytes(
+        encode_response(
+            PRODUCE_VERSION,
+            [TopicResult(TOPIC, None, [PartitionResult(0, ErrorCode.INVALID_RECORD, -1)])],
+        )
+    )
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        counts = type(self)
+        if not counts.open_connections:
+            counts.stored = 0
+        counts.open_connections += 1
+        self._real = transport
+        super().connection_made(self)  # type: ignore[arg-type]
+
+    def connection_lost(self, error: Exception | None) -> None:
+        type(self).open_connections -= 1
+
+    def write(self, data: bytes) -> None:
+        """Replace the responses over the limit; both have the same size."""
+        counts, start = type(self), 0
+        while start < len(data):
+            end = start + 4 + int.from_bytes(data[start : start + 4])
+            if data[start + 8 : end] == self._good:
+                counts.stored += 1
+                if counts.stored > LIMIT:
+                    data = data[: start + 8] + self._bad + data[end:]
+            start = end
+        self._real.write(data)  # type: ignore[attr-defined]
+
+
 @contextmanager
-def limited_server() -> Iterator[Address]:
-    """Serve canned responses in a thread, `LimitedCanned.rate_per_s` of them per second."""
+def serving(protocol: type[asyncio.Protocol]) -> Iterator[Address]:
+    """Serve in a thread."""
     loop = asyncio.new_event_loop()
-    server = loop.run_until_complete(loop.create_server(LimitedCanned, "127.0.0.1", 0))
+    server = loop.run_until_complete(loop.create_server(protocol, "127.0.0.1", 0))
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
     try:
@@ -205,38 +257,43 @@ def limited_server() -> Iterator[Address]:
         loop.close()
 
 
+def limit_of(
+    protocol: type[asyncio.Protocol],
+    spark: "SparkSession",
+    plan_file: str,
+    out: Path,
+    *arguments: str,
+) -> dict[str, Any]:
+    """Return what `find` has found of canned responses."""
+    with serving(protocol) as address, pytest.MonkeyPatch.context() as patch:
+        target = PreparedTarget(Topology({1: address}, 1, {TOPIC: [1] * 4}), CONFIG)
+        patch.setattr(load_run, "prepare", lambda *_arguments, **_options: target)
+        patch.setattr(find, "_session_of", lambda *_: lambda: nullcontext(spark))
+        servers = f"{address.host}:{address.port}"
+        fixed = [plan_file, "--vary", "rate", "--bootstrap-server", servers, "--out", str(out)]
+        status = find.main([*fixed, *arguments], own_broker)
+    found: dict[str, Any] = json.loads((out / "find.json").read_text())
+    assert status == 0, found["conclusion"]
+    assert all((Path(probe["folder"]) / "report.html").exists() for probe in found["probes"])
+    return found
+
+
 @pytest.mark.slow
 def test_a_limit_that_is_planted_in_canned_responses_is_found_within_10_percent(
-    spark: "SparkSession", monkeypatch: pytest.MonkeyPatch, tmp_path: Path, plan_file: str
+    spark: "SparkSession", tmp_path: Path, plan_file: str
 ) -> None:
-    sessions: list[object] = []
-
-    def session_of(*_arguments: object) -> Callable[[], Any]:
-        sessions.append(spark)
-        return lambda: nullcontext(spark)
-
-    with limited_server() as address:
-        target = PreparedTarget(Topology({1: address}, 1, {TOPIC: [1] * 4}), load_run_config())
-        monkeypatch.setattr(load_run, "prepare", lambda *_arguments, **_options: target)
-        monkeypatch.setattr(find, "_session_of", session_of)
-        status = find.main(
-            [
-                *(plan_file, "--vary", "rate", "--objective", "p99=50ms", "--duration", "2"),
-                *("--bootstrap-server", f"{address.host}:{address.port}", "--min", "290"),
-                *("--max", "600", "--precision", "8", "--tries", "1", "--out", str(tmp_path)),
-            ],
-            MockKafka,
-        )
-    found = json.loads((tmp_path / "find.json").read_text())
-    assert status == 0, found["conclusion"]
-    assert LimitedCanned.rate_per_s * 0.9 <= found["held"] <= LimitedCanned.rate_per_s * 1.1
-    assert all((Path(probe["folder"]) / "report.html").exists() for probe in found["probes"])
-    assert len(sessions) == 1
+    values = ("--min", "330", "--max", "440", "--precision", "16", "--tries", "1")
+    arguments = ("--objective", "errors=0%", "--duration", "1", *values)
+    found = limit_of(FailingCanned, spark, plan_file, tmp_path, *arguments)
+    assert LIMIT * 0.9 <= found["held"] <= LIMIT < found["broke"] <= LIMIT * 1.1
 
 
-def load_run_config() -> dict[str, float]:
-    return {
-        "controller.quota.window.num": 11.0,
-        "controller.quota.window.size.seconds": 1.0,
-        "producer.id.quota.window.size.seconds": 3600.0,
-    }
+@pytest.mark.long
+def test_a_rate_above_that_of_the_canned_responses_breaks_a_latency_objective(
+    spark: "SparkSession", tmp_path: Path, plan_file: str
+) -> None:
+    values = ("--min", "250", "--precision", "5", "--tries", "2")
+    arguments = ("--objective", "p99=150ms", "--duration", "5", *values)
+    found = limit_of(SlowCanned, spark, plan_file, tmp_path, *arguments)
+    assert LIMIT * 0.9 <= found["held"] <= LIMIT * 1.1
+    assert all("p99" in probe["reasons"][0] for probe in found["probes"] if probe["reasons"])

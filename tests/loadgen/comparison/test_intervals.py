@@ -21,11 +21,11 @@ def test_intervals_cover_the_true_difference_in_95_percent_of_samples(method: ob
     assert callable(method)
     generator = np.random.default_rng(7)
     covered = 0
-    for _ in range(1000):
+    for _ in range(200):
         before, after = generator.normal(10, 2, 5), generator.normal(13, 2, 5)
         interval = method(before.tolist(), after.tolist(), 0.95)
         covered += interval.low <= 3 <= interval.high
-    assert 930 <= covered <= 975
+    assert 180 <= covered <= 198
 
 
 def test_pairs_remove_what_both_runs_of_a_seed_have_in_common() -> None:
