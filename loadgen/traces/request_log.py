@@ -1,4 +1,4 @@
-"""Make rows of Kafka's request log: the lines of `kafka.request.logger` since Kafka 2.7.
+"""Make rows of Kafka's request log: the lines of `kafka.request.logger` of Kafka 3.x and 4.x.
 
 A line has the time of the response, `Completed request:` and a JSON object. The arrival of the
 request is `totalTimeMs` earlier. The log has no sizes but those of record batches, no record counts

@@ -1,8 +1,8 @@
 """Read recorded traffic: one row per request that a cluster received.
 
 A trace is Parquet or JSON lines with the columns, the export of the broker's journal, or Kafka's
-request log. `docs/load.md` describes the columns. Only `time_us` and `api` are needed; other columns that are
-missing, or null in a row, get the value in `DEFAULTS`. Unknown columns are ignored.
+request log. `docs/load.md` describes the columns. Only `time_us` and `api` are needed; other columns
+that are missing, or null in a row, get the value in `DEFAULTS`. Unknown columns are ignored.
 """
 
 import gzip
@@ -66,7 +66,7 @@ DEFAULTS: Mapping[str, Any] = {
 
 
 class TraceError(Exception):
-    """A trace cannot be read; the message is one line: file, line if it has lines, what is wrong."""
+    """A trace cannot be read; the message is one line: file, line, what is wrong."""
 
 
 def read_trace(path: Path) -> Iterator[pa.RecordBatch]:

@@ -97,7 +97,11 @@ def test_a_long_file_is_read_in_batches(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "expected"),
     [
-        ("a.csv", b"a,b\n", r"a\.csv:1: neither a JSON object nor a line of kafka\.request\.logger"),
+        (
+            "a.csv",
+            b"a,b\n",
+            r"a\.csv:1: neither a JSON object nor a line of kafka\.request",
+        ),
         ("a.ndjson", b"", r"a\.ndjson:1: neither a JSON object"),
         ("a.ndjson", b'\n{"api": "Produce"}\n', r"a\.ndjson:2: .*missing required field `time_us`"),
         ("a.ndjson", b'{"time_us": 1, "api": null}\n', r"a\.ndjson:1: .*`\$\.api`"),
