@@ -1,8 +1,9 @@
 """Read recorded traffic: one row per request that a cluster received.
 
 A trace is Parquet or JSON lines with the columns, the export of the broker's journal, or Kafka's
-request log. `docs/load.md` describes the columns. Only `time_us` and `api` are needed; other columns
-that are missing, or null in a row, get the value in `DEFAULTS`. Unknown columns are ignored.
+request log. `docs/load.md` describes the columns. Only `time_us` and `api` are needed. Other
+columns that are missing, or null in a row, get the value in `DEFAULTS`; unknown columns are
+ignored.
 """
 
 import gzip
