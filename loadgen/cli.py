@@ -9,14 +9,16 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from client.errors import ClientError
-from loadgen import compare, find, summarize
+from loadgen import compare, find, propose_quotas, summarize
 from loadgen.admin_port import AdminPortError
 from loadgen.load_run import LoadError, OwnBrokerFactory, run
 from loadgen.options import parser_of
 from loadgen.plan.yaml_reader import PlanError
 from loadgen.preparation import PreparationError
+from loadgen.quota_trials.proposals import ProtectionError
 from loadgen.spark_session import SessionError, load_session
 from loadgen.storage import Storage, StorageError
+from loadgen.traces.trace_file import TraceError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 USAGE_ERROR, INTERRUPTED = 2, 130
 SUBCOMMANDS: Mapping[str, Callable[[Sequence[str]], int]] = {
     "compare": compare.main,
+    "quotas": propose_quotas.main,
     "summarize": summarize.main,
 }
 """Names that come before the other arguments; a plan file with such a name is `./NAME`."""
@@ -62,8 +65,10 @@ def run_to_exit_status(action: Callable[[], int]) -> int:
         LoadError,
         PlanError,
         PreparationError,
+        ProtectionError,
         SessionError,
         StorageError,
+        TraceError,
     ) as error:
         print(f"mock-kafka load: {error}", file=sys.stderr)
         return USAGE_ERROR

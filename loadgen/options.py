@@ -8,6 +8,7 @@ from loadgen.storage import StorageError, checked_url
 SUBCOMMANDS = {
     "compare": "compare runs, with confidence intervals over seeds",
     "find": "raise one dimension of a plan until a check or an objective breaks",
+    "quotas": "propose quotas for recorded or planned traffic, and show who they would throttle",
     "summarize": "compute the summary and the report of a run again from its rows",
 }
 """The first argument of another command and what it does; each has its own --help."""
