@@ -113,6 +113,8 @@ def scopes_of(traffic: Traffic, candidate: Candidate) -> list[Tags]:
 
 def groups(rows: Integers, numbers: Integers) -> Iterable[tuple[int, Integers]]:
     """Yield each number with its rows, in their order."""
+    if not len(rows):
+        return []
     order = np.argsort(numbers[rows], kind="stable")
     ordered = rows[order]
     found, starts = np.unique(numbers[ordered], return_index=True)

@@ -133,8 +133,8 @@ def propose(
             for key in used:
                 results[key].proposal = proposals[key][window]
     for key, result in results.items():
-        others = [one for one in proposals[key].values() if one != result.proposal]
-        _try_all(traffic, result, others)
+        alternatives = [one for one in proposals[key].values() if one != result.proposal]
+        _try_all(traffic, result, alternatives)
     return results
 
 

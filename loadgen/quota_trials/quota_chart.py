@@ -6,7 +6,7 @@ from math import ceil
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, MultipleLocator
 
 from loadgen.quota_trials.proposals import KeyResult, Trial
 from loadgen.quota_trials.quota_page import name_of
@@ -15,6 +15,7 @@ from loadgen.quota_trials.traffic import Traffic
 SCOPES_MAX = 10
 _PROTECTED, _OTHER = "#d1495b", "#2f6f9f"
 _WIDTH, _LINE, _DPI = 9.0, 0.24, 110
+_STEPS_S = (1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 10_800, 21_600, 86_400)
 _THIN_SHARE = 0.002
 """A throttle is drawn at least this wide, as a share of the whole time."""
 
@@ -44,6 +45,7 @@ def _chart(traffic: Traffic, result: KeyResult, trials: list[Trial]) -> bytes:
         _panel(axes, result, trial, end_s)
     panels.flat[-1].set_xlim(0, end_s)
     panels.flat[-1].set_xlabel("time since the first request", fontsize=9)
+    panels.flat[-1].xaxis.set_major_locator(MultipleLocator(_step_s(end_s)))
     panels.flat[-1].xaxis.set_major_formatter(FuncFormatter(lambda value, _: _clock(value, end_s)))
     data = BytesIO()
     figure.savefig(data, format="png")
@@ -65,6 +67,11 @@ def _panel(axes: Axes, result: KeyResult, trial: Trial, end_s: int) -> None:
     axes.tick_params(labelsize=8)
     for edge in ("top", "right"):
         axes.spines[edge].set_visible(False)
+
+
+def _step_s(end_s: int) -> int:
+    """Return the distance of the labels: a round time, with at most a dozen of them."""
+    return next((step for step in _STEPS_S if end_s <= 12 * step), end_s)
 
 
 def _clock(value_s: float, end_s: int) -> str:

@@ -90,6 +90,7 @@ def _of_trial(result: KeyResult, trial: Trial) -> dict[str, Any]:
                 "first_ms": one.counter.first_ms,
                 "last_ms": one.last_ms,
                 "muted_ms": one.muted_ms,
+                "muted_gap_ms": one.gap_ms,
             }
             for one in trial.refused
         ],

@@ -29,7 +29,7 @@ from quotas.producer_ids import ProducerIdQuotaManager
 from quotas.shadow import ShadowCounter, ShadowEvent
 
 MUTED_MAX = 2000
-"""The number of muted times that are kept for each scope."""
+"""The number of muted times of a scope; times that are close become one if there are more."""
 
 
 @dataclass(slots=True)
@@ -41,15 +41,27 @@ class Refused:
     """The counts of the broker's shadow report, at all brokers together."""
     last_ms: int = 0
     muted_ms: list[tuple[int, int]] = field(default_factory=list)
-    """When a connection would have been muted, from and until; the first `MUTED_MAX` of them."""
+    """When a connection would have been muted, from and until."""
+    gap_ms: int = 0
+    """Times that are at most so far apart are one in `muted_ms`."""
 
     def mute(self, from_ms: int, until_ms: int) -> None:
-        """Add a time; times that touch are one."""
-        if self.muted_ms and from_ms <= self.muted_ms[-1][1]:
-            first_ms, last_ms = self.muted_ms[-1]
-            self.muted_ms[-1] = first_ms, max(last_ms, until_ms)
-        elif len(self.muted_ms) < MUTED_MAX:
-            self.muted_ms.append((from_ms, until_ms))
+        """Add a time; they come in the order of their beginnings."""
+        _add(self.muted_ms, from_ms, until_ms, self.gap_ms)
+        while len(self.muted_ms) > MUTED_MAX:
+            self.gap_ms = 2 * self.gap_ms or 1
+            merged: list[tuple[int, int]] = []
+            for times in self.muted_ms:
+                _add(merged, *times, self.gap_ms)
+            self.muted_ms = merged
+
+
+def _add(muted_ms: list[tuple[int, int]], from_ms: int, until_ms: int, gap_ms: int) -> None:
+    if muted_ms and from_ms <= muted_ms[-1][1] + gap_ms:
+        first_ms, last_ms = muted_ms[-1]
+        muted_ms[-1] = first_ms, max(last_ms, until_ms)
+    else:
+        muted_ms.append((from_ms, until_ms))
 
 
 class _Row(NamedTuple):

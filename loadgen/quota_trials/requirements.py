@@ -32,6 +32,7 @@ LAYERS, FALSE_POSITIVE_RATE = 4, 0.001
 SEED = bytes(16)
 """Of the filter's hashes; a fixed one gives the same result in each run."""
 _PRECISION = 1e-6
+_RATE_MIN, MUTATION_RATE_MIN = 1e-7, 1e-3
 _BROKERS = 1_000_000
 
 
@@ -98,7 +99,8 @@ def _mutation_rate(traffic: Traffic, rows: Integers, window: Window) -> float:
     # The last topic of a request may take the bucket below zero.
     last = mutations // np.minimum(traffic.topics[rows], mutations)
     burst_s = window.count * window.seconds
-    return _smallest_rate(traffic.time_ms[rows], mutations, last, burst_s, 0.0)
+    rate = _smallest_rate(traffic.time_ms[rows], mutations, last, burst_s, 0.0)
+    return max(MUTATION_RATE_MIN, rate)
 
 
 def _ids_rate(traffic: Traffic, rows: Integers, window: Window) -> int:
@@ -151,10 +153,11 @@ def _smallest_rate(
         excess = line + (costs - last) - np.minimum.accumulate(line)
         return bool(excess.max() <= rate * burst_s + burst_more)
 
-    high = 1 / burst_s
+    low, high = _RATE_MIN, 1 / burst_s
+    if is_enough(low):
+        return low
     while not is_enough(high):
         high *= 2
-    low = 0.0
     while high - low > _PRECISION * high:
         middle = (low + high) / 2
         if is_enough(middle):
