@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from client.errors import ClientError
-from loadgen import summarize
+from loadgen import learn, summarize
 from loadgen.admin_port import AdminPortError
 from loadgen.load_run import LoadError, OwnBrokerFactory, run
 from loadgen.options import parser_of
@@ -17,12 +17,16 @@ from loadgen.plan.yaml_reader import PlanError
 from loadgen.preparation import PreparationError
 from loadgen.spark_session import SessionError, load_session
 from loadgen.storage import Storage, StorageError
+from loadgen.traces.trace_file import TraceError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 USAGE_ERROR, INTERRUPTED = 2, 130
-SUBCOMMANDS: Mapping[str, Callable[[Sequence[str]], int]] = {"summarize": summarize.main}
+SUBCOMMANDS: Mapping[str, Callable[[Sequence[str]], int]] = {
+    "learn": learn.main,
+    "summarize": summarize.main,
+}
 """Names that come before the other arguments; a plan file with such a name is `./NAME`."""
 
 
@@ -59,6 +63,7 @@ def run_to_exit_status(action: Callable[[], int]) -> int:
         PreparationError,
         SessionError,
         StorageError,
+        TraceError,
     ) as error:
         print(f"mock-kafka load: {error}", file=sys.stderr)
         return USAGE_ERROR

@@ -61,6 +61,7 @@ HundredThousands = Annotated[int, Meta(ge=1, le=100_000)]
 Replicas = Annotated[int, Meta(ge=1, le=100)]
 Seconds = Annotated[float, Meta(gt=0, le=1e9)]
 StartSeconds = Annotated[float, Meta(ge=0, le=86_400)]
+RecordBytes = Annotated[int, Meta(ge=8, le=1_000_000)]
 QuotaValue = Annotated[float, Meta(gt=0, le=1e15)]
 
 
@@ -86,7 +87,8 @@ class Tenant(Struct, frozen=True, forbid_unknown_fields=True):
     obeys_throttle: bool = True
     topic: str = "load"
     records: Thousands = 1
-    record_bytes: Annotated[int, Meta(ge=8, le=1_000_000)] = 100
+    record_bytes: RecordBytes | Annotated[tuple[RecordBytes, ...], Meta(min_length=1)] = 100
+    """Of several sizes each batch has one at random."""
     acks: Literal["all", "1", 1] = "all"
     window: Annotated[int, Meta(ge=1, le=1000)] = 5
     idempotent: bool = True
@@ -123,6 +125,11 @@ class Tenant(Struct, frozen=True, forbid_unknown_fields=True):
     def required_acks(self) -> int:
         """`acks` as in a Produce request: -1 for all replicas."""
         return -1 if self.acks == "all" else 1
+
+    @property
+    def record_sizes(self) -> tuple[int, ...]:
+        """The sizes in `record_bytes`; only `steady` may have several."""
+        return (self.record_bytes,) if isinstance(self.record_bytes, int) else self.record_bytes
 
     @property
     def is_idempotent(self) -> bool:

@@ -115,6 +115,8 @@ def _check_tenant(
     for key in OPTIONS:
         if document.has((*path, key)) and key not in BEHAVIOURS[tenant.behaviour]:
             document.refuse((*path, key), f"the behaviour {tenant.behaviour} does not use it")
+    if len(tenant.record_sizes) > 1 and tenant.behaviour != "steady":
+        document.refuse((*path, "record_bytes"), "only the behaviour steady has several sizes")
     has_rate = document.has((*path, "rate"))
     if tenant.arrival == "closed" and has_rate:
         document.refuse((*path, "rate"), "a closed loop has no rate: it sends after each response")
