@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from client.errors import ClientError
-from loadgen import learn, summarize
+from loadgen import compare, find, learn, summarize
 from loadgen.admin_port import AdminPortError
 from loadgen.load_run import LoadError, OwnBrokerFactory, run
 from loadgen.options import parser_of
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 USAGE_ERROR, INTERRUPTED = 2, 130
 SUBCOMMANDS: Mapping[str, Callable[[Sequence[str]], int]] = {
+    "compare": compare.main,
     "learn": learn.main,
     "summarize": summarize.main,
 }
@@ -35,6 +36,8 @@ def main(arguments: Sequence[str], own_broker: OwnBrokerFactory) -> int:
     if arguments and arguments[0] in SUBCOMMANDS:
         command = SUBCOMMANDS[arguments[0]]
         return run_to_exit_status(lambda: command(arguments[1:]))
+    if arguments and arguments[0] == "find":
+        return run_to_exit_status(lambda: find.main(arguments[1:], own_broker))
     options = parser_of("mock-kafka load").parse_args(arguments)
 
     @contextmanager
