@@ -11,6 +11,7 @@ from loadgen.clients.produce_frames import record_batch
 from loadgen.learning.arrivals import arrivals_of, span_us
 from loadgen.learning.distances import Values, ks_distance, resolution_us, rounded
 from loadgen.learning.tenant_fit import TenantFit, fit_of
+from loadgen.learning.tenant_names import free_name
 from loadgen.learning.traffic import Numbers, Traffic, streams_of
 from loadgen.plan.plan import Plan, Tenant
 from loadgen.plan.plan_file import parse_plan
@@ -115,10 +116,8 @@ def _names(fits: Sequence[TenantFit]) -> list[str]:
     found: list[str] = []
     for fit in fits:
         stream = fit.stream
-        base = stream.client_id or stream.user
-        names = [base, f"{base} {stream.topic or stream.kind}", f"{base} {stream.kind}"]
-        names += [f"{base} {number}" for number in range(2, len(fits) + 2)]
-        found.append(next(name for name in names if name not in found))
+        words = [stream.client_id or stream.user]
+        found.append(free_name(words, stream.topic or stream.kind, found))
     return found
 
 

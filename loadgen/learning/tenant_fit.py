@@ -11,7 +11,7 @@ from loadgen.learning.traffic import Numbers, Stream, Traffic
 
 SIZES_MAX = 16
 """How many sizes a learned tenant has at most; each stands for an equal share of the batches."""
-_AROUND_BATCH_BYTES = 60
+AROUND_BATCH_BYTES = 60
 """About the size of a Produce request without its batch and client id."""
 _RECORD_BYTES_MIN, _RECORD_BYTES_MAX = 8, 1_000_000
 _EQUAL_SIZES = 0.02
@@ -127,7 +127,7 @@ def _sized(fit: TenantFit, traffic: Traffic) -> TenantFit:
     fit.fields["records"] = min(count, 10_000)
     sizes = traffic.columns["batch_bytes"][rows]
     if not sizes.any():
-        around = _AROUND_BATCH_BYTES + len(fit.stream.client_id)
+        around = AROUND_BATCH_BYTES + len(fit.stream.client_id)
         sizes = np.maximum(0, traffic.columns["request_bytes"][rows] - around)
     if not sizes.any():
         return fit

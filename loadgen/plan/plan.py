@@ -34,12 +34,15 @@ BEHAVIOURS: Mapping[str, set[str]] = {
     "delivery-timeout": {*_PRODUCER, "delivery_timeout_ms"},
     "transactional": {*_TRANSACTIONS, "batches"},
     "consume-transform-produce": {*_TRANSACTIONS, "source", "group"},
+    "replay": {"topic", "request_timeout_ms", "idempotent", "retries"},
     "topic-creator": _TOPICS,
     "topic-expander": _TOPICS,
     "topic-deleter": _TOPICS,
     "consumer-group": {"topic", "group", "request_timeout_ms"},
 }
 """The fields that each behaviour uses, besides those of every tenant."""
+REPLAYED = "replay"
+"""The behaviour, and `trace` the arrival, that only `load replay` gives to tenants."""
 OPTIONS = sorted(set().union(*BEHAVIOURS.values()))
 
 if TYPE_CHECKING:
@@ -48,7 +51,7 @@ if TYPE_CHECKING:
 else:  # literals made of the words that are declared elsewhere
     Behaviour = Literal[tuple(BEHAVIOURS)]
     Mechanism = Literal[tuple(MECHANISMS)]
-Arrival = Literal["poisson", "constant", "burst", "closed"]
+Arrival = Literal["poisson", "constant", "burst", "closed", "trace"]
 DuplicateKind = Literal["latest", "old", "wraparound"]
 Record = Literal["schedule", "results", "read-back"]
 RECORDS: tuple[Record, ...] = get_args(Record)
@@ -234,6 +237,8 @@ class Plan(PlanFields, frozen=True, kw_only=True):
     quotas: tuple[Quota, ...] = ()
     text: str = ""
     """The content of the plan file."""
+    events_file: str | None = None
+    """The Parquet file with the schedule of a replay, on the driver; None: it is computed."""
 
     def scaled(self, rate_scale: float = 1.0, duration_s: float | None = None) -> "Plan":
         """Return the plan with other rates and another duration.

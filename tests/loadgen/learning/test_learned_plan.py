@@ -68,7 +68,7 @@ def test_tenants_of_one_client_have_names_of_their_own() -> None:
         rows += [{**produce, "topic": "a", "user": "u"}]
         rows += [{"time_us": number, "api": "DeleteTopics", "client_id": "c", "topics": 1}]
     found = learned(rows)
-    for name in ("name: c,", "name: c a", "name: c b", "name: c topic-deleter"):
+    for name in ("name: c,", "name: c-a", "name: c-b", "name: c-topic-deleter"):
         assert name in found.text
 
 

@@ -77,6 +77,11 @@ def test_quotas_are_one_per_key() -> None:
             "behaviour: restart-loop\n    record_bytes: [100, 200]",
             "p.yaml:6: tenants[0].record_bytes: only the behaviour steady has several sizes",
         ),
+        ("behaviour: replay", "tenants[0].behaviour: only `mock-kafka load replay TRACE` replays"),
+        (
+            "behaviour: steady\n    arrival: trace",
+            "p.yaml:6: tenants[0].arrival: only `mock-kafka load replay TRACE` has it",
+        ),
         (
             "behaviour: steady\n    acks: 0",
             "p.yaml:6: tenants[0].acks: 0 is unknown; known: 1, all",
@@ -155,7 +160,9 @@ def test_the_built_in_plans_are_valid_and_cover_every_behaviour() -> None:
     }
     plans = [load_plan(name) for name in names]
     assert [plan.name for plan in plans] == list(names)
-    assert {tenant.behaviour for plan in plans for tenant in plan.tenants} == set(BEHAVIOURS)
+    assert {tenant.behaviour for plan in plans for tenant in plan.tenants} == (
+        set(BEHAVIOURS) - {"replay"}
+    )
 
 
 SECURED = (
