@@ -8,7 +8,9 @@ from loadgen.storage import StorageError, checked_url
 SUBCOMMANDS = {
     "compare": "compare runs, with confidence intervals over seeds",
     "find": "raise one dimension of a plan until a check or an objective breaks",
+    "learn": "make a plan of recorded traffic",
     "quotas": "propose quotas for recorded or planned traffic, and show who they would throttle",
+    "replay": "send recorded traffic again, scaled in time and number",
     "summarize": "compute the summary and the report of a run again from its rows",
 }
 """The first argument of another command and what it does; each has its own --help."""
@@ -35,9 +37,17 @@ def parser_of(program: str) -> argparse.ArgumentParser:
     return parser
 
 
-def add_target_options(parser: argparse.ArgumentParser) -> None:
-    """Add what each command needs that runs a plan: plan, target, Spark, seed and output."""
-    parser.add_argument("plan", metavar="PLAN_OR_NAME", help="a YAML file or a built-in plan")
+def add_target_options(
+    parser: argparse.ArgumentParser,
+    name: str = "plan",
+    metavar: str = "PLAN_OR_NAME",
+    meaning: str = "a YAML file or a built-in plan",
+) -> None:
+    """Add what each command needs that runs a load: its source, target, Spark, seed and output.
+
+    `name`, `metavar` and `meaning` are those of the argument for the source.
+    """
+    parser.add_argument(name, metavar=metavar, help=meaning)
     parser.add_argument(
         "--bootstrap-server",
         metavar="HOST:PORT[,HOST:PORT...]",

@@ -146,24 +146,29 @@ def _partitions(plan: Plan, name: str) -> int:
     return next(topic.partitions for topic in plan.topics if topic.name == name)
 
 
-def _request_bytes(tenant: Tenant) -> int:
-    frames = ProduceFrames(
-        version=VERSION_MAX,
-        client_id=tenant.client_id,
-        topic=tenant.topic,
-        partition=0,
-        records=tenant.records,
-        record_bytes=tenant.record_bytes,
-        timestamp_ms=0,
-    )
-    return frames.size - _SIZE_BYTES
+def _request_bytes(tenant: Tenant, salt: Integers) -> Integers:
+    """Return the bytes of each request; the salt of its event chooses among several sizes."""
+    frames = [
+        ProduceFrames(
+            version=VERSION_MAX,
+            client_id=tenant.client_id,
+            topic=tenant.topic,
+            partition=0,
+            records=tenant.records,
+            record_bytes=record_bytes,
+            timestamp_ms=0,
+        )
+        for record_bytes in tenant.record_sizes
+    ]
+    sizes = np.array([frame.size - _SIZE_BYTES for frame in frames], np.int64)
+    return sizes[salt % len(sizes)]
 
 
 def _produce(
     plan: Plan, tenant: Tenant, sent: _Events, producer_id: Integers | int, partition: Integers
 ) -> _Requests:
     broker = partition % _partitions(plan, tenant.topic) % plan.target.brokers + 1
-    return _Requests(sent, PRODUCE, _request_bytes(tenant), producer_id, broker)
+    return _Requests(sent, PRODUCE, _request_bytes(tenant, sent.salt), producer_id, broker)
 
 
 def _one_producer_per_client(plan: Plan, tenant: Tenant, sent: _Events) -> list[_Requests]:
@@ -179,7 +184,7 @@ def _transactional(plan: Plan, tenant: Tenant, sent: _Events) -> list[_Requests]
 
 
 def _consume_transform_produce(plan: Plan, tenant: Tenant, sent: _Events) -> list[_Requests]:
-    fetched = _Requests(sent, FETCH, _request_bytes(tenant))
+    fetched = _Requests(sent, FETCH, _request_bytes(tenant, sent.salt))
     return [fetched, _produce(plan, tenant, sent, sent.client, sent.ordinal)]
 
 

@@ -22,6 +22,7 @@ def of_api(found: Traffic, api: int) -> int:
     ("fields", "has_exact_ids"),
     [
         ("behaviour: steady, records: 3, record_bytes: 50, clients: 4", True),
+        ("behaviour: steady, record_bytes: [20, 90, 700], clients: 2", True),
         ("behaviour: restart-loop, batches: 2, clients: 2", True),
         ("behaviour: new-producer-per-batch, clients: 2", True),
         ("behaviour: new-producer-per-error, error_every: 5, clients: 2", False),
@@ -41,7 +42,9 @@ def test_requests_bytes_and_producer_ids_are_those_of_a_run(
     else:  # the first batch of a producer has no gap, whatever the plan says
         assert abs(of_api(found, PRODUCE) - len(sent)) <= 5
         assert abs(ids - sent_ids) <= 5
-    assert {row["bytes"] for row in sent} == {int(found.size_bytes[0]) + 4}
+    assert {row["bytes"] for row in sent} == {size + 4 for size in found.size_bytes.tolist()}
+    if has_exact_ids:
+        assert sum(row["bytes"] - 4 for row in sent) == int(found.size_bytes.sum())
 
 
 def test_topic_changes_are_those_of_a_run(servers: str) -> None:
