@@ -1,5 +1,6 @@
 """`mock-kafka load`: the command line of the load generator."""
 
+import argparse
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,20 +10,27 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from client.errors import ClientError
-from loadgen import summarize
+from loadgen import compare, find, learn, propose_quotas, replay, summarize
 from loadgen.admin_port import AdminPortError
 from loadgen.load_run import LoadError, OwnBrokerFactory, run
 from loadgen.options import parser_of
 from loadgen.plan.yaml_reader import PlanError
 from loadgen.preparation import PreparationError
+from loadgen.quota_trials.proposals import ProtectionError
 from loadgen.spark_session import SessionError, load_session
 from loadgen.storage import Storage, StorageError
+from loadgen.traces.trace_file import TraceError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 USAGE_ERROR, INTERRUPTED = 2, 130
-SUBCOMMANDS: Mapping[str, Callable[[Sequence[str]], int]] = {"summarize": summarize.main}
+SUBCOMMANDS: Mapping[str, Callable[[Sequence[str]], int]] = {
+    "compare": compare.main,
+    "learn": learn.main,
+    "quotas": propose_quotas.main,
+    "summarize": summarize.main,
+}
 """Names that come before the other arguments; a plan file with such a name is `./NAME`."""
 
 
@@ -31,16 +39,20 @@ def main(arguments: Sequence[str], own_broker: OwnBrokerFactory) -> int:
     if arguments and arguments[0] in SUBCOMMANDS:
         command = SUBCOMMANDS[arguments[0]]
         return run_to_exit_status(lambda: command(arguments[1:]))
+    if arguments and arguments[0] == "find":
+        return run_to_exit_status(lambda: find.main(arguments[1:], own_broker))
+    if arguments and arguments[0] == "replay":
+        return run_to_exit_status(lambda: replay.main(arguments[1:], own_broker, _session))
     options = parser_of("mock-kafka load").parse_args(arguments)
+    return run_to_exit_status(lambda: run(options, lambda: _session(options), own_broker))
 
-    @contextmanager
-    def session() -> Iterator["SparkSession"]:
-        with ExitStack() as stack:
-            is_local = Storage(options.out).is_local
-            folder = options.out if is_local else stack.enter_context(TemporaryDirectory())
-            yield stack.enter_context(load_session(options.master, Path(folder)))
 
-    return run_to_exit_status(lambda: run(options, session, own_broker))
+@contextmanager
+def _session(options: argparse.Namespace) -> Iterator["SparkSession"]:
+    with ExitStack() as stack:
+        is_local = Storage(options.out).is_local
+        folder = options.out if is_local else stack.enter_context(TemporaryDirectory())
+        yield stack.enter_context(load_session(options.master, Path(folder)))
 
 
 def run_to_exit_status(action: Callable[[], int]) -> int:
@@ -57,8 +69,10 @@ def run_to_exit_status(action: Callable[[], int]) -> int:
         LoadError,
         PlanError,
         PreparationError,
+        ProtectionError,
         SessionError,
         StorageError,
+        TraceError,
     ) as error:
         print(f"mock-kafka load: {error}", file=sys.stderr)
         return USAGE_ERROR

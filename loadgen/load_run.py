@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import structs
 from rich.console import Console
@@ -75,7 +75,32 @@ def run(
         LoadError, PlanError, PreparationError, SessionError, StorageError: the load could not
             start, or its outputs could not be written.
     """
-    plan = _plan_of(options)
+    console = Console(stderr=True)
+    summary, storage = run_plan(_plan_of(options), options, session, own_broker, console)
+    print_outputs(summary, storage)
+    return exit_status_of(summary, console)
+
+
+def run_plan(
+    plan: Plan,
+    options: argparse.Namespace,
+    session: Callable[[], AbstractContextManager["SparkSession"]],
+    own_broker: OwnBrokerFactory,
+    console: Console,
+) -> tuple[dict[str, Any], Storage]:
+    """Run the plan, write its outputs, and return its summary and where they are.
+
+    Args:
+        plan: the load.
+        options: those of `options.add_target_options`, and `out`.
+        session: opens the session once the target is prepared.
+        own_broker: starts a cluster if the options and the plan name none.
+        console: for the progress.
+
+    Raises:
+        LoadError, PlanError, PreparationError, SessionError, StorageError: the load could not
+            start, or its outputs could not be written.
+    """
     slots = slots_of(options.master)
     clients = sum(tenant.clients for tenant in plan.tenants)
     workers = options.workers or min(slots or 2, clients)
@@ -90,7 +115,6 @@ def run(
         storage.create()
     started = datetime.now(UTC)  # noqa: TID251 - names the run and its report
     run_id = f"{plan.name}-{started:%Y%m%dT%H%M%S}"
-    console = Console(stderr=True)
     ctrl_c = CtrlC()
     with ExitStack() as until_written:
         with ExitStack() as stack:
@@ -124,8 +148,7 @@ def run(
             _send_and_read_back(spark, record, storage, console, ctrl_c, broker, admin_port)
             summary = summary_of_run(spark, storage, record)
         write_outputs(summary, record, storage)
-        print_outputs(summary, storage)
-    return exit_status_of(summary, console)
+    return summary, storage
 
 
 def _plan_of(options: argparse.Namespace) -> Plan:

@@ -5,17 +5,49 @@ import argparse
 from loadgen.plans import built_in_plans
 from loadgen.storage import StorageError, checked_url
 
+SUBCOMMANDS = {
+    "compare": "compare runs, with confidence intervals over seeds",
+    "find": "raise one dimension of a plan until a check or an objective breaks",
+    "learn": "make a plan of recorded traffic",
+    "quotas": "propose quotas for recorded or planned traffic, and show who they would throttle",
+    "replay": "send recorded traffic again, scaled in time and number",
+    "summarize": "compute the summary and the report of a run again from its rows",
+}
+"""The first argument of another command and what it does; each has its own --help."""
+
 
 def parser_of(program: str) -> argparse.ArgumentParser:
     """Return the parser of the command's options."""
     plans = "\n".join(f"  {name:16} {text}" for name, text in built_in_plans().items())
+    commands = "\n".join(f"  load {name:11} {text}" for name, text in SUBCOMMANDS.items())
     parser = argparse.ArgumentParser(
         prog=program,
         description="Run a load plan against a Kafka cluster and check the cluster's guarantees.",
-        epilog=f"built-in plans:\n{plans}\n\nHow to write a plan: docs/load.md.",
+        epilog=f"built-in plans:\n{plans}\n\nother commands:\n{commands}\n\n"
+        "How to write a plan: docs/load.md.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("plan", metavar="PLAN_OR_NAME", help="a YAML file or a built-in plan")
+    add_target_options(parser)
+    parser.add_argument(
+        "--rate-scale", type=float, default=1.0, metavar="X", help="multiply all rates by X"
+    )
+    parser.add_argument(
+        "--duration", type=float, metavar="S", help="duration in seconds, instead of the plan's"
+    )
+    return parser
+
+
+def add_target_options(
+    parser: argparse.ArgumentParser,
+    name: str = "plan",
+    metavar: str = "PLAN_OR_NAME",
+    meaning: str = "a YAML file or a built-in plan",
+) -> None:
+    """Add what each command needs that runs a load: its source, target, Spark, seed and output.
+
+    `name`, `metavar` and `meaning` are those of the argument for the source.
+    """
+    parser.add_argument(name, metavar=metavar, help=meaning)
     parser.add_argument(
         "--bootstrap-server",
         metavar="HOST:PORT[,HOST:PORT...]",
@@ -36,12 +68,6 @@ def parser_of(program: str) -> argparse.ArgumentParser:
     parser.add_argument(
         "--workers", type=int, help="number of sending tasks (default: one per local slot)"
     )
-    parser.add_argument(
-        "--rate-scale", type=float, default=1.0, metavar="X", help="multiply all rates by X"
-    )
-    parser.add_argument(
-        "--duration", type=float, metavar="S", help="duration in seconds, instead of the plan's"
-    )
     parser.add_argument("--seed", type=int, help="seed, instead of the plan's")
     parser.add_argument(
         "--out",
@@ -50,7 +76,6 @@ def parser_of(program: str) -> argparse.ArgumentParser:
         metavar="DIR",
         help="output directory, or file://, s3a:// or hdfs:// URL of one",
     )
-    return parser
 
 
 def _folder(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from math import ceil
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -39,7 +40,11 @@ def run_load(spark: "SparkSession", spec: RunSpec, storage: Storage) -> list[Wor
     workers = spec.workers
     schedule_path = storage.of(*spec.folder("schedule"))
     storage.create(*spec.folder(RESULTS))
-    schedule(spark, spec.plan, _partitions(spec)).write.parquet(schedule_path)
+    if spec.plan.events_file is None:
+        schedule(spark, spec.plan, _partitions(spec)).write.parquet(schedule_path)
+    else:
+        content = Path(spec.plan.events_file).read_bytes()
+        storage.write(content, *spec.folder("schedule"), "part-0.parquet")
     placed = (
         spark.read.parquet(schedule_path)
         .repartitionById(workers, F.expr(f"client % {workers}"))

@@ -4,7 +4,7 @@ Spark reads and writes a folder by its URL; workers and driver write single file
 A file appears complete or not at all: it has another name until it is written.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -130,6 +130,20 @@ class Storage:
             filesystem, path = self._found(*folder)
             found = filesystem.get_file_info(FileSelector(path, allow_not_found=True))
             return sorted(info.base_name for info in found)
+
+    def batches(self, columns: Sequence[str], *folder: str) -> Iterator[Any]:
+        """Yield the rows of a folder of Parquet files as Arrow record batches.
+
+        Raises:
+            StorageError: a file cannot be read, or lacks a column.
+        """
+        from pyarrow.dataset import dataset  # noqa: PLC0415 - slow to import
+
+        with self._one_line("read", *folder):
+            filesystem, path = self._found(*folder)
+            rows = dataset(path, filesystem=filesystem, format="parquet")
+            # Few batches are read ahead: memory does not depend on the number of rows.
+            yield from rows.to_batches(list(columns), batch_readahead=2, fragment_readahead=1)
 
     def has(self, *names: str) -> bool:
         """Return whether there is such a file or folder.

@@ -11,9 +11,10 @@ _MISSING = "mock-kafka load needs PySpark: pip install 'mock-kafka[spark]'"
 def main(arguments: Sequence[str]) -> int:
     """Run a load plan; return the exit status. Help needs none of the optional packages."""
     if {"-h", "--help"} & set(arguments):
-        from loadgen.options import parser_of  # noqa: PLC0415 - only for help
+        from loadgen.options import SUBCOMMANDS, parser_of  # noqa: PLC0415 - only for help
 
-        parser_of("mock-kafka load").parse_args(["--help"])
+        if arguments[0] not in SUBCOMMANDS:
+            parser_of("mock-kafka load").parse_args(["--help"])
     try:
         import pyspark  # noqa: F401, PLC0415 - an optional dependency
 

@@ -85,6 +85,7 @@ SHELLS = {
     "loadgen/clients/load_connection.py",
     "loadgen/clients/load_client.py",
     "loadgen/clients/producer_clients.py",
+    "loadgen/clients/replay_client.py",
     "loadgen/clients/transaction_client.py",
     "loadgen/clients/transactional.py",
     "loadgen/progress.py",

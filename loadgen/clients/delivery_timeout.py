@@ -39,7 +39,7 @@ class DeliveryTimeout(LoadClient):
     def __init__(self, run: Run, tenant: Tenant, number: int) -> None:
         super().__init__(run, tenant, number)
         self._topic = run.rows.topic_number(tenant.topic)
-        batch, _ = record_batch(tenant.records, tenant.record_bytes, run.timestamp_ms)
+        batch, _ = record_batch(tenant.records, tenant.record_sizes[0], run.timestamp_ms)
         self._settings = ProducerSettings(
             acks=tenant.required_acks,
             batch_size=len(batch),
@@ -108,7 +108,7 @@ class DeliveryTimeout(LoadClient):
             )
         while self._events and not self.run.is_over:
             event = self._events.popleft()
-            value = _EVENT.pack(event.event_id).ljust(self.tenant.record_bytes, b".")
+            value = _EVENT.pack(event.event_id).ljust(self.tenant.record_sizes[0], b".")
             for _ in range(self.tenant.records):
                 try:
                     future = await self._producer.send(

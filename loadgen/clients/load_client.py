@@ -79,8 +79,11 @@ class LoadClient:
         self.partition = run.spec.ordinal(number) % len(partitions)
         """The only partition that this client writes to."""
 
-    def frames(self, connection: LoadConnection) -> ProduceFrames:
-        """Return the encoder of this client's Produce requests, in a supported version."""
+    def frames(self, connection: LoadConnection, record_bytes: int | None = None) -> ProduceFrames:
+        """Return the encoder of this client's Produce requests, in a supported version.
+
+        `record_bytes` is by default the tenant's only size.
+        """
         tenant = self.tenant
         return ProduceFrames(
             version=min(connection.wire.version_of(ApiKey.PRODUCE), VERSION_MAX),
@@ -88,7 +91,7 @@ class LoadClient:
             topic=tenant.topic,
             partition=self.partition,
             records=tenant.records,
-            record_bytes=tenant.record_bytes,
+            record_bytes=record_bytes or tenant.record_sizes[0],
             timestamp_ms=self.run.timestamp_ms,
             acks=tenant.required_acks,
             timeout_ms=tenant.request_timeout_ms,

@@ -47,8 +47,9 @@ class PipelinedProducer(LoadClient):
     def __init__(self, run: Run, tenant: Tenant, number: int) -> None:
         super().__init__(run, tenant, number)
         self._rows = run.rows
-        self._stamp = b""
-        """The fields that all rows of this connection share."""
+        self._by_size: list[tuple[ProduceFrames, bytes]] = []
+        """For each size of records the encoder, and the fields that rows of this connection share;
+        the salt of an event chooses."""
         self._queue: deque[Event] = deque()
         self._to_resend: deque[_Batch] = deque()
         """Batches to send again, before the events of the queue."""
@@ -125,10 +126,10 @@ class PipelinedProducer(LoadClient):
 
     def _fill(self, now_us: int) -> None:
         """Send as many batches as the window and the throttle allow."""
-        connection, frames = self._connection, self._frames
+        connection = self._connection
         if (
             connection is None
-            or frames is None
+            or not self._by_size
             or self._is_draining
             or now_us < self._pause_until_us
         ):
@@ -136,31 +137,31 @@ class PipelinedProducer(LoadClient):
         in_flight, window = self._in_flight, self.tenant.window
         while self._to_resend and len(in_flight) < window:
             batch = self._to_resend.popleft()
-            self._send(connection, frames, batch.order, batch.event, batch.sequence, batch.attempt)
+            self._send(connection, batch.order, batch.event, batch.sequence, batch.attempt)
         queue = self._queue
         while queue and not self._to_resend and len(in_flight) < window:
             sequence = self._sequence
             if self._producer_id >= 0:
                 self._sequence = next_sequence(sequence, self.tenant.records)
             self._order += 1
-            self._send(connection, frames, self._order, queue.popleft(), sequence, 1)
+            self._send(connection, self._order, queue.popleft(), sequence, 1)
 
     def _send(
         self,
         connection: LoadConnection,
-        frames: ProduceFrames,
         order: int,
         event: Event,
         sequence: int,
         attempt: int,
     ) -> None:
-        event_id, intended_us, submitted_us, _ = event
+        event_id, intended_us, submitted_us, salt = event
+        frames, stamp = self._by_size[salt % len(self._by_size)]
         producer_id, epoch = self._producer_id, self._epoch
         correlation_id = self._correlation_id = self._correlation_id + 1
         frame = frames.frame(correlation_id, producer_id, epoch, sequence, event_id)
         now_us = clock.now_us()
         row = self._rows.begin_stamped(
-            self._stamp, event_id, intended_us, submitted_us, now_us, attempt, producer_id, epoch,
+            stamp, event_id, intended_us, submitted_us, now_us, attempt, producer_id, epoch,
             sequence, max(0, connection.throttled_until_us - now_us),
         )  # fmt: skip
         self._in_flight.append((order, row, event, sequence, correlation_id, attempt, now_us))
@@ -322,8 +323,15 @@ class PipelinedProducer(LoadClient):
         self._opening = None
         if connection.is_lost:
             return
-        frames = self._frames = self.frames(connection)
-        self._stamp = self._rows.stamp(
+        sized = [self.frames(connection, size) for size in self.tenant.record_sizes]
+        self._by_size = [(frames, self._stamp_of(frames, node)) for frames in sized]
+        self._frames = sized[0]
+        connection.on_lost = self.lost
+        self._connection = connection
+        self._fill(clock.now_us())
+
+    def _stamp_of(self, frames: ProduceFrames, node: int) -> bytes:
+        return self._rows.stamp(
             client=self.number,
             api=ApiKey.PRODUCE,
             version=frames.version,
@@ -333,9 +341,6 @@ class PipelinedProducer(LoadClient):
             request_bytes=frames.size,
             node=node,
         )
-        connection.on_lost = self.lost
-        self._connection = connection
-        self._fill(clock.now_us())
 
     async def _get_producer_id(self, connection: LoadConnection, node: int) -> None:
         request = messages.InitProducerIdRequest(

@@ -234,8 +234,14 @@ class SequentialClient(LoadClient):
         *,
         attempt: int = 1,
         kind: Kind = Kind.NEW,
+        topic: str | None = None,
+        partition: int | None = None,
+        records: int | None = None,
     ) -> Sent:
-        """Send one batch without waiting for its response."""
+        """Send one batch without waiting for its response.
+
+        Topic, partition and records are those of the row; by default the tenant's and the client's.
+        """
         early_us = await self._wait_for_throttle()
         rows, tenant = self.run.rows, self.tenant
         to.correlation_id += 1
@@ -253,12 +259,12 @@ class SequentialClient(LoadClient):
             version=to.frames.version,
             attempt=attempt,
             kind=kind,
-            topic=rows.topic_number(tenant.topic),
-            partition=self.partition,
+            topic=rows.topic_number(topic or tenant.topic),
+            partition=self.partition if partition is None else partition,
             producer_id=producer.producer_id,
             epoch=producer.epoch,
             sequence=sequence,
-            records=tenant.records,
+            records=records or tenant.records,
             request_bytes=len(frame),
             early_us=early_us,
             node=to.node,

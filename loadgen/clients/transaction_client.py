@@ -42,7 +42,7 @@ class TransactionClient(SequentialClient):
         super().__init__(run, tenant, number)
         self.requests = ProducerRows(run, number, self._event_of)
         self.producer: Producer | None = None
-        self.record_bytes = max(tenant.record_bytes, VALUE_BYTES)
+        self.record_bytes = max(tenant.record_sizes[0], VALUE_BYTES)
         self._event = Event(-1, 0, 0, 0)
         self._handled = 0
         self._crashes = 0

@@ -34,12 +34,15 @@ BEHAVIOURS: Mapping[str, set[str]] = {
     "delivery-timeout": {*_PRODUCER, "delivery_timeout_ms"},
     "transactional": {*_TRANSACTIONS, "batches"},
     "consume-transform-produce": {*_TRANSACTIONS, "source", "group"},
+    "replay": {"topic", "request_timeout_ms", "idempotent", "retries"},
     "topic-creator": _TOPICS,
     "topic-expander": _TOPICS,
     "topic-deleter": _TOPICS,
     "consumer-group": {"topic", "group", "request_timeout_ms"},
 }
 """The fields that each behaviour uses, besides those of every tenant."""
+REPLAYED = "replay"
+"""The behaviour, and `trace` the arrival, that only `load replay` gives to tenants."""
 OPTIONS = sorted(set().union(*BEHAVIOURS.values()))
 
 if TYPE_CHECKING:
@@ -48,7 +51,7 @@ if TYPE_CHECKING:
 else:  # literals made of the words that are declared elsewhere
     Behaviour = Literal[tuple(BEHAVIOURS)]
     Mechanism = Literal[tuple(MECHANISMS)]
-Arrival = Literal["poisson", "constant", "burst", "closed"]
+Arrival = Literal["poisson", "constant", "burst", "closed", "trace"]
 DuplicateKind = Literal["latest", "old", "wraparound"]
 Record = Literal["schedule", "results", "read-back"]
 RECORDS: tuple[Record, ...] = get_args(Record)
@@ -61,6 +64,7 @@ HundredThousands = Annotated[int, Meta(ge=1, le=100_000)]
 Replicas = Annotated[int, Meta(ge=1, le=100)]
 Seconds = Annotated[float, Meta(gt=0, le=1e9)]
 StartSeconds = Annotated[float, Meta(ge=0, le=86_400)]
+RecordBytes = Annotated[int, Meta(ge=8, le=1_000_000)]
 QuotaValue = Annotated[float, Meta(gt=0, le=1e15)]
 
 
@@ -86,7 +90,8 @@ class Tenant(Struct, frozen=True, forbid_unknown_fields=True):
     obeys_throttle: bool = True
     topic: str = "load"
     records: Thousands = 1
-    record_bytes: Annotated[int, Meta(ge=8, le=1_000_000)] = 100
+    record_bytes: RecordBytes | Annotated[tuple[RecordBytes, ...], Meta(min_length=1)] = 100
+    """Of several sizes each batch has one at random."""
     acks: Literal["all", "1", 1] = "all"
     window: Annotated[int, Meta(ge=1, le=1000)] = 5
     idempotent: bool = True
@@ -123,6 +128,11 @@ class Tenant(Struct, frozen=True, forbid_unknown_fields=True):
     def required_acks(self) -> int:
         """`acks` as in a Produce request: -1 for all replicas."""
         return -1 if self.acks == "all" else 1
+
+    @property
+    def record_sizes(self) -> tuple[int, ...]:
+        """The sizes in `record_bytes`; only `steady` may have several."""
+        return (self.record_bytes,) if isinstance(self.record_bytes, int) else self.record_bytes
 
     @property
     def is_idempotent(self) -> bool:
@@ -227,6 +237,8 @@ class Plan(PlanFields, frozen=True, kw_only=True):
     quotas: tuple[Quota, ...] = ()
     text: str = ""
     """The content of the plan file."""
+    events_file: str | None = None
+    """The Parquet file with the schedule of a replay, on the driver; None: it is computed."""
 
     def scaled(self, rate_scale: float = 1.0, duration_s: float | None = None) -> "Plan":
         """Return the plan with other rates and another duration.

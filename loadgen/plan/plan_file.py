@@ -6,7 +6,16 @@ from pathlib import Path
 from typing import Any
 
 from loadgen import plans
-from loadgen.plan.plan import BEHAVIOURS, OPTIONS, QUOTA_KEYS, Plan, PlanFields, PlanFile, Tenant
+from loadgen.plan.plan import (
+    BEHAVIOURS,
+    OPTIONS,
+    QUOTA_KEYS,
+    REPLAYED,
+    Plan,
+    PlanFields,
+    PlanFile,
+    Tenant,
+)
 from loadgen.plan.yaml_reader import FieldPath, PlanError, YamlDocument
 from loadgen.plans import built_in_plans
 from protocol.environment import EnvironmentVariableError, resolve_environment
@@ -115,6 +124,12 @@ def _check_tenant(
     for key in OPTIONS:
         if document.has((*path, key)) and key not in BEHAVIOURS[tenant.behaviour]:
             document.refuse((*path, key), f"the behaviour {tenant.behaviour} does not use it")
+    if tenant.behaviour == REPLAYED:
+        document.refuse((*path, "behaviour"), "only `mock-kafka load replay TRACE` replays")
+    if tenant.arrival == "trace":
+        document.refuse((*path, "arrival"), "only `mock-kafka load replay TRACE` has it")
+    if len(tenant.record_sizes) > 1 and tenant.behaviour != "steady":
+        document.refuse((*path, "record_bytes"), "only the behaviour steady has several sizes")
     has_rate = document.has((*path, "rate"))
     if tenant.arrival == "closed" and has_rate:
         document.refuse((*path, "rate"), "a closed loop has no rate: it sends after each response")

@@ -20,6 +20,7 @@ from loadgen.clients.producer_clients import (
     RestartLoop,
     RetriesLostResponses,
 )
+from loadgen.clients.replay_client import ReplayClient
 from loadgen.clients.topic_clients import TopicCreator, TopicDeleter, TopicExpander
 from loadgen.clients.transactional import Transactional
 from loadgen.plan.plan import Tenant
@@ -41,6 +42,7 @@ CLIENTS: dict[str, type[LoadClient]] = {
     "delivery-timeout": DeliveryTimeout,
     "transactional": Transactional,
     "consume-transform-produce": ConsumeTransformProduce,
+    "replay": ReplayClient,
     "topic-creator": TopicCreator,
     "topic-expander": TopicExpander,
     "topic-deleter": TopicDeleter,

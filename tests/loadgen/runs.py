@@ -80,12 +80,19 @@ def committed_rows(spec: RunSpec) -> list[Row]:
 
 
 def run_on(
-    plan: Plan, run_id: str, found: PreparedTarget, **spec_fields: Any
+    plan: Plan,
+    run_id: str,
+    found: PreparedTarget,
+    events: list[pa.RecordBatch] | None = None,
+    **spec_fields: Any,
 ) -> Iterator[pa.RecordBatch]:
-    """Run the plan in this process on a cluster that was prepared for it under this name."""
+    """Run the plan in this process on a cluster that was prepared for it under this name.
+
+    `events` is by default the schedule of the plan.
+    """
     spec = RunSpec(run_id, plan, found.topology, lead_s=0.05, **spec_fields)
     with TemporaryDirectory() as folder:
-        work(spec, Storage(folder), 0, iter(events_of(plan)), lambda word: [word])
+        work(spec, Storage(folder), 0, iter(events or events_of(plan)), lambda word: [word])
         yield from written_rows(folder).to_batches()
 
 

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from loadgen.options import SUBCOMMANDS
 from mock_kafka import cli, load
 
 
@@ -15,6 +16,14 @@ def test_help_lists_options_and_plans(capsys: pytest.CaptureFixture[str]) -> Non
     printed = capsys.readouterr().out
     for word in ("--bootstrap-server", "--rate-scale", "--master", "producer-churn", "topic-storm"):
         assert word in printed
+
+
+def test_each_subcommand_has_its_own_help(capsys: pytest.CaptureFixture[str]) -> None:
+    for name in SUBCOMMANDS:
+        with pytest.raises(SystemExit) as ended:
+            load.main([name, "--help"])
+        assert ended.value.code == 0
+        assert capsys.readouterr().out.startswith(f"usage: mock-kafka load {name} ")
 
 
 def test_help_needs_none_of_the_optional_packages() -> None:

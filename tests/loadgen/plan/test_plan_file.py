@@ -70,6 +70,19 @@ def test_quotas_are_one_per_key() -> None:
             "p.yaml:6: tenants[0].clients: expected int >= 1, not 0",
         ),
         (
+            "behaviour: steady\n    record_bytes: [100, 7]",
+            "p.yaml:6: tenants[0].record_bytes[1]: expected int >= 8, not 7",
+        ),
+        (
+            "behaviour: restart-loop\n    record_bytes: [100, 200]",
+            "p.yaml:6: tenants[0].record_bytes: only the behaviour steady has several sizes",
+        ),
+        ("behaviour: replay", "tenants[0].behaviour: only `mock-kafka load replay TRACE` replays"),
+        (
+            "behaviour: steady\n    arrival: trace",
+            "p.yaml:6: tenants[0].arrival: only `mock-kafka load replay TRACE` has it",
+        ),
+        (
             "behaviour: steady\n    acks: 0",
             "p.yaml:6: tenants[0].acks: 0 is unknown; known: 1, all",
         ),
@@ -147,7 +160,9 @@ def test_the_built_in_plans_are_valid_and_cover_every_behaviour() -> None:
     }
     plans = [load_plan(name) for name in names]
     assert [plan.name for plan in plans] == list(names)
-    assert {tenant.behaviour for plan in plans for tenant in plan.tenants} == set(BEHAVIOURS)
+    assert {tenant.behaviour for plan in plans for tenant in plan.tenants} == (
+        set(BEHAVIOURS) - {"replay"}
+    )
 
 
 SECURED = (
@@ -230,3 +245,11 @@ def test_a_topic_has_a_replication_factor() -> None:
     text = WHOLE.replace("partitions: 3", "partitions: 3, replication_factor: 2")
     [topic] = parse_plan(text, "p.yaml").topics
     assert topic == Topic("orders", 3, 2)
+
+
+def test_a_tenant_has_one_size_of_records_or_several() -> None:
+    sizes = [
+        parse_plan(WHOLE + f"    record_bytes: {size}\n", "p.yaml").tenants[0].record_sizes
+        for size in ("50", "[50, 60]")
+    ]
+    assert sizes == [(50,), (50, 60)]

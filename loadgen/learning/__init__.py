@@ -1,0 +1,1 @@
+"""Make a plan of recorded traffic, and say how well it fits."""

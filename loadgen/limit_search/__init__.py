@@ -1,0 +1,1 @@
+"""Find how far a load can be raised until a promise or an objective breaks."""

@@ -1,0 +1,1 @@
+"""Recorded traffic: one row per request that a cluster has received."""
