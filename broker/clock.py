@@ -23,9 +23,7 @@ class Clock(Protocol):
         ...
 
 
-_read_ns = partial(
-    time.clock_gettime_ns, getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-)
+_read_ns = partial(time.clock_gettime_ns, getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 """A clock that nobody sets, and that on Linux goes on while the machine is suspended."""
 _NS_PER_MS = 1_000_000
 
