@@ -10,12 +10,13 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from client.errors import ClientError
-from loadgen import compare, find, learn, replay, summarize
+from loadgen import compare, find, learn, propose_quotas, replay, summarize
 from loadgen.admin_port import AdminPortError
 from loadgen.load_run import LoadError, OwnBrokerFactory, run
 from loadgen.options import parser_of
 from loadgen.plan.yaml_reader import PlanError
 from loadgen.preparation import PreparationError
+from loadgen.quota_trials.proposals import ProtectionError
 from loadgen.spark_session import SessionError, load_session
 from loadgen.storage import Storage, StorageError
 from loadgen.traces.trace_file import TraceError
@@ -27,6 +28,7 @@ USAGE_ERROR, INTERRUPTED = 2, 130
 SUBCOMMANDS: Mapping[str, Callable[[Sequence[str]], int]] = {
     "compare": compare.main,
     "learn": learn.main,
+    "quotas": propose_quotas.main,
     "summarize": summarize.main,
 }
 """Names that come before the other arguments; a plan file with such a name is `./NAME`."""
@@ -67,6 +69,7 @@ def run_to_exit_status(action: Callable[[], int]) -> int:
         LoadError,
         PlanError,
         PreparationError,
+        ProtectionError,
         SessionError,
         StorageError,
         TraceError,

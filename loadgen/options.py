@@ -9,6 +9,7 @@ SUBCOMMANDS = {
     "compare": "compare runs, with confidence intervals over seeds",
     "find": "raise one dimension of a plan until a check or an objective breaks",
     "learn": "make a plan of recorded traffic",
+    "quotas": "propose quotas for recorded or planned traffic, and show who they would throttle",
     "replay": "send recorded traffic again, scaled in time and number",
     "summarize": "compute the summary and the report of a run again from its rows",
 }

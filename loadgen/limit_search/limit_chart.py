@@ -1,6 +1,6 @@
 """The curve of a search as a PNG image: latency and responses over the value that was raised."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from io import BytesIO
 
 from matplotlib.axes import Axes
@@ -11,27 +11,52 @@ from loadgen.limit_search.objectives import PERCENTILES
 from loadgen.limit_search.probes import Probe, Search
 
 _MARKS = {"held": ("#3f8f5f", "o"), "broke": ("#d1495b", "X"), "invalid": ("#999999", "s")}
-_WIDTH, _HEIGHT, _DPI = 9.0, 6.0, 110
+_SHARES: Mapping[str, tuple[Callable[[Probe], float | None], str]] = {
+    "errors": (lambda probe: probe.errors_percent, "#7a5195"),
+    "throttled": (lambda probe: probe.throttled_percent, "#e2a03f"),
+}
+_WIDTH, _HEIGHT, _DPI = 9.0, 2.8, 110
 
 
 def draw(search: Search) -> bytes:
     """Return the chart of a search with at least one probe."""
-    figure = Figure(figsize=(_WIDTH, _HEIGHT), dpi=_DPI, layout="constrained")
-    latency, rate = figure.subplots(2, 1, sharex=True)
+    shares = _shares(search)
+    figure = Figure(
+        figsize=(_WIDTH, 2 * _HEIGHT + bool(shares) * _HEIGHT), dpi=_DPI, layout="constrained"
+    )
+    panels = figure.subplots(2 + bool(shares), 1, sharex=True)
+    latency, rate = panels[:2]
     _curve(latency, search, "p99", lambda probe: probe.p99_ms, "#2f6f9f")
     _curve(latency, search, "p50", lambda probe: probe.p50_ms, "#9dbdd3")
     latency.set_yscale("log")
+    formatter = FuncFormatter(lambda value, _: f"{value:g}")
+    latency.yaxis.set_major_formatter(formatter)
+    latency.yaxis.set_minor_formatter(formatter)
     latency.set_ylabel("latency in ms, worst tenant", fontsize=9)
     for objective in search.objectives:
         if objective.name in PERCENTILES:
             latency.axhline(objective.limit, color="#e2a03f", linestyle="--", label=str(objective))
     _curve(rate, search, "responses per second", lambda probe: probe.responses_per_s, "#2f6f9f")
-    rate.set_ylim(bottom=0)
+    rate.set_ylim(0, 1.1 * max(probe.responses_per_s for probe in search.probes) or 1)
     rate.set_ylabel("responses per second", fontsize=9)
-    rate.set_xlabel(f"{search.dimension.name} in {search.dimension.unit}", fontsize=9)
-    for axes in (latency, rate):
+    for name, (value, colour) in shares.items():
+        _curve(panels[2], search, name, value, colour)
+        panels[2].set_ylim(-5, 105)
+        panels[2].set_ylabel("% of requests, worst tenant", fontsize=9)
+    panels[-1].set_xlabel(f"{search.dimension.name} in {search.dimension.unit}", fontsize=9)
+    for axes in panels:
         _decorate(axes, search)
     return _png(figure)
+
+
+def _shares(search: Search) -> dict[str, tuple[Callable[[Probe], float | None], str]]:
+    """Return the shares that an objective is about, or that are above 0."""
+    judged = {objective.name for objective in search.objectives}
+    return {
+        name: (value, colour)
+        for name, (value, colour) in _SHARES.items()
+        if name in judged or any(value(probe) for probe in search.probes)
+    }
 
 
 def _curve(
@@ -61,7 +86,7 @@ def _decorate(axes: Axes, search: Search) -> None:
         axes.spines[edge].set_visible(False)
     axes.grid(visible=True, color="#dddddd", linewidth=0.6)
     axes.set_axisbelow(True)
-    axes.tick_params(labelsize=8)
+    axes.tick_params(labelsize=8, which="both")
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
     axes.legend(frameon=False, fontsize=8)
 

@@ -292,8 +292,9 @@ def test_a_limit_that_is_planted_in_canned_responses_is_found_within_10_percent(
 def test_a_rate_above_that_of_the_canned_responses_breaks_a_latency_objective(
     spark: "SparkSession", tmp_path: Path, plan_file: str
 ) -> None:
-    values = ("--min", "250", "--precision", "5", "--tries", "2")
-    arguments = ("--objective", "p99=150ms", "--duration", "5", *values)
+    # With a rate that is 7 % too high the last tenth of 5 s is later than 300 ms.
+    values = ("--min", "300", "--precision", "4", "--tries", "2")
+    arguments = ("--objective", "p90=300ms", "--duration", "5", *values)
     found = limit_of(SlowCanned, spark, plan_file, tmp_path, *arguments)
     assert LIMIT * 0.9 <= found["held"] <= LIMIT * 1.1
-    assert all("p99" in probe["reasons"][0] for probe in found["probes"] if probe["reasons"])
+    assert all("p90" in probe["reasons"][0] for probe in found["probes"] if probe["reasons"])

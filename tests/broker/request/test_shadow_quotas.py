@@ -16,7 +16,6 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.configs import ConfigOperation, ResourceType
 from protocol.errors import ErrorCode
-from quotas.shadow import ShadowCounter
 from tests.broker.cluster_builder import make_cluster, make_context
 from tests.broker.connection_driver import (
     FRAME_BYTES_MAX,
@@ -24,7 +23,6 @@ from tests.broker.connection_driver import (
     Client,
     fetch_frame,
     metadata_frame,
-    request_frame,
 )
 from tests.broker.request.byte_rate_driver import (
     BURST,
@@ -37,45 +35,18 @@ from tests.broker.request.byte_rate_driver import (
     stored_count,
 )
 from tests.broker.request.producer_driver import Producers, codes
+from tests.broker.request.shadow_driver import SHADOW, counters, create_frame
 
 HOUR_MS = 3_600_000
-SHADOW = {"client.quota.shadow": "true"}
 BYTES = "producer_byte_rate"
 MUTATIONS = "controller_mutation_rate"
 IDS = "producer_ids_rate"
-
-
-def counters(cluster: Cluster, now_ms: int = NOW_MS) -> dict[str, ShadowCounter]:
-    """Return the counters of the only scope and broker by quota key."""
-    rows = list(cluster.quotas.shadow.rows(now_ms))
-    assert len({key.quota for key, _counter in rows}) == len(rows)
-    return {key.quota: counter for key, counter in rows}
 
 
 def set_shadow(cluster: Cluster, value: str, name: str = "") -> None:
     operation = Operation("client.quota.shadow", ConfigOperation.SET, value)
     alteration = Alteration(ResourceType.BROKER, name, (operation,), is_replacement=False)
     assert alter_configs(cluster, int(name or 1), [alteration], validate_only=False) == [None]
-
-
-def create_frame(correlation_id: int, *partition_counts: int, version: int = 6) -> bytes:
-    topic_class = messages.CreateTopicsRequest.CreatableTopic
-    request = messages.CreateTopicsRequest(
-        version=version,
-        topics=[
-            topic_class(
-                name=f"t{correlation_id}-{index}",
-                num_partitions=partitions,
-                replication_factor=1,
-                assignments=[],
-                configs=[],
-            )
-            for index, partitions in enumerate(partition_counts)
-        ],
-        timeout_ms=1000,
-        validate_only=False,
-    )
-    return request_frame(request, version, correlation_id)
 
 
 def test_a_produce_request_beyond_a_shadow_quota_is_not_throttled() -> None:

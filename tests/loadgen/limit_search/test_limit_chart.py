@@ -36,6 +36,12 @@ def test_the_knee_is_marked_in_both_panels(monkeypatch: pytest.MonkeyPatch) -> N
     assert "p99=50ms" in panels[0].get_legend_handles_labels()[1]
 
 
+def test_shares_have_a_panel(monkeypatch: pytest.MonkeyPatch) -> None:
+    *_, shares = drawn(monkeypatch)
+    labels = shares.get_legend_handles_labels()[1]
+    assert labels == ["errors", "throttled", "knee: 200 events/s"]
+
+
 def test_a_search_without_a_limit_has_a_curve_and_no_knee(monkeypatch: pytest.MonkeyPatch) -> None:
     panels = drawn(monkeypatch, Bracket(400, None), probe(1, 400))
     assert panels[0].get_legend_handles_labels()[1] == ["p99", "p50", "p99=50ms"]
