@@ -19,6 +19,7 @@ from loadgen.analysis.committed_offsets import committed_offsets
 from loadgen.clock_offset import ClockServer
 from loadgen.ctrl_c import CtrlC
 from loadgen.outputs import exit_status_of, print_outputs, summary_of_run, write_outputs
+from loadgen.plan.merged_plan import merged
 from loadgen.plan.plan import Plan
 from loadgen.plan.plan_file import load_plan
 from loadgen.plan.run_spec import STOPPED_BY_USER, RunSpec
@@ -154,7 +155,8 @@ def run_plan(
 def _plan_of(options: argparse.Namespace) -> Plan:
     if options.rate_scale <= 0 or (options.duration is not None and options.duration <= 0):
         raise PlanError("--rate-scale and --duration must be greater than 0")
-    plan = load_plan(options.plan).scaled(options.rate_scale, options.duration)
+    plans = [load_plan(name) for name in (options.plan, *options.others)]
+    plan = merged(plans).scaled(options.rate_scale, options.duration)
     plan = plan if options.seed is None else structs.replace(plan, seed=options.seed)
     event_counts(plan)  # raises for too many events
     return plan

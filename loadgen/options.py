@@ -29,6 +29,14 @@ def parser_of(program: str) -> argparse.ArgumentParser:
     )
     add_target_options(parser)
     parser.add_argument(
+        "--with",
+        dest="others",
+        action="append",
+        default=[],
+        metavar="PLAN_OR_NAME",
+        help="another plan at the same time; may be repeated",
+    )
+    parser.add_argument(
         "--rate-scale", type=float, default=1.0, metavar="X", help="multiply all rates by X"
     )
     parser.add_argument(

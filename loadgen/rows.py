@@ -45,7 +45,7 @@ class Status(IntEnum):
 
 
 class Kind(IntEnum):
-    """Which stored batch a batch that is sent again duplicates; what an EndTxn requests."""
+    """Which stored batch a batch duplicates that is sent again; what EndTxn or Fetch is for."""
 
     NEW = 0
     LATEST = 1
@@ -53,6 +53,7 @@ class Kind(IntEnum):
     WRAPAROUND = 3
     COMMIT = 4
     ABORT = 5
+    CATCH_UP = 6
 
 
 _FIELDS: tuple[tuple[str, str], ...] = (

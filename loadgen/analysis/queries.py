@@ -10,7 +10,7 @@ VIEWS = {
     "events": """
         SELECT tenant, event_id, min(intended_us) AS intended_us,
                max(response_us) FILTER (
-                   WHERE status = 'responded' AND error_code IN (0, 46) AND api = main_api
+                   WHERE status = 'responded' AND error_code IN (0, 46) AND main_api IN (api, 'any')
                ) AS completed_us
         FROM measured JOIN plan_tenants USING (tenant) GROUP BY tenant, event_id""",
 }

@@ -32,11 +32,15 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+ANY_API = "any"
 MAIN_APIS = {
     "topic-creator": "CreateTopics",
     "topic-expander": "CreatePartitions",
     "topic-deleter": "DeleteTopics",
     "consumer-group": "Fetch",
+    "share-group": "ShareFetch",
+    "connection-storm": "Metadata",
+    "admin": ANY_API,
 }
 """The API whose response completes an event; EndTxn or Produce for the other behaviours."""
 SEVERAL_BATCHES = {"restart-loop", "retries-lost-responses"}

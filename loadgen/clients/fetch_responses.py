@@ -27,6 +27,7 @@ def fetch_request(
     offsets: Mapping[int, int],
     max_wait_ms: int = MAX_WAIT_MS,
     isolation_level: int = READ_UNCOMMITTED,
+    partition_bytes_max: int = PARTITION_BYTES_MAX,
 ) -> Any:
     """Return a Fetch of these partitions from these offsets, without a fetch session."""
     topic_class = messages.FetchRequest.FetchTopic
@@ -49,7 +50,7 @@ def fetch_request(
                         fetch_offset=offset,
                         last_fetched_epoch=-1,
                         log_start_offset=-1,
-                        partition_max_bytes=PARTITION_BYTES_MAX,
+                        partition_max_bytes=partition_bytes_max,
                     )
                     for partition, offset in offsets.items()
                 ],

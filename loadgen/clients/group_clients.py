@@ -1,5 +1,10 @@
-"""Members of a classic consumer group; each event is a poll."""
+"""Members of a consumer group; each event is a poll.
 
+`group_protocol` chooses the class: `classic` members join and synchronise, `consumer` members
+(KIP-848) are in `consumer_member`.
+"""
+
+import asyncio
 from typing import Any
 
 from client.errors import ConnectionLostError
@@ -13,6 +18,7 @@ from loadgen.clients.fetch_responses import (
 )
 from loadgen.clients.load_client import NO_EVENT, Event, Run
 from loadgen.plan.plan import Tenant
+from loadgen.rows import Kind
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.consumer_protocol import decode_assignment, encode_assignment, encode_subscription
@@ -23,20 +29,45 @@ HEARTBEAT_US = 1_000_000
 COMMIT_POLLS = 10
 _JOIN_TIMEOUT_S = 30.0
 _PROTOCOL = "range"
+_LAG_STEP_S = 0.1
 
 
 class GroupMember(CoordinatorClient):
-    """Joins its tenant's group with the first poll, and again after each rebalance."""
+    """Joins its tenant's group with the first poll, and again after each rebalance.
+
+    With `lag_s` it stops to read for this time at the end of each `lag_every_s`, and then reads
+    until it has caught up; polls wait for that. A subclass implements the group protocol.
+    """
 
     api = ApiKey.FETCH
+    heartbeat_us = HEARTBEAT_US
 
     def __init__(self, run: Run, tenant: Tenant, number: int) -> None:
         super().__init__(run, tenant, number)
         self._member_id = ""
         self._generation = -1
+        """The generation or member epoch; negative outside of the group."""
         self._positions: dict[int, int] = {}
+        self._lags: dict[int, int] = {}
+        """The records behind the position of each partition, in the newest responses."""
         self._heartbeat_us = 0
         self._polls = 0
+
+    async def join(self, event: Event) -> None:
+        """Join the group, and set `_generation` and `_positions`.
+
+        Raises:
+            ClientError: that is not possible.
+        """
+        raise NotImplementedError
+
+    async def heartbeat(self, event: Event) -> None:
+        """Send a heartbeat and follow its response.
+
+        Raises:
+            ClientError: there is no response.
+        """
+        raise NotImplementedError
 
     async def disconnect(self) -> None:
         """See `SequentialClient`."""
@@ -45,23 +76,96 @@ class GroupMember(CoordinatorClient):
 
     def check(self, now_us: int) -> None:
         """Send heartbeats, and join again, while no poll is due."""
-        is_due = self._generation < 0 or now_us - self._heartbeat_us > HEARTBEAT_US
+        is_due = self._generation < 0 or now_us - self._heartbeat_us > self.heartbeat_us
         if self._member_id and is_due and self.is_idle and not self.run.is_over:
             self.submit(Event(NO_EVENT, now_us, now_us, 0))
 
     async def handle(self, event: Event) -> None:
         """See `SequentialClient`."""
-        if self._generation < 0:
-            await self._join(event)
-        if clock.now_us() - self._heartbeat_us > HEARTBEAT_US:
-            await self._heartbeat(event)
+        await self._stay_in_group(event)
+        was_lagging = event.event_id != NO_EVENT and await self._lag(event)
         if self._generation < 0 or event.event_id == NO_EVENT:
             return
         await self._poll(event)
+        while was_lagging and self._generation >= 0 and any(self._lags.values()):
+            await self._poll(event, Kind.CATCH_UP)
+            await self._stay_in_group(event)
+            if self.run.is_over:
+                return
         if self._polls % COMMIT_POLLS == 0:
             await self._commit(event)
 
-    async def _join(self, event: Event) -> None:
+    async def _stay_in_group(self, event: Event) -> None:
+        if self._generation < 0:
+            await self.join(event)
+        if clock.now_us() - self._heartbeat_us > self.heartbeat_us:
+            await self.heartbeat(event)
+
+    async def _lag(self, event: Event) -> bool:
+        """Wait while the plan wants a lag; return whether it did."""
+        run, tenant, has_waited = self.run, self.tenant, False
+        while tenant.lag_s and not run.is_over:
+            now_us = clock.now_us()
+            phase_s = (now_us - run.zero_us) / 1e6 % tenant.lag_every_s
+            is_reading = phase_s < tenant.lag_every_s - tenant.lag_s
+            if is_reading or not run.zero_us <= now_us < run.end_us:
+                break
+            has_waited = True
+            await asyncio.sleep(_LAG_STEP_S)
+            await self._stay_in_group(event)
+        return has_waited
+
+    async def _poll(self, event: Event, kind: Kind = Kind.NEW) -> None:
+        topic, topology = self.tenant.topic, self.run.topology
+        by_node: dict[int, dict[int, int]] = {}
+        for partition, offset in self._positions.items():
+            by_node.setdefault(self.leader(topic, partition), {})[partition] = offset
+        self._polls += 1
+        if not by_node:
+            return
+        nodes = sorted(by_node)
+        node = nodes[self._polls % len(nodes)]
+        connection = await self.connection_to(node)
+        request = fetch_request(
+            topic,
+            topology.topic_ids.get(topic, NO_TOPIC_ID),
+            by_node[node],
+            partition_bytes_max=self.tenant.fetch_bytes,
+        )
+        response = await self.send_request(
+            event, connection, node, request, fetch_error, topic=topic, kind=kind
+        )
+        for found in fetched_partitions(response):
+            index = found.partition_index
+            if found.error_code == ErrorCode.NONE and index in self._positions:
+                self._positions[index] = next_offset(found.records, self._positions[index])
+                self._lags[index] = max(0, found.high_watermark - self._positions[index])
+            elif found.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER:
+                await self.refresh_leaders(connection, topic)
+
+    async def _commit(self, event: Event) -> None:
+        error_code = await self.commit_offsets(
+            event, self._positions, generation_id=self._generation, member_id=self._member_id
+        )
+        if error_code:
+            self._generation = -1
+
+    async def start_at_committed(self, event: Event, partitions: list[int]) -> None:
+        """Begin to read these partitions where the group has committed, and no others."""
+        new = [partition for partition in partitions if partition not in self._positions]
+        committed = await self.committed_offsets(event, new) if new else {}
+        self._positions = {
+            partition: self._positions.get(partition, max(0, committed.get(partition, 0)))
+            for partition in partitions
+        }
+        self._lags.clear()
+
+
+class ClassicMember(GroupMember):
+    """A member that joins and synchronises; the leader assigns the partitions."""
+
+    async def join(self, event: Event) -> None:
+        """See `GroupMember`."""
         join_class = messages.JoinGroupRequest
         subscription = encode_subscription([self.tenant.topic])
         while not self.run.is_over:
@@ -119,12 +223,13 @@ class GroupMember(CoordinatorClient):
         if response.error_code:
             return False
         assigned = decode_assignment(bytes(response.assignment)).get(self.tenant.topic, [])
-        committed = await self.committed_offsets(event, assigned)
-        self._positions = {partition: max(0, committed.get(partition, 0)) for partition in assigned}
+        self._positions.clear()  # another member may have read on
+        await self.start_at_committed(event, assigned)
         self._generation, self._heartbeat_us = generation, clock.now_us()
         return True
 
-    async def _heartbeat(self, event: Event) -> None:
+    async def heartbeat(self, event: Event) -> None:
+        """See `GroupMember`."""
         response = await self.send_to_coordinator(
             event,
             messages.HeartbeatRequest(
@@ -138,33 +243,4 @@ class GroupMember(CoordinatorClient):
         if response.error_code == ErrorCode.UNKNOWN_MEMBER_ID:
             self._member_id = ""
         if response.error_code:
-            self._generation = -1
-
-    async def _poll(self, event: Event) -> None:
-        topic, topology = self.tenant.topic, self.run.topology
-        by_node: dict[int, dict[int, int]] = {}
-        for partition, offset in self._positions.items():
-            by_node.setdefault(self.leader(topic, partition), {})[partition] = offset
-        self._polls += 1
-        if not by_node:
-            return
-        nodes = sorted(by_node)
-        node = nodes[self._polls % len(nodes)]
-        connection = await self.connection_to(node)
-        request = fetch_request(topic, topology.topic_ids.get(topic, NO_TOPIC_ID), by_node[node])
-        response = await self.send_request(
-            event, connection, node, request, fetch_error, topic=topic
-        )
-        for found in fetched_partitions(response):
-            index = found.partition_index
-            if found.error_code == ErrorCode.NONE and index in self._positions:
-                self._positions[index] = next_offset(found.records, self._positions[index])
-            elif found.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER:
-                await self.refresh_leaders(connection, topic)
-
-    async def _commit(self, event: Event) -> None:
-        error_code = await self.commit_offsets(
-            event, self._positions, generation_id=self._generation, member_id=self._member_id
-        )
-        if error_code:
             self._generation = -1

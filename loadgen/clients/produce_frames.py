@@ -13,8 +13,9 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.checksum import crc32c
 from protocol.codec import DecodeError, read_unsigned_varint, skip_tagged_fields
+from protocol.compression import decompress
 from protocol.produce import FLEXIBLE_VERSION_MIN, PartitionResult, TopicResult, encode_response
-from protocol.records import HEADER_BYTES, LOG_OVERHEAD_BYTES, MAGIC
+from protocol.records import COMPRESSION_MASK, HEADER_BYTES, LOG_OVERHEAD_BYTES, MAGIC
 
 VERSION_MIN, VERSION_MAX = 3, 12
 """Version 13 needs topic ids, which would cost a request."""
@@ -22,14 +23,18 @@ VERSION_MIN, VERSION_MAX = 3, 12
 _SIZE = Struct(">i")
 _HEADER = Struct(">hhih")
 _BATCH_HEADER = Struct(">qiibIhiqqqhii")
-_CORRELATION = Struct(">i")
-_CORRELATION_POSITION = 8
+CORRELATION = Struct(">i")
+CORRELATION_POSITION = 8
 _CRC = Struct(">I")
 _CRC_POSITION = 17
 _CRC_START = 21
 _PRODUCER = Struct(">qhi")
 _PRODUCER_POSITION = 43
-_EVENT = Struct(">q")
+EVENT = Struct(">q")
+_ATTRIBUTES = Struct(">h")
+_FIRST_RECORD_BYTES = 128
+"""More than what comes before the event id in a record with a key of this load."""
+DECOMPRESSED_BYTES_MAX = 100_000_000
 _SEQUENCE_MASK = 0x7FFFFFFF
 
 
@@ -46,7 +51,78 @@ def next_sequence(sequence: int, records: int) -> int:
     return (sequence + records) & _SEQUENCE_MASK
 
 
-class ProduceFrames:
+def request_frame(
+    batch: bytes,
+    *,
+    version: int,
+    client_id: str,
+    topic: str,
+    partition: int,
+    acks: int,
+    timeout_ms: int,
+) -> bytearray:
+    """Return the frame of a request with one batch, and with the correlation id 0."""
+    request = messages.ProduceRequest(
+        version=version,
+        transactional_id=None,
+        acks=acks,
+        timeout_ms=timeout_ms,
+        topic_data=[
+            messages.ProduceRequest.TopicProduceData(
+                name=topic,
+                partition_data=[
+                    messages.ProduceRequest.TopicProduceData.PartitionProduceData(
+                        index=partition, records=batch
+                    )
+                ],
+            )
+        ],
+    )
+    name = client_id.encode()
+    tags = b"\x00" if version >= FLEXIBLE_VERSION_MIN else b""
+    rest = name + tags + bytes(request.encode(version=version))
+    header = _HEADER.pack(ApiKey.PRODUCE, version, 0, len(name))
+    return bytearray(_SIZE.pack(len(header) + len(rest)) + header + rest)
+
+
+class ProduceResponses:
+    """Reads the responses to requests with one batch."""
+
+    def __init__(self, version: int, topic: str, partition: int) -> None:
+        self.version = version
+        self._response = messages.response_class(ApiKey.PRODUCE)
+        self._response_layout, self._response_bytes = _response_layout(version, topic, partition)
+
+    def read(self, buffer: bytes, start: int, end: int) -> tuple[int, int, int, int]:
+        """Return correlation id, error code, base offset and throttle time of a response.
+
+        Raises:
+            DecodeError: it is not a response to such a request.
+        """
+        if end - start == self._response_bytes:
+            return self._response_layout.unpack_from(buffer, start)
+        return self._read_slowly(buffer, start, end)
+
+    def _read_slowly(self, buffer: bytes, start: int, end: int) -> tuple[int, int, int, int]:
+        try:
+            (correlation_id,) = CORRELATION.unpack_from(buffer, start)
+            position = start + 4
+            if self.version >= FLEXIBLE_VERSION_MIN:
+                position = skip_tagged_fields(buffer, position, end)
+            response = self._response.decode(buffer[position:end], version=self.version)
+            [topic] = response.responses
+            [partition] = topic.partition_responses
+        except Exception as error:  # the generated decoders raise many types
+            raise DecodeError(f"not a Produce response: {error!r}") from error
+        return (
+            correlation_id,
+            partition.error_code,
+            partition.base_offset,
+            response.throttle_time_ms,
+        )
+
+
+class ProduceFrames(ProduceResponses):
     """Encodes the requests of one connection to one partition, and reads their responses."""
 
     def __init__(
@@ -64,27 +140,16 @@ class ProduceFrames:
     ) -> None:
         """Encode the first request; `version` is from VERSION_MIN to VERSION_MAX."""
         batch, event_position = record_batch(records, record_bytes, timestamp_ms)
-        request = messages.ProduceRequest(
+        super().__init__(version, topic, partition)
+        self._frame = request_frame(
+            batch,
             version=version,
-            transactional_id=None,
+            client_id=client_id,
+            topic=topic,
+            partition=partition,
             acks=acks,
             timeout_ms=timeout_ms,
-            topic_data=[
-                messages.ProduceRequest.TopicProduceData(
-                    name=topic,
-                    partition_data=[
-                        messages.ProduceRequest.TopicProduceData.PartitionProduceData(
-                            index=partition, records=batch
-                        )
-                    ],
-                )
-            ],
         )
-        name = client_id.encode()
-        tags = b"\x00" if version >= FLEXIBLE_VERSION_MIN else b""
-        rest = name + tags + bytes(request.encode(version=version))
-        header = _HEADER.pack(ApiKey.PRODUCE, version, 0, len(name))
-        self._frame = bytearray(_SIZE.pack(len(header) + len(rest)) + header + rest)
         start = bytes(self._frame).index(batch)
         self._crc_position = start + _CRC_POSITION
         self._patch_position = start + _PRODUCER_POSITION
@@ -93,9 +158,6 @@ class ProduceFrames:
         self._between = between
         self._patch = Struct(f"{_PRODUCER.format}{len(between)}sq")
         self._checked = memoryview(self._frame)[start + _CRC_START : start + len(batch)]
-        self.version = version
-        self._response = messages.response_class(ApiKey.PRODUCE)
-        self._response_layout, self._response_bytes = _response_layout(version, topic, partition)
 
     @property
     def size(self) -> int:
@@ -107,40 +169,12 @@ class ProduceFrames:
     ) -> bytes:
         """Return a request; producer id, epoch and sequence are -1 without idempotence."""
         frame = self._frame
-        _CORRELATION.pack_into(frame, _CORRELATION_POSITION, correlation_id)
+        CORRELATION.pack_into(frame, CORRELATION_POSITION, correlation_id)
         self._patch.pack_into(
             frame, self._patch_position, producer_id, epoch, sequence, self._between, event_id
         )
         _CRC.pack_into(frame, self._crc_position, crc32c(self._checked))
         return bytes(frame)
-
-    def read(self, buffer: bytes, start: int, end: int) -> tuple[int, int, int, int]:
-        """Return correlation id, error code, base offset and throttle time of a response.
-
-        Raises:
-            DecodeError: it is not a response to such a request.
-        """
-        if end - start == self._response_bytes:
-            return self._response_layout.unpack_from(buffer, start)
-        return self._read_slowly(buffer, start, end)
-
-    def _read_slowly(self, buffer: bytes, start: int, end: int) -> tuple[int, int, int, int]:
-        try:
-            (correlation_id,) = _CORRELATION.unpack_from(buffer, start)
-            position = start + 4
-            if self.version >= FLEXIBLE_VERSION_MIN:
-                position = skip_tagged_fields(buffer, position, end)
-            response = self._response.decode(buffer[position:end], version=self.version)
-            [topic] = response.responses
-            [partition] = topic.partition_responses
-        except Exception as error:  # the generated decoders raise many types
-            raise DecodeError(f"not a Produce response: {error!r}") from error
-        return (
-            correlation_id,
-            partition.error_code,
-            partition.base_offset,
-            response.throttle_time_ms,
-        )
 
 
 def _response_layout(version: int, topic: str, partition: int) -> tuple[Struct, int]:
@@ -151,7 +185,7 @@ def _response_layout(version: int, topic: str, partition: int) -> tuple[Struct, 
     error_code, base_offset, throttle_time_ms = 0x5A5B, 0x5A5B5C5D5E5F5051, 0x6A6B6C6D
     result = PartitionResult(partition, error_code, base_offset)
     body = bytes(encode_response(version, [TopicResult(topic, None, [result])], throttle_time_ms))
-    header = _CORRELATION.size + (version >= FLEXIBLE_VERSION_MIN)
+    header = CORRELATION.size + (version >= FLEXIBLE_VERSION_MIN)
     error_position = header + body.index(Struct(">hq").pack(error_code, base_offset))
     throttle_position = header + body.rindex(_SIZE.pack(throttle_time_ms))
     response = Struct(f">i{error_position - 4}xhq{throttle_position - error_position - 10}xi")
@@ -179,19 +213,26 @@ def record_batch(records: int, record_bytes: int, timestamp_ms: int) -> tuple[by
 
 
 def event_of(batch: bytes | memoryview) -> int:
-    """Return the event id in a batch of this load.
+    """Return the event id in a batch of this load, whose records may be compressed or have keys.
 
     Raises:
         DecodeError: the batch is not from this load.
     """
     try:
-        view = bytes(batch[HEADER_BYTES : HEADER_BYTES + 64])
-        position = 0
-        _, position = read_unsigned_varint(view, position)
+        (attributes,) = _ATTRIBUTES.unpack_from(batch, _CRC_START)
+        codec = attributes & COMPRESSION_MASK
+        if codec:
+            view = decompress(bytes(batch[HEADER_BYTES:]), codec, DECOMPRESSED_BYTES_MAX)
+        else:
+            view = bytes(batch[HEADER_BYTES : HEADER_BYTES + _FIRST_RECORD_BYTES])
+        _, position = read_unsigned_varint(view, 0)
         position += 1
-        for _ in range(4):  # time, offset, key's and value's size
+        for _ in range(2):  # time and offset
             _, position = read_unsigned_varint(view, position)
-        return int(_EVENT.unpack_from(view, position)[0])
+        key_bytes, position = read_unsigned_varint(view, position)
+        position += max(0, key_bytes >> 1 ^ -(key_bytes & 1))  # zigzag: -1 for no key
+        _, position = read_unsigned_varint(view, position)  # the size of the value
+        return int(EVENT.unpack_from(view, position)[0])
     except Exception as error:
         raise DecodeError(f"not a batch of this load: {error!r}") from error
 

@@ -8,13 +8,13 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from client.errors import ClientError, ConnectionLostError
 from loadgen import clock
 from loadgen.clients.load_client import NO_EVENT, Event, LoadClient, Run
 from loadgen.clients.load_connection import LoadConnection
-from loadgen.clients.produce_frames import ProduceFrames, ProduceResponse
+from loadgen.clients.produce_frames import ProduceResponse
 from loadgen.plan.plan import Tenant
 from loadgen.rows import Kind
 from protocol import messages
@@ -44,13 +44,27 @@ class Sent:
     response: "asyncio.Future[tuple[int, tuple[int, int, int, int]]]"
 
 
+class Frames(Protocol):
+    """Encodes Produce requests with one batch and reads their responses, as `ProduceFrames`."""
+
+    version: int
+
+    def frame(
+        self, correlation_id: int, producer_id: int, epoch: int, sequence: int, event_id: int
+    ) -> bytes:
+        """Return a request."""
+
+    def read(self, buffer: bytes, start: int, end: int) -> tuple[int, int, int, int]:
+        """Return correlation id, error code, base offset and throttle time of a response."""
+
+
 @dataclass(slots=True)
 class ProduceConnection:
     """A connection with the encoder of its Produce requests."""
 
     connection: LoadConnection
     node: int
-    frames: ProduceFrames
+    frames: Frames
     correlation_id: int = 0
 
 
@@ -139,6 +153,7 @@ class SequentialClient(LoadClient):
         topic: str = "",
         partition: int = -1,
         timeout_s: float | None = None,
+        kind: Kind = Kind.NEW,
     ) -> Any:
         """Send a message, wait for its response, and write the row of both.
 
@@ -152,6 +167,7 @@ class SequentialClient(LoadClient):
             topic: the topic of the row.
             partition: the partition of the row.
             timeout_s: by default the tenant's request timeout.
+            kind: of the row.
 
         Raises:
             ClientError: there is no response.
@@ -168,6 +184,7 @@ class SequentialClient(LoadClient):
             api=request.API_KEY,
             version=connection.wire.version_of(ApiKey(request.API_KEY)),
             attempt=attempt,
+            kind=kind,
             topic=rows.topic_number(topic),
             partition=partition,
             request_bytes=len(frame),

@@ -13,6 +13,7 @@ from msgspec.structs import force_setattr, replace
 from client.sasl import MECHANISMS
 from loadgen.plan.yaml_reader import PlanError
 from protocol.client_quotas import quota_levels
+from protocol.records import COMPRESSION_NAMES
 
 SHADOW_KEY = "client.quota.shadow"
 """The broker key that puts all quotas of mock-kafka into shadow mode."""
@@ -24,9 +25,11 @@ _TRANSACTIONS = {
     "abort_every",
     "crash_every",
 }
+_GROUP = {"topic", "group", "request_timeout_ms"}
 _TOPICS = {"topics_per_request", "partitions", "retries", "request_timeout_ms"}
 BEHAVIOURS: Mapping[str, set[str]] = {
     "steady": {*_PRODUCER, "window", "idempotent", "retries"},
+    "keyed": {*_PRODUCER, "idempotent", "retries", "keys", "key_skew", "headers", "compression"},
     "restart-loop": {*_PRODUCER, "batches"},
     "new-producer-per-error": {*_PRODUCER, "error_every", "retries"},
     "new-producer-per-batch": _PRODUCER,
@@ -38,7 +41,10 @@ BEHAVIOURS: Mapping[str, set[str]] = {
     "topic-creator": _TOPICS,
     "topic-expander": _TOPICS,
     "topic-deleter": _TOPICS,
-    "consumer-group": {"topic", "group", "request_timeout_ms"},
+    "consumer-group": {*_GROUP, "group_protocol", "fetch_bytes", "lag_s", "lag_every_s"},
+    "share-group": _GROUP,
+    "admin": {"topic", "requests", "request_timeout_ms"},
+    "connection-storm": {"request_timeout_ms"},
 }
 """The fields that each behaviour uses, besides those of every tenant."""
 REPLAYED = "replay"
@@ -48,11 +54,17 @@ OPTIONS = sorted(set().union(*BEHAVIOURS.values()))
 if TYPE_CHECKING:
     Behaviour = str
     Mechanism = str
+    Compression = str
 else:  # literals made of the words that are declared elsewhere
     Behaviour = Literal[tuple(BEHAVIOURS)]
     Mechanism = Literal[tuple(MECHANISMS)]
+    Compression = Literal[COMPRESSION_NAMES]
 Arrival = Literal["poisson", "constant", "burst", "closed", "trace"]
 DuplicateKind = Literal["latest", "old", "wraparound"]
+AdminRequest = Literal[
+    "describe-cluster", "describe-topics", "describe-configs", "alter-configs", "list-groups"
+]
+ADMIN_REQUESTS: tuple[AdminRequest, ...] = get_args(AdminRequest)
 Record = Literal["schedule", "results", "read-back"]
 RECORDS: tuple[Record, ...] = get_args(Record)
 
@@ -65,6 +77,7 @@ Replicas = Annotated[int, Meta(ge=1, le=100)]
 Seconds = Annotated[float, Meta(gt=0, le=1e9)]
 StartSeconds = Annotated[float, Meta(ge=0, le=86_400)]
 RecordBytes = Annotated[int, Meta(ge=8, le=1_000_000)]
+LagSeconds = Annotated[float, Meta(ge=0, le=86_400)]
 QuotaValue = Annotated[float, Meta(gt=0, le=1e15)]
 
 
@@ -93,6 +106,12 @@ class Tenant(Struct, frozen=True, forbid_unknown_fields=True):
     record_bytes: RecordBytes | Annotated[tuple[RecordBytes, ...], Meta(min_length=1)] = 100
     """Of several sizes each batch has one at random."""
     acks: Literal["all", "1", 1] = "all"
+    keys: HundredThousands = 1000
+    key_skew: Annotated[float, Meta(ge=0, le=10)] = 0.0
+    """The exponent of Zipf's law; 0: all keys are as frequent."""
+    headers: Annotated[int, Meta(ge=0, le=1000)] = 0
+    """Headers of each record."""
+    compression: Compression = "none"
     window: Annotated[int, Meta(ge=1, le=1000)] = 5
     idempotent: bool = True
     retries: Annotated[int, Meta(ge=0, le=_INT_MAX)] = 5
@@ -114,10 +133,17 @@ class Tenant(Struct, frozen=True, forbid_unknown_fields=True):
         "old",
         "wraparound",
     )
+    requests: Annotated[tuple[AdminRequest, ...], Meta(min_length=1)] = ADMIN_REQUESTS
     topics_per_request: Thousands = 50
     partitions: Thousands = 4
     group: str = ""
     """By default the name."""
+    group_protocol: Literal["classic", "consumer"] = "classic"
+    fetch_bytes: Count = 1_048_576
+    """The maximum that a Fetch asks for of a partition."""
+    lag_s: LagSeconds = 0.0
+    """How long a member does not read at the end of each `lag_every_s`."""
+    lag_every_s: Seconds = 10.0
 
     def __post_init__(self) -> None:
         """Fill in the defaults that depend on the name."""

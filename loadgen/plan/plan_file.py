@@ -124,12 +124,7 @@ def _check_tenant(
     for key in OPTIONS:
         if document.has((*path, key)) and key not in BEHAVIOURS[tenant.behaviour]:
             document.refuse((*path, key), f"the behaviour {tenant.behaviour} does not use it")
-    if tenant.behaviour == REPLAYED:
-        document.refuse((*path, "behaviour"), "only `mock-kafka load replay TRACE` replays")
-    if tenant.arrival == "trace":
-        document.refuse((*path, "arrival"), "only `mock-kafka load replay TRACE` has it")
-    if len(tenant.record_sizes) > 1 and tenant.behaviour != "steady":
-        document.refuse((*path, "record_bytes"), "only the behaviour steady has several sizes")
+    _check_words(tenant, path, document)
     has_rate = document.has((*path, "rate"))
     if tenant.arrival == "closed" and has_rate:
         document.refuse((*path, "rate"), "a closed loop has no rate: it sends after each response")
@@ -145,6 +140,18 @@ def _check_tenant(
             document.refuse((*path, key), f"{time_s:g} is after the end at {duration_s:g} s")
     if (tenant.stop_s or duration_s) <= (tenant.start_s or 0.0):
         document.refuse((*path, "stop_s"), "not after start_s")
+
+
+def _check_words(tenant: Tenant, path: FieldPath, document: YamlDocument) -> None:
+    """Refuse values that do not fit the behaviour or each other."""
+    if tenant.behaviour == REPLAYED:
+        document.refuse((*path, "behaviour"), "only `mock-kafka load replay TRACE` replays")
+    if tenant.arrival == "trace":
+        document.refuse((*path, "arrival"), "only `mock-kafka load replay TRACE` has it")
+    if tenant.lag_s >= tenant.lag_every_s:
+        document.refuse((*path, "lag_s"), f"not below lag_every_s, {tenant.lag_every_s:g}")
+    if len(tenant.record_sizes) > 1 and tenant.behaviour != "steady":
+        document.refuse((*path, "record_bytes"), "only the behaviour steady has several sizes")
 
 
 def _check_users(plan: PlanFile, document: YamlDocument) -> None:

@@ -9,9 +9,12 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator
 
 from loadgen import clock
+from loadgen.clients.admin_client import AdminClient
+from loadgen.clients.connection_storm import ConnectionStorm
 from loadgen.clients.consume_transform_produce import ConsumeTransformProduce
 from loadgen.clients.delivery_timeout import DeliveryTimeout
-from loadgen.clients.group_clients import GroupMember
+from loadgen.clients.group_protocols import member_of_group
+from loadgen.clients.keyed_producer import KeyedProducer
 from loadgen.clients.load_client import Event, LoadClient, Run
 from loadgen.clients.pipelined_producer import PipelinedProducer
 from loadgen.clients.producer_clients import (
@@ -21,6 +24,7 @@ from loadgen.clients.producer_clients import (
     RetriesLostResponses,
 )
 from loadgen.clients.replay_client import ReplayClient
+from loadgen.clients.share_member import ShareMember
 from loadgen.clients.topic_clients import TopicCreator, TopicDeleter, TopicExpander
 from loadgen.clients.transactional import Transactional
 from loadgen.plan.plan import Tenant
@@ -33,8 +37,9 @@ _REFRESH = 16
 """Events submitted between two readings of the clock."""
 _NO_EVENTS = DueEvents(array("q"), array("q"), array("q"), array("q"))
 
-CLIENTS: dict[str, type[LoadClient]] = {
+CLIENTS: dict[str, Callable[[Run, Tenant, int], LoadClient]] = {
     "steady": PipelinedProducer,
+    "keyed": KeyedProducer,
     "restart-loop": RestartLoop,
     "new-producer-per-error": NewProducerPerError,
     "new-producer-per-batch": NewProducerPerBatch,
@@ -46,7 +51,10 @@ CLIENTS: dict[str, type[LoadClient]] = {
     "topic-creator": TopicCreator,
     "topic-expander": TopicExpander,
     "topic-deleter": TopicDeleter,
-    "consumer-group": GroupMember,
+    "consumer-group": member_of_group,
+    "share-group": ShareMember,
+    "admin": AdminClient,
+    "connection-storm": ConnectionStorm,
 }
 
 

@@ -1,4 +1,4 @@
-"""Group members share a topic's partitions, read its records, and commit."""
+"""Group members share a topic's partitions, read its records, commit, and catch up after a lag."""
 
 import pytest
 
@@ -20,3 +20,27 @@ def test_members_join_read_and_commit(servers: str) -> None:
     assert len({row["client"] for row in fetches}) == 2
     assert {row["error_code"] for row in of_api(rows, "OffsetCommit")} <= {0, 22, 27}
     assert any(row["error_code"] == 0 for row in of_api(rows, "OffsetCommit"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_a_member_that_lags_catches_up_with_small_fetches(servers: str, protocol: str) -> None:
+    plan = plan_of(
+        "[{name: w, behaviour: steady, topic: t, clients: 4, rate: 300, record_bytes: 1000},"
+        f" {{name: r, behaviour: consumer-group, topic: t, rate: 20, group: lags-{protocol},"
+        f" fetch_bytes: 4000, group_protocol: {protocol}, lag_s: 0.4, lag_every_s: 0.8}}]",
+        1.0,
+    )
+    rows = run(plan, servers)
+    fetches = sorted(of_api(rows, "Fetch", "r"), key=lambda row: row["sent_us"])
+    in_lag = [row for row in fetches if 410_000 < row["sent_us"] < 790_000]
+    assert in_lag == []
+    catching_up = [row for row in fetches if row["kind"] == "catch_up"]
+    # More than a hundred batches of 1,070 bytes wait, three of which fit into a Fetch of each of
+    # two or more partitions.
+    assert len(catching_up) >= 5
+    assert min(row["sent_us"] for row in catching_up) > 790_000
+    assert {row["error_code"] for row in fetches} == {0}
+    # Polls that were due while it lagged have the latency of the lag.
+    waited = [row["response_us"] - row["intended_us"] for row in fetches if row["kind"] == "new"]
+    assert max(waited) > 300_000

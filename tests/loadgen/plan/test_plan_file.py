@@ -77,6 +77,10 @@ def test_quotas_are_one_per_key() -> None:
             "behaviour: restart-loop\n    record_bytes: [100, 200]",
             "p.yaml:6: tenants[0].record_bytes: only the behaviour steady has several sizes",
         ),
+        (
+            "behaviour: consumer-group\n    lag_s: 10",
+            "p.yaml:6: tenants[0].lag_s: not below lag_every_s, 10",
+        ),
         ("behaviour: replay", "tenants[0].behaviour: only `mock-kafka load replay TRACE` replays"),
         (
             "behaviour: steady\n    arrival: trace",
@@ -157,6 +161,7 @@ def test_the_built_in_plans_are_valid_and_cover_every_behaviour() -> None:
         "lost-responses",
         "mixed-tenants",
         "exactly-once",
+        "clients",
     }
     plans = [load_plan(name) for name in names]
     assert [plan.name for plan in plans] == list(names)
@@ -204,7 +209,8 @@ def test_a_path_is_loaded_as_a_file(tmp_path: Path) -> None:
 
 def test_an_unknown_plan_is_refused_with_the_names_of_the_built_in_plans() -> None:
     with pytest.raises(
-        PlanError, match=r"'stead' is neither a file nor a built-in plan; built in: exactly-once"
+        PlanError,
+        match=r"'stead' is neither a file nor a built-in plan; built in: clients, exactly-once",
     ):
         load_plan("stead")
     with pytest.raises(PlanError, match=r"cannot read none.yaml"):
