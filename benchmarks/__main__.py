@@ -1,9 +1,9 @@
 """Command line of the benchmarks, which `scripts/bench` calls.
 
-It runs the given measurements (default: all) with mock-kafka, librdkafka's mock cluster and, if Go
-is installed, kfake, and prints JSON lines to stdout. A missed bar is reported and is not a failure,
-except for bars that do not depend on time. The status is 1 when such a bar was missed or a
-measurement failed.
+It runs the given measurements (default: all) with mock-kafka, librdkafka's mock cluster, kfake if
+Go is installed, and Apache Kafka if Java and Maven are, and prints JSON lines to stdout. A missed
+bar is reported and is not a failure, except for bars that do not depend on time. The status is 1
+when such a bar was missed or a measurement failed.
 """
 
 import argparse
@@ -13,10 +13,11 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 from importlib.util import find_spec
+from typing import Any
 
 import confluent_kafka
 
-from benchmarks import batched, idle, kfake, produce, requests, start, storm
+from benchmarks import batched, idle, kfake, produce, requests, results_page, start, storm
 from benchmarks.load_process import LoadProcessError
 from benchmarks.report import Measurement, lines, measure, print_line, progress
 from benchmarks.server_process import (
@@ -27,6 +28,8 @@ from benchmarks.server_process import (
     machine_busy_seconds,
     two_cpus,
 )
+from scenarios.maven import CannotRunError
+from tests.interop.apache_kafka import fetch_kafka_jars
 
 MEASUREMENTS: dict[str, tuple[Measurement, ...]] = {
     "start": start.MEASUREMENTS,
@@ -47,6 +50,7 @@ PROGRAMS = {
     "groups": "benchmarks.groups",
     "growth": "benchmarks.growth",
     "instructions": "benchmarks.instructions",
+    "produce-profile": "benchmarks.produce_profile",
     "spark": "benchmarks.spark_load",
     "durations": "benchmarks.durations",
     "attack": "benchmarks.attack",
@@ -73,8 +77,13 @@ def print_machine() -> None:
     )
 
 
-def run_measurement(measurement: Measurement, servers: Sequence[ServerName], rounds: int) -> bool:
-    """Measure and print; return False when a server or its load failed."""
+def run_measurement(
+    measurement: Measurement,
+    servers: Sequence[ServerName],
+    rounds: int,
+    kept: list[dict[str, Any]],
+) -> bool:
+    """Measure, print and add to `kept`; return False when a server or its load failed."""
     reproduce = f"scripts/bench {measurement.name} --rounds {rounds}"
     try:
         results = measure(measurement, servers, rounds)
@@ -90,8 +99,10 @@ def run_measurement(measurement: Measurement, servers: Sequence[ServerName], rou
             }
         )
         return False
-    for line in lines(measurement, results, reproduce):
+    found = lines(measurement, results, reproduce)
+    for line in found:
         print_line(line)
+    kept += found
     return True
 
 
@@ -112,7 +123,12 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(NAMES))
     parser.add_argument("--rounds", type=int, default=3, help="rounds per server (default 3)")
     parser.add_argument(
-        "--servers", default=",".join(SERVER_NAMES), help="comma-separated: ours, rdmock, kfake"
+        "--servers",
+        default=",".join(SERVER_NAMES),
+        help=f"comma-separated: {', '.join(SERVER_NAMES)}",
+    )
+    parser.add_argument(
+        "--write", action="store_true", help="write tables and chart into docs/benchmarks.md"
     )
     arguments = parser.parse_args()
     names = arguments.names or NAMES
@@ -128,13 +144,22 @@ def main() -> int:
         except kfake.NoKfakeError as error:
             progress(f"without kfake: {error}")
             servers.remove("kfake")
+    if "kafka" in servers:
+        try:
+            fetch_kafka_jars()
+        except CannotRunError as error:
+            progress(f"without Apache Kafka: {error}")
+            servers.remove("kafka")
     print_machine()
     is_complete = True
+    kept: list[dict[str, Any]] = []
     for name in names:
         if name in PROGRAMS:
             is_complete &= run_program(name)
         for measurement in MEASUREMENTS.get(name, ()):
-            is_complete &= run_measurement(measurement, servers, arguments.rounds)
+            is_complete &= run_measurement(measurement, servers, arguments.rounds, kept)
+    if arguments.write:
+        results_page.write(kept)
     return 0 if is_complete else 1
 
 

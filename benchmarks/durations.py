@@ -11,7 +11,6 @@ The status is 1 if a case takes more than 20 % longer with mock-kafka.
 import argparse
 import itertools
 import multiprocessing
-import re
 import statistics
 import sys
 import tempfile
@@ -26,6 +25,7 @@ from typing import Any
 import confluent_kafka
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
+from benchmarks.docs_page import markdown_table, write_part
 from benchmarks.report import print_line, progress
 from mock_kafka import MockKafka
 from scenarios.clients.confluent_kafka import confluent_consumer, create_topic
@@ -42,7 +42,6 @@ LIMIT_S = 60
 STOPPED_BROKER = 2
 SHUTDOWN_S = 0.3
 """How long our broker still answers NOT_LEADER_OR_FOLLOWER after its leaders have moved."""
-TARGET = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 # A fixed heartbeat; the defaults of 3 and 45 s would only make the cases longer.
 _MEMBER = {"heartbeat_interval_ms": 500, "session_timeout_ms": 6000}
 _numbers = itertools.count(1)
@@ -302,17 +301,9 @@ def _measure(name: str, clusters: dict[str, ComparedCluster], rounds: int) -> li
     return list(medians.values())
 
 
-def with_table(text: str, rows: Sequence[Sequence[str]]) -> str:
-    """Return the document with a new table."""
-    lines = ["| | Apache Kafka 4.1 | mock-kafka | ratio |", "|---|---:|---:|---:|"]
-    lines += [f"| {' | '.join(row)} |" for row in rows]
-    table = "\n".join(lines)
-    return re.sub(
-        r"(<!-- durations -->\n).*?(<!-- end -->)",
-        lambda found: f"{found[1]}\n{table}\n\n{found[2]}",
-        text,
-        flags=re.DOTALL,
-    )
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """Return the table for the document."""
+    return markdown_table(("", "Apache Kafka 4.1", "mock-kafka", "ratio"), rows)
 
 
 def main() -> int:
@@ -341,8 +332,7 @@ def main() -> int:
         return 1
     print(text_table(("", "Apache Kafka 4.1", "mock-kafka", "ratio"), rows), file=sys.stderr)
     if arguments.write:
-        text = with_table(TARGET.read_text(encoding="utf-8"), rows)
-        TARGET.write_text(text, encoding="utf-8")
+        write_part("durations", table(rows))
     return 0 if is_met else 1
 
 

@@ -27,13 +27,16 @@ def _load(
     return run
 
 
-def _cost(limit_us: float) -> tuple[Bar, ...]:
-    return (Bar("server_us_per_request", "at most", limit_us),)
+def _cost(rdmock_max: float, kfake_max: float) -> tuple[Bar, ...]:
+    return (
+        Bar("server_us_per_request", "at most", rdmock_max, is_ratio=True),
+        Bar("server_us_per_request", "at most", kfake_max, is_ratio=True, rival="kfake"),
+    )
 
 
 MEASUREMENTS = (
-    Measurement("produce", "1x50", _load(1, 50, is_idempotent=False), _cost(20)),
-    Measurement("produce", "100x1", _load(100, 1, is_idempotent=False), _cost(25)),
+    Measurement("produce", "1x50", _load(1, 50, is_idempotent=False), _cost(0.5, 0.4)),
+    Measurement("produce", "100x1", _load(100, 1, is_idempotent=False), _cost(1.2, 0.8)),
     Measurement("produce", "1x50 idempotent", _load(1, 50, is_idempotent=True)),
     Measurement("produce", "100x1 idempotent", _load(100, 1, is_idempotent=True)),
 )

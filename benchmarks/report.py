@@ -2,7 +2,8 @@
 
 Measurements of several servers run in rounds, one server after the other. A round is repeated a few
 times at most while other processes use the CPUs. A bar applies to the median over the rounds. A
-ratio is ours / the rival's, of the medians; a bar on a ratio names the rival.
+ratio is ours / the rival's, of the medians, with the extremes over the rounds; a bar on a ratio
+names the rival.
 """
 
 import json
@@ -143,10 +144,9 @@ def lines(
 ) -> list[dict[str, Any]]:
     """Return the JSON lines of a measurement, one per server; `reproduce` is the command line."""
     medians = {server: _medians(rounds) for server, rounds in results.items()}
-    ratios: dict[ServerName, Figures] = {
-        rival: _ratios(medians.get("ours", {}), medians.get(rival, {}))
-        for rival in SERVER_NAMES
-        if rival != "ours"
+    ours = results.get("ours", ())
+    ratios: dict[ServerName, dict[str, dict[str, float]]] = {
+        rival: _ratios(ours, results.get(rival, ())) for rival in SERVER_NAMES if rival != "ours"
     }
     found = []
     for server, rounds in results.items():
@@ -157,7 +157,7 @@ def lines(
             "rounds": len(rounds),
             "disturbed_rounds": sum(_others(figures) > BUSY_SHARE for figures in rounds),
             "figures": {name: _spread(rounds, name) for name in medians[server]},
-            **{f"ratio_ours_to_{rival}": of_medians for rival, of_medians in ratios.items()},
+            **{f"ratio_ours_to_{rival}": found for rival, found in ratios.items()},
         }
         if server == "ours":
             results_of_bars = [
@@ -184,12 +184,30 @@ def _spread(rounds: Sequence[Figures], name: str) -> dict[str, float]:
     }
 
 
-def _ratios(ours: Figures, rival: Figures) -> dict[str, float]:
-    return {name: _rounded(ours[name] / rival[name]) for name in ours if rival.get(name)}
+def _ratios(ours: Sequence[Figures], rival: Sequence[Figures]) -> dict[str, dict[str, float]]:
+    """Return the ratio of the medians, and the extremes of the ratios in the same round."""
+    found = {}
+    ours_medians, rival_medians = _medians(ours), _medians(rival)
+    for name, median in ours_medians.items():
+        if rival_medians.get(name):
+            of_rounds = [
+                our_round[name] / rival_round[name]
+                for our_round, rival_round in zip(ours, rival, strict=True)
+                if rival_round[name]
+            ]
+            found[name] = {
+                "median": _rounded(median / rival_medians[name]),
+                "min": _rounded(min(of_rounds)),
+                "max": _rounded(max(of_rounds)),
+            }
+    return found
 
 
-def _judged(bar: Bar, medians: Figures, ratios: Figures) -> dict[str, Any]:
-    value = (ratios if bar.is_ratio else medians).get(bar.figure)
+def _judged(
+    bar: Bar, medians: Figures, ratios: Mapping[str, Mapping[str, float]]
+) -> dict[str, Any]:
+    ratio = ratios.get(bar.figure, {}).get("median")
+    value = ratio if bar.is_ratio else medians.get(bar.figure)
     return {"of": f"ratio ours/{bar.rival}" if bar.is_ratio else "median", **_compared(bar, value)}
 
 

@@ -171,11 +171,19 @@ class UnmeasuredConnection(BlockingConnection):
         return any(entry.api_key == api_key for entry in response.api_keys)
 
     def init_producer_id(self, version: int = 1) -> tuple[int, int]:
-        """Return a new producer id and its epoch."""
+        """Return a new producer id and its epoch, once the server has some."""
+        deadline_s = time.monotonic() + TOPIC_WAIT_S
         response = self.ask(init_producer_id_request(version))
+        while response.error_code == _LOADING and time.monotonic() < deadline_s:
+            time.sleep(0.02)
+            response = self.ask(init_producer_id_request(version))
         if response.error_code:
             raise ConnectionError(f"InitProducerId returned error {response.error_code}")
         return response.producer_id, response.producer_epoch
+
+
+_LOADING = 14
+"""COORDINATOR_LOAD_IN_PROGRESS: Apache Kafka gets its first block of ids after its start."""
 
 
 def init_producer_id_request(version: int = 1) -> Any:

@@ -18,9 +18,11 @@ from pathlib import Path
 from typing import IO, Literal
 
 from benchmarks import kfake
+from tests.interop.apache_kafka import ApacheKafka
 
-ServerName = Literal["ours", "rdmock", "kfake"]
-SERVER_NAMES: tuple[ServerName, ...] = ("ours", "rdmock", "kfake")
+ServerName = Literal["ours", "rdmock", "kfake", "kafka"]
+"""mock-kafka, librdkafka's mock cluster, franz-go's kfake, and Apache Kafka 4.1."""
+SERVER_NAMES: tuple[ServerName, ...] = ("ours", "rdmock", "kfake", "kafka")
 
 PROJECT = Path(__file__).resolve().parent.parent
 OPEN_FILES_MIN = 4096
@@ -84,6 +86,12 @@ def serve(
         ServerError: it printed no address, or its exit status after SIGTERM was not 0.
     """
     allow_open_files()
+    if name == "kafka":
+        assert brokers == 1
+        assert not options
+        with _serve_kafka(cpu) as server:
+            yield server
+        return
     with tempfile.TemporaryFile() as log:
         started_at_s = time.perf_counter()
         with pinned(cpu):  # inherited by the child from its first instruction on
@@ -101,6 +109,22 @@ def serve(
             status = _stop(process)
         if status != 0:
             raise ServerError(f"{name} ended with status {status}: {_tail(log)}")
+
+
+@contextmanager
+def _serve_kafka(cpu: int | None) -> Iterator[ServerProcess]:
+    """Run one broker of Apache Kafka, which is also the controller, in a formatted folder."""
+    with tempfile.TemporaryDirectory(prefix="kafka-") as folder:
+        kafka = ApacheKafka(Path(folder))
+        kafka.prepare()
+        started_at_s = time.perf_counter()
+        try:
+            with pinned(cpu):
+                kafka.start()
+            host, _, port = kafka.bootstrap_servers.rpartition(":")
+            yield ServerProcess("kafka", kafka.pid, ((host, int(port)),), started_at_s)
+        finally:
+            kafka.stop()
 
 
 def without_bytecode_ban(environment: Mapping[str, str]) -> dict[str, str]:

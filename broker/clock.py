@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from enum import Enum
+from functools import partial
 from typing import Protocol
 
 
@@ -22,8 +23,9 @@ class Clock(Protocol):
         ...
 
 
-_NANOSECOND_SOURCE = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-"""Nobody sets it, and on Linux it goes on while the machine is suspended."""
+_read_ns = partial(time.clock_gettime_ns, getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
+"""A clock that nobody sets, and that on Linux goes on while the machine is suspended."""
+_NS_PER_MS = 1_000_000
 
 
 class SystemClock:
@@ -34,11 +36,11 @@ class SystemClock:
 
     def __init__(self) -> None:
         """Take the offset to the wall clock."""
-        self._offset_ns = time.time_ns() - time.clock_gettime_ns(_NANOSECOND_SOURCE)
+        self.offset_ns = time.time_ns() - _read_ns()
 
     def now_ms(self) -> int:
         """Return milliseconds since the epoch."""
-        return (time.clock_gettime_ns(_NANOSECOND_SOURCE) + self._offset_ns) // 1_000_000
+        return (_read_ns() + self.offset_ns) // _NS_PER_MS
 
 
 _MACHINE = SystemClock()
@@ -62,11 +64,17 @@ class BrokerClock:
         self,
         mode: ClockMode = ClockMode.REAL,
         factor: float = 1.0,
-        read_ms: Callable[[], int] = _MACHINE.now_ms,
+        read_ms: Callable[[], int] | None = None,
     ) -> None:
-        """`factor` is how many times faster than real time a scaled clock runs."""
-        self._read_ms = read_ms
-        self._machine_anchor_ms = self._anchor_ms = self._latest_ms = read_ms()
+        """`factor` is how many times faster than real time a scaled clock runs.
+
+        `read_ms` is the clock of the machine, by default the system's.
+        """
+        self._is_of_system = read_ms is None
+        self._read_ms = read_ms or _MACHINE.now_ms
+        self._machine_anchor_ms = self._anchor_ms = self._latest_ms = self._read_ms()
+        self._offset_ns: int | None = None
+        """What a real clock adds to the system's clock; None for others. It saves two calls."""
         self.mode = mode
         self._factor: float = 1
         self._first_mode = mode, factor
@@ -89,9 +97,13 @@ class BrokerClock:
         self.mode = mode
         # An int 1 keeps the arithmetic of the real clock in integers.
         self._factor = {ClockMode.REAL: 1, ClockMode.STANDING: 0}.get(mode, factor)
+        self._note_offset()
 
     def now_ms(self) -> int:
         """Return milliseconds since the epoch."""
+        offset_ns = self._offset_ns
+        if offset_ns is not None:
+            return (_read_ns() + offset_ns) // _NS_PER_MS
         passed_ms = (self._read_ms() - self._machine_anchor_ms) * self._factor
         now_ms = self._anchor_ms + int(passed_ms)
         if now_ms < self._latest_ms:
@@ -118,6 +130,13 @@ class BrokerClock:
     def _anchor(self, time_ms: int) -> None:
         self._machine_anchor_ms = self._read_ms()
         self._anchor_ms = self._latest_ms = time_ms
+        self._note_offset()
+
+    def _note_offset(self) -> None:
+        self._offset_ns = None
+        if self._is_of_system and self.mode is ClockMode.REAL:
+            moved_ms = self._anchor_ms - self._machine_anchor_ms
+            self._offset_ns = _MACHINE.offset_ns + moved_ms * _NS_PER_MS
 
 
 def perf_ns() -> int:

@@ -29,6 +29,8 @@ _NO_ID = -1
 _NO_PRODUCER = (_NO_ID, _NO_ID)
 _UP_TO_CRC = Struct(">qiibI")
 _FROM_ATTRIBUTES = Struct(">hiqqqhii")
+_TIMESTAMPS = Struct(">qq")
+_TIMESTAMPS_POSITION = 27
 _NO_HEADERS = b"\0"
 _NULL_AND_NO_HEADERS = b"\1\0"
 """The length -1 of a value that is null, and the number of headers."""
@@ -166,6 +168,36 @@ def uncompressed_batch(
         + encoded
     )
     return _with_crc(checked, base_offset, leader_epoch)
+
+
+class RepeatedBatch:
+    """A batch that is built again and again, with other values of the same size.
+
+    All its records have the same timestamp, and no headers.
+    """
+
+    __slots__ = ("buffer", "value_places")
+
+    def __init__(self, records: Sequence[tuple[bytes, bytes]], base_sequence: int) -> None:
+        """`records` are keys, and values of the right size."""
+        self.buffer = bytearray(uncompressed_batch(records, 0, 0, 0, None, base_sequence))
+        """The batch; the places of values may be overwritten."""
+        self.value_places: list[int] = []
+        """Where each value begins in `buffer`."""
+        end = HEADER_BYTES
+        for offset_delta, (key, value) in enumerate(records):
+            body_bytes = len(_record(_varint(offset_delta), key, value))
+            end += len(_varint(body_bytes)) + body_bytes
+            self.value_places.append(end - len(_NO_HEADERS) - len(value))
+
+    def build(self, base_offset: int, leader_epoch: int, timestamp_ms: int) -> bytes:
+        """Return the batch with the current values."""
+        buffer = self.buffer
+        _TIMESTAMPS.pack_into(buffer, _TIMESTAMPS_POSITION, timestamp_ms, timestamp_ms)
+        crc = crc32c(memoryview(buffer)[CRC_START:])
+        batch_length = len(buffer) - LOG_OVERHEAD_BYTES
+        _UP_TO_CRC.pack_into(buffer, 0, base_offset, batch_length, leader_epoch, MAGIC, crc)
+        return bytes(buffer)
 
 
 def empty_batch(offset_count: int, base_offset: int, leader_epoch: int) -> bytes:

@@ -24,6 +24,9 @@ _KEY_VERSION = 0
 CoordinatorRecord = tuple[bytes, bytes | None]
 """An encoded key and value; a value of None deletes the key."""
 
+COORDINATOR_SEQUENCE = 0
+"""The base sequence of the batches of Kafka's `CoordinatorRuntime`: groups and share groups."""
+
 
 class RecordClasses(NamedTuple):
     """The classes of the key and the value of a record type."""

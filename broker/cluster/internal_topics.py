@@ -22,7 +22,7 @@ from broker.cluster.topics import (
 from broker.config.broker_config import BrokerConfig
 from protocol.batch_builder import BatchBuilder, stamp_producer, uncompressed_batch
 from protocol.control_records import ControlRecordType, decode_control_key
-from protocol.coordinator_records import CoordinatorRecord
+from protocol.coordinator_records import COORDINATOR_SEQUENCE, CoordinatorRecord
 from protocol.hash_order import as_java_int, string_hash
 from protocol.records import (
     COMPRESSION_NAMES,
@@ -36,8 +36,6 @@ from protocol.records import (
 
 _INT32_MIN = 1 << 31
 _NO_SEQUENCE = -1
-_COORDINATOR_SEQUENCE = 0
-"""The base sequence of the batches of Kafka's `CoordinatorRuntime`: groups and share groups."""
 _NO_PRODUCER = (-1, -1)
 _RECORD_OVERHEAD_BYTES_MAX = 23
 """Lengths of record, key and value, offset delta (five bytes at most), and three single bytes."""
@@ -164,7 +162,7 @@ def _append_batch(
     log, epoch = partition.log, partition.leader_epoch
     base_offset = log.log_end_offset
     has_sequence = topic.name != TRANSACTION_STATE_TOPIC
-    base_sequence = _COORDINATOR_SEQUENCE if has_sequence else _NO_SEQUENCE
+    base_sequence = COORDINATOR_SEQUENCE if has_sequence else _NO_SEQUENCE
     if codec == 0:
         batch = uncompressed_batch(records, base_offset, epoch, now_ms, producer, base_sequence)
     else:
@@ -183,6 +181,26 @@ def _append_batch(
         _compact(topic, partition, compaction, now_ms)
 
 
+def append_built_batch(
+    topic: Topic,
+    partition: Partition,
+    batch: bytes,
+    records: Sequence[CoordinatorRecord],
+    now_ms: int,
+) -> None:
+    """Append a batch of the current leader epoch; `records` has its keys, and values or None."""
+    log = partition.log
+    base_offset = log.log_end_offset
+    log.append(batch, len(records), now_ms, partition.leader_epoch)
+    compaction = partition.compaction
+    if compaction is not None:
+        compaction.add(base_offset, records, now_ms)
+        if compaction.is_due():
+            _compact(topic, partition, compaction, now_ms)
+    if log.waiters:
+        log.wake(now_ms)
+
+
 def _compressed_batch(
     records: Sequence[CoordinatorRecord],
     base_offset: int,
@@ -197,7 +215,7 @@ def _compressed_batch(
     built = stamp_producer(
         builder.build(),
         *(producer or _NO_PRODUCER),
-        _COORDINATOR_SEQUENCE,
+        COORDINATOR_SEQUENCE,
         is_transactional=producer is not None,
     )
     return stamp(built, 0, len(built), base_offset, leader_epoch)

@@ -19,6 +19,7 @@ from broker.groups.records import (
     group_value,
     offset_key,
 )
+from broker.groups.repeated_commit import RepeatedCommit
 from broker.groups.requests import CommitRequest
 from broker.groups.results import CommittedOffset, GroupListing, GroupState
 from broker.groups.transactional_offsets import (
@@ -96,6 +97,33 @@ class GroupTable:
         if isinstance(group, Group) and group.state is not GroupState.EMPTY:
             group.touch(request.member_id, now_ms)
         return self._store(group, prepared, now_ms)
+
+    def commit_again(
+        self,
+        commit: RepeatedCommit,
+        offsets: Sequence[tuple[int, int]],
+        append: Callable[[], ErrorCode],
+        now_ms: int,
+    ) -> bool:
+        """Store the offsets of a request that equals an earlier one otherwise, as `commit` does.
+
+        `append` writes their records. False if the request would get an error; nothing is stored.
+        """
+        request = commit.request
+        group = self._groups.get(request.group_id)
+        if (
+            group is None
+            or self._is_share_group(request.group_id)
+            or check_commit(group, request) is not ErrorCode.NONE
+            or append() is not ErrorCode.NONE
+        ):
+            return False
+        if isinstance(group, Group) and group.state is not GroupState.EMPTY:
+            group.touch(request.member_id, now_ms)
+        for key, committed in commit.committed(offsets, now_ms):
+            group.offsets.put(key[1], key[2], committed)
+            self.transactional_offsets.replace(key)
+        return True
 
     def _store(
         self, group: AnyGroup, prepared: PreparedCommit, now_ms: int

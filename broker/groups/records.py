@@ -97,6 +97,18 @@ def offset_value(committed: CommittedOffset) -> bytes:
     )
 
 
+OFFSET_PLACE = 2
+"""Where `offset_value` has the offset and the leader epoch; see `committed_ms_place`."""
+
+
+def committed_ms_place(metadata: str) -> int | None:
+    """Return where `offset_value` has the time of the commit; None for long metadata."""
+    metadata_bytes = len(metadata.encode())
+    return (
+        _BEFORE_METADATA.size + metadata_bytes if metadata_bytes <= _SHORT_METADATA_BYTES else None
+    )
+
+
 def group_key(group_id: str) -> bytes:
     """Return the key of a group's metadata."""
     return encode_key(schema.GroupMetadataKey(group=group_id))

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 from uuid import UUID
 
 from protocol.errors import ErrorCode
@@ -110,8 +111,7 @@ class GroupListing:
     protocol_type: str
 
 
-@dataclass(frozen=True, slots=True)
-class CommittedOffset:
+class CommittedOffset(NamedTuple):
     """A committed offset of a partition.
 
     `expires_ms` is set if the commit had a retention time (OffsetCommit v2-4), `topic_id` if it

@@ -26,52 +26,32 @@ from uuid import UUID
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import ownership_error
-from broker.cluster.topics import Topic
-from broker.groups.commit_results import PartitionErrors, response_topics, split_commit
+from broker.groups.commit_results import PartitionErrors, response_topics
 from broker.groups.requests import CommitRequest, OffsetToCommit
+from broker.offset_commit.repeated_requests import commit_again
+from broker.offset_commit.requested_offsets import requested_offsets
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.offset_commit import ShortOffsetCommit, encode_response, read_offset_commit
+from protocol.offset_commit import (
+    MISSING_GROUP_VERSION_MIN,
+    ShortOffsetCommit,
+    encode_response,
+    read_offset_commit,
+)
 from protocol.pacing import paced
-
-MISSING_GROUP_VERSION_MIN = 9
-TOPIC_ID_VERSION_MIN = 10
 
 _TopicResponse = messages.OffsetCommitResponse.OffsetCommitResponseTopic
 _PartitionResponse = _TopicResponse.OffsetCommitResponsePartition
 
 
-@handles(ApiKey.OFFSET_COMMIT, read_short=read_offset_commit)
+@handles(ApiKey.OFFSET_COMMIT, shortcut=commit_again, read_short=read_offset_commit)
 def handle_offset_commit(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleOffsetCommitRequest`."""
     version = context.api_version
-    uses_topic_ids = version >= TOPIC_ID_VERSION_MIN
-    split = split_commit(
-        (
-            (
-                requested.topic_id if uses_topic_ids else requested.name,
-                _find_topic(cluster, requested, version),
-                requested.partitions,
-            )
-            for requested in paced(request.topics)
-        ),
-        ErrorCode.UNKNOWN_TOPIC_ID if uses_topic_ids else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-    )
-    offsets = tuple(
-        OffsetToCommit(
-            topic_name=topic.name,
-            partition_index=partition.partition_index,
-            offset=partition.committed_offset,
-            leader_epoch=partition.committed_leader_epoch,
-            metadata=partition.committed_metadata,
-            topic_id=topic.topic_id if uses_topic_ids else None,
-        )
-        for _key, topic, partitions in paced(split.known)
-        for partition in paced(partitions)
-    )
+    split, offsets = requested_offsets(cluster, version, request.topics)
     error_codes = _commit(context, request, offsets, cluster)
     topics = response_topics(split, error_codes)
     if isinstance(request, ShortOffsetCommit):
@@ -117,9 +97,3 @@ def _commit(
         ),
         context.now_ms,
     )
-
-
-def _find_topic(cluster: Cluster, requested: Any, version: int) -> Topic | None:
-    if version >= TOPIC_ID_VERSION_MIN:
-        return cluster.topics.get_by_id(requested.topic_id)
-    return cluster.topics.get(requested.name)

@@ -88,7 +88,9 @@ class RequestRun:
         before, between, after = self._parts
         api, suffix, attributes_max = shape.api, shape.suffix, shape.attributes_max
         has_response, leader_epoch = shape.acks != 0, partition.leader_epoch
-        batches, base_offsets, max_timestamps = list[bytes](), list[int](), list[int]()
+        batches: list[bytes] = []
+        base_offsets: list[int] = []
+        max_timestamps: list[int] = []
         buffer_end = len(buffer)
         known_size = position = 0
         try:

@@ -75,6 +75,7 @@ class Server:
         self._alarm_due_ms = 0
         """The time for which the alarm was set."""
         self._rings_soon = False
+        self._is_ringing = False
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def listen(
@@ -251,7 +252,7 @@ class Server:
 
     def make_ready(self, protocol: ClientProtocol) -> None:
         """Resume a connection after the current request."""
-        if not self._ready and self._loop is not None:
+        if not self._ready and not self._is_ringing and self._loop is not None:
             self._loop.call_soon(self._drain_ready)
         self._ready.append(protocol)
 
@@ -348,7 +349,12 @@ class Server:
         self._rings_soon = False
         if self.cluster.timers.on_earlier is None:
             return  # the server has stopped
+        # The connections that the timers make ready need no further turn of the event loop.
+        self._is_ringing = not self._ready
         self._run_due()
+        if self._is_ringing:
+            self._is_ringing = False
+            self._drain_ready()
         next_due_ms = self.cluster.timers.next_due_ms()
         if next_due_ms is not None:
             self._set_alarm(next_due_ms)

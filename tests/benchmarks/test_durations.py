@@ -1,6 +1,7 @@
 """The documented durations: every case, and none much longer than with Apache Kafka."""
 
-from benchmarks.durations import CASES, RATIO_MAX, TARGET, with_table
+from benchmarks.docs_page import TARGET
+from benchmarks.durations import CASES, RATIO_MAX
 
 
 def rows(text: str) -> list[list[str]]:
@@ -13,12 +14,3 @@ def test_the_document_has_every_case_within_its_limit() -> None:
     documented = rows(TARGET.read_text(encoding="utf-8"))
     assert [row[0] for row in documented] == [title for title, _ in CASES.values()]
     assert all(float(row[-1]) <= RATIO_MAX for row in documented)
-
-
-def test_a_new_table_replaces_the_old_one() -> None:
-    text = "before\n<!-- durations -->\n\nold\n\n<!-- end -->\nafter\n"
-    written = with_table(text, [("a case", "1.00 s", "0.50 s", "0.50")])
-    assert "old" not in written
-    assert written.startswith("before\n")
-    assert written.endswith("<!-- end -->\nafter\n")
-    assert rows(written) == [["a case", "1.00 s", "0.50 s", "0.50"]]

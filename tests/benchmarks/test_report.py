@@ -42,7 +42,10 @@ def test_a_ratio_is_our_median_divided_by_rdmocks(ours: float, met: bool) -> Non
 
     assert [line["server"] for line in lines] == ["ours", "rdmock"]
     assert lines[0]["met"] is met
-    assert lines[0]["ratio_ours_to_rdmock"] == {"records_per_s": ours / 100}
+    ratio = ours / 100
+    assert lines[0]["ratio_ours_to_rdmock"] == {
+        "records_per_s": {"median": ratio, "min": ratio, "max": ratio}
+    }
     assert lines[0]["ratio_ours_to_kfake"] == {}
     assert "met" not in lines[1]
 

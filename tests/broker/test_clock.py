@@ -1,11 +1,13 @@
 """The clock runs in its mode, can be moved forward, and never goes back."""
 
 import time
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from broker import clock as clock_module
 from broker.clock import BrokerClock, ClockMode, SystemClock
 
 START_MS = 1_700_000_000_000
@@ -35,7 +37,7 @@ def test_a_change_of_the_wall_clock_does_not_move_the_brokers_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     source_ns = 5_000_000_000
-    monkeypatch.setattr(time, "clock_gettime_ns", lambda _source: source_ns)
+    monkeypatch.setattr(clock_module, "_read_ns", lambda: source_ns)
     monkeypatch.setattr(time, "time_ns", lambda: START_MS * 1_000_000)
     machine = SystemClock()
     monkeypatch.setattr(time, "time_ns", lambda: (START_MS - 3_600_000) * 1_000_000)
@@ -128,3 +130,35 @@ def test_a_restarted_clock_has_its_first_mode_and_the_system_time(mode: ClockMod
     assert (clock.mode, clock.now_ms()) == (mode, START_MS + 10)
     machine.time_ms += 10
     assert clock.now_ms() == START_MS + (20 if mode is ClockMode.REAL else 10)
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.tuples(st.just("pass"), st.integers(0, 10**10)),
+            st.tuples(st.just("move"), st.integers(-(10**6), 10**6)),
+            st.tuples(st.just("mode"), st.sampled_from(ClockMode)),
+            st.just(("restart", 0)),
+        )
+    )
+)
+def test_the_systems_clock_is_read_in_one_call_with_the_same_result(
+    steps: list[tuple[str, Any]],
+) -> None:
+    source_ns = 5_000_000_000
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(clock_module, "_read_ns", lambda: source_ns)
+        system = SystemClock()
+        patch.setattr(clock_module, "_MACHINE", system)
+        clocks = BrokerClock(), BrokerClock(read_ms=system.now_ms)
+        for name, argument in steps:
+            if name == "pass":
+                source_ns += argument
+            for clock in clocks:
+                if name == "move":
+                    clock.move_to(clock.now_ms() + argument)
+                elif name == "mode":
+                    clock.set_mode(argument, 2.5)
+                elif name == "restart":
+                    clock.restart()
+            assert clocks[0].now_ms() == clocks[1].now_ms()

@@ -51,6 +51,7 @@ class ApacheKafka:
             controller: the broker that is also the controller, if this one is not.
         """
         self._folder = folder
+        self._properties = folder / "server.properties"
         self._version = version
         self._features = dict(features)
         self._overrides = dict(properties or {})
@@ -66,21 +67,17 @@ class ApacheKafka:
         self.certificate = folder / "server.pem"
 
     def start(self) -> None:
-        """Fetch jars if needed, format the folder, start, and wait until clients may come.
+        """Do `prepare`, start, and wait until clients may come.
 
         A broker that was stopped starts again with its ports and its data.
 
         Raises:
             CannotRunError: no java, no mvn, or nothing comes from Maven Central.
         """
-        jars = fetch_kafka_jars(self._version)
-        java = java_command(f"{jars}/*", heap_mb=512)
-        properties = self._folder / "server.properties"
-        if not properties.exists():
-            self._format(java)
+        self.prepare()
         self._is_up.clear()
         self._process = subprocess.Popen(
-            [*java, "kafka.Kafka", str(properties)],
+            [*self._java(), "kafka.Kafka", str(self._properties)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -92,6 +89,24 @@ class ApacheKafka:
         if not self._is_up.wait(_START_TIMEOUT_S) or self._process.poll() is not None:
             self.stop()
             raise AssertionError("Apache Kafka did not start:\n" + "".join(self._log))
+
+    def prepare(self) -> None:
+        """Fetch jars and format the folder, unless that was done.
+
+        Raises:
+            CannotRunError: no java, no mvn, or nothing comes from Maven Central.
+        """
+        if not self._properties.exists():
+            self._format(self._java())
+
+    @property
+    def pid(self) -> int:
+        """The id of the process that was started last."""
+        assert self._process is not None
+        return self._process.pid
+
+    def _java(self) -> list[str]:
+        return java_command(f"{fetch_kafka_jars(self._version)}/*", heap_mb=512)
 
     def kill(self) -> None:
         """End the process at once, as a crash does, and wait for it."""
@@ -115,8 +130,8 @@ class ApacheKafka:
 
     def _format(self, java: list[str]) -> None:
         self._make_certificate()
-        properties = self._write_properties()
-        format_it = [*java, "kafka.tools.StorageTool", "format", "-c", str(properties)]
+        self._write_properties()
+        format_it = [*java, "kafka.tools.StorageTool", "format", "-c", str(self._properties)]
         format_it += ["-t", "MkU3OEVBNTcwNTJENDM2Qg"]
         for feature, level in self._features.items():
             format_it += ["--feature", f"{feature}={level}"]
@@ -133,7 +148,7 @@ class ApacheKafka:
                 self._is_up.set()
         self._is_up.set()  # it ended: there is nothing to wait for
 
-    def _write_properties(self) -> Path:
+    def _write_properties(self) -> None:
         listeners = (
             f"PLAINTEXT://{self.bootstrap_servers},SASL_PLAINTEXT://{self.sasl_servers},"
             f"SSL://{self.tls_servers}"
@@ -170,9 +185,9 @@ class ApacheKafka:
             "group.initial.rebalance.delay.ms": "0",
             **self._overrides,
         }
-        path = self._folder / "server.properties"
-        path.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
-        return path
+        self._properties.write_text(
+            "".join(f"{key}={value}\n" for key, value in properties.items())
+        )
 
     def _make_certificate(self) -> None:
         store = ["-keystore", str(self._folder / "server.p12"), "-storepass", PASSWORD]

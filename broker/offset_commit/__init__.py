@@ -1,0 +1,1 @@
+"""OffsetCommits that equal earlier ones of their connection, except for the offsets."""

@@ -1,0 +1,128 @@
+"""Respond to OffsetCommits that a connection sends again with other offsets.
+
+A consumer commits the same partitions again and again. A connection remembers the bytes around the
+offsets of its requests, the records that they become, and the response (ADR 27). Each request that
+differs, and each that gets an error, takes the ordinary path of the handler.
+"""
+
+from dataclasses import dataclass
+
+from broker.cluster.cluster import Cluster
+from broker.cluster.coordinators import ownership_error
+from broker.cluster.internal_topics import GROUP_METADATA, append_built_batch, batch_bytes_max
+from broker.cluster.topics import Partition, Topic
+from broker.groups.commit_results import response_topics
+from broker.groups.repeated_commit import RepeatedCommit
+from broker.groups.requests import CommitRequest
+from broker.offset_commit.requested_offsets import requested_offsets
+from broker.request.context import RequestContext
+from protocol.errors import ErrorCode
+from protocol.offset_commit import (
+    LEADER_EPOCH_VERSION_MIN,
+    MISSING_GROUP_VERSION_MIN,
+    CommitLayout,
+    encode_response,
+    read_offset_commit,
+)
+
+SIZES_MAX = 64
+"""Sizes of requests that one connection remembers, to bound memory."""
+
+
+@dataclass(slots=True, eq=False)
+class RepeatedRequest:
+    """What equal requests have in common while `Cluster.produce_version` stays."""
+
+    produce_version: int
+    api_version: int
+    layout: CommitLayout
+    commit: RepeatedCommit
+    bytes_max: int
+    """The most bytes of the batch of the offsets."""
+    topic: Topic
+    """The group's log: `__consumer_offsets`, and its partition."""
+    partition: Partition
+    body: bytes
+    """The response."""
+
+
+def commit_again(
+    context: RequestContext, frame: bytes | bytearray, start: int, end: int, cluster: Cluster
+) -> bytes | None:
+    """Return the body of a response, or None if the ordinary path has to take the request."""
+    version = context.api_version
+    requests = context.session.repeated_commits
+    found = requests.get(end - start)
+    if (
+        not isinstance(found, RepeatedRequest)
+        or found.produce_version != cluster.produce_version
+        or found.api_version != version
+        or not found.layout.fits(frame, start)
+    ):
+        found = _learn(context, frame, start, end, cluster)
+        if found is None:
+            return None
+        if len(requests) >= SIZES_MAX:
+            requests.clear()
+        requests[end - start] = found
+    topic, partition, commit, now_ms = found.topic, found.partition, found.commit, context.now_ms
+    offsets = found.layout.offsets(frame, start)
+
+    def append() -> ErrorCode:
+        if topic.has_too_few_in_sync(partition) or found.bytes_max > topic.max_message_bytes:
+            return ErrorCode.COORDINATOR_NOT_AVAILABLE
+        batch = commit.batch(offsets, partition.log.log_end_offset, partition.leader_epoch, now_ms)
+        append_built_batch(topic, partition, batch, commit.records, now_ms)
+        return ErrorCode.NONE
+
+    return found.body if cluster.groups.commit_again(commit, offsets, append, now_ms) else None
+
+
+def _learn(
+    context: RequestContext, frame: bytes | bytearray, start: int, end: int, cluster: Cluster
+) -> RepeatedRequest | None:
+    """Return what requests like this one have in common; None if it is unusual."""
+    version = context.api_version
+    if version < LEADER_EPOCH_VERSION_MIN or cluster.config["offsets.topic.compression.codec"]:
+        return None
+    request = read_offset_commit(version, frame, start, end)
+    if request is None or ownership_error(cluster, context.broker_id, request.group_id):
+        return None
+    topic, partition = (
+        cluster.topics.get(GROUP_METADATA.name),
+        cluster.group_log.partition(request.group_id),
+    )
+    split, offsets = requested_offsets(cluster, version, request.topics)
+    metadata_max: int = cluster.config["offset.metadata.max.bytes"]
+    if (
+        topic is None
+        or partition is None
+        or not offsets
+        or split.missing
+        or any(len(offset.metadata or "") > metadata_max for offset in offsets)
+    ):
+        return None
+    commit = RepeatedCommit.of(
+        CommitRequest(
+            group_id=request.group_id,
+            offsets=offsets,
+            generation_id=request.generation_id_or_member_epoch,
+            member_id=request.member_id,
+            group_instance_id=request.group_instance_id,
+            retention_ms=request.retention_time_ms,
+            knows_missing_groups=version >= MISSING_GROUP_VERSION_MIN,
+        )
+    )
+    body = encode_response(version, response_topics(split, [ErrorCode.NONE] * len(offsets)))
+    if commit is None or body is None:
+        return None
+    return RepeatedRequest(
+        cluster.produce_version,
+        version,
+        CommitLayout.of(request, frame, start, end),
+        commit,
+        batch_bytes_max(commit.records),
+        topic,
+        partition,
+        body,
+    )

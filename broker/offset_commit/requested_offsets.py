@@ -1,0 +1,45 @@
+"""The offsets of an OffsetCommit request, and the partitions that do not exist."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from broker.cluster.cluster import Cluster
+from broker.cluster.topics import Topic
+from broker.groups.commit_results import SplitCommit, split_commit
+from broker.groups.requests import OffsetToCommit
+from protocol.errors import ErrorCode
+from protocol.offset_commit import TOPIC_ID_VERSION_MIN
+from protocol.pacing import paced
+
+
+def requested_offsets(
+    cluster: Cluster, api_version: int, topics: Sequence[Any]
+) -> tuple[SplitCommit[Any, Topic], tuple[OffsetToCommit, ...]]:
+    """Return which partitions exist, and the offsets for them; `topics` is as in the request."""
+    uses_topic_ids = api_version >= TOPIC_ID_VERSION_MIN
+    split = split_commit(
+        (
+            (
+                requested.topic_id if uses_topic_ids else requested.name,
+                cluster.topics.get_by_id(requested.topic_id)
+                if uses_topic_ids
+                else cluster.topics.get(requested.name),
+                requested.partitions,
+            )
+            for requested in paced(topics)
+        ),
+        ErrorCode.UNKNOWN_TOPIC_ID if uses_topic_ids else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    )
+    offsets = tuple(
+        OffsetToCommit(
+            topic_name=topic.name,
+            partition_index=partition.partition_index,
+            offset=partition.committed_offset,
+            leader_epoch=partition.committed_leader_epoch,
+            metadata=partition.committed_metadata,
+            topic_id=topic.topic_id if uses_topic_ids else None,
+        )
+        for _key, topic, partitions in paced(split.known)
+        for partition in paced(partitions)
+    )
+    return split, offsets
