@@ -19,8 +19,9 @@ from loadgen.limit_search.limit_page import number, render, table_of
 from loadgen.limit_search.objectives import Objective, parse_objective
 from loadgen.limit_search.probes import Probe, Search, probe_of
 from loadgen.load_run import OwnBrokerFactory, run_plan
-from loadgen.options import add_target_options
+from loadgen.options import add_plan_options, add_target_options
 from loadgen.outputs import FAILED, INVALID, OK
+from loadgen.plan.merged_plan import merged
 from loadgen.plan.plan import Plan
 from loadgen.plan.plan_file import load_plan
 from loadgen.plan.run_spec import STOPPED_BY_USER
@@ -173,7 +174,7 @@ def _json(search: Search) -> bytes:
 
 def _plan_of(options: argparse.Namespace) -> Plan:
     """Return the plan with the length of a probe; it keeps the results only."""
-    plan = load_plan(options.plan)
+    plan = merged([load_plan(name) for name in (options.plan, *options.others)])
     duration_s = min(plan.duration_s, _DURATION_S) if options.duration is None else options.duration
     plan = replace(plan.scaled(duration_s=duration_s), record=("results",))
     if options.seed is not None:
@@ -215,6 +216,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Raise one dimension of a plan until a check of a run or an objective breaks.",
     )
     add_target_options(parser)
+    add_plan_options(parser)
     parser.add_argument(
         "--vary", required=True, choices=tuple(DIMENSIONS), help="the dimension that is raised"
     )

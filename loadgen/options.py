@@ -28,6 +28,18 @@ def parser_of(program: str) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_target_options(parser)
+    add_plan_options(parser)
+    parser.add_argument(
+        "--rate-scale", type=float, default=1.0, metavar="X", help="multiply all rates by X"
+    )
+    parser.add_argument(
+        "--duration", type=float, metavar="S", help="duration in seconds, instead of the plan's"
+    )
+    return parser
+
+
+def add_plan_options(parser: argparse.ArgumentParser) -> None:
+    """Add `others`, the plans besides the first one."""
     parser.add_argument(
         "--with",
         dest="others",
@@ -36,13 +48,6 @@ def parser_of(program: str) -> argparse.ArgumentParser:
         metavar="PLAN_OR_NAME",
         help="another plan at the same time; may be repeated",
     )
-    parser.add_argument(
-        "--rate-scale", type=float, default=1.0, metavar="X", help="multiply all rates by X"
-    )
-    parser.add_argument(
-        "--duration", type=float, metavar="S", help="duration in seconds, instead of the plan's"
-    )
-    return parser
 
 
 def add_target_options(

@@ -75,11 +75,11 @@ def _command_parser(command: str) -> argparse.ArgumentParser:
     elif command in {"topics", "configs", "groups"}:
         parser = _tool_parser(command)
     elif command == "load":
-        from loadgen.options import parser_of  # noqa: PLC0415
+        from loadgen.options import SUBCOMMANDS, parser_of  # noqa: PLC0415
         from loadgen.plans import built_in_plans  # noqa: PLC0415
 
         parser = parser_of("mock-kafka load")
-        _complete_with(parser, "plan", built_in_plans(), has_files=True)
+        _complete_with(parser, "plan", {**built_in_plans(), **SUBCOMMANDS}, has_files=True)
     elif command == "scenario":
         from scenarios import registry  # noqa: PLC0415
         from scenarios.cli import build_parser as scenario_parser  # noqa: PLC0415

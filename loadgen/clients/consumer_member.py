@@ -20,6 +20,8 @@ _Heartbeat = messages.ConsumerGroupHeartbeatRequest
 class ConsumerMember(GroupMember):
     """Joins with a heartbeat, and confirms each change of its partitions with the next one."""
 
+    waits_for_partitions = True  # other members give them up with their next heartbeat
+
     def __init__(self, run: Run, tenant: Tenant, number: int) -> None:
         super().__init__(run, tenant, number)
         self._is_confirmed = True

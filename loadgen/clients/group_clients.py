@@ -30,6 +30,7 @@ COMMIT_POLLS = 10
 _JOIN_TIMEOUT_S = 30.0
 _PROTOCOL = "range"
 _LAG_STEP_S = 0.1
+_WAIT_STEP_S = 0.02
 
 
 class GroupMember(CoordinatorClient):
@@ -41,6 +42,8 @@ class GroupMember(CoordinatorClient):
 
     api = ApiKey.FETCH
     heartbeat_us = HEARTBEAT_US
+    waits_for_partitions = False
+    """Whether a poll waits until the member has partitions; otherwise it does nothing."""
 
     def __init__(self, run: Run, tenant: Tenant, number: int) -> None:
         super().__init__(run, tenant, number)
@@ -83,6 +86,9 @@ class GroupMember(CoordinatorClient):
     async def handle(self, event: Event) -> None:
         """See `SequentialClient`."""
         await self._stay_in_group(event)
+        while event.event_id != NO_EVENT and self._must_wait and not self.run.is_over:
+            await asyncio.sleep(_WAIT_STEP_S)
+            await self._stay_in_group(event)
         was_lagging = event.event_id != NO_EVENT and await self._lag(event)
         if self._generation < 0 or event.event_id == NO_EVENT:
             return
@@ -94,6 +100,10 @@ class GroupMember(CoordinatorClient):
                 return
         if self._polls % COMMIT_POLLS == 0:
             await self._commit(event)
+
+    @property
+    def _must_wait(self) -> bool:
+        return self.waits_for_partitions and self._generation >= 0 and not self._positions
 
     async def _stay_in_group(self, event: Event) -> None:
         if self._generation < 0:

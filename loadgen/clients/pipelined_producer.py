@@ -155,7 +155,8 @@ class PipelinedProducer(LoadClient):
         attempt: int,
     ) -> None:
         event_id, intended_us, submitted_us, salt = event
-        frames, stamp = self._by_size[salt % len(self._by_size)]
+        sizes = self._by_size
+        frames, stamp = sizes[0] if len(sizes) == 1 else sizes[salt % len(sizes)]
         producer_id, epoch = self._producer_id, self._epoch
         correlation_id = self._correlation_id = self._correlation_id + 1
         frame = frames.frame(correlation_id, producer_id, epoch, sequence, event_id)

@@ -1,5 +1,6 @@
 """Members of a share group (KIP-932); each event is a poll, which accepts what the last one got."""
 
+import asyncio
 from base64 import urlsafe_b64encode
 from typing import Any
 from uuid import uuid4
@@ -15,6 +16,7 @@ from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
 RECORDS_MAX = 500
+_WAIT_STEP_S = 0.02
 _ACCEPT = 1
 _NO_SESSION = {ErrorCode.SHARE_SESSION_NOT_FOUND, ErrorCode.INVALID_SHARE_SESSION_EPOCH}
 _FINAL_EPOCH = -1
@@ -57,10 +59,18 @@ class ShareMember(CoordinatorClient):
 
     async def handle(self, event: Event) -> None:
         """See `SequentialClient`."""
+        await self._stay_in_group(event)
+        if event.event_id == NO_EVENT:
+            return
+        while not self._assigned and not self.run.is_over:
+            await asyncio.sleep(_WAIT_STEP_S)
+            await self._stay_in_group(event)
+        if not self.run.is_over:
+            await self._poll(event)
+
+    async def _stay_in_group(self, event: Event) -> None:
         if self._epoch < 0 or clock.now_us() - self._heartbeat_us > self._interval_us:
             await self._heartbeat(event)
-        if self._epoch >= 0 and event.event_id != NO_EVENT and self._assigned:
-            await self._poll(event)
 
     async def _heartbeat(self, event: Event) -> None:
         is_joining = self._epoch < 0

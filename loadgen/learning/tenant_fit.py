@@ -178,6 +178,8 @@ def _consumers(stream: Stream, traffic: Traffic) -> TenantFit | None:
         "group": _most_frequent(traffic, "group", rows),
         "clients": _distinct(traffic, "connection", rows),
     }
+    if traffic.is_api("ConsumerGroupHeartbeat")[rows].any():
+        fields["group_protocol"] = "consumer"
     return TenantFit(stream, fields, columns["time_us"][stream.rows], _none(), _none())
 
 

@@ -43,7 +43,7 @@ def merged(plans: Sequence[Plan]) -> Plan:
     _check_users(tenants)
     return replace(
         first,
-        name="+".join(plan.name for plan in plans),
+        name="-with-".join(plan.name for plan in plans),
         duration_s=duration_s,
         warm_up_s=warm_up_s,
         drain_s=max(plan.drain_s for plan in plans),

@@ -95,9 +95,9 @@ class Candidate:
 def charged(traffic: Traffic, key: str) -> Integers:
     """Return the indices of the requests that a quota charges, in the order of time."""
     if key == PRODUCER_BYTES:
-        mask = traffic.api == PRODUCE
+        mask = (traffic.api == PRODUCE) & (traffic.size_bytes > 0)
     elif key == CONSUMER_BYTES:
-        mask = traffic.api == FETCH
+        mask = (traffic.api == FETCH) & (traffic.size_bytes > 0)
     elif key == MUTATIONS:
         mask = traffic.mutations > 0
     else:

@@ -6,15 +6,17 @@ produced into its partitions since its last poll.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from loadgen.clients.keyed_producer import KeyedFrames, KeyShares
 from loadgen.clients.produce_frames import VERSION_MAX, ProduceFrames
 from loadgen.plan.plan import Plan, Tenant
 from loadgen.plan.schedule import event_counts, events, first_clients
 from loadgen.plan.yaml_reader import PlanError
 from loadgen.quota_trials.traffic import FETCH, PRODUCE, TOPICS, Integers, Traffic
+from protocol.partition_hash import partition_for_key
 
 EVENTS_MAX = 50_000_000
 _NEW_ID = 1 << 40
@@ -78,7 +80,7 @@ def traffic_of_plan(plan: Plan) -> Traffic:
     parts: list[tuple[int, _Requests]] = []
     readers = []
     for index, tenant in enumerate(plan.tenants):
-        if tenant.behaviour == "consumer-group":
+        if tenant.behaviour in _READERS:
             readers.append(index)
             continue
         parts += [
@@ -188,6 +190,30 @@ def _consume_transform_produce(plan: Plan, tenant: Tenant, sent: _Events) -> lis
     return [fetched, _produce(plan, tenant, sent, sent.client, sent.ordinal)]
 
 
+def _keyed(plan: Plan, tenant: Tenant, sent: _Events) -> list[_Requests]:
+    """The key of a batch chooses its partition; batches with keys of equal length have one size."""
+    shares = KeyShares(tenant.keys, tenant.key_skew)
+    keys = np.array([shares.key_of(salt) for salt in sent.salt.tolist()], np.int64)
+    found, positions = np.unique(keys, return_inverse=True)
+    texts = [b"key-%d" % number for number in found.tolist()]
+    partitions = _partitions(plan, tenant.topic)
+    partition = np.array([partition_for_key(text, partitions) for text in texts], np.int64)
+    examples = {len(text): text for text in texts}
+    sizes = {
+        length: len(KeyedFrames(tenant, 0, text, 0, VERSION_MAX).frame(0, 0, 0, 0, 0)) - _SIZE_BYTES
+        for length, text in examples.items()
+    }
+    size_bytes = np.array([sizes[len(text)] for text in texts], np.int64)
+    part = _one_producer_per_client(plan, tenant, sent)[0]
+    broker = partition[positions] % plan.target.brokers + 1
+    return [replace(part, size_bytes=size_bytes[positions], broker=broker)]
+
+
+def _nothing(_plan: Plan, _tenant: Tenant, _sent: _Events) -> list[_Requests]:
+    """Requests that no quota here charges."""
+    return []
+
+
 def _restart_loop(plan: Plan, tenant: Tenant, sent: _Events) -> list[_Requests]:
     part = _produce(plan, tenant, sent, _NEW_ID + sent.event_id, sent.ordinal)
     return [part] * tenant.batches
@@ -232,6 +258,9 @@ def _polls(
     plan: Plan, tenant: Tenant, sent: _Events, produced: Sequence[_Requests]
 ) -> list[_Requests]:
     """Return what each poll fetches: an equal part of what was produced for each partition."""
+    if tenant.lag_s:
+        phase_s = sent.time_us / 1e6 % tenant.lag_every_s
+        sent = sent.chosen(phase_s < tenant.lag_every_s - tenant.lag_s)
     brokers = min(plan.target.brokers, _partitions(plan, tenant.topic))
     times = [part.events.time_us for part in produced]
     sizes = [
@@ -251,6 +280,7 @@ def _polls(
 
 _BEHAVIOURS: Mapping[str, Callable[[Plan, Tenant, _Events], list[_Requests]]] = {
     "steady": _one_producer_per_client,
+    "keyed": _keyed,
     "delivery-timeout": _one_producer_per_client,
     "transactional": _transactional,
     "consume-transform-produce": _consume_transform_produce,
@@ -261,4 +291,7 @@ _BEHAVIOURS: Mapping[str, Callable[[Plan, Tenant, _Events], list[_Requests]]] = 
     "topic-creator": _topic_changes,
     "topic-expander": _topic_changes,
     "topic-deleter": _topic_changes,
+    "admin": _nothing,
+    "connection-storm": _nothing,
 }
+_READERS = {"consumer-group", "share-group"}

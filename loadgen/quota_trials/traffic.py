@@ -59,7 +59,7 @@ class Traffic:
     api: Integers
     """One of the values in `APIS`."""
     size_bytes: Integers
-    """Of the request for Produce, of the response for Fetch."""
+    """Of the request for Produce, of the response for Fetch; 0 if it is unknown."""
     producer_id: Integers
     """-1 for none."""
     topics: Integers
@@ -91,6 +91,7 @@ def traffic_of_trace(path: Path) -> Traffic:
     codes, names = _codes(table["api"])
     api = np.array([APIS[name] for name in names], np.int64)[codes]
     time_us = _numbers(table, "time_us")
+    response_bytes = _numbers(table, "response_bytes")
     return Traffic(
         source=str(path),
         clients=[
@@ -104,7 +105,7 @@ def traffic_of_trace(path: Path) -> Traffic:
         api=api,
         size_bytes=np.where(
             api == FETCH,
-            _numbers(table, "response_bytes") + SIZE_BYTES,
+            np.where(response_bytes > 0, response_bytes + SIZE_BYTES, 0),
             _numbers(table, "request_bytes"),
         ),
         producer_id=_numbers(table, "producer_id"),

@@ -65,6 +65,41 @@ def test_a_plan_runs_and_writes_its_report(
     assert [path.name for path in (tmp_path / "results").iterdir()] == [f"run={summary['run_id']}"]
 
 
+GROUPS = """\
+duration_s: 1
+target: {config: {cluster.features: share.version=1, group.initial.rebalance.delay.ms: 0}}
+topics: [{name: t, partitions: 4}]
+tenants:
+  - {name: classic, behaviour: consumer-group, rate: 20, topic: t}
+  - {name: consumer, behaviour: consumer-group, group_protocol: consumer, rate: 20, topic: t}
+  - {name: share, behaviour: share-group, rate: 20, topic: t}
+"""
+OTHERS = """\
+duration_s: 0.5
+topics: [{name: t, partitions: 4}]
+tenants:
+  - {name: keyed, behaviour: keyed, rate: 40, topic: t, compression: gzip}
+  - {name: admin, behaviour: admin, rate: 40, topic: t}
+  - {name: storm, behaviour: connection-storm, rate: 40}
+"""
+
+
+@pytest.mark.slow
+def test_several_plans_run_together_and_events_of_all_behaviours_complete(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    (tmp_path / "groups.yaml").write_text(GROUPS)
+    (tmp_path / "others.yaml").write_text(OTHERS)
+    plans = [str(tmp_path / "groups.yaml"), "--with", str(tmp_path / "others.yaml")]
+    status, summary = run(spark, tmp_path, *plans)
+    assert status in {0, 3}, summary["verdicts"]  # 3: the load generator was late
+    assert summary["plan"] == "groups-with-others"
+    assert {
+        row["tenant"]: (row["events"], row["completed"]) for row in summary["tenants"]
+    } == dict.fromkeys(("admin", "classic", "consumer", "keyed", "share", "storm"), (20, 20))
+    assert {verdict["scope"] for verdict in summary["verdicts"]} == {"tenant keyed", "this run"}
+
+
 def interrupting(module: Any, name: str, patch: pytest.MonkeyPatch) -> None:
     """Press Ctrl-C as soon as a function of a module is called."""
     real = getattr(module, name)

@@ -78,6 +78,7 @@ def completions(line: str, monkeypatch: pytest.MonkeyPatch, folder: Path | None 
         ("mock-kafka health --w", {"--wait "}),
         ("mock-kafka scenario cas", {"cascade "}),
         ("mock-kafka load --set", {"--set-quotas "}),
+        ("mock-kafka load fin", {"find "}),
         ("mock-kafka completion ", {"-h", "--help", *completion.SHELLS}),
     ],
 )

@@ -91,6 +91,9 @@ def test_consumers_are_members_of_the_group_that_they_name() -> None:
     rows.append({**heartbeat, "time_us": 9, "group": "other", "user": "u"})
     found = fields_of(rows)
     assert (found["behaviour"], found["group"], found["clients"]) == ("consumer-group", "g", 3)
+    assert "group_protocol" not in found
+    rows += [{**row, "api": "ConsumerGroupHeartbeat"} for row in rows if row["api"] == "Heartbeat"]
+    assert fields_of(rows)["group_protocol"] == "consumer"
 
 
 @given(st.integers(1, 50), st.integers(8, 3000))

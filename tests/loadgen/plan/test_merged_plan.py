@@ -22,7 +22,7 @@ def test_one_plan_is_itself() -> None:
 
 def test_tenants_keep_their_times_and_get_names_of_their_own() -> None:
     plan = merged([plan_of("long", "warm_up_s: 3\nseed: 7\n", duration_s=20), plan_of("short")])
-    assert (plan.name, plan.duration_s, plan.warm_up_s, plan.seed) == ("long+short", 20, 3, 7)
+    assert (plan.name, plan.duration_s, plan.warm_up_s, plan.seed) == ("long-with-short", 20, 3, 7)
     assert [tenant.name for tenant in plan.tenants] == ["a", "short-a"]
     assert [plan.span_s(tenant) for tenant in plan.tenants] == [(-3, 20), (0, 10)]
     assert plan.tenants[1].client_id == "a"

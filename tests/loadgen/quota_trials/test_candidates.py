@@ -25,6 +25,12 @@ def test_each_key_charges_its_requests() -> None:
     assert found == {PRODUCER_BYTES: [0, 3], CONSUMER_BYTES: [1], MUTATIONS: [2], IDS: [3]}
 
 
+def test_a_request_of_unknown_size_is_not_charged_for_bytes() -> None:
+    unknown = traffic([produce(0, 0, producer_id=1), fetch(1, 0)])
+    found = {key: charged(unknown, key).tolist() for key in KEYS}
+    assert found == {PRODUCER_BYTES: [], CONSUMER_BYTES: [], MUTATIONS: [], IDS: [0]}
+
+
 def test_scopes_follow_the_entity() -> None:
     window = WINDOWS[MUTATIONS][0]
     assert scopes_of(TRAFFIC, Candidate(MUTATIONS, 1, window))[0] == ("alice", "")

@@ -5,9 +5,10 @@ from collections import Counter
 import pytest
 from msgspec.structs import replace
 
-from loadgen.plan.plan import Target
+from loadgen.plan.plan import BEHAVIOURS, REPLAYED, Target
 from loadgen.plan.plan_file import load_plan
 from loadgen.plan.yaml_reader import PlanError
+from loadgen.plans import built_in_plans
 from loadgen.quota_trials import plan_traffic
 from loadgen.quota_trials.plan_traffic import traffic_of_plan
 from loadgen.quota_trials.traffic import FETCH, PRODUCE, TOPICS, Traffic
@@ -23,6 +24,7 @@ def of_api(found: Traffic, api: int) -> int:
     [
         ("behaviour: steady, records: 3, record_bytes: 50, clients: 4", True),
         ("behaviour: steady, record_bytes: [20, 90, 700], clients: 2", True),
+        ("behaviour: keyed, keys: 90, key_skew: 1, headers: 2, records: 3, clients: 2", True),
         ("behaviour: restart-loop, batches: 2, clients: 2", True),
         ("behaviour: new-producer-per-batch, clients: 2", True),
         ("behaviour: new-producer-per-error, error_every: 5, clients: 2", False),
@@ -57,11 +59,30 @@ def test_topic_changes_are_those_of_a_run(servers: str) -> None:
 
 
 def test_every_built_in_plan_has_traffic_in_the_order_of_time() -> None:
-    for name in ("steady", "producer-churn", "lost-responses", "exactly-once", "mixed-tenants"):
+    for name in built_in_plans():
         found = traffic_of_plan(load_plan(name).scaled(duration_s=3))
         assert found.time_ms[0] == 0
         assert (found.time_ms[1:] >= found.time_ms[:-1]).all()
         assert found.size_bytes[found.api == PRODUCE].min() > 100
+
+
+def test_every_behaviour_of_a_plan_file_is_modelled() -> None:
+    known = set(plan_traffic._BEHAVIOURS) | plan_traffic._READERS
+    assert known == set(BEHAVIOURS) - {REPLAYED}
+
+
+def test_a_member_that_lags_fetches_all_of_it_later() -> None:
+    plan = plan_of(
+        "[{name: w, behaviour: steady, rate: 100, topic: t, clients: 4, arrival: constant},"
+        " {name: r, behaviour: consumer-group, rate: 20, topic: t, lag_s: 4, lag_every_s: 10,"
+        " arrival: constant}]",
+        duration_s=20,
+    )
+    found = traffic_of_plan(plan)
+    fetches = found.api == FETCH
+    times_ms, sizes = found.time_ms[fetches], found.size_bytes[fetches]
+    assert not ((times_ms > 6000) & (times_ms < 9950)).any()
+    assert sizes.max() > 4 * 100 * found.size_bytes[0] * 0.9
 
 
 def test_a_group_fetches_what_is_produced() -> None:
