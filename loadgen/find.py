@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from rich.console import Console
 from rich.markup import escape
 
+from loadgen.ctrl_c import CtrlC
 from loadgen.limit_search.bisection import Bracket, Outcome, Range, find_limit
 from loadgen.limit_search.dimensions import DIMENSIONS, Dimension
 from loadgen.limit_search.limit_page import number, render, table_of
@@ -105,6 +106,7 @@ class LimitSearch:
         try:
             bracket = find_limit(self._outcome_of, self._range, self._options.precision / 100)
         except _StoppedError:
+            self._console.print(STOPPED_BY_USER)
             return INTERRUPTED
         finally:
             if self._probes:
@@ -130,7 +132,8 @@ class LimitSearch:
         folder = self._storage.of("probes", f"{number_of_probe:02}")
         options = argparse.Namespace(**{**vars(self._options), "out": folder})
         quiet = Console(stderr=True, quiet=True)
-        summary, storage = run_plan(plan, options, self._session, self._own_broker, quiet)
+        ctrl_c = CtrlC()
+        summary, storage = run_plan(plan, options, self._session, self._own_broker, quiet, ctrl_c)
         self._storage = dataclasses.replace(self._storage, settings=storage.settings)
         if STOPPED_BY_USER in summary["abort_reasons"]:
             raise _StoppedError
@@ -144,6 +147,8 @@ class LimitSearch:
             highlight=False,
             soft_wrap=True,
         )
+        if ctrl_c.was_pressed:  # during the summary, so that the probe is complete
+            raise _StoppedError
         return probe
 
     def _write(self, search: Search) -> None:

@@ -88,6 +88,7 @@ def run_plan(
     session: Callable[[], AbstractContextManager["SparkSession"]],
     own_broker: OwnBrokerFactory,
     console: Console,
+    ctrl_c: CtrlC | None = None,
 ) -> tuple[dict[str, Any], Storage]:
     """Run the plan, write its outputs, and return its summary and where they are.
 
@@ -97,6 +98,7 @@ def run_plan(
         session: opens the session once the target is prepared.
         own_broker: starts a cluster if the options and the plan name none.
         console: for the progress.
+        ctrl_c: knows afterwards whether Ctrl-C was pressed.
 
     Raises:
         LoadError, PlanError, PreparationError, SessionError, StorageError: the load could not
@@ -116,7 +118,7 @@ def run_plan(
         storage.create()
     started = datetime.now(UTC)  # noqa: TID251 - names the run and its report
     run_id = f"{plan.name}-{started:%Y%m%dT%H%M%S}"
-    ctrl_c = CtrlC()
+    ctrl_c = ctrl_c or CtrlC()
     with ExitStack() as until_written:
         with ExitStack() as stack:
             servers = options.bootstrap_server or plan.target.bootstrap_servers

@@ -75,8 +75,9 @@ class Search:
         what = "it breaks" if bracket.is_target else "the load generator is late"
         if bracket.held is None:
             return f"{name}: {what} at {broke} already, the lowest value"
-        limit = "limit" if bracket.is_target else "limit unknown, at least"
-        return f"{name}: {limit} {held}; {what} at {broke}: {self.first_reason(bracket.broke)}"
+        if not bracket.is_target:
+            return f"{name}: limit unknown, at least {held}; {what} at {broke}"
+        return f"{name}: limit {held}; {what} at {broke}: {self.first_reason(bracket.broke)}"
 
     def first_reason(self, value: float) -> str:
         """Return why the last probe of a value did not hold."""

@@ -14,6 +14,7 @@ import pytest
 from benchmarks.canned_responses import PRODUCE_VERSION, TOPIC, Canned
 from client.resources import Address
 from loadgen import find, load_run
+from loadgen.ctrl_c import CtrlC
 from loadgen.limit_search.bisection import Bracket
 from loadgen.plan.plan import Plan
 from loadgen.plan.run_spec import STOPPED_BY_USER, PreparedTarget, Topology
@@ -45,6 +46,10 @@ def own_broker(brokers: int, config: dict[str, str], _has_admin_port: bool, /) -
     return MockKafka(brokers, config)
 
 
+PRESSED_AT = 1234.0
+"""The rate of a fake run during whose summary Ctrl-C is pressed."""
+
+
 class FakeRuns:
     """Instead of runs: summaries by the rate of the plan."""
 
@@ -53,9 +58,12 @@ class FakeRuns:
         self.plans: list[Plan] = []
 
     def run_plan(
-        self, plan: Plan, options: argparse.Namespace, *_others: object
+        self, plan: Plan, options: argparse.Namespace, *others: object
     ) -> tuple[dict[str, Any], Storage]:
         self.plans.append(plan)
+        ctrl_c = others[-1]
+        assert isinstance(ctrl_c, CtrlC)
+        ctrl_c.was_pressed = plan.tenants[0].rate == PRESSED_AT
         return self.summary(plan.tenants[0].rate), Storage(options.out)
 
 
@@ -144,6 +152,20 @@ def test_ctrl_c_ends_the_search_and_keeps_the_probes(
     assert [probe["value"] for probe in found["probes"]] == [100, 200]
     assert not found["is_complete"]
     assert "ended before a limit was found" in (tmp_path / "out" / "find.html").read_text()
+
+
+def test_ctrl_c_during_a_summary_ends_the_search_after_that_probe(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    plan_file: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    arguments = ("--out", str(tmp_path / "out"), "--max", str(PRESSED_AT))
+    assert run(monkeypatch, lambda _: summary_of(), plan_file, *arguments)[0] == 130
+    found = json.loads((tmp_path / "out" / "find.json").read_text())
+    assert [probe["value"] for probe in found["probes"]][-1] == PRESSED_AT
+    assert not found["is_complete"]
+    assert capsys.readouterr().err.endswith("stopped by the user\n")
 
 
 @pytest.mark.parametrize(
