@@ -52,7 +52,7 @@ def start_reassignment(
     partition.adding_replicas = adding or partition.adding_replicas
     partition.removing_replicas = removing or partition.removing_replicas
     if is_reassigning(partition):
-        partition.replicas = target + removing
+        cluster.assign(partition, target + removing)
         complete_reassignment(cluster, partition, now_ms)
     else:
         # Only the order changes: no broker to wait for.

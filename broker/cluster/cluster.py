@@ -82,7 +82,7 @@ class Cluster(LateCoordinators):
         self.marker_sender: MarkerSender | None = None
         """Sends the markers of transactions under fault rules; else they are written at once."""
         self.produce_version = 0
-        """Changes with topics, their configuration, leaders and in-sync replicas."""
+        """Changes with topics, their configuration, replicas, leaders and in-sync replicas."""
         self._begin()
 
     def _begin(self) -> None:
@@ -363,25 +363,25 @@ class Cluster(LateCoordinators):
         if node_id not in partition.replicas:
             led = partition.leader_id in partition.replicas
             old_id = partition.leader_id if led else partition.replicas[0]
-            partition.replicas = tuple(node_id if n == old_id else n for n in partition.replicas)
+            self.assign(partition, [node_id if n == old_id else n for n in partition.replicas])
             partition.adding_replicas = partition.removing_replicas = ()
         in_sync = {*filter(self.is_alive, partition.isr), node_id}
         self.set_isr(partition, [n for n in partition.replicas if n in in_sync])
         self.set_leader(partition, node_id, now_ms)
 
-    def take_leader_away(self, partition: Partition, now_ms: int) -> None:
-        """Leave a partition without a leader until one is moved or elected."""
-        self.set_leader(partition, NO_LEADER, now_ms)
+    def assign(self, partition: Partition, replicas: Sequence[int]) -> None:
+        """Set the replicas; with few of them, fewer have to be in sync."""
+        self.produce_version += 1
+        partition.replicas = tuple(replicas)
 
     def set_replicas(self, partition: Partition, replicas: Sequence[int], now_ms: int) -> None:
-        """Finish a reassignment: all new replicas are in sync, and one of them leads.
+        """Finish a reassignment: all new replicas are in sync, as they share the log.
 
-        Followers share the log, so a reassignment has nothing to copy and completes at once. A new
-        leader epoch begins if the leader changes or a replica is removed
+        A new leader epoch begins if the leader changes or a replica is removed
         (`PartitionChangeBuilder.triggerLeaderEpochBumpForReplicaReassignmentIfNeeded`).
         """
         removes_any = not set(partition.replicas) <= set(replicas)
-        partition.replicas = tuple(replicas)
+        self.assign(partition, replicas)
         self.groups.note_topic_change(partition.topic_name)
         partition.adding_replicas = partition.removing_replicas = ()
         self.expand_isr(partition)

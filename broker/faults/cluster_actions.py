@@ -11,7 +11,7 @@ from broker.cluster.coordinators import (
     move_transaction_coordinator,
 )
 from broker.cluster.internal_topics import GROUP_METADATA, TRANSACTION_STATE
-from broker.cluster.topics import Partition
+from broker.cluster.topics import NO_LEADER, Partition
 from broker.faults.actions import (
     NEXT,
     NONE,
@@ -155,7 +155,7 @@ def _move_leader(
     leader: int | str, partition: Partition, cluster: Cluster, now_ms: int
 ) -> str | None:
     if leader == NONE:
-        cluster.take_leader_away(partition, now_ms)
+        cluster.set_leader(partition, NO_LEADER, now_ms)
         return None
     leader_id: int | None
     if leader == NEXT:

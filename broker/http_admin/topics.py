@@ -5,7 +5,7 @@ from typing import Annotated
 import msgspec
 
 from broker.administration.new_topic import BY_DEFAULT, NewTopic, check_new_topic, check_size
-from broker.cluster.topics import Partition, Topic
+from broker.cluster.topics import NO_LEADER, Partition, Topic
 from broker.errors import Refusal
 from broker.http_admin.operation import (
     INT32_MAX,
@@ -127,7 +127,7 @@ def put_leader(admin: Admin, path: PartitionPath, body: LeaderBody) -> Partition
     """
     partition = admin.partition(path.name, path.partition)
     if body.broker is None:
-        admin.cluster.take_leader_away(partition, admin.now_ms())
+        admin.cluster.set_leader(partition, NO_LEADER, admin.now_ms())
     else:
         admin.check_broker(body.broker)
         try:

@@ -138,7 +138,7 @@ class Chaos:
             return
         partition = self._random.choice(partitions)
         self._network.trace(f"{partition.topic_name}-{partition.partition_index} has no leader")
-        self._cluster.take_leader_away(partition, self._server.clock.now_ms())
+        self._cluster.set_leader(partition, NO_LEADER, self._server.clock.now_ms())
 
         def give_back() -> None:
             topic = self._cluster.topics.get(partition.topic_name)

@@ -44,7 +44,9 @@ def _in_order(history: History, place: Place) -> Iterator[str]:
     For a producer that may store a record twice, the first copies of acknowledged records ascend: a
     record that it gave up may arrive late, over a connection that it has closed.
     """
-    delivered = {sent.value for sent in history.sent if sent.delivered is not None}
+    delivered = {
+        sent.value: sent.delivered.offset for sent in history.sent if sent.delivered is not None
+    }
     latest: dict[str, int] = {}
     last_offset = NO_OFFSET
     stored: set[bytes] = set()
@@ -57,7 +59,8 @@ def _in_order(history: History, place: Place) -> Iterator[str]:
         if place[0] in history.deleted_topics:
             # A recreated topic of this name has no producer state.
             continue
-        is_again = seen.value in stored or seen.value not in delivered
+        # The copy that was acknowledged may have been deleted with the records before it.
+        is_again = seen.value in stored or delivered.get(seen.value, NO_OFFSET) != seen.offset
         stored.add(seen.value)
         if not facts.is_ordered or (not facts.is_idempotent and is_again):
             continue

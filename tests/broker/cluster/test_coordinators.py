@@ -14,7 +14,7 @@ from broker.cluster.coordinators import (
 )
 from broker.cluster.failover import stop_broker
 from broker.cluster.internal_topics import GROUP_METADATA, TRANSACTION_STATE
-from broker.cluster.topics import Topic
+from broker.cluster.topics import NO_LEADER, Topic
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import NOW_MS, make_cluster
 from tests.broker.interleaving import once, run_with_pauses
@@ -68,7 +68,7 @@ def test_the_leader_of_the_partition_of_a_group_coordinates_it() -> None:
     for group_id in GROUPS:
         partition = topic.partitions[cluster.group_log.partition_index(group_id)]
         assert owners(cluster, group_id) == [partition.leader_id]
-    cluster.take_leader_away(topic.partitions[cluster.group_log.partition_index("g")], NOW_MS)
+    cluster.set_leader(topic.partitions[cluster.group_log.partition_index("g")], NO_LEADER, NOW_MS)
     assert owners(cluster, "g") == []
 
 

@@ -108,7 +108,7 @@ def test_a_leader_is_moved_to_any_broker_that_is_up() -> None:
     assert (partition.replicas, partition.isr, partition.leader_id) == ((1, 2), (1, 2), 2)
     cluster.move_leader(partition, 3, NOW_MS)
     assert (partition.replicas, partition.isr, partition.leader_id) == ((1, 3), (1, 3), 3)
-    cluster.take_leader_away(partition, NOW_MS)
+    cluster.set_leader(partition, NO_LEADER, NOW_MS)
     assert (partition.leader_id, partition.leader_epoch) == (NO_LEADER, 3)
     cluster.move_leader(partition, 2, NOW_MS)
     assert (partition.replicas, partition.leader_id) == ((2, 3), 2)

@@ -77,7 +77,7 @@ def test_the_rule_changes_with_the_leader_after_an_outage(cluster: Cluster) -> N
 def test_without_a_leader_the_state_stays_as_it_is(cluster: Cluster) -> None:
     partition = partition_of(cluster)
     before = partition.producers.entry(7)
-    cluster.take_leader_away(partition, NOW_MS)
+    cluster.set_leader(partition, NO_LEADER, NOW_MS)
     cluster.set_config(cluster.config.with_dynamic(1, {BATCHES: "5"}))
     assert partition.leader_id == NO_LEADER
     assert partition.producers.entry(7) == before

@@ -5,6 +5,7 @@ from uuid import UUID
 from broker.cluster.coordinators import ensure_internal_topic
 from broker.cluster.internal_topics import SHARE_GROUP_STATE
 from broker.cluster.share_log import coordinator_key
+from broker.cluster.topics import NO_LEADER
 from broker.share_groups.share_state import SharePartitionKey
 from protocol.errors import ErrorCode
 from protocol.records import read_records
@@ -44,5 +45,5 @@ def test_nothing_is_appended_without_a_leader_or_enough_replicas() -> None:
     assert cluster.share.log.append(KEY, (b"k", b"v"), NOW_MS) is not None
     partition.isr = partition.replicas
     assert cluster.share.log.append(KEY, (b"k", b"v"), NOW_MS) is None
-    cluster.take_leader_away(partition, NOW_MS)
+    cluster.set_leader(partition, NO_LEADER, NOW_MS)
     assert cluster.share.log.append(KEY, (b"k", b"v"), NOW_MS) is not None

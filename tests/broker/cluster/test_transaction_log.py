@@ -7,7 +7,7 @@ import pytest
 from broker.cluster import failover
 from broker.cluster.cluster import Cluster
 from broker.cluster.internal_topics import TRANSACTION_STATE
-from broker.cluster.topics import Topic
+from broker.cluster.topics import NO_LEADER, Topic
 from broker.cluster.transactions import abort_timed_out, end_prepared
 from protocol.coordinator_records import TRANSACTION_RECORDS, decode_key, decode_value
 from protocol.errors import ErrorCode
@@ -209,7 +209,7 @@ class TestTooFewReplicasAreInSync:
         topic, log = cluster.topics.get("t"), cluster.transaction_log.partition("tx")
         assert topic is not None
         assert log is not None
-        cluster.take_leader_away(topic.partitions[0], NOW_MS)
+        cluster.set_leader(topic.partitions[0], NO_LEADER, NOW_MS)
         assert driver.end(producer, commit=True)[0] == NONE
         in_sync, log.isr = log.isr, (driver.broker_id,)
         cluster.set_leader(topic.partitions[0], 1, NOW_MS)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from broker.cluster.topics import NO_LEADER
 from broker.dispatch.connection import Connection
 from broker.dispatch.dispatcher import Dispatcher
 from broker.dispatch.produce_cache import ProduceCache
@@ -200,7 +201,7 @@ class Run:
             return
         partition = known.partitions[index]
         if node_id < 0:
-            self.cluster.take_leader_away(partition, self.now_ms)
+            self.cluster.set_leader(partition, NO_LEADER, self.now_ms)
         else:
             self.cluster.move_leader(partition, node_id, self.now_ms)
 
@@ -208,6 +209,11 @@ class Run:
         known = self.cluster.topics.get(topic)
         if known is not None:
             self.cluster.set_isr(known.partitions[index], isr)
+
+    def assign(self, topic: str, index: int, replicas: tuple[int, ...]) -> None:
+        known = self.cluster.topics.get(topic)
+        if known is not None:
+            self.cluster.assign(known.partitions[index], replicas)
 
     def delete_records(self, topic: str, index: int) -> None:
         known = self.cluster.topics.get(topic)

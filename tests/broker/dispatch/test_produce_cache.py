@@ -121,6 +121,7 @@ changes: st.SearchStrategy[Change] = st.one_of(
     st.sampled_from(BROKER_CHANGES).map(lambda found: ("configure_brokers", *found)),
     st.tuples(st.just("lead"), topics, indexes, st.sampled_from((1, 2, -1))),
     st.tuples(st.just("keep_in_sync"), topics, indexes, st.sampled_from(((1,), (1, 2)))),
+    st.tuples(st.just("assign"), topics, indexes, st.sampled_from(((1,), (1, 2)))),
     st.tuples(st.just("delete_records"), topics, indexes),
     st.tuples(
         st.just("set_quota"),
@@ -278,6 +279,18 @@ def test_a_cache_that_misses_a_change_is_found(function: Any, change: Change) ->
         Produce(),
     ]
     assert_needed(steps, function, "self.produce_version += 1", "pass")
+
+
+def test_a_reassignment_that_waits_asks_for_more_replicas_in_sync() -> None:
+    steps: list[Produce | Change] = [
+        ("keep_in_sync", "t", 0, (1,)),
+        ("assign", "t", 0, (1,)),
+        ("configure", "t", "min.insync.replicas", "2"),
+        WARM,
+        ("assign", "t", 0, (1, 2)),
+        Produce(),
+    ]
+    assert_needed(steps, Cluster.assign, "self.produce_version += 1", "pass")
 
 
 OTHER = Produce(topics=(TOPICS[1],), count=3)

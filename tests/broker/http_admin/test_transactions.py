@@ -4,6 +4,7 @@ import pytest
 
 from broker.cluster.coordinators import ensure_internal_topic, move_transaction_coordinator
 from broker.cluster.internal_topics import TRANSACTION_STATE
+from broker.cluster.topics import NO_LEADER
 from broker.cluster.transactions import end_prepared
 from broker.http_admin.operation import Problem
 from broker.http_admin.records import RecordsQuery, get_records
@@ -137,7 +138,7 @@ def test_an_aborted_transaction_waits_for_the_leaders_of_its_partitions() -> Non
     admin = make_admin()
     create_topic(admin, NewTopicBody("a"))
     produce(admin, b"x", begin(admin))
-    admin.cluster.take_leader_away(admin.partition("a", 0), NOW_MS)
+    admin.cluster.set_leader(admin.partition("a", 0), NO_LEADER, NOW_MS)
     view = abort_transaction(admin, PATH)
     assert (view.state, view.age_ms) == ("PrepareAbort", 300)
     assert view.partitions == [TransactionPartitionView("a", 0)]
