@@ -2,9 +2,12 @@
 
 from collections import Counter
 
+import pytest
+
 from tests.loadgen.runs import of_api, plan_of, run
 
 
+@pytest.mark.slow
 def test_each_kind_of_request_is_sent(servers: str) -> None:
     rows = run(plan_of("[{name: a, behaviour: admin, topic: t, clients: 2, rate: 200}]"), servers)
     assert {(row["status"], row["error_code"]) for row in rows} == {("responded", 0)}
@@ -18,7 +21,8 @@ def test_each_kind_of_request_is_sent(servers: str) -> None:
     assert sorted(row["event_id"] for row in rows) == list(range(100))
 
 
-def test_a_tenant_may_have_some_kinds_only_and_errors_of_topics_are_found(servers: str) -> None:
+@pytest.mark.slow
+def test_a_tenant_may_have_some_kinds_only(servers: str) -> None:
     requests = "requests: [describe-configs, alter-configs]"
     plan = plan_of(f"[{{name: a, behaviour: admin, topic: t, rate: 40, {requests}}}]")
     rows = run(plan, servers)

@@ -8,6 +8,7 @@ from tests.loadgen.runs import of_api, plan_of, run
 STORM = "[{name: a, behaviour: connection-storm, clients: 20, rate: 100}]"
 
 
+@pytest.mark.slow
 def test_each_event_is_a_connection_and_a_request(servers: str) -> None:
     rows = run(plan_of(STORM), servers)
     opened, requests = of_api(rows, "ApiVersions"), of_api(rows, "Metadata")
