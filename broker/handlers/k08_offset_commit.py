@@ -27,16 +27,15 @@ from uuid import UUID
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import ownership_error
 from broker.groups.commit_results import PartitionErrors, response_topics
-from broker.groups.requests import CommitRequest, OffsetToCommit
+from broker.groups.requests import OffsetToCommit
 from broker.offset_commit.repeated_requests import commit_again
-from broker.offset_commit.requested_offsets import requested_offsets
+from broker.offset_commit.requested_offsets import commit_request, requested_offsets
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.offset_commit import (
-    MISSING_GROUP_VERSION_MIN,
     ShortOffsetCommit,
     encode_response,
     read_offset_commit,
@@ -86,14 +85,6 @@ def _commit(
     if error_code is not ErrorCode.NONE:
         return (error_code,) * len(offsets)
     return cluster.groups.commit(
-        CommitRequest(
-            group_id=request.group_id,
-            offsets=offsets,
-            generation_id=request.generation_id_or_member_epoch,
-            member_id=request.member_id,
-            group_instance_id=request.group_instance_id,
-            retention_ms=request.retention_time_ms,
-            knows_missing_groups=context.api_version >= MISSING_GROUP_VERSION_MIN,
-        ),
+        commit_request(context.api_version, request, offsets),
         context.now_ms,
     )

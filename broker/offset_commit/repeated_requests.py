@@ -13,13 +13,11 @@ from broker.cluster.internal_topics import GROUP_METADATA, append_built_batch, b
 from broker.cluster.topics import Partition, Topic
 from broker.groups.commit_results import response_topics
 from broker.groups.repeated_commit import RepeatedCommit
-from broker.groups.requests import CommitRequest
-from broker.offset_commit.requested_offsets import requested_offsets
+from broker.offset_commit.requested_offsets import commit_request, requested_offsets
 from broker.request.context import RequestContext
 from protocol.errors import ErrorCode
 from protocol.offset_commit import (
     LEADER_EPOCH_VERSION_MIN,
-    MISSING_GROUP_VERSION_MIN,
     CommitLayout,
     encode_response,
     read_offset_commit,
@@ -102,17 +100,7 @@ def _learn(
         or any(len(offset.metadata or "") > metadata_max for offset in offsets)
     ):
         return None
-    commit = RepeatedCommit.of(
-        CommitRequest(
-            group_id=request.group_id,
-            offsets=offsets,
-            generation_id=request.generation_id_or_member_epoch,
-            member_id=request.member_id,
-            group_instance_id=request.group_instance_id,
-            retention_ms=request.retention_time_ms,
-            knows_missing_groups=version >= MISSING_GROUP_VERSION_MIN,
-        )
-    )
+    commit = RepeatedCommit.of(commit_request(version, request, offsets))
     body = encode_response(version, response_topics(split, [ErrorCode.NONE] * len(offsets)))
     if commit is None or body is None:
         return None

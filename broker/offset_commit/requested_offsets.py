@@ -6,9 +6,9 @@ from typing import Any
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Topic
 from broker.groups.commit_results import SplitCommit, split_commit
-from broker.groups.requests import OffsetToCommit
+from broker.groups.requests import CommitRequest, OffsetToCommit
 from protocol.errors import ErrorCode
-from protocol.offset_commit import TOPIC_ID_VERSION_MIN
+from protocol.offset_commit import MISSING_GROUP_VERSION_MIN, TOPIC_ID_VERSION_MIN
 from protocol.pacing import paced
 
 
@@ -43,3 +43,18 @@ def requested_offsets(
         for partition in paced(partitions)
     )
     return split, offsets
+
+
+def commit_request(
+    api_version: int, request: Any, offsets: tuple[OffsetToCommit, ...]
+) -> CommitRequest:
+    """Return what the group's coordinator gets of a request."""
+    return CommitRequest(
+        group_id=request.group_id,
+        offsets=offsets,
+        generation_id=request.generation_id_or_member_epoch,
+        member_id=request.member_id,
+        group_instance_id=request.group_instance_id,
+        retention_ms=request.retention_time_ms,
+        knows_missing_groups=api_version >= MISSING_GROUP_VERSION_MIN,
+    )
