@@ -136,7 +136,7 @@ def skip_a_record(patch: Patch) -> None:
 
     def greedy(original: Any) -> Any:
         def put(self: OffsetTable, topic: str, index: int, committed: Any) -> None:
-            original(self, topic, index, replace(committed, offset=committed.offset + 1))
+            original(self, topic, index, committed._replace(offset=committed.offset + 1))
 
         return put
 
