@@ -17,7 +17,19 @@ from typing import Any
 
 import confluent_kafka
 
-from benchmarks import batched, idle, kfake, produce, requests, results_page, start, storm
+from benchmarks import (
+    batched,
+    idle,
+    kfake,
+    produce,
+    raw_load,
+    request_load,
+    requests,
+    results_page,
+    start,
+    storm,
+    transactions,
+)
 from benchmarks.load_process import LoadProcessError
 from benchmarks.report import Measurement, lines, measure, print_line, progress
 from benchmarks.server_process import (
@@ -59,6 +71,7 @@ PROGRAMS = {
 }
 """Programs that measure only parts of mock-kafka and print their own lines."""
 NAMES = (*MEASUREMENTS, *PROGRAMS)
+LOAD_ERRORS = (request_load.LoadError, raw_load.LoadError, transactions.LoadError)
 
 
 def print_machine() -> None:
@@ -87,7 +100,7 @@ def run_measurement(
     reproduce = f"scripts/bench {measurement.name} --rounds {rounds}"
     try:
         results = measure(measurement, servers, rounds)
-    except (ServerError, LoadProcessError, OSError) as error:
+    except (*LOAD_ERRORS, ServerError, LoadProcessError, OSError) as error:
         progress(f"{measurement.name} {measurement.case}: not measured: {error}")
         print_line(
             {
