@@ -166,6 +166,7 @@ def test_no_module_is_a_grab_bag() -> None:
     assert [relative(path) for path in SOURCES if path.stem in BANNED_NAMES] == []
 
 
+@pytest.mark.slow
 def test_files_and_functions_stay_readable() -> None:
     too_long = []
     for path in SOURCES:
@@ -207,6 +208,7 @@ def test_every_module_has_a_test_at_the_mirrored_place() -> None:
     assert missing == []
 
 
+@pytest.mark.slow
 def test_no_module_imports_a_test_module() -> None:
     found = [
         f"{relative(path)}: {name}"
@@ -245,6 +247,7 @@ def test_the_api_reference_is_fresh() -> None:
     assert page == api_reference.render(), "run: python -m scripts.api_reference"
 
 
+@pytest.mark.slow
 def test_the_name_of_a_variable_says_what_it_holds() -> None:
     found = []
     for path in (*SOURCES, *TEST_MODULES, *(ROOT / "benchmarks").glob("*.py")):

@@ -9,6 +9,8 @@ from loadgen import compare
 from loadgen.storage import StorageError
 from tests.loadgen.comparison.made_runs import LATE, VERDICT, rows, write_run, write_side
 
+pytestmark = pytest.mark.slow
+
 
 def status(out: Path, *runs: str) -> int:
     return compare.main([*runs, "--out", str(out / "page.html")])

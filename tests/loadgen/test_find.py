@@ -26,6 +26,8 @@ from protocol.errors import ErrorCode
 from protocol.produce import PartitionResult, TopicResult, encode_response
 from tests.loadgen.limit_search.summaries_of_probes import FAILED, LATE, summary_of
 
+pytestmark = pytest.mark.slow
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 

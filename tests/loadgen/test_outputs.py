@@ -12,6 +12,8 @@ from loadgen.run_record import RunRecord
 from loadgen.storage import Storage
 from tests.loadgen.summaries import CONFIG, PLAN, summary_of
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     ("failed", "is_complete", "status"),

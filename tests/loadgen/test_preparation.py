@@ -17,6 +17,8 @@ from loadgen.preparation import (
 from mock_kafka import MockKafka
 from tests.loadgen.runs import plan_of
 
+pytestmark = pytest.mark.slow
+
 STEADY = "[{name: a, behaviour: steady, topic: t, clients: 3, rate: 1}]"
 
 

@@ -9,6 +9,8 @@ import pytest
 from loadgen import cli, propose_quotas
 from mock_kafka import MockKafka
 
+pytestmark = pytest.mark.slow
+
 
 def run(out: Path, *arguments: str) -> tuple[int, dict[str, dict[str, Any]]]:
     status = propose_quotas.main([*arguments, "--out", str(out / "q.html")])

@@ -3,10 +3,13 @@
 from typing import Any
 
 import pyarrow as pa
+import pytest
 
 from loadgen.plan.plan import Tenant
 from loadgen.rows import ARROW_SCHEMA, NONE, Chunk, Kind, RowEncoder, Rows, Status
 from protocol.api_keys import ApiKey
+
+pytestmark = pytest.mark.slow
 
 TENANTS = [Tenant("a", "steady", "a", user="alice", password="x"), Tenant("b", "steady", "b")]
 

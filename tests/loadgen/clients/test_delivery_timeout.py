@@ -13,6 +13,8 @@ from mock_kafka import MockKafka
 from tests.loadgen.runs import Row, endings, of_api, plan_of, run
 from tests.loadgen.stubs import rows_of, run_of
 
+pytestmark = pytest.mark.slow
+
 # Timers of a busy machine are late, but by less than this.
 TICK_US = 500_000
 

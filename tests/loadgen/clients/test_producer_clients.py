@@ -2,8 +2,12 @@
 
 from itertools import pairwise
 
+import pytest
+
 from loadgen.plan.plan import Plan
 from tests.loadgen.runs import Row, endings, of_api, plan_of, run
+
+pytestmark = pytest.mark.slow
 
 SEQUENCE_END = 2**31
 

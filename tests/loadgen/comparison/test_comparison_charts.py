@@ -9,6 +9,8 @@ from loadgen.comparison.comparison_charts import draw
 from loadgen.comparison.differences import Side
 from tests.loadgen.comparison.made_runs import side
 
+pytestmark = pytest.mark.slow
+
 
 def test_each_chart_has_a_curve_of_each_side(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -11,6 +11,8 @@ from loadgen.limit_search.bisection import Bracket
 from loadgen.limit_search.limit_chart import draw
 from tests.loadgen.limit_search.searches import probe, search
 
+pytestmark = pytest.mark.slow
+
 
 def drawn(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> list[Axes]:
     figures: list[Figure] = []

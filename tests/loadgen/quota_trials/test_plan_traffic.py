@@ -14,6 +14,8 @@ from loadgen.quota_trials.plan_traffic import traffic_of_plan
 from loadgen.quota_trials.traffic import FETCH, PRODUCE, TOPICS, Traffic
 from tests.loadgen.runs import plan_of, run
 
+pytestmark = pytest.mark.slow
+
 
 def of_api(found: Traffic, api: int) -> int:
     return int((found.api == api).sum())

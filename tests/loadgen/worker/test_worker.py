@@ -19,6 +19,8 @@ from loadgen.worker import worker
 from mock_kafka import MockKafka
 from tests.loadgen.runs import endings, events_of, of_api, plan_of, run, written_rows
 
+pytestmark = pytest.mark.slow
+
 SPEC = RunSpec(
     "r",
     Plan(name="p", duration_s=1, tenants=(Tenant("a", "steady", "a"),), warm_up_s=2),
