@@ -159,15 +159,41 @@ def _append_batch(
     now_ms: int,
     producer: tuple[int, int] | None,
 ) -> None:
-    log, epoch = partition.log, partition.leader_epoch
-    base_offset = log.log_end_offset
+    base_offset, epoch = partition.log.log_end_offset, partition.leader_epoch
     has_sequence = topic.name != TRANSACTION_STATE_TOPIC
     base_sequence = COORDINATOR_SEQUENCE if has_sequence else _NO_SEQUENCE
     if codec == 0:
         batch = uncompressed_batch(records, base_offset, epoch, now_ms, producer, base_sequence)
     else:
         batch = _compressed_batch(records, base_offset, epoch, now_ms, codec, producer)
-    log.append(batch, len(records), now_ms, epoch)
+    _store_batch(topic, partition, batch, records, now_ms, producer, base_sequence)
+
+
+def append_built_batch(
+    topic: Topic,
+    partition: Partition,
+    batch: bytes,
+    records: Sequence[CoordinatorRecord],
+    now_ms: int,
+) -> None:
+    """Append a batch of the current leader epoch; `records` has its keys, and values or None."""
+    _store_batch(topic, partition, batch, records, now_ms)
+    if partition.log.waiters:
+        partition.log.wake(now_ms)
+
+
+def _store_batch(
+    topic: Topic,
+    partition: Partition,
+    batch: bytes,
+    records: Sequence[CoordinatorRecord],
+    now_ms: int,
+    producer: tuple[int, int] | None = None,
+    base_sequence: int = COORDINATOR_SEQUENCE,
+) -> None:
+    log = partition.log
+    base_offset = log.log_end_offset
+    log.append(batch, len(records), now_ms, partition.leader_epoch)
     compaction = partition.compaction
     if producer is not None:
         partition.producers.apply(
@@ -179,26 +205,6 @@ def _append_batch(
         compaction.add(base_offset, records, now_ms)
     if compaction is not None and compaction.is_due():
         _compact(topic, partition, compaction, now_ms)
-
-
-def append_built_batch(
-    topic: Topic,
-    partition: Partition,
-    batch: bytes,
-    records: Sequence[CoordinatorRecord],
-    now_ms: int,
-) -> None:
-    """Append a batch of the current leader epoch; `records` has its keys, and values or None."""
-    log = partition.log
-    base_offset = log.log_end_offset
-    log.append(batch, len(records), now_ms, partition.leader_epoch)
-    compaction = partition.compaction
-    if compaction is not None:
-        compaction.add(base_offset, records, now_ms)
-        if compaction.is_due():
-            _compact(topic, partition, compaction, now_ms)
-    if log.waiters:
-        log.wake(now_ms)
 
 
 def _compressed_batch(

@@ -23,6 +23,7 @@ from broker.groups.repeated_commit import RepeatedCommit
 from broker.groups.requests import CommitRequest
 from broker.groups.results import CommittedOffset, GroupListing, GroupState
 from broker.groups.transactional_offsets import (
+    OffsetKey,
     PreparedCommit,
     TransactionalOffsets,
     prepare_commit,
@@ -120,9 +121,7 @@ class GroupTable:
             return False
         if isinstance(group, Group) and group.state is not GroupState.EMPTY:
             group.touch(request.member_id, now_ms)
-        for key, committed in commit.committed(offsets, now_ms):
-            group.offsets.put(key[1], key[2], committed)
-            self.transactional_offsets.replace(key)
+        self._put_offsets(group, commit.committed(offsets, now_ms))
         return True
 
     def _store(
@@ -133,10 +132,15 @@ class GroupTable:
             error_code = self._append_records(group.group_id, records, now_ms, is_atomic=True)
             if error_code is not ErrorCode.NONE:
                 return (error_code,) * len(error_codes)
-        for key, committed in offsets:
-            group.offsets.put(*key[1:], committed)
-            self.transactional_offsets.replace(key)
+        self._put_offsets(group, offsets)
         return tuple(error_codes)
+
+    def _put_offsets(
+        self, group: AnyGroup, offsets: Iterable[tuple[OffsetKey, CommittedOffset]]
+    ) -> None:
+        for key, committed in offsets:
+            group.offsets.put(key[1], key[2], committed)
+            self.transactional_offsets.replace(key)
 
     def commit_in_transaction(
         self,

@@ -36,6 +36,7 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.offset_commit import (
+    TOPIC_ID_VERSION_MIN,
     ShortOffsetCommit,
     encode_response,
     read_offset_commit,
@@ -50,7 +51,9 @@ _PartitionResponse = _TopicResponse.OffsetCommitResponsePartition
 def handle_offset_commit(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleOffsetCommitRequest`."""
     version = context.api_version
-    split, offsets = requested_offsets(cluster, version, request.topics)
+    split, offsets = requested_offsets(
+        cluster, request.topics, uses_topic_ids=version >= TOPIC_ID_VERSION_MIN
+    )
     error_codes = _commit(context, request, offsets, cluster)
     topics = response_topics(split, error_codes)
     if isinstance(request, ShortOffsetCommit):

@@ -22,8 +22,9 @@ from typing import Any
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import ownership_error
 from broker.cluster.transactions import OFFSETS_TOPIC
-from broker.groups.commit_results import response_topics, split_commit
+from broker.groups.commit_results import response_topics
 from broker.groups.requests import CommitRequest, OffsetToCommit
+from broker.offset_commit.requested_offsets import requested_offsets
 from broker.produce.verification import verify_transaction
 from broker.request.context import RequestContext
 from broker.routes import handles
@@ -47,21 +48,7 @@ _PartitionResponse = _TopicResponse.TxnOffsetCommitResponsePartition
 def handle_txn_offset_commit(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleTxnOffsetCommitRequest`."""
     version = context.api_version
-    split = split_commit(
-        (topic.name, cluster.topics.get(topic.name), topic.partitions)
-        for topic in paced(request.topics)
-    )
-    offsets = tuple(
-        OffsetToCommit(
-            topic_name=topic.name,
-            partition_index=partition.partition_index,
-            offset=partition.committed_offset,
-            leader_epoch=partition.committed_leader_epoch,
-            metadata=partition.committed_metadata,
-        )
-        for _key, topic, partitions in paced(split.known)
-        for partition in paced(partitions)
-    )
+    split, offsets = requested_offsets(cluster, request.topics, uses_topic_ids=False)
     error_codes = _commit(context, request, offsets, cluster)
     return _Response(
         version=version,

@@ -18,6 +18,7 @@ from broker.request.context import RequestContext
 from protocol.errors import ErrorCode
 from protocol.offset_commit import (
     LEADER_EPOCH_VERSION_MIN,
+    TOPIC_ID_VERSION_MIN,
     CommitLayout,
     encode_response,
     read_offset_commit,
@@ -86,11 +87,11 @@ def _learn(
     request = read_offset_commit(version, frame, start, end)
     if request is None or ownership_error(cluster, context.broker_id, request.group_id):
         return None
-    topic, partition = (
-        cluster.topics.get(GROUP_METADATA.name),
-        cluster.group_log.partition(request.group_id),
+    topic = cluster.topics.get(GROUP_METADATA.name)
+    partition = cluster.group_log.partition(request.group_id)
+    split, offsets = requested_offsets(
+        cluster, request.topics, uses_topic_ids=version >= TOPIC_ID_VERSION_MIN
     )
-    split, offsets = requested_offsets(cluster, version, request.topics)
     metadata_max: int = cluster.config["offset.metadata.max.bytes"]
     if (
         topic is None

@@ -1,4 +1,4 @@
-"""The offsets of an OffsetCommit request, and the partitions that do not exist."""
+"""The offsets of an OffsetCommit or TxnOffsetCommit, and the partitions that do not exist."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,15 +8,17 @@ from broker.cluster.topics import Topic
 from broker.groups.commit_results import SplitCommit, split_commit
 from broker.groups.requests import CommitRequest, OffsetToCommit
 from protocol.errors import ErrorCode
-from protocol.offset_commit import MISSING_GROUP_VERSION_MIN, TOPIC_ID_VERSION_MIN
+from protocol.offset_commit import MISSING_GROUP_VERSION_MIN
 from protocol.pacing import paced
 
 
 def requested_offsets(
-    cluster: Cluster, api_version: int, topics: Sequence[Any]
+    cluster: Cluster, topics: Sequence[Any], *, uses_topic_ids: bool
 ) -> tuple[SplitCommit[Any, Topic], tuple[OffsetToCommit, ...]]:
-    """Return which partitions exist, and the offsets for them; `topics` is as in the request."""
-    uses_topic_ids = api_version >= TOPIC_ID_VERSION_MIN
+    """Return which partitions exist, and the offsets for them; `topics` is as in the request.
+
+    An OffsetCommit names topics by id from version 10 on, a TxnOffsetCommit never does.
+    """
     split = split_commit(
         (
             (

@@ -17,17 +17,19 @@ def topic(name: str, topic_id: UUID | None, indexes: Sequence[int]) -> ShortTopi
     return ShortTopic(name, topic_id, [ShortOffset(index, 7, 3, "note", 0) for index in indexes])
 
 
-@pytest.mark.parametrize("version", [9, 10])
-def test_only_offsets_of_partitions_that_exist_are_there(version: int) -> None:
+@pytest.mark.parametrize("uses_topic_ids", [False, True])
+def test_only_offsets_of_partitions_that_exist_are_there(uses_topic_ids: bool) -> None:
     cluster = make_cluster(1)
     cluster.create_topic("orders", [(1,)] * 2, {})
     created = cluster.topics.get("orders")
     assert created is not None
-    topic_id = created.topic_id if version == 10 else None
-    unknown_id = UNKNOWN_ID if version == 10 else None
+    topic_id = created.topic_id if uses_topic_ids else None
+    unknown_id = UNKNOWN_ID if uses_topic_ids else None
 
     split, offsets = requested_offsets(
-        cluster, version, [topic("orders", topic_id, [1, 2]), topic("nothing", unknown_id, [0])]
+        cluster,
+        [topic("orders", topic_id, [1, 2]), topic("nothing", unknown_id, [0])],
+        uses_topic_ids=uses_topic_ids,
     )
 
     assert [

@@ -143,7 +143,7 @@ GROUP_MUTANTS: tuple[Mutant, ...] = (
     edited(
         "A commit of several partitions stores the first.",
         "commits",
-        GroupTable._store,
+        GroupTable._put_offsets,
         "for key, committed in offsets:",
         "for key, committed in offsets[:1]:",
     ),
