@@ -22,16 +22,14 @@ from benchmarks import (
     idle,
     kfake,
     produce,
-    raw_load,
-    request_load,
     requests,
     results_page,
     start,
     storm,
-    transactions,
 )
 from benchmarks.load_process import LoadProcessError
 from benchmarks.report import Measurement, lines, measure, print_line, progress
+from benchmarks.request_bytes import LoadError
 from benchmarks.server_process import (
     PROJECT,
     SERVER_NAMES,
@@ -71,7 +69,6 @@ PROGRAMS = {
 }
 """Programs that measure only parts of mock-kafka and print their own lines."""
 NAMES = (*MEASUREMENTS, *PROGRAMS)
-LOAD_ERRORS = (request_load.LoadError, raw_load.LoadError, transactions.LoadError)
 
 
 def print_machine() -> None:
@@ -100,7 +97,7 @@ def run_measurement(
     reproduce = f"scripts/bench {measurement.name} --rounds {rounds}"
     try:
         results = measure(measurement, servers, rounds)
-    except (*LOAD_ERRORS, ServerError, LoadProcessError, OSError) as error:
+    except (LoadError, ServerError, LoadProcessError, OSError) as error:
         progress(f"{measurement.name} {measurement.case}: not measured: {error}")
         print_line(
             {

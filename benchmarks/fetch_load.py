@@ -19,12 +19,13 @@ from benchmarks.cost_clock import Cost, CostClock
 from benchmarks.request_bytes import (
     PRODUCE_VERSION,
     VALUE_BYTES,
+    LoadError,
     RequestConnection,
     UnmeasuredConnection,
     decode_response,
     frame_request,
 )
-from benchmarks.request_load import LoadError, create_topics
+from benchmarks.request_load import create_topics
 from benchmarks.server_process import ServerProcess
 from protocol import messages
 from protocol.api_keys import ApiKey

@@ -23,7 +23,12 @@ from uuid import UUID
 from benchmarks.busy_polling import poll
 from benchmarks.cost_clock import CostClock
 from benchmarks.report import Bar, print_line, progress
-from benchmarks.request_bytes import UnmeasuredConnection, decode_response, frame_request
+from benchmarks.request_bytes import (
+    LoadError,
+    UnmeasuredConnection,
+    decode_response,
+    frame_request,
+)
 from benchmarks.server_process import ServerProcess, pinned, serve, two_cpus
 from protocol import messages
 from protocol.api_keys import ApiKey
@@ -57,10 +62,6 @@ _JOIN_EPOCH, _LEAVE_EPOCH = 0, -1
 _SIZE_BYTES = 4
 
 _Heartbeat = messages.ConsumerGroupHeartbeatRequest
-
-
-class LoadError(Exception):
-    """The server returned an error, or no response."""
 
 
 @dataclass(slots=True, eq=False)

@@ -20,16 +20,12 @@ from struct import Struct
 from benchmarks import request_bytes, server_process
 from benchmarks.busy_polling import poll
 from benchmarks.cost_clock import Cost, CostClock
-from benchmarks.request_bytes import ProduceRequests, UnmeasuredConnection
+from benchmarks.request_bytes import LoadError, ProduceRequests, UnmeasuredConnection
 from protocol.api_keys import ApiKey
 
 TOPIC = "produce"
 READ_BYTES = 1 << 20
 RESPONSE_WAIT_S = 20
-
-
-class LoadError(Exception):
-    """The server sent a wrong response."""
 
 
 @dataclass(slots=True)

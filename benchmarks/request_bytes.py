@@ -125,6 +125,10 @@ def decode_response(api_key: ApiKey, api_version: int, frame: bytes | memoryview
     return response.decode(bytes(frame), version=api_version, header=True, framed=True)
 
 
+class LoadError(Exception):
+    """The server returned an error, a wrong response, or none."""
+
+
 class RequestConnection(Protocol):
     """A connection for one request at a time, in the version that the request has."""
 

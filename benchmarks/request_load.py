@@ -14,6 +14,7 @@ from typing import Any
 from benchmarks.busy_polling import poll
 from benchmarks.cost_clock import Cost, CostClock
 from benchmarks.request_bytes import (
+    LoadError,
     RequestConnection,
     UnmeasuredConnection,
     decode_response,
@@ -34,10 +35,6 @@ _RETRIABLE = frozenset({3, 14, 15, 16, 79})
 _SIZE_BYTES = 4
 _CREATE_VERSION = 5
 _GROUP_KEY_TYPE = 0
-
-
-class LoadError(Exception):
-    """The server returned an error, or no response."""
 
 
 @dataclass(slots=True, eq=False)

@@ -21,6 +21,7 @@ from typing import Any
 from benchmarks.cost_clock import Cost, CostClock
 from benchmarks.report import print_line, progress
 from benchmarks.request_bytes import (
+    LoadError,
     UnmeasuredConnection,
     decode_response,
     frame_request,
@@ -49,10 +50,6 @@ _FIND_VERSION = 3
 _TRANSACTION_KEY_TYPE = 1
 _RETRIABLE = frozenset({14, 15, 16, 51})
 """The coordinator is loading, not available or moved, or a transaction is being ended."""
-
-
-class LoadError(Exception):
-    """The server returned an error."""
 
 
 @dataclass(slots=True)

@@ -24,19 +24,8 @@ class ConnectionStorm(SequentialClient):
         run = self.run
         nodes = sorted(run.topology.brokers)
         node = nodes[event.salt % len(nodes)]
-        rows, sent_us = run.rows, clock.now_us()
-        row = rows.begin(
-            event_id=event.event_id,
-            intended_us=event.intended_us,
-            submitted_us=event.submitted_us,
-            sent_us=sent_us,
-            client=self.number,
-            api=ApiKey.API_VERSIONS,
-            version=-1,
-            node=node,
-        )
-        self._has_row = True
-        run.counts.requests += 1
+        rows = run.rows
+        row = self.begin_row(event, clock.now_us(), api=ApiKey.API_VERSIONS, version=-1, node=node)
         try:
             connection = await open_connection(
                 run.topology.brokers[node], self._connection_settings, self._timeout_s

@@ -141,6 +141,19 @@ class SequentialClient(LoadClient):
 
     # Requests ------------------------------------------------------------------------------
 
+    def begin_row(self, event: Event, sent_us: int, **fields: int) -> int:
+        """Count a request and begin its row; `fields` are further ones of `Rows.begin`."""
+        self._has_row = True
+        self.run.counts.requests += 1
+        return self.run.rows.begin(
+            event_id=event.event_id,
+            intended_us=event.intended_us,
+            submitted_us=event.submitted_us,
+            sent_us=sent_us,
+            client=self.number,
+            **fields,
+        )
+
     async def send_request(
         self,
         event: Event,
@@ -174,13 +187,10 @@ class SequentialClient(LoadClient):
         """
         early_us = await self._wait_for_throttle()
         frame = connection.wire.request(request)
-        rows, counts, sent_us = self.run.rows, self.run.counts, clock.now_us()
-        row = rows.begin(
-            event_id=event.event_id,
-            intended_us=event.intended_us,
-            submitted_us=event.submitted_us,
-            sent_us=sent_us,
-            client=self.number,
+        rows, sent_us = self.run.rows, clock.now_us()
+        row = self.begin_row(
+            event,
+            sent_us,
             api=request.API_KEY,
             version=connection.wire.version_of(ApiKey(request.API_KEY)),
             attempt=attempt,
@@ -191,8 +201,6 @@ class SequentialClient(LoadClient):
             early_us=early_us,
             node=node,
         )
-        self._has_row = True
-        counts.requests += 1
         try:
             response = await connection.exchange(frame, timeout_s or self._timeout_s)
         except ConnectionLostError:
@@ -266,12 +274,9 @@ class SequentialClient(LoadClient):
             to.correlation_id, producer.producer_id, producer.epoch, sequence, event.event_id
         )
         sent_us = clock.now_us()
-        row = rows.begin(
-            event_id=event.event_id,
-            intended_us=event.intended_us,
-            submitted_us=event.submitted_us,
-            sent_us=sent_us,
-            client=self.number,
+        row = self.begin_row(
+            event,
+            sent_us,
             api=ApiKey.PRODUCE,
             version=to.frames.version,
             attempt=attempt,
@@ -286,8 +291,6 @@ class SequentialClient(LoadClient):
             early_us=early_us,
             node=to.node,
         )
-        self._has_row = True
-        self.run.counts.requests += 1
         return Sent(row, sent_us, to.connection.request(frame, to.frames.read))
 
     async def wait_for_response(

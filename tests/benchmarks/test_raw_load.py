@@ -6,7 +6,8 @@ from collections.abc import Iterator
 import pytest
 
 from benchmarks import kfake, raw_load, request_bytes, server_process
-from benchmarks.raw_load import LoadConnection, LoadError
+from benchmarks.raw_load import LoadConnection
+from benchmarks.request_bytes import LoadError
 from protocol import messages
 
 
