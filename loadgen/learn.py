@@ -9,7 +9,7 @@ from rich.table import Table
 
 from loadgen.learning.learned_plan import DIMENSIONS, EVENTS_MIN, LearnedPlan, learn
 from loadgen.learning.traffic import read_traffic
-from loadgen.traces.trace_file import TraceError
+from loadgen.traces.trace_file import TRACE_HELP, TraceError
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -56,7 +56,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "trace",
         metavar="TRACE",
-        help="Parquet, JSON lines, the journal's export or Kafka's request log (docs/load.md)",
+        help=TRACE_HELP,
     )
     parser.add_argument("--out", required=True, metavar="FILE", help="the plan file to write")
     parser.add_argument(

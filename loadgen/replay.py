@@ -21,7 +21,7 @@ from loadgen.outputs import exit_status_of, print_outputs
 from loadgen.plan.plan import Plan
 from loadgen.plan.plan_file import load_plan
 from loadgen.plan.yaml_reader import PlanError
-from loadgen.traces.trace_file import TraceError
+from loadgen.traces.trace_file import TRACE_HELP, TraceError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -136,7 +136,7 @@ def _parser() -> argparse.ArgumentParser:
         parser,
         "trace",
         "TRACE",
-        "Parquet, JSON lines, the journal's export or Kafka's request log (docs/load.md)",
+        TRACE_HELP,
     )
     parser.add_argument(
         "--speed", type=float, default=1.0, metavar="X", help="2: twice as fast (default: 1)"

@@ -4,8 +4,7 @@ from base64 import b64encode
 from collections.abc import Mapping
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
+from loadgen import page
 from loadgen.analysis.checks import SHADOW_UNITS
 
 _UNKNOWN = "-"
@@ -39,20 +38,9 @@ _CHARTS = {
 
 def render(summary: Mapping[str, Any], charts: Mapping[str, bytes], plan_text: str) -> str:
     """Return the page as HTML; `charts` are PNG images by name."""
-    environment = Environment(
-        loader=PackageLoader(__name__.rpartition(".")[0], package_path=""),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
-        "number": _number,
-        "percent": _percent,
-        "ms": _ms,
-        "time_of_day": _time_of_day,
-    }
-    return environment.get_template("report.html").render(
+    return page.render(
+        "analysis/report.html",
+        {"number": _number, "percent": _percent, "ms": _ms, "time_of_day": _time_of_day},
         summary=summary,
         plan_text=plan_text,
         shadow_units=SHADOW_UNITS,

@@ -4,8 +4,7 @@ from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
+from loadgen import page
 from loadgen.comparison.differences import Change, Limits, Side, VerdictChange
 
 _CHARTS = {
@@ -47,15 +46,9 @@ def render(
     notes: Sequence[str],
 ) -> str:
     """Return the page as HTML; `charts` are PNG images by name."""
-    environment = Environment(
-        loader=PackageLoader(__name__.rpartition(".")[0], package_path=""),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"value": _value, "difference": difference, "interval": interval}
-    return environment.get_template("comparison.html").render(
+    return page.render(
+        "comparison/comparison.html",
+        {"value": _value, "difference": difference, "interval": interval},
         comparisons=comparisons,
         sides=[comparisons[0].before, *(comparison.after for comparison in comparisons)],
         limits=limits,

@@ -2,10 +2,10 @@
 
 from base64 import b64encode
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from rich.markup import escape
 from rich.table import Table
 
+from loadgen import page
 from loadgen.limit_search.probes import Search
 
 _COLOURS = {"held": "green", "broke": "bold red", "invalid": "yellow"}
@@ -13,16 +13,11 @@ _COLOURS = {"held": "green", "broke": "bold red", "invalid": "yellow"}
 
 def render(search: Search, chart: bytes) -> str:
     """Return the page as HTML; `chart` is a PNG image."""
-    environment = Environment(
-        loader=PackageLoader(__name__.rpartition(".")[0], package_path=""),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["number"] = number
-    return environment.get_template("limit.html").render(
-        search=search, chart=b64encode(chart).decode()
+    return page.render(
+        "limit_search/limit.html",
+        {"number": number},
+        search=search,
+        chart=b64encode(chart).decode(),
     )
 
 

@@ -4,10 +4,10 @@ from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from rich.markup import escape
 from rich.table import Table
 
+from loadgen import page
 from loadgen.quota_trials.candidates import AMOUNTS, IDS, UNITS, WINDOW_KEYS, Candidate
 from loadgen.quota_trials.proposals import WINDOWS_MIN, KeyResult, Trial, is_covered
 from loadgen.quota_trials.replay import Refused
@@ -20,15 +20,9 @@ ROWS_MAX = 12
 
 def render(traffic: Traffic, results: Mapping[str, KeyResult], charts: Mapping[str, bytes]) -> str:
     """Return the page as HTML; `charts` are PNG images by quota key."""
-    environment = Environment(
-        loader=PackageLoader(__name__.rpartition(".")[0], package_path=""),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"time": time_of, "number": number}
-    return environment.get_template("quotas.html").render(
+    return page.render(
+        "quota_trials/quotas.html",
+        {"time": time_of, "number": number},
         found=as_dict(traffic, results),
         charts={key: b64encode(png).decode() for key, png in charts.items()},
         amounts=AMOUNTS,

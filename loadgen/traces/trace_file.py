@@ -66,6 +66,10 @@ DEFAULTS: Mapping[str, Any] = {
 }
 
 
+TRACE_HELP = "Parquet, JSON lines, the journal's export or Kafka's request log (docs/load.md)"
+"""What the argument TRACE of a command takes."""
+
+
 class TraceError(Exception):
     """A trace cannot be read; the message is one line: file, line, what is wrong."""
 
