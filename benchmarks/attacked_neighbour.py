@@ -4,7 +4,7 @@ python -m benchmarks.attacked_neighbour [--api KEY,...]
 
 One librdkafka producer sends single records and waits for each delivery: first alone, then while
 another process sends frames of the corpus (`tests/attack/amplifying_frames.py`), for each API in
-its latest version, each frame on a new connection.
+its latest version, each frame on a new connection. `benchmarks.awake_cpus` keeps the CPUs awake.
 """
 
 import argparse
@@ -21,6 +21,7 @@ from typing import Any
 
 import confluent_kafka
 
+from benchmarks.awake_cpus import awake_cpus
 from benchmarks.report import print_line, progress
 from benchmarks.server_process import serve
 from broker.config.broker_config import BrokerConfig
@@ -60,6 +61,7 @@ def main() -> int:
         attacker.start()
         frame_count = ours.recv()
         progress(f"attacked-neighbour: {frame_count} frames")
+        stack.enter_context(awake_cpus())
         alone = latencies(server.bootstrap_servers, lambda: False, ALONE_S)
         ours.send("begin")
         beside = latencies(server.bootstrap_servers, ours.poll)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 from broker.pending_response import PendingResponse
@@ -32,6 +33,11 @@ class ConnectionOutput(NamedTuple):
     close_reason: str | None
     has_more: bool
     muted_until_ms: int = 0
+
+
+new_output: Callable[[tuple[bytes, str | None, bool, int]], ConnectionOutput]
+new_output = partial(tuple.__new__, ConnectionOutput)
+"""Make an output from all its fields, in less time than the class takes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from broker.responses import (
     PendingFrame,
     Throttled,
     ThrottlingQuota,
+    new_output,
 )
 from protocol.api_keys import ApiKey
 from protocol.framing import Frame, FrameError, FrameReader
@@ -134,7 +135,7 @@ class Connection:
             else:
                 run_end = result
             if self._close_reason is not None or run_end == len(data):
-                return ConnectionOutput(b"".join(out), self._close_reason, has_more=False)
+                return new_output((b"".join(out), self._close_reason, False, 0))
         reader.feed(data, run_end)
         return self._advance(out, now_ms) if self._muted_until_ms <= now_ms else NOTHING
 
@@ -213,9 +214,7 @@ class Connection:
                 return self._advance(out, now_ms)
             self._close_reason = str(error)
         self._has_more = left_bytes <= 0
-        return ConnectionOutput(
-            b"".join(out), self._close_reason, self._has_more, self._muted_until_ms
-        )
+        return new_output((b"".join(out), self._close_reason, self._has_more, self._muted_until_ms))
 
     def _learn(self, frame: Frame, response: DispatchResult) -> None:
         """Remember a Produce request that was handled, so that equal ones take less time."""
