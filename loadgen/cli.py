@@ -13,7 +13,7 @@ from client.errors import ClientError
 from loadgen import compare, find, learn, propose_quotas, replay, summarize
 from loadgen.admin_port import AdminPortError
 from loadgen.load_run import LoadError, OwnBrokerFactory, run
-from loadgen.options import parser_of
+from loadgen.options import master_of, parser_of
 from loadgen.plan.yaml_reader import PlanError
 from loadgen.preparation import PreparationError
 from loadgen.quota_trials.proposals import ProtectionError
@@ -52,7 +52,7 @@ def _session(options: argparse.Namespace) -> Iterator["SparkSession"]:
     with ExitStack() as stack:
         is_local = Storage(options.out).is_local
         folder = options.out if is_local else stack.enter_context(TemporaryDirectory())
-        yield stack.enter_context(load_session(options.master, Path(folder)))
+        yield stack.enter_context(load_session(master_of(options), Path(folder)))
 
 
 def run_to_exit_status(action: Callable[[], int]) -> int:

@@ -20,7 +20,7 @@ from loadgen.limit_search.limit_page import number, render, table_of
 from loadgen.limit_search.objectives import Objective, parse_objective
 from loadgen.limit_search.probes import Probe, Search, probe_of
 from loadgen.load_run import OwnBrokerFactory, run_plan
-from loadgen.options import add_plan_options, add_target_options
+from loadgen.options import add_plan_options, add_target_options, master_of
 from loadgen.outputs import FAILED, INVALID, OK
 from loadgen.plan.merged_plan import merged
 from loadgen.plan.plan import Plan
@@ -68,7 +68,7 @@ def _session_of(
         if not started:
             is_local = Storage(options.out).is_local
             folder = options.out if is_local else stack.enter_context(tempfile.TemporaryDirectory())
-            started.append(stack.enter_context(load_session(options.master, Path(folder))))
+            started.append(stack.enter_context(load_session(master_of(options), Path(folder))))
         return nullcontext(started[0])
 
     return session

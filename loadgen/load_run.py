@@ -6,7 +6,7 @@ import os
 import resource
 import shutil
 from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -18,6 +18,8 @@ from loadgen.admin_port import AdminPort, AdminPortError
 from loadgen.analysis.committed_offsets import committed_offsets
 from loadgen.clock_offset import ClockServer
 from loadgen.ctrl_c import CtrlC
+from loadgen.live.live_run import LiveRun
+from loadgen.options import master_of
 from loadgen.outputs import exit_status_of, print_outputs, summary_of_run, write_outputs
 from loadgen.plan.merged_plan import merged
 from loadgen.plan.plan import Plan
@@ -29,7 +31,13 @@ from loadgen.preparation import open_files_needed, prepare, slots_error
 from loadgen.progress import ProgressListener
 from loadgen.rows import RESULTS
 from loadgen.run_record import RunRecord
-from loadgen.spark_session import first_line, slots_of, spark_settings, wrong_spark_settings
+from loadgen.spark_session import (
+    concurrent_tasks_max,
+    first_line,
+    slots_of,
+    spark_settings,
+    wrong_spark_settings,
+)
 from loadgen.storage import Storage, settings_of
 from loadgen.worker.segments import STOP_FILE
 from loadgen.worker_reports import RECORD, read_reports, reasons_in
@@ -37,6 +45,9 @@ from protocol.environment import EnvironmentVariableError, resolve_environment
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+NO_LIVE_SLOT = "the live page needs a Spark slot besides those of the workers"
 
 
 class OwnBroker(Protocol):
@@ -104,12 +115,7 @@ def run_plan(
         LoadError, PlanError, PreparationError, SessionError, StorageError: the load could not
             start, or its outputs could not be written.
     """
-    slots = slots_of(options.master)
-    clients = sum(tenant.clients for tenant in plan.tenants)
-    workers = options.workers or min(slots or 2, clients)
-    error = slots_error(plan, workers, slots or workers)
-    if error is not None:
-        raise LoadError(error)
+    workers = _workers_of(plan, options)
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
         raise LoadError("Spark needs Java 17 or newer: there is no `java` on the PATH")
     _allow_open_files(open_files_needed(plan, workers))
@@ -139,19 +145,61 @@ def run_plan(
             spark = stack.enter_context(session())
             until_written.enter_context(ctrl_c.handled(console))
             storage = dataclasses.replace(storage, settings=settings_of(spark_settings(spark)))
+            live = _live_run(options, spark, workers, console)
+            if live is not None:
+                until_written.callback(live.close)
             record = RunRecord(
                 run_id,
                 plan,
                 target,
                 servers,
-                options.master,
+                master_of(options),
                 f"{started:%Y-%m-%d %H:%M:%S} UTC",
                 workers,
             )
-            _send_and_read_back(spark, record, storage, console, ctrl_c, broker, admin_port)
+            _send_and_read_back(spark, record, storage, console, ctrl_c, broker, admin_port, live)
             summary = summary_of_run(spark, storage, record)
+            if live is not None:
+                live.finish(summary)
         write_outputs(summary, record, storage)
     return summary, storage
+
+
+def _workers_of(plan: Plan, options: argparse.Namespace) -> int:
+    """Return the number of workers.
+
+    Raises:
+        LoadError: the master has too few slots for them, or the plan too few clients.
+    """
+    master, is_live = master_of(options), options.live_port is not None
+    slots = slots_of(master)
+    if is_live and slots == 1:
+        raise LoadError(f"{NO_LIVE_SLOT}, and {master} has one slot: use --master 'local[2]'")
+    for_workers = slots - 1 if slots is not None and is_live else slots
+    clients = sum(tenant.clients for tenant in plan.tenants)
+    workers: int = options.workers or min(for_workers or 2, clients)
+    error = slots_error(plan, workers, for_workers or workers)
+    if error is not None:
+        raise LoadError(f"{error}; {NO_LIVE_SLOT}" if is_live else error)
+    return workers
+
+
+def _live_run(
+    options: argparse.Namespace, spark: "SparkSession", workers: int, console: Console
+) -> LiveRun | None:
+    """Return the live view of the run if there is to be one.
+
+    Raises:
+        LoadError: Spark has no slot for it.
+    """
+    if options.live_port is None:
+        return None
+    slots = concurrent_tasks_max(spark)
+    if slots <= workers:
+        raise LoadError(
+            f"{NO_LIVE_SLOT}: {workers} workers and it need {workers + 1}, and Spark has {slots}"
+        )
+    return LiveRun(options.live_host, options.live_port, console)
 
 
 def _plan_of(options: argparse.Namespace) -> Plan:
@@ -191,6 +239,7 @@ def _send_and_read_back(
     ctrl_c: CtrlC,
     broker: OwnBroker | None,
     admin_port: AdminPort | None,
+    live: LiveRun | None = None,
 ) -> None:
     """Send the load and read its topics back; a step that fails is one of the record's reasons."""
     wrong_settings = wrong_spark_settings(spark)
@@ -198,17 +247,20 @@ def _send_and_read_back(
         raise LoadError("; ".join(wrong_settings))
     plan = record.plan
     spec = RunSpec(record.run_id, plan, record.target.topology, record.workers)
-    started_us = clock.now_us()
-    pids = {"jvm_percent": _jvm_pid(spark), "broker_percent": broker.pid if broker else None}
-    cpu_us = {name: host_info.cpu_us_of(pid) for name, pid in pids.items()}
     record.write(storage)
-    reasons = _send(spark, spec, storage, console, ctrl_c)
-    wall_us = clock.now_us() - started_us
-    cpus = os.cpu_count() or 1
-    record.host = {
-        name: host_info.percent(_cpu_us_since(cpu_us[name], pid), wall_us, cpus)
-        for name, pid in pids.items()
-    }
+    with live.reading(spark, record, storage) if live is not None else nullcontext():
+        started_us = clock.now_us()
+        pids = {"jvm_percent": _jvm_pid(spark), "broker_percent": broker.pid if broker else None}
+        cpu_us = {name: host_info.cpu_us_of(pid) for name, pid in pids.items()}
+        reasons = _send(spark, spec, storage, console, ctrl_c)
+        wall_us = clock.now_us() - started_us
+        cpus = os.cpu_count() or 1
+        record.host = {
+            name: host_info.percent(_cpu_us_since(cpu_us[name], pid), wall_us, cpus)
+            for name, pid in pids.items()
+        }
+        if live is not None:
+            live.read_all()
     if admin_port is not None:
         try:
             # Before the topics are read back: quotas on fetched bytes would count that.

@@ -15,6 +15,8 @@ SUBCOMMANDS = {
 }
 """The first argument of another command and what it does; each has its own --help."""
 
+MASTER, LIVE_MASTER = "local[2]", "local[3]"
+
 
 def parser_of(program: str) -> argparse.ArgumentParser:
     """Return the parser of the command's options."""
@@ -28,6 +30,7 @@ def parser_of(program: str) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_target_options(parser)
+    add_live_options(parser)
     add_plan_options(parser)
     parser.add_argument(
         "--rate-scale", type=float, default=1.0, metavar="X", help="multiply all rates by X"
@@ -77,7 +80,10 @@ def add_target_options(
         metavar="TOKEN",
         help="value of its broker.admin.token; '${env:NAME}' is an environment variable",
     )
-    parser.add_argument("--master", default="local[2]", help="Spark master (default: local[2])")
+    parser.set_defaults(live_port=None, live_host="127.0.0.1")
+    parser.add_argument(
+        "--master", help=f"Spark master (default: {MASTER}, with --live-port {LIVE_MASTER})"
+    )
     parser.add_argument(
         "--workers", type=int, help="number of sending tasks (default: one per local slot)"
     )
@@ -89,6 +95,26 @@ def add_target_options(
         metavar="DIR",
         help="output directory, or file://, s3a:// or hdfs:// URL of one",
     )
+
+
+def add_live_options(parser: argparse.ArgumentParser) -> None:
+    """Add where the live page of a run is served."""
+    parser.add_argument(
+        "--live-port",
+        type=int,
+        metavar="N",
+        help="port of a page with the figures so far, and of /metrics for Prometheus; 0: any free"
+        " one; the stream behind it needs a Spark slot besides those of the workers",
+    )
+    parser.add_argument(
+        "--live-host", metavar="HOST", help="address of the live page (default: 127.0.0.1)"
+    )
+
+
+def master_of(options: argparse.Namespace) -> str:
+    """Return the Spark master; the default has a slot for the live page if there is one."""
+    given: str | None = options.master
+    return given or (MASTER if options.live_port is None else LIVE_MASTER)
 
 
 def _folder(text: str) -> str:

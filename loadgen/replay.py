@@ -16,7 +16,7 @@ from rich.console import Console
 from loadgen.learning.replayed_traffic import ReplayedTraffic, Scale, replayed
 from loadgen.learning.traffic import Traffic, read_traffic
 from loadgen.load_run import OwnBrokerFactory, run_plan
-from loadgen.options import add_target_options
+from loadgen.options import add_live_options, add_target_options
 from loadgen.outputs import exit_status_of, print_outputs
 from loadgen.plan.plan import Plan
 from loadgen.plan.plan_file import load_plan
@@ -138,6 +138,7 @@ def _parser() -> argparse.ArgumentParser:
         "TRACE",
         TRACE_HELP,
     )
+    add_live_options(parser)
     parser.add_argument(
         "--speed", type=float, default=1.0, metavar="X", help="2: twice as fast (default: 1)"
     )

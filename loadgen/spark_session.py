@@ -154,6 +154,14 @@ def slots_of(master: str) -> int | None:
     return int(inside) if inside.isdecimal() else 1
 
 
+def concurrent_tasks_max(spark: "SparkSession") -> int:
+    """Return how many tasks can run at the same time, on all executors that Spark has got."""
+    spark.range(1).count()  # waits for the executors, as long as Spark is configured to
+    context = spark.sparkContext._jsc.sc()
+    profile = context.resourceProfileManager().defaultResourceProfile()
+    return int(context.maxNumConcurrentTasks(profile))
+
+
 def first_line(error: BaseException) -> str:
     """Return the line of an error of Spark that says what is wrong, without its stack traces.
 

@@ -78,12 +78,7 @@ ARGUMENTS = {"clock_us": CLOCK_US, "points_max": POINTS_MAX}
 
 def open_quota_views(spark: "SparkSession", plan: Plan, target: PreparedTarget) -> None:
     """Open the views of the queries, over the view `results`."""
-    window_s = float(target.config["producer.id.quota.window.size.seconds"])
-    quotas: dict[str, tuple[float, float]] = {}
-    for tenant in plan.tenants:
-        quota = plan.quota_of(tenant, "producer_ids_rate")
-        if quota is not None and not quota.shadow and quota.key not in target.unknown_quotas:
-            quotas.setdefault(tenant.principal, (quota.value, window_s))
+    quotas = id_quotas(plan, target)
     spark.createDataFrame(
         [(user, *values) for user, values in quotas.items()],
         "user string, quota double, window_s double",
@@ -91,7 +86,7 @@ def open_quota_views(spark: "SparkSession", plan: Plan, target: PreparedTarget) 
     spark.createDataFrame(
         [
             (bucket, tenant, rate, burst)
-            for bucket, (tenants, rate, burst, _) in _buckets(plan, target).items()
+            for bucket, (tenants, rate, burst, _) in mutation_buckets(plan, target).items()
             for tenant in tenants
         ],
         "bucket string, tenant string, rate double, burst double",
@@ -114,7 +109,7 @@ def quota_verdicts(plan: Plan, target: PreparedTarget, found: Mapping[str, Rows]
             verdicts.append(checks.producer_ids(quota=quota.value, window_s=window_s, **row))
     verdicts.sort(key=lambda verdict: verdict.scope)
     bounds = {row["bucket"]: row for row in found["mutation_bounds"]}
-    for bucket, (tenants, rate, burst, most) in _buckets(plan, target).items():
+    for bucket, (tenants, rate, burst, most) in mutation_buckets(plan, target).items():
         row = bounds.get(bucket, {"mutations": 0, "allowed": None, "excess": None})
         verdicts.append(
             checks.topic_mutations(
@@ -130,7 +125,20 @@ def quota_verdicts(plan: Plan, target: PreparedTarget, found: Mapping[str, Rows]
     return verdicts
 
 
-def _buckets(plan: Plan, target: PreparedTarget) -> dict[str, tuple[list[str], float, float, int]]:
+def id_quotas(plan: Plan, target: PreparedTarget) -> dict[str, tuple[float, float]]:
+    """Return ids per window, and the window in seconds, of each user with an enforced quota."""
+    window_s = float(target.config["producer.id.quota.window.size.seconds"])
+    quotas: dict[str, tuple[float, float]] = {}
+    for tenant in plan.tenants:
+        quota = plan.quota_of(tenant, "producer_ids_rate")
+        if quota is not None and not quota.shadow and quota.key not in target.unknown_quotas:
+            quotas.setdefault(tenant.principal, (quota.value, window_s))
+    return quotas
+
+
+def mutation_buckets(
+    plan: Plan, target: PreparedTarget
+) -> dict[str, tuple[list[str], float, float, int]]:
     """Return tenants, rate, burst and the mutations of the largest topic of each bucket."""
     config = target.config
     seconds = config["controller.quota.window.num"] * config["controller.quota.window.size.seconds"]

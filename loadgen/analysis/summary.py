@@ -144,16 +144,13 @@ def _summarise(spark: "SparkSession", data: RunData) -> dict[str, Any]:
         found = dict(zip(sql_by_name, pool.map(rows, sql_by_name.values()), strict=True))
     throttles = [row for row in found["throttles"] if row["throttled"]]
     [lateness] = found["lateness"]
+    has_read_back = data.read_back_path is not None
     shares = [row["completed"] / row["events"] for row in found["tenants"] if row["events"]]
     verdicts = [
-        *quota_verdicts(plan, data.target, found),
-        *map(checks.shadow_quota, data.shadow_report),
-        *_throttle_verdicts(plan, throttles),
-        *_duplicate_verdicts(found["duplicates"]),
-        *_delivery_verdicts(plan, found["expiries"]),
-        *(_stored_verdicts(plan, found) if data.read_back_path else ()),
+        *request_verdicts(plan, data.target, found, data.shadow_report),
+        *(stored_verdicts(plan, found) if has_read_back else ()),
         *(transaction_verdicts(plan, found) if data.judges_transactions else ()),
-        checks.lateness(_ms(lateness["lateness_us"], 1), plan.lateness_p99_ms),
+        lateness_verdict(plan, lateness["lateness_us"]),
     ]
     return {
         "totals": totals,
@@ -205,7 +202,7 @@ def open_views(spark: "SparkSession", data: RunData, partitions: int | None) -> 
         [
             (
                 tenant.name,
-                _main_api(tenant),
+                main_api(tenant),
                 tenant.behaviour in SEVERAL_BATCHES,
                 tenant.arrival != "closed",
             )
@@ -223,7 +220,7 @@ def open_views(spark: "SparkSession", data: RunData, partitions: int | None) -> 
         spark.sql(sql).createOrReplaceTempView(name)
 
 
-def _main_api(tenant: Tenant) -> str:
+def main_api(tenant: Tenant) -> str:
     """Return the API whose response completes an event."""
     if tenant.is_judged_by_record:
         return "EndTxn" if tenant.transactions else "Produce"
@@ -241,7 +238,38 @@ def _per_second(seconds: Rows, measured_s: float) -> float:
 
 def _named(row: dict[str, Any]) -> dict[str, Any]:
     code = row.pop("error_code")
-    return {**row, "error": "" if code is None else error_name(code)}
+    return {**row, "error": error_label(code)}
+
+
+def error_label(code: int | None) -> str:
+    """Return the name of an error code, or nothing for a request without a response."""
+    return "" if code is None else error_name(code)
+
+
+def request_verdicts(
+    plan: Plan,
+    target: PreparedTarget,
+    found: Mapping[str, Rows],
+    shadow_report: Sequence[Mapping[str, Any]] = (),
+) -> list[Verdict]:
+    """Return the verdicts that need only the rows of requests.
+
+    `found` has the rows of the queries `id_bounds`, `mutation_bounds`, `throttles`, `duplicates`
+    and `expiries`.
+    """
+    throttles = [row for row in found["throttles"] if row["throttled"]]
+    return [
+        *quota_verdicts(plan, target, found),
+        *map(checks.shadow_quota, shadow_report),
+        *_throttle_verdicts(plan, throttles),
+        *_duplicate_verdicts(found["duplicates"]),
+        *_delivery_verdicts(plan, found["expiries"]),
+    ]
+
+
+def lateness_verdict(plan: Plan, lateness_us: list[float] | None) -> Verdict:
+    """Return the verdict about the load generator; `lateness_us` is the median and the p99."""
+    return checks.lateness(_ms(lateness_us, 1), plan.lateness_p99_ms)
 
 
 def _throttle_verdicts(plan: Plan, rows: Rows) -> list[Verdict]:
@@ -286,7 +314,11 @@ def _delivery_verdicts(plan: Plan, rows: Rows) -> list[Verdict]:
     ]
 
 
-def _stored_verdicts(plan: Plan, found: Mapping[str, Rows]) -> list[Verdict]:
+def stored_verdicts(plan: Plan, found: Mapping[str, Rows]) -> list[Verdict]:
+    """Return a verdict for each tenant whose batches were read back, from the rows of the queries.
+
+    `found` has the rows of `STORED` and `REPEATED` of `queries` as `stored` and `repeated`.
+    """
     by_tenant: Mapping[str, dict[str, Any]] = {row["tenant"]: row for row in found["stored"]}
     times = {row["tenant"]: row["repeated"] for row in found["repeated"]}
     verdicts = []

@@ -13,6 +13,7 @@ from contextlib import nullcontext
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.request import urlopen
 
 import pytest
 
@@ -20,6 +21,8 @@ from loadgen import load_run, terminal
 from loadgen.analysis import read_back
 from loadgen.analysis import summary as summaries
 from loadgen.analysis.checks import THIS_RUN
+from loadgen.live.live_run import LiveRun
+from loadgen.load_run import LoadError
 from loadgen.options import parser_of
 from loadgen.outputs import exit_status
 from loadgen.plan.run_spec import STOPPED_BY_USER
@@ -63,6 +66,72 @@ def test_a_plan_runs_and_writes_its_report(
     assert {path.name for path in (tmp_path / "charts").iterdir()} >= {"ids.png", "rates.png"}
     assert "report: " in capsys.readouterr().out
     assert [path.name for path in (tmp_path / "results").iterdir()] == [f"run={summary['run_id']}"]
+
+
+@pytest.mark.slow
+def test_the_figures_of_the_live_page_are_those_of_the_summary(
+    spark: "SparkSession",
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    shown: list[dict[str, Any]] = []
+    read_all = LiveRun.read_all
+
+    def read_all_and_keep(live: LiveRun) -> None:
+        read_all(live)
+        with urlopen(f"{live.url}live.json", timeout=10) as response:
+            shown.append(json.load(response))
+
+    monkeypatch.setattr(LiveRun, "read_all", read_all_and_keep)
+    plan = "producer-churn"
+    _, summary = run(spark, tmp_path, plan, "--duration", "1", "--live-port", "0", *LOCAL_2)
+    [content] = shown
+    assert (content["state"], content["note"]) == ("read", None)
+    live = content["figures"]
+    assert summary["workers_count"] == 1  # the stream has the other slot
+    assert {name: summary["totals"][name] for name in live["totals"]} == live["totals"]
+    assert live["responses_per_s"] == summary["responses_per_s"]
+    assert live["series"]["seconds"] == summary["series"]["seconds"]
+    assert [(row["tenant"], row["events"], row["completed"]) for row in live["tenants"]] == [
+        (row["tenant"], row["events"], row["completed"]) for row in summary["tenants"]
+    ]
+    words = {(row["check"], row["scope"]): row["verdict"] for row in live["verdicts"]}
+    for verdict in summary["verdicts"]:
+        word = words[verdict["check"], verdict["scope"]]
+        assert word == verdict["verdict"] or "stored" in verdict["check"]
+    assert re.search(r"live page: http://127\.0\.0\.1:\d+/\n", capsys.readouterr().err)
+
+
+LOCAL_2 = ("--master", "local[2]")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (("--master", "local[1]"), "local[1] has one slot: use --master 'local[2]'"),
+        (("--master", "local"), "local has one slot: use --master 'local[2]'"),
+        ((*LOCAL_2, "--workers", "2"), "2 workers need 2 free Spark slots at the same time"),
+    ],
+)
+def test_a_live_page_without_a_slot_of_its_own_is_one_line(
+    tmp_path: Path, arguments: tuple[str, ...], error: str
+) -> None:
+    words = ["steady", "--live-port", "0", *arguments, "--out", str(tmp_path)]
+    options = parser_of("test").parse_args(words)
+    no_session: Any = nullcontext
+    with pytest.raises(LoadError, match=re.escape(error)) as raised:
+        load_run.run(options, no_session, own_broker)
+    assert "the live page needs a Spark slot besides those of the workers" in str(raised.value)
+
+
+def test_a_cluster_without_a_slot_for_the_live_page_is_one_line(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    # The session of the tests has two slots, which the load learns from the session only.
+    arguments = ("--master", "spark://h:1", "--workers", "2", "--live-port", "0")
+    with pytest.raises(LoadError, match="2 workers and it need 3, and Spark has 2"):
+        run(spark, tmp_path, "steady", *arguments)
 
 
 GROUPS = """\

@@ -15,7 +15,7 @@ TEMPLATES = sorted(
 
 def test_each_page_extends_the_frame() -> None:
     sources = [(Path(page.__file__).parent / name).read_text() for name in TEMPLATES]
-    assert len(sources) == 4
+    assert len(sources) == 5
     assert all(source.startswith('{% extends "page.html" %}') for source in sources)
 
 

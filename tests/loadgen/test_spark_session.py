@@ -8,6 +8,7 @@ import pytest
 from loadgen.spark_session import (
     REQUIRED_SPARK_SETTINGS,
     _quiet_py4j,
+    concurrent_tasks_max,
     first_line,
     settings,
     slots_of,
@@ -69,6 +70,10 @@ def test_a_local_master_has_a_number_of_slots(master: str, slots: int | None) ->
 
 def test_a_local_master_may_take_all_cores() -> None:
     assert (slots_of("local[*]") or 0) >= 1
+
+
+def test_a_session_knows_how_many_tasks_run_at_once(spark: "SparkSession") -> None:
+    assert concurrent_tasks_max(spark) == slots_of(spark.sparkContext.master or "") == 2
 
 
 def test_an_error_is_shortened_to_its_first_line() -> None:
