@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from client.errors import ClientError
-from loadgen import compare, find, learn, propose_quotas, replay, summarize
+from loadgen import compare, find, learn, pack, propose_quotas, replay, summarize
 from loadgen.admin_port import AdminPortError
 from loadgen.load_run import LoadError, OwnBrokerFactory, run
 from loadgen.options import master_of, parser_of
@@ -28,6 +28,7 @@ USAGE_ERROR, INTERRUPTED = 2, 130
 SUBCOMMANDS: Mapping[str, Callable[[Sequence[str]], int]] = {
     "compare": compare.main,
     "learn": learn.main,
+    "pack": pack.main,
     "quotas": propose_quotas.main,
     "summarize": summarize.main,
 }
@@ -52,7 +53,9 @@ def _session(options: argparse.Namespace) -> Iterator["SparkSession"]:
     with ExitStack() as stack:
         is_local = Storage(options.out).is_local
         folder = options.out if is_local else stack.enter_context(TemporaryDirectory())
-        yield stack.enter_context(load_session(master_of(options), Path(folder)))
+        yield stack.enter_context(
+            load_session(master_of(options), Path(folder), environment=options.environment)
+        )
 
 
 def run_to_exit_status(action: Callable[[], int]) -> int:
@@ -67,6 +70,7 @@ def run_to_exit_status(action: Callable[[], int]) -> int:
         AdminPortError,
         ClientError,
         LoadError,
+        pack.PackError,
         PlanError,
         PreparationError,
         ProtectionError,

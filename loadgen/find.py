@@ -68,7 +68,8 @@ def _session_of(
         if not started:
             is_local = Storage(options.out).is_local
             folder = options.out if is_local else stack.enter_context(tempfile.TemporaryDirectory())
-            started.append(stack.enter_context(load_session(master_of(options), Path(folder))))
+            opened = load_session(master_of(options), Path(folder), environment=options.environment)
+            started.append(stack.enter_context(opened))
         return nullcontext(started[0])
 
     return session

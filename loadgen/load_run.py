@@ -300,10 +300,17 @@ def _send(
         except Exception as error:
             reports = read_reports(storage, spec.folder(RECORD))
             if not reports:
-                raise LoadError(f"the Spark job failed: {first_line(error)}") from error
+                raise LoadError(f"the Spark job failed: {_cause(error)}") from error
             reasons = [f"the Spark job failed: {first_line(error)}"]
         ctrl_c.finish()
     return [*reasons_in(reports), *reasons]
+
+
+def _cause(error: Exception) -> str:
+    cause = first_line(error)
+    if "No module named" in cause:
+        cause += "; --environment brings an archive of `mock-kafka load pack` to the workers"
+    return cause
 
 
 def _read_back(

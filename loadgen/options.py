@@ -1,6 +1,7 @@
 """The options of `mock-kafka load`; nothing here needs the packages of the load generator."""
 
 import argparse
+from pathlib import Path
 
 from loadgen.plans import built_in_plans
 from loadgen.storage import StorageError, checked_url
@@ -9,6 +10,7 @@ SUBCOMMANDS = {
     "compare": "compare runs, with confidence intervals over seeds",
     "find": "raise one dimension of a plan until a check or an objective breaks",
     "learn": "make a plan of recorded traffic",
+    "pack": "pack what the workers of a Spark cluster need into one archive",
     "quotas": "propose quotas for recorded or planned traffic, and show who they would throttle",
     "replay": "send recorded traffic again, scaled in time and number",
     "summarize": "compute the summary and the report of a run again from its rows",
@@ -83,6 +85,12 @@ def add_target_options(
     parser.set_defaults(live_port=None, live_host="127.0.0.1")
     parser.add_argument(
         "--master", help=f"Spark master (default: {MASTER}, with --live-port {LIVE_MASTER})"
+    )
+    parser.add_argument(
+        "--environment",
+        type=Path,
+        metavar="FILE.tar.gz",
+        help="archive of `mock-kafka load pack`, for a cluster whose workers have only Python",
     )
     parser.add_argument(
         "--workers", type=int, help="number of sending tasks (default: one per local slot)"

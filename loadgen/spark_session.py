@@ -11,6 +11,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from loadgen import pack
 from protocol.properties import parse_properties
 
 if TYPE_CHECKING:
@@ -49,13 +50,18 @@ def settings() -> dict[str, str]:
 
 @contextmanager
 def load_session(
-    master: str, folder: Path, more: Mapping[str, str] | None = None
+    master: str,
+    folder: Path,
+    more: Mapping[str, str] | None = None,
+    environment: Path | None = None,
 ) -> Iterator["SparkSession"]:
     """Start a JVM and a session, and stop them after the block; the log is folder/spark.log.
 
-    `more` are settings in addition to those of `settings`.
+    `more` are settings in addition to those of `settings`. `environment` is an archive of
+    `mock-kafka load pack` for the executors.
 
     Raises:
+        PackError: there is no such archive.
         SessionError: the JVM does not start, or the master is unreachable.
     """
     from pyspark import SparkConf, SparkContext  # noqa: PLC0415 - slow to load, and not needed to plan
@@ -63,13 +69,16 @@ def load_session(
     from pyspark.sql import SparkSession  # noqa: PLC0415
 
     conf = SparkConf(loadDefaults=False).setAll(list(settings().items()))
+    conf.setAll(list(pack.session_settings(environment).items()))
     conf.setAll(list((more or {}).items())).set("spark.master", master)
     conf.set("spark.sql.warehouse.dir", str(folder / "warehouse"))
     if _is_local(master):
         conf.setAll(list(LOCAL_SETTINGS.items()))
         conf.set("spark.driver.host", "127.0.0.1").set("spark.driver.bindAddress", "127.0.0.1")
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    # The path of this Python is rarely that of executors which need an archive.
+    executors_python = sys.executable if environment is None else pack.PYTHON
+    os.environ.setdefault("PYSPARK_PYTHON", executors_python)
     os.environ.setdefault("SPARK_LAUNCHER_OPTS", _JVM_OPTIONS)
     with (
         _quiet_py4j(),

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import loadgen
+from loadgen.pack import FOLDER, write_archive
 from mock_kafka import MockKafka
 
 PACKAGE = Path(loadgen.__file__).parent
@@ -90,38 +91,56 @@ def daemon(
         process.stdout.close()
 
 
-@pytest.mark.long
-@pytest.mark.interop
-def test_the_job_runs_on_a_spark_cluster(spark_home: Path, tmp_path: Path) -> None:
-    environment = {
+@contextmanager
+def spark_cluster(spark_home: Path, folder: Path) -> Iterator[str]:
+    """Run a master and two workers whose processes have none of our packages; yield its address."""
+    environment = {**daemon_environment(spark_home), "PYTHONPATH": ""}
+    port = free_port()
+    master = f"spark://127.0.0.1:{port}"
+    with ExitStack() as stack:
+        words = ["org.apache.spark.deploy.master.Master", "--host", "127.0.0.1"]
+        words += ["--port", str(port), "--webui-port", "0"]
+        stack.enter_context(daemon(spark_home, folder, "New state: ALIVE", environment, *words))()
+        workers = []
+        for number in range(2):
+            words = ["org.apache.spark.deploy.worker.Worker", master, "--host", "127.0.0.1"]
+            words += ["--cores", "1", "--memory", "1g", "--webui-port", "0"]
+            words += ["--work-dir", str(folder / f"work-{number}")]
+            worker = daemon(spark_home, folder, "Successfully registered", environment, *words)
+            workers.append(stack.enter_context(worker))
+        for await_up in workers:
+            await_up()
+        yield master
+
+
+def daemon_environment(spark_home: Path) -> dict[str, str]:
+    return {
         **os.environ,
         "SPARK_HOME": str(spark_home),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_DAEMON_JAVA_OPTS": JVM_OPTIONS,
         "SPARK_LAUNCHER_OPTS": JVM_OPTIONS,
         "SPARK_DAEMON_MEMORY": "256m",
+    }
+
+
+@pytest.mark.long
+@pytest.mark.interop
+def test_the_job_runs_on_a_spark_cluster(spark_home: Path, tmp_path: Path) -> None:
+    plan, out, archive = tmp_path / "small.yaml", tmp_path / "out", tmp_path / "environment.tar.gz"
+    plan.write_text(PLAN)
+    write_archive(archive)
+    bare = tmp_path / "bare"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", bare], check=True)
+    environment = {
+        **daemon_environment(spark_home),
         "PYSPARK_PYTHON": sys.executable,
         "PYSPARK_DRIVER_PYTHON": sys.executable,
     }
-    port = free_port()
-    master = f"spark://127.0.0.1:{port}"
-    plan, out = tmp_path / "small.yaml", tmp_path / "out"
-    plan.write_text(PLAN)
     with ExitStack() as stack:
         kafka = stack.enter_context(MockKafka())
-        words = ["org.apache.spark.deploy.master.Master", "--host", "127.0.0.1"]
-        words += ["--port", str(port), "--webui-port", "0"]
-        stack.enter_context(daemon(spark_home, tmp_path, "New state: ALIVE", environment, *words))()
-        workers = []
-        for number in range(2):
-            words = ["org.apache.spark.deploy.worker.Worker", master, "--host", "127.0.0.1"]
-            words += ["--cores", "1", "--memory", "1g", "--webui-port", "0"]
-            words += ["--work-dir", str(tmp_path / f"work-{number}")]
-            worker = daemon(spark_home, tmp_path, "Successfully registered", environment, *words)
-            workers.append(stack.enter_context(worker))
-        for await_up in workers:
-            await_up()
-        submitted = subprocess.run(
+        master = stack.enter_context(spark_cluster(spark_home, tmp_path))
+        submitted = run(
             [
                 str(spark_home / "bin" / "spark-submit"),
                 *("--master", master, "--properties-file", str(PACKAGE / "spark.properties")),
@@ -133,18 +152,44 @@ def test_the_job_runs_on_a_spark_cluster(spark_home: Path, tmp_path: Path) -> No
                 *(str(plan), "--bootstrap-server", kafka.bootstrap_servers),
                 *("--workers", "2", "--out", str(out)),
             ],
-            env=environment,
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=SUBMIT_TIMEOUT_S,
-            check=False,
+            environment,
+            tmp_path,
         )
-    assert submitted.returncode == 0, submitted.stdout + submitted.stderr
+        assert "report: " in submitted
+        assert_complete(out, master)
+
+        # These executors have a Python without any package, and folders of their own.
+        run(
+            [
+                *(sys.executable, "-m", "mock_kafka", "load", str(plan), "--master", master),
+                *("--environment", str(archive), "--workers", "2", "--out", str(out) + "-packed"),
+            ],
+            {**environment, "PYSPARK_PYTHON": str(bare / "bin" / "python")},
+            tmp_path,
+        )
+        assert_complete(Path(f"{out}-packed"), master)
+        unpacked = list(tmp_path.glob(f"work-*/app-*/*/{FOLDER}/loadgen/__init__.py"))
+        assert len(unpacked) == 2
+
+
+def run(command: list[str], environment: dict[str, str], folder: Path) -> str:
+    done = subprocess.run(
+        command,
+        env=environment,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=SUBMIT_TIMEOUT_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def assert_complete(out: Path, master: str) -> None:
     summary = json.loads((out / "summary.json").read_text())
     assert summary["master"] == master
     assert summary["is_complete"]
     assert [worker["worker"] for worker in summary["workers"]] == [0, 1]
     assert summary["totals"]["responded"] == 54  # with four producer ids
     assert {verdict["verdict"] for verdict in summary["verdicts"]} == {"passed"}
-    assert "report: " in submitted.stdout

@@ -1,0 +1,176 @@
+"""`mock-kafka load pack`: the packages that the workers of a cluster need, in one archive.
+
+Spark copies the archive to each executor and unpacks it there (`spark.archives`). The executors
+need a Python of the same minor version, and nothing else installed.
+"""
+
+import argparse
+import re
+import sys
+import tarfile
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from pathlib import Path, PurePosixPath
+
+from rich.console import Console
+
+import loadgen
+
+FOLDER = "mock_kafka_environment"
+"""The folder of an executor into which Spark unpacks the archive."""
+DISTRIBUTION, EXTRA = "mock-kafka", "spark"
+PROVIDED_BY_SPARK = frozenset({"pyspark", "py4j"})
+NOT_FOR_WORKERS = frozenset(
+    {"aiohttp", "argcomplete", "cryptography", "google-re2", "jinja2", "matplotlib", "rich"}
+)
+"""Requirements of the broker, the tools and the report: with what they require, half of the size.
+
+A distribution that a worker needs as well is in the archive through another requirement.
+"""
+PYTHON = "python{}.{}".format(*sys.version_info)
+"""The command of the executors' Python."""
+_SOURCE_PACKAGES = ("client", "loadgen", "protocol", "quotas")
+"""What workers import from a source tree; an installed wheel has all packages in `mock_kafka`."""
+_COMPRESSION_LEVEL = 1
+"""Most of the archive are compiled libraries: higher levels take minutes and save little."""
+_REQUIREMENT = re.compile(r"([\w.-]+)\s*(?:\[([^\]]*)\])?")
+_EXTRA_MARKER = re.compile(r"""extra\s*==\s*["']([\w.-]+)["']""")
+
+
+class PackError(Exception):
+    """The archive cannot be made; the message is one line."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write the archive, and print how to use it.
+
+    Raises:
+        PackError: a package is not installed here, or the archive cannot be written.
+    """
+    parser = argparse.ArgumentParser(
+        prog="mock-kafka load pack",
+        description="Pack what the workers of a Spark cluster need into one archive.",
+    )
+    parser.add_argument("archive", metavar="FILE.tar.gz", type=_archive_path)
+    archive = parser.parse_args(arguments).archive
+    write_archive(archive)
+    console = Console(stderr=True, soft_wrap=True, highlight=False, markup=False)
+    console.print(f"{archive}: {archive.stat().st_size / 1e6:.0f} MB, for {PYTHON}")
+    console.print(f"mock-kafka load PLAN --master spark://HOST:PORT --environment {archive}")
+    setting = f"spark.executorEnv.PYTHONPATH={FOLDER}"
+    console.print(f"spark-submit --archives {archive}#{FOLDER} --conf {setting}")
+    return 0
+
+
+def _archive_path(text: str) -> Path:
+    if not text.endswith((".tar.gz", ".tgz")):
+        raise argparse.ArgumentTypeError(f"{text!r} does not end in .tar.gz or .tgz")
+    return Path(text)
+
+
+def session_settings(archive: Path | None) -> dict[str, str]:
+    """Return the settings with which executors use an archive; none without one.
+
+    Raises:
+        PackError: there is no such file.
+    """
+    if archive is None:
+        return {}
+    if not archive.is_file():
+        raise PackError(f"there is no archive {archive}; `mock-kafka load pack` makes one")
+    return {
+        "spark.archives": f"{archive.resolve()}#{FOLDER}",
+        "spark.executorEnv.PYTHONPATH": FOLDER,
+    }
+
+
+def write_archive(archive: Path) -> None:
+    """Write the archive, or nothing.
+
+    Raises:
+        PackError: a package is not installed here, or the archive cannot be written.
+    """
+    incomplete = archive.with_name(f"{archive.name}.incomplete")
+    try:
+        with tarfile.open(incomplete, "w:gz", compresslevel=_COMPRESSION_LEVEL) as files:
+            for name, file in sorted(files_for_workers().items()):
+                files.add(file, name, recursive=False)
+        incomplete.replace(archive)
+    except OSError as error:
+        raise PackError(f"{archive} cannot be written: {error.strerror or error}") from error
+    finally:
+        incomplete.unlink(missing_ok=True)
+
+
+def files_for_workers() -> Mapping[str, Path]:
+    """Return the files of the archive by their names in it.
+
+    Raises:
+        PackError: mock-kafka or what it requires is not installed here.
+    """
+    files: dict[str, Path] = {}
+    for packed in _distributions():
+        for name in packed.files or ():
+            if _is_packed(name):
+                path = Path(str(name.locate()))
+                if path.is_file():
+                    files[str(name)] = path
+    if not any(name.endswith("loadgen/__init__.py") for name in files):
+        files |= _source_files()
+    return files
+
+
+def _source_files() -> dict[str, Path]:
+    """Return our files of an editable installation, whose metadata do not name them."""
+    root = Path(loadgen.__file__).parent.parent
+    return {
+        str(path.relative_to(root)): path
+        for package in _SOURCE_PACKAGES
+        for path in (root / package).rglob("*")
+        if path.is_file() and _is_packed(PurePosixPath(path.relative_to(root)))
+    }
+
+
+def _is_packed(name: PurePosixPath) -> bool:
+    is_editable = name.suffix == ".pth" or name.name.startswith("__editable__")
+    return not is_editable and not {"..", "__pycache__", "tests"} & set(name.parts)
+
+
+def _distributions() -> Iterator[Distribution]:
+    """Yield mock-kafka and all that its workers require.
+
+    Raises:
+        PackError: one of them is not installed here.
+    """
+    requirements = [(DISTRIBUTION, frozenset({EXTRA}), True)]
+    visited: set[tuple[str, frozenset[str]]] = set()
+    while requirements:
+        name, extras, is_needed = requirements.pop()
+        if (name, extras) in visited:
+            continue
+        visited.add((name, extras))
+        try:
+            installed = distribution(name)
+        except PackageNotFoundError as error:
+            if is_needed:
+                raise PackError(f"{name} is not installed here") from error
+            continue  # its requirement has a condition, such as another system
+        yield installed
+        requirements += _requirements(installed, extras)
+
+
+def _requirements(
+    installed: Distribution, extras: frozenset[str]
+) -> Iterator[tuple[str, frozenset[str], bool]]:
+    """Yield name, extras and whether it is needed here of what a distribution requires."""
+    for requirement in installed.requires or ():
+        requirement_name, _, marker = requirement.partition(";")
+        extra = _EXTRA_MARKER.search(marker)
+        match = _REQUIREMENT.match(requirement_name)
+        if match is None or (extra is not None and extra[1] not in extras):
+            continue
+        name = re.sub(r"[-_.]+", "-", match[1]).lower()
+        if name in PROVIDED_BY_SPARK | NOT_FOR_WORKERS:
+            continue
+        more = frozenset(part.strip() for part in (match[2] or "").split(",") if part.strip())
+        yield name, more, not _EXTRA_MARKER.sub("", marker).strip(" ()")
