@@ -1,7 +1,7 @@
 """A stream over small segments: its figures are those of the summary."""
 
+import tempfile
 from pathlib import Path
-from tempfile import gettempdir
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -106,16 +106,17 @@ def write(folder: Path, number: int, rows: list[Row]) -> None:
     pq.write_table(table, folder / f"part-00000-{number:06}.parquet")
 
 
-def checkpoints() -> list[Path]:
-    return list(Path(gettempdir()).glob(f"{CHECKPOINT}*"))
-
-
 @pytest.mark.slow
 def test_the_figures_of_all_segments_are_those_of_the_summary(
-    spark: "SparkSession", tmp_path: Path
+    spark: "SparkSession",
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    temporary = tmp_path_factory.mktemp("temporary")
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     failures: list[str] = []
-    figures, before = LiveFigures(PLAN, TARGET), checkpoints()
+    figures = LiveFigures(PLAN, TARGET)
     counts: list[int] = []
 
     def take(batch: Batch) -> None:
@@ -128,8 +129,8 @@ def test_the_figures_of_all_segments_are_those_of_the_summary(
         for number, rows in enumerate(SEGMENTS):
             write(tmp_path, number, rows)
             stream.finish()
-        assert len(checkpoints()) == len(before) + 1
-    assert checkpoints() == before
+        assert len(list(temporary.glob(f"{CHECKPOINT}*"))) == 1
+    assert not list(temporary.glob(f"{CHECKPOINT}*"))
     assert failures == []
     assert len(counts) == 2  # one batch for each segment
     figures.end(5 * SECOND)
