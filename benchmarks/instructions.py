@@ -118,8 +118,13 @@ def _connection() -> InProcessConnection:
     return broker.connect()
 
 
-def _produce(requests_per_read: int, *, is_idempotent: bool = False) -> Counts:
-    connection = _connection()
+def _produce(
+    requests_per_read: int, *, is_idempotent: bool = False, is_recorded: bool = False
+) -> Counts:
+    broker = InProcessBroker()
+    broker.create_topic(TOPIC, 1)
+    broker.dispatcher.journal.is_enabled = is_recorded
+    connection = broker.connect()
     producer_id = producer_epoch = -1
     if is_idempotent:
         response = connection.ask(
@@ -176,6 +181,8 @@ COUNTS: Mapping[str, Callable[[], Counts]] = {
     "Produce, one in a read": lambda: _produce(1),
     "Produce, idempotent, 50 in a read": lambda: _produce(50, is_idempotent=True),
     "Produce, idempotent, one in a read": lambda: _produce(1, is_idempotent=True),
+    "Produce, in a journal, 50 in a read": lambda: _produce(50, is_recorded=True),
+    "Produce, in a journal, one in a read": lambda: _produce(1, is_recorded=True),
     "Produce, without the inline cache": _ordinary_produce,
     "Fetch of one record": _fetch,
     "Heartbeat": lambda: _repeated("heartbeat"),

@@ -130,12 +130,12 @@ class Connection:
             and not self._muted_until_ms
         ):
             result = cache.respond_to_run(data, self, now_ms, out)
+            if result == len(data):
+                return new_output((b"".join(out), None, False, 0))
             if isinstance(result, Close):
                 self._close_reason = result.reason
-            else:
-                run_end = result
-            if self._close_reason is not None or run_end == len(data):
-                return new_output((b"".join(out), self._close_reason, False, 0))
+                return ConnectionOutput(b"".join(out), result.reason, has_more=False)
+            run_end = result
         reader.feed(data, run_end)
         return self._advance(out, now_ms) if self._muted_until_ms <= now_ms else NOTHING
 

@@ -140,7 +140,7 @@ class ProduceCache:
         """Handle the requests at the beginning of a read, as `respond`; return where others begin.
 
         These are requests of the latest shape. It handles none if each of them would have to be
-        charged to a quota, or noted in journal or audit.
+        charged to a quota, noted in the audit, or passed to a listener of the journal.
         """
         shape = self._shape
         if shape is None or data[FRAME_SIZE_BYTES:_API_END] != shape.api or len(shape.targets) > 1:
@@ -152,20 +152,34 @@ class ProduceCache:
             or peer.session.limited_from_ms <= now_ms
             or cluster.quotas.clients.is_enabled
             or cluster.limits_producer_ids
-            or services.journal.is_enabled
             or services.acknowledgements.is_enabled
             or services.faults.is_enabled
+            or (services.journal.is_enabled and not services.journal.takes_run(len(data)))
         ):
             return 0
         run = self._run
         if run is None or run.shape is not shape:
             run = self._run = RequestRun(shape)
         try:
+            if services.journal.is_enabled:
+                return self._append_and_record(run, data, peer, now_ms, responses)
             return run.append(cluster, data, now_ms, responses)
         except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
             frame = data, FRAME_SIZE_BYTES, len(data)
             services.report_bug(error, _context(shape, frame, peer, now_ms))
             return Close(f"internal error in PRODUCE v{shape.api_version}: {error!r}")
+
+    def _append_and_record(
+        self, run: RequestRun, data: bytes, peer: Peer, now_ms: int, responses: list[bytes]
+    ) -> int:
+        services = self._services
+        started_ns = services.now_ns()
+        end = run.append(services.cluster, data, now_ms, responses)
+        if end:
+            context = _context(run.shape, (data, FRAME_SIZE_BYTES, end), peer, now_ms)
+            now_ns = services.now_ns()
+            services.journal.add_run(context, data[:end], tuple(responses), started_ns, now_ns)
+        return end
 
     def _respond_accounted(
         self,

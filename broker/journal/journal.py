@@ -1,11 +1,13 @@
 """The journal: the last requests and their responses, for people and tests.
 
 It keeps one copy of each frame, and decodes a frame only when it is read. The journal is bounded in
-entries and in bytes.
+entries and in bytes. Requests that need nothing but their batches stored are recorded a read at a
+time (`EntryRun`).
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from enum import StrEnum
 from typing import Any
 
@@ -15,6 +17,8 @@ from broker.responses import Close, CompletedResponse, Throttled
 from protocol import json_view
 from protocol.api_keys import ApiKey
 from protocol.codec import DecodeError, decode_response
+from protocol.framing import SIZE_BYTES
+from protocol.produce_template import correlation_id_of
 from protocol.request_targets import RequestTargets, request_targets
 
 
@@ -129,6 +133,74 @@ class Arrival:
         self.time_ms = time_ms
 
 
+class EntryRun:
+    """Requests that stand behind each other in a read, all of them handled and none unusual.
+
+    They become entries when somebody looks at them, so to record them takes little time.
+    """
+
+    __slots__ = (
+        "_context",
+        "_data",
+        "_duration_us",
+        "_entries",
+        "_responses",
+        "_started_ns",
+        "byte_count",
+        "count",
+        "number",
+    )
+
+    def __init__(
+        self,
+        number: int,
+        context: RequestContext,
+        data: bytes,
+        responses: Sequence[bytes],
+        started_ns: int,
+        now_ns: int,
+    ) -> None:
+        """`context` is that of any of the requests; without acks there are no responses."""
+        self.number = number
+        """That of the first entry."""
+        self.count = len(responses) or sum(1 for _ in _frames(data))
+        self.byte_count = sum(map(len, responses), len(data) - self.count * SIZE_BYTES)
+        self._context = context
+        self._data = data
+        self._responses = responses
+        self._started_ns = started_ns
+        self._duration_us = (now_ns - started_ns) // self.count // 1000
+        self._entries: list[Entry] | None = None
+
+    def entries(self) -> list[Entry]:
+        """Return the entries, always the same ones."""
+        if self._entries is None:
+            self._entries = [
+                self._entry(index, frame) for index, frame in enumerate(_frames(self._data))
+            ]
+            self._data, self._responses = b"", ()
+        return self._entries
+
+    def _entry(self, index: int, frame: bytes) -> Entry:
+        correlation_id = correlation_id_of(frame, 0)
+        context = replace(self._context, correlation_id=correlation_id, size_bytes=len(frame))
+        entry = Entry(self.number + index, context, frame, self._started_ns)
+        entry.duration_us = self._duration_us
+        entry.outcome = Outcome.NO_RESPONSE
+        if self._responses:
+            entry.outcome = Outcome.RESPONDED
+            entry.response = self._responses[index]
+        return entry
+
+
+def _frames(data: bytes) -> Iterator[bytes]:
+    position = 0
+    while position < len(data):
+        start = position + SIZE_BYTES
+        position = start + int.from_bytes(data[position:start], "big")
+        yield data[start:position]
+
+
 Line = Entry | Disconnect | Arrival
 Listener = Callable[[Line], None]
 
@@ -143,7 +215,9 @@ class Journal:
         self.is_enabled = is_enabled
         self._entries_max = entries_max
         self._bytes_max = bytes_max
-        self._lines: deque[Line] = deque()
+        self._lines: deque[Line | EntryRun] = deque()
+        self._line_count = 0
+        """Lines, where each request of a run counts."""
         self._byte_count = 0
         self._next_number = 1
         self._waiting: dict[int, Entry] = {}
@@ -151,17 +225,29 @@ class Journal:
         self._listeners: list[Listener] = []
 
     def __len__(self) -> int:
-        return len(self._lines)
+        self._split_oldest()
+        return self._line_count
 
     def __iter__(self) -> Iterator[Line]:
-        return iter(self._lines)
+        self._split_oldest()
+        for line in self._lines:
+            if isinstance(line, EntryRun):
+                yield from line.entries()
+            else:
+                yield line
 
     def __reversed__(self) -> Iterator[Line]:
-        return reversed(self._lines)
+        self._split_oldest()
+        for line in reversed(self._lines):
+            if isinstance(line, EntryRun):
+                yield from reversed(line.entries())
+            else:
+                yield line
 
     @property
     def byte_count(self) -> int:
         """Bytes of all frames in the journal."""
+        self._split_oldest()
         return self._byte_count
 
     @property
@@ -180,10 +266,33 @@ class Journal:
         """Add a request; `buffer[start:end]` is its frame without the size."""
         frame = bytes(buffer[start:end]) if end - start <= self._bytes_max else None
         entry = Entry(self._next_number, context, frame, started_ns)
-        self._next_number += 1
-        self._lines.append(entry)
+        self._add(entry)
         self._byte_count += 0 if frame is None else end - start
         return entry
+
+    def takes_run(self, byte_count: int) -> bool:
+        """Whether `add_run` may be called for requests of `byte_count` bytes.
+
+        A listener gets each request, and one that exceeds the byte limit is an entry without its
+        frame. No response to these requests is longer than its request.
+        """
+        return not self._listeners and 2 * byte_count <= self._bytes_max
+
+    def add_run(
+        self,
+        context: RequestContext,
+        data: bytes,
+        responses: Sequence[bytes],
+        started_ns: int,
+        now_ns: int,
+    ) -> None:
+        """Add complete requests that were handled together, with their responses."""
+        run = EntryRun(self._next_number, context, data, responses, started_ns, now_ns)
+        self._next_number += run.count
+        self._lines.append(run)
+        self._line_count += run.count
+        self._byte_count += run.byte_count
+        self._drop_oldest()
 
     def wait(self, entry: Entry) -> None:
         """Record that the response of a request comes later, or never."""
@@ -220,8 +329,7 @@ class Journal:
             entry.close_reason = reason
             self._changed(entry)
         line = Disconnect(self._next_number, connection, reason, now_ms)
-        self._next_number += 1
-        self._lines.append(line)
+        self._add(line)
         self._changed(line)
 
     def arrived(
@@ -246,25 +354,54 @@ class Journal:
             fault=fault,
             time_ms=time_ms,
         )
-        self._next_number += 1
-        self._lines.append(line)
+        self._add(line)
         self._changed(line)
 
     def clear(self) -> None:
         """Remove all lines; numbers go on, and listeners stay."""
         self._lines.clear()
         self._waiting.clear()
-        self._byte_count = 0
+        self._line_count = self._byte_count = 0
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Call `listener` with each new or changed line; return a function that unsubscribes it."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
+    def _add(self, line: Line) -> None:
+        self._next_number += 1
+        self._line_count += 1
+        self._lines.append(line)
+
+    def _drop_oldest(self) -> None:
+        """Drop what exceeds the limits, except for a part of a run."""
+        lines, entries_max, bytes_max = self._lines, self._entries_max, self._bytes_max
+        while self._line_count > entries_max or self._byte_count > bytes_max:
+            oldest = lines[0]
+            count = 1
+            if isinstance(oldest, EntryRun):
+                count = oldest.count
+                is_outside = (
+                    self._line_count - count >= entries_max
+                    or self._byte_count - oldest.byte_count >= bytes_max
+                )
+                if not is_outside:
+                    return
+            self._line_count -= count
+            self._byte_count -= oldest.byte_count
+            lines.popleft()
+
+    def _split_oldest(self) -> None:
+        """Drop also the part of a run that exceeds the limits."""
+        self._drop_oldest()
+        while self._line_count > self._entries_max or self._byte_count > self._bytes_max:
+            run = self._lines.popleft()
+            assert isinstance(run, EntryRun)
+            self._lines.extendleft(reversed(run.entries()))
+            self._drop_oldest()
+
     def _changed(self, line: Line) -> None:
-        lines = self._lines
-        while len(lines) > self._entries_max or self._byte_count > self._bytes_max:
-            self._byte_count -= lines.popleft().byte_count
+        self._drop_oldest()
         if self._listeners:
             for listener in tuple(self._listeners):
                 listener(line)

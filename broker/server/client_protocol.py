@@ -213,7 +213,11 @@ class ClientProtocol(asyncio.Protocol):
             self._mute = timers.schedule(muted_until_ms, self.resume_connection)
         if has_more and not self._is_write_paused:
             self._server.make_ready(self)
-        if self._is_paused or (self.connection is not None and self.connection.is_behind):
+        # After a response without more requests it falls behind now at the earliest: the next read
+        # finds that out, before much is buffered.
+        may_be_behind = has_more or not write
+        connection = self.connection
+        if self._is_paused or (may_be_behind and connection is not None and connection.is_behind):
             self._pause_or_resume_reading()
 
     def _pause_or_resume_reading(self) -> None:

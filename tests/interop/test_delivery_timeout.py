@@ -23,7 +23,9 @@ def test_every_client_is_measured_in_every_phase(
             reason = subject.why_missing()
             assert reason is None or reason in line
             if subject.name.startswith("Java") and reason is None:
-                assert "TimeoutException: " in line
+                # An attempt that fails after the deadline ends the send with its own error.
+                last = {"cut": "NetworkException: ", "backoff": "NotEnoughReplicasException: "}
+                assert "TimeoutException: " in line or last.get(phase.name, "?") in line
     assert "not installed" not in table
     assert "our producer kept its promise in every phase" in table
     assert len(list(tmp_path.glob("*.svg"))) == len(PHASES)

@@ -70,6 +70,7 @@ class Run:
         )
         self.now_ms = NOW_MS
         self.written: list[tuple[int, bytes, str | None, int]] = []
+        self.followed: list[tuple[Any, ...]] = []
         self._sequences: dict[tuple[str, int, int, int], int] = {}
         self._correlation_ids = count(1)
         self.connections: list[Connection] = []
@@ -240,6 +241,9 @@ class Run:
     def keep_journal(self, is_enabled: bool) -> None:
         self.dispatcher.journal.is_enabled = is_enabled
 
+    def follow_journal(self) -> None:
+        self.dispatcher.journal.subscribe(lambda line: self.followed.append(_line(line)))
+
     def audit(self, is_enabled: bool) -> None:
         self.dispatcher.acknowledgements.is_enabled = is_enabled
 
@@ -281,6 +285,7 @@ class Run:
             "metrics": [str(found) for found in cluster.quotas.metrics.measure(self.now_ms)],
             "shadow": [str(found) for found in cluster.quotas.shadow.measurements(self.now_ms)],
             "journal": [_line(line) for line in dispatcher.journal],
+            "followed": self.followed,
             "acknowledged": dispatcher.acknowledgements.sent,
             "rules": dispatcher.faults.is_enabled,
             "queues": [
@@ -297,7 +302,9 @@ def _line(line: Line) -> tuple[Any, ...]:
     if not isinstance(line, Entry):
         return (line.number,)
     context = line.context
-    fields = line.frame, line.response, line.outcome, line.duration_us, line.close_reason
+    # A run of requests is timed as a whole.
+    is_timed = line.duration_us is not None
+    fields = line.frame, line.response, line.outcome, is_timed, line.close_reason
     throttle = context.throttle_time_ms, context.muted_until_ms, context.size_bytes
     return line.number, *fields, *throttle, *context.describe().values()
 

@@ -132,6 +132,7 @@ changes: st.SearchStrategy[Change] = st.one_of(
     st.tuples(st.just("add_error_rule"), st.sampled_from((1, 2, None))),
     st.just(("remove_rules",)),
     st.tuples(st.just("keep_journal"), st.booleans()),
+    st.just(("follow_journal",)),
     st.tuples(st.just("audit"), st.booleans()),
     st.tuples(st.just("end_session"), st.sampled_from((0, 1)), st.sampled_from((0, 1, 500))),
     st.tuples(st.just("log_in"), st.sampled_from((0, 1)), st.sampled_from(("alice", "ANONYMOUS"))),
@@ -348,7 +349,7 @@ def test_another_partition_that_takes_no_batches_is_not_cached(
 LIVE: tuple[tuple[str, str, Sequence[Produce | Change]], ...] = (
     ("services.faults.is_enabled", "False", [WARM, ("add_error_rule", None), Produce()]),
     ("session.limited_from_ms <= now_ms", "False", [WARM, ("end_session", 0, 0), Produce()]),
-    ("services.journal.is_enabled", "False", [WARM, ("keep_journal", True), Produce()]),
+    ("services.journal.is_enabled", "False", [WARM, ("keep_journal", True), Produce(cut=9)]),
     ("services.acknowledgements.is_enabled", "False", [WARM, ("audit", True), Produce()]),
     (
         "if quotas.is_enabled or services.journal",
@@ -416,7 +417,18 @@ RUN_CHECKS: tuple[tuple[Any, str, str, Sequence[Produce | Change]], ...] = (
         "False",
         [("end_session", 0, 0)],
     ),
-    (ProduceCache.respond_to_run, "services.journal.is_enabled", "False", [("keep_journal", True)]),
+    (
+        ProduceCache.respond_to_run,
+        "if services.journal.is_enabled:",
+        "if False:",
+        [("keep_journal", True)],
+    ),
+    (
+        ProduceCache.respond_to_run,
+        "services.journal.takes_run(len(data))",
+        "True",
+        [("keep_journal", True), ("follow_journal",)],
+    ),
     (
         ProduceCache.respond_to_run,
         "services.acknowledgements.is_enabled",

@@ -1,6 +1,8 @@
 """The journal keeps requests in order and within its bounds, and nothing while disabled."""
 
 from dataclasses import replace
+from itertools import count
+from struct import pack, unpack
 from typing import Any
 
 import pytest
@@ -15,6 +17,7 @@ from broker.journal.journal import (
     Disconnect,
     Entry,
     Journal,
+    Line,
     Outcome,
     errors_of,
     request_of,
@@ -220,6 +223,58 @@ def test_the_bounds_of_the_journal_always_hold(
     assert journal.last_number == asked_count
     numbers = [line.number for line in journal]
     assert numbers == sorted(set(numbers))
+
+
+@given(
+    st.integers(1, 8),
+    st.integers(20, 300),
+    st.booleans(),
+    st.lists(
+        st.one_of(
+            st.lists(st.integers(8, 30), min_size=1, max_size=5),
+            st.sampled_from(["clear", "look"]),
+        ),
+        max_size=30,
+    ),
+)
+def test_a_journal_of_runs_has_the_same_lines_as_one_of_requests(
+    entries_max: int, bytes_max: int, has_acks: bool, steps: list[list[int] | str]
+) -> None:
+    runs, requests = (Journal(entries_max, bytes_max, is_enabled=True) for _ in range(2))
+    context = make_context(ApiKey.PRODUCE, 9)
+    correlation_ids = count(1)
+    for step in steps:
+        if step == "clear":
+            runs.clear()
+            requests.clear()
+        elif isinstance(step, str):  # look
+            assert [described(line) for line in runs] == [described(line) for line in requests]
+        else:
+            frames = [bytes(4) + pack(">i", next(correlation_ids)) + bytes(n - 8) for n in step]
+            responses = [frame[:8] for frame in frames] if has_acks else []
+            data = b"".join(pack(">i", len(frame)) + frame for frame in frames)
+            made = [
+                replace(context, correlation_id=unpack(">i", frame[4:8])[0], size_bytes=len(frame))
+                for frame in frames
+            ]
+            if runs.takes_run(len(data)):
+                runs.add_run(context, data, responses, 0, len(frames) * 7000)
+            for index, frame in enumerate(frames):
+                response = responses[index] if has_acks else None
+                for journal in (runs, requests) if not runs.takes_run(len(data)) else (requests,):
+                    entry = journal.begin(made[index], frame, 0, len(frame), 0)
+                    journal.end(entry, response, 7000)
+        assert runs.last_number == requests.last_number
+    assert (len(runs), runs.byte_count) == (len(requests), requests.byte_count)
+    lines = [described(line) for line in runs]
+    assert lines == [described(line) for line in requests]
+    assert [described(line) for line in reversed(runs)] == lines[::-1]
+    assert all(first is second for first, second in zip(runs, runs, strict=True))
+
+
+def described(line: Line) -> tuple[Any, ...]:
+    assert isinstance(line, Entry)
+    return line.number, line.context, line.frame, line.response, line.outcome, line.duration_us
 
 
 def test_a_frame_beyond_journal_bytes_max_is_recorded_without_its_bytes() -> None:
