@@ -1,18 +1,21 @@
 """Measure the rate of the load generator with two Spark tasks, and its lateness.
 
-python -m benchmarks.spark_load [--seconds S]
+python -m benchmarks.spark_load [--seconds S] [--live]
 
 It runs against canned responses (the generator's own limit, with the server on the same two cores)
 and against our broker. Requests per second are those with a response in the measured seconds.
+With --live each case is measured again while the stream of the live page reads the rows.
 """
 
 import argparse
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -25,16 +28,25 @@ from benchmarks.quiet import wait_until_quiet
 from benchmarks.report import print_line, progress
 from benchmarks.server_process import PROJECT
 from client.resources import Address
+from loadgen.host_info import cpu_us_of
+from loadgen.live.figures import Batch, LiveFigures
+from loadgen.live.stream import BatchReader, LiveStream, warm_up
 from loadgen.plan.plan import Plan, Tenant, Topic
-from loadgen.plan.run_spec import RunSpec, Topology
+from loadgen.plan.run_spec import PreparedTarget, RunSpec, Topology
 from loadgen.preparation import prepare
+from loadgen.rows import RESULTS
 from loadgen.spark_job import run_load
-from loadgen.spark_session import load_session
+from loadgen.spark_session import jvm_pid, load_session
 from loadgen.storage import Storage
 from mock_kafka import MockKafka
 
 WORKERS = 2
 PARTITIONS = 12
+QUOTA_WINDOWS = {
+    "controller.quota.window.num": 11.0,
+    "controller.quota.window.size.seconds": 1.0,
+    "producer.id.quota.window.size.seconds": 3600.0,
+}
 WORKER_TIMES = ("worker_cpu_us", "worker_wall_us")
 
 
@@ -79,10 +91,54 @@ def plan_of(case: Case, seconds: float) -> Plan:
     )
 
 
-def measure(spark: SparkSession, target: str, case: Case, plan: Plan, topology: Topology) -> None:
+@contextmanager
+def live_stream(
+    spark: SparkSession, spec: RunSpec, storage: Storage, folder: str
+) -> Iterator[dict[str, float]]:
+    """Read the rows during the block as the live page does; yield what the stream has used."""
+    target = PreparedTarget(spec.topology, QUOTA_WINDOWS)
+    figures = LiveFigures(spec.plan, target)
+    failures: list[str] = []
+    used: dict[str, float] = {"live_batches": 0}
+
+    def take(batch: Batch) -> None:
+        figures.take(batch)
+        figures.as_dict()
+        used["live_batches"] += 1
+
+    warm_up(spark, spec.plan, target)
+    storage.create(*spec.folder(RESULTS))
+    reader = BatchReader(spec.plan, target)
+    with LiveStream(
+        spark, reader, f"{folder}/results/run=bench", take, failures.append, jvm_pid(spark)
+    ) as stream:
+        yield used
+        used["live_behind_s"] = round(-time.monotonic(), 1)
+        stream.finish()
+        used["live_behind_s"] = round(used["live_behind_s"] + time.monotonic(), 1)
+        used["live_requests"] = figures.as_dict()["totals"]["requests"]
+    if failures:
+        raise SystemExit(failures[0])
+
+
+def measure(
+    spark: SparkSession,
+    target: str,
+    case: Case,
+    plan: Plan,
+    topology: Topology,
+    *,
+    is_live: bool = False,
+) -> None:
     wait_until_quiet()
+    spec, used = RunSpec("bench", plan, topology, WORKERS), dict[str, float]()
+    jvm = jvm_pid(spark)
     with tempfile.TemporaryDirectory() as folder:
-        run_load(spark, RunSpec("bench", plan, topology, WORKERS), Storage(folder))
+        storage = Storage(folder)
+        with live_stream(spark, spec, storage, folder) if is_live else nullcontext(used) as used:
+            jvm_us = cpu_us_of(jvm) or 0
+            run_load(spark, spec, storage)
+            used["jvm_cpu_s"] = round(((cpu_us_of(jvm) or 0) - jvm_us) / 1e6, 1)
         rows = pq.read_table(
             f"{folder}/results",
             columns=["worker", "intended_us", "sent_us", "response_us", *WORKER_TIMES],
@@ -116,7 +172,9 @@ def measure(spark: SparkSession, target: str, case: Case, plan: Plan, topology: 
             "case": case.name,
             "clients": case.clients,
             "window": case.window,
+            "live": is_live,
             **figures,
+            **used,
             "bars": {
                 "responses_per_s": case.responses_per_s_min or None,
                 "lateness_p99_ms": case.lateness_p99_ms_max,
@@ -150,19 +208,28 @@ def main() -> None:
     parser.add_argument(
         "--seconds", type=float, default=5.0, help="duration of each load (default 5)"
     )
-    seconds = parser.parse_args().seconds
-    with tempfile.TemporaryDirectory() as folder, load_session("local[2]", Path(folder)) as spark:
-        for case in CANNED:
+    parser.add_argument(
+        "--live", action="store_true", help="measure each case with the live page's stream too"
+    )
+    parser.add_argument("--only", default="", metavar="TEXT", help="only cases with this name")
+    options = parser.parse_args()
+    seconds = options.seconds
+    master = f"local[{WORKERS + options.live}]"
+    with tempfile.TemporaryDirectory() as folder, load_session(master, Path(folder)) as spark:
+        canned_cases = [case for case in CANNED if options.only in case.name]
+        own_cases = [case for case in OURS if options.only in case.name]
+        for case, is_live in product(canned_cases, (False, True) if options.live else (False,)):
             progress(f"spark: {case.name}, canned responses")
             with canned() as address:
                 topology = Topology({1: address}, 1, {TOPIC: [1] * PARTITIONS})
-                measure(spark, "canned responses", case, plan_of(case, seconds), topology)
-        for case in OURS:
+                plan = plan_of(case, seconds)
+                measure(spark, "canned responses", case, plan, topology, is_live=is_live)
+        for case, is_live in product(own_cases, (False, True) if options.live else (False,)):
             progress(f"spark: {case.name}, mock-kafka")
             plan = plan_of(case, seconds)
             with MockKafka() as kafka:
                 found = prepare(plan, "bench", kafka.bootstrap_servers, sets_quotas=False)
-                measure(spark, "mock-kafka", case, plan, found.topology)
+                measure(spark, "mock-kafka", case, plan, found.topology, is_live=is_live)
 
 
 if __name__ == "__main__":

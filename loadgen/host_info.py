@@ -4,6 +4,7 @@ import os
 import platform
 import resource
 import sys
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,17 @@ def cpu_us_of(pid: int | None) -> int | None:
     # The name, in parentheses, may contain spaces; the times are fields 14 and 15.
     fields = stat.rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) * 1_000_000 // os.sysconf("SC_CLK_TCK")
+
+
+def set_niceness(pid: int, niceness: int) -> None:
+    """Change the priority of all threads of a process, and of those that they start, on Linux.
+
+    Only root may lower the niceness; for others that changes nothing.
+    """
+    with suppress(OSError):
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            with suppress(OSError):  # it has ended
+                os.setpriority(os.PRIO_PROCESS, int(thread.name), niceness)
 
 
 def memory_max_bytes() -> int:

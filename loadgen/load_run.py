@@ -34,6 +34,7 @@ from loadgen.run_record import RunRecord
 from loadgen.spark_session import (
     concurrent_tasks_max,
     first_line,
+    jvm_pid,
     slots_of,
     spark_settings,
     wrong_spark_settings,
@@ -250,7 +251,7 @@ def _send_and_read_back(
     record.write(storage)
     with live.reading(spark, record, storage) if live is not None else nullcontext():
         started_us = clock.now_us()
-        pids = {"jvm_percent": _jvm_pid(spark), "broker_percent": broker.pid if broker else None}
+        pids = {"jvm_percent": jvm_pid(spark), "broker_percent": broker.pid if broker else None}
         cpu_us = {name: host_info.cpu_us_of(pid) for name, pid in pids.items()}
         reasons = _send(spark, spec, storage, console, ctrl_c)
         wall_us = clock.now_us() - started_us
@@ -333,13 +334,6 @@ def _read_back(
 def _cpu_us_since(before_us: int | None, pid: int | None) -> int | None:
     now_us = host_info.cpu_us_of(pid)
     return None if before_us is None or now_us is None else now_us - before_us
-
-
-def _jvm_pid(spark: "SparkSession") -> int | None:
-    """Return the process id of the driver's JVM if this process started it."""
-    gateway = getattr(getattr(spark, "sparkContext", None), "_gateway", None)
-    process = getattr(gateway, "proc", None)
-    return None if process is None else int(process.pid)
 
 
 def _allow_open_files(count: int) -> None:

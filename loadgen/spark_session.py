@@ -72,7 +72,7 @@ def load_session(
     conf.setAll(list(pack.session_settings(environment).items()))
     conf.setAll(list((more or {}).items())).set("spark.master", master)
     conf.set("spark.sql.warehouse.dir", str(folder / "warehouse"))
-    if _is_local(master):
+    if is_local(master):
         conf.setAll(list(LOCAL_SETTINGS.items()))
         conf.set("spark.driver.host", "127.0.0.1").set("spark.driver.bindAddress", "127.0.0.1")
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
@@ -155,7 +155,7 @@ def spark_settings(spark: "SparkSession") -> dict[str, str]:
 
 def slots_of(master: str) -> int | None:
     """Return the number of slots of a local master; None for a cluster."""
-    if not _is_local(master):
+    if not is_local(master):
         return None
     inside = master.removeprefix("local").strip("[]").partition(",")[0]
     if inside == "*":
@@ -169,6 +169,13 @@ def concurrent_tasks_max(spark: "SparkSession") -> int:
     context = spark.sparkContext._jsc.sc()
     profile = context.resourceProfileManager().defaultResourceProfile()
     return int(context.maxNumConcurrentTasks(profile))
+
+
+def jvm_pid(spark: "SparkSession") -> int | None:
+    """Return the process id of the driver's JVM if this process started it."""
+    gateway = getattr(getattr(spark, "sparkContext", None), "_gateway", None)
+    process = getattr(gateway, "proc", None)
+    return None if process is None else int(process.pid)
 
 
 def first_line(error: BaseException) -> str:
@@ -185,5 +192,6 @@ def first_line(error: BaseException) -> str:
     return lines[0]
 
 
-def _is_local(master: str) -> bool:
+def is_local(master: str) -> bool:
+    """Return whether a master runs its tasks in the process of the driver."""
     return master == "local" or master.startswith("local[")

@@ -12,7 +12,7 @@ from loadgen.live.page_server import PageServer
 from loadgen.live.stream import BatchReader, LiveStream, warm_up
 from loadgen.rows import RESULTS
 from loadgen.run_record import RunRecord
-from loadgen.spark_session import first_line
+from loadgen.spark_session import first_line, is_local, jvm_pid
 from loadgen.storage import Storage
 from loadgen.worker_reports import RECORD, ended_us, read_reports
 
@@ -75,7 +75,8 @@ class LiveRun:
             self._content = {**self._content, "figures": figures.as_dict()}
 
         path = storage.of(*record.folder(RESULTS))
-        stream = LiveStream(spark, reader, path, take, self._fail)
+        pid = jvm_pid(spark) if is_local(record.master) else None
+        stream = LiveStream(spark, reader, path, take, self._fail, pid)
         try:
             warm_up(spark, record.plan, record.target)
         except Exception as error:  # noqa: BLE001 - Spark has types of its own

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Self
 from loadgen.analysis import checks
 from loadgen.analysis.quota_bounds import id_quotas, mutation_buckets
 from loadgen.analysis.summary import main_api
+from loadgen.host_info import set_niceness
 from loadgen.live import queries
 from loadgen.live.figures import Batch, Rows
 from loadgen.live.latencies import GROWTH
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 INTERVAL = "2 seconds"
 """The time between batches; the workers write segments as often."""
+NICENESS = 5
+"""How much the query gives way to the workers on the same host: they get three times its share."""
 FINISH_TIMEOUT_S = 120.0
 CHECKPOINT = "mock-kafka-live-"
 """How the name of the temporary folder begins that has the checkpoint."""
@@ -173,6 +176,7 @@ class LiveStream:
         path: str,
         take: Callable[[Batch], None],
         fail: Callable[[str], None],
+        jvm_pid: int | None = None,
     ) -> None:
         """Read the segments in the folder `path`.
 
@@ -182,10 +186,13 @@ class LiveStream:
             path: path or URL of the folder, which exists.
             take: gets what each batch adds.
             fail: is called once with the reason if the query fails.
+            jvm_pid: the driver's JVM, if it runs the query on the host of the workers; they get
+                the CPU first.
         """
         self.failure: str | None = None
         self._spark, self._reader, self._path = spark, reader, path
-        self._take, self._fail = take, fail
+        self._take, self._fail, self._jvm_pid = take, fail, jvm_pid
+        self._is_nice = False
         self._folder: TemporaryDirectory[str] | None = None
         self._query: StreamingQuery | None = None
 
@@ -209,6 +216,7 @@ class LiveStream:
     def finish(self) -> None:
         """Wait until all rows that are in the folder have been read."""
         query = self._query
+        self._end_giving_way()  # the workers have ended
         if query is None or self.failure is not None:
             return
 
@@ -231,6 +239,7 @@ class LiveStream:
         exception: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        self._end_giving_way()
         try:
             if self._query is not None:
                 self._query.stop()
@@ -251,10 +260,18 @@ class LiveStream:
         """Add a micro-batch; after a failure ignore the others, because figures would be wrong."""
         if self.failure is not None:
             return
+        if self._jvm_pid is not None and not self._is_nice:
+            # The workers are running now, so they do not inherit it.
+            self._is_nice = True
+            set_niceness(self._jvm_pid, NICENESS)
         try:
             self._take(self._reader.read(rows))
         except Exception as error:  # noqa: BLE001 - the same
             self._failed(error)
+
+    def _end_giving_way(self) -> None:
+        if self._jvm_pid is not None and self._is_nice:
+            set_niceness(self._jvm_pid, 0)
 
     def _failed(self, error: Exception) -> None:
         if self.failure is None:

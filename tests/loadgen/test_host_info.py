@@ -1,11 +1,12 @@
 """Host, versions and CPU time."""
 
 import os
+import subprocess
 import sys
 
 import pytest
 
-from loadgen.host_info import cpu_us_of, describe, percent
+from loadgen.host_info import cpu_us_of, describe, percent, set_niceness
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel has no /proc here")
@@ -18,6 +19,21 @@ def test_the_cpu_time_of_a_process_can_be_read() -> None:
 def test_the_cpu_time_of_an_unknown_process_is_none() -> None:
     assert cpu_us_of(None) is None
     assert cpu_us_of(2**30) is None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel has no /proc here")
+def test_all_threads_of_a_process_give_way() -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", "import threading; threading.Thread(target=input).start(); input()"],
+        stdin=subprocess.PIPE,
+    )
+    try:
+        set_niceness(process.pid, 5)
+        assert os.getpriority(os.PRIO_PROCESS, process.pid) == 5
+    finally:
+        process.kill()
+        process.communicate()
+    set_niceness(2**30, 5)  # no such process
 
 
 def test_percentages_are_of_all_cpus() -> None:

@@ -68,22 +68,28 @@ def test_a_plan_runs_and_writes_its_report(
     assert [path.name for path in (tmp_path / "results").iterdir()] == [f"run={summary['run_id']}"]
 
 
-@pytest.mark.slow
-def test_the_figures_of_the_live_page_are_those_of_the_summary(
-    spark: "SparkSession",
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    shown: list[dict[str, Any]] = []
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """Return a list that gets what each live page shows when all rows have been read."""
+    contents: list[dict[str, Any]] = []
     read_all = LiveRun.read_all
 
     def read_all_and_keep(live: LiveRun) -> None:
         read_all(live)
         with urlopen(f"{live.url}live.json", timeout=10) as response:
-            shown.append(json.load(response))
+            contents.append(json.load(response))
 
     monkeypatch.setattr(LiveRun, "read_all", read_all_and_keep)
+    return contents
+
+
+@pytest.mark.slow
+def test_the_figures_of_the_live_page_are_those_of_the_summary(
+    spark: "SparkSession",
+    tmp_path: Path,
+    shown: list[dict[str, Any]],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     plan = "producer-churn"
     _, summary = run(spark, tmp_path, plan, "--duration", "1", "--live-port", "0", *LOCAL_2)
     [content] = shown
@@ -252,6 +258,7 @@ def run_until(
     end: Callable[[], object],
     topic: str = "t",
     can_end: Callable[[], bool] = lambda: True,
+    more: tuple[str, ...] = (),
 ) -> tuple[int, dict[str, Any]]:
     """Start a load of ten minutes; call `end` once some batches are stored and `can_end` agrees."""
     plan = out / "plan.yaml"
@@ -267,15 +274,16 @@ def run_until(
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(terminal, "progress_bar", lambda *_: nullcontext(show))
-        return run(spark, out, str(plan), "--bootstrap-server", servers)
+        return run(spark, out, str(plan), "--bootstrap-server", servers, *more)
 
 
 def test_a_target_that_stops_aborts_the_run_and_keeps_its_results(
-    spark: "SparkSession", tmp_path: Path
+    spark: "SparkSession", tmp_path: Path, shown: list[dict[str, Any]]
 ) -> None:
     kafka = MockKafka().start()
+    servers, live = kafka.bootstrap_servers, ("--live-port", "0", *LOCAL_2)
     try:
-        status, summary = run_until(spark, tmp_path, kafka.bootstrap_servers, kafka.stop)
+        status, summary = run_until(spark, tmp_path, servers, kafka.stop, more=live)
     finally:
         kafka.stop()
     assert status == 1
@@ -283,6 +291,10 @@ def test_a_target_that_stops_aborts_the_run_and_keeps_its_results(
     assert any("cannot connect to" in reason for reason in summary["abort_reasons"])
     assert summary["totals"]["responded"] > 20
     assert summary["totals"]["not_due"] > 20_000
+    [content] = shown
+    totals = content["figures"]["totals"]
+    assert totals == {name: summary["totals"][name] for name in totals}
+    assert content["figures"]["measured_s"] == summary["measured_s"]
     assert "This run is incomplete." in (tmp_path / "report.html").read_text()
 
 

@@ -6,21 +6,16 @@ scheme is in docs/pictures. Without Chromium the tests are skipped: Debian has i
 and each check that was left out is reported as skipped.
 """
 
-import os
 import re
-import shutil
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from tests.interop.admin_page.accessibility import Accessibility, NoAxeError, axe_source
 from tests.interop.admin_page.screenshots import keep
 from tests.interop.admin_page.served_cluster import Cluster, serve
-
-CHROMIUM = os.environ.get("CHROMIUM") or next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-)
+from tests.interop.chromium import chromium, errors_in
 
 
 @pytest.fixture(scope="module")
@@ -45,27 +40,14 @@ def cluster(shared_cluster: Cluster) -> Cluster:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    if CHROMIUM is None:
-        pytest.skip("there is no Chromium: apt-get install chromium, or set CHROMIUM")
-    with sync_playwright() as playwright:
-        # Chromium's sandbox needs privileges that a container rarely has.
-        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield launched
-        launched.close()
-
-
-def is_wrong(line: ConsoleMessage) -> bool:
-    """Return whether a console message is an error, except that of a refused request."""
-    return line.type == "error" and "the server responded with a status" not in line.text
+    yield from chromium()
 
 
 @pytest.fixture
 def page(request: pytest.FixtureRequest, browser: Browser, cluster: Cluster) -> Iterator[Page]:
     """Open the page; fail on errors in it and on requests to other hosts."""
     opened = browser.new_page(viewport={"width": 1440, "height": 1000})
-    wrongs: list[str] = []
-    opened.on("pageerror", lambda error: wrongs.append(str(error)))
-    opened.on("console", lambda line: wrongs.append(line.text) if is_wrong(line) else None)
+    wrongs = errors_in(opened)
     requested: list[str] = []
     opened.on("request", lambda request: requested.append(request.url))
     opened.goto(cluster.url)
