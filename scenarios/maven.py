@@ -19,9 +19,13 @@ _POM = """\
 """
 _DEPENDENCY = """\
     <dependency>
-      <groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version>
+      <groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version>{}
     </dependency>
 """
+# Maven fetches what an artifact depends on even where only the artifact is copied.
+_WITHOUT_DEPENDENCIES = (
+    "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>"
+)
 # Spark's own project file asks another repository first, which not every network lets through.
 _SETTINGS = """\
 <settings>
@@ -58,17 +62,14 @@ def fetch_jars(name: str, artifacts: Sequence[str], *, only_these: bool = False)
     if maven is None:
         raise CannotRunError(f"fetching {name} needs mvn, which is not here")
     CACHE.mkdir(parents=True, exist_ok=True)
-    parts = [artifact.split(":") for artifact in artifacts]
+    more = _WITHOUT_DEPENDENCIES if only_these else ""
+    dependencies = [_DEPENDENCY.format(*artifact.split(":"), more) for artifact in artifacts]
     with tempfile.TemporaryDirectory(dir=CACHE) as folder:
-        (Path(folder) / "pom.xml").write_text(
-            _POM.format("".join(_DEPENDENCY.format(*part) for part in parts))
-        )
+        (Path(folder) / "pom.xml").write_text(_POM.format("".join(dependencies)))
         (Path(folder) / "settings.xml").write_text(_SETTINGS)
         command = [maven, "--quiet", "--batch-mode", "--settings", "settings.xml"]
         command += ["dependency:copy-dependencies", "-DincludeScope=runtime"]
         command += ["-DoutputDirectory=jars"]
-        if only_these:
-            command.append("-DincludeArtifactIds=" + ",".join(part[1] for part in parts))
         try:
             done = subprocess.run(  # noqa: S603 - fixed arguments
                 command,
