@@ -301,8 +301,8 @@ def test_a_client_follows_a_wrong_leader_in_metadata_and_returns(
     broker: BrokerThread, client: Client
 ) -> None:
     create_topic(broker.servers, "t", assignment=[[2]])
-    # Metadata names broker 1 as the leader, and broker 1 refuses. A client may ask for metadata again
-    # before it sends: it gets the wrong leader twice.
+    # Metadata names broker 1 as the leader, and broker 1 refuses. A client may ask for metadata
+    # again before it sends: it gets the wrong leader twice.
     wrong_leader = {"topics": {"partitions": {"leader_id": 1}}}
     rule = broker.fault(api="Metadata", topic="t", response=wrong_leader, times=2)
     refusals = broker.fault(api="Produce", broker=1, delay_ms=0)
