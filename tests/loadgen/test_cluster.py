@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import loadgen
-from loadgen.pack import FOLDER, write_archive
+from loadgen import pack
 from mock_kafka import MockKafka
 
 PACKAGE = Path(loadgen.__file__).parent
@@ -126,10 +126,13 @@ def daemon_environment(spark_home: Path) -> dict[str, str]:
 
 @pytest.mark.long
 @pytest.mark.interop
-def test_the_job_runs_on_a_spark_cluster(spark_home: Path, tmp_path: Path) -> None:
+def test_the_job_runs_on_a_spark_cluster(
+    spark_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pack, "_COMPRESSION_LEVEL", 0)  # it takes less time
     plan, out, archive = tmp_path / "small.yaml", tmp_path / "out", tmp_path / "environment.tar.gz"
     plan.write_text(PLAN)
-    write_archive(archive)
+    pack.write_archive(archive)
     bare = tmp_path / "bare"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", bare], check=True)
     environment = {
@@ -168,7 +171,7 @@ def test_the_job_runs_on_a_spark_cluster(spark_home: Path, tmp_path: Path) -> No
             tmp_path,
         )
         assert_complete(Path(f"{out}-packed"), master)
-        unpacked = list(tmp_path.glob(f"work-*/app-*/*/{FOLDER}/loadgen/__init__.py"))
+        unpacked = list(tmp_path.glob(f"work-*/app-*/*/{pack.FOLDER}/loadgen/__init__.py"))
         assert len(unpacked) == 2
 
 
