@@ -4,7 +4,6 @@ import os
 import re
 import threading
 from collections.abc import Generator, Iterator
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from hypothesis import settings
 import broker
 from scenarios.maven import CannotRunError
 from tests.audited_clusters import AuditedClusters
+from tests.left_connections import LeftConnections
 from tests.spark_session import spark_session
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _CLIENT_THREAD = re.compile(r"^kafka-io-|-network-thread$")
 audited = AuditedClusters()
+left_connections = LeftConnections()
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 # Machines are slow at times: an example has no deadline. In CI the examples are always the same.
@@ -68,9 +69,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Audit every MockKafka that an interop test starts, those of its fixtures included."""
-    with audited if item.get_closest_marker("interop") else nullcontext():
+    """Audit every MockKafka that an interop test starts, and collect what its clients leave."""
+    if not item.get_closest_marker("interop"):
         return (yield)
+    left_connections.watch()
+    with audited:
+        result = yield
+    left_connections.collect()
+    return result
 
 
 @pytest.fixture
