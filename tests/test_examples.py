@@ -45,7 +45,7 @@ def test_the_python_quickstart_passes(tmp_path: Path) -> None:
 
 
 @pytest.mark.interop
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_node_quickstart_passes(tmp_path: Path) -> None:
     try:
         environment = install_kafkajs(tmp_path).environment
@@ -55,7 +55,7 @@ def test_the_node_quickstart_passes(tmp_path: Path) -> None:
 
 
 @pytest.mark.interop
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_go_quickstart_passes(tmp_path: Path) -> None:
     output = run_in_copy("go", tmp_path, "go", "test", "-count=1", "-v", "./...")
     assert output.count("--- PASS") == 3

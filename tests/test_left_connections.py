@@ -1,8 +1,9 @@
 import asyncio
 import weakref
+from typing import Any
 
 import pytest
-from aiokafka.conn import AIOKafkaConnection, create_conn
+from aiokafka.conn import create_conn
 
 from mock_kafka import MockKafka
 from tests.left_connections import LeftConnections
@@ -10,15 +11,19 @@ from tests.left_connections import LeftConnections
 pytestmark = pytest.mark.slow
 
 
-async def leave_connection(port: int) -> "weakref.ref[AIOKafkaConnection]":
-    return weakref.ref(await create_conn("127.0.0.1", port))
+async def leave_connection(bootstrap_servers: str) -> "weakref.ref[Any]":
+    """Open a connection that only the collector of garbage can find."""
+    host, _, port = bootstrap_servers.rpartition(":")
+    connection: Any = await create_conn(host, int(port))
+    connection.itself = connection
+    return weakref.ref(connection)
 
 
 def test_a_connection_that_is_left_open_is_collected_without_a_warning() -> None:
     connections = LeftConnections()
     connections.watch()
     with MockKafka(in_process=True) as kafka:
-        left = asyncio.run(leave_connection(kafka.port))
+        left = asyncio.run(leave_connection(kafka.bootstrap_servers))
         assert connections.collect() == 1
         assert left() is None
         assert connections.collect() == 0

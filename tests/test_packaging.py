@@ -215,7 +215,7 @@ def test_the_source_archive_builds_without_a_warning_about_packages(
     assert "Warning" not in said
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_pip_builds_the_same_wheel_from_the_tree(source: Path, wheel: Path, tmp_path: Path) -> None:
     is_offline = bool(build_options())
     options = ["--no-build-isolation", "--no-index"] if is_offline else []
@@ -229,7 +229,7 @@ def test_pip_builds_the_same_wheel_from_the_tree(source: Path, wheel: Path, tmp_
     assert contents[0] == contents[1]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_module_of_the_wheel_can_be_imported_and_its_examples_run(
     environment: Environment,
 ) -> None:
@@ -258,7 +258,7 @@ def test_a_project_with_packages_of_our_names_keeps_them_and_uses_ours(
     assert said == "my broker my client my quotas\n"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_package_broker_of_pypi_installed_afterwards_changes_nothing(
     own_environment: Environment, tmp_path: Path
 ) -> None:

@@ -14,7 +14,7 @@ from tests.interop.conftest import CONFIG, broker_errors
 from tests.interop.dropping_proxy import HOST, DroppingProxy, free_port_run
 from tests.interop.java_clients import JavaClients, compile_java_clients
 
-VERSIONS = ("3.9.2", "4.1.0")
+VERSIONS = (pytest.param("3.9.2", marks=pytest.mark.long), "4.1.0")
 RECORD_COUNT = 4000
 
 

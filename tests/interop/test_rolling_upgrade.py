@@ -112,6 +112,7 @@ def test_a_key_of_an_unknown_broker_is_a_start_error() -> None:
         MockKafka(brokers=3, config={f"broker.7.{BATCHES}": 5}).start()
 
 
+@pytest.mark.long
 def test_the_upgrade_in_two_phases_loses_duplicates_and_reorders_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -302,7 +302,7 @@ def limit_of(
     return found
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_limit_that_is_planted_in_canned_responses_is_found_within_10_percent(
     spark: "SparkSession", tmp_path: Path, plan_file: str
 ) -> None:

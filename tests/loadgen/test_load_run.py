@@ -83,7 +83,7 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     return contents
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_figures_of_the_live_page_are_those_of_the_summary(
     spark: "SparkSession",
     tmp_path: Path,
@@ -159,7 +159,7 @@ tenants:
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_several_plans_run_together_and_events_of_all_behaviours_complete(
     spark: "SparkSession", tmp_path: Path
 ) -> None:
@@ -281,6 +281,7 @@ def run_until(
         return run(spark, out, str(plan), "--bootstrap-server", servers, *more)
 
 
+@pytest.mark.long
 def test_a_target_that_stops_aborts_the_run_and_keeps_its_results(
     spark: "SparkSession", tmp_path: Path, shown: list[dict[str, Any]]
 ) -> None:

@@ -25,8 +25,8 @@ from tests.simulation.world import World
 
 
 def sample() -> list[Mutant]:
-    """Return the first mutant of each checker."""
-    return list({mutant.checker: mutant for mutant in reversed(MUTANTS)}.values())
+    """Return the last mutant of each checker: together they take less time than the first ones."""
+    return list({mutant.checker: mutant for mutant in MUTANTS}.values())
 
 
 def parameters() -> list[object]:

@@ -249,6 +249,7 @@ def test_a_run_with_shadow_quotas_reports_who_would_have_been_throttled(
     assert wasteful["throttled"] + wasteful["held"] == len(ids) - 3
 
 
+@pytest.mark.long
 def test_the_same_seed_has_the_same_verdicts(spark: "SparkSession", tmp_path: Path) -> None:
     plan = parse_plan(MIXED, "mixed.yaml")
     verdicts_of_runs = []

@@ -106,7 +106,7 @@ def write(folder: Path, number: int, rows: list[Row]) -> None:
     pq.write_table(table, folder / f"part-00000-{number:06}.parquet")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_figures_of_all_segments_are_those_of_the_summary(
     spark: "SparkSession",
     tmp_path: Path,
