@@ -88,7 +88,7 @@ def add_target_options(
     )
     parser.add_argument(
         "--environment",
-        type=Path,
+        type=_archive,
         metavar="FILE.tar.gz",
         help="archive of `mock-kafka load pack`, for a cluster whose workers have only Python",
     )
@@ -130,3 +130,13 @@ def _folder(text: str) -> str:
         return checked_url(text)
     except StorageError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def _archive(text: str) -> Path:
+    # Found missing by Spark's session, it would be missing after the topics and quotas are made.
+    archive = Path(text)
+    if not archive.is_file():
+        raise argparse.ArgumentTypeError(
+            f"there is no archive {text}; `mock-kafka load pack` makes one"
+        )
+    return archive

@@ -21,6 +21,19 @@ def test_an_unknown_scheme_is_no_output_directory(capsys: pytest.CaptureFixture[
     assert "file://, s3a://, hdfs://" in error
 
 
+def test_an_archive_that_does_not_exist_is_an_error_before_the_target_is_prepared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    archive = tmp_path / "environment.tar.gz"
+    arguments = ["steady", "--out", "x", "--environment", str(archive)]
+    with pytest.raises(SystemExit):
+        parser_of("test").parse_args(arguments)
+    error = capsys.readouterr().err
+    assert f"there is no archive {archive}; `mock-kafka load pack` makes one" in error
+    archive.touch()
+    assert parser_of("test").parse_args(arguments).environment == archive
+
+
 def test_an_output_directory_is_absolute_or_a_url(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

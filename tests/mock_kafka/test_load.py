@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -45,6 +46,57 @@ def test_without_pyspark_the_error_says_what_to_install(
     monkeypatch.setitem(sys.modules, "pyspark", None)
     assert load.main(["steady", "--out", "x"]) == 2
     assert "pip install 'mock-kafka[spark]'" in capsys.readouterr().err
+
+
+TRACE = """\
+{"time_us": 0, "api": "Produce", "user": "shop", "request_bytes": 1000}
+{"time_us": 1000000, "api": "Produce", "user": "shop", "request_bytes": 1000}
+"""
+
+
+def test_quotas_are_proposed_without_pyspark_for_a_trace_and_for_a_plan(tmp_path: Path) -> None:
+    (tmp_path / "trace.ndjson").write_text(TRACE)
+    # Another process: this one may have imported them.
+    program = (
+        "import sys\n"
+        "class Missing:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name in {'pandas', 'py4j', 'pyspark'}:\n"
+        "            raise ModuleNotFoundError(name, name=name)\n"
+        "sys.meta_path.insert(0, Missing())\n"
+        "from mock_kafka.cli import main\n"
+        "statuses = [main(['load', 'quotas', *words]) for words in (\n"
+        "    ['trace.ndjson', '--out', 'trace.html'],\n"
+        "    ['steady', '--duration', '1', '--out', 'plan.html'],\n"
+        ")]\n"
+        "sys.exit(max(statuses))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "producer_byte_rate" in (tmp_path / "trace.json").read_text()
+    assert "producer_byte_rate" in (tmp_path / "plan.json").read_text()
+
+
+@pytest.mark.parametrize(
+    ("subcommand", "extra"), [("quotas", "analysis"), ("pack", "spark"), ("find", "spark")]
+)
+def test_a_subcommand_names_the_extra_that_it_needs(
+    subcommand: str, extra: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    monkeypatch.setitem(sys.modules, "loadgen.cli", None)
+    monkeypatch.delattr("loadgen.cli", raising=False)
+    assert load.main([subcommand, "x"]) == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert f"pip install 'mock-kafka[{extra}]'" in line
+    assert line.endswith("is not installed)")
 
 
 def test_an_unknown_plan_is_an_error_of_one_line(
