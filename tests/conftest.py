@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import threading
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -34,7 +35,10 @@ settings.load_profile(
 
 
 def pytest_sessionstart() -> None:
-    """Stop at once when `import broker` finds another project's package."""
+    """Stop at once when `import broker` finds another project's package; accept Ctrl-C."""
+    # A shell's job in the background ignores it, and so do its children; tests send it.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     found = Path(broker.__file__ or "?").resolve()
     if not found.is_relative_to(REPOSITORY):
         pytest.exit(
