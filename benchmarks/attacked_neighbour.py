@@ -2,9 +2,10 @@
 
 python -m benchmarks.attacked_neighbour [--api KEY,...]
 
-One librdkafka producer sends single records and waits for each delivery: first alone, then while
+One librdkafka producer sends single records and waits for each delivery: alone, then while
 another process sends frames of the corpus (`tests/attack/amplifying_frames.py`), for each API in
-its latest version, each frame on a new connection. `benchmarks.awake_cpus` keeps the CPUs awake.
+its latest version, each frame on a new connection, then alone again: the speed of a virtual
+machine changes with time. `benchmarks.awake_cpus` keeps the CPUs awake.
 """
 
 import argparse
@@ -13,10 +14,12 @@ import socket
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
+from itertools import chain
 from multiprocessing.connection import Connection
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 import confluent_kafka
@@ -33,7 +36,8 @@ from tests.attack.attacked_cluster import preparation_frames
 TOPIC = "neighbours"
 RECORD = b"x" * 1000
 KINDS = ("distinct", "long strings", "long distinct")
-ALONE_S = 20.0
+ALONE_S = 30.0
+"""Before the frames, and again after them."""
 FRAME_INTERVAL_S = 1.0
 TIMEOUT_S = 30.0
 P99_MS_MAX = 60.0
@@ -62,13 +66,14 @@ def main() -> int:
         frame_count = ours.recv()
         progress(f"attacked-neighbour: {frame_count} frames")
         stack.enter_context(awake_cpus())
-        alone = latencies(server.bootstrap_servers, lambda: False, ALONE_S)
+        before = latencies(server.bootstrap_servers, lambda: False, ALONE_S)
         ours.send("begin")
         beside = latencies(server.bootstrap_servers, ours.poll)
         sent: list[tuple[float, str]] = ours.recv()
         attacker.join()
+        after = latencies(server.bootstrap_servers, lambda: False, ALONE_S)
         peak_bytes = server.peak_resident_bytes()
-    print_line(figures(alone, beside, sent, peak_bytes))
+    print_line(figures([before, after], beside, sent, peak_bytes))
     return 0
 
 
@@ -152,18 +157,24 @@ def latencies(
 
 
 def figures(
-    alone: list[Latency], beside: list[Latency], sent: list[tuple[float, str]], peak_bytes: int
+    alone: list[list[Latency]],
+    beside: list[Latency],
+    sent: list[tuple[float, str]],
+    peak_bytes: int,
 ) -> dict[str, Any]:
     """Return the line to print."""
     p99_ms = quantile(beside, 0.99)
-    ratio = rate(beside) / rate(alone)
+    rates_alone = [rate(part) for part in alone]
+    ratio = rate(beside) / mean(rates_alone)
     worst = sorted(beside, key=lambda latency: -latency[1])[:WORST]
     return {
         "measurement": "attacked-neighbour",
         "frames": len(sent),
-        "p50_alone_ms": quantile(alone, 0.5),
+        "rates_alone": [round(value) for value in rates_alone],
+        "rate_beside": round(rate(beside)),
+        "p50_alone_ms": quantile(chain(*alone), 0.5),
         "p50_beside_ms": quantile(beside, 0.5),
-        "p99_alone_ms": quantile(alone, 0.99),
+        "p99_alone_ms": quantile(chain(*alone), 0.99),
         "p99_beside_ms": p99_ms,
         "max_beside_ms": round(worst[0][1], 1),
         "throughput_ratio": round(ratio, 3),
@@ -174,7 +185,7 @@ def figures(
     }
 
 
-def quantile(found: list[Latency], share: float) -> float:
+def quantile(found: Iterable[Latency], share: float) -> float:
     """Return a quantile of the latencies in ms."""
     ordered = sorted(latency_ms for _, latency_ms in found)
     return round(ordered[int(share * len(ordered))], 3)

@@ -22,10 +22,10 @@ TURN_NS = 3_000_000
 LONG_NS = TURN_NS // 4
 """A request that has worked for that long may be one of those with much to do."""
 
-REST_FACTOR = 8
+REST_FACTOR = 12
 """How many times as long as its turn a request rests, while other connections send requests.
 
-They get eight ninths of the time then, and all requests that take turns get one together.
+They get twelve thirteenths of the time then; all requests that take turns get the rest together.
 """
 
 STARTED_MAX = 64
