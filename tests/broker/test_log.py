@@ -1,4 +1,6 @@
-"""The log imports structlog with its first line."""
+"""The log imports structlog with the first line that it writes."""
+
+import logging
 
 from structlog.testing import capture_logs
 
@@ -17,3 +19,15 @@ def test_structlog_is_configured_once_before_the_first_line() -> None:
         ("first", "info"),
         ("second", "warning"),
     ]
+
+
+def test_a_line_below_the_level_is_not_written_and_configures_nothing() -> None:
+    calls: list[str] = []
+    log = Log()
+    log.level = logging.INFO
+    log.before_first_line = lambda: calls.append("configured")
+    with capture_logs() as lines:
+        log.debug("first", broker=1)
+        assert calls == []
+        log.exception("second")
+    assert [line["event"] for line in lines] == ["second"]
