@@ -4,13 +4,12 @@ structlog is imported with the first line that is written, since its import take
 the start, and 7 MB.
 """
 
-import logging
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_LEVELS = logging.getLevelNamesMapping()
+_LEVELS = ("debug", "info", "warning", "error", "critical")
 
 
 class Log:
@@ -19,12 +18,12 @@ class Log:
     def __init__(self) -> None:
         self.before_first_line: Callable[[], None] | None = None
         """Configures structlog; called once, before the first line."""
-        self.level = logging.NOTSET
+        self.level = "debug"
         """Lines below this level are not written."""
 
     def __getattr__(self, name: str) -> Any:
         """Return a method of the logger, such as `info`."""
-        if _LEVELS.get(name.upper(), self.level) < self.level:
+        if name in _LEVELS[: _LEVELS.index(self.level)]:
             return _write_nothing
         if self.before_first_line is not None:
             self.before_first_line()

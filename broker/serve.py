@@ -100,7 +100,7 @@ async def serve(options: ServeOptions) -> None:
             cluster does not have.
         ConfigError: the configuration of the listeners is invalid.
     """
-    log.level = logging.getLevelNamesMapping()[options.log_level.upper()]
+    log.level = options.log_level.lower()
     log.before_first_line = lambda: configure_logging(options.log_level, options.log_format)
     logging.basicConfig(stream=NonBlockingOutput(sys.stderr.fileno()))  # of asyncio
     gc.set_threshold(GC_THRESHOLD, 20, 50)

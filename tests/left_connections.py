@@ -37,7 +37,7 @@ class LeftConnections:
 
     def collect(self) -> int:
         """Collect garbage without warnings when a connection is open; return how many were."""
-        open_count = sum(connection.connected() for connection in self._opened)
+        open_count = sum(bool(connection.connected()) for connection in self._opened)
         if open_count:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ResourceWarning)

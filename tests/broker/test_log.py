@@ -1,10 +1,21 @@
 """The log imports structlog with the first line that it writes."""
 
-import logging
+from collections.abc import Iterator
 
+import pytest
+import structlog
 from structlog.testing import capture_logs
 
 from broker.log import Log
+
+
+@pytest.fixture(autouse=True)
+def default_configuration() -> Iterator[None]:
+    """Write lines of all levels: an earlier test may have configured structlog in this process."""
+    before = structlog.get_config()
+    structlog.reset_defaults()
+    yield
+    structlog.configure(**before)
 
 
 def test_structlog_is_configured_once_before_the_first_line() -> None:
@@ -24,7 +35,7 @@ def test_structlog_is_configured_once_before_the_first_line() -> None:
 def test_a_line_below_the_level_is_not_written_and_configures_nothing() -> None:
     calls: list[str] = []
     log = Log()
-    log.level = logging.INFO
+    log.level = "info"
     log.before_first_line = lambda: calls.append("configured")
     with capture_logs() as lines:
         log.debug("first", broker=1)
