@@ -530,11 +530,13 @@ class GroupMember(CoordinatedClient):
         self, node_id: int, requested: Positions, response: Any, responded: Responded
     ) -> None:
         named: set[Place] = set()
+        is_refused = response.session_id == NO_SESSION_ID
         for topic in response.responses:
             name = topic.topic or self._name_of(topic.topic_id)
             for partition in topic.partitions:
                 place = name, partition.partition_index
                 named.add(place)
+                is_refused = is_refused and partition.error_code != ErrorCode.NONE
                 if partition.error_code == ErrorCode.NONE and place in requested:
                     epoch = requested[place][0]
                     self._history.served.append(
@@ -542,7 +544,8 @@ class GroupMember(CoordinatedClient):
                             "Fetch", place, node_id, epoch, responded.sent_ms, responded.handled_ms
                         )
                     )
-        if response.throttle_time_ms == 0:
+        # The response of a fault names only the partitions that its request names.
+        if response.throttle_time_ms == 0 and not (named and is_refused):
             self._history.fetched.append(
                 Fetched(
                     self.settings.name,
