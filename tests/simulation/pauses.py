@@ -56,7 +56,9 @@ class Pauses:
         respond_to_short = Dispatcher._respond_to_short
 
         def respond_or_take_turns(dispatcher: Dispatcher, *request: Any) -> DispatchResult:
-            if self.chance and self.random.random() < LONG_SHARE:
+            # Other dispatchers, such as one whose response is kept for all worlds, take no part.
+            is_of_world = isinstance(dispatcher.turns, PausingTurns)
+            if is_of_world and self.chance and self.random.random() < LONG_SHARE:
                 return None  # as to a request that is too long for its reader by hand
             return respond_to_short(dispatcher, *request)
 
