@@ -11,11 +11,13 @@ from random import Random
 from typing import Any
 from unittest.mock import patch
 
+from broker.cluster import made_partitions
 from broker.dispatch.dispatcher import Dispatcher
 from broker.dispatch.turns import TURN_NS, Turns
+from broker.handlers import k00_produce
 from broker.produce import request_batches
 from broker.responses import DispatchResult
-from protocol import codec, pacing
+from protocol import codec, pacing, produce
 
 LONG_SHARE = 0.5
 """The part of the requests that pause."""
@@ -66,6 +68,9 @@ class Pauses:
             patch.object(Dispatcher, "_respond_to_short", respond_or_take_turns),
             patch.object(pacing, "LOOK_EVERY", 1),
             patch.object(request_batches, "LOOK_EVERY", 1),
+            patch.object(k00_produce, "LOOK_EVERY", 1),
+            patch.object(produce, "LOOK_EVERY", 1),
+            patch.object(made_partitions, "LOOK_EVERY", 1),
             patch.object(codec, "LONG_BODY_BYTES", self._long_body_bytes),
         ):
             yield
