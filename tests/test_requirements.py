@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from importlib.metadata import requires
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,8 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 FILES = sorted((ROOT / "requirements").glob("*.txt"))
 PIN = re.compile(
-    r"^([a-z0-9-]+)==([\w.]+)(?: ; [^\\]*)? \\$((?:\n +--hash=sha256:[0-9a-f]{64}.*)*)",
+    r"^([a-z0-9-]+)(?:\[[a-z0-9, -]+\])?"
+    r"==([\w.]+)(?: ; [^\\]*)? \\$((?:\n +--hash=sha256:[0-9a-f]{64}.*)*)",
     re.MULTILINE,
 )
 NAME = re.compile(r"[\w.-]+")
@@ -37,6 +39,13 @@ def test_all_files_have_the_same_versions() -> None:
     everything = pins(ROOT / "requirements" / "dev.txt")
     for path in FILES:
         assert pins(path).items() <= everything.items(), path
+
+
+def test_an_extra_that_another_package_asks_for_is_in_the_lock_file() -> None:
+    # Without it pip 23 takes a newer version as soon as there is one, and has no hash for it.
+    lock = (ROOT / "requirements" / "dev.txt").read_text()
+    assert "coverage[toml]>=" in " ".join(requires("pytest-cov") or [])
+    assert re.search(r"^coverage\[toml\]==", lock, re.MULTILINE)
 
 
 def test_every_dependency_of_the_project_has_a_version() -> None:
