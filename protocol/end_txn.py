@@ -1,9 +1,12 @@
-"""EndTxnResponse as bytes: it is sent for every transaction, and the general encoder is slower.
+"""EndTxn without the schema's codec: every transaction ends with one.
 
-The layout is that of Kafka's EndTxnResponse.json.
+Source: EndTxnRequest.json and EndTxnResponse.json.
 """
 
 from struct import Struct
+from typing import NamedTuple
+
+from protocol.short_fields import MALFORMED, end_of_tags, read_compact_text, read_text
 
 PRODUCER_VERSION_MIN = 5
 FLEXIBLE_VERSION_MIN = 3
@@ -12,6 +15,34 @@ _THROTTLE_TIME_MS = 0
 _OLD = Struct(">ih")
 _FLEXIBLE = Struct(">ihx")
 _WITH_PRODUCER = Struct(">ihqhx")
+_PRODUCER_AND_RESULT = Struct(">qhB")
+
+
+class ShortEndTxn(NamedTuple):
+    """An EndTxn request."""
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    committed: bool
+
+
+def read_end_txn(
+    api_version: int, frame: bytes | bytearray, start: int, end: int
+) -> ShortEndTxn | None:
+    """Return the request in `frame[start:end]`, or None if the schema's codec has to read it."""
+    is_flexible = api_version >= FLEXIBLE_VERSION_MIN
+    try:
+        transactional_id, position = (read_compact_text if is_flexible else read_text)(frame, start)
+        producer_id, producer_epoch, result = _PRODUCER_AND_RESULT.unpack_from(frame, position)
+        position += _PRODUCER_AND_RESULT.size
+        if is_flexible:
+            position = end_of_tags(frame, position)
+    except MALFORMED:
+        return None
+    if position != end or transactional_id is None or result > 1:
+        return None
+    return ShortEndTxn(transactional_id, producer_id, producer_epoch, result == 1)
 
 
 def encode_response(

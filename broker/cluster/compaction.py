@@ -64,6 +64,26 @@ class Compaction:
         self._record_count += len(records)
         self._note(base_offset, records, now_ms)
 
+    def replace(self, base_offset: int, key: bytes) -> bool:
+        """Note an appended batch with one record that is no deletion, as `add` does.
+
+        Returns what `is_due` returns then.
+        """
+        batch_of_key, live_counts = self._batch_of_key, self._live_counts
+        last_base_offset = batch_of_key.get(key)
+        if last_base_offset is not None:
+            live_counts[last_base_offset] -= 1
+        batch_of_key[key] = base_offset
+        live_counts[base_offset] = 1
+        tombstones = self._tombstones
+        if tombstones:
+            tombstones.pop(key, None)
+        self._record_count = record_count = self._record_count + 1
+        # Without stale records beyond the minimum, only deletions can make a compaction due.
+        if record_count <= STALE_RECORDS_MIN and not tombstones:
+            return False
+        return self.is_due()
+
     def add_transactional(self, producer_id: int, base_offset: int, records: KeysAndValues) -> None:
         """Note the keys and values of an appended batch of a transaction."""
         self._record_count += len(records)

@@ -182,6 +182,20 @@ def append_built_batch(
         partition.log.wake(now_ms)
 
 
+def append_latest(
+    topic: Topic, partition: Partition, key: bytes, batch: bytes, now_ms: int
+) -> None:
+    """Append a batch of the current leader epoch with one record, which is no deletion."""
+    log = partition.log
+    base_offset = log.log_end_offset
+    log.append(batch, 1, now_ms, partition.leader_epoch)
+    compaction = partition.compaction
+    if compaction is not None and compaction.replace(base_offset, key):
+        _compact(topic, partition, compaction, now_ms)
+    if log.waiters:
+        log.wake(now_ms)
+
+
 def _store_batch(
     topic: Topic,
     partition: Partition,

@@ -1,8 +1,15 @@
 """The log of the transaction coordinators: the partitions of `__transaction_state`."""
 
-from broker.cluster.internal_topics import TRANSACTION_STATE, append_records, partition_for
-from broker.cluster.topics import NO_LEADER, TRANSACTION_STATE_TOPIC, Partition, TopicTable
+from broker.cluster.internal_topics import (
+    TRANSACTION_STATE,
+    append_latest,
+    append_records,
+    partition_for,
+)
+from broker.cluster.topics import NO_LEADER, TRANSACTION_STATE_TOPIC, Partition, Topic, TopicTable
 from broker.config.broker_config import BrokerConfig
+from broker.transactions.records import transaction_batch, transaction_key
+from broker.transactions.transaction import Transaction
 from protocol.coordinator_records import CoordinatorRecord
 from protocol.errors import ErrorCode
 
@@ -10,12 +17,13 @@ _NO_COMPRESSION = 0
 
 
 class TransactionLog:
-    """Finds the partition of a transactional id, and appends the records of transactions to it."""
+    """Finds the partition of a transactional id, to which its records are appended."""
 
     def __init__(self, topics: TopicTable, config: BrokerConfig) -> None:
         """`config` is that of the start; all keys that matter here are read-only."""
         self._topics = topics
         self._partition_count: int = config[TRANSACTION_STATE.partition_count_key]
+        self._partition_logs: dict[int, TransactionLogPartition] = {}
 
     def partition_index(self, transactional_id: str) -> int:
         """Return the index of the partition of a transactional id, whether or not it exists."""
@@ -28,25 +36,58 @@ class TransactionLog:
             return None
         return topic.partition(partition_for(transactional_id, self._partition_count))
 
-    def check(self, transactional_id: str) -> ErrorCode:
+    def partition_log(self, transactional_id: str) -> "TransactionLogPartition | None":
+        """Return where the records of a transactional id go, or None if there is no such partition.
+
+        The coordinator forgets all transactional ids when the topic is deleted.
+        """
+        topic = self._topics.get(TRANSACTION_STATE_TOPIC)
+        partition = self.partition(transactional_id)
+        if topic is None or partition is None:
+            return None
+        known = self._partition_logs.get(partition.partition_index)
+        if known is None or known.partition is not partition:
+            known = TransactionLogPartition(topic, partition)
+            self._partition_logs[partition.partition_index] = known
+        return known
+
+
+class TransactionLogPartition:
+    """One partition of `__transaction_state`, for the records of its transactional ids."""
+
+    __slots__ = ("_topic", "partition")
+
+    def __init__(self, topic: Topic, partition: Partition) -> None:
+        self._topic = topic
+        self.partition = partition
+
+    def check(self) -> ErrorCode:
         """Return NONE if a record can be appended, else the error of Kafka's coordinator.
 
         COORDINATOR_NOT_AVAILABLE if too few replicas are in sync.
         """
-        topic = self._topics.get(TRANSACTION_STATE_TOPIC)
-        if topic is None:
+        partition = self.partition
+        if partition.leader_id == NO_LEADER:
             return ErrorCode.NOT_COORDINATOR
-        partition = topic.partition(partition_for(transactional_id, self._partition_count))
-        if partition is None or partition.leader_id == NO_LEADER:
-            return ErrorCode.NOT_COORDINATOR
-        if topic.has_too_few_in_sync(partition):
+        if self._topic.has_too_few_in_sync(partition):
             return ErrorCode.COORDINATOR_NOT_AVAILABLE
         return ErrorCode.NONE
 
-    def append(self, transactional_id: str, record: CoordinatorRecord, now_ms: int) -> None:
-        """Append the record of a transactional id, after `check`."""
-        topic = self._topics.get(TRANSACTION_STATE_TOPIC)
-        assert topic is not None
-        partition = topic.partition(partition_for(transactional_id, self._partition_count))
-        assert partition is not None
-        append_records(topic, partition, (record,), _NO_COMPRESSION, now_ms)
+    def append_state(
+        self, transaction: Transaction, log_transaction_version: int, now_ms: int
+    ) -> None:
+        """Append the state of a transactional id, after `check`."""
+        partition = self.partition
+        batch = transaction_batch(
+            transaction,
+            log_transaction_version,
+            partition.log.log_end_offset,
+            partition.leader_epoch,
+            now_ms,
+        )
+        key = transaction_key(transaction.transactional_id)
+        append_latest(self._topic, partition, key, batch, now_ms)
+
+    def append(self, record: CoordinatorRecord, now_ms: int) -> None:
+        """Append another record of a transactional id, after `check`."""
+        append_records(self._topic, self.partition, (record,), _NO_COMPRESSION, now_ms)

@@ -18,6 +18,7 @@ from broker.produce.request_shape import (
     INDEX_BYTES,
     FittingBatch,
     RequestShape,
+    belong_to_transaction,
     fitting_batches,
     shape_of,
     shape_of_partition,
@@ -88,7 +89,10 @@ class ProduceCache:
         self._skip = 1
 
     def respond(self, frame: Frame, peer: Peer, now_ms: int) -> CompletedResponse:
-        """Handle a request, or return None and change nothing: the ordinary path has to take it.
+        """Handle a request, or return None: the ordinary path has to take it.
+
+        Nothing has changed then but what the ordinary path will change as well: a batch of a
+        transaction may be verified, and that may have added its partition.
 
         `peer` is always the same connection. With acks=0 the response is `NO_RESPONSE`.
         """
@@ -122,6 +126,10 @@ class ProduceCache:
             if batches is None:
                 return None
             self._shape = shape
+        if shape.transactional_id is not None and not belong_to_transaction(
+            cluster, shape, batches, now_ms
+        ):
+            return None
         shape.is_used = True
         if quotas.is_enabled or services.journal.is_enabled or services.acknowledgements.is_enabled:
             return self._respond_accounted(shape, batches, frame, peer, now_ms)

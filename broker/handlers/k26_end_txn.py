@@ -24,14 +24,14 @@ from broker.transactions.coordinator import ProducerIdAndEpoch
 from broker.transactions.ending import EndResult
 from broker.transactions.transaction import EPOCH_BUMP_VERSION_MIN
 from protocol.api_keys import ApiKey
-from protocol.end_txn import encode_response
+from protocol.end_txn import encode_response, read_end_txn
 from protocol.errors import ErrorCode
 
 FENCED_VERSION_MIN = 2
 BUMP_VERSION_MIN = 5
 
 
-@handles(ApiKey.END_TXN)
+@handles(ApiKey.END_TXN, read_short=read_end_txn)
 def handle_end_txn(context: RequestContext, request: Any, cluster: Cluster) -> bytes:
     """Kafka's `KafkaApis.handleEndTxnRequest`; the response is the encoded body."""
     version = context.api_version

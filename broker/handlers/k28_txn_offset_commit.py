@@ -28,7 +28,6 @@ from broker.offset_commit.requested_offsets import requested_offsets
 from broker.produce.verification import verify_transaction
 from broker.request.context import RequestContext
 from broker.routes import handles
-from broker.transactions.coordinator import ProducerIdAndEpoch
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -101,11 +100,12 @@ def _verify(context: RequestContext, request: Any, index: int, cluster: Cluster)
         cluster,
         context.broker_id,
         request.transactional_id,
-        ProducerIdAndEpoch(request.producer_id, request.producer_epoch),
+        request.producer_id,
+        request.producer_epoch,
         (OFFSETS_TOPIC, index),
         partition.producers,
         context.now_ms,
-        base_sequence=_NO_SEQUENCE,
+        _NO_SEQUENCE,
         adds_partition=version >= ADDS_PARTITION_VERSION_MIN,
         knows_abortable=version >= ABORTABLE_VERSION_MIN,
     )

@@ -12,10 +12,12 @@ from typing import Any, NamedTuple
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Partition
 from broker.produce.request_shape import RequestShape
+from broker.produce.transactional_batches import verify_produced
 from producer_state.rules import APPEND
 from protocol import records
 from protocol.checksum import crc32c
 from protocol.codec import encode_unsigned_varint
+from protocol.errors import ErrorCode
 from protocol.produce_template import API_BYTES, CONSTANT_AT
 
 LAYOUTS_MAX = 64
@@ -69,7 +71,7 @@ class RequestRun:
         ):
             return 0  # more than that may change with each batch
         latest_ms = now_ms + timestamp_after_max_ms
-        return self._store(cluster, buffer, partition, latest_ms, responses)
+        return self._store(cluster, buffer, partition, now_ms, latest_ms, responses)
 
     # Hot path: inlined on purpose.
     def _store(
@@ -77,6 +79,7 @@ class RequestRun:
         cluster: Cluster,
         buffer: bytes,
         partition: Partition,
+        now_ms: int,
         latest_ms: int,
         responses: list[bytes],
     ) -> int:
@@ -86,7 +89,9 @@ class RequestRun:
             self._start_offset = log_start_offset
             self._parts = shape.response.parts(log_start_offset)
         before, between, after = self._parts
-        api, suffix, attributes_max = shape.api, shape.suffix, shape.attributes_max
+        api, suffix, transactional_id = shape.api, shape.suffix, shape.transactional_id
+        attributes_min, attributes_max = shape.attributes_min, shape.attributes_max
+        is_transactional = transactional_id is not None
         has_response, leader_epoch = shape.acks != 0, partition.leader_epoch
         batches: list[bytes] = []
         base_offsets: list[int] = []
@@ -117,7 +122,7 @@ class RequestRun:
                     found_piece != piece
                     or found_api != api
                     or magic != _MAGIC
-                    or not 0 <= attributes <= attributes_max
+                    or not attributes_min <= attributes <= attributes_max
                     or not 0 < count == last_delta + 1
                     or max_timestamp > latest_ms
                     or crc32c(covered) != crc
@@ -127,10 +132,33 @@ class RequestRun:
                 if producer_id >= 0:
                     if sequence < 0:
                         break
-                    if producers.check(producer_id, epoch, sequence, last_delta) is not APPEND:
+                    if transactional_id is not None:
+                        error_code = verify_produced(
+                            cluster,
+                            partition.leader_id,
+                            shape.api_version,
+                            transactional_id,
+                            partition,
+                            producer_id,
+                            epoch,
+                            sequence,
+                            now_ms,
+                        )
+                        if error_code is not ErrorCode.NONE:
+                            break
+                    decision = producers.check(
+                        producer_id, epoch, sequence, last_delta, is_transactional
+                    )
+                    if decision is not APPEND:
                         break
                     producers.apply(
-                        producer_id, epoch, sequence, last_delta, end_offset, max_timestamp
+                        producer_id,
+                        epoch,
+                        sequence,
+                        last_delta,
+                        end_offset,
+                        max_timestamp,
+                        is_transactional,
                     )
                 stored_header = _stored_header(end_offset, batch_length, leader_epoch, _MAGIC, crc)
                 batches.append(stored_header + covered)

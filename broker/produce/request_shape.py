@@ -14,12 +14,15 @@ from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Partition, Topic
 from broker.produce.append import ACKS_ALL, store_batch
 from broker.produce.batch_check import ZSTD_PRODUCE_VERSION_MIN
+from broker.produce.transactional_batches import verify_produced
 from producer_state.rules import APPEND
 from protocol import codec, produce, records
 from protocol.checksum import crc32c
 from protocol.compression import ZSTD
+from protocol.errors import ErrorCode
 from protocol.pacing import LOOK_EVERY
 from protocol.produce_template import API_BYTES, CONSTANT_AT, SuccessResponse, request_pieces
+from protocol.records import TRANSACTIONAL_FLAG
 
 _TIMESTAMP_MAX = 2**63 - 1
 INDEX_BYTES = 4
@@ -75,8 +78,11 @@ class RequestShape:
     """The bytes behind the last batch."""
     response: SuccessResponse
     frame_bytes_max: int
+    attributes_min: int
     attributes_max: int
     is_flexible: bool
+    transactional_id: str | None
+    """With one, all batches have to belong to its transaction."""
     is_used: bool = False
     """Whether another request had this shape."""
 
@@ -86,7 +92,7 @@ def shape_of(
 ) -> RequestShape | None:
     """Return the shape of a Produce request that was handled; None for one with special rules.
 
-    Those are requests with a transactional id and topics whose rules concern single records.
+    Those are requests for topics whose rules concern single records.
     """
     header = codec.decode_header(frame, start, end)
     version, position = header.api_version, header.end
@@ -94,7 +100,7 @@ def shape_of(
     if is_flexible:
         position = codec.skip_tagged_fields(frame, position, end)
     request = produce.decode_request(version, frame, position, end)
-    if request.transactional_id is not None or request.acks not in {-1, 0, 1}:
+    if request.acks not in {-1, 0, 1}:
         return None
     pieces = request_pieces(version, frame, start, end, request)
     if pieces is None or not 2 <= len(pieces) <= LOOK_EVERY:
@@ -116,6 +122,8 @@ def shape_of(
     if not has_all or len({target.partition for target in targets}) < len(targets):
         return None
     first_piece = targets[0].piece
+    attributes_min = 0 if request.transactional_id is None else TRANSACTIONAL_FLAG
+    codec_max = ZSTD if version >= ZSTD_PRODUCE_VERSION_MIN else ZSTD - 1
     return RequestShape(
         cluster.produce_version,
         first_piece if len(targets) > 1 else first_piece[:-INDEX_BYTES],
@@ -127,8 +135,10 @@ def shape_of(
         pieces[-1],
         SuccessResponse(version, request),
         header.end - start + codec.LONG_BODY_BYTES,
-        ZSTD if version >= ZSTD_PRODUCE_VERSION_MIN else ZSTD - 1,
+        attributes_min,
+        attributes_min + codec_max,
         is_flexible,
+        request.transactional_id,
     )
 
 
@@ -157,8 +167,10 @@ def shape_of_partition(
         shape.suffix,
         shape.response.for_partition(index_bytes),
         shape.frame_bytes_max,
+        shape.attributes_min,
         shape.attributes_max,
         shape.is_flexible,
+        shape.transactional_id,
         is_used=True,
     )
 
@@ -202,13 +214,14 @@ def fitting_batches(
 ) -> list[FittingBatch] | None:
     """Return the batches of a request that has this shape; None if it has not, or one is unusual.
 
-    It changes nothing.
+    It changes nothing. `belong_to_transaction` has to look at those of a transaction.
     """
     if end - start > shape.frame_bytes_max:
         return None
     batches: list[FittingBatch] = []
     position = start + CONSTANT_AT
-    is_flexible, attributes_max = shape.is_flexible, shape.attributes_max
+    is_flexible, is_transactional = shape.is_flexible, shape.transactional_id is not None
+    attributes_min, attributes_max = shape.attributes_min, shape.attributes_max
     for target in shape.targets:
         piece, _topic, partition, bytes_max, timestamp_after_max_ms = target
         size_at = position + len(piece)
@@ -245,7 +258,7 @@ def fitting_batches(
             base_offset
             or batch_length != size - _OVERHEAD_BYTES
             or magic != _MAGIC
-            or not 0 <= attributes <= attributes_max
+            or not attributes_min <= attributes <= attributes_max
             or not 0 < records_count == last_offset_delta + 1
             or max_timestamp > now_ms + timestamp_after_max_ms
             or crc32c(covered) != crc
@@ -254,11 +267,12 @@ def fitting_batches(
         if producer_id >= 0:
             if base_sequence < 0:
                 return None
-            decision = partition.producers.check(
-                producer_id, producer_epoch, base_sequence, last_offset_delta
-            )
-            if decision is not APPEND:
-                return None
+            if not is_transactional:
+                decision = partition.producers.check(
+                    producer_id, producer_epoch, base_sequence, last_offset_delta
+                )
+                if decision is not APPEND:
+                    return None
             if is_known_producer is not None and not is_known_producer(producer_id, now_ms):
                 return None
         batches.append((target, position, covered, header))
@@ -266,10 +280,46 @@ def fitting_batches(
     return batches if frame[position:end] == shape.suffix else None
 
 
+def belong_to_transaction(
+    cluster: Cluster, shape: RequestShape, batches: list[FittingBatch], now_ms: int
+) -> bool:
+    """Verify fitting batches of a transactional id; return whether all of them will be appended.
+
+    The verification changes what it changes on the ordinary path, which may repeat it.
+    """
+    transactional_id, api_version = shape.transactional_id, shape.api_version
+    assert transactional_id is not None
+    first = batches[0][3]
+    for (_piece, _topic, partition, *_limits), _position, _covered, header in batches:
+        _, _, _, _, _, last_offset_delta, _, producer_id, epoch, sequence, _ = header
+        if producer_id != first[7] or epoch != first[8]:
+            return False
+        if producer_id < 0:  # it belongs to no transaction, whatever it says
+            continue
+        producers = partition.producers
+        error_code = verify_produced(
+            cluster,
+            partition.leader_id,
+            api_version,
+            transactional_id,
+            partition,
+            producer_id,
+            epoch,
+            sequence,
+            now_ms,
+        )
+        if error_code is not ErrorCode.NONE:
+            return False
+        if producers.check(producer_id, epoch, sequence, last_offset_delta, True) is not APPEND:
+            return False
+    return True
+
+
 def store_fitting(cluster: Cluster, batch: FittingBatch, now_ms: int) -> tuple[int, int]:
     """Append a batch; return its base offset and the log start offset."""
     (_piece, topic, partition, _bytes_max, _after_max_ms), _position, covered, header = batch
-    _, length, _, crc, _, last_offset_delta, max_timestamp, producer_id, epoch, sequence, _ = header
+    _, length, _, crc, attributes, last_offset_delta, max_timestamp, *producer, _ = header
+    producer_id, epoch, sequence = producer
     log = partition.log
     base_offset = log.log_end_offset
     store_batch(
@@ -283,5 +333,6 @@ def store_fitting(cluster: Cluster, batch: FittingBatch, now_ms: int) -> tuple[i
         sequence,
         last_offset_delta,
         now_ms,
+        is_transactional=attributes >= TRANSACTIONAL_FLAG,
     )
     return base_offset, log.log_start_offset

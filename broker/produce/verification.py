@@ -28,12 +28,13 @@ def verify_transaction(
     cluster: Cluster,
     broker_id: int,
     transactional_id: str,
-    producer: ProducerIdAndEpoch,
+    producer_id: int,
+    producer_epoch: int,
     topic_partition: TopicPartition,
     producers: ProducerStateManager,
     now_ms: int,
-    *,
     base_sequence: int,
+    *,
     adds_partition: bool,
     knows_abortable: bool,
 ) -> ErrorCode:
@@ -44,21 +45,24 @@ def verify_transaction(
     `producers` is the state of the partition. NETWORK_EXCEPTION and COORDINATOR_NOT_AVAILABLE mean
     that the coordinator could not be asked.
     """
-    config = cluster.config.for_broker(broker_id)
-    if not adds_partition and not config["transaction.partition.verification.enable"]:
+    if (
+        not adds_partition
+        and not cluster.config.for_broker(broker_id)["transaction.partition.verification.enable"]
+    ):
         return ErrorCode.NONE
     started = producers.begin_verification(
-        *producer, base_sequence, now_ms, supports_epoch_bump=adds_partition
+        producer_id, producer_epoch, base_sequence, now_ms, supports_epoch_bump=adds_partition
     )
+    if started is False:
+        return ErrorCode.NONE
     if isinstance(started, Refused):
         return started.error_code
-    if not started:
-        return ErrorCode.NONE
     coordinator_id = cluster.transaction_coordinator_id(transactional_id)
     if coordinator_id is None:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
     if not is_reachable(cluster, coordinator_id):
         return ErrorCode.NETWORK_EXCEPTION
+    producer = ProducerIdAndEpoch(producer_id, producer_epoch)
     if adds_partition:
         error_code = cluster.transactions.add_partitions(
             transactional_id,

@@ -14,7 +14,6 @@ from broker.transactions.records import (
     NoTransactionLog,
     TransactionLog,
     transaction_key,
-    transaction_value,
 )
 from broker.transactions.transaction import (
     EPOCH_BUMP_VERSION_MIN,
@@ -111,7 +110,7 @@ class TransactionCoordinator:
             return InitResult(ErrorCode.PRODUCER_FENCED)
         if transaction.state in PREPARED:
             return InitResult(ErrorCode.CONCURRENT_TRANSACTIONS)
-        error_code = self._log.check(transactional_id)
+        error_code = self._log_error(transaction)
         if error_code is not ErrorCode.NONE:
             return InitResult(error_code)
         if transaction.state is TransactionState.ONGOING:
@@ -163,7 +162,7 @@ class TransactionCoordinator:
         is_ongoing = found.state is TransactionState.ONGOING
         if is_ongoing and added.keys() <= found.partitions.keys():
             return ErrorCode.NONE
-        error_code = self._log.check(transactional_id)
+        error_code = self._log_error(found)
         if error_code is ErrorCode.NONE:
             found.add(added, transaction_version, now_ms)
             self._append(found, now_ms)
@@ -223,7 +222,7 @@ class TransactionCoordinator:
             transaction_version=transaction_version,
             new_producer_id=new_producer_id,
             now_ms=now_ms,
-            log_error=self._log.check(transactional_id),
+            log_error=self._log_error(transaction),
         )
         if result.error_code is ErrorCode.NONE and transaction.state in PREPARED:
             self.prepared[transactional_id] = transaction
@@ -235,7 +234,7 @@ class TransactionCoordinator:
 
         Returns NONE, or the error of the log; then nothing changes.
         """
-        error_code = self._log.check(transaction.transactional_id)
+        error_code = self._log_error(transaction)
         if error_code is not ErrorCode.NONE:
             return error_code
         version = self._transaction_version()
@@ -251,7 +250,7 @@ class TransactionCoordinator:
 
         Returns False, and changes nothing, while the log accepts no record.
         """
-        if self._log.check(transaction.transactional_id) is not ErrorCode.NONE:
+        if self._log_error(transaction) is not ErrorCode.NONE:
             return False
         transaction.complete(now_ms)
         del self.prepared[transaction.transactional_id]
@@ -287,11 +286,12 @@ class TransactionCoordinator:
         """
         assert transaction.state in IDLE
         transactional_id = transaction.transactional_id
-        error_code = self._log.check(transactional_id)
+        error_code = self._log_error(transaction)
         if error_code is ErrorCode.NONE:
             transaction.state = TransactionState.DEAD
             del self._transactions[transactional_id]
-            self._log.append(transactional_id, (transaction_key(transactional_id), None), now_ms)
+            assert transaction.log is not None
+            transaction.log.append((transaction_key(transactional_id), None), now_ms)
         return error_code
 
     def forget_all(self) -> None:
@@ -299,11 +299,17 @@ class TransactionCoordinator:
         self._transactions.clear()
         self.prepared.clear()
 
+    def _log_error(self, transaction: Transaction) -> ErrorCode:
+        """Return NONE if a record of a transactional id can be appended, or why not."""
+        log = transaction.log
+        if log is None:
+            log = transaction.log = self._log.partition_log(transaction.transactional_id)
+        return ErrorCode.NOT_COORDINATOR if log is None else log.check()
+
     def _append(self, transaction: Transaction, now_ms: int) -> None:
-        """Append the state of a transactional id to the log."""
-        transactional_id = transaction.transactional_id
-        value = transaction_value(transaction, self._transaction_version())
-        self._log.append(transactional_id, (transaction_key(transactional_id), value), now_ms)
+        """Append the state of a transactional id to the log, after `_log_error`."""
+        assert transaction.log is not None
+        transaction.log.append_state(transaction, self._transaction_version(), now_ms)
 
     # Views -----------------------------------------------------------------------------------
 

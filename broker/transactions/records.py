@@ -4,16 +4,24 @@ Source: Kafka's `TransactionLog`, with the fields that it writes: previous and n
 not among them.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from struct import Struct
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
-from broker.transactions.transaction import TopicPartition, Transaction, TransactionState
+from broker.transactions.transaction import (
+    TopicPartition,
+    Transaction,
+    TransactionLogPartition,
+    TransactionState,
+)
 from protocol import coordinator_records as schema
+from protocol.batch_builder import uncompressed_batch
+from protocol.checksum import crc32c
 from protocol.coordinator_records import CoordinatorRecord, encode_key
 from protocol.data_messages import encode_data
 from protocol.errors import ErrorCode
+from protocol.records import CRC_START, LOG_OVERHEAD_BYTES, MAGIC, pack_stored_header
 
 TRANSACTION_STATUS = {state: number for number, state in enumerate(TransactionState)}
 """The number of each state in a record."""
@@ -24,10 +32,15 @@ FLEXIBLE_TRANSACTION_VERSION_MIN = 1
 _FLEXIBLE_VERSION = 1
 _INFLEXIBLE_VERSION = 0
 _SHORT_PARTITIONS_MAX = 16
-_BEFORE_PARTITIONS = Struct(">hqhib")
+_NUMBERS = Struct(">hqhib")
 """Version of the value, producer id, producer epoch, timeout, state."""
+_VERSION_BYTES = 2
 _TIMES = Struct(">qq")
 """Times of the last update and of the begin."""
+_TIMESTAMPS_AT, _TIMESTAMPS_END = 6, 22
+"""Where the timestamps of a batch are, counted from its attributes."""
+_HEADERS_BYTES = 1
+_LENGTH_BEFORE_CHECKED = CRC_START - LOG_OVERHEAD_BYTES
 _NO_TAGS = b"\x00"
 _CLIENT_VERSION_TAG = Struct(">BBBh")
 """Number of tagged fields, tag, size, transaction version of the client."""
@@ -38,23 +51,28 @@ _NULL = b"\x00"
 class TransactionLog(Protocol):
     """Where the coordinator stores its state."""
 
-    def check(self, transactional_id: str, /) -> ErrorCode:
-        """Return NONE if a record can be appended now, or the error for the client."""
-        ...
-
-    def append(self, transactional_id: str, record: CoordinatorRecord, now_ms: int, /) -> None:
-        """Append the record of a transactional id."""
+    def partition_log(self, transactional_id: str, /) -> TransactionLogPartition | None:
+        """Return where the records of a transactional id go; None while there is no such place."""
         ...
 
 
 class NoTransactionLog:
     """A log that stores nothing."""
 
-    def check(self, _transactional_id: str, /) -> ErrorCode:
+    def partition_log(self, _transactional_id: str, /) -> TransactionLogPartition:
+        """Return this object."""
+        return self
+
+    def check(self) -> ErrorCode:
         """Return NONE."""
         return ErrorCode.NONE
 
-    def append(self, _transactional_id: str, _record: CoordinatorRecord, _now_ms: int, /) -> None:
+    def append_state(
+        self, _transaction: Transaction, _log_transaction_version: int, _now_ms: int, /
+    ) -> None:
+        """Append nothing."""
+
+    def append(self, _record: CoordinatorRecord, _now_ms: int, /) -> None:
         """Append nothing."""
 
 
@@ -64,45 +82,100 @@ def transaction_key(transactional_id: str) -> bytes:
     return encode_key(schema.TransactionLogKey(transactional_id=transactional_id))
 
 
-def transaction_value(transaction: Transaction, log_transaction_version: int) -> bytes:
-    """Return the value of a transactional id with its transaction.
+def transaction_batch(
+    transaction: Transaction,
+    log_transaction_version: int,
+    base_offset: int,
+    leader_epoch: int,
+    timestamp_ms: int,
+) -> bytes:
+    """Return the batch with the record of a transactional id, as `uncompressed_batch` builds it.
 
     `log_transaction_version` is the finalized level of `transaction.version`, which decides about
-    the version of the value. The usual value is encoded here, several times as fast as from the
-    schema.
+    the version of the value. The usual record differs from an earlier one of its id in a few
+    numbers, and is built in a fraction of the time.
     """
     partitions = tuple(transaction.partitions)
     if (
         log_transaction_version < FLEXIBLE_TRANSACTION_VERSION_MIN
         or len(partitions) > _SHORT_PARTITIONS_MAX
     ):
-        return _encode(transaction, partitions, log_transaction_version)
-    is_empty = transaction.state is TransactionState.EMPTY
-    client_version = transaction.transaction_version
-    head = _BEFORE_PARTITIONS.pack(
-        _FLEXIBLE_VERSION,
+        value = transaction_value(transaction, log_transaction_version)
+        record = transaction_key(transaction.transactional_id), value
+        return uncompressed_batch((record,), base_offset, leader_epoch, timestamp_ms)
+    state = transaction.state
+    pack, until_timestamps, until_value, partitions_field, end = _layout(
+        transaction.transactional_id,
+        None if state is TransactionState.EMPTY else partitions,
+        transaction.transaction_version,
+    )
+    checked = pack(
+        until_timestamps,
+        timestamp_ms,
+        timestamp_ms,
+        until_value,
         transaction.producer_id,
         transaction.producer_epoch,
         transaction.timeout_ms,
-        TRANSACTION_STATUS[transaction.state],
+        TRANSACTION_STATUS[state],
+        partitions_field,
+        transaction.last_update_ms,
+        transaction.start_ms,
+        end,
     )
+    batch_length = len(checked) + _LENGTH_BEFORE_CHECKED
+    crc = crc32c(checked)
+    return pack_stored_header(base_offset, batch_length, leader_epoch, MAGIC, crc) + checked
+
+
+class _Layout(NamedTuple):
+    """What the batches of records of the same size have in common, from the attributes on."""
+
+    pack: Callable[..., bytes]
+    """Takes the fields below with the numbers between them."""
+    until_timestamps: bytes
+    until_value: bytes
+    """All between the timestamps of the batch and the producer id in the value."""
+    partitions: bytes
+    end: bytes
+
+
+@lru_cache(maxsize=1024)
+def _layout(
+    transactional_id: str, partitions: tuple[TopicPartition, ...] | None, client_version: int
+) -> _Layout:
+    """Return the layout of the batch; `partitions` is None for null."""
+    partitions_field = _NULL if partitions is None else _flexible_partitions(partitions)
     tags = (
         _CLIENT_VERSION_TAG.pack(1, _CLIENT_VERSION_TAG_NUMBER, 2, client_version)
         if client_version
         else _NO_TAGS
     )
-    return (
-        head
-        + (_NULL if is_empty else _flexible_partitions(partitions))
-        + _TIMES.pack(transaction.last_update_ms, transaction.start_ms)
-        + tags
+    numbers = _NUMBERS.pack(_FLEXIBLE_VERSION, 0, 0, 0, 0)
+    value = numbers + partitions_field + _TIMES.pack(0, 0) + tags
+    key = transaction_key(transactional_id)
+    checked = uncompressed_batch(((key, value),), 0, 0, 0)[CRC_START:]
+    value_end = len(checked) - _HEADERS_BYTES
+    value_at = value_end - len(value)
+    until_value = checked[_TIMESTAMPS_END : value_at + _VERSION_BYTES]
+    end = checked[value_end - len(tags) :]
+    return _Layout(
+        _layout_struct(len(until_value), len(partitions_field), len(end)).pack,
+        checked[:_TIMESTAMPS_AT],
+        until_value,
+        partitions_field,
+        end,
     )
 
 
-def _encode(
-    transaction: Transaction, partitions: tuple[TopicPartition, ...], log_transaction_version: int
-) -> bytes:
-    """Encode the value from its schema."""
+@lru_cache(maxsize=1024)
+def _layout_struct(until_value_bytes: int, partitions_bytes: int, end_bytes: int) -> Struct:
+    """Return the struct of batches whose parts have these sizes."""
+    return Struct(f">{_TIMESTAMPS_AT}sqq{until_value_bytes}sqhib{partitions_bytes}sqq{end_bytes}s")
+
+
+def transaction_value(transaction: Transaction, log_transaction_version: int) -> bytes:
+    """Encode the value of a transactional id with its transaction, from its schema."""
     is_flexible = log_transaction_version >= FLEXIBLE_TRANSACTION_VERSION_MIN
     value = schema.TransactionLogValue(
         producer_id=transaction.producer_id,
@@ -114,7 +187,7 @@ def _encode(
         if transaction.state is TransactionState.EMPTY
         else [
             schema.TransactionLogValue.PartitionsSchema(topic=topic, partition_ids=indexes)
-            for topic, indexes in _by_topic(partitions).items()
+            for topic, indexes in _by_topic(transaction.partitions).items()
         ],
         transaction_last_update_timestamp_ms=transaction.last_update_ms,
         transaction_start_timestamp_ms=transaction.start_ms,

@@ -11,8 +11,11 @@ here: one thread makes each change at once.
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Protocol
 
 from broker.transactions.marker import MarkerRequest
+from protocol.coordinator_records import CoordinatorRecord
+from protocol.errors import ErrorCode
 
 TopicPartition = tuple[str, int]
 """Topic name and partition index."""
@@ -62,6 +65,27 @@ TRANSITIONS = {
 """The states that may follow each state."""
 
 
+class TransactionLogPartition(Protocol):
+    """Where the records of a transactional id are stored, as long as its coordinator knows it."""
+
+    def check(self) -> ErrorCode:
+        """Return NONE if a record can be appended now, or the error for the client."""
+        ...
+
+    def append_state(
+        self, transaction: "Transaction", log_transaction_version: int, now_ms: int
+    ) -> None:
+        """Append the state of a transactional id, after `check`.
+
+        `log_transaction_version` is the finalized level of `transaction.version`.
+        """
+        ...
+
+    def append(self, record: CoordinatorRecord, now_ms: int) -> None:
+        """Append another record of a transactional id, after `check`."""
+        ...
+
+
 @dataclass(slots=True, eq=False)
 class Transaction:
     """A transactional id with its producer, and its latest transaction.
@@ -71,7 +95,8 @@ class Transaction:
     `next_producer_id` is set while a transaction ends that used the last epoch of its producer id.
     `partitions` are those that still need a marker. `marker_requests` are markers that were sent
     as requests and may still get a response, by partition. `transaction_version` is that of the
-    client, or of the cluster if the coordinator ended the transaction.
+    client, or of the cluster if the coordinator ended the transaction. `log` is None until the
+    partition of its records exists.
     """
 
     transactional_id: str
@@ -87,6 +112,7 @@ class Transaction:
     marker_requests: dict[TopicPartition, MarkerRequest] = field(default_factory=dict)
     start_ms: int = NO_TIME
     transaction_version: int = 0
+    log: TransactionLogPartition | None = None
 
     @property
     def is_epoch_exhausted(self) -> bool:

@@ -52,6 +52,10 @@ class Produce:
     """Where the bytes are cut into two reads."""
     rest: bytes = b""
     """Bytes behind the request in its frame."""
+    transactional_id: str | None = None
+    """With one, the batches are those of its producer, with `producer_epoch` added to its epoch."""
+    is_outside: bool = False
+    """Whether the batches do not say that they belong to the transaction."""
 
 
 Change = tuple[str, *tuple[Any, ...]]
@@ -143,7 +147,7 @@ class Run:
             topics.append(topic_class(version=version, **fields, partition_data=partitions))
         request = messages.ProduceRequest(
             version=version,
-            transactional_id=None,
+            transactional_id=produce.transactional_id,
             acks=produce.acks,
             timeout_ms=1000,
             topic_data=topics,
@@ -154,14 +158,21 @@ class Run:
 
     def _batch(self, produce: Produce, topic: str, index: int) -> bytes:
         producer: dict[str, Any] = {}
-        if produce.producer_id >= 0:
-            key = topic, index, produce.producer_id, produce.producer_epoch
+        producer_id, producer_epoch = produce.producer_id, produce.producer_epoch
+        if produce.transactional_id is not None:
+            transaction = self.cluster.transactions.get(produce.transactional_id)
+            if transaction is not None:
+                producer_id = transaction.producer_id
+                producer_epoch += transaction.producer_epoch
+        if producer_id >= 0:
+            key = topic, index, producer_id, producer_epoch
             sequence = max(0, self._sequences.get(key, 0) + produce.gap)
             self._sequences[key] = sequence + produce.records
             producer = {
-                "producer_id": produce.producer_id,
-                "producer_epoch": produce.producer_epoch,
+                "producer_id": producer_id,
+                "producer_epoch": producer_epoch,
                 "base_sequence": sequence,
+                "is_transactional": produce.transactional_id is not None and not produce.is_outside,
             }
         batch = make_batch(
             *[produce.value] * produce.records,

@@ -379,7 +379,11 @@ BATCHES: tuple[tuple[str, str, Produce], ...] = (
     ("base_offset\n", "False\n", Produce(damage=(0, ">q", 1, False))),
     ("crc32c(covered) != crc", "False", Produce(damage=(17, ">I", 1, False))),
     ("magic != _MAGIC", "False", Produce(damage=(16, ">b", 1, True))),
-    ("0 <= attributes <= attributes_max", "True", Produce(damage=(21, ">h", 0x20, True))),
+    (
+        "attributes_min <= attributes <= attributes_max",
+        "True",
+        Produce(damage=(21, ">h", 0x20, True)),
+    ),
     (
         "0 < records_count == last_offset_delta + 1",
         "True",
@@ -488,7 +492,7 @@ RUN_BATCHES: tuple[tuple[Any, str, str, Produce], ...] = (
     (RequestRun._store, "crc32c(covered) != crc", "False", Produce(damage=(17, ">I", 1, False))),
     (
         RequestRun._store,
-        "0 <= attributes <= attributes_max",
+        "attributes_min <= attributes <= attributes_max",
         "True",
         Produce(damage=(21, ">h", 0x20, True)),
     ),

@@ -64,7 +64,6 @@ def test_nothing_changes_before_all_batches_of_a_request_fit() -> None:
 @pytest.mark.parametrize(
     "frame",
     [
-        a_frame(0, transactional_id="id"),
         a_frame(0, acks=7),
         a_frame(1),
         a_frame(0, 1),
@@ -72,7 +71,7 @@ def test_nothing_changes_before_all_batches_of_a_request_fit() -> None:
         a_frame(5),
         a_frame(),
     ],
-    ids=["transaction", "acks", "not leader", "one not leader", "twice", "unknown", "nothing"],
+    ids=["acks", "not leader", "one not leader", "twice", "unknown", "nothing"],
 )
 def test_a_request_with_special_rules_has_no_shape(frame: bytes) -> None:
     assert shape_of(a_cluster(), 1, frame, 4, len(frame)) is None

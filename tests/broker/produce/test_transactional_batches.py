@@ -1,9 +1,16 @@
 """Transactional batches in Produce: verified, added, or refused."""
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from broker.produce.append import append_batch
 from broker.produce.batch_check import read_batch
+from broker.produce.request_run import RequestRun
+from broker.produce.request_shape import belong_to_transaction, fitting_batches
 from broker.produce.transactional_batches import verify_batch
 from broker.transactions.transaction import LAST_EPOCH
 from protocol.api_keys import ApiKey
@@ -11,8 +18,12 @@ from protocol.errors import ErrorCode
 from protocol.records import BatchHeader
 from tests.batches import make_batch
 from tests.broker.cluster_builder import make_context
+from tests.broker.dispatch.produce_runs import TOPICS, Change, Produce, counted_hits
+from tests.broker.dispatch.transactional_runs import ordinary_path, run
 from tests.broker.interleaving import once, run_with_pauses
 from tests.broker.transactional_driver import make_driver
+from tests.examples import examples
+from tests.simulation.patches import edit
 from tests.produce_requests import produce_request
 from tests.transaction_requests import Producer
 
@@ -153,3 +164,224 @@ def test_an_epoch_bump_is_no_new_producer_id_but_the_id_after_the_last_epoch_is(
     assert transact(second)[0] == ErrorCode.THROTTLING_QUOTA_EXCEEDED
     driver.now_ms += 3_600_000
     assert transact(second)[0] == ErrorCode.NONE
+
+
+# The cached path ------------------------------------------------------------------------------
+
+STATE_TOPIC = "__transaction_state"
+
+
+def rarely(values: Any, usual: Any) -> st.SearchStrategy[Any]:
+    return st.integers(0, 9).flatmap(
+        lambda chance: st.just(usual) if chance else st.sampled_from(values)
+    )
+
+
+ids = rarely(("b", ""), "a")
+ends = st.tuples(
+    st.just("end"),
+    ids,
+    rarely((False,), True),
+    rarely((0, 2, 3, 4), 5),
+    rarely((-1, 1), 0),
+    rarely((1, 2), 0),
+)
+produces = st.fixed_dictionaries(
+    {
+        "connection": rarely((1, 2), 0),
+        "indexes": rarely(((1,), (0, 1), (2,)), (0,)),
+        "topics": rarely((TOPICS, ("none",)), ("t",)),
+        "acks": rarely((0, 1), -1),
+        "transactional_id": rarely(("b", "", None), "a"),
+        "producer_epoch": rarely((-1, 1), 0),
+        "gap": rarely((-1, 1), 0),
+        "is_outside": rarely((True,), False),
+        "damage": rarely(((17, ">I", 1, False), (21, ">h", 0x30, True), (43, ">q", 3, True)), None),
+        "records": rarely((2, 4), 1),
+        "codec": rarely(("lz4", "zstd"), "none"),
+        "count": st.sampled_from((1, 1, 2, 5)),
+        "cut": rarely((1, 30), None),
+    }
+)
+changes: st.SearchStrategy[Change] = st.one_of(
+    st.tuples(st.just("init"), ids),
+    st.tuples(st.just("add_partition"), ids, st.just("t"), st.sampled_from((0, 1, 2))),
+    st.tuples(st.just("use_epochs_up"), ids),
+    st.tuples(
+        st.just("make_available"),
+        st.sampled_from((1, 2)),
+        st.sampled_from(("UP", "UP", "DOWN", "ISOLATED")),
+    ),
+    st.tuples(st.just("use_version"), st.sampled_from((0, 1, 2, 2))),
+    st.just(("abort_timed_out",)),
+    st.just(("expire",)),
+    st.just(("coordinate",)),
+    st.tuples(st.just("advance"), st.sampled_from((1, 1_000, 11_000))),
+    st.tuples(st.just("add_marker_rule"), st.sampled_from((1, None))),
+    st.just(("remove_rules",)),
+    st.tuples(st.just("delete"), st.sampled_from(("t", STATE_TOPIC))),
+    st.tuples(st.just("create"), st.just("t")),
+    st.tuples(
+        st.just("lead"),
+        st.sampled_from(("t", STATE_TOPIC)),
+        st.sampled_from((0, 1)),
+        st.sampled_from((1, 1, 2, -1)),
+    ),
+    st.tuples(
+        st.just("keep_in_sync"),
+        st.sampled_from(("t", STATE_TOPIC)),
+        st.sampled_from((0, 1)),
+        st.sampled_from(((1,), (1, 2))),
+    ),
+    st.tuples(
+        st.just("configure"),
+        st.sampled_from(("t", STATE_TOPIC)),
+        st.just("min.insync.replicas"),
+        st.sampled_from(("1", "2")),
+    ),
+    st.just(("configure", "t", "message.timestamp.type", "LogAppendTime")),
+    st.sampled_from(
+        (
+            ("configure_brokers", None, "transaction.partition.verification.enable", "false"),
+            ("configure_brokers", None, "producer.state.batches", "1"),
+            ("configure_brokers", None, "producer.state.batches", "5"),
+            ("set_quota", "producer_ids_rate", 1.0, False),
+            ("set_quota", "producer_byte_rate", 1e3, False),
+            ("set_quota", "producer_byte_rate", None, False),
+            ("set_quota", "request_percentage", 1.0, False),
+            ("keep_journal", True),
+            ("follow_journal",),
+            ("audit", True),
+            ("end_session", 0, 1),
+            ("reset",),
+        )
+    ),
+)
+
+
+@st.composite
+def plans(draw: st.DrawFn) -> list[Produce | Change]:
+    """Transactions of a producer, with changes and other requests in between."""
+    usual = Produce(transactional_id="a", version=draw(st.sampled_from((12, 12, 13, 11, 9))))
+    added: Change = ("add_partition", "a", "t", 0)
+    steps: list[Produce | Change] = [("init", "a"), ("init", "b")]
+    for _ in range(draw(st.integers(3, 9))):
+        if draw(st.integers(0, 3)) == 0:
+            steps.append(draw(changes))
+        if usual.version < 12 and draw(st.integers(0, 9)):
+            steps.append(added)
+        steps.append(replace(usual, **draw(produces)))
+        if draw(st.integers(0, 3)):
+            steps.append(draw(ends))
+    return steps
+
+
+@pytest.mark.slow
+@settings(max_examples=examples(150), deadline=None)
+@given(plans())
+def test_transactions_leave_the_same_behind_on_both_paths(steps: list[Produce | Change]) -> None:
+    cached = run(steps)
+    with ordinary_path():
+        ordinary = run(steps)
+
+    for name, value in ordinary.items():
+        assert cached[name] == value, name
+
+
+def hits_of(steps: list[Produce | Change]) -> int:
+    """Return how many Produce requests the cache took, after a comparison of both paths."""
+    with counted_hits() as hits:
+        cached = run(steps)
+    with ordinary_path():
+        assert run(steps) == cached
+    return len(hits)
+
+
+@pytest.mark.parametrize("version", [9, 11, 12, 13])
+@pytest.mark.parametrize("cut", [None, 9])
+@pytest.mark.parametrize("indexes", [(0,), (0, 1)])
+def test_transactional_requests_are_cached(
+    version: int, cut: int | None, indexes: tuple[int, ...]
+) -> None:
+    produce = Produce(transactional_id="a", version=version, indexes=indexes, cut=cut)
+    added: list[Produce | Change] = [("add_partition", "a", "t", index) for index in indexes]
+    if version >= 12:
+        added = []
+    end: Change = ("end", "a", True, 5 if version >= 12 else 3)
+    steps: list[Produce | Change] = [("init", "a")]
+    for _ in range(5):
+        steps += [*added, produce, produce, end]
+
+    assert hits_of(steps) == 8
+
+
+WARM: list[Produce | Change] = [
+    ("init", "a"),
+    ("init", "b"),
+    Produce(transactional_id="a", version=12, count=3),
+]
+CHECKS: tuple[tuple[Any, str, str, Produce], ...] = (
+    (
+        belong_to_transaction,
+        "producer_id < 0",
+        "False",
+        Produce(damage=(43, ">q", -1, True)),
+    ),
+    (
+        fitting_batches,
+        "attributes_min <= attributes",
+        "0 <= attributes",
+        Produce(is_outside=True),
+    ),
+    (
+        belong_to_transaction,
+        "error_code is not ErrorCode.NONE",
+        "False",
+        Produce(producer_epoch=1),
+    ),
+    (belong_to_transaction, "is not APPEND", "is None", Produce(gap=1)),
+    (
+        belong_to_transaction,
+        "last_offset_delta, True",
+        "last_offset_delta, False",
+        Produce(indexes=(1,), gap=3),
+    ),
+    (
+        RequestRun._store,
+        "attributes_min <= attributes",
+        "0 <= attributes",
+        Produce(is_outside=True),
+    ),
+    (
+        RequestRun._store,
+        "error_code is not ErrorCode.NONE",
+        "False",
+        Produce(producer_epoch=1),
+    ),
+    (RequestRun._store, "decision is not APPEND", "False", Produce(gap=1)),
+)
+
+
+@pytest.mark.parametrize(("function", "right", "wrong", "unusual"), CHECKS)
+def test_a_cached_path_without_a_check_is_found(
+    function: Any, right: str, wrong: str, unusual: Produce
+) -> None:
+    is_run = function is RequestRun._store
+    unusual = replace(unusual, transactional_id="a", version=12, cut=None if is_run else 9)
+    steps = [*WARM, unusual, replace(unusual, damage=None)]
+    with ordinary_path():
+        ordinary = run(steps)
+
+    assert run(steps) == ordinary
+    with pytest.MonkeyPatch.context() as patch:
+        edit(patch, function, right, wrong)
+        assert run(steps) != ordinary
+
+
+def test_batches_of_two_producers_take_the_ordinary_path() -> None:
+    """Both partitions belong to the transaction, so that only the other producer is wrong."""
+    warm = replace(Produce(transactional_id="a", version=12, indexes=(0, 1)), count=3)
+    unusual = replace(warm, count=1, damage=(43, ">q", 1, True))
+    steps: list[Produce | Change] = [("init", "a"), ("init", "b"), warm, unusual]
+
+    assert hits_of(steps) == 1

@@ -1,10 +1,16 @@
-"""The values of transactional ids, encoded by hand, are those of the schema."""
+"""The records of transactional ids, built by hand, are those of the schema."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.transactions.records import TRANSACTION_STATUS, transaction_key, transaction_value
+from broker.transactions.records import (
+    TRANSACTION_STATUS,
+    transaction_batch,
+    transaction_key,
+    transaction_value,
+)
 from broker.transactions.transaction import Transaction, TransactionState
+from protocol.batch_builder import uncompressed_batch
 from protocol.coordinator_records import TRANSACTION_RECORDS, decode_key, decode_value
 from protocol.data_messages import encode_data
 
@@ -14,6 +20,7 @@ _INT64 = st.integers(-1, 2**63 - 1)
 
 
 @given(
+    transactional_id=st.text(max_size=200),
     state=st.sampled_from(TransactionState),
     partitions=_PARTITIONS,
     producer_id=_INT64,
@@ -23,8 +30,12 @@ _INT64 = st.integers(-1, 2**63 - 1)
     start_ms=_INT64,
     client_version=st.sampled_from([0, 2]),
     level=st.sampled_from([0, 1, 2]),
+    base_offset=st.integers(0, 2**63 - 1),
+    leader_epoch=st.integers(0, 2**31 - 1),
+    timestamp_ms=st.integers(0, 2**63 - 1),
 )
-def test_a_value_decodes_to_its_transaction(
+def test_a_record_decodes_to_its_transaction(
+    transactional_id: str,
     state: TransactionState,
     partitions: dict[tuple[str, int], None],
     producer_id: int,
@@ -34,9 +45,12 @@ def test_a_value_decodes_to_its_transaction(
     start_ms: int,
     client_version: int,
     level: int,
+    base_offset: int,
+    leader_epoch: int,
+    timestamp_ms: int,
 ) -> None:
     transaction = Transaction(
-        "tx",
+        transactional_id,
         producer_id,
         timeout_ms,
         last_update_ms,
@@ -47,7 +61,13 @@ def test_a_value_decodes_to_its_transaction(
         transaction_version=client_version,
     )
     encoded = transaction_value(transaction, level)
-    key = decode_key(TRANSACTION_RECORDS, transaction_key("tx"))
+    record = transaction_key(transactional_id), encoded
+    batch = uncompressed_batch((record,), base_offset, leader_epoch, timestamp_ms)
+    for _ in range(2):  # built, then built from what is remembered
+        found_batch = transaction_batch(transaction, level, base_offset, leader_epoch, timestamp_ms)
+        assert found_batch == batch
+    key = decode_key(TRANSACTION_RECORDS, record[0])
+    assert key.transactional_id == transactional_id
     value = decode_value(TRANSACTION_RECORDS, key, encoded)
     assert encode_data(value, min(level, 1)) == encoded
     assert value.producer_id == producer_id
