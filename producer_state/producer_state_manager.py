@@ -177,7 +177,12 @@ class ProducerStateManager:
             known_epoch = epoch_at(table, position)
             if producer_epoch < known_epoch:
                 return STALE_EPOCH
-            if producer_epoch == known_epoch and self._own_transactions.is_open(producer_id):
+            transactions = self._transactions
+            if (
+                producer_epoch == known_epoch
+                and transactions is not None
+                and transactions.is_open(producer_id)
+            ):
                 return False
         self._own_transactions.begin_verification(
             producer_id,
@@ -328,7 +333,8 @@ class ProducerStateManager:
                 table.add(producer_id, no_batches)
             else:
                 table.bucket[position + ID_BYTES : position + table.row_bytes] = no_batches
-        self._oldest_ms = min(self._oldest_ms, timestamp_ms)
+        if timestamp_ms < self._oldest_ms:  # noqa: PLR1730 - as in `apply`
+            self._oldest_ms = timestamp_ms
 
     def entry(self, producer_id: int) -> Entry | None:
         """Return the state of a producer; None if it has none."""

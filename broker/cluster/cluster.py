@@ -5,6 +5,7 @@ argument. Nothing else keeps state that a request can change.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -105,7 +106,7 @@ class Cluster(LateCoordinators):
         self.forget_coordinators()
         self.transaction_log = TransactionLog(self.topics, config)
         self.transactions = TransactionCoordinator(
-            config, lambda: self.transaction_version, self.transaction_log
+            config, partial(self.features.level, TRANSACTION_VERSION), self.transaction_log
         )
         self.quotas = QuotaManagers(config, self.brokers, new_seed=lambda: new_uuid().bytes)
         self.controller_queue = ControllerQueue(
@@ -181,7 +182,11 @@ class Cluster(LateCoordinators):
 
     def transaction_coordinator_id(self, transactional_id: str) -> int | None:
         """Return the coordinator: the leader of the id's partition of `__transaction_state`."""
-        return self._leader_id(self.transaction_log.partition(transactional_id))
+        partition = self.transaction_log.partition(transactional_id)
+        if partition is None:
+            return None
+        broker = self.brokers.get(partition.leader_id)
+        return None if broker is None or not broker.is_alive else broker.node_id
 
     def _leader_id(self, partition: Partition | None) -> int | None:
         leader_id = NO_LEADER if partition is None else partition.leader_id

@@ -69,19 +69,17 @@ class Compaction:
 
         Returns what `is_due` returns then.
         """
-        batch_of_key, live_counts = self._batch_of_key, self._live_counts
-        last_base_offset = batch_of_key.get(key)
+        live_counts, tombstones = self._live_counts, self._tombstones
+        last_base_offset = self._batch_of_key.get(key)
         if last_base_offset is not None:
             live_counts[last_base_offset] -= 1
-        batch_of_key[key] = base_offset
+        self._batch_of_key[key] = base_offset
         live_counts[base_offset] = 1
-        tombstones = self._tombstones
+        self._record_count += 1
         if tombstones:
             tombstones.pop(key, None)
-        self._record_count = record_count = self._record_count + 1
-        # Without stale records beyond the minimum, only deletions can make a compaction due.
-        if record_count <= STALE_RECORDS_MIN and not tombstones:
-            return False
+        elif self._record_count <= STALE_RECORDS_MIN:
+            return False  # so few can't be too many
         return self.is_due()
 
     def add_transactional(self, producer_id: int, base_offset: int, records: KeysAndValues) -> None:

@@ -182,20 +182,6 @@ def append_built_batch(
         partition.log.wake(now_ms)
 
 
-def append_latest(
-    topic: Topic, partition: Partition, key: bytes, batch: bytes, now_ms: int
-) -> None:
-    """Append a batch of the current leader epoch with one record, which is no deletion."""
-    log = partition.log
-    base_offset = log.log_end_offset
-    log.append(batch, 1, now_ms, partition.leader_epoch)
-    compaction = partition.compaction
-    if compaction is not None and compaction.replace(base_offset, key):
-        _compact(topic, partition, compaction, now_ms)
-    if log.waiters:
-        log.wake(now_ms)
-
-
 def _store_batch(
     topic: Topic,
     partition: Partition,
@@ -218,7 +204,7 @@ def _store_batch(
     elif compaction is not None:
         compaction.add(base_offset, records, now_ms)
     if compaction is not None and compaction.is_due():
-        _compact(topic, partition, compaction, now_ms)
+        compact(topic, partition, compaction, now_ms)
 
 
 def _compressed_batch(
@@ -259,7 +245,7 @@ def note_appended(topic: Topic, partition: Partition, now_ms: int) -> None:
     else:
         compaction.add(header.base_offset, pairs, now_ms)
     if compaction.is_due():
-        _compact(topic, partition, compaction, now_ms)
+        compact(topic, partition, compaction, now_ms)
 
 
 def batch_bytes_max(records: Sequence[CoordinatorRecord]) -> int:
@@ -272,7 +258,8 @@ def batch_bytes_max(records: Sequence[CoordinatorRecord]) -> int:
     return size_bytes
 
 
-def _compact(topic: Topic, partition: Partition, compaction: Compaction, now_ms: int) -> None:
+def compact(topic: Topic, partition: Partition, compaction: Compaction, now_ms: int) -> None:
+    """Remove the stale records of a partition."""
     compaction.compact(partition.log, now_ms, topic.config["delete.retention.ms"])
 
 

@@ -2,8 +2,8 @@
 
 from broker.cluster.internal_topics import (
     TRANSACTION_STATE,
-    append_latest,
     append_records,
+    compact,
     partition_for,
 )
 from broker.cluster.topics import NO_LEADER, TRANSACTION_STATE_TOPIC, Partition, Topic, TopicTable
@@ -66,27 +66,32 @@ class TransactionLogPartition:
 
         COORDINATOR_NOT_AVAILABLE if too few replicas are in sync.
         """
-        partition = self.partition
+        topic, partition = self._topic, self.partition
         if partition.leader_id == NO_LEADER:
             return ErrorCode.NOT_COORDINATOR
-        if self._topic.has_too_few_in_sync(partition):
+        if len(partition.isr) < topic.min_insync_replicas and topic.has_too_few_in_sync(partition):
             return ErrorCode.COORDINATOR_NOT_AVAILABLE
         return ErrorCode.NONE
 
+    # Hot path: a transaction is three records.
     def append_state(
         self, transaction: Transaction, log_transaction_version: int, now_ms: int
     ) -> None:
         """Append the state of a transactional id, after `check`."""
         partition = self.partition
+        log, leader_epoch = partition.log, partition.leader_epoch
+        base_offset = log.log_end_offset
         batch = transaction_batch(
-            transaction,
-            log_transaction_version,
-            partition.log.log_end_offset,
-            partition.leader_epoch,
-            now_ms,
+            transaction, log_transaction_version, base_offset, leader_epoch, now_ms
         )
-        key = transaction_key(transaction.transactional_id)
-        append_latest(self._topic, partition, key, batch, now_ms)
+        log.append(batch, 1, now_ms, leader_epoch)
+        compaction = partition.compaction
+        if compaction is not None:
+            key = transaction_key(transaction.transactional_id)
+            if compaction.replace(base_offset, key):
+                compact(self._topic, partition, compaction, now_ms)
+        if log.waiters:
+            log.wake(now_ms)
 
     def append(self, record: CoordinatorRecord, now_ms: int) -> None:
         """Append another record of a transactional id, after `check`."""

@@ -7,12 +7,17 @@ Sources: Kafka's `TransactionMarkerChannelManager`, `TransactionMarkerRequestCom
 `KafkaApis.handleWriteTxnMarkersRequest`.
 """
 
+from functools import partial
+
 from broker.cluster.brokers import Availability
 from broker.cluster.cluster import Cluster
+from broker.cluster.coordinators import transaction_ownership_error
 from broker.cluster.internal_topics import GROUP_METADATA
-from broker.cluster.topics import NO_LEADER, Partition, Topic
+from broker.cluster.topics import Partition, Topic
 from broker.cluster.transaction_index import AbortedTransaction
 from broker.timers import TimerCallback
+from broker.transactions.coordinator import ProducerIdAndEpoch
+from broker.transactions.ending import EndResult
 from broker.transactions.marker import REQUEST_TIMEOUT_MS, Marker, MarkerRequest
 from broker.transactions.transaction import (
     PREPARED,
@@ -25,6 +30,7 @@ from protocol import records
 from protocol.control_records import ControlRecordType, encode_end_txn_batch
 from protocol.errors import ErrorCode
 
+_UP = Availability.UP
 OFFSETS_TOPIC = GROUP_METADATA.name
 _NEEDS_NO_MARKER = frozenset(
     {ErrorCode.NONE, ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, ErrorCode.UNSUPPORTED_VERSION}
@@ -37,7 +43,39 @@ RETRY_MS = 1_000
 def is_reachable(cluster: Cluster, node_id: int | None) -> bool:
     """Return whether other brokers can send a request to a broker."""
     broker = None if node_id is None else cluster.brokers.get(node_id)
-    return broker is not None and broker.is_alive and broker.availability is Availability.UP
+    return broker is not None and broker.is_alive and broker.availability is _UP
+
+
+def end_requested(
+    cluster: Cluster,
+    broker_id: int,
+    transactional_id: str,
+    producer: ProducerIdAndEpoch,
+    *,
+    is_commit: bool,
+    transaction_version: int,
+    now_ms: int,
+) -> EndResult:
+    """End a transaction as a broker was asked to: prepare it, and write its markers.
+
+    Errors are those of `TransactionCoordinator.end`, and that of a broker which is not the
+    coordinator.
+    """
+    if transactional_id:
+        error_code = transaction_ownership_error(cluster, broker_id, transactional_id)
+        if error_code is not ErrorCode.NONE:
+            return EndResult(error_code)
+    result = cluster.transactions.end(
+        transactional_id,
+        producer,
+        is_commit=is_commit,
+        transaction_version=transaction_version,
+        new_producer_id=partial(cluster.producer_ids.next_id, broker_id),
+        now_ms=now_ms,
+    )
+    if result.error_code is ErrorCode.NONE:
+        end_prepared(cluster, transactional_id, now_ms)
+    return result
 
 
 def end_prepared(cluster: Cluster, transactional_id: str, now_ms: int) -> None:
@@ -104,7 +142,7 @@ def _write_marker(
     partition = None if topic is None else topic.partition(index)
     if topic is None or partition is None:
         return ErrorCode.NONE  # it was deleted
-    if partition.leader_id == NO_LEADER or not is_reachable(cluster, partition.leader_id):
+    if not is_reachable(cluster, partition.leader_id):
         return ErrorCode.NOT_LEADER_OR_FOLLOWER
     sender = cluster.marker_sender
     if sender is not None and (sender.is_needed or transaction.marker_requests):
@@ -159,38 +197,37 @@ def append_marker(
     Returns NOT_ENOUGH_REPLICAS, INVALID_PRODUCER_EPOCH or TRANSACTION_COORDINATOR_FENCED, and
     changes nothing, if the marker is refused.
     """
-    if topic.has_too_few_in_sync(partition):
+    if len(partition.isr) < topic.min_insync_replicas and topic.has_too_few_in_sync(partition):
         return ErrorCode.NOT_ENOUGH_REPLICAS
     producers, log = partition.producers, partition.log
-    error_code = producers.check_marker(*marker[:3])
+    producer_id, producer_epoch, coordinator_epoch, is_commit = marker
+    error_code = producers.check_marker(producer_id, producer_epoch, coordinator_epoch)
     if error_code is not ErrorCode.NONE:
         return error_code
-    offset = log.log_end_offset
+    offset, leader_epoch = log.log_end_offset, partition.leader_epoch
     batch = encode_end_txn_batch(
-        ControlRecordType.COMMIT if marker.is_commit else ControlRecordType.ABORT,
-        producer_id=marker.producer_id,
-        producer_epoch=marker.producer_epoch,
-        coordinator_epoch=marker.coordinator_epoch,
+        ControlRecordType.COMMIT if is_commit else ControlRecordType.ABORT,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        coordinator_epoch=coordinator_epoch,
         timestamp_ms=now_ms,
         base_offset=offset,
-        leader_epoch=partition.leader_epoch,
+        leader_epoch=leader_epoch,
     )
     if topic.is_log_append_time:
         batch = records.stamp_log_append_time(batch, now_ms)
-    log.append(batch, 1, now_ms, partition.leader_epoch)
+    log.append(batch, 1, now_ms, leader_epoch)
     first_offset = NO_OFFSET
-    if marker.producer_id >= 0:
-        first_offset = producers.apply_marker(*marker[:3], now_ms)
-    if first_offset != NO_OFFSET and not marker.is_commit:
+    if producer_id >= 0:
+        first_offset = producers.apply_marker(
+            producer_id, producer_epoch, coordinator_epoch, now_ms
+        )
+    if first_offset != NO_OFFSET and not is_commit:
         log.transaction_index.append(
-            AbortedTransaction(
-                marker.producer_id, first_offset, offset, partition.last_stable_offset
-            )
+            AbortedTransaction(producer_id, first_offset, offset, partition.last_stable_offset)
         )
     if topic.name == OFFSETS_TOPIC:
-        cluster.groups.end_transaction(
-            partition.partition_index, marker.producer_id, is_commit=marker.is_commit
-        )
+        cluster.groups.end_transaction(partition.partition_index, producer_id, is_commit=is_commit)
     cluster.appended(topic, partition, len(batch), now_ms)
     return ErrorCode.NONE
 

@@ -7,6 +7,7 @@ takes turns: it is short, and nothing in it pauses.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from broker.audit.acknowledgements import Acknowledgements
 from broker.cluster.cluster import Cluster
@@ -36,6 +37,9 @@ from protocol.framing import Frame
 from protocol.produce_template import API_BYTES, CONSTANT_AT, correlation_id_of
 from protocol.records import read_header
 
+if TYPE_CHECKING:
+    from broker.dispatch.end_txn_cache import EndTxnCache
+
 _API_END = FRAME_SIZE_BYTES + API_BYTES
 TARGETS_MAX = 64
 """Partitions of all shapes of a connection, to bound memory."""
@@ -62,6 +66,7 @@ class ProduceCache:
     """The shapes of the Produce requests of one connection."""
 
     __slots__ = (
+        "_ends",
         "_key_lengths",
         "_latest",
         "_pause",
@@ -85,6 +90,7 @@ class ProduceCache:
         """The shape that was learnt last."""
         self._pause = 0
         """Requests that were let pass, or will be, before the next one that is learnt."""
+        self._ends: EndTxnCache | None = None
         # A connection with a single request learns nothing.
         self._skip = 1
 
@@ -147,12 +153,14 @@ class ProduceCache:
     ) -> int | Close:
         """Handle the requests at the beginning of a read, as `respond`; return where others begin.
 
-        These are requests of the latest shape. It handles none if each of them would have to be
+        These are requests of the latest shape, or one EndTxn of a transactional producer. It handles none if each of them would have to be
         charged to a quota, noted in the audit, or passed to a listener of the journal.
         """
         shape = self._shape
         if shape is None or data[FRAME_SIZE_BYTES:_API_END] != shape.api or len(shape.targets) > 1:
-            return 0
+            if shape is None or shape.transactional_id is None:
+                return 0
+            return self._end_txn_cache.respond(data, peer, now_ms, responses)
         services = self._services
         cluster = services.cluster
         if (
@@ -176,6 +184,15 @@ class ProduceCache:
             frame = data, FRAME_SIZE_BYTES, len(data)
             services.report_bug(error, _context(shape, frame, peer, now_ms))
             return Close(f"internal error in PRODUCE v{shape.api_version}: {error!r}")
+
+    @property
+    def _end_txn_cache(self) -> "EndTxnCache":
+        """The cache of what ends the transactions of a connection, once it has some."""
+        if self._ends is None:
+            from broker.dispatch.end_txn_cache import EndTxnCache  # noqa: PLC0415 - see ADR 24
+
+            self._ends = EndTxnCache(self._services)
+        return self._ends
 
     def _append_and_record(
         self, run: RequestRun, data: bytes, peer: Peer, now_ms: int, responses: list[bytes]

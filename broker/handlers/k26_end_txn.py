@@ -16,12 +16,10 @@ Behaviour:
 from typing import Any
 
 from broker.cluster.cluster import Cluster
-from broker.cluster.coordinators import transaction_ownership_error
-from broker.cluster.transactions import end_prepared
+from broker.cluster.transactions import end_requested
 from broker.request.context import RequestContext
 from broker.routes import handles
 from broker.transactions.coordinator import ProducerIdAndEpoch
-from broker.transactions.ending import EndResult
 from broker.transactions.transaction import EPOCH_BUMP_VERSION_MIN
 from protocol.api_keys import ApiKey
 from protocol.end_txn import encode_response, read_end_txn
@@ -29,38 +27,44 @@ from protocol.errors import ErrorCode
 
 FENCED_VERSION_MIN = 2
 BUMP_VERSION_MIN = 5
+"""The first version of the transaction version in which every end bumps the epoch (KIP-890)."""
 
 
 @handles(ApiKey.END_TXN, read_short=read_end_txn)
 def handle_end_txn(context: RequestContext, request: Any, cluster: Cluster) -> bytes:
     """Kafka's `KafkaApis.handleEndTxnRequest`; the response is the encoded body."""
-    version = context.api_version
-    result = _end(context, request, cluster)
-    error_code = result.error_code
-    if error_code is ErrorCode.PRODUCER_FENCED and version < FENCED_VERSION_MIN:
-        error_code = ErrorCode.INVALID_PRODUCER_EPOCH
-    return encode_response(version, error_code, result.producer_id, result.producer_epoch)
-
-
-def _transaction_version(version: int) -> int:
-    """Return the transaction version of a client, as Kafka derives it from the request's."""
-    return EPOCH_BUMP_VERSION_MIN if version >= BUMP_VERSION_MIN else 0
-
-
-def _end(context: RequestContext, request: Any, cluster: Cluster) -> EndResult:
-    transactional_id = request.transactional_id
-    if transactional_id:
-        error_code = transaction_ownership_error(cluster, context.broker_id, transactional_id)
-        if error_code is not ErrorCode.NONE:
-            return EndResult(error_code)
-    result = cluster.transactions.end(
-        transactional_id,
-        ProducerIdAndEpoch(request.producer_id, request.producer_epoch),
-        is_commit=request.committed,
-        transaction_version=_transaction_version(context.api_version),
-        new_producer_id=lambda: cluster.producer_ids.next_id(context.broker_id),
-        now_ms=context.now_ms,
+    return end_txn_body(
+        cluster,
+        context.broker_id,
+        context.api_version,
+        request.transactional_id,
+        request.producer_id,
+        request.producer_epoch,
+        request.committed,
+        context.now_ms,
     )
-    if result.error_code is ErrorCode.NONE:
-        end_prepared(cluster, transactional_id, context.now_ms)
-    return result
+
+
+def end_txn_body(
+    cluster: Cluster,
+    broker_id: int,
+    api_version: int,
+    transactional_id: str,
+    producer_id: int,
+    producer_epoch: int,
+    is_commit: bool,
+    now_ms: int,
+) -> bytes:
+    """End a transaction as requested; return the body of the response."""
+    error_code, next_id, next_epoch = end_requested(
+        cluster,
+        broker_id,
+        transactional_id,
+        ProducerIdAndEpoch(producer_id, producer_epoch),
+        is_commit=is_commit,
+        transaction_version=EPOCH_BUMP_VERSION_MIN if api_version >= BUMP_VERSION_MIN else 0,
+        now_ms=now_ms,
+    )
+    if error_code is ErrorCode.PRODUCER_FENCED and api_version < FENCED_VERSION_MIN:
+        error_code = ErrorCode.INVALID_PRODUCER_EPOCH
+    return encode_response(api_version, error_code, next_id, next_epoch)

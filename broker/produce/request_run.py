@@ -74,7 +74,7 @@ class RequestRun:
         return self._store(cluster, buffer, partition, now_ms, latest_ms, responses)
 
     # Hot path: inlined on purpose.
-    def _store(
+    def _store(  # noqa: C901, PLR0912, PLR0915
         self,
         cluster: Cluster,
         buffer: bytes,

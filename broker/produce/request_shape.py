@@ -204,7 +204,7 @@ def _topic(cluster: Cluster, topic_data: produce.TopicData, broker_id: int) -> T
 
 
 # Hot path: inlined on purpose.
-def fitting_batches(
+def fitting_batches(  # noqa: C901, PLR0912
     shape: RequestShape,
     frame: bytes | bytearray,
     start: int,

@@ -23,8 +23,8 @@ from tests.broker.dispatch.transactional_runs import ordinary_path, run
 from tests.broker.interleaving import once, run_with_pauses
 from tests.broker.transactional_driver import make_driver
 from tests.examples import examples
-from tests.simulation.patches import edit
 from tests.produce_requests import produce_request
+from tests.simulation.patches import edit
 from tests.transaction_requests import Producer
 
 NONE = ErrorCode.NONE

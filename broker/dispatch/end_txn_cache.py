@@ -1,0 +1,155 @@
+"""Respond to EndTxn requests that equal the last one of their connection, except for the producer.
+
+A transactional producer sends one after each of its transactions, alone in a read: the same bytes
+with another correlation id and epoch (ADR 25). What it does is the same as in the handler. While
+requests are recorded, timed for a quota or subject to fault rules, the dispatcher handles them.
+"""
+
+from struct import Struct
+from typing import NamedTuple
+
+from broker.cluster.cluster import Cluster
+from broker.dispatch.produce_cache import ProduceServices
+from broker.handlers.k26_end_txn import end_txn_body
+from broker.request.context import RequestContext
+from broker.request.session import Peer
+from broker.responses import Close
+from protocol import codec
+from protocol.api_keys import ApiKey
+from protocol.end_txn import FLEXIBLE_VERSION_MIN, encode_response, read_end_txn
+from protocol.framing import SIZE_BYTES
+
+_KEY = ApiKey.END_TXN.to_bytes(2, "big")
+_KEY_END = SIZE_BYTES + len(_KEY)
+_START_BYTES = SIZE_BYTES + 4
+"""The size of the frame, API key and version."""
+_CORRELATION_ID_BYTES = 4
+_PIECE_AT = _START_BYTES + _CORRELATION_ID_BYTES
+_FIELDS_BYTES = 11
+_TAGS = b"\x00"
+
+
+class EndTxnShape(NamedTuple):
+    """What equal requests have in common while `Cluster.produce_version` is `produce_version`."""
+
+    produce_version: int
+    layout: Struct
+    """Unpacks all of a frame: the bytes below, and the fields that differ."""
+    start: bytes
+    """The size of the frame, API key and version."""
+    piece: bytes
+    """From the client id to the transactional id."""
+    rest: bytes
+    """Behind producer id, producer epoch and result."""
+    response_start: bytes
+    """The size of the response."""
+    between: bytes
+    """What the header of the response has after the correlation id."""
+    api_version: int
+    client_id: str | None
+    transactional_id: str
+
+
+class EndTxnCache:
+    """The shape of the latest EndTxn of one connection."""
+
+    __slots__ = ("_services", "_shape")
+
+    def __init__(self, services: ProduceServices) -> None:
+        self._services = services
+        self._shape: EndTxnShape | None = None
+
+    def respond(self, data: bytes, peer: Peer, now_ms: int, responses: list[bytes]) -> int | Close:
+        """Handle the EndTxn that a read consists of; return its size, or 0 for any other read."""
+        services = self._services
+        cluster = services.cluster
+        if (
+            data[SIZE_BYTES:_KEY_END] != _KEY
+            or services.faults.is_enabled
+            or services.journal.is_enabled
+            or peer.session.limited_from_ms <= now_ms
+            or cluster.quotas.clients.request_percentage.is_enabled
+        ):
+            return 0
+        shape = self._shape
+        if shape is None or shape.produce_version != cluster.produce_version:
+            self._shape = shape_of(cluster, peer.broker_id, data)
+            return 0
+        _, layout, start, piece, rest, before, between, api_version, _, transactional_id = shape
+        if len(data) == layout.size:
+            found, correlation_id, found_piece, producer_id, epoch, result, found_rest = (
+                layout.unpack(data)
+            )
+            if found == start and found_piece == piece and found_rest == rest and result <= 1:
+                try:
+                    body = end_txn_body(
+                        cluster,
+                        peer.broker_id,
+                        api_version,
+                        transactional_id,
+                        producer_id,
+                        epoch,
+                        result == 1,
+                        now_ms,
+                    )
+                except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
+                    services.report_bug(error, _context(shape, data, peer, now_ms))
+                    return Close(f"internal error in END_TXN v{api_version}: {error!r}")
+                responses.append(before + correlation_id + between + body)
+                return len(data)
+        self._shape = shape_of(cluster, peer.broker_id, data)
+        return 0
+
+
+def shape_of(cluster: Cluster, broker_id: int, data: bytes) -> EndTxnShape | None:
+    """Return the shape of the EndTxn that a read consists of; None for one that is not usual."""
+    end = len(data)
+    try:
+        header = codec.decode_header(data, SIZE_BYTES, end)
+    except codec.DecodeError:
+        return None
+    version, position = header.api_version, header.end
+    route = cluster.routes[broker_id].get(ApiKey.END_TXN)
+    if (
+        int.from_bytes(data[:SIZE_BYTES]) != end - SIZE_BYTES
+        or route is None
+        or not route.version_min <= version <= route.version_max
+    ):
+        return None
+    tags = _TAGS if version >= FLEXIBLE_VERSION_MIN else b""
+    if not data.startswith(tags, position):
+        return None
+    request = read_end_txn(version, data, position + len(tags), end)
+    if request is None:
+        return None
+    fields_at = end - len(tags) - _FIELDS_BYTES
+    piece = data[_PIECE_AT:fields_at]
+    response_bytes = _CORRELATION_ID_BYTES + len(tags) + len(encode_response(version, 0, 0, 0))
+    return EndTxnShape(
+        cluster.produce_version,
+        Struct(f">{_START_BYTES}s{_CORRELATION_ID_BYTES}s{len(piece)}sqhB{len(tags)}s"),
+        data[:_START_BYTES],
+        piece,
+        tags,
+        response_bytes.to_bytes(SIZE_BYTES, "big"),
+        tags,
+        version,
+        header.client_id,
+        request.transactional_id,
+    )
+
+
+def _context(shape: EndTxnShape, data: bytes, peer: Peer, now_ms: int) -> RequestContext:
+    return RequestContext(
+        ApiKey.END_TXN,
+        shape.api_version,
+        int.from_bytes(data[_START_BYTES:_PIECE_AT], signed=True),
+        shape.client_id,
+        now_ms,
+        len(data) - SIZE_BYTES,
+        peer.broker_id,
+        peer.connection_id,
+        peer.client_host,
+        peer.session.principal,
+        peer.session,
+    )
