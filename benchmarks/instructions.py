@@ -13,11 +13,12 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, TypeVar
 
-from benchmarks import fetch_load, request_bytes, request_load
+from benchmarks import fetch_load, request_bytes, request_load, transactions
 from benchmarks.in_process import InProcessBroker, InProcessConnection
 from benchmarks.report import print_line
 from protocol import messages
@@ -103,12 +104,17 @@ def _counts(
     connection: InProcessConnection, next_read: Callable[[], bytes], requests_per_read: int = 1
 ) -> Counts:
     """Return what each request executes: instructions in one read, C calls in the next."""
+    return _counts_of(lambda: connection.receiving(next_read()), requests_per_read)
+
+
+def _counts_of(next_call: Callable[[], Callable[[], object]], requests_per_call: int = 1) -> Counts:
+    """Return what each request executes: instructions in one call, C functions in the next."""
     for _ in range(WARM_READS):
-        connection.receive(next_read())
+        next_call()()
     counts = []
     for count_calls in (count_instructions, count_c_calls):
-        total, _response = count_calls(connection.receiving(next_read()))
-        counts.append(round(total / requests_per_read))
+        total, _result = count_calls(next_call())
+        counts.append(round(total / requests_per_call))
     return counts[0], counts[1]
 
 
@@ -176,6 +182,27 @@ def _repeated(case: str) -> Counts:
     return _counts(connection, lambda: request_bytes.frame_request(request, 0))
 
 
+def _transaction() -> Counts:
+    """A transaction of one record: Produce v12 and EndTxn v5, in a read each."""
+    broker = InProcessBroker()
+    broker.create_topic(transactions.TOPIC, 1)
+    connection = broker.connect()
+    producer = transactions.Producer(connection, "counted")
+    producer.init()
+    producer.prepare(WARM_READS + 2)
+
+    def next_call() -> Callable[[], object]:
+        produce, end = (connection.receiving(next(producer.frames)) for _ in range(2))
+        return partial(_call_both, produce, end)
+
+    return _counts_of(next_call)
+
+
+def _call_both(first: Callable[[], object], second: Callable[[], object]) -> None:
+    first()
+    second()
+
+
 COUNTS: Mapping[str, Callable[[], Counts]] = {
     "Produce, 50 in a read": lambda: _produce(50),
     "Produce, one in a read": lambda: _produce(1),
@@ -188,6 +215,8 @@ COUNTS: Mapping[str, Callable[[], Counts]] = {
     "Heartbeat": lambda: _repeated("heartbeat"),
     "ConsumerGroupHeartbeat": lambda: _repeated("consumer-heartbeat"),
     "OffsetCommit": lambda: _repeated("offset-commit"),
+    "InitProducerId": lambda: _repeated("init-producer-id"),
+    "transaction of one record": _transaction,
 }
 
 

@@ -16,12 +16,13 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from benchmarks.cost_clock import Cost, CostClock
 from benchmarks.report import print_line, progress
 from benchmarks.request_bytes import (
     LoadError,
+    RequestConnection,
     UnmeasuredConnection,
     decode_response,
     frame_request,
@@ -52,11 +53,14 @@ _RETRIABLE = frozenset({14, 15, 16, 51})
 """The coordinator is loading, not available or moved, or a transaction is being ended."""
 
 
+ConnectionT = TypeVar("ConnectionT", bound=RequestConnection)
+
+
 @dataclass(slots=True)
-class Producer:
+class Producer(Generic[ConnectionT]):
     """A producer on its own connection; `transactional_id` is None for an idempotent one."""
 
-    connection: UnmeasuredConnection
+    connection: ConnectionT
     transactional_id: str | None
     producer_id: int = -1
     producer_epoch: int = -1
@@ -156,9 +160,10 @@ class Producer:
 
 
 _BATCH = record_batch(-1, -1, -1)
+LoadProducer: TypeAlias = Producer[UnmeasuredConnection]
 
 
-def exchange(server_pid: int, producers: Sequence[Producer]) -> Cost:
+def exchange(server_pid: int, producers: Sequence[LoadProducer]) -> Cost:
     """Send the prepared requests of all producers, one in flight each; return the cost."""
     epoll = select.epoll()
     by_fd = {producer.connection.socket.fileno(): producer for producer in producers}
@@ -189,8 +194,8 @@ def exchange(server_pid: int, producers: Sequence[Producer]) -> Cost:
 
 def _producers(
     server: ServerProcess, sockets: ExitStack, transactional_ids: Sequence[str | None]
-) -> list[Producer]:
-    producers = []
+) -> list[LoadProducer]:
+    producers: list[LoadProducer] = []
     for transactional_id in transactional_ids:
         connection = sockets.enter_context(UnmeasuredConnection(server.address))
         producer = Producer(connection, transactional_id)
@@ -199,7 +204,7 @@ def _producers(
     return producers
 
 
-def _us_each(server: ServerProcess, producers: Sequence[Producer], count: int) -> float:
+def _us_each(server: ServerProcess, producers: Sequence[LoadProducer], count: int) -> float:
     """Return the server's CPU time for one idempotent request or one transaction, in µs."""
     for producer in producers:
         producer.prepare(count)

@@ -5,10 +5,12 @@ row. Sources: Kafka's `ProducerStateManager`, `ProducerStateEntry` and `Verifica
 """
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
-from producer_state.rules import NO_EPOCH, NO_OFFSET
+from producer_state.rules import NO_EPOCH, NO_OFFSET, NO_TIMESTAMP
 
 
 class TransactionalEntry(NamedTuple):
@@ -17,6 +19,12 @@ class TransactionalEntry(NamedTuple):
     coordinator_epoch: int
     last_timestamp: int
     current_txn_start_offset: int
+
+
+_NEW = TransactionalEntry(NO_EPOCH, NO_TIMESTAMP, NO_OFFSET)
+_new_entry: Callable[[tuple[int, int, int]], TransactionalEntry]
+_new_entry = partial(tuple.__new__, TransactionalEntry)
+"""Makes an entry from all its fields, in less time than the class takes."""
 
 
 @dataclass(slots=True)
@@ -62,15 +70,12 @@ class PartitionTransactions:
     ) -> None:
         """Store an appended batch of a producer that is or becomes transactional."""
         known = self.entries.get(producer_id)
-        start_offset = known.current_txn_start_offset if known else NO_OFFSET
+        coordinator_epoch, _, start_offset = known or _NEW
         if is_transactional:
             self._verifications.pop(producer_id, None)
             if start_offset == NO_OFFSET:
                 self._start_offsets[producer_id] = start_offset = base_offset
-        coordinator_epoch = known.coordinator_epoch if known else NO_EPOCH
-        self.entries[producer_id] = TransactionalEntry(
-            coordinator_epoch, timestamp_ms, start_offset
-        )
+        self.entries[producer_id] = _new_entry((coordinator_epoch, timestamp_ms, start_offset))
 
     def end(
         self, producer_id: int, producer_epoch: int, coordinator_epoch: int, timestamp_ms: int
@@ -82,7 +87,7 @@ class PartitionTransactions:
             verification.supports_epoch_bump and verification.producer_epoch == producer_epoch
         ):
             del self._verifications[producer_id]
-        self.entries[producer_id] = TransactionalEntry(coordinator_epoch, timestamp_ms, NO_OFFSET)
+        self.entries[producer_id] = _new_entry((coordinator_epoch, timestamp_ms, NO_OFFSET))
         return self._start_offsets.pop(producer_id, NO_OFFSET)
 
     def forget(self, producer_id: int) -> bool:

@@ -138,16 +138,21 @@ class Compaction:
             for base_offset, _records in batches
         }
         newest = log.batch_count - 1
+        live_counts = self._live_counts
+        has_transactions = bool(open_offsets or self._batches_of_marker)
         for index, batch in enumerate(log.rewind()):
             base_offset = batch_base_offset(batch)
-            live_count = self._live_counts.get(base_offset, 0)
+            live_count = live_counts.get(base_offset, 0)
+            if not (live_count or has_transactions or index == newest):
+                live_counts.pop(base_offset, None)
+                continue
             is_needed = (
                 index == newest
                 or base_offset in open_offsets
                 or not kept.keys().isdisjoint(self._batches_of_marker.get(base_offset, ()))
             )
             if not is_needed and not live_count:  # most batches: don't decode their headers
-                self._live_counts.pop(base_offset, None)
+                live_counts.pop(base_offset, None)
                 self._batches_of_marker.pop(base_offset, None)
                 continue
             records_count = read_header(batch, 0).records_count

@@ -11,7 +11,6 @@ from functools import partial
 
 from broker.cluster.brokers import Availability
 from broker.cluster.cluster import Cluster
-from broker.cluster.coordinators import transaction_ownership_error
 from broker.cluster.internal_topics import GROUP_METADATA
 from broker.cluster.topics import Partition, Topic
 from broker.cluster.transaction_index import AbortedTransaction
@@ -61,10 +60,13 @@ def end_requested(
     Errors are those of `TransactionCoordinator.end`, and that of a broker which is not the
     coordinator.
     """
-    if transactional_id:
-        error_code = transaction_ownership_error(cluster, broker_id, transactional_id)
-        if error_code is not ErrorCode.NONE:
-            return EndResult(error_code)
+    coordinating = cluster.transaction_log.partition(transactional_id)
+    if transactional_id and not (
+        coordinating is not None
+        and coordinating.leader_id == broker_id
+        and cluster.is_alive(broker_id)
+    ):
+        return EndResult(ErrorCode.NOT_COORDINATOR)
     result = cluster.transactions.end(
         transactional_id,
         producer,
@@ -74,14 +76,27 @@ def end_requested(
         now_ms=now_ms,
     )
     if result.error_code is ErrorCode.NONE:
-        end_prepared(cluster, transactional_id, now_ms)
+        transaction = cluster.transactions.prepared.get(transactional_id)
+        if transaction is not None:
+            _end(cluster, transaction, coordinating, now_ms)
     return result
 
 
 def end_prepared(cluster: Cluster, transactional_id: str, now_ms: int) -> None:
     """Write the markers of a transaction, if it is prepared; complete it if all are written."""
     transaction = cluster.transactions.prepared.get(transactional_id)
-    if transaction is not None and not _write_markers(cluster, transaction, now_ms):
+    if transaction is not None:
+        _end(cluster, transaction, cluster.transaction_log.partition(transactional_id), now_ms)
+
+
+def _end(
+    cluster: Cluster, transaction: Transaction, coordinating: Partition | None, now_ms: int
+) -> None:
+    """Write the markers of a prepared transaction, and again later if not all can be written.
+
+    `coordinating` is the partition of its transactional id in `__transaction_state`.
+    """
+    if not _write_to_partitions(cluster, transaction, coordinating, now_ms):
         _schedule_retry(cluster, now_ms)
 
 
@@ -108,6 +123,12 @@ def _schedule_retry(cluster: Cluster, now_ms: int) -> None:
 def _write_markers(cluster: Cluster, transaction: Transaction, now_ms: int) -> bool:
     """Write the markers that can be written; return whether the transaction is complete."""
     coordinating = cluster.transaction_log.partition(transaction.transactional_id)
+    return _write_to_partitions(cluster, transaction, coordinating, now_ms)
+
+
+def _write_to_partitions(
+    cluster: Cluster, transaction: Transaction, coordinating: Partition | None, now_ms: int
+) -> bool:
     if coordinating is None or not is_reachable(cluster, coordinating.leader_id):
         return False
     marker = Marker(

@@ -61,7 +61,8 @@ class RequestRun:
         """Append batches from the beginning of `buffer` on; return where other bytes begin.
 
         It stops at the first request that is not complete, has another shape or is unusual. The
-        caller has made sure that nothing but the log and the producer's state has to change.
+        caller has made sure that nothing but the log, the producer's state and its transaction has
+        to change.
         """
         _piece, topic, partition, _bytes_max, timestamp_after_max_ms = self.shape.targets[0]
         if (

@@ -7,14 +7,15 @@ Sources: Kafka's `AddPartitionsToTxnManager`, `ReplicaManager.handleProduceAppen
 `CoordinatorRuntime.scheduleTransactionalWriteOperation`.
 """
 
+from broker.cluster.brokers import Availability
 from broker.cluster.cluster import Cluster
-from broker.cluster.transactions import is_reachable
 from broker.transactions.coordinator import ProducerIdAndEpoch
 from broker.transactions.transaction import EPOCH_BUMP_VERSION_MIN, TopicPartition
 from producer_state.producer_state_manager import ProducerStateManager
 from producer_state.rules import Refused
 from protocol.errors import ErrorCode
 
+_UP = Availability.UP
 _COORDINATOR_ERRORS = frozenset(
     {
         ErrorCode.NETWORK_EXCEPTION,
@@ -57,10 +58,10 @@ def verify_transaction(
         return ErrorCode.NONE
     if isinstance(started, Refused):
         return started.error_code
-    coordinator_id = cluster.transaction_coordinator_id(transactional_id)
-    if coordinator_id is None:
+    coordinator = cluster.transaction_coordinator(transactional_id)
+    if coordinator is None:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
-    if not is_reachable(cluster, coordinator_id):
+    if coordinator.availability is not _UP:
         return ErrorCode.NETWORK_EXCEPTION
     producer = ProducerIdAndEpoch(producer_id, producer_epoch)
     if adds_partition:

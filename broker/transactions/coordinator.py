@@ -154,7 +154,10 @@ class TransactionCoordinator:
         transaction_version: int,
         now_ms: int,
     ) -> ErrorCode:
-        """Add partitions to the transaction of a producer; the first ones begin it."""
+        """Add partitions to the transaction of a producer; the first ones begin it.
+
+        To repeat it at the same time changes nothing more.
+        """
         found = self._find_for(transactional_id, producer)
         if not isinstance(found, Transaction):
             return found
@@ -186,12 +189,11 @@ class TransactionCoordinator:
     ) -> Transaction | ErrorCode:
         if not transactional_id:
             return ErrorCode.INVALID_REQUEST
+        producer_id, producer_epoch = producer
         transaction = self._transactions.get(transactional_id)
-        if transaction is None or transaction.producer_id != producer.producer_id:
+        if transaction is None or transaction.producer_id != producer_id:
             return ErrorCode.INVALID_PRODUCER_ID_MAPPING
-        if transaction.producer_epoch != producer.producer_epoch or (
-            producer.producer_epoch > LAST_EPOCH
-        ):
+        if transaction.producer_epoch != producer_epoch or producer_epoch > LAST_EPOCH:
             return ErrorCode.PRODUCER_FENCED
         if transaction.state in PREPARED:
             return ErrorCode.CONCURRENT_TRANSACTIONS
@@ -302,8 +304,9 @@ class TransactionCoordinator:
     def _log_error(self, transaction: Transaction) -> ErrorCode:
         """Return NONE if a record of a transactional id can be appended, or why not."""
         log = transaction.log
-        if log is None:
-            log = transaction.log = self._log.partition_log(transaction.transactional_id)
+        if log is not None:
+            return log.check()
+        log = transaction.log = self._log.partition_log(transaction.transactional_id)
         return ErrorCode.NOT_COORDINATOR if log is None else log.check()
 
     def _append(self, transaction: Transaction, now_ms: int) -> None:

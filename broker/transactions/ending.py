@@ -64,9 +64,18 @@ def end_transaction(
             now_ms=now_ms,
             log_error=log_error,
         )
+    state, epoch = transaction.state, transaction.producer_epoch
+    if (
+        state is TransactionState.ONGOING
+        and transaction.producer_id == producer_id
+        and epoch == producer_epoch < LAST_EPOCH
+        and log_error is ErrorCode.NONE
+    ):  # most ends
+        transaction.prepare(_prepared(is_commit=is_commit), transaction_version, now_ms)
+        return EndResult(ErrorCode.NONE, producer_id, transaction.producer_epoch)
     # Only an end with the bump of version 2 has a retry with the epoch before. Kafka accepts that
     # after an end of an older version too, and gives the epoch of a newer producer to a fenced one.
-    is_epoch_before = transaction.bumps_epoch and transaction.producer_epoch == producer_epoch + 1
+    is_epoch_before = transaction.bumps_epoch and epoch == producer_epoch + 1
     is_id_before = (
         transaction.previous_producer_id == producer_id
         and producer_epoch == LAST_EPOCH
@@ -74,7 +83,6 @@ def end_transaction(
     )
     if transaction.producer_id != producer_id and not is_id_before:
         return EndResult(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
-    state = transaction.state
     is_retry = (is_epoch_before and state in COMPLETE | PREPARED) or (
         is_id_before and state in COMPLETE
     )
