@@ -156,9 +156,9 @@ class ProduceCache:
     ) -> int | Close:
         """Handle the requests at the beginning of a read, as `respond`; return where others begin.
 
-        These are requests of the latest shape, or one EndTxn of a transactional producer. It handles
-        none if each of them would have to be charged to a quota, noted in the audit, or passed to a
-        listener of the journal.
+        These are requests of the latest shape, or one EndTxn of a transactional producer. It
+        handles none if each of them would have to be charged to a quota, noted in the audit, or
+        passed to a listener of the journal.
         """
         shape = self._shape
         if shape is None or data[FRAME_SIZE_BYTES:_API_END] != shape.api or len(shape.targets) > 1:

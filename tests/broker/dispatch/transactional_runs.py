@@ -13,8 +13,10 @@ from broker.cluster.internal_topics import TRANSACTION_STATE
 from broker.cluster.transactions import abort_timed_out, follow_leaders
 from broker.dispatch.dispatcher import Dispatcher
 from protocol import messages
-from tests.broker.dispatch.produce_runs import Change, Produce, Run
+from protocol.api_keys import ApiKey
+from tests.broker.dispatch.produce_runs import Change, Produce, Run, counted_hits
 from tests.broker.dispatch.produce_runs import ordinary_path as ordinary_produce_path
+from tests.simulation.patches import edit
 
 PARTITION_COUNT_KEY = TRANSACTION_STATE.partition_count_key
 
@@ -35,9 +37,12 @@ class TransactionalRun(Run):
             self.cluster.move_leader(partition, 1, self.now_ms)
 
     def _ask(self, request: Any, version: int, connection: int) -> None:
-        request.with_header(next(self._correlation_ids), "client")
-        frame = bytes(request.encode(version=version, header=True, framed=True))
+        frame = self._framed(request, version)
         self._note(connection, self.connections[connection].receive(frame, self.now_ms))
+
+    def _framed(self, request: Any, version: int) -> bytes:
+        request.with_header(next(self._correlation_ids), "client")
+        return bytes(request.encode(version=version, header=True, framed=True))
 
     def init(self, transactional_id: str, connection: int = 0) -> None:
         """Send an InitProducerId."""
@@ -72,6 +77,17 @@ class TransactionalRun(Run):
         connection: int = 0,
     ) -> None:
         """Send an EndTxn, with an epoch that may differ from that of the producer."""
+        frame = self.end_frame(transactional_id, is_commit, version, epoch_gap)
+        self._note(connection, self.connections[connection].receive(frame, self.now_ms))
+
+    def end_frame(
+        self,
+        transactional_id: str,
+        is_commit: bool = True,
+        version: int = 5,
+        epoch_gap: int = 0,
+    ) -> bytes:
+        """Return an EndTxn as it is sent."""
         producer_id, producer_epoch = self._producer(transactional_id)
         request = messages.EndTxnRequest(
             version=version,
@@ -80,7 +96,7 @@ class TransactionalRun(Run):
             producer_epoch=producer_epoch + epoch_gap,
             committed=is_commit,
         )
-        self._ask(request, version, connection)
+        return self._framed(request, version)
 
     def _producer(self, transactional_id: str) -> tuple[int, int]:
         transaction = self.cluster.transactions.get(transactional_id)
@@ -112,6 +128,9 @@ class TransactionalRun(Run):
 
     def add_marker_rule(self, times: int | None) -> None:
         self.add_rule(api="WriteTxnMarkers", error="NOT_LEADER_OR_FOLLOWER", times=times)
+
+    def add_rule_for_ends(self) -> None:
+        self.add_rule(api="EndTxn", error="COORDINATOR_NOT_AVAILABLE", times=1)
 
     def result(self) -> dict[str, Any]:
         transactions = self.cluster.transactions
@@ -164,3 +183,24 @@ def run(steps: Sequence[Produce | Change], **overrides: str) -> dict[str, Any]:
     for step in steps:
         made.do(step)
     return made.result()
+
+
+def hits_of(steps: Sequence[Produce | Change]) -> tuple[int, int]:
+    """Return how many Produce and EndTxn the cache took, after a comparison of both paths."""
+    with counted_hits() as hits:
+        cached = run(steps)
+    with ordinary_path():
+        assert run(steps) == cached
+    keys = [ApiKey(int.from_bytes(buffer[start : start + 2])) for buffer, start, _end in hits]
+    return keys.count(ApiKey.PRODUCE), keys.count(ApiKey.END_TXN)
+
+
+def assert_needed(steps: Sequence[Produce | Change], function: Any, right: str, wrong: str) -> None:
+    """Both paths do the same, but not with another piece of source in place of the right one."""
+    with ordinary_path():
+        ordinary = run(steps)
+
+    assert run(steps) == ordinary
+    with pytest.MonkeyPatch.context() as patch:
+        edit(patch, function, right, wrong)
+        assert run(steps) != ordinary

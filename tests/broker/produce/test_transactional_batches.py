@@ -18,13 +18,12 @@ from protocol.errors import ErrorCode
 from protocol.records import BatchHeader
 from tests.batches import make_batch
 from tests.broker.cluster_builder import make_context
-from tests.broker.dispatch.produce_runs import TOPICS, Change, Produce, counted_hits
-from tests.broker.dispatch.transactional_runs import ordinary_path, run
+from tests.broker.dispatch.produce_runs import TOPICS, Change, Produce
+from tests.broker.dispatch.transactional_runs import assert_needed, hits_of, ordinary_path, run
 from tests.broker.interleaving import once, run_with_pauses
 from tests.broker.transactional_driver import make_driver
 from tests.examples import examples
 from tests.produce_requests import produce_request
-from tests.simulation.patches import edit
 from tests.transaction_requests import Producer
 
 NONE = ErrorCode.NONE
@@ -288,16 +287,6 @@ def test_transactions_leave_the_same_behind_on_both_paths(steps: list[Produce | 
         assert cached[name] == value, name
 
 
-def hits_of(steps: list[Produce | Change]) -> tuple[int, int]:
-    """Return how many Produce and EndTxn the cache took, after a comparison of both paths."""
-    with counted_hits() as hits:
-        cached = run(steps)
-    with ordinary_path():
-        assert run(steps) == cached
-    keys = [ApiKey(int.from_bytes(buffer[start : start + 2])) for buffer, start, _end in hits]
-    return keys.count(ApiKey.PRODUCE), keys.count(ApiKey.END_TXN)
-
-
 @pytest.mark.parametrize("version", [9, 11, 12, 13])
 @pytest.mark.parametrize("cut", [None, 9])
 @pytest.mark.parametrize("indexes", [(0,), (0, 1)])
@@ -369,14 +358,7 @@ def test_a_cached_path_without_a_check_is_found(
 ) -> None:
     is_run = function is RequestRun._store
     unusual = replace(unusual, transactional_id="a", version=12, cut=None if is_run else 9)
-    steps = [*WARM, unusual, replace(unusual, damage=None)]
-    with ordinary_path():
-        ordinary = run(steps)
-
-    assert run(steps) == ordinary
-    with pytest.MonkeyPatch.context() as patch:
-        edit(patch, function, right, wrong)
-        assert run(steps) != ordinary
+    assert_needed([*WARM, unusual, replace(unusual, damage=None)], function, right, wrong)
 
 
 def test_batches_of_two_producers_take_the_ordinary_path() -> None:

@@ -1,0 +1,100 @@
+"""An EndTxn like the one before: the cached path leaves the same behind as the ordinary one."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from broker.dispatch import end_txn_cache
+from broker.dispatch.end_txn_cache import EndTxnCache, shape_of
+from tests.broker.dispatch.produce_runs import Change, Produce
+from tests.broker.dispatch.transactional_runs import TransactionalRun, assert_needed, hits_of
+
+PRODUCE = Produce(transactional_id="a", version=12)
+END: Change = ("end", "a")
+WARM: tuple[Produce | Change, ...] = (("init", "a"), *[PRODUCE, PRODUCE, END] * 3)
+"""The third request of the first transaction is learnt, the other two ends are cached."""
+ABORT: Change = ("end", "a", False)
+
+
+@pytest.mark.parametrize("version", range(6))
+@pytest.mark.parametrize("is_commit", [True, False])
+def test_every_version_is_cached(version: int, is_commit: bool) -> None:
+    add: Change = ("add_partition", "a", "t", 0)
+    end: Change = ("end", "a", is_commit, version)
+
+    assert hits_of([("init", "a"), *[add, PRODUCE, PRODUCE, end] * 4])[1] == 3
+
+
+@pytest.mark.parametrize(
+    ("steps", "hit_count"),
+    [
+        ([PRODUCE, ABORT, PRODUCE, END], 4),
+        ([PRODUCE, ("end", "a", True, 5, -1), END], 4),
+        ([("end", "a", True, 5, -1), ABORT, ABORT, END], 6),
+        ([("end", "b"), ("end", "a")], 2),
+        ([PRODUCE, ("end", "a", True, 4)], 2),
+        ([PRODUCE, ("use_epochs_up", "a"), *[PRODUCE, END] * 9], 11),
+        ([("expire",), END], 3),
+        ([PRODUCE, ("make_available", 1, "ISOLATED"), END], 3),
+        ([PRODUCE, ("advance", 11_000), ("abort_timed_out",), END], 3),
+        ([PRODUCE, ("end_session", 0, 1), END], 3),
+    ],
+)
+def test_the_state_of_a_transaction_does_not_matter(
+    steps: Sequence[Produce | Change], hit_count: int
+) -> None:
+    assert hits_of([*WARM, *steps])[1] == hit_count
+
+
+CHECKS: tuple[tuple[str, str, Sequence[Produce | Change]], ...] = (
+    ("services.faults.is_enabled", "False", [("add_rule_for_ends",)]),
+    ("services.journal.is_enabled", "False", [("keep_journal", True)]),
+    ("peer.session.limited_from_ms <= now_ms", "False", [("end_session", 0, 0)]),
+    (
+        "cluster.quotas.clients.request_percentage.is_enabled",
+        "False",
+        [("set_quota", "request_percentage", 0.001, False)],
+    ),
+    (
+        "shape.produce_version != cluster.produce_version",
+        "False",
+        [("configure_brokers", None, "broker.api.versions", "Produce=3-13,EndTxn=0-4")],
+    ),
+    ("found_piece == piece", "True", [("init", "b"), ("end", "b")]),
+)
+
+
+@pytest.mark.parametrize(("right", "wrong", "steps"), CHECKS)
+def test_a_cache_without_a_check_is_found(
+    right: str, wrong: str, steps: Sequence[Produce | Change]
+) -> None:
+    assert_needed([*WARM, PRODUCE, *steps, END, END], EndTxnCache.respond, right, wrong)
+
+
+def test_what_is_not_one_usual_request_has_no_shape() -> None:
+    made = TransactionalRun()
+    made.do(("init", "a"))
+    frame = made.end_frame("a")
+    cluster = made.cluster
+    assert shape_of(cluster, 1, frame) is not None
+
+    for end in range(len(frame)):
+        assert shape_of(cluster, 1, frame[:end]) is None
+    assert shape_of(cluster, 1, frame + frame) is None
+    assert shape_of(cluster, 1, frame[:7] + b"\6" + frame[8:]) is None
+    assert shape_of(cluster, 1, frame[:-1] + b"\1") is None
+
+
+def test_an_error_closes_only_its_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = TransactionalRun()
+    for step in WARM:
+        made.do(step)
+    with monkeypatch.context() as patch:
+        patch.setattr(end_txn_cache, "end_txn_body", None)
+        made.do(END)
+
+    assert len(made.bugs) == 1
+    assert "internal error in END_TXN v5" in str(made.written[-1])
+    made.do(PRODUCE)
+    made.do(END)
+    assert len(made.bugs) == 1
