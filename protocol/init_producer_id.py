@@ -19,6 +19,8 @@ FLEXIBLE_VERSION_MIN = 2
 PRODUCER_VERSION_MIN = 3
 TWO_PHASE_VERSION_MIN = 6
 
+_USUAL = Struct(">BiqhB")
+"""No transactional id, timeout, producer id and epoch, no tagged fields: versions 3 to 5."""
 _TIMEOUT = Struct(">i")
 _PRODUCER = Struct(">qh")
 _PRODUCER_RESPONSE = Struct(">ihqh")
@@ -46,6 +48,10 @@ def read_init_producer_id(
 
     That is so with a transactional id: the abort of a large transaction takes long.
     """
+    if end - start == _USUAL.size and PRODUCER_VERSION_MIN <= api_version < TWO_PHASE_VERSION_MIN:
+        null, timeout_ms, producer_id, producer_epoch, tag_count = _USUAL.unpack_from(frame, start)
+        if not null and not tag_count:
+            return ShortInitProducerId(timeout_ms, producer_id, producer_epoch)
     is_flexible = api_version >= FLEXIBLE_VERSION_MIN
     try:
         transactional_id, position = (read_compact_text if is_flexible else read_text)(frame, start)

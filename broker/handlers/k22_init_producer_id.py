@@ -40,24 +40,22 @@ FENCED_VERSION_MIN = 4
 @handles(ApiKey.INIT_PRODUCER_ID, read_short=read_init_producer_id)
 def handle_init_producer_id(context: RequestContext, request: Any, cluster: Cluster) -> bytes:
     """Kafka's `KafkaApis.handleInitProducerIdRequest`; the response is the encoded body."""
-    error_code = _check(request)
-    if error_code is not ErrorCode.NONE:
-        result = InitResult(error_code)
+    # Before v3 a request has neither; the schema's default is -1.
+    has_id = request.producer_id != NO_PRODUCER_ID
+    producer_id, producer_epoch = NO_PRODUCER_ID, NO_PRODUCER_EPOCH
+    if has_id != (request.producer_epoch != NO_PRODUCER_EPOCH):
+        error_code = ErrorCode.INVALID_REQUEST
     elif request.transactional_id is None:
-        producer_id = cluster.producer_ids.next_id(context.broker_id)
-        result = InitResult(ErrorCode.NONE, ProducerIdAndEpoch(producer_id, 0))
+        error_code = ErrorCode.NONE
+        producer_id, producer_epoch = cluster.producer_ids.next_id(context.broker_id), 0
     else:
-        result = _init_transactional(context, request, cluster)
-    error_code = result.error_code
-    if error_code is ErrorCode.PRODUCER_FENCED and context.api_version < FENCED_VERSION_MIN:
+        error_code, producer = _init_transactional(context, request, cluster)
+        producer_id, producer_epoch = producer
+    version = context.api_version
+    if error_code is ErrorCode.PRODUCER_FENCED and version < FENCED_VERSION_MIN:
         error_code = ErrorCode.INVALID_PRODUCER_EPOCH
-    return encode_producer(
-        context.api_version,
-        error_code,
-        result.producer.producer_id,
-        result.producer.producer_epoch,
-        _window(context, cluster) if error_code is ErrorCode.NONE else None,
-    )
+    window = _window(context, cluster) if error_code is ErrorCode.NONE else None
+    return encode_producer(version, error_code, producer_id, producer_epoch, window)
 
 
 def _init_transactional(context: RequestContext, request: Any, cluster: Cluster) -> InitResult:
@@ -86,10 +84,3 @@ def _window(context: RequestContext, cluster: Cluster) -> int | None:
         return None
     window: int = config["max.in.flight.sequence.number.per.connection"]
     return window
-
-
-def _check(request: Any) -> ErrorCode:
-    # Before v3 a request has neither; the schema's default is -1.
-    has_id = request.producer_id != NO_PRODUCER_ID
-    has_epoch = request.producer_epoch != NO_PRODUCER_EPOCH
-    return ErrorCode.NONE if has_id == has_epoch else ErrorCode.INVALID_REQUEST
