@@ -23,12 +23,16 @@ from broker.routes import handles
 from broker.transactions.coordinator import ProducerIdAndEpoch
 from broker.transactions.transaction import EPOCH_BUMP_VERSION_MIN, TopicPartition
 from protocol import messages
+from protocol.add_partitions_to_txn import (
+    BATCH_VERSION_MIN,
+    encode_response,
+    read_add_partitions,
+)
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.pacing import paced
 
 FENCED_VERSION_MIN = 2
-BATCH_VERSION_MIN = 4
 
 _Response = messages.AddPartitionsToTxnResponse
 _TransactionResult = _Response.AddPartitionsToTxnResult
@@ -38,9 +42,9 @@ _Results: TypeAlias = Sequence[tuple[str, Sequence[tuple[int, ErrorCode]]]]
 """The error code of each partition, by topic."""
 
 
-@handles(ApiKey.ADD_PARTITIONS_TO_TXN)
+@handles(ApiKey.ADD_PARTITIONS_TO_TXN, read_short=read_add_partitions)
 def handle_add_partitions_to_txn(context: RequestContext, request: Any, cluster: Cluster) -> Any:
-    """Kafka's `KafkaApis.handleAddPartitionsToTxnRequest`."""
+    """Kafka's `KafkaApis.handleAddPartitionsToTxnRequest`; a short response is encoded."""
     version = context.api_version
     if version < BATCH_VERSION_MIN:
         results = _add(
@@ -53,6 +57,9 @@ def handle_add_partitions_to_txn(context: RequestContext, request: Any, cluster:
             request.v3_and_below_topics,
             request.v3_and_below_topics,
         )
+        encoded = encode_response(version, results)
+        if encoded is not None:
+            return encoded
         return _Response(
             version=version, results_by_topic_v3_and_below=_topic_results(version, results)
         )
