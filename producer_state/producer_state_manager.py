@@ -36,6 +36,7 @@ from producer_state.rules import (
     OUT_OF_ORDER,
     SEQUENCE_MAX,
     STALE_EPOCH,
+    WINDOW_MAX,
     Batch,
     Decision,
     Entry,
@@ -264,6 +265,8 @@ class ProducerStateManager:
         floor = base_sequence
         if EPOCH.unpack_from(bucket, position + ID_BYTES)[0] == producer_epoch:
             floor = FLOOR.unpack_from(bucket, position + FLOOR_AT)[0]
+            if floor == base_sequence and last_offset_delta < WINDOW_MAX:
+                return  # as for the first batch after a marker
         floor = floor_after(floor, base_sequence, last_offset_delta)
         FLOOR.pack_into(bucket, position + FLOOR_AT, floor)
 

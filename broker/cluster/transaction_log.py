@@ -34,7 +34,8 @@ class TransactionLog:
         topic = self._topics.get(TRANSACTION_STATE_TOPIC)
         if topic is None:
             return None
-        return topic.partition(partition_for(transactional_id, self._partition_count))
+        index, partitions = partition_for(transactional_id, self._partition_count), topic.partitions
+        return partitions[index] if index < len(partitions) else None
 
     def partition_log(self, transactional_id: str) -> "TransactionLogPartition | None":
         """Return where the records of a transactional id go, or None if there is no such partition.
