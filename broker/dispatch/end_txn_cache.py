@@ -27,6 +27,8 @@ _CORRELATION_ID_BYTES = 4
 _PIECE_AT = _START_BYTES + _CORRELATION_ID_BYTES
 _FIELDS_BYTES = 11
 _TAGS = b"\x00"
+FRAME_BYTES_MAX = 1024
+"""Longer requests are not remembered, to bound memory."""
 
 
 class EndTxnShape(NamedTuple):
@@ -104,6 +106,8 @@ class EndTxnCache:
 def shape_of(cluster: Cluster, broker_id: int, data: bytes) -> EndTxnShape | None:
     """Return the shape of the EndTxn that a read consists of; None for one that is not usual."""
     end = len(data)
+    if end > FRAME_BYTES_MAX:
+        return None
     try:
         header = codec.decode_header(data, SIZE_BYTES, end)
     except codec.DecodeError:

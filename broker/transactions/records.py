@@ -32,6 +32,8 @@ FLEXIBLE_TRANSACTION_VERSION_MIN = 1
 _FLEXIBLE_VERSION = 1
 _INFLEXIBLE_VERSION = 0
 _SHORT_PARTITIONS_MAX = 16
+_SHORT_ID_LENGTH_MAX = 255
+"""Together they bound what is remembered of the usual records."""
 _NUMBERS = Struct(">hqhib")
 """Version of the value, producer id, producer epoch, timeout, state."""
 _VERSION_BYTES = 2
@@ -95,17 +97,18 @@ def transaction_batch(
     the version of the value. The usual record differs from an earlier one of its id in a few
     numbers, and is built in a fraction of the time.
     """
-    partitions = tuple(transaction.partitions)
+    transactional_id, partitions = transaction.transactional_id, tuple(transaction.partitions)
     if (
         log_transaction_version < FLEXIBLE_TRANSACTION_VERSION_MIN
         or len(partitions) > _SHORT_PARTITIONS_MAX
+        or len(transactional_id) > _SHORT_ID_LENGTH_MAX
     ):
         value = transaction_value(transaction, log_transaction_version)
-        record = transaction_key(transaction.transactional_id), value
+        record = transaction_key(transactional_id), value
         return uncompressed_batch((record,), base_offset, leader_epoch, timestamp_ms)
     state = transaction.state
     pack, until_timestamps, until_value, partitions_field, end = _layout(
-        transaction.transactional_id,
+        transactional_id,
         None if state is TransactionState.EMPTY else partitions,
         transaction.transaction_version,
     )

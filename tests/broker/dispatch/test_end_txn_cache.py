@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from broker.dispatch import end_txn_cache
-from broker.dispatch.end_txn_cache import EndTxnCache, shape_of
+from broker.dispatch.end_txn_cache import FRAME_BYTES_MAX, EndTxnCache, shape_of
 from tests.broker.dispatch.produce_runs import Change, Produce
 from tests.broker.dispatch.transactional_runs import TransactionalRun, assert_needed, hits_of
 
@@ -83,6 +83,8 @@ def test_what_is_not_one_usual_request_has_no_shape() -> None:
     assert shape_of(cluster, 1, frame + frame) is None
     assert shape_of(cluster, 1, frame[:7] + b"\6" + frame[8:]) is None
     assert shape_of(cluster, 1, frame[:-1] + b"\1") is None
+    assert shape_of(cluster, 1, made.end_frame("a" * 800, version=0)) is not None
+    assert shape_of(cluster, 1, made.end_frame("a" * FRAME_BYTES_MAX, version=0)) is None
 
 
 def test_an_error_closes_only_its_connection(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ _INT64 = st.integers(-1, 2**63 - 1)
 
 
 @given(
-    transactional_id=st.text(max_size=200),
+    transactional_id=st.text(max_size=200) | st.just("long" * 100),
     state=st.sampled_from(TransactionState),
     partitions=_PARTITIONS,
     producer_id=_INT64,
