@@ -30,7 +30,8 @@ from protocol.framing import Frame
 from protocol.request_bounds import check_bounds
 
 if TYPE_CHECKING:
-    from broker.dispatch.produce_cache import ProduceCache, ProduceServices
+    from broker.dispatch.produce_cache import ProduceCache
+    from broker.dispatch.produce_services import ProduceServices
     from broker.faults.injector import Injector
 
 AUTHENTICATION_APIS = frozenset(
@@ -76,7 +77,7 @@ class Dispatcher:
 
     @cached_property
     def _produce_services(self) -> "ProduceServices":
-        from broker.dispatch.produce_cache import ProduceServices  # noqa: PLC0415 - see ADR 24
+        from broker.dispatch.produce_services import ProduceServices  # noqa: PLC0415 - see ADR 24
 
         return ProduceServices(
             self._cluster,

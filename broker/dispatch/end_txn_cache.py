@@ -9,7 +9,7 @@ from struct import Struct
 from typing import NamedTuple
 
 from broker.cluster.cluster import Cluster
-from broker.dispatch.produce_cache import ProduceServices
+from broker.dispatch.produce_services import ProduceServices
 from broker.handlers.k26_end_txn import end_txn_body
 from broker.request.context import RequestContext
 from broker.request.session import Peer

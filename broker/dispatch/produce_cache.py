@@ -5,14 +5,9 @@ and everything unusual; `broker/produce/request_shape.py` knows what is usual. N
 takes turns: it is short, and nothing in it pauses.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from broker.audit.acknowledgements import Acknowledgements
-from broker.cluster.cluster import Cluster
-from broker.faults.table import FaultTable
-from broker.journal.journal import Journal
+from broker.dispatch.produce_services import ProduceServices
 from broker.produce.acknowledge import note_batch
 from broker.produce.request_run import RequestRun
 from broker.produce.request_shape import (
@@ -26,7 +21,7 @@ from broker.produce.request_shape import (
     store_fitting,
 )
 from broker.request.context import RequestContext
-from broker.request.encoding import BugReporter, close_on_error, throttled_response
+from broker.request.encoding import close_on_error, throttled_response
 from broker.request.session import Peer
 from broker.request.throttling import charge_produce
 from broker.responses import Close, CompletedResponse
@@ -47,19 +42,6 @@ PAUSE_MAX = 1023
 """Requests between two that are learnt, for a client whose requests never have the same shape."""
 NO_RESPONSE = b""
 """The response to a request with acks=0 that was handled."""
-
-
-@dataclass(frozen=True, slots=True)
-class ProduceServices:
-    """What the caches of all connections to a cluster share: the parts of its dispatcher."""
-
-    cluster: Cluster
-    faults: FaultTable
-    journal: Journal
-    acknowledgements: Acknowledgements
-    report_bug: BugReporter
-    now_ns: Callable[[], int]
-    start_stopwatch: Callable[[RequestContext], None]
 
 
 class ProduceCache:

@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protocol import messages
-from protocol.add_partitions_to_txn import COUNT_MAX, encode_response, read_add_partitions
+from protocol.add_partitions_to_txn import encode_response, read_add_partitions
 from protocol.api_keys import ApiKey
 from protocol.codec import encode_message
+from protocol.short_fields import COUNT_MAX
 from tests.protocol.short_requests import check_arbitrary_bytes, read_both
 
 VERSIONS = st.integers(0, 3)

@@ -11,7 +11,8 @@ from tests.broker.dispatch.transactional_runs import TransactionalRun, assert_ne
 
 PRODUCE = Produce(transactional_id="a", version=12)
 END: Change = ("end", "a")
-WARM: tuple[Produce | Change, ...] = (("init", "a"), *[PRODUCE, PRODUCE, END] * 3)
+TRANSACTION: tuple[Produce | Change, ...] = (PRODUCE, PRODUCE, END)
+WARM: tuple[Produce | Change, ...] = (("init", "a"), *TRANSACTION, *TRANSACTION, *TRANSACTION)
 """The third request of the first transaction is learnt, the other two ends are cached."""
 ABORT: Change = ("end", "a", False)
 
@@ -19,10 +20,12 @@ ABORT: Change = ("end", "a", False)
 @pytest.mark.parametrize("version", range(6))
 @pytest.mark.parametrize("is_commit", [True, False])
 def test_every_version_is_cached(version: int, is_commit: bool) -> None:
-    add: Change = ("add_partition", "a", "t", 0)
-    end: Change = ("end", "a", is_commit, version)
+    steps: list[Produce | Change] = [("init", "a")]
+    for _ in range(4):
+        steps += [("add_partition", "a", "t", 0), PRODUCE, PRODUCE]
+        steps.append(("end", "a", is_commit, version))
 
-    assert hits_of([("init", "a"), *[add, PRODUCE, PRODUCE, end] * 4])[1] == 3
+    assert hits_of(steps)[1] == 3
 
 
 @pytest.mark.parametrize(
@@ -33,7 +36,7 @@ def test_every_version_is_cached(version: int, is_commit: bool) -> None:
         ([("end", "a", True, 5, -1), ABORT, ABORT, END], 6),
         ([("end", "b"), ("end", "a")], 2),
         ([PRODUCE, ("end", "a", True, 4)], 2),
-        ([PRODUCE, ("use_epochs_up", "a"), *[PRODUCE, END] * 9], 11),
+        ([PRODUCE, ("use_epochs_up", "a"), *TRANSACTION * 9], 11),
         ([("expire",), END], 3),
         ([PRODUCE, ("make_available", 1, "ISOLATED"), END], 3),
         ([PRODUCE, ("advance", 11_000), ("abort_timed_out",), END], 3),
