@@ -74,6 +74,8 @@ class BrokerProcess:
         ]
         # Stop the broker of a program that does not call `end`, for example after an exception.
         self._finalizer = weakref.finalize(self, _terminate_if_owner, self._process, os.getpid())
+        import http.client  # noqa: F401, PLC0415 - meanwhile; the first method needs it
+
         self.bootstrap_servers = self._await_first_line(first_lines, start_timeout_s)
 
     @property
