@@ -145,7 +145,8 @@ changes: st.SearchStrategy[Change] = st.one_of(
 def plans(draw: st.DrawFn) -> list[Produce | Change]:
     """Requests of one shape, with changes and other requests in between."""
     usual = draw(usual_produces)
-    steps: list[Produce | Change] = [usual]
+    # After three reads, a read of a single request is tried at once.
+    steps: list[Produce | Change] = [usual] * draw(st.sampled_from((1, 3)))
     for _ in range(draw(st.integers(1, 8))):
         what = draw(st.integers(0, 5))
         if what <= 2:
