@@ -54,6 +54,11 @@ class Limits:
         self._by_ip: dict[str | None, Fraction] = {}
         self.version = 0
 
+    @property
+    def is_by_user(self) -> bool:
+        """Whether all clients of a user share a counter: there were only limits of users."""
+        return self._levels == _USER_LEVEL
+
     def set(self, entity: Entity, limit: Fraction | None, *, is_shadow: bool = False) -> None:
         """Set or remove (None) the limit of an entity; it applies from the next decision."""
         self.version += 1
