@@ -5,7 +5,7 @@ request is a list of constant pieces with a batch behind each of them, and its r
 batches are appended, is a constant with a few integers in it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from struct import Struct
 
 from protocol.api_keys import ApiKey
@@ -70,6 +70,7 @@ class SuccessResponse:
         "_offsets_at",
         "_pack",
         "_throttle_time_at",
+        "pack_parts",
     )
 
     def __init__(self, api_version: int, request: ProduceRequest) -> None:
@@ -122,6 +123,12 @@ class SuccessResponse:
             for base, log_start in zip(base_offsets, start_offsets or base_offsets, strict=True)
         ]
 
+        first, size_bytes = base_offsets[0], len(zeros)
+        between_bytes, after_bytes = first - 8, size_bytes - first - 8
+        self.pack_parts: Callable[..., bytes]
+        self.pack_parts = Struct(f">4s4s{between_bytes}sq{after_bytes}s").pack
+        """Return the frame from `parts` with correlation id (bytes) and base offset in between."""
+
     def for_partition(self, index_bytes: bytes) -> "SuccessResponse":
         """Return the response to the same request for another partition of its only topic."""
         other = object.__new__(SuccessResponse)
@@ -130,6 +137,7 @@ class SuccessResponse:
         other._correlation_id_at = self._correlation_id_at
         other._throttle_time_at = self._throttle_time_at
         other._offsets_at = self._offsets_at
+        other.pack_parts = self.pack_parts
         other._arguments = arguments = self._arguments.copy()
         # Index and error code are before the base offset.
         [(base_at, _start_at)] = self._offsets_at

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker.faults import table
+from broker.faults.decision import FaultDecision
 from broker.faults.rule import FaultRule, fault_rule
-from broker.faults.table import FaultDecision, FaultTable
+from broker.faults.table import FaultTable
 from protocol import messages
 from protocol.api_keys import ApiKey
 from tests.broker.cluster_builder import NOW_MS, make_cluster, make_context
