@@ -84,7 +84,8 @@ class Limits:
 
     def is_shadow(self, user: str, client_id: str | None) -> bool:
         """Return whether the limit that applies to a client is in shadow mode."""
-        return self._level(*self._tags(user, client_id or _ABSENT)) in self._shadow_levels
+        levels = self._shadow_levels
+        return bool(levels) and self._level(*self._tags(user, client_id or _ABSENT)) in levels
 
     def is_shadow_of(self, entity: Entity) -> bool:
         """Return whether this entity's own limit is in shadow mode."""
