@@ -143,9 +143,7 @@ class SuccessResponse:
         [(base_at, _start_at)] = self._offsets_at
         before = arguments[base_at - 1]
         assert isinstance(before, bytes)
-        arguments[base_at - 1] = (
-            before[:-_INDEX_AND_CODE_BYTES] + index_bytes + before[-_CODE_BYTES:]
-        )
+        arguments[base_at - 1] = index_bytes.join(around_index(before))
         return other
 
     def encode(
@@ -167,3 +165,8 @@ class SuccessResponse:
         frame = self.encode(0, [(0, log_start_offset)], 0)
         correlation_id_end, base_offset_end = 8, self._base_offset_at + 8
         return frame[:4], frame[correlation_id_end : self._base_offset_at], frame[base_offset_end:]
+
+
+def around_index(before: bytes) -> tuple[bytes, bytes]:
+    """Return what is around the partition's index in a response's bytes before the base offset."""
+    return before[:-_INDEX_AND_CODE_BYTES], before[-_CODE_BYTES:]

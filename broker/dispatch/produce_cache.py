@@ -187,7 +187,7 @@ class ProduceCache:
             shape is None
             or data[FRAME_SIZE_BYTES:_API_END] != shape.api
             or len(shape.targets) > 1
-            or not data.startswith(shape.targets[0].piece, _CONSTANT_AT)
+            or not data.startswith(shape.key, _CONSTANT_AT)
         ):
             return 0
         services = self._services
@@ -206,11 +206,26 @@ class ProduceCache:
         if run is None or run.shape is not shape:
             run = self._run = RequestRun(shape)
         try:
+            if not data.startswith(shape.targets[0].piece, _CONSTANT_AT):
+                return self._append_elsewhere(run, data, now_ms, responses)
             if services.journal.is_enabled:
                 return self._append_and_record(run, data, peer, now_ms, responses)
             return run.append(cluster, data, now_ms, responses)
         except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
             return self.close_after_bug(error, data, peer, now_ms)
+
+    def _append_elsewhere(
+        self, run: RequestRun, data: bytes, now_ms: int, responses: list[bytes]
+    ) -> int:
+        """Handle a read that is one request for another partition of the topic."""
+        if self._journal.is_enabled or run.can_free:
+            return 0
+        response = run.respond_to_one(self._cluster, data, now_ms)
+        if response is None:
+            return 0
+        run.shape.is_used = True
+        responses.append(response)
+        return len(data)
 
     def _append_and_record(
         self, run: RequestRun, data: bytes, peer: Peer, now_ms: int, responses: list[bytes]

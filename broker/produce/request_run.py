@@ -11,13 +11,13 @@ from struct import Struct
 from typing import Any, TypeAlias
 
 from broker.cluster.cluster import Cluster
-from broker.produce.request_shape import RequestShape
+from broker.produce.request_shape import RequestShape, appendable_partition
 from producer_state.rules import APPEND
 from protocol import records
 from protocol.checksum import crc32c
 from protocol.codec import encode_unsigned_varint
 from protocol.framing import SIZE_BYTES
-from protocol.produce_template import API_BYTES, CONSTANT_AT
+from protocol.produce_template import API_BYTES, CONSTANT_AT, around_index
 
 LAYOUTS_MAX = 64
 """Sizes of frames that one shape remembers, to bound memory."""
@@ -26,6 +26,7 @@ _SIZE = Struct(">i")
 _BATCH_START = Struct(">qi")
 """Base offset and length."""
 _VARINT_BYTES_MAX = 5
+_unpack_index = _SIZE.unpack
 _unpack_size, _stored_header = _SIZE.unpack_from, records.pack_stored_header
 _HEADER_BYTES, _OVERHEAD_BYTES = records.HEADER_BYTES, records.LOG_OVERHEAD_BYTES
 _MAGIC, _CRC_START = records.MAGIC, records.CRC_START
@@ -47,19 +48,28 @@ A plain tuple, for the hot path.
 
 
 class RequestRun:
-    """The requests of one shape that has one partition."""
+    """The requests of one shape that has one partition, or of it for another one of the topic."""
 
     __slots__ = (
+        "_acks",
         "_after",
         "_before",
+        "_behind_place",
         "_between",
-        "_can_free",
+        "_between_parts",
+        "_broker_id",
+        "_index_bytes",
+        "_is_elsewhere",
         "_layouts",
         "_log",
+        "_own_index_bytes",
         "_pack_response",
         "_partition",
+        "_place",
         "_start_offset",
         "_timestamp_after_max_ms",
+        "_topic",
+        "can_free",
         "produce_version",
         "shape",
     )
@@ -67,22 +77,31 @@ class RequestRun:
     def __init__(self, shape: RequestShape) -> None:
         self.shape = shape
         self.produce_version = shape.produce_version
-        _piece, topic, self._partition, _bytes_max, after_max_ms = shape.targets[0]
+        piece, topic, self._partition, _bytes_max, after_max_ms = shape.targets[0]
         self._log = self._partition.log
+        self._topic, self._acks = topic, shape.acks
+        self._broker_id = self._partition.leader_id
+        # Where the index of the partition is in the piece, and what comes after it.
+        self._place = slice(len(shape.key), len(piece))
+        self._behind_place = slice(len(piece), None)
+        self._index_bytes = self._own_index_bytes = piece[self._place]
+        self._is_elsewhere = False
+        """Whether the latest request was for another partition than the shape."""
         self._timestamp_after_max_ms = after_max_ms
-        self._can_free = topic.retention_bytes >= 0
+        self.can_free = topic.retention_bytes >= 0
         """Whether each batch may free older ones, until the configuration changes."""
         self._layouts: dict[int, FrameLayout] = {}
         self._start_offset = -1
         self._pack_response = shape.response.pack_parts
         self._before = self._between = self._after = b""
+        self._between_parts = b"", b""
 
     def respond_to_one(self, cluster: Cluster, data: bytes, now_ms: int) -> bytes | None:
         """Append the batch of the only request of a read, and return the response.
 
         None changes nothing: the read is something else, or the request is unusual. The response
         is empty with acks=0. The caller has made sure of the same as that of `append`, which has
-        appended before.
+        appended before, or that `can_free` is false. The request may be for another partition.
         """
         layout = self._layouts.get(len(data)) or self._layout_of_read(data)
         log = self._log
@@ -95,11 +114,19 @@ class RequestRun:
             last_delta, max_timestamp, producer_id, epoch, sequence, count,
         ) = unpack(data, 0)
         # fmt: on
-        covered = data[covered_range]
         shape = self.shape
+        if found_piece != piece or self._is_elsewhere:
+            index_bytes, behind = found_piece[self._place], self._behind_place
+            if found_piece[behind] != piece[behind] or not found_piece.startswith(shape.key):
+                return None
+            if index_bytes != self._index_bytes and not self._go_to(index_bytes):
+                return None
+            log = self._log
+            if log.waiters:
+                return None
+        covered = data[covered_range]
         if (
             found_start != start
-            or found_piece != piece
             or magic != _MAGIC
             or attributes > shape.attributes_max
             or not 0 < count == last_delta + 1
@@ -135,9 +162,11 @@ class RequestRun:
         It stops at the first request that is not complete, has another shape or is unusual. The
         caller has made sure that nothing but the log and the producer's state has to change.
         """
+        if self._is_elsewhere and not self._go_to(self._own_index_bytes):
+            return 0
         if (
             self._log.waiters
-            or self._can_free
+            or self.can_free
             or cluster.log_bytes + len(buffer) > cluster.log_bytes_max
         ):
             return 0  # more than that may change with each batch
@@ -219,12 +248,28 @@ class RequestRun:
     def _set_parts(self, log_start_offset: int) -> None:
         """Make the parts of responses that are the same while the log start offset stays."""
         self._start_offset = log_start_offset
-        self._before, self._between, self._after = self.shape.response.parts(log_start_offset)
+        self._before, between, self._after = self.shape.response.parts(log_start_offset)
+        self._between_parts = around_index(between)
+        self._between = self._index_bytes.join(self._between_parts)
+
+    def _go_to(self, index_bytes: bytes) -> bool:
+        """Append to another partition of the topic from now on; False if it takes no batches."""
+        # A change of leaders or of replicas in sync makes a new shape.
+        partition = appendable_partition(
+            self._topic, _unpack_index(index_bytes)[0], self._broker_id, self._acks
+        )
+        if partition is None:
+            return False
+        self._partition, self._log = partition, partition.log
+        self._is_elsewhere = index_bytes != self._own_index_bytes
+        self._index_bytes = index_bytes
+        self._between = index_bytes.join(self._between_parts)
+        return True
 
     def _layout_of_read(self, data: bytes) -> FrameLayout | None:
         """Return the layout of a read that is one frame of this shape; None for another read."""
         size = len(data) - SIZE_BYTES
-        begins_alike = data.startswith(self.shape.targets[0].piece, SIZE_BYTES + CONSTANT_AT)
+        begins_alike = data.startswith(self.shape.key, SIZE_BYTES + CONSTANT_AT)
         return self._lay_out(size) if begins_alike and _unpack_size(data)[0] == size else None
 
     def _lay_out(self, size: int) -> FrameLayout | None:

@@ -16,6 +16,7 @@ from broker.produce.append import store_batch
 from broker.produce.request_run import RequestRun
 from broker.produce.request_shape import fitting_batches
 from tests.broker.dispatch.produce_runs import (
+    PARTITIONS,
     TOPICS,
     Change,
     Produce,
@@ -346,7 +347,7 @@ def test_another_partition_that_takes_no_batches_is_not_cached(
         Produce(indexes=(1,)),
     ]
     assert hits_of(steps) == 1
-    assert_needed(steps, request_shape._appendable_partition, right, wrong)
+    assert_needed(steps, request_shape.appendable_partition, right, wrong)
 
 
 LIVE: tuple[tuple[str, str, Sequence[Produce | Change]], ...] = (
@@ -462,7 +463,7 @@ RUN_CHECKS: tuple[tuple[Any, str, str, Sequence[Produce | Change]], ...] = (
     ),
     (
         RequestRun.append,
-        "self._can_free",
+        "self.can_free",
         "False",
         [("configure", "t", "retention.bytes", "100"), WARM],
     ),
@@ -619,7 +620,7 @@ def test_a_run_ends_before_a_frame_of_another_kind(
     ("function", "check", "produces"),
     [
         (RequestRun.append, "self._log.waiters", [Produce(count=3)]),
-        (RequestRun.respond_to_one, "log.waiters", [Produce()] * 3),
+        (RequestRun.respond_to_one, "layout is None or log.waiters", [Produce()] * 3),
     ],
 )
 def test_a_run_wakes_who_waits_for_each_batch(
@@ -640,6 +641,78 @@ def test_a_run_wakes_who_waits_for_each_batch(
     assert batches_when_woken() == [8, 9, 10]
     with pytest.MonkeyPatch.context() as patch:
         edit(patch, function, check, "False")
+        assert batches_when_woken() == []
+
+
+ELSEWHERE = Produce(indexes=(1,))
+ELSEWHERE_CHECKS: tuple[tuple[Any, str, str, Sequence[Produce | Change]], ...] = (
+    (
+        RequestRun.respond_to_one,
+        "found_piece != piece or self._is_elsewhere",
+        "found_piece != piece",
+        [ELSEWHERE, ELSEWHERE, Produce()],
+    ),
+    (RequestRun.respond_to_one, "found_piece[behind] != piece[behind]", "False", []),
+    (
+        RequestRun.respond_to_one,
+        "not found_piece.startswith(shape.key)",
+        "False",
+        [replace(ELSEWHERE, acks=0)],
+    ),
+    (
+        RequestRun.respond_to_one,
+        "not self._go_to(index_bytes)",
+        "False",
+        [replace(ELSEWHERE, indexes=(PARTITIONS,))],
+    ),
+    (RequestRun.append, "if self._is_elsewhere and", "if False and", [ELSEWHERE, *RUNS]),
+    (
+        ProduceCache._append_elsewhere,
+        "self._journal.is_enabled",
+        "False",
+        [("keep_journal", True), ELSEWHERE],
+    ),
+    (
+        ProduceCache._append_elsewhere,
+        "run.can_free",
+        "False",
+        [("configure", "t", "retention.bytes", "100"), WARM, *[ELSEWHERE] * 3],
+    ),
+)
+
+
+@pytest.mark.parametrize(("function", "right", "wrong", "steps"), ELSEWHERE_CHECKS)
+def test_a_request_for_another_partition_without_a_check_is_found(
+    function: Any, right: str, wrong: str, steps: Sequence[Produce | Change]
+) -> None:
+    damaged = replace(ELSEWHERE, damage=(8, ">i", 70, False))
+    assert_needed([WARM, *RUNS, *steps, damaged], function, right, wrong)
+
+
+def test_requests_for_random_partitions_need_neither_loop_nor_shape() -> None:
+    produces = [Produce(indexes=(number % 5 % 2,)) for number in range(1, 30)]
+    assert hits_of([WARM, *produces]) == 1 + len(produces)
+    with counted_calls(ProduceCache, "respond") as by_shape:
+        run([WARM, *produces])
+
+    assert len(by_shape) <= WARM.count
+
+
+def test_a_request_for_another_partition_wakes_who_waits_there() -> None:
+    def batches_when_woken() -> list[int]:
+        made = Run()
+        for step in (WARM, *RUNS, ELSEWHERE, Produce()):
+            made.do(step)
+        topic = made.cluster.topics.get("t")
+        assert topic is not None
+        log, counts = topic.partitions[1].log, list[int]()
+        log.waiters[lambda _now_ms: counts.append(log.batch_count)] = None
+        made.do(ELSEWHERE)
+        return counts
+
+    assert batches_when_woken() == [2]
+    with pytest.MonkeyPatch.context() as patch:
+        edit(patch, RequestRun.respond_to_one, "if log.waiters:", "if False:")
         assert batches_when_woken() == []
 
 
