@@ -58,6 +58,10 @@ class Burst(NamedTuple):
             event_ids=self.event_ids[count:],
         )
 
+    def to_resend(self) -> "Resend":
+        """Return the batch of the first request, to be sent again."""
+        return Resend(self.order, self.event, self.sequence, self.attempt)
+
     def begin_row(self, rows: Rows) -> int:
         """Begin the row of the first request, which is in flight no longer."""
         return rows.begin_stamped(

@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from client.errors import ClientError
 from loadgen import clock
 from loadgen.clients.burst import Burst, DueEvents, InFlight, Resend
-from loadgen.clients.load_client import NO_EVENT, Event, LoadClient, Run
+from loadgen.clients.load_client import Event, LoadClient, Run
 from loadgen.clients.load_connection import LoadConnection
 from loadgen.clients.produce_frames import ProduceFrames, next_sequence
+from loadgen.clients.producer_id_request import request_producer_id
 from loadgen.plan.plan import Tenant
-from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.codec import DecodeError
 from protocol.errors import INVALID_METADATA_ERRORS, RETRIABLE_ERRORS, ErrorCode
@@ -266,7 +266,7 @@ class PipelinedProducer(LoadClient):
         if throttle_ms:
             self._throttled(throttle_ms, sent_us, now_us)
         if error_code and error_code != ErrorCode.DUPLICATE_SEQUENCE_NUMBER:
-            self._fail(_resend_of(Burst._make(burst)), error_code)
+            self._fail(Burst._make(burst).to_resend(), error_code)
         else:
             self._complete(event_id, salt, now_us)
         if self._is_draining:
@@ -368,7 +368,7 @@ class PipelinedProducer(LoadClient):
             burst = self._next_in_flight()
             run.rows.mark_lost(burst.begin_row(run.rows))
             run.counts.requests += 1
-            batch = _resend_of(burst)
+            batch = burst.to_resend()
             if batch.attempt > self.tenant.retries:
                 run.counts.errors += 1
                 self._must_reset = self._producer_id >= 0
@@ -430,39 +430,8 @@ class PipelinedProducer(LoadClient):
         )
 
     async def _get_producer_id(self, connection: LoadConnection, node: int) -> None:
-        request = messages.InitProducerIdRequest(
-            transactional_id=None, transaction_timeout_ms=60_000, producer_id=-1, producer_epoch=-1
+        self._producer_id, self._epoch = await request_producer_id(
+            self, connection, node, RETRY_BACKOFF_MS
         )
-        version = connection.wire.version_of(ApiKey.INIT_PRODUCER_ID)
-        while True:
-            frame = connection.wire.request(request)
-            rows, now_us = self.run.rows, clock.now_us()
-            row = rows.begin(
-                event_id=NO_EVENT,
-                intended_us=now_us,
-                submitted_us=now_us,
-                sent_us=now_us,
-                client=self.number,
-                api=ApiKey.INIT_PRODUCER_ID,
-                version=version,
-                request_bytes=len(frame),
-                node=node,
-            )
-            try:
-                response = await connection.exchange(frame, self.tenant.request_timeout_ms / 1000)
-            except ClientError:
-                rows.mark_lost(row)
-                raise
-            rows.end(row, clock.now_us(), response.error_code, response.throttle_time_ms)
-            if response.error_code == ErrorCode.NONE:
-                self._producer_id = response.producer_id
-                self._epoch = response.producer_epoch
-                self._must_reset = False
-                self._renumber()
-                return
-            self.run.counts.errors += 1
-            await asyncio.sleep(max(response.throttle_time_ms, RETRY_BACKOFF_MS) / 1000)
-
-
-def _resend_of(burst: Burst) -> Resend:
-    return Resend(burst.order, burst.event, burst.sequence, burst.attempt)
+        self._must_reset = False
+        self._renumber()
