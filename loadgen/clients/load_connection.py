@@ -146,7 +146,10 @@ class LoadConnection(asyncio.Protocol):
 
         Frames that the responses of one read cause are written with one system call.
         """
-        self._readers.extend(repeat(reader, count))
+        if count == 1:
+            self._readers.append(reader)
+        else:
+            self._readers.extend(repeat(reader, count))
         if self._pending_writes is not None:
             self._pending_writes.append(frames)
         elif self._transport is not None:

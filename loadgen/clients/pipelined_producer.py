@@ -146,15 +146,14 @@ class PipelinedProducer(LoadClient):
             self._send(
                 connection, again.order, again.sequence, again.attempt, (event_id,), *of_event
             )
-        while queue and not self._to_resend:
-            room = window - self._in_flight_count
-            if room <= 0:
-                return
+        while queue and self._in_flight_count < window and not self._to_resend:
             event_ids, intended_us, submitted_us, salt = queue.popleft()
-            count, room = len(event_ids), min(room, self._burst_max)
-            if count > room:
-                queue.appendleft((event_ids[room:], intended_us, submitted_us, salt))
-                count, event_ids = room, event_ids[:room]
+            count = len(event_ids)
+            if count > 1:
+                room = min(window - self._in_flight_count, self._burst_max)
+                if count > room:
+                    queue.appendleft((event_ids[room:], intended_us, submitted_us, salt))
+                    count, event_ids = room, event_ids[:room]
             order, sequence = self._order + 1, self._sequence
             self._order += count
             if self._producer_id >= 0:

@@ -183,11 +183,11 @@ class ProduceFrames(ProduceResponses):
         # The records count and the beginning of the first record stand between the two.
         between = batch[_PRODUCER_POSITION + _PRODUCER.size : event_position]
         self._between = between
-        self._patch = Struct(f"{_PRODUCER.format}{len(between)}sq")
+        self._pack_patch = Struct(f"{_PRODUCER.format}{len(between)}sq").pack_into
         self._checked = slice(start + _CRC_START, start + len(batch))
         # In a block of frames one `pack_into` writes from the correlation id to the CRC.
         self._between_ids = bytes(frame[CORRELATION_POSITION + CORRELATION.size : crc_position])
-        self._ids = Struct(f"{CORRELATION.format}{len(self._between_ids)}sI")
+        self._pack_ids = Struct(f"{CORRELATION.format}{len(self._between_ids)}sI").pack_into
         self.size = len(frame)
         """Bytes of each frame."""
         self._block = frame
@@ -200,13 +200,14 @@ class ProduceFrames(ProduceResponses):
         self, correlation_id: int, producer_id: int, epoch: int, sequence: int, event_id: int
     ) -> bytes:
         """Return a request; producer id, epoch and sequence are -1 without idempotence."""
-        patch_position, position, checked = self._places[0]
         block = self._block
-        self._patch.pack_into(
-            block, patch_position, producer_id, epoch, sequence, self._between, event_id
+        self._pack_patch(
+            block, self._patch_position, producer_id, epoch, sequence, self._between, event_id
         )
-        self._ids.pack_into(block, position, correlation_id, self._between_ids, crc32c(checked))
-        return bytes(block) if len(block) == self.size else bytes(self._first)
+        self._pack_ids(
+            block, CORRELATION_POSITION, correlation_id, self._between_ids, crc32c(self._first_crc)
+        )
+        return bytes(self._first)
 
     def frames(
         self,
@@ -224,7 +225,7 @@ class ProduceFrames(ProduceResponses):
         if count > len(self._places):
             self._grow(count)
         block, between, between_ids = self._block, self._between, self._between_ids
-        patch, ids = self._patch.pack_into, self._ids.pack_into
+        patch, ids = self._pack_patch, self._pack_ids
         for (patch_position, position, checked), event_id in zip(
             self._places, event_ids, strict=False
         ):
@@ -253,6 +254,7 @@ class ProduceFrames(ProduceResponses):
             )
             for start in range(0, len(self._block), self.size)
         ]
+        self._first_crc = self._places[0][-1]
 
 
 def _response_layout(version: int, topic: str, partition: int) -> tuple[Struct, int]:
