@@ -7,7 +7,7 @@ from loadgen.clients.load_client import Event
 from loadgen.clients.produce_frames import next_sequence
 from loadgen.rows import Rows
 
-DueEvents = tuple[Sequence[int], int, int, int]
+QueuedEvents = tuple[Sequence[int], int, int, int]
 """Ids, and intended time, time of submission and salt, which these events share.
 
 Several ids differ by `rows.EVENT_STEP`: they are of a closed loop.

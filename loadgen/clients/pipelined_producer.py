@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from client.errors import ClientError
 from loadgen import clock
-from loadgen.clients.burst import Burst, DueEvents, InFlight, Resend
+from loadgen.clients.burst import Burst, QueuedEvents, InFlight, Resend
 from loadgen.clients.load_client import Event, LoadClient, Run
 from loadgen.clients.load_connection import LoadConnection
 from loadgen.clients.produce_frames import ProduceFrames, next_sequence
@@ -41,7 +41,7 @@ class PipelinedProducer(LoadClient):
         self._by_size: list[tuple[ProduceFrames, bytes]] = []
         """For each size of records the encoder, and the fields that rows of this connection share;
         the salt of an event chooses."""
-        self._queue: deque[DueEvents] = deque()
+        self._queue: deque[QueuedEvents] = deque()
         self._to_resend: deque[Resend] = deque()
         """Batches to send again, before the events of the queue."""
         self._in_flight: deque[InFlight] = deque()
