@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from client.errors import ClientError
 from loadgen import clock
-from loadgen.clients.burst import Burst, QueuedEvents, InFlight, Resend
+from loadgen.clients.burst import Burst, InFlight, QueuedEvents, Resend
 from loadgen.clients.load_client import Event, LoadClient, Run
 from loadgen.clients.load_connection import LoadConnection
 from loadgen.clients.produce_frames import ProduceFrames, next_sequence
