@@ -181,15 +181,8 @@ class Cluster(LateCoordinators):
         return self._leader_id(self.group_log.partition(group_id))
 
     def transaction_coordinator_id(self, transactional_id: str) -> int | None:
-        """Return the node id of the coordinator of a transactional id, None if there is none."""
-        coordinator = self.transaction_coordinator(transactional_id)
-        return None if coordinator is None else coordinator.node_id
-
-    def transaction_coordinator(self, transactional_id: str) -> Broker | None:
         """Return the coordinator: the leader of the id's partition of `__transaction_state`."""
-        partition = self.transaction_log.partition(transactional_id)
-        broker = None if partition is None else self.brokers.get(partition.leader_id)
-        return broker if broker is not None and broker.is_alive else None
+        return self._leader_id(self.transaction_log.partition(transactional_id))
 
     def _leader_id(self, partition: Partition | None) -> int | None:
         leader_id = NO_LEADER if partition is None else partition.leader_id

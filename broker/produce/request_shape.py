@@ -83,6 +83,7 @@ class RequestShape:
     is_flexible: bool
     transactional_id: str | None
     """With one, all batches have to belong to its transaction."""
+    is_transactional: bool
     is_used: bool = False
     """Whether another request had this shape."""
 
@@ -111,7 +112,7 @@ def shape_of(
         for index, _start, _end in topic_data.partitions:
             if topic is None:
                 return None
-            partition = _appendable_partition(topic, index, broker_id, request.acks)
+            partition = appendable_partition(topic, index, broker_id, request.acks)
             if partition is None:
                 return None
             bytes_max = min(topic.max_message_bytes, topic.segment_bytes)
@@ -139,6 +140,7 @@ def shape_of(
         attributes_min + codec_max,
         is_flexible,
         request.transactional_id,
+        request.transactional_id is not None,
     )
 
 
@@ -152,7 +154,7 @@ def shape_of_partition(
     (target,) = shape.targets
     topic = target.topic
     (index,) = _INDEX(index_bytes)
-    partition = _appendable_partition(topic, index, broker_id, shape.acks)
+    partition = appendable_partition(topic, index, broker_id, shape.acks)
     if partition is None:
         return None
     _, _, _, bytes_max, after_max_ms = target
@@ -171,16 +173,21 @@ def shape_of_partition(
         shape.attributes_max,
         shape.is_flexible,
         shape.transactional_id,
+        shape.is_transactional,
         is_used=True,
     )
 
 
-def _appendable_partition(topic: Topic, index: int, broker_id: int, acks: int) -> Partition | None:
-    """Return a partition that the broker leads, with enough replicas in sync for `acks`."""
+def appendable_partition(topic: Topic, index: int, broker_id: int, acks: int) -> Partition | None:
+    """Return a partition that the broker leads, if enough replicas are in sync for `acks`."""
     partition = topic.partition(index)
     if partition is None or partition.leader_id != broker_id:
         return None
-    if acks == ACKS_ALL and topic.has_too_few_in_sync(partition):
+    if (
+        acks == ACKS_ALL
+        and len(partition.isr) < topic.min_insync_replicas
+        and topic.has_too_few_in_sync(partition)
+    ):
         return None
     return partition
 
@@ -220,7 +227,7 @@ def fitting_batches(  # noqa: C901, PLR0912
         return None
     batches: list[FittingBatch] = []
     position = start + CONSTANT_AT
-    is_flexible, is_transactional = shape.is_flexible, shape.transactional_id is not None
+    is_flexible, is_transactional = shape.is_flexible, shape.is_transactional
     attributes_min, attributes_max = shape.attributes_min, shape.attributes_max
     for target in shape.targets:
         piece, _topic, partition, bytes_max, timestamp_after_max_ms = target

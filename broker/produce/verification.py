@@ -58,8 +58,9 @@ def verify_transaction(
         return ErrorCode.NONE
     if isinstance(started, Refused):
         return started.error_code
-    coordinator = cluster.transaction_coordinator(transactional_id)
-    if coordinator is None:
+    coordinating = cluster.transaction_log.partition(transactional_id)
+    coordinator = None if coordinating is None else cluster.brokers.get(coordinating.leader_id)
+    if coordinator is None or not coordinator.is_alive:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
     if coordinator.availability is not _UP:
         return ErrorCode.NETWORK_EXCEPTION

@@ -191,8 +191,13 @@ class ClientProtocol(asyncio.Protocol):
         self._turns.read_count += 1
         if self._is_write_paused or self.is_isolated:
             connection.hold(data)
-        else:
-            self._perform(connection.receive(data, now_ms))
+            return
+        # Nothing of `_perform` but the write: such a connection does not wait and is not audited.
+        response = connection.respond_at_once(data, now_ms)
+        if response is None:
+            self._perform(connection.receive_other(data, now_ms))
+        elif response:
+            self._transport.write(response)
 
     def resume_connection(self, now_ms: int) -> None:
         """Continue after a pending response is complete or other clients were served."""

@@ -336,19 +336,19 @@ CHECKS: tuple[tuple[Any, str, str, Produce], ...] = (
         "last_offset_delta, False",
         Produce(indexes=(1,), gap=3),
     ),
-    (
-        RequestRun._store,
-        "attributes_min <= attributes",
-        "0 <= attributes",
-        Produce(is_outside=True),
+    *(
+        (function, *check)
+        for function in (RequestRun._store, RequestRun.respond_to_one)
+        for check in (
+            ("attributes < shape.attributes_min", "False", Produce(is_outside=True)),
+            (
+                "not self._is_verified(cluster, producer_id, epoch, sequence, now_ms)",
+                "False",
+                Produce(producer_epoch=1),
+            ),
+            ("decision is not APPEND", "False", Produce(gap=1)),
+        )
     ),
-    (
-        RequestRun._store,
-        "error_code is not ErrorCode.NONE",
-        "False",
-        Produce(producer_epoch=1),
-    ),
-    (RequestRun._store, "decision is not APPEND", "False", Produce(gap=1)),
 )
 
 
@@ -356,9 +356,11 @@ CHECKS: tuple[tuple[Any, str, str, Produce], ...] = (
 def test_a_cached_path_without_a_check_is_found(
     function: Any, right: str, wrong: str, unusual: Produce
 ) -> None:
-    is_run = function is RequestRun._store
+    is_run = function not in {fitting_batches, belong_to_transaction}
     unusual = replace(unusual, transactional_id="a", version=12, cut=None if is_run else 9)
-    assert_needed([*WARM, unusual, replace(unusual, damage=None)], function, right, wrong)
+    usual = Produce(transactional_id="a", version=12)
+    warm = [*WARM, *[usual] * 3] if function is RequestRun.respond_to_one else WARM
+    assert_needed([*warm, unusual, replace(unusual, damage=None)], function, right, wrong)
 
 
 def test_batches_of_two_producers_take_the_ordinary_path() -> None:
