@@ -17,8 +17,8 @@ def test_the_numbers_of_the_first_request_grow() -> None:
 
 
 def test_without_idempotence_there_are_no_sequences() -> None:
-    plain = BURST._replace(producer_id=-1, epoch=-1, sequence=-1)
-    assert plain.after(1, 3).sequence == -1
+    not_idempotent = BURST._replace(producer_id=-1, epoch=-1, sequence=-1)
+    assert not_idempotent.after(1, 3).sequence == -1
 
 
 def test_the_first_batch_can_be_sent_again() -> None:
