@@ -3,12 +3,11 @@
 Versions from 5 on. Source: FetchRequest.json and FetchResponse.json.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from struct import Struct
 from typing import NamedTuple
 from uuid import UUID
 
-from protocol.codec import encode_unsigned_varint
 from protocol.short_fields import (
     COUNT_MAX,
     MALFORMED,
@@ -37,14 +36,17 @@ PARTITIONS_MAX = 100
 _REPLICA_ID = Struct(">i")
 _LIMITS = Struct(">iiib")
 _SESSION = Struct(">ii")
-_PARTITION = Struct(">iiqiqiB")
-_PARTITION_WITH_EPOCH = Struct(">iiqqi")
+PARTITION = Struct(">iiqiqiB")
+"""A partition of a flexible version, with the number of its tagged fields."""
+PARTITION_WITH_EPOCH = Struct(">iiqqi")
+"""One of an older version, from 9 on."""
 _PARTITION_OF_OLD = Struct(">iqqi")
 _NO_TOPIC_ID = UUID(int=0)
 
 _HEADER = Struct(">ihi")
 _HEADER_OF_OLD = Struct(">i")
-_DATA = Struct(">ihqqq")
+DATA = Struct(">ihqqq")
+"""The index of a partition, its error, high watermark, last stable offset, log start offset."""
 _INT = Struct(">i")
 _NULL = -1
 _ABORTED = Struct(">qq")
@@ -155,15 +157,15 @@ def _read_partitions(
     if api_version >= FLEXIBLE_VERSION_MIN:
         count, position = read_compact_count(frame, position)
         for _ in range(count):
-            *fields, tag_count = _PARTITION.unpack_from(frame, position)
+            *fields, tag_count = PARTITION.unpack_from(frame, position)
             if tag_count:
                 raise NotShortError
             partitions.append(ShortPartition(*fields))
-            position += _PARTITION.size
+            position += PARTITION.size
         return partitions, end_of_tags(frame, position)
     count, position = read_count(frame, position)
     has_epoch = api_version >= LEADER_EPOCH_VERSION_MIN
-    layout = _PARTITION_WITH_EPOCH if has_epoch else _PARTITION_OF_OLD
+    layout = PARTITION_WITH_EPOCH if has_epoch else _PARTITION_OF_OLD
     for _ in range(count):
         index, *epoch, offset, log_start_offset, max_bytes = layout.unpack_from(frame, position)
         leader_epoch = epoch[0] if epoch else -1
@@ -177,80 +179,6 @@ def _read_partitions(
 def session_at(api_version: int) -> int:
     """Return where the session id is in the body, from version 7 on."""
     return _LIMITS.size + (_REPLICA_ID.size if api_version < REPLICA_STATE_VERSION_MIN else 0)
-
-
-class FetchLayout(NamedTuple):
-    """Where the partitions are in equal requests with at most one topic, from version 9 on.
-
-    The requests differ in session epoch and partitions. Places count from the begin of the body.
-    """
-
-    topic: str | UUID
-    is_flexible: bool
-    names_at: int
-    """Where the topics begin, behind the session epoch."""
-    names: bytes
-    """The bytes up to the first partition."""
-    rows_at: int
-    rows_end: int
-    rest: bytes
-    """The bytes behind the last partition."""
-
-    @staticmethod
-    def of(
-        api_version: int, request: ShortFetch, frame: bytes | bytearray, start: int, end: int
-    ) -> "FetchLayout":
-        """Return the layout of the request in `frame[start:end]`, which `read_fetch` has read."""
-        is_flexible = api_version >= FLEXIBLE_VERSION_MIN
-        rack_bytes = len(request.rack_id.encode())
-        if is_flexible:
-            rest_bytes = 1 + 1 + rack_bytes + 1  # forgotten topics, rack, tags
-        else:
-            rest_bytes = _INT.size
-            rest_bytes += 2 + rack_bytes if api_version >= RACK_VERSION_MIN else 0
-        names_at = start + session_at(api_version) + _SESSION.size
-        topic: str | UUID = ""
-        rows_end = end - rest_bytes
-        rows_at = rows_end
-        if request.topics:
-            [named] = request.topics
-            topic = named.topic_id if api_version >= TOPIC_ID_VERSION_MIN else named.topic
-            rows_end -= 1 if is_flexible else 0  # the topic's tags
-            row_bytes = (_PARTITION if is_flexible else _PARTITION_WITH_EPOCH).size
-            rows_at = rows_end - len(named.partitions) * row_bytes
-        return FetchLayout(
-            topic,
-            is_flexible,
-            names_at - start,
-            bytes(frame[names_at:rows_at]),
-            rows_at - start,
-            rows_end - start,
-            bytes(frame[rows_end:end]),
-        )
-
-    def fits(self, frame: bytes | bytearray, start: int, end: int) -> bool:
-        """Whether a request of this size has the same bytes around its partitions."""
-        return (
-            frame[start + self.names_at : start + self.rows_at] == self.names
-            and frame[start + self.rows_end : end] == self.rest
-        )
-
-    def rows(
-        self, frame: bytes | bytearray, start: int
-    ) -> Iterator[tuple[int, int, int, int, int]]:
-        """Yield index, leader epoch, fetch offset, last fetched epoch, and maximum of bytes.
-
-        A partition with tagged fields has -1 as maximum.
-        """
-        rows = frame[start + self.rows_at : start + self.rows_end]
-        if self.is_flexible:
-            for index, epoch, offset, fetched_epoch, _, max_bytes, tags in _PARTITION.iter_unpack(
-                rows
-            ):
-                yield index, epoch, offset, fetched_epoch, -1 if tags else max_bytes
-        else:
-            for index, epoch, offset, _, max_bytes in _PARTITION_WITH_EPOCH.iter_unpack(rows):
-                yield index, epoch, offset, -1, max_bytes
 
 
 # Responses -----------------------------------------------------------------------------------
@@ -279,9 +207,25 @@ def encode_partition(
     An aborted transaction is a producer id and the first offset. In flexible versions one byte 0
     follows the records.
     """
-    data = _DATA.pack(
+    middle = encode_middle(api_version, aborted_transactions, preferred_read_replica)
+    if middle is None:
+        return None
+    data = DATA.pack(
         partition_index, error_code, high_watermark, last_stable_offset, log_start_offset
     )
+    is_flexible = api_version >= FLEXIBLE_VERSION_MIN
+    return data + middle + write_count(record_bytes, is_flexible=is_flexible)
+
+
+def encode_middle(
+    api_version: int,
+    aborted_transactions: Sequence[tuple[int, int]] | None,
+    preferred_read_replica: int,
+) -> bytes | None:
+    """Return what a partition has between its offsets and the size of its records.
+
+    None if it has too many aborted transactions.
+    """
     if api_version >= FLEXIBLE_VERSION_MIN:
         if aborted_transactions is None:
             aborted = b"\x00"
@@ -292,8 +236,7 @@ def encode_partition(
         else:
             entries = [_ABORTED.pack(*entry) + b"\x00" for entry in aborted_transactions]
             aborted = bytes((len(entries) + 1,)) + b"".join(entries)
-        preferred = _INT.pack(preferred_read_replica)
-        return data + aborted + preferred + encode_unsigned_varint(record_bytes + 1)
+        return aborted + _INT.pack(preferred_read_replica)
     if aborted_transactions is None:
         aborted = _INT.pack(_NULL)
     else:
@@ -301,7 +244,7 @@ def encode_partition(
         aborted += b"".join([_ABORTED.pack(*entry) for entry in aborted_transactions])
     if api_version >= RACK_VERSION_MIN:
         aborted += _INT.pack(preferred_read_replica)
-    return data + aborted + _INT.pack(record_bytes)
+    return aborted
 
 
 def encode_topics(

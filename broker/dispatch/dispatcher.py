@@ -30,6 +30,7 @@ from protocol.framing import Frame
 from protocol.request_bounds import check_bounds
 
 if TYPE_CHECKING:
+    from broker.dispatch.fetch_cache import FetchCache, FetchServices
     from broker.dispatch.produce_cache import ProduceCache, ProduceServices
     from broker.faults.injector import Injector
 
@@ -73,6 +74,29 @@ class Dispatcher:
         from broker.dispatch.produce_cache import ProduceCache  # noqa: PLC0415 - see ADR 24
 
         return ProduceCache(self._produce_services)
+
+    def new_fetch_cache(
+        self, peer: Peer, deliver: Callable[[CompletedResponse], None]
+    ) -> "FetchCache":
+        """Return an empty cache for the Fetch requests of a connection.
+
+        `deliver` takes the response to a request that has waited.
+        """
+        from broker.dispatch.fetch_cache import FetchCache  # noqa: PLC0415 - see ADR 24
+
+        return FetchCache(self._fetch_services, peer, deliver)
+
+    @cached_property
+    def _fetch_services(self) -> "FetchServices":
+        from broker.dispatch.fetch_cache import FetchServices  # noqa: PLC0415 - see ADR 24
+
+        return FetchServices(
+            self._cluster, self.faults, self.journal, self._report_bug, self._framed_fetch
+        )
+
+    def _framed_fetch(self, context: RequestContext, response: Any) -> DispatchResult:
+        route = self._cluster.routes[context.broker_id][ApiKey.FETCH]
+        return self._framed(route, context, response)
 
     @cached_property
     def _produce_services(self) -> "ProduceServices":

@@ -21,6 +21,7 @@ from broker.fetch.partition_read import FetchParams, find_partition
 from broker.fetch.short_response import encode_sent
 from broker.request.context import RequestContext
 from broker.request.throttling import SIZE_BYTES, charge_fetch, charge_time
+from broker.responses import EncodedParts
 from protocol import messages
 from protocol.codec import encode_body
 from protocol.errors import ErrorCode
@@ -101,7 +102,7 @@ def _short_topics(fetch: Fetch, sent: list[SentPartition]) -> list[bytes] | None
 
 def _respond_short(
     fetch: Fetch, sent: list[SentPartition], topics: list[bytes], now_ms: int
-) -> bytes:
+) -> bytes | EncodedParts:
     """Return the body of the response to a short request."""
     context, session = fetch.context, fetch.session
     version, error_code = context.api_version, session.error_code
@@ -111,7 +112,8 @@ def _respond_short(
         if not charge_fetch(context, fetch.cluster, body_bytes + SIZE_BYTES, now_ms):
             return encode_response(version, error_code, session_id, encode_topics(version, ()))
     session_id = _note_sent(fetch, sent, now_ms)
-    return encode_response(version, error_code, session_id, topics)
+    header = encode_response(version, error_code, session_id, ())
+    return EncodedParts.of([header, *topics], sum(data.record_bytes for _cached, data in sent))
 
 
 def _note_sent(fetch: Fetch, sent: list[SentPartition], now_ms: int) -> int:

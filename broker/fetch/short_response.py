@@ -35,11 +35,11 @@ def encode_sent(version: int, sent: Sequence[SentPartition]) -> list[bytes] | No
             if aborted is None
             else [(entry.producer_id, entry.first_offset) for entry in aborted],
             data.preferred_read_replica,
-            len(data.records),
+            data.record_bytes,
         )
         if partition is None:
             return None
-        parts = [partition, data.records]
+        parts = [partition, *data.batches]
         if is_flexible:
             parts.append(_TAGS_OF_PARTITION)
         topic = cached.topic_name if cached.topic_id is None else cached.topic_id

@@ -62,14 +62,16 @@ class RequestRun:
         caller has made sure that nothing but the log and the producer's state has to change.
         """
         _piece, topic, partition, _bytes_max, timestamp_after_max_ms = self.shape.targets[0]
-        if (
-            partition.log.waiters
-            or topic.retention_bytes >= 0
-            or cluster.log_bytes + len(buffer) > cluster.log_bytes_max
-        ):
+        if topic.retention_bytes >= 0 or cluster.log_bytes + len(buffer) > cluster.log_bytes_max:
             return 0  # more than that may change with each batch
         latest_ms = now_ms + timestamp_after_max_ms
-        return self._store(cluster, buffer, partition, latest_ms, responses)
+        end_offset = partition.log.log_end_offset
+        try:
+            return self._store(cluster, buffer, partition, latest_ms, responses)
+        finally:
+            # Who waits responds after this read in any case: one look is enough.
+            if partition.log.waiters and partition.log.log_end_offset != end_offset:
+                partition.log.wake(now_ms)
 
     # Hot path: inlined on purpose.
     def _store(

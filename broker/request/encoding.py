@@ -6,7 +6,7 @@ from struct import Struct
 from typing import Any, TypeVar
 
 from broker.request.context import RequestContext
-from broker.responses import Close, CompletedResponse, Throttled, ThrottlingQuota
+from broker.responses import Close, CompletedResponse, EncodedParts, Throttled, ThrottlingQuota
 from broker.routes import Route
 from protocol import codec
 from protocol.api_keys import ApiKey
@@ -32,6 +32,10 @@ def encode_response(route: Route, context: RequestContext, response: Any) -> Com
         if response.response is None:
             return response
         return replace(response, response=encode_response(route, context, response.response))
+    if isinstance(response, EncodedParts):
+        if not context.throttle_time_ms and quota is None:
+            return frame_parts(context.correlation_id, response, _has_tagged_header(route, context))
+        response = response.joined()
     body = response
     if not isinstance(response, (bytes, bytearray)):
         if context.throttle_time_ms and hasattr(response, "throttle_time_ms"):
@@ -41,11 +45,22 @@ def encode_response(route: Route, context: RequestContext, response: Any) -> Com
         route.api_key, context.api_version
     ):
         body = _THROTTLE_TIME.pack(context.throttle_time_ms) + body[_THROTTLE_TIME.size :]
-    has_tagged_header = (
-        context.api_version >= route.flexible_min and route.api_key != ApiKey.API_VERSIONS
+    frame = codec.frame_response(
+        context.correlation_id, body, has_tagged_header=_has_tagged_header(route, context)
     )
-    frame = codec.frame_response(context.correlation_id, body, has_tagged_header=has_tagged_header)
     return frame if quota is None else throttled_response(context, quota, frame)
+
+
+def _has_tagged_header(route: Route, context: RequestContext) -> bool:
+    return context.api_version >= route.flexible_min and route.api_key != ApiKey.API_VERSIONS
+
+
+def frame_parts(correlation_id: int, body: EncodedParts, has_tagged_header: bool) -> EncodedParts:
+    """Return a response frame around a body in parts."""
+    header = codec.frame_header(
+        correlation_id, body.size_bytes, has_tagged_header=has_tagged_header
+    )
+    return EncodedParts([header, *body.parts], body.size_bytes + len(header))
 
 
 def throttled_response(

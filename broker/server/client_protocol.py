@@ -158,6 +158,7 @@ class ClientProtocol(asyncio.Protocol):
             sasl_bytes_max=server.cluster.config["sasl.server.max.receive.size"],
             on_ready=lambda: server.make_ready(self),
             session=session,
+            writes_parts=True,
         )
         self.apply_availability()
         self._pause_or_resume_reading()
@@ -200,13 +201,16 @@ class ClientProtocol(asyncio.Protocol):
             # The request itself isolated this broker: hold its response.
             self._withheld.append(effects)
             return
-        write, close_reason, has_more, muted_until_ms = effects
-        if write:
-            self._transport.write(write)
+        write, close_reason, has_more, muted_until_ms, parts = effects
+        if write or parts:
+            if parts:
+                self._transport.writelines(parts)
+            else:
+                self._transport.write(write)
             if self._acknowledgements.is_enabled and self.connection is not None:
                 self._acknowledgements.written(self.connection.connection_id)
         if close_reason is not None:
-            self._close(close_reason, after_s=LAST_RESPONSE_S if write else 0)
+            self._close(close_reason, after_s=LAST_RESPONSE_S if write or parts else 0)
             return
         if muted_until_ms:
             timers = self._server.cluster.timers
@@ -215,9 +219,13 @@ class ClientProtocol(asyncio.Protocol):
             self._server.make_ready(self)
         # After a response without more requests it falls behind now at the earliest: the next read
         # finds that out, before much is buffered.
-        may_be_behind = has_more or not write
+        may_be_behind = has_more or not (write or parts)
         connection = self.connection
-        if self._is_paused or (may_be_behind and connection is not None and connection.is_behind):
+        if self._is_paused or (
+            may_be_behind
+            and connection is not None
+            and connection.buffered_bytes > BUFFERED_BYTES_HIGH
+        ):
             self._pause_or_resume_reading()
 
     def _pause_or_resume_reading(self) -> None:

@@ -329,13 +329,14 @@ class Server:
     def _set_alarm(self, due_ms: int) -> None:
         """Have timers run that are due then; an alarm that rings earlier is set again then."""
         assert self._loop is not None
+        if self._rings_soon:
+            return  # it sets the alarm
         delay_s = self.clock.wait_s(due_ms - self.clock.now_ms())
         if delay_s is None:
             return
         if delay_s <= 0:
-            if not self._rings_soon:
-                self._rings_soon = True
-                self._loop.call_soon(self._ring_soon)
+            self._rings_soon = True
+            self._loop.call_soon(self._ring_soon)
             return
         if self._alarm is not None:
             if self._alarm_due_ms <= due_ms:

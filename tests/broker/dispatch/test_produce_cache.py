@@ -558,7 +558,7 @@ def test_a_run_ends_before_a_frame_of_another_kind(
         assert written() != ordinary
 
 
-def test_a_run_wakes_who_waits_for_each_batch() -> None:
+def test_a_run_wakes_who_waits_when_all_batches_are_there() -> None:
     def batches_when_woken() -> list[int]:
         made = Run()
         made.do(WARM)
@@ -569,9 +569,9 @@ def test_a_run_wakes_who_waits_for_each_batch() -> None:
         made.do(Produce(count=3))
         return counts
 
-    assert batches_when_woken() == [4, 5, 6]
+    assert batches_when_woken() == [6]
     with pytest.MonkeyPatch.context() as patch:
-        edit(patch, RequestRun.append, "partition.log.waiters", "False")
+        edit(patch, RequestRun.append, "if partition.log.waiters", "if False")
         assert batches_when_woken() == []
 
 

@@ -9,6 +9,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from broker.cluster.transaction_index import AbortedTransaction
+from broker.dispatch import fetch_cache
 from broker.dispatch.connection import Connection
 from broker.dispatch.dispatcher import Dispatcher
 from broker.fetch import session_fetch
@@ -208,18 +209,19 @@ def counted_shortcuts() -> Iterator[list[object]]:
     """Collect what the shortcut returns, if that is a response."""
     found: list[object] = []
 
-    def noting(name: str) -> Any:
-        function = getattr(session_fetch, name)
+    def noting(module: Any, name: str) -> None:
+        function = getattr(module, name)
 
         def call(*arguments: Any) -> Any:
-            found.append(name)
+            found.append((module, name))
             return function(*arguments)
 
-        return call
+        patch.setattr(module, name, call)
 
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("_encode", "_Waiting"):
-            patch.setattr(session_fetch, name, noting(name))
+        noting(session_fetch, "encode_found")
+        noting(session_fetch.SessionWait, "wait")
+        noting(fetch_cache, "encode_found")
         yield found
 
 
@@ -236,7 +238,7 @@ def both(steps: Sequence[Step]) -> tuple[dict[str, Any], dict[str, Any], int]:
     with counted_shortcuts() as taken:
         with_shortcut = run(steps)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(session_fetch, "_plan", lambda *_arguments: None)
+        patch.setattr(session_fetch, "plan_for", lambda *_arguments: None)
         without = run(steps)
     return with_shortcut, without, len(taken)
 
