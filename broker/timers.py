@@ -41,6 +41,8 @@ class Timers:
         """The time at which callbacks last ran."""
         # The server's alarm: called when a new timer is due before all others.
         self.on_earlier: Callable[[int], None] | None = None
+        # The server runs what `call_soon` schedules itself, with `run_soon`.
+        self.on_soon: Callable[[], None] | None = None
 
     def __len__(self) -> int:
         return len(self._heap) - self._cancelled_count
@@ -74,20 +76,31 @@ class Timers:
 
         A call cannot be cancelled.
         """
-        soon = self._soon
-        soon.append(callback)
-        if len(soon) == 1:
-            self.schedule(now_ms, self._run_soon)
+        self._soon.append(callback)
+        if len(self._soon) == 1:
+            self._plan_soon(now_ms)
 
-    def _run_soon(self, now_ms: int) -> None:
+    def _plan_soon(self, now_ms: int) -> None:
+        if self.on_soon is not None:
+            self.on_soon()
+        else:
+            self.schedule(now_ms, self.run_soon)
+
+    @property
+    def has_soon(self) -> bool:
+        """Whether calls of `call_soon` have not run yet."""
+        return bool(self._soon)
+
+    def run_soon(self, now_ms: int) -> None:
+        """Run the calls of `call_soon`; those that they schedule come later."""
         soon = self._soon
+        self.latest_ms = now_ms
         try:
-            # Calls that these schedule come later, as they would with timers of their own.
             for _ in range(len(soon)):
                 soon.popleft()(now_ms)
         finally:
             if soon:
-                self.schedule(now_ms, self._run_soon)
+                self._plan_soon(now_ms)
 
     def cancel(self, timer: Timer | None) -> None:
         """Cancel a timer; ignore None and one that fired or was cancelled before."""

@@ -35,6 +35,7 @@ class ConnectionOwner(Protocol):
     dispatcher: Dispatcher
     connection_ids: Iterator[int]
     reset_count_of_new: int
+    is_receiving: bool
 
     def admit(self, protocol: "ClientProtocol", host: str) -> str | None:
         """Count a new connection. Return why it must be closed, or None."""
@@ -46,6 +47,10 @@ class ConnectionOwner(Protocol):
 
     def make_ready(self, protocol: "ClientProtocol") -> None:
         """Resume a connection after the current request."""
+        ...
+
+    def ring_now(self, now_ms: int) -> None:
+        """Run the timers that the current read has made due, and write the responses."""
         ...
 
     def note_held(self, protocol: "ClientProtocol", byte_count: int) -> None:
@@ -67,6 +72,7 @@ class ClientProtocol(asyncio.Protocol):
         "_listener_security",
         "_mute",
         "_server",
+        "_timers",
         "_transport",
         "_turns",
         "_withheld",
@@ -84,6 +90,7 @@ class ClientProtocol(asyncio.Protocol):
     ) -> None:
         self._server = server
         self._turns = server.dispatcher.turns
+        self._timers = server.cluster.timers
         self._acknowledgements = server.dispatcher.acknowledgements
         self._listener_security = listener_security
         self.broker_id = broker_id
@@ -188,8 +195,15 @@ class ClientProtocol(asyncio.Protocol):
         self._turns.read_count += 1
         if self._is_write_paused or self.is_isolated:
             connection.hold(data)
-        else:
+            return
+        server = self._server
+        server.is_receiving = True
+        try:
             self._perform(connection.receive(data, now_ms))
+        finally:
+            server.is_receiving = False
+            if self._timers.has_soon:
+                server.ring_now(now_ms)
 
     def resume_connection(self, now_ms: int) -> None:
         """Continue after a pending response is complete or other clients were served."""
