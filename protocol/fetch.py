@@ -1,13 +1,16 @@
-"""Fetch without the schema's codec, for requests and responses with few partitions.
+"""Fetch without the schema's codec, for requests and responses without rare fields.
 
 Versions from 5 on. Source: FetchRequest.json and FetchResponse.json.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from struct import Struct
-from typing import NamedTuple
+from typing import NamedTuple, overload
 from uuid import UUID
 
+from protocol.codec import DecodeError, read_unsigned_varint
+from protocol.pacing import paced, paced_range
 from protocol.short_fields import (
     COUNT_MAX,
     MALFORMED,
@@ -36,11 +39,14 @@ PARTITIONS_MAX = 100
 _REPLICA_ID = Struct(">i")
 _LIMITS = Struct(">iiib")
 _SESSION = Struct(">ii")
+_PARTITION_FIELDS = Struct(">iiqiqix")
 PARTITION = Struct(">iiqiqiB")
 """A partition of a flexible version, with the number of its tagged fields."""
 PARTITION_WITH_EPOCH = Struct(">iiqqi")
 """One of an older version, from 9 on."""
 _PARTITION_OF_OLD = Struct(">iqqi")
+_ROWS_PER_LOOK = 512
+"""Partitions that are read between two looks at the time."""
 _NO_TOPIC_ID = UUID(int=0)
 
 _HEADER = Struct(">ihi")
@@ -68,7 +74,55 @@ class ShortTopic(NamedTuple):
 
     topic: str
     topic_id: UUID
-    partitions: list[ShortPartition]
+    partitions: "PartitionRows"
+
+
+class PartitionRows(Sequence[ShortPartition]):
+    """The partitions of a topic of a request, which are objects only while somebody looks at them.
+
+    Thousands of objects that stay would make the garbage collector look at all others.
+    """
+
+    __slots__ = ("_layout", "_rows")
+
+    def __init__(self, rows: bytes, layout: Struct) -> None:
+        self._rows = rows
+        self._layout = layout
+
+    def __len__(self) -> int:
+        return len(self._rows) // self._layout.size
+
+    def __iter__(self) -> Iterator[ShortPartition]:
+        return map(ShortPartition._make, self._fields(self._rows))
+
+    @overload
+    def __getitem__(self, index: int) -> ShortPartition: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[ShortPartition]: ...
+
+    def __getitem__(self, index: int | slice) -> ShortPartition | Sequence[ShortPartition]:
+        if isinstance(index, slice):
+            return list(self)[index]
+        size = self._layout.size
+        start = range(len(self))[index] * size
+        return ShortPartition(*next(iter(self._fields(self._rows[start : start + size]))))
+
+    def paced_fields(self) -> Iterator[tuple[int, ...]]:
+        """Return the fields of each partition, in the order of `ShortPartition`, with pauses."""
+        rows, step = self._rows, _ROWS_PER_LOOK * self._layout.size
+        if len(rows) <= step:
+            return self._fields(rows)
+        parts = (rows[start : start + step] for start in paced(range(0, len(rows), step)))
+        return chain.from_iterable(map(self._fields, parts))
+
+    def _fields(self, rows: bytes) -> Iterator[tuple[int, ...]]:
+        unpacked = self._layout.iter_unpack(rows)
+        if self._layout is _PARTITION_FIELDS:
+            return unpacked
+        if self._layout is PARTITION_WITH_EPOCH:
+            return ((index, epoch, offset, -1, *rest) for index, epoch, offset, *rest in unpacked)
+        return ((index, -1, offset, -1, *rest) for index, offset, *rest in unpacked)
 
 
 class ShortFetch(NamedTuple):
@@ -91,6 +145,19 @@ def read_fetch(
     api_version: int, frame: bytes | bytearray, start: int, end: int
 ) -> ShortFetch | None:
     """Return the request in `frame[start:end]`, or None if the schema's codec has to read it."""
+    return _read(api_version, frame, start, end, PARTITIONS_MAX)
+
+
+def read_long_fetch(
+    api_version: int, frame: bytes | bytearray, start: int, end: int
+) -> ShortFetch | None:
+    """Return a request with any number of partitions as `read_fetch` does, in loops that pause."""
+    return _read(api_version, frame, start, end, end - start)
+
+
+def _read(
+    api_version: int, frame: bytes | bytearray, start: int, end: int, partitions_max: int
+) -> ShortFetch | None:
     if api_version < SHORT_VERSION_MIN:
         return None
     is_flexible = api_version >= FLEXIBLE_VERSION_MIN
@@ -105,7 +172,7 @@ def read_fetch(
         if api_version >= SESSION_VERSION_MIN:
             session_id, session_epoch = _SESSION.unpack_from(frame, position)
             position += _SESSION.size
-        topics, position = _read_topics(api_version, frame, position)
+        topics, position = _read_topics(api_version, frame, position, end, partitions_max)
         if api_version >= SESSION_VERSION_MIN:
             forgotten, position = (read_compact_count if is_flexible else read_count)(
                 frame, position
@@ -116,7 +183,7 @@ def read_fetch(
             rack_id, position = (read_compact_text if is_flexible else read_text)(frame, position)
         if is_flexible:
             position = end_of_tags(frame, position)
-    except MALFORMED:
+    except (*MALFORMED, DecodeError):
         return None
     if position != end or rack_id is None:
         return None
@@ -131,49 +198,77 @@ def read_fetch(
 
 
 def _read_topics(
-    api_version: int, frame: bytes | bytearray, position: int
+    api_version: int, frame: bytes | bytearray, position: int, end: int, partitions_max: int
 ) -> tuple[list[ShortTopic], int]:
     is_flexible = api_version >= FLEXIBLE_VERSION_MIN
-    count, position = (read_compact_count if is_flexible else read_count)(frame, position)
+    count, position = _read_any_count(frame, position, is_flexible=is_flexible)
+    if count > partitions_max:
+        raise NotShortError
     topics = []
     uses_topic_ids = api_version >= TOPIC_ID_VERSION_MIN
-    left = PARTITIONS_MAX
-    for _ in range(count):
+    left = partitions_max
+    for _ in paced_range(count):
         name, topic_id, position = read_topic_key(
             frame, position, is_flexible=is_flexible, uses_topic_id=uses_topic_ids
         )
-        partitions, position = _read_partitions(api_version, frame, position)
-        left -= len(partitions)
+        partition_count, position = _read_any_count(frame, position, is_flexible=is_flexible)
+        left -= partition_count
         if left < 0:
             raise NotShortError
+        partitions, position = _read_partitions(api_version, frame, position, end, partition_count)
+        if is_flexible:
+            position = end_of_tags(frame, position)
         topics.append(ShortTopic(name, topic_id or _NO_TOPIC_ID, partitions))
     return topics, position
 
 
+def _read_any_count(
+    frame: bytes | bytearray, position: int, *, is_flexible: bool
+) -> tuple[int, int]:
+    """Return the number of elements of an array, and the position after it.
+
+    Raises:
+        NotShortError: the array is null.
+    """
+    if is_flexible:
+        count, position = read_unsigned_varint(frame, position)
+        count -= 1
+    else:
+        (count,) = _INT.unpack_from(frame, position)
+        position += _INT.size
+    if count < 0:
+        raise NotShortError
+    return count, position
+
+
 def _read_partitions(
-    api_version: int, frame: bytes | bytearray, position: int
-) -> tuple[list[ShortPartition], int]:
-    partitions = []
+    api_version: int, frame: bytes | bytearray, position: int, end: int, count: int
+) -> tuple["PartitionRows", int]:
     if api_version >= FLEXIBLE_VERSION_MIN:
-        count, position = read_compact_count(frame, position)
-        for _ in range(count):
-            *fields, tag_count = PARTITION.unpack_from(frame, position)
-            if tag_count:
-                raise NotShortError
-            partitions.append(ShortPartition(*fields))
-            position += PARTITION.size
-        return partitions, end_of_tags(frame, position)
-    count, position = read_count(frame, position)
-    has_epoch = api_version >= LEADER_EPOCH_VERSION_MIN
-    layout = PARTITION_WITH_EPOCH if has_epoch else _PARTITION_OF_OLD
-    for _ in range(count):
-        index, *epoch, offset, log_start_offset, max_bytes = layout.unpack_from(frame, position)
-        leader_epoch = epoch[0] if epoch else -1
-        partitions.append(
-            ShortPartition(index, leader_epoch, offset, -1, log_start_offset, max_bytes)
-        )
-        position += layout.size
-    return partitions, position
+        layout = _PARTITION_FIELDS
+    elif api_version >= LEADER_EPOCH_VERSION_MIN:
+        layout = PARTITION_WITH_EPOCH
+    else:
+        layout = _PARTITION_OF_OLD
+    rows_end = position + count * layout.size
+    if rows_end > end:
+        raise NotShortError
+    if api_version >= FLEXIBLE_VERSION_MIN:
+        tag_counts = frame[position + layout.size - 1 : rows_end : layout.size]
+        if tag_counts.count(0) != count:
+            raise NotShortError
+    return PartitionRows(bytes(frame[position:rows_end]), layout), rows_end
+
+
+def request_beginning(api_version: int, request: ShortFetch) -> bytes:
+    """Return the bytes of a request up to its session epoch, from version 7 on."""
+    limits = _LIMITS.pack(
+        request.max_wait_ms, request.min_bytes, request.max_bytes, request.isolation_level
+    )
+    beginning = limits + _INT.pack(request.session_id)
+    if api_version < REPLICA_STATE_VERSION_MIN:
+        return _REPLICA_ID.pack(request.replica_id) + beginning
+    return beginning
 
 
 def session_at(api_version: int) -> int:
@@ -191,30 +286,9 @@ def encode_topic(api_version: int, name: str, topic_id: UUID | None) -> bytes | 
     return write_compact_text(name) if api_version >= FLEXIBLE_VERSION_MIN else write_text(name)
 
 
-def encode_partition(
-    api_version: int,
-    partition_index: int,
-    error_code: int,
-    high_watermark: int,
-    last_stable_offset: int,
-    log_start_offset: int,
-    aborted_transactions: Sequence[tuple[int, int]] | None,
-    preferred_read_replica: int,
-    record_bytes: int,
-) -> bytes | None:
-    """Return a partition up to its records, of which it has the size; None if it has too much.
-
-    An aborted transaction is a producer id and the first offset. In flexible versions one byte 0
-    follows the records.
-    """
-    middle = encode_middle(api_version, aborted_transactions, preferred_read_replica)
-    if middle is None:
-        return None
-    data = DATA.pack(
-        partition_index, error_code, high_watermark, last_stable_offset, log_start_offset
-    )
-    is_flexible = api_version >= FLEXIBLE_VERSION_MIN
-    return data + middle + write_count(record_bytes, is_flexible=is_flexible)
+def encode_size(api_version: int, record_bytes: int) -> bytes:
+    """Return the size of the records of a partition, which follow."""
+    return write_count(record_bytes, is_flexible=api_version >= FLEXIBLE_VERSION_MIN)
 
 
 def encode_middle(

@@ -22,7 +22,7 @@ from broker.request.encoding import BugReporter, close_on_error, closed_by, enco
 from broker.request.session import Peer
 from broker.request.throttling import charge_time
 from broker.responses import Close, CompletedResponse, DispatchResult, PendingFrame, unchanged
-from broker.routes import Route, unsupported_version_response
+from broker.routes import TAKES_TURNS, Route, unsupported_version_response
 from protocol import codec
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -236,6 +236,8 @@ class Dispatcher:
         shortcut = route.shortcut
         if shortcut is not None:
             response = shortcut(context, buffer, position, end, self._cluster)
+            if response is TAKES_TURNS:
+                return None
             if response is not None:
                 return self._framed(route, context, response)
         read_short = route.read_short
@@ -332,9 +334,13 @@ class Dispatcher:
         if route.is_raw:
             response = route.handler(context, buffer, position, end, cluster)
         else:
-            request = codec.decode_request(
-                route.api_key, context.api_version, buffer, position, end
-            )
+            request = None
+            if route.read_long is not None and end - position <= codec.SCHEMA_BODY_BYTES_MAX:
+                request = route.read_long(context.api_version, buffer, position, end)
+            if request is None:
+                request = codec.decode_request(
+                    route.api_key, context.api_version, buffer, position, end
+                )
             response = route.handler(context, request, cluster)
         if context.stopwatch is not None:
             charge_time(context, self._cluster, context.now_ms)

@@ -25,7 +25,12 @@ from broker.request.session import Peer
 from broker.responses import Close, CompletedResponse, EncodedParts, PendingFrame
 from protocol import codec
 from protocol.api_keys import ApiKey
-from protocol.fetch import FLEXIBLE_VERSION_MIN, LEADER_EPOCH_VERSION_MIN, session_at
+from protocol.fetch import (
+    FLEXIBLE_VERSION_MIN,
+    LEADER_EPOCH_VERSION_MIN,
+    PARTITIONS_MAX,
+    session_at,
+)
 from protocol.fetch_layout import FetchFrameLayout
 from protocol.framing import SIZE_BYTES, Frame
 
@@ -233,7 +238,7 @@ class FetchCache:
         if (
             session is None
             or not isinstance(plan, SessionPlan)
-            or not plan.targets
+            or not 0 < len(plan.targets) <= PARTITIONS_MAX
             or not plan.is_good(session, cluster)
             or plan.params.bytes_min > 1
             or plan.api_version != version

@@ -25,7 +25,7 @@ from broker.responses import EncodedParts
 from protocol import messages
 from protocol.codec import encode_body
 from protocol.errors import ErrorCode
-from protocol.fetch import TOPIC_ID_VERSION_MIN, encode_response, encode_topics
+from protocol.fetch import SHORT_VERSION_MIN, TOPIC_ID_VERSION_MIN, encode_response, encode_topics
 from protocol.pacing import paced_elements
 
 LEADER_VERSION_MIN = 16
@@ -91,13 +91,17 @@ def respond(fetch: Fetch, read: list[SentPartition], now_ms: int) -> Any:
 
 
 def _short_topics(fetch: Fetch, sent: list[SentPartition]) -> list[bytes] | None:
-    """Return the encoded topics of the response to a short request, if that has no rare fields."""
-    if not fetch.is_short or not fetch.session.is_current:
-        return None
+    """Return the encoded topics of the response, if that has no rare fields."""
     version = fetch.context.api_version
-    if version >= LEADER_VERSION_MIN and any(data.error_code in _MOVED for _cached, data in sent):
+    if version < SHORT_VERSION_MIN or not fetch.session.is_current:
         return None
-    return encode_sent(version, sent)
+    if version >= LEADER_VERSION_MIN and any(
+        data.error_code in _MOVED for _cached, data in paced_elements(sent)
+    ):
+        return None
+    topics = encode_sent(version, sent)
+    # A later request may have come in during a pause.
+    return topics if fetch.session.is_current else None
 
 
 def _respond_short(
@@ -113,7 +117,9 @@ def _respond_short(
             return encode_response(version, error_code, session_id, encode_topics(version, ()))
     session_id = _note_sent(fetch, sent, now_ms)
     header = encode_response(version, error_code, session_id, ())
-    return EncodedParts.of([header, *topics], sum(data.record_bytes for _cached, data in sent))
+    return EncodedParts.of(
+        [header, *topics], sum(data.record_bytes for _cached, data in sent if data.batches)
+    )
 
 
 def _note_sent(fetch: Fetch, sent: list[SentPartition], now_ms: int) -> int:

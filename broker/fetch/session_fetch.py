@@ -6,6 +6,7 @@ the ordinary path (`fetch_wait.read_or_wait`).
 """
 
 from struct import Struct
+from typing import Any
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.fetch_sessions import FetchSession, next_epoch
@@ -13,12 +14,26 @@ from broker.fetch.fetch_context import FetchContext
 from broker.fetch.fetch_response import Fetch
 from broker.fetch.fetch_wait import read_or_wait, respond_again
 from broker.fetch.partition_read import is_satisfied
-from broker.fetch.session_plan import SessionPlan, layout_of, plan_for, read_session, take_rows
+from broker.fetch.session_plan import (
+    PLANNED_PARTITIONS_MAX,
+    SessionPlan,
+    layout_of,
+    plan_for,
+    read_session,
+    take_rows,
+)
 from broker.fetch.session_response import encode_found
 from broker.pending_response import PendingResponse
 from broker.request.context import RequestContext
+from broker.routes import TAKES_TURNS
 from broker.timers import Timer
-from protocol.fetch import LEADER_EPOCH_VERSION_MIN, session_at
+from protocol.fetch import (
+    LEADER_EPOCH_VERSION_MIN,
+    PARTITIONS_MAX,
+    ShortFetch,
+    read_fetch,
+    session_at,
+)
 
 _REST_BYTES_MIN = 8
 """The shortest end of a request, from the session epoch on."""
@@ -29,9 +44,9 @@ _SESSION = Struct(">ii")
 def fetch_in_session(
     context: RequestContext, frame: bytes | bytearray, start: int, end: int, cluster: Cluster
 ) -> object:
-    """Return the body of a response, a `PendingResponse`, or None.
+    """Return the body of a response, a `PendingResponse`, None or `TAKES_TURNS`.
 
-    With None nothing has changed, and the ordinary path has to take the request.
+    With the last two nothing has changed, and the ordinary path has to take the request.
     """
     version = context.api_version
     epoch_at = start + session_at(version) + 4
@@ -52,23 +67,44 @@ def fetch_in_session(
         or plan.api_version != version
         or frame[start:epoch_at] != plan.beginning
     ):
-        plan = session.plan = plan_for(context, frame, start, end, session, cluster)
-    if plan is None or not plan.targets:
+        if len(session.partitions) > PARTITIONS_MAX:
+            return TAKES_TURNS  # so does the plan, which the handler makes
+        request = read_fetch(version, frame, start, end)
+        if request is None:
+            return None
+        plan = session.plan = plan_for(context, request, session, cluster)
+    if not plan.targets:
         return None
     layout = layout_of(plan, frame, start, end)
     if layout is None or not take_rows(plan, session, layout.topic, layout.rows_of(frame, start)):
         return None
     session.epoch = next_epoch(epoch)
     session.note_use(context.now_ms)
+    is_short = len(plan.targets) <= PARTITIONS_MAX
     read = read_session(plan, session)
     if read is not None:
         found, byte_count = read
         bytes_min = plan.params.bytes_min
         if plan.max_wait_ms <= 0 or byte_count >= bytes_min:
             return encode_found(plan, session, found)
-        if bytes_min == 1:
+        if bytes_min == 1 and is_short:
             return _Waiting(context, cluster, plan, session).pending
     return read_or_wait(ordinary_fetch(context, cluster, plan, session, session.epoch))
+
+
+def plan_long_session(
+    context: RequestContext, request: Any, fetch: FetchContext, cluster: Cluster
+) -> None:
+    """Make the plan of a session with many partitions, in loops that pause."""
+    session = fetch.session
+    if (
+        session is not None
+        and PARTITIONS_MAX < len(session.partitions) <= PLANNED_PARTITIONS_MAX
+        and isinstance(request, ShortFetch)
+        and context.api_version >= LEADER_EPOCH_VERSION_MIN
+        and not cluster.quotas.clients.is_enabled
+    ):
+        session.plan = plan_for(context, request, session, cluster)
 
 
 def ordinary_fetch(
@@ -88,7 +124,7 @@ def ordinary_fetch(
         partitions,
         [],
         plan.max_wait_ms,
-        is_short=True,
+        is_short=len(partitions) <= PARTITIONS_MAX,
     )
 
 

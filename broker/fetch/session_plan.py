@@ -11,17 +11,20 @@ from uuid import UUID
 from broker.cluster.cluster import Cluster
 from broker.cluster.fetch_sessions import CachedPartition, FetchSession
 from broker.cluster.partition_log import PartitionLog
-from broker.cluster.topics import Partition
+from broker.cluster.topics import Partition, Topic
 from broker.fetch.fetch_params import CONSUMER_REPLICA_ID, ISOLATION_LEVELS, fetch_params
-from broker.fetch.partition_read import FetchParams, find_partition
+from broker.fetch.partition_read import FetchParams
 from broker.request.context import RequestContext
 from protocol import fetch as fetch_codec
 from protocol.errors import ErrorCode
-from protocol.fetch import PARTITIONS_MAX, TOPIC_ID_VERSION_MIN, read_fetch, session_at
+from protocol.fetch import TOPIC_ID_VERSION_MIN, ShortFetch, read_fetch
 from protocol.fetch_layout import FetchLayout, read_rows
+from protocol.pacing import paced_elements
 
 LAYOUTS_MAX = 64
 """Layouts of requests that one session remembers, to bound memory."""
+PLANNED_PARTITIONS_MAX = 50_000
+"""Partitions of a session that has a plan: to look at all of them takes some milliseconds."""
 _KEY_BYTES = 18
 """Enough for the number of topics, a topic id and the number of its partitions."""
 
@@ -73,23 +76,11 @@ class SessionPlan:
 
 
 def plan_for(
-    context: RequestContext,
-    frame: bytes | bytearray,
-    start: int,
-    end: int,
-    session: FetchSession,
-    cluster: Cluster,
-) -> SessionPlan | None:
-    """Return what requests like this one have in common; without targets if they are unusual.
-
-    None if the request is too long, or malformed.
-    """
+    context: RequestContext, request: ShortFetch, session: FetchSession, cluster: Cluster
+) -> SessionPlan:
+    """Return what requests like this one have in common; without targets if they are unusual."""
     version = context.api_version
-    if len(session.partitions) > PARTITIONS_MAX:
-        return None
-    request = read_fetch(version, frame, start, end)
-    if request is None:
-        return None
+    produce_version, change_count = cluster.produce_version, session.change_count
     params = fetch_params(context, request, cluster)
     is_usual = (
         params.replica_id == CONSUMER_REPLICA_ID
@@ -101,10 +92,10 @@ def plan_for(
     )
     nothing = fetch_codec.encode_topics(version, ())
     return SessionPlan(
-        cluster.produce_version,
-        session.change_count,
+        produce_version,
+        change_count,
         version,
-        bytes(frame[start : start + session_at(version) + 4]),
+        fetch_codec.request_beginning(version, request),
         params,
         request.max_wait_ms,
         _targets(version, session, params, cluster) if is_usual else {},
@@ -119,30 +110,43 @@ def _targets(
     version: int, session: FetchSession, params: FetchParams, cluster: Cluster
 ) -> dict[CachedPartition, Target]:
     """Return the partitions of a session; none at all if one of them is unusual."""
-    targets = {}
-    for cached in session.partitions.values():
-        partition = find_partition(cluster, cached)
-        topic = None if partition is None else cluster.topics.get(partition.topic_name)
+    targets: dict[CachedPartition, Target] = {}
+    topic: Topic | None = None
+    beginning = before = b""
+    broker_id = params.broker_id
+    for cached in paced_elements(list(session.partitions.values())):
+        if topic is None or cached.topic_name != topic.name:
+            topic = None if cached.topic_name is None else cluster.topics.get(cached.topic_name)
+            found = None if topic is None else _beginnings(version, session, topic)
+            if topic is None or found is None:
+                return {}
+            beginning, before = found
+        topic_id = cached.topic_id
+        partition = topic.partition(cached.partition_index)
         if (
             partition is None
-            or topic is None
-            or cached.topic_id not in {None, topic.topic_id}
-            or partition.leader_id != params.broker_id
+            or (topic_id is not None and topic_id != topic.topic_id)
+            or partition.leader_id != broker_id
             or cached.current_leader_epoch not in {-1, partition.leader_epoch}
             or cached.last_fetched_epoch >= 0
             or cached.max_bytes < 0
         ):
             return {}
-        beginning = fetch_codec.encode_topic(version, topic.name, cached.topic_id)
-        if beginning is None:
-            return {}
-        parts = fetch_codec.encode_topics(version, [(beginning, 1, ())])
-        response = fetch_codec.encode_response(version, ErrorCode.NONE, session.session_id, parts)
-        is_flexible = version >= fetch_codec.FLEXIBLE_VERSION_MIN
-        before = response[:-2] if is_flexible else response  # without the tags behind the topic
-        key = cached.topic_id or topic.name
-        targets[cached] = Target(partition, partition.log, key, beginning, before)
+        targets[cached] = Target(
+            partition, partition.log, topic_id or topic.name, beginning, before
+        )
     return targets
+
+
+def _beginnings(version: int, session: FetchSession, topic: Topic) -> tuple[bytes, bytes] | None:
+    """Return the beginnings of a topic and of a response with this topic; None for a long name."""
+    beginning = fetch_codec.encode_topic(version, topic.name, topic.topic_id)
+    if beginning is None:
+        return None
+    parts = fetch_codec.encode_topics(version, [(beginning, 1, ())])
+    response = fetch_codec.encode_response(version, ErrorCode.NONE, session.session_id, parts)
+    is_flexible = version >= fetch_codec.FLEXIBLE_VERSION_MIN
+    return beginning, response[:-2] if is_flexible else response  # without tags behind the topic
 
 
 def layout_of(

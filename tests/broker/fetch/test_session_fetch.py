@@ -12,7 +12,7 @@ from broker.cluster.transaction_index import AbortedTransaction
 from broker.dispatch import fetch_cache
 from broker.dispatch.connection import Connection
 from broker.dispatch.dispatcher import Dispatcher
-from broker.fetch import session_fetch
+from broker.fetch import session_fetch, session_plan
 from broker.produce.append import append_batch
 from protocol import messages
 from protocol.api_keys import ApiKey
@@ -238,7 +238,7 @@ def both(steps: Sequence[Step]) -> tuple[dict[str, Any], dict[str, Any], int]:
     with counted_shortcuts() as taken:
         with_shortcut = run(steps)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(session_fetch, "plan_for", lambda *_arguments: None)
+        patch.setattr(session_plan, "_targets", lambda *_arguments: {})
         without = run(steps)
     return with_shortcut, without, len(taken)
 
