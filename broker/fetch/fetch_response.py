@@ -93,7 +93,7 @@ def respond(fetch: Fetch, read: list[SentPartition], now_ms: int) -> Any:
 def _short_topics(fetch: Fetch, sent: list[SentPartition]) -> list[bytes] | None:
     """Return the encoded topics of the response, if that has no rare fields."""
     version = fetch.context.api_version
-    if version < SHORT_VERSION_MIN or not fetch.session.is_current:
+    if version < SHORT_VERSION_MIN or not _is_current(fetch):
         return None
     if version >= LEADER_VERSION_MIN and any(
         data.error_code in _MOVED for _cached, data in paced_elements(sent)
@@ -101,7 +101,11 @@ def _short_topics(fetch: Fetch, sent: list[SentPartition]) -> list[bytes] | None
         return None
     topics = encode_sent(version, sent)
     # A later request may have come in during a pause.
-    return topics if fetch.session.is_current else None
+    return topics if _is_current(fetch) else None
+
+
+def _is_current(fetch: Fetch) -> bool:
+    return fetch.session.is_current
 
 
 def _respond_short(

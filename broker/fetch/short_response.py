@@ -31,7 +31,7 @@ def encode_sent(version: int, sent: Sequence[SentPartition]) -> list[bytes] | No
     topics: list[tuple[bytes, int, list[bytes]]] = []
     parts: list[bytes] = []
     count = 0
-    beginning: bytes | None = b""
+    beginning = b""
     last: str | UUID | None = None
     for cached, data in paced_elements(sent):
         if data.diverging_epoch is not None:
@@ -40,10 +40,10 @@ def encode_sent(version: int, sent: Sequence[SentPartition]) -> list[bytes] | No
         if not count or (topic is not last and topic != last):
             if count:
                 topics.append((beginning, count, parts))
-            beginning = fetch.encode_topic(version, cached.topic_name or "", cached.topic_id)
-            if beginning is None:
+            found = fetch.encode_topic(version, cached.topic_name or "", cached.topic_id)
+            if found is None:
                 return None
-            parts, count, last = [], 0, topic
+            beginning, parts, count, last = found, [], 0, topic
         count += 1
         offsets = _DATA(
             cached.partition_index,

@@ -13,6 +13,7 @@ from broker.dispatch import fetch_cache
 from broker.dispatch.connection import Connection
 from broker.dispatch.dispatcher import Dispatcher
 from broker.fetch import session_fetch, session_plan
+from broker.handlers import k01_fetch
 from broker.produce.append import append_batch
 from protocol import messages
 from protocol.api_keys import ApiKey
@@ -243,6 +244,14 @@ def both(steps: Sequence[Step]) -> tuple[dict[str, Any], dict[str, Any], int]:
     return with_shortcut, without, len(taken)
 
 
+def as_long(steps: Sequence[Step]) -> dict[str, Any]:
+    """Return the result if all sessions have many partitions."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (session_fetch, fetch_cache, k01_fetch):
+            patch.setattr(module, "PARTITIONS_MAX", 0)
+        return run(steps)
+
+
 def fetch(*named: tuple[str, int, int], **changes: Any) -> Step:
     usual: dict[str, Any] = {
         "connection": 0,
@@ -327,6 +336,7 @@ def test_a_session_goes_on_the_same_way_without_the_shortcut(found: list[Step]) 
     event(f"taken: {min(taken, 5)}")
 
     assert with_shortcut == without
+    assert as_long([fetch(*ALL), *found]) == without
     assert with_shortcut["bugs"] == []
 
 
