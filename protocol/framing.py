@@ -40,6 +40,10 @@ class FrameReader:
         """Bytes of incomplete frames and of frames not returned yet."""
         return len(self._buffer) - self._position
 
+    def starts_with(self, prefix: bytes) -> bool:
+        """Whether the next frame begins with these bytes, as far as it was received."""
+        return self._buffer.startswith(prefix, self._position + SIZE_BYTES)
+
     def feed(self, data: bytes, start: int = 0) -> None:
         """Add bytes from the socket, in order. `start` is 0 unless this reader is empty."""
         buffer, position = self._buffer, self._position

@@ -51,6 +51,7 @@ CLUSTER_KEYS: tuple[ConfigKey, ...] = (
     mock_key("broker.clock.factor",         DOUBLE, 1.0,    more_than(0),             READ_ONLY,         "How many times faster than real time a scaled clock runs."),
     mock_key("request.elements.max",        INT,    50_000,  at_least(1),             READ_ONLY,         "Elements of all arrays of a request together; a request with more closes its connection."),
     mock_key("response.bytes.max",          INT,    16_777_216, at_least(65_536),     READ_ONLY,         "Longest response, with the records of a Fetch; a request that asks for more closes its connection. A Fetch gets fewer records instead."),
+    mock_key("request.queue.bytes.max",     LONG,   134_217_728, at_least(-1),         READ_ONLY,         "Bytes of the requests that wait for their turns; beyond it the broker reads no more of large requests other than Produce. -1 is no limit."),
     mock_key("broker.max.producer.ids",     INT,    -1,     unlimited_or_positive,    PER_BROKER,        "Producer ids in the partitions a broker leads; with more it stops, as if out of memory. -1 is unlimited."),
     mock_key("controller.mutation.time.ms", DOUBLE, 0.0,    between(0, MINUTE_MS),    CLUSTER_WIDE,      "Time the controller takes for each partition it creates, adds or deletes; later mutations and elections wait."),
     mock_key("broker.api.versions",         LIST,   ("4.1",), explained_by(api_versions_problem), PER_BROKER,        "The Kafka release to behave as (2.8), and APIs with other versions: NAME=HIGHEST, NAME=LOWEST-HIGHEST, or NAME=-1 for none."),

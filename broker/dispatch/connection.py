@@ -38,6 +38,9 @@ A few hundred small requests can ask for megabytes of responses. This limits how
 other clients, and the memory that they take.
 """
 
+HEAVY_BYTES_MIN = 1 << 20
+"""From this size on the rest of a request is not read while too many wait for their turns."""
+
 _PRODUCE_KEY = ApiKey.PRODUCE.to_bytes(2, "big")
 _FETCH_KEY = ApiKey.FETCH.to_bytes(2, "big")
 
@@ -126,6 +129,13 @@ class Connection:
     def buffered_bytes(self) -> int:
         """Bytes that were received and not handled yet."""
         return self._reader.buffered_bytes
+
+    @property
+    def is_next_heavy(self) -> bool:
+        """Whether a large request has arrived in part whose elements will be decoded."""
+        return self._reader.buffered_bytes > HEAVY_BYTES_MIN and not self._reader.starts_with(
+            _PRODUCE_KEY
+        )
 
     def receive(self, data: bytes, now_ms: int) -> ConnectionOutput:
         """Feed bytes from the client, and handle all requests that can be handled now."""

@@ -65,7 +65,11 @@ class Dispatcher:
         )
         self._report_bug = report_bug
         self._now_ns = now_ns
-        self.turns = Turns(cluster.config["response.bytes.max"], now_ns)
+        self.turns = Turns(
+            cluster.config["response.bytes.max"],
+            now_ns,
+            cluster.config["request.queue.bytes.max"],
+        )
         cluster.in_turns = self.turns.run_work
         cluster.marker_sender = MarkerChannel(cluster, self.faults, self.journal, self.dispatch)
 
@@ -208,7 +212,8 @@ class Dispatcher:
         end: int,
     ) -> DispatchResult:
         """Handle a request that may have much to do."""
-        is_long = end - position > codec.LONG_BODY_BYTES
+        body_bytes = end - position
+        is_long = body_bytes > codec.LONG_BODY_BYTES
 
         def respond() -> DispatchResult:
             if is_long:
@@ -221,7 +226,9 @@ class Dispatcher:
             return self._handle(route, context, buffer, position, end, self._cluster)
 
         return self.turns.run(
-            lambda: close_on_error(context, self._report_bug, respond), is_long=is_long
+            lambda: close_on_error(context, self._report_bug, respond),
+            body_bytes if is_long else 0,
+            is_heavy=is_long and not route.is_raw,
         )
 
     def _respond_to_short(

@@ -6,12 +6,12 @@ handler. The request goes on later, on the same thread. Its connection waits for
 pending response, so responses keep the order of their requests.
 """
 
-from collections import deque
 from collections.abc import Callable
 
 from greenlet import GreenletExit, getcurrent, greenlet
 
 from broker.clock import perf_ns
+from broker.dispatch.turn_queue import TurnQueue, TurnRequest
 from broker.pending_response import PendingResponse
 from broker.responses import DispatchResult, PendingFrame, unchanged
 from protocol.pacing import take_turns
@@ -28,64 +28,46 @@ REST_FACTOR = 12
 They get twelve thirteenths of the time then; all requests that take turns get the rest together.
 """
 
-STARTED_MAX = 64
-"""Requests between two turns; with more, new ones wait before they begin.
-
-What a request has decoded until the end of its first turn is all that each of them holds.
-"""
-
 IDLE_WORKERS_MAX = 4
 
 CallLater = Callable[[float, Callable[[], None]], object]
 
 
-class _Request:
-    """One request that takes turns."""
-
-    __slots__ = ("is_cancelled", "is_done", "pending", "respond", "result", "waited_ns", "worker")
-
-    def __init__(self, respond: Callable[[], DispatchResult]) -> None:
-        self.respond = respond
-        self.result: DispatchResult = None
-        self.pending: PendingResponse | None = None
-        """What its connection waits for, from the end of its first turn on."""
-        self.is_cancelled = False
-        self.is_done = False
-        self.waited_ns = 0
-        """How long it has waited for its turns since it began."""
-        self.worker: greenlet | None = None
-        """Where it runs once it has begun."""
-
-    @property
-    def is_dropped(self) -> bool:
-        """Whether the client is gone before the request has begun."""
-        return self.is_cancelled and self.worker is None
-
-    def cancel(self) -> None:
-        """Not begin, if it has not begun; a request that has begun is carried out, as in Kafka."""
-        self.is_cancelled = True
-
-
 class Turns:
-    """The requests of one cluster that take turns, oldest first: the first one has the turns."""
+    """The requests of one cluster that take turns."""
 
-    def __init__(self, response_bytes_max: int, now_ns: Callable[[], int] = perf_ns) -> None:
-        """`response_bytes_max` bounds the response of a request that works for long."""
+    def __init__(
+        self,
+        response_bytes_max: int,
+        now_ns: Callable[[], int] = perf_ns,
+        queued_bytes_max: int = -1,
+    ) -> None:
+        """`response_bytes_max` bounds the response of a request that works for long.
+
+        With `queued_bytes_max` bytes of frames that wait `is_full` is True; -1 is no limit.
+        """
         self.response_bytes_max = response_bytes_max
         self._now_ns = now_ns
         self.call_later: CallLater | None = None
         """Schedules a call after some seconds; while it is None, a request runs in one go."""
+        self.on_room: Callable[[], None] | None = None
+        """Is called when a request has left the queue, and it is not full."""
         self.read_count = 0
         """Reads from all sockets since the last turn; the server counts them."""
-        self._waiting: deque[_Request] = deque()
-        self._running: _Request | None = None
+        self._queue = TurnQueue(queued_bytes_max)
+        self._running: TurnRequest | None = None
         self._idle_workers: list[greenlet] = []
         self._began_ns = 0
         self._is_unlimited = False
         self._has_alarm = False
 
     def __len__(self) -> int:
-        return len(self._waiting)
+        return len(self._queue)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether so many bytes wait that no more large requests should be read."""
+        return self._queue.is_full
 
     @property
     def is_long(self) -> bool:
@@ -115,58 +97,75 @@ class Turns:
             request.worker.parent.switch()
             request.waited_ns += self._began_ns - now_ns
 
-    def run(self, respond: Callable[[], DispatchResult], *, is_long: bool) -> DispatchResult:
+    def run(
+        self, respond: Callable[[], DispatchResult], frame_bytes: int = 0, *, is_heavy: bool = False
+    ) -> DispatchResult:
         """Return what `respond` returns, or a pending response if it takes several turns.
 
-        `is_long` requests begin when no other request is between two turns.
+        The first turn is now, unless too many requests are between two turns. `frame_bytes` is 0
+        for a request that holds little, `is_heavy` one whose elements are decoded.
         """
         if self.call_later is None or self._running is not None:
             return respond()
-        request = _Request(respond)
-        if len(self._waiting) < (1 if is_long else STARTED_MAX):
+        request = TurnRequest(respond, frame_bytes, is_heavy=is_heavy)
+        queue = self._queue
+        if queue.may_begin(is_heavy=is_heavy):
             self._give_turn(request)
             if request.is_done:
                 return request.result
-        self._waiting.append(request)
+        queue.add(request, self._now_ns())
         self._schedule(0)
-        request.pending = PendingResponse(request.cancel, lambda _now_ms: self._finish(request))
+        request.pending = PendingResponse(
+            lambda: self._cancel(request), lambda _now_ms: self._finish(request)
+        )
         return PendingFrame(request.pending, unchanged)
+
+    def _cancel(self, request: TurnRequest) -> None:
+        """Drop a request whose client is gone, unless it has begun: that is what Kafka does."""
+        request.is_cancelled = True
+        if request.worker is None and request in self._queue:
+            self._remove(request)
+            request.respond = None  # it holds the frame
+
+    def _remove(self, request: TurnRequest) -> None:
+        self._queue.remove(request)
+        if self.on_room is not None and not self._queue.is_full:
+            self.on_room()
 
     def run_work(self, work: Callable[[], None]) -> None:
         """Carry out what a timer does for a request that has waited; it may be long, too."""
-        self.run(work, is_long=False)
+        self.run(work)
 
     def close(self) -> None:
         """Carry out all requests and end the workers: the broker stops.
 
         A worker that waits for a request holds the cluster, and no garbage collector frees it.
         """
-        self.call_later = None
+        self.call_later = self.on_room = None
         self.finish_all()
         while self._idle_workers:
             self._idle_workers.pop().throw(GreenletExit)
 
     def finish_all(self) -> None:
         """Carry out all requests now: the clock is moved, or the broker stops."""
-        while self._waiting:
-            self._finish(self._waiting[0])
+        while self._queue:
+            self._finish(next(iter(self._queue)))
 
     def clear(self) -> None:
         """End all requests where they are: the cluster begins again."""
-        waiting, self._waiting = self._waiting, deque()
-        for request in waiting:
+        for request in self._queue.clear():
             if request.worker is not None:
                 request.worker.throw(GreenletExit)
             elif request.pending is not None:
                 request.pending.complete(None)  # for the admin port; connections are closed
+        if self.on_room is not None:
+            self.on_room()
 
-    def _finish(self, request: _Request) -> None:
+    def _finish(self, request: TurnRequest) -> None:
         """Carry a request out at once: the broker stops."""
-        if request not in self._waiting:
+        if request not in self._queue:
             return
-        self._waiting.remove(request)
-        if request.is_dropped:
-            return
+        self._remove(request)
         self._is_unlimited = True
         try:
             self._give_turn(request)
@@ -174,7 +173,7 @@ class Turns:
             self._is_unlimited = False
         _deliver(request)
 
-    def _give_turn(self, request: _Request) -> None:
+    def _give_turn(self, request: TurnRequest) -> None:
         """Have a request work until its next pause or its end."""
         before, self._running = self._running, request
         self._began_ns = self._now_ns()
@@ -196,6 +195,7 @@ class Turns:
             while True:
                 request = self._running
                 assert request is not None
+                assert request.respond is not None
                 request.result = request.respond()
                 request.is_done = True
                 # An idle worker does not hold the frame and the response of its last request.
@@ -211,28 +211,26 @@ class Turns:
             self.call_later(delay_s, self._next_turn)
 
     def _next_turn(self) -> None:
-        """Give the oldest request a turn, then a rest if other connections have work."""
+        """Give the request that is due a turn, then all a rest if other connections have work."""
         self._has_alarm = False
-        while self._waiting and self._waiting[0].is_dropped:
-            self._waiting.popleft()
-        if not self._waiting:
+        request = self._queue.next_request()
+        if request is None:
             return
-        request = self._waiting[0]
         try:
             self._give_turn(request)
         finally:
             if request.worker is None or request.worker.dead or request.is_done:
-                self._waiting.popleft()
+                self._remove(request)
             turn_ns = self._now_ns() - self._began_ns
             has_others = self.read_count > 0
             self.read_count = 0
-            if self._waiting:
+            if self._queue:
                 self._schedule(turn_ns * REST_FACTOR / 1e9 if has_others else 0)
         if request.is_done:
             _deliver(request)
 
 
-def _deliver(request: _Request) -> None:
+def _deliver(request: TurnRequest) -> None:
     """Complete the pending response, now or when the handler's own pending response arrives."""
     result, pending = request.result, request.pending
     assert pending is not None

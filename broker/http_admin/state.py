@@ -95,7 +95,7 @@ class Admin:
                 if not result.done():
                     result.set_result(value)
 
-        waiting = self.server.dispatcher.turns.run(respond, is_long=True)
+        waiting = self.server.dispatcher.turns.run(respond)
         if isinstance(waiting, PendingFrame):
             waiting.pending.attach(lambda _response: end(Problem(409, RESET)))
         try:

@@ -57,6 +57,10 @@ class ConnectionOwner(Protocol):
         """Count the bytes that the broker holds for a client that it does not read from."""
         ...
 
+    def wait_for_room(self, protocol: "ClientProtocol") -> None:
+        """Call `update_reading` when fewer requests wait for their turns."""
+        ...
+
     def call_later(self, delay_s: float, callback: Callable[[], None]) -> None:
         """Call a function after `delay_s` of the event loop's clock, at once for 0."""
         ...
@@ -168,7 +172,7 @@ class ClientProtocol(asyncio.Protocol):
             writes_parts=True,
         )
         self.apply_availability()
-        self._pause_or_resume_reading()
+        self.update_reading()
 
     def apply_availability(self) -> None:
         """Close, pause or resume when the broker is stopped, isolated or started."""
@@ -181,7 +185,7 @@ class ClientProtocol(asyncio.Protocol):
             withheld, self._withheld = self._withheld, []
             for effects in withheld:
                 self._perform(effects)
-            self._pause_or_resume_reading()
+            self.update_reading()
             if not self.is_isolated:
                 self._server.make_ready(self)
 
@@ -238,17 +242,24 @@ class ClientProtocol(asyncio.Protocol):
         if self._is_paused or (
             may_be_behind
             and connection is not None
-            and connection.buffered_bytes > BUFFERED_BYTES_HIGH
+            and (connection.buffered_bytes > BUFFERED_BYTES_HIGH or self._turns.is_full)
         ):
-            self._pause_or_resume_reading()
+            self.update_reading()
 
-    def _pause_or_resume_reading(self) -> None:
-        """Stop reading from a client that sends ahead or does not read, to bound memory."""
+    def update_reading(self) -> None:
+        """Stop or go on reading from a client, to bound memory.
+
+        It stops for one that sends ahead, does not read, or sends a large request that would wait.
+        """
         connection = self.connection
         if connection is None or self._transport.is_closing():
             return
+        has_no_room = self._turns.is_full and connection.is_next_heavy
+        if has_no_room:
+            self._server.wait_for_room(self)
         is_paused = (
-            self._is_write_paused
+            has_no_room
+            or self._is_write_paused
             or self.is_isolated
             or (connection.is_behind and connection.buffered_bytes > BUFFERED_BYTES_HIGH)
         )
@@ -269,7 +280,7 @@ class ClientProtocol(asyncio.Protocol):
     def pause_writing(self) -> None:
         """Stop handling requests: the client does not read its responses."""
         self._is_write_paused = True
-        self._pause_or_resume_reading()
+        self.update_reading()
 
     def resume_writing(self) -> None:
         """Continue: the client reads again."""

@@ -6,7 +6,7 @@ Every listener belongs to one broker of the cluster.
 import asyncio
 import sys
 from collections.abc import Callable, Iterator
-from itertools import count
+from itertools import count, islice
 
 from broker.addresses import Address
 from broker.clock import Clock
@@ -69,6 +69,8 @@ class Server:
         self._held_bytes: dict[ClientProtocol, int] = {}
         """Bytes of requests and responses of the connections that are not read from now."""
         self._held_bytes_total = 0
+        self._without_room: dict[ClientProtocol, None] = {}
+        """Connections whose request is not read to its end, because too many wait; oldest first."""
         self._listeners: list[Listener] = []
         self._ready: list[ClientProtocol] = []
         self._alarm: asyncio.TimerHandle | None = None
@@ -153,6 +155,7 @@ class Server:
         self.cluster.timers.on_earlier = self._set_alarm
         self.cluster.timers.on_soon = self._ring_after_this
         self.dispatcher.turns.call_later = self._loop.call_later
+        self.dispatcher.turns.on_room = self._give_room
         self.cluster.on_availability_change = self._apply_availability
         start_background_tasks(self.cluster, now_ms)
         self._schedule_idle_check(now_ms)
@@ -232,6 +235,7 @@ class Server:
     def forget(self, protocol: ClientProtocol) -> None:
         """Stop counting a connection that is closed."""
         self._protocols.pop(protocol, None)
+        self._without_room.pop(protocol, None)
         self.note_held(protocol, 0)
         host = self._host_of.pop(protocol, None)
         if host is not None:
@@ -252,6 +256,17 @@ class Server:
             reason = f"connections.held.bytes.max ({bytes_max}) reached"
             assert self._loop is not None
             self._loop.call_soon(worst.cut, reason)
+
+    def wait_for_room(self, protocol: ClientProtocol) -> None:
+        """Go on reading from a connection when fewer requests wait for their turns."""
+        self._without_room[protocol] = None
+
+    def _give_room(self) -> None:
+        """Read from the connection that waits longest, or from all when no request waits."""
+        count = 1 if self.dispatcher.turns else len(self._without_room)
+        for protocol in list(islice(self._without_room, count)):
+            del self._without_room[protocol]
+            protocol.update_reading()
 
     def make_ready(self, protocol: ClientProtocol) -> None:
         """Resume a connection after the current request."""

@@ -7,20 +7,22 @@ from contextvars import Context, copy_context
 
 import pytest
 
-from broker.dispatch.turns import REST_FACTOR, STARTED_MAX, TURN_NS, Turns
+from broker.dispatch.turn_queue import HEAVY_STARTED_MAX, STARTED_MAX
+from broker.dispatch.turns import REST_FACTOR, TURN_NS, Turns
 from broker.pending_response import PendingResponse
 from broker.responses import DispatchResult, PendingFrame
 from protocol.pacing import paced
 
 STEPS = 10
+KIB = 1024
 
 
 class Loop:
     """An event loop of scheduled calls, and a clock on which a step of work takes half a turn."""
 
-    def __init__(self) -> None:
+    def __init__(self, queued_bytes_max: int = -1) -> None:
         self.now_ns = 0
-        self.turns = Turns(1 << 20, lambda: self.now_ns)
+        self.turns = Turns(1 << 20, lambda: self.now_ns, queued_bytes_max)
         self.turns.call_later = self.call_later
         self.scheduled: list[Callable[[], None]] = []
         self.delays_s: list[float] = []
@@ -40,6 +42,11 @@ class Loop:
             self.run_once()
             count += 1
         return count
+
+    def run_heavy(
+        self, respond: Callable[[], DispatchResult], frame_bytes: int = KIB
+    ) -> DispatchResult:
+        return self.turns.run(respond, frame_bytes, is_heavy=True)
 
     def work(self, name: str, steps: int = STEPS) -> Callable[[], bytes]:
         def respond() -> bytes:
@@ -61,13 +68,13 @@ def response_of(result: DispatchResult) -> list[object]:
 
 def test_a_short_request_is_answered_at_once() -> None:
     loop = Loop()
-    assert loop.turns.run(loop.work("a", 2), is_long=False) == b"a"
+    assert loop.turns.run(loop.work("a", 2)) == b"a"
     assert not loop.scheduled
 
 
 def test_a_long_request_returns_control_after_each_turn() -> None:
     loop = Loop()
-    found = response_of(loop.turns.run(loop.work("a"), is_long=True))
+    found = response_of(loop.run_heavy(loop.work("a")))
     assert loop.done == ["a"] * 2
     loop.run_once()
     assert loop.done == ["a"] * 4
@@ -80,23 +87,83 @@ def test_a_long_request_returns_control_after_each_turn() -> None:
 def test_without_an_event_loop_a_request_runs_in_one_go() -> None:
     loop = Loop()
     loop.turns.call_later = None
-    assert loop.turns.run(loop.work("a"), is_long=True) == b"a"
+    assert loop.run_heavy(loop.work("a")) == b"a"
 
 
-def test_others_are_served_between_two_turns_and_long_ones_wait_for_the_first() -> None:
+def test_others_are_served_between_two_turns() -> None:
     loop = Loop()
-    first = response_of(loop.turns.run(loop.work("a"), is_long=True))
-    second = response_of(loop.turns.run(loop.work("b"), is_long=True))
-    assert loop.turns.run(loop.work("c", 1), is_long=False) == b"c"
-    assert "b" not in loop.done
+    first = response_of(loop.run_heavy(loop.work("a")))
+    assert loop.turns.run(loop.work("b", 1)) == b"b"
     loop.run()
-    assert loop.done == ["a"] * 2 + ["c"] + ["a"] * (STEPS - 2) + ["b"] * STEPS
-    assert (first, second) == ([b"a"], [b"b"])
+    assert loop.done == ["a"] * 2 + ["b"] + ["a"] * (STEPS - 2)
+    assert first == [b"a"]
+
+
+def test_a_small_request_passes_large_ones_that_came_before_it() -> None:
+    loop = Loop()
+    large = response_of(loop.run_heavy(loop.work("large"), 16 * KIB * KIB))
+    small = response_of(loop.run_heavy(loop.work("small")))
+    while not small:
+        loop.run_once()
+    assert loop.done.count("large") == 2
+    loop.run()
+    assert large == [b"large"]
+
+
+def test_a_produce_request_with_much_to_do_passes_other_requests_of_its_size() -> None:
+    loop = Loop()
+    for number in range(HEAVY_STARTED_MAX + 1):
+        response_of(loop.run_heavy(loop.work(str(number)), 64 * KIB))
+    produce = response_of(loop.turns.run(loop.work("produce"), 64 * KIB))
+    while not produce:
+        loop.run_once()
+    assert (
+        loop.done
+        == [str(number) for number in range(HEAVY_STARTED_MAX) for _ in range(2)]
+        + ["produce"] * STEPS
+    )
+
+
+def test_only_a_few_requests_hold_decoded_elements() -> None:
+    loop = Loop()
+    found = [
+        response_of(loop.run_heavy(loop.work(str(number))))
+        for number in range(HEAVY_STARTED_MAX + 1)
+    ]
+    assert str(HEAVY_STARTED_MAX - 1) in loop.done
+    assert str(HEAVY_STARTED_MAX) not in loop.done
+    loop.run()
+    assert found == [[str(number).encode()] for number in range(HEAVY_STARTED_MAX + 1)]
+
+
+def test_turns_are_full_while_too_many_bytes_wait() -> None:
+    loop = Loop(queued_bytes_max=3 * KIB)
+    room: list[int] = []
+    loop.turns.on_room = lambda: room.append(len(loop.turns))
+    for name in "abc":
+        assert not loop.turns.is_full
+        result = loop.run_heavy(loop.work(name))
+    assert loop.turns.is_full
+    loop.run()
+    assert not loop.turns.is_full
+    assert room == [2, 1, 0]
+    assert isinstance(result, PendingFrame)
+
+
+def test_a_lost_client_makes_room_at_once() -> None:
+    loop = Loop(queued_bytes_max=(HEAVY_STARTED_MAX + 1) * KIB)
+    for _ in range(HEAVY_STARTED_MAX + 1):
+        result = loop.run_heavy(loop.work("a"))
+    assert loop.turns.is_full
+    assert isinstance(result, PendingFrame)
+    result.pending.cancel()
+    assert not loop.turns.is_full
+    assert len(loop.turns) == HEAVY_STARTED_MAX
 
 
 def test_a_request_rests_while_other_connections_send() -> None:
     loop = Loop()
-    response_of(loop.turns.run(loop.work("a"), is_long=True))
+    response_of(loop.run_heavy(loop.work("a")))
     loop.run_once()
     assert loop.delays_s == [0, 0]
     loop.turns.read_count += 1
@@ -109,7 +176,7 @@ def test_a_request_rests_while_other_connections_send() -> None:
 def test_new_requests_wait_before_they_begin_when_many_are_between_two_turns() -> None:
     loop = Loop()
     for number in range(STARTED_MAX + 1):
-        response_of(loop.turns.run(loop.work(str(number)), is_long=False))
+        response_of(loop.turns.run(loop.work(str(number))))
     assert str(STARTED_MAX - 1) in loop.done
     assert str(STARTED_MAX) not in loop.done
     loop.run()
@@ -118,14 +185,13 @@ def test_new_requests_wait_before_they_begin_when_many_are_between_two_turns() -
 
 def test_a_request_of_a_lost_client_begins_no_more_but_one_that_has_begun_is_carried_out() -> None:
     loop = Loop()
-    first = loop.turns.run(loop.work("a"), is_long=True)
-    second = loop.turns.run(loop.work("b"), is_long=True)
-    for result in (first, second):
+    names = [str(number) for number in range(HEAVY_STARTED_MAX + 1)]
+    for result in [loop.run_heavy(loop.work(name)) for name in names]:
         response_of(result)
         assert isinstance(result, PendingFrame)
         result.pending.cancel()
     loop.run()
-    assert loop.done == ["a"] * STEPS
+    assert [loop.done.count(name) for name in names] == [STEPS] * HEAVY_STARTED_MAX + [0]
     assert len(loop.turns) == 0
 
 
@@ -138,7 +204,7 @@ def test_a_handler_that_waits_for_more_completes_the_request_later() -> None:
         loop.work("a")()
         return PendingFrame(inner, lambda response: bytes([response]))
 
-    result = loop.turns.run(respond, is_long=True)
+    result = loop.run_heavy(respond)
     found = response_of(result)
     loop.run()
     assert found == []
@@ -155,7 +221,7 @@ def test_a_cancelled_request_cancels_what_its_handler_waits_for() -> None:
         loop.work("a")()
         return PendingFrame(inner, lambda response: response)
 
-    result = loop.turns.run(respond, is_long=True)
+    result = loop.run_heavy(respond)
     response_of(result)
     assert isinstance(result, PendingFrame)
     result.pending.cancel()
@@ -165,18 +231,19 @@ def test_a_cancelled_request_cancels_what_its_handler_waits_for() -> None:
 
 def test_a_stop_carries_out_all_requests_and_a_reset_none() -> None:
     loop = Loop()
-    found = [response_of(loop.turns.run(loop.work(name), is_long=True)) for name in "ab"]
+    names = [str(number) for number in range(HEAVY_STARTED_MAX + 1)]
+    found = [response_of(loop.run_heavy(loop.work(name))) for name in names]
     loop.turns.finish_all()
-    assert found == [[b"a"], [b"b"]]
-    assert loop.done.count("b") == STEPS
+    assert found == [[name.encode()] for name in names]
+    assert loop.done.count(names[-1]) == STEPS
 
     loop.done.clear()
-    found = [response_of(loop.turns.run(loop.work(name), is_long=True)) for name in "ab"]
+    found = [response_of(loop.run_heavy(loop.work(name))) for name in names]
     loop.turns.clear()
     loop.run()
-    assert loop.done == ["a"] * 2
-    assert found == [[], [None]]
-    assert loop.turns.run(loop.work("c", 1), is_long=False) == b"c"
+    assert [loop.done.count(name) for name in names] == [2] * HEAVY_STARTED_MAX + [0]
+    assert found == [[]] * HEAVY_STARTED_MAX + [[None]]
+    assert loop.turns.run(loop.work("c", 1)) == b"c"
 
 
 def test_a_request_inside_of_another_runs_in_the_turns_of_that_one() -> None:
@@ -186,7 +253,7 @@ def test_a_request_inside_of_another_runs_in_the_turns_of_that_one() -> None:
         loop.turns.run_work(lambda: loop.done.append(str(loop.work("b")())))
         return b"a"
 
-    found = response_of(loop.turns.run(outer, is_long=True))
+    found = response_of(loop.run_heavy(outer))
     loop.run()
     assert found == [b"a"]
     assert loop.done.count("b") == STEPS
@@ -202,7 +269,7 @@ def test_the_time_that_a_request_waits_for_its_turn_is_known() -> None:
         assert loop.turns.is_long
         return b""
 
-    response_of(loop.turns.run(respond, is_long=True))
+    response_of(loop.run_heavy(respond))
     loop.now_ns += 5 * TURN_NS
     loop.run()
     assert waited == [5 * TURN_NS]
@@ -218,7 +285,7 @@ def test_a_callback_that_a_request_schedules_has_no_turn() -> None:
         contexts.append(copy_context())
         return b""
 
-    assert loop.turns.run(respond, is_long=False) == b""
+    assert loop.turns.run(respond) == b""
     loop.now_ns += TURN_NS
     contexts[0].run(loop.work("timer"))
     assert loop.done == ["timer"] * STEPS
@@ -232,7 +299,7 @@ def test_work_that_fails_in_a_later_turn_does_not_hold_up_the_others() -> None:
         raise ValueError("a bug")
 
     loop.turns.run_work(fail)
-    second = response_of(loop.turns.run(loop.work("b"), is_long=True))
+    second = response_of(loop.run_heavy(loop.work("b")))
     with pytest.raises(ValueError, match="a bug"):
         loop.run()
     loop.run()
@@ -253,7 +320,7 @@ def test_an_idle_worker_does_not_hold_its_last_request() -> None:
         assert frame is not None
         return b""
 
-    assert loop.turns.run(respond, is_long=False) == b""
+    assert loop.turns.run(respond) == b""
     del respond, frame
     gc.collect()
     assert reference() is None
@@ -261,8 +328,8 @@ def test_an_idle_worker_does_not_hold_its_last_request() -> None:
 
 def test_a_closed_broker_is_freed() -> None:
     loop = Loop()
-    loop.turns.run(loop.work("a", 1), is_long=False)
-    waiting = response_of(loop.turns.run(loop.work("b"), is_long=True))
+    loop.turns.run(loop.work("a", 1))
+    waiting = response_of(loop.run_heavy(loop.work("b")))
     loop.turns.close()
     assert waiting == [b"b"]
     turns = weakref.ref(loop.turns)

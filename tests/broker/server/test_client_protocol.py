@@ -2,15 +2,18 @@
 
 import asyncio
 import gc
+from collections.abc import Callable
 from struct import pack
 from typing import Any
 
 import pytest
 
-from broker.dispatch.connection import Connection
+from broker.dispatch.connection import HEAVY_BYTES_MIN, Connection
+from broker.dispatch.turns import Turns
 from broker.server.client_protocol import ClientProtocol
 from broker.server.server import Server
 from protocol import messages
+from protocol.api_keys import ApiKey
 from tests.broker.connection_driver import fetch_frame, metadata_frame, request_frame
 from tests.broker.server.tcp_client import assert_serves, connect, read_frame, serving
 
@@ -87,6 +90,44 @@ async def test_the_broker_stops_reading_requests_behind_a_pending_response() -> 
         assert protocol.connection is not None
         assert protocol.connection.buffered_bytes < 4 * 1024 * 1024
         writer.transport.abort()
+
+
+async def test_large_requests_are_not_read_to_their_end_while_too_many_wait(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with serving() as (server, port, _):
+        turns = server.dispatcher.turns
+        monkeypatch.setattr(Turns, "is_full", property(lambda _turns: True))
+        _reader, writer = await connect(port)
+        size = 8 * 1024 * 1024
+        metadata = pack(">ihhih", size, ApiKey.METADATA, 1, 1, -1)
+        writer.write(metadata.ljust(size, b"\0"))
+        (attacked,) = server._protocols
+        await loop_until(lambda: attacked._is_paused)
+        assert attacked.connection is not None
+        assert HEAVY_BYTES_MIN < attacked.connection.buffered_bytes < size // 2
+
+        # A producer is read from, however large its request is.
+        _reader, producer = await connect(port)
+        produce = pack(">ihhih", size, ApiKey.PRODUCE, 9, 1, -1)
+        producer.write(produce.ljust(size, b"\0"))
+        *_, protocol = server._protocols
+        connection = protocol.connection
+        assert connection is not None
+        await loop_until(lambda: connection.buffered_bytes == size)
+
+        monkeypatch.undo()
+        assert turns.on_room is not None
+        turns.on_room()
+        await loop_until(lambda: not attacked._is_paused)
+        for client in (writer, producer):
+            client.transport.abort()
+
+
+async def loop_until(is_so: Callable[[], bool]) -> None:
+    async with asyncio.timeout(TIMEOUT_S):
+        while not is_so():  # noqa: ASYNC110 - no event reports it
+            await asyncio.sleep(0)
 
 
 async def ask_without_reading(
