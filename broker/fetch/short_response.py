@@ -4,7 +4,7 @@ The result is that of the schema's codec for the message that `handle_fetch` wou
 """
 
 from collections.abc import Sequence
-from uuid import UUID  # noqa: TC003 - plain imports show the layers
+from uuid import UUID  # noqa: TC003 - middles imports show the layers
 
 from broker.cluster.fetch_sessions import SentPartition
 from broker.cluster.transaction_index import AbortedTransaction
@@ -22,12 +22,12 @@ def encode_sent(version: int, sent: Sequence[SentPartition]) -> list[bytes] | No
     None if a partition has a tagged field, or if something is too long.
     """
     tags = _TAGS_OF_PARTITION if version >= fetch.FLEXIBLE_VERSION_MIN else b""
-    # Nearly all partitions have one of two ends, and in a long response no records.
-    plain = {
+    # Nearly all partitions have one of two middles, and in a long response no records.
+    middles = {
         aborted: fetch.encode_middle(version, aborted, _NO_REPLICA) or b"" for aborted in (None, ())
     }
     no_records = fetch.encode_size(version, 0)
-    bare = {aborted: middle + no_records + tags for aborted, middle in plain.items()}
+    bare = {aborted: middle + no_records + tags for aborted, middle in middles.items()}
     topics: list[tuple[bytes, int, list[bytes]]] = []
     parts: list[bytes] = []
     count = 0
@@ -58,7 +58,7 @@ def encode_sent(version: int, sent: Sequence[SentPartition]) -> list[bytes] | No
             parts.append(offsets + bare[aborted if aborted is None else ()])
             continue
         middle = (
-            plain[aborted if aborted is None else ()]
+            middles[aborted if aborted is None else ()]
             if is_plain
             else fetch.encode_middle(version, _pairs(aborted), data.preferred_read_replica)
         )

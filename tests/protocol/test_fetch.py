@@ -23,6 +23,7 @@ from protocol.fetch import (
     session_at,
 )
 from protocol.short_fields import COUNT_MAX
+from tests.protocol.fetch_requests import INT32, INT64, request_of
 from tests.protocol.short_requests import (
     Reader,
     assert_same,
@@ -32,51 +33,9 @@ from tests.protocol.short_requests import (
 
 VERSIONS = range(5, 19)
 TEXTS = st.text(max_size=20)
-INT32 = st.integers(-(2**31), 2**31 - 1)
-INT64 = st.integers(-(2**63), 2**63 - 1)
 
-_Topic = messages.FetchRequest.FetchTopic
 _TopicResponse = messages.FetchResponse.FetchableTopicResponse
 _PartitionData = _TopicResponse.PartitionData
-
-
-def request_of(
-    version: int, topics: list[Any], *, rack_id: str = "", forgotten: tuple[int, ...] = ()
-) -> Any:
-    request = messages.FetchRequest(
-        version=version,
-        replica_id=-1,
-        max_wait_ms=500,
-        min_bytes=1,
-        max_bytes=1 << 20,
-        isolation_level=1,
-        session_id=5,
-        session_epoch=6,
-        topics=[],
-        forgotten_topics_data=[],
-        rack_id=rack_id,
-    )
-    for name, topic_id, partitions in topics:
-        topic = _Topic(version=version, partitions=[])
-        topic.topic, topic.topic_id = name, topic_id
-        for index, leader_epoch, offset, fetched_epoch, start, bytes_max in partitions:
-            topic.partitions.append(
-                _Topic.FetchPartition(
-                    version=version,
-                    partition=index,
-                    current_leader_epoch=leader_epoch,
-                    fetch_offset=offset,
-                    last_fetched_epoch=fetched_epoch,
-                    log_start_offset=start,
-                    partition_max_bytes=bytes_max,
-                )
-            )
-        request.topics.append(topic)
-    if forgotten:
-        gone = messages.FetchRequest.ForgottenTopic(version=version, partitions=list(forgotten))
-        gone.topic, gone.topic_id = "f", UUID(int=3)
-        request.forgotten_topics_data = [gone]
-    return request
 
 
 PARTITIONS = st.lists(st.tuples(INT32, INT32, INT64, INT32, INT64, INT32), max_size=4)

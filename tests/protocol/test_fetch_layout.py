@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from protocol.codec import encode_message
 from protocol.fetch import read_fetch
 from protocol.fetch_layout import FetchFrameLayout, FetchLayout, read_rows
-from tests.protocol.test_fetch import INT32, INT64, request_of
+from tests.protocol.fetch_requests import INT32, INT64, request_of
 
 VERSIONS = range(9, 19)
 ROWS = st.lists(st.tuples(INT32, INT32, INT64, st.just(-1), INT64, INT32), max_size=4)
@@ -36,15 +36,17 @@ def test_the_rows_of_a_request_are_those_that_the_reader_finds(
     found = read_rows(layout.rows_of(frame, start), is_flexible=layout.is_flexible)
     assert found == [(row[0], row[1], row[2], row[5]) for row in rows]
     head = before[:0] + b"size" + b"apiv" + b"corr" + b"client"
-    whole = head + body
-    of_frame = FetchFrameLayout.of(layout, whole, 0, len(head), len(whole))
-    start_bytes, correlation, constant, epoch, names, row_bytes, rest = of_frame.unpack(whole)
+    request_frame = head + body
+    of_frame = FetchFrameLayout.of(layout, request_frame, 0, len(head), len(request_frame))
+    start_bytes, correlation, constant, epoch, names, row_bytes, rest = of_frame.unpack(
+        request_frame
+    )
     assert (start_bytes, correlation, epoch) == (b"sizeapiv", b"corr", 6)
     assert (start_bytes, constant) == (of_frame.start, of_frame.constant)
     assert (names, rest) == (of_frame.names, of_frame.rest)
     assert row_bytes == layout.rows_of(frame, start)
     epoch_bytes = (6).to_bytes(4)
-    assert whole == head + constant[6:] + epoch_bytes + names + row_bytes + rest
+    assert request_frame == head + constant[6:] + epoch_bytes + names + row_bytes + rest
 
 
 @pytest.mark.parametrize("version", VERSIONS)
