@@ -1,4 +1,4 @@
-"""The batched load: a confluent-kafka producer, or a consumer that reads all of it back.
+"""The load of a real client: a confluent-kafka producer, or a consumer that reads all of it back.
 
 A program of its own (`python -m benchmarks.batched_client --help`); prints its figures as JSON.
 Record n has a value that starts with n; record 0 is sent before the clock starts, so that
@@ -30,7 +30,18 @@ def value_of(number: int) -> bytes:
     return b"%0*d" % (NUMBER_BYTES, number) + b"x" * (VALUE_BYTES - NUMBER_BYTES)
 
 
-def produce(bootstrap_servers: str, server_pid: int, records: int) -> dict[str, float]:
+SINGLY: dict[str, Any] = {
+    "enable.idempotence": False,
+    "max.in.flight": 5,
+    "linger.ms": 0,
+    "batch.num.messages": 1,
+}
+"""The settings of a producer that sends each record in a request of its own."""
+
+
+def produce(
+    bootstrap_servers: str, server_pid: int, records: int, settings: dict[str, Any] | None = None
+) -> dict[str, float]:
     """Send `records` records after record 0; return the figures."""
     failures: list[Any] = []
 
@@ -47,6 +58,7 @@ def produce(bootstrap_servers: str, server_pid: int, records: int) -> dict[str, 
             "queue.buffering.max.messages": records + 1,
             "queue.buffering.max.kbytes": 2_000_000,
             "delivery.report.only.error": True,
+            **(settings or {}),
         }
     )
     producer.produce(TOPIC, value_of(0), partition=PARTITION, on_delivery=note_failure)
@@ -121,15 +133,17 @@ def consume(bootstrap_servers: str, server_pid: int, records: int) -> dict[str, 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("action", choices=["produce", "consume"])
+    parser.add_argument("action", choices=["produce", "produce-singly", "consume"])
     parser.add_argument("bootstrap_servers")
     parser.add_argument("server_pid", type=int)
     parser.add_argument("--records", type=int, default=1_000_000)
     arguments = parser.parse_args()
-    action = produce if arguments.action == "produce" else consume
-    sys.stdout.write(
-        json.dumps(action(arguments.bootstrap_servers, arguments.server_pid, arguments.records))
-    )
+    given = arguments.bootstrap_servers, arguments.server_pid, arguments.records
+    if arguments.action == "consume":
+        figures = consume(*given)
+    else:
+        figures = produce(*given, None if arguments.action == "produce" else SINGLY)
+    sys.stdout.write(json.dumps(figures))
 
 
 if __name__ == "__main__":

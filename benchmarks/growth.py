@@ -72,7 +72,7 @@ class ProduceFrames:
 
     def __init__(self) -> None:
         batch = request_bytes.record_batch(1, 0, 0)
-        self._frame = bytearray(request_bytes.produce_frame(TOPIC, batch, index=_INDEX_MARK))
+        self._frame = bytearray(request_bytes.produce_frame(TOPIC, batch, _INDEX_MARK))
         self._index_at = self._frame.index(_INT.pack(_INDEX_MARK))
         self._batch_at = self._frame.index(batch)
         self._batch_end = self._batch_at + len(batch)

@@ -10,8 +10,8 @@ producers in random order, without the cost of reading the clock. A missed bar i
 not a failure.
 
 The fields of an entry are 38 bytes under KIP-758's rule; of a million entries each takes 49 bytes.
-A bytearray per 16 rows adds 4 bytes, the spare capacity of bytearrays 3, and the rounding of the
-memory allocator 4. Larger buckets would save some of the first and take longer to search. Without
+A bytearray per 12 rows adds 5 bytes, the spare capacity of bytearrays 3, and the rounding of the
+memory allocator 3. Larger buckets would save some of the first and take longer to search. Without
 spare capacity every new row would copy the bytearray. Below 100,000 entries the partitions
 themselves count, and the free pages of the process.
 """

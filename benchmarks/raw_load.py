@@ -181,39 +181,46 @@ def first_response(connection: LoadConnection) -> bytes:
         ApiKey.PRODUCE, request_bytes.PRODUCE_VERSION, memoryview(result)
     )
     (topic,) = response.responses
-    (partition,) = topic.partition_responses
-    if partition.error_code or topic.name != TOPIC or partition.index != 0:
+    partitions = topic.partition_responses
+    indexes = [partition.index for partition in partitions]
+    has_error = any(partition.error_code for partition in partitions)
+    if has_error or topic.name != TOPIC or indexes != list(range(len(partitions))):
         raise LoadError(f"the first response is {response}")
     connection.responses.append(result)
     return result
 
 
-def check_responses(connections: list[LoadConnection], count: int, pattern: bytes) -> None:
-    """Check size, correlation id, names and error code of each response, and unique offsets.
+def check_responses(
+    connections: list[LoadConnection], count: int, pattern: bytes, partition_count: int = 1
+) -> None:
+    """Check size, correlation id, names and error codes of each response, and unique offsets.
 
     Raises:
         LoadError: a response is wrong.
     """
-    # size, correlation id, [tags, counts, topic, counts, index], error code, base offset, rest
-    middle = 1 + 1 + 1 + len(TOPIC) + 1 + 4
-    row = Struct(f">ii{middle}shq{len(pattern) - 8 - middle - 10}x")
-    size_wanted, _, middle_wanted, _, _ = row.unpack(pattern)
-    base_offsets: list[int] = []
+    # size, correlation id, [tags, counts, topic, counts], then for each partition index, error
+    # code, base offset and the rest, and behind them tags, throttle time, tags
+    names_bytes, end_bytes = 1 + 1 + 1 + len(TOPIC) + 1, 6
+    part_bytes = (len(pattern) - 8 - names_bytes - end_bytes) // partition_count
+    row = Struct(f">ii{names_bytes}s" + f"4shq{part_bytes - 14}x" * partition_count + "6x")
+    expected_size, _, expected_names, *expected_parts = row.unpack(pattern)
+    base_offsets: list[list[int]] = [[] for _ in range(partition_count)]
     for connection in connections:
         received = b"".join(connection.responses)
         if len(received) != count * len(pattern):
             raise LoadError(f"{len(received)} bytes of responses, not {count} x {len(pattern)}")
-        for index, (size, correlation, names, error_code, base_offset) in enumerate(
-            row.iter_unpack(received)
-        ):
-            if (size, correlation, names) != (size_wanted, index, middle_wanted):
-                raise LoadError(f"response {index} has size {size}, correlation id {correlation}")
-            if error_code:
-                raise LoadError(f"response {index} has error code {error_code}")
-            base_offsets.append(base_offset)
-    base_offsets.sort()
-    if any(later - earlier != 1 for earlier, later in pairwise(base_offsets)):
-        raise LoadError("base offsets have gaps or were handed out twice")
+        for number, (size, correlation, names, *parts) in enumerate(row.iter_unpack(received)):
+            expected = expected_size, number, expected_names, expected_parts[::3]
+            if (size, correlation, names, parts[::3]) != expected:
+                raise LoadError(f"response {number} has size {size}, correlation id {correlation}")
+            if any(parts[1::3]):
+                raise LoadError(f"response {number} has error code {max(parts[1::3])}")
+            for offsets, base_offset in zip(base_offsets, parts[2::3], strict=True):
+                offsets.append(base_offset)
+    for offsets in base_offsets:
+        offsets.sort()
+        if any(later - earlier != 1 for earlier, later in pairwise(offsets)):
+            raise LoadError("base offsets have gaps or were handed out twice")
 
 
 # The program ---------------------------------------------------------------------------------
@@ -228,20 +235,24 @@ def measure(
     requests: int,
     warm_up: int,
     is_idempotent: bool,
+    partition_count: int = 1,
 ) -> dict[str, float]:
     """Warm up, run and check; return the figures. The connections share `requests`."""
     # one more than the warm-up: the first response is the pattern
     warm = 1 + max(1, warm_up // connection_count)
     requests_each = warm + requests // connection_count
     with ExitStack() as sockets:
-        connections = _connect(address, connection_count, requests_each, is_idempotent)
+        connections = _connect(
+            address, connection_count, requests_each, partition_count, is_idempotent=is_idempotent
+        )
         for connection in connections:
             sockets.enter_context(connection.socket)
         patterns = [first_response(connection) for connection in connections]
         pattern = patterns[0]
 
         def run(first: int, end: int) -> Timing:
-            if connection_count == 1:
+            # One request in flight is sent without a sleep, which would be most of its latency.
+            if in_flight > 1:
                 return run_pipelined(
                     server_pid, connections[0], first, end, in_flight, len(pattern)
                 )
@@ -249,7 +260,7 @@ def measure(
 
         run(1, warm)
         timing = run(warm, requests_each)
-    check_responses(connections, requests_each, pattern)
+    check_responses(connections, requests_each, pattern, partition_count)
     count = len(timing.latencies_ns)
     ordered = sorted(timing.latencies_ns)
     return {
@@ -263,11 +274,20 @@ def measure(
 
 
 def _connect(
-    address: tuple[str, int], connection_count: int, requests_each: int, is_idempotent: bool
+    address: tuple[str, int],
+    connection_count: int,
+    requests_each: int,
+    partition_count: int,
+    *,
+    is_idempotent: bool,
 ) -> list[LoadConnection]:
     with UnmeasuredConnection(address) as admin:
-        admin.create_topic(TOPIC)
-    frames = None if is_idempotent else request_bytes.produce_requests(TOPIC, requests_each)
+        admin.create_topic(TOPIC, partition_count)
+    frames: ProduceRequests | None = None
+    if not is_idempotent:
+        frames = request_bytes.produce_requests(
+            TOPIC, requests_each, partition_count=partition_count
+        )
 
     def requests_of(connection: UnmeasuredConnection) -> ProduceRequests:
         if frames is not None:
@@ -287,11 +307,13 @@ def command(
     in_flight: int,
     requests: int,
     is_idempotent: bool,
+    partition_count: int = 1,
 ) -> list[str]:
     """Return the module and arguments that run this load against a server."""
     host, port = server.address
     words = ["benchmarks.raw_load", host, port, server.pid]
     words += ["--connections", connection_count, "--in-flight", in_flight, "--requests", requests]
+    words += ["--partitions", partition_count]
     words += ["--idempotent"] if is_idempotent else []
     return [str(word) for word in words]
 
@@ -307,10 +329,13 @@ def main() -> None:
     )
     parser.add_argument("--requests", type=int, default=100_000)
     parser.add_argument("--warm-up", type=int, default=5_000)
+    parser.add_argument("--partitions", type=int, default=1, help="batches in each request")
     parser.add_argument("--idempotent", action="store_true")
     arguments = parser.parse_args()
     if arguments.connections > 1 and arguments.in_flight > 1:
         parser.error("several connections have one request in flight each")
+    if arguments.partitions > 1 and arguments.idempotent:
+        parser.error("an idempotent load has one partition")
     server_process.allow_open_files()
     figures = measure(
         (arguments.host, arguments.port),
@@ -320,6 +345,7 @@ def main() -> None:
         requests=arguments.requests,
         warm_up=arguments.warm_up,
         is_idempotent=arguments.idempotent,
+        partition_count=arguments.partitions,
     )
     print(json.dumps(figures))
 

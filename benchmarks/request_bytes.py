@@ -46,12 +46,21 @@ class ProduceRequests:
 
 
 def produce_requests(
-    topic: str, count: int, *, producer_id: int = -1, producer_epoch: int = -1
+    topic: str,
+    count: int,
+    *,
+    producer_id: int = -1,
+    producer_epoch: int = -1,
+    partition_count: int = 1,
 ) -> ProduceRequests:
-    """Return `count` requests with one record; with a producer id, sequences start at 0."""
+    """Return `count` requests with one record for each of the first partitions.
+
+    With a producer id and one partition, sequences start at 0.
+    """
     is_idempotent = producer_id >= 0
+    assert partition_count == 1 or not is_idempotent
     batch = record_batch(producer_id, producer_epoch, 0 if is_idempotent else -1)
-    template = produce_frame(topic, batch)
+    template = produce_frame(topic, batch, *range(partition_count))
     size = len(template)
     frames = bytearray(template * count)
     batch_position = template.index(batch)
@@ -68,7 +77,7 @@ def produce_requests(
 
 def produce_request(topic: str, producer_id: int, producer_epoch: int, correlation: int) -> bytes:
     """Return a framed request with the first batch of this producer."""
-    frame = bytearray(produce_frame(topic, record_batch(producer_id, producer_epoch, 0)))
+    frame = bytearray(produce_frame(topic, record_batch(producer_id, producer_epoch, 0), 0))
     _CORRELATION.pack_into(frame, _CORRELATION_POSITION, correlation)
     return bytes(frame)
 
@@ -91,8 +100,8 @@ def record_batch(producer_id: int, producer_epoch: int, base_sequence: int) -> b
     return batch
 
 
-def produce_frame(topic: str, batch: bytes, index: int = 0) -> bytes:
-    """Return a framed request with one batch for one partition."""
+def produce_frame(topic: str, batch: bytes, *indexes: int) -> bytes:
+    """Return a framed request with the same batch for some partitions."""
     topic_data = messages.ProduceRequest.TopicProduceData
     partition_data = topic_data.PartitionProduceData
     request = messages.ProduceRequest(
@@ -105,7 +114,8 @@ def produce_frame(topic: str, batch: bytes, index: int = 0) -> bytes:
                 version=PRODUCE_VERSION,
                 name=topic,
                 partition_data=[
-                    partition_data(version=PRODUCE_VERSION, index=index, records=batch),
+                    partition_data(version=PRODUCE_VERSION, index=index, records=batch)
+                    for index in indexes
                 ],
             )
         ],
@@ -150,8 +160,13 @@ class UnmeasuredConnection(BlockingConnection):
         self.send(frame_request(request, correlation))
         return decode_response(ApiKey(request.API_KEY), request.API_VERSION, self.receive_frame())
 
-    def create_topic(self, topic: str) -> None:
-        """Create a topic by a Metadata request, as producers do, and wait for it."""
+    def create_topic(self, topic: str, partition_count: int = 1) -> None:
+        """Create a topic by a Metadata request, as producers do, and wait for it.
+
+        One with several partitions is created by CreateTopics.
+        """
+        if partition_count > 1:
+            self._create_partitions(topic, partition_count)
         version = 5
         request_topic = messages.MetadataRequest.MetadataRequestTopic
         deadline_s = time.monotonic() + TOPIC_WAIT_S
@@ -168,6 +183,28 @@ class UnmeasuredConnection(BlockingConnection):
                 return
             time.sleep(0.02)
         raise TimeoutError(f"topic {topic} was not created within {TOPIC_WAIT_S} s")
+
+    def _create_partitions(self, topic: str, partition_count: int) -> None:
+        version = 4
+        response = self.ask(
+            messages.CreateTopicsRequest(
+                version=version,
+                topics=[
+                    messages.CreateTopicsRequest.CreatableTopic(
+                        version=version,
+                        name=topic,
+                        num_partitions=partition_count,
+                        replication_factor=1,
+                        assignments=[],
+                        configs=[],
+                    )
+                ],
+                timeout_ms=TIMEOUT_MS,
+                validate_only=False,
+            )
+        )
+        if response.topics[0].error_code:
+            raise ConnectionError(f"CreateTopics returned error {response.topics[0].error_code}")
 
     def offers(self, api_key: ApiKey) -> bool:
         """Return whether the server's ApiVersions lists a key."""

@@ -45,6 +45,21 @@ ROWS = (
     Row(ALTERNATIVES, "these, idempotent", "produce 100x1 idempotent"),
     Row(
         ALTERNATIVES,
+        "Produce, one in flight: median until the response",
+        "produce 1x1",
+        "p50_us",
+        decimals=0,
+    ),
+    Row(ALTERNATIVES, "the same, 99th percentile", "produce 1x1", "p99_us", decimals=0),
+    Row(ALTERNATIVES, "Produce to 20 partitions", "produce 1x5 of 20 partitions"),
+    Row(
+        ALTERNATIVES,
+        "one record a request by confluent-kafka, 5 in flight",
+        "produce confluent-kafka, one record a request",
+        "server_us_per_record",
+    ),
+    Row(
+        ALTERNATIVES,
         "one of 1,000,000 records of 100 bytes, batched",
         "batched 1,000,000 x 100 bytes",
         "server_us_per_record",

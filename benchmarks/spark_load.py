@@ -64,10 +64,15 @@ class Case:
 
 CANNED = (
     Case("flat out", 0, responses_per_s_min=100_000),
+    Case("flat out, 50 in flight", 0, clients=20, window=50, responses_per_s_min=300_000),
     Case("open loop 30,000/s", 30_000, responses_per_s_min=29_700),
     Case("open loop 5,000/s", 5_000, responses_per_s_min=4_950, lateness_p99_ms_max=2),
 )
-OURS = (Case("flat out", 0), Case("open loop 5,000/s", 5_000))
+OURS = (
+    Case("flat out", 0),
+    Case("flat out, 50 in flight", 0, clients=20, window=50),
+    Case("open loop 5,000/s", 5_000),
+)
 
 
 def plan_of(case: Case, seconds: float) -> Plan:

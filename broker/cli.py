@@ -8,18 +8,21 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from broker.addresses import PORT_MAX
 from broker.clock import SystemClock
 from broker.config.broker_config import BrokerConfig
 from broker.config.keys import ConfigError
-from broker.faults import FaultRule, rules_from_json
 from broker.option_variables import keys_in, use_variables
 from broker.serve import ServeOptions, StartError, serve
 from broker.stdin_watch import terminate_when_stdin_closes
 from protocol.environment import EnvironmentVariableError, resolve_all
 from protocol.properties import PropertiesError, parse_properties
 from protocol.suggestions import did_you_mean
+
+if TYPE_CHECKING:  # imported for a file of rules
+    from broker.faults import FaultRule
 
 DESCRIPTION = """\
 A Kafka cluster in one process that real Kafka clients cannot tell from a real one.
@@ -302,7 +305,7 @@ def read_config(path: Path | None, overrides: Sequence[str]) -> BrokerConfig:
         raise ConfigError(str(error)) from error
 
 
-def read_faults(path: Path | None) -> tuple[FaultRule, ...]:
+def read_faults(path: Path | None) -> "tuple[FaultRule, ...]":
     """Return the fault rules of a JSON file; none if there is no file.
 
     Raises:
@@ -310,6 +313,8 @@ def read_faults(path: Path | None) -> tuple[FaultRule, ...]:
     """
     if path is None:
         return ()
+    from broker.faults import rules_from_json  # noqa: PLC0415 - see ADR 24
+
     try:
         return tuple(rules_from_json(json.loads(path.read_bytes())))
     except OSError as error:

@@ -21,7 +21,6 @@ from broker.addresses import Address
 from broker.clock import BrokerClock, ClockMode
 from broker.cluster.cluster import Cluster
 from broker.config.broker_config import BrokerConfig
-from broker.faults import FaultRule
 from broker.log import log
 from broker.request.encoding import BugReporter
 from broker.routes import ROUTES
@@ -34,7 +33,8 @@ from broker.server.server import Server, log_bug
 from broker.server.tls import server_context
 from protocol.api_keys import ApiKey
 
-if TYPE_CHECKING:  # its import takes longer than the rest of the start
+if TYPE_CHECKING:  # the import takes longer than the rest of the start
+    from broker.faults import FaultRule
     from broker.http_admin.state import Admin
     from broker.http_admin.web import AdminPort
 
@@ -89,7 +89,7 @@ class ServeOptions:
     """Port of the HTTP admin API; 0 for any free port, None for no admin API."""
     admin_allowed_hosts: tuple[str, ...] = ()
     """Names in the Host header that the admin port accepts besides addresses and localhost."""
-    faults: tuple[FaultRule, ...] = ()
+    faults: "tuple[FaultRule, ...]" = ()
 
 
 async def serve(options: ServeOptions) -> None:

@@ -1,19 +1,17 @@
-"""One row per request, packed into a buffer and passed on as Arrow columns.
+"""One row per request, packed into a buffer; `row_encoder` makes Arrow columns of it.
 
 `begin` adds a row when a request is sent; `end` completes it with the response. Each is one
-`pack_into`, because every request calls both.
+`pack_into`, because many requests call both. A run is packed once for all its requests.
 """
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from enum import IntEnum
 from struct import Struct
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-
-from protocol.api_keys import ApiKey
 
 SCHEMA = (
     "worker int, event_id bigint, tenant string, user string, client int, api string,"
@@ -26,6 +24,9 @@ SCHEMA = (
 )
 """The schema of the results in Spark; docs/load.md describes each column."""
 
+SEQUENCE_MAX = 0x7FFFFFFF
+EVENT_STEP = 2**32
+"""The difference between the ids of two events of a closed loop."""
 NONE = -(2**62)
 """A time that is missing."""
 CHUNK_ROWS = 32_768
@@ -68,7 +69,7 @@ _FIELDS: tuple[tuple[str, str], ...] = (
     ("sequence", "i"),
     ("early_us", "q"),
 )
-_STAMPED: tuple[tuple[str, str], ...] = (
+STAMPED_FIELDS: tuple[tuple[str, str], ...] = (
     ("client", "i"),
     ("api", "h"),
     ("version", "h"),
@@ -87,20 +88,38 @@ _ENDING: tuple[tuple[str, str], ...] = (
     ("mutations", "i"),
     ("status", "h"),
 )
-_COLUMNS = _FIELDS + _STAMPED + _ENDING
-_NUMPY = {"q": "<i8", "i": "<i4", "h": "<i2"}
-_DTYPE = np.dtype([(name, _NUMPY[code]) for name, code in _COLUMNS])
+COLUMNS = _FIELDS + STAMPED_FIELDS + _ENDING
+"""The fields of a packed row, with their codes of `struct`."""
+NUMPY_CODES = {"q": "<i8", "i": "<i4", "h": "<i2"}
+ROW_DTYPE = np.dtype([(name, NUMPY_CODES[code]) for name, code in COLUMNS])
 
 
 def _codes(fields: tuple[tuple[str, str], ...]) -> str:
     return "".join(code for _, code in fields)
 
 
-_STAMP = Struct("<" + _codes(_STAMPED))
+_STAMP = Struct("<" + _codes(STAMPED_FIELDS))
 _END = Struct("<" + _codes(_ENDING))
 _NO_END = _END.pack(NONE, 0, 0, -1, 0, Status.NO_RESPONSE)
 _ROW = Struct(f"<{_codes(_FIELDS)}{_STAMP.size}s{_END.size}s")
+_COMPLETE_ROW = Struct(f"<{_codes(_FIELDS)}{_STAMP.size}s{_codes(_ENDING)}")
 _END_POSITION = _ROW.size - _END.size
+RUN_FIELDS: tuple[tuple[str, str], ...] = (
+    ("count", "i"),
+    ("event_id", "q"),
+    ("intended_us", "q"),
+    ("submitted_us", "q"),
+    ("sent_us", "q"),
+    ("response_us", "q"),
+    ("attempt", "h"),
+    ("producer_id", "q"),
+    ("epoch", "h"),
+    ("sequence", "i"),
+    ("early_us", "q"),
+)
+"""The fields that all requests of a run share, before those of a stamp."""
+_RUN = Struct(f"<{_codes(RUN_FIELDS)}{_STAMP.size}s")
+RUN_DTYPE = np.dtype([(name, NUMPY_CODES[code]) for name, code in RUN_FIELDS + STAMPED_FIELDS])
 
 
 class Chunk(NamedTuple):
@@ -112,6 +131,20 @@ class Chunk(NamedTuple):
     """The indices of rows that a later chunk has."""
 
 
+class RunChunk(NamedTuple):
+    """Complete rows of requests that were sent and answered together."""
+
+    runs: list[bytes]
+    """For each run its `RUN_DTYPE`: what its requests share, and how many they are."""
+    base_offsets: list[int]
+    """Those of all requests."""
+
+    @property
+    def rows(self) -> int:
+        """The number of requests."""
+        return len(self.base_offsets)
+
+
 class Rows:
     """The rows of one worker, in times of `clock.now_us`; `RowEncoder` makes them relative.
 
@@ -121,22 +154,25 @@ class Rows:
 
     def __init__(self, chunk_rows: int = CHUNK_ROWS) -> None:
         """Pass on at most `chunk_rows` rows together."""
-        self.sink: Callable[[Chunk], None] | None = None
+        self.sink: Callable[[Chunk | RunChunk], None] | None = None
         """Takes the chunks; until it is set they are kept."""
         self.free: deque[bytearray] = deque()
         """Buffers of earlier chunks, to be used again."""
         self.taken = 0
         """The number of rows in all chunks so far."""
-        self._kept: list[Chunk] = []
+        self._kept: list[Chunk | RunChunk] = []
         self._size = chunk_rows * _ROW.size
         self._buffer = bytearray(self._size)
         self._base = self._end = 0
         self._limit = self._size
         self._incomplete: dict[int, bytearray] = {}
+        self._chunk_rows = chunk_rows
+        self._runs = RunChunk([], [])
         self._topics: dict[str, int] = {"": 0}
 
     def __len__(self) -> int:
-        return self.taken + (self._end - self._base) // _ROW.size + len(self._incomplete)
+        in_buffer = (self._end - self._base) // _ROW.size
+        return self.taken + in_buffer + len(self._incomplete) + self._runs.rows
 
     @property
     def topics(self) -> list[str | None]:
@@ -151,6 +187,7 @@ class Rows:
             self._incomplete.clear()
         if self._end > self._base:
             self._pass_on(keeps_incomplete=not is_last)
+        self._pass_on_runs()
         if self.sink is not None:
             for chunk in self._kept:
                 self.sink(chunk)
@@ -161,7 +198,7 @@ class Rows:
         count = (self._end - self._base) // _ROW.size
         incomplete: list[int] = []
         if keeps_incomplete:
-            table = np.frombuffer(self._buffer, _DTYPE, count=count)
+            table = np.frombuffer(self._buffer, ROW_DTYPE, count=count)
             incomplete = np.flatnonzero(table["status"] == Status.NO_RESPONSE).tolist()
             for index in incomplete:
                 start = index * _ROW.size
@@ -173,6 +210,72 @@ class Rows:
         self._base = self._end
         self._limit = self._base + self._size
         (self.sink or self._kept.append)(chunk)
+
+    def _pass_on_runs(self) -> None:
+        if self._runs.rows:
+            self.taken += self._runs.rows
+            (self.sink or self._kept.append)(self._runs)
+            self._runs = RunChunk([], [])
+
+    def add_run(
+        self,
+        stamp: bytes,
+        count: int,
+        event_id: int,
+        intended_us: int,
+        submitted_us: int,
+        sent_us: int,
+        response_us: int,
+        attempt: int,
+        producer_id: int,
+        epoch: int,
+        sequence: int,
+        early_us: int,
+        base_offsets: Sequence[int],
+    ) -> None:
+        """Add complete rows of requests that were sent together and succeeded at the same time.
+
+        Event id and sequence are those of the first request. Event ids differ by EVENT_STEP,
+        sequences by the records of a request; without idempotence all of them are -1.
+        """
+        runs = self._runs
+        runs.runs.append(
+            _RUN.pack(
+                count, event_id, intended_us, submitted_us, sent_us, response_us, attempt,
+                producer_id, epoch, sequence, early_us, stamp,
+            )
+        )  # fmt: skip
+        runs.base_offsets.extend(base_offsets)
+        if len(runs.base_offsets) >= self._chunk_rows:
+            self._pass_on_runs()
+
+    def add_stamped(
+        self,
+        stamp: bytes,
+        event_id: int,
+        intended_us: int,
+        submitted_us: int,
+        sent_us: int,
+        attempt: int,
+        producer_id: int,
+        epoch: int,
+        sequence: int,
+        early_us: int,
+        response_us: int,
+        error_code: int,
+        throttle_time_ms: int,
+        base_offset: int,
+    ) -> None:
+        """Do what `begin_stamped` and `end` do, faster, once there is a response."""
+        row = self._end
+        if row == self._limit:
+            self._pass_on()
+        _COMPLETE_ROW.pack_into(
+            self._buffer, row - self._base, event_id, intended_us, submitted_us, sent_us, attempt,
+            0, producer_id, epoch, sequence, early_us, stamp, response_us, error_code,
+            throttle_time_ms, base_offset, 0, 1,
+        )  # fmt: skip
+        self._end = row + _ROW.size
 
     def _append(self, row: bytearray) -> None:
         if self._end == self._limit:
@@ -287,95 +390,21 @@ class Rows:
             _END.pack_into(waiting, _END_POSITION, *ending)
             self._append(waiting)
 
-    def batches(self, encoder: "RowEncoder") -> Iterator[pa.RecordBatch]:
-        """Return all rows so far as Arrow batches of `ARROW_SCHEMA`, if there is no sink."""
+    def chunks(self) -> Iterator[Chunk | RunChunk]:
+        """Return all rows so far, if there is no sink."""
         count = (self._end - self._base) // _ROW.size
         waiting = bytearray().join(self._incomplete.values())
         open_chunks = (
             Chunk(self._buffer, count, ()),
             Chunk(waiting, len(self._incomplete), ()),
         )
-        for chunk in (*self._kept, *open_chunks):
+        for chunk in (*self._kept, *open_chunks, self._runs):
             if chunk.rows:
-                yield encoder.batch(chunk, self.topics)
-
-
-class RowEncoder:
-    """Makes Arrow batches of chunks."""
-
-    def __init__(
-        self, worker: int, zero_us: int, tenants: Sequence[Any], owners: Sequence[int]
-    ) -> None:
-        """Take what all rows of a worker share.
-
-        Args:
-            worker: the number of the worker.
-            zero_us: the common time zero on this worker's clock.
-            tenants: the plan's tenants, for names and users.
-            owners: the index of each client's tenant.
-        """
-        self._worker, self._zero_us = worker, zero_us
-        self._tenant_of = np.array(owners, np.int32)
-        self._names = [tenant.name for tenant in tenants]
-        self._users = [tenant.principal for tenant in tenants]
-
-    def batch(
-        self, chunk: Chunk, topics: Sequence[str | None], cpu_us: int = 0, wall_us: int = 0
-    ) -> pa.RecordBatch:
-        """Return the complete rows of a chunk.
-
-        Args:
-            chunk: the rows.
-            topics: the names of the topics, by number.
-            cpu_us: the CPU time of the worker so far.
-            wall_us: the time of the worker so far.
-        """
-        part = np.frombuffer(chunk.buffer, _DTYPE, count=chunk.rows)
-        if chunk.incomplete:
-            part = np.delete(part, chunk.incomplete)
-        tenant = self._tenant_of[part["client"]]
-        columns: dict[str, Any] = {
-            name: pa.array(np.ascontiguousarray(part[name])) for name, _ in _COLUMNS
-        }
-        for name in ("intended_us", "submitted_us", "sent_us", "response_us"):
-            columns[name] = _where(part[name] - self._zero_us, part[name] == NONE)
-        for name in ("producer_id", "epoch", "sequence", "partition", "base_offset", "node"):
-            columns[name] = _where(part[name], part[name] < 0)
-        columns["error_code"] = _where(part["error_code"], part["status"] != Status.RESPONDED)
-        columns["tenant"] = _strings(tenant, self._names)
-        columns["user"] = _strings(tenant, self._users)
-        columns["topic"] = _strings(part["topic"], topics)
-        columns["api"] = _strings(part["api"], _API_NAMES)
-        columns["status"] = _strings(part["status"], [status.name.lower() for status in Status])
-        columns["kind"] = _strings(part["kind"], [kind.name.lower() for kind in Kind])
-        constants = (
-            ("worker", self._worker), ("worker_cpu_us", cpu_us), ("worker_wall_us", wall_us)
-        )  # fmt: skip
-        for name, value in constants:
-            columns[name] = pa.array(np.full(len(part), value, np.int64))
-        return pa.RecordBatch.from_arrays(
-            [columns[field.name].cast(field.type) for field in ARROW_SCHEMA],
-            schema=ARROW_SCHEMA,
-        )
-
-
-def _where(values: Any, is_null: Any) -> pa.Array:
-    return pa.array(np.ascontiguousarray(values), mask=is_null)
-
-
-def _strings(numbers: Any, strings: Sequence[str | None]) -> pa.Array:
-    indices = pa.array(np.ascontiguousarray(numbers).astype(np.int32))
-    return pa.array(strings, pa.string()).take(indices)
+                yield chunk
 
 
 RESULTS = "results"
 """The folder of the rows."""
-_API_NAMES = [
-    "".join(word.capitalize() for word in ApiKey(number).name.split("_"))
-    if number in set(ApiKey)
-    else None
-    for number in range(max(ApiKey) + 1)
-]
 _ARROW = {"bigint": pa.int64(), "int": pa.int32(), "smallint": pa.int16(), "string": pa.string()}
 ARROW_SCHEMA = pa.schema(
     [

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from loadgen.plan.run_spec import RunSpec
-from loadgen.plan.schedule import event_counts, schedule
+from loadgen.plan.schedule import event_counts, schedule, schedule_file
 from loadgen.rows import RESULTS
 from loadgen.storage import Storage
 from loadgen.worker.worker import work
@@ -18,8 +18,12 @@ from loadgen.worker_reports import WorkerReport, batch_of
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+EVENTS_HERE_MAX = 1_000_000
+"""A schedule of so many events is computed by the driver: a job would take longer to start."""
 EVENTS_PER_TASK = 2_000_000
 """40 MB of Parquet."""
+SCHEDULE_FILE = "part-0.parquet"
+"""The name of a schedule that is one file."""
 
 
 def run_load(spark: "SparkSession", spec: RunSpec, storage: Storage) -> list[WorkerReport]:
@@ -40,11 +44,13 @@ def run_load(spark: "SparkSession", spec: RunSpec, storage: Storage) -> list[Wor
     workers = spec.workers
     schedule_path = storage.of(*spec.folder("schedule"))
     storage.create(*spec.folder(RESULTS))
-    if spec.plan.events_file is None:
-        schedule(spark, spec.plan, _partitions(spec)).write.parquet(schedule_path)
-    else:
+    if spec.plan.events_file is not None:
         content = Path(spec.plan.events_file).read_bytes()
-        storage.write(content, *spec.folder("schedule"), "part-0.parquet")
+        storage.write(content, *spec.folder("schedule"), SCHEDULE_FILE)
+    elif sum(event_counts(spec.plan)) <= EVENTS_HERE_MAX:
+        storage.write(schedule_file(spec.plan), *spec.folder("schedule"), SCHEDULE_FILE)
+    else:
+        schedule(spark, spec.plan, _partitions(spec)).write.parquet(schedule_path)
     placed = (
         spark.read.parquet(schedule_path)
         .repartitionById(workers, F.expr(f"client % {workers}"))

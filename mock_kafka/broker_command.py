@@ -54,8 +54,8 @@ def broker_command(command: str | Sequence[str] | None = None) -> BrokerCommand:
 
 
 def _own_command() -> BrokerCommand:
-    # -I: do not run a broker.py in the user's folders.
-    words = (sys.executable, "-I", str(_ISOLATED_LAUNCHER))
+    # -I: do not run a broker.py in the user's folders. -S: see the launcher.
+    words = (sys.executable, "-I", "-S", str(_ISOLATED_LAUNCHER))
     path = os.pathsep.join(folder for folder in sys.path if folder)
     return BrokerCommand(words, {**os.environ, PATH_VARIABLE: path}, is_own=True)
 

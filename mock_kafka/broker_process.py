@@ -74,6 +74,7 @@ class BrokerProcess:
         ]
         # Stop the broker of a program that does not call `end`, for example after an exception.
         self._finalizer = weakref.finalize(self, _terminate_if_owner, self._process, os.getpid())
+        _import_for_methods()
         self.bootstrap_servers = self._await_first_line(first_lines, start_timeout_s)
 
     @property
@@ -166,6 +167,13 @@ class BrokerProcess:
         if lines and lines[0].startswith("usage: "):  # of a command line that nobody wrote
             lines = [line for line in lines if ": error: " in line]
         return "\n".join([reason, *lines])
+
+
+def _import_for_methods() -> None:
+    """Import what methods of the cluster need, while the broker starts on another CPU."""
+    import http.client  # noqa: F401, PLC0415
+
+    from mock_kafka import audit, group_views, views  # noqa: F401, PLC0415
 
 
 def _start_reader(target: object, *arguments: object) -> threading.Thread:

@@ -14,10 +14,10 @@ from mock_kafka.fault import Rules, rules_file
 from mock_kafka.methods import ClusterMethods, ConfigValue, config_text
 from mock_kafka.snapshot_methods import Snapshot
 from mock_kafka.threads import finish_in_thread
-from mock_kafka.views import Request, request_of
 
 if TYPE_CHECKING:  # imports the broker
     from mock_kafka.in_process import BrokerThread
+    from mock_kafka.views import Request
 
 __tracebackhide__ = True  # pytest shows the line of the caller
 
@@ -195,7 +195,7 @@ class MockKafka(ClusterMethods):
             process.end(STOP_TIMEOUT_S)
             self._last_log_lines = process.log_lines()
 
-    def hook(self, function: Callable[[Request], Mapping[str, Any] | None] | None) -> None:
+    def hook(self, function: "Callable[[Request], Mapping[str, Any] | None] | None") -> None:
         """Call a function for every request before it is handled; needs `in_process=True`.
 
         The function returns the fields of a fault rule for this request (docs/faults.md), such as
@@ -210,6 +210,8 @@ class MockKafka(ClusterMethods):
         if not self.in_process:
             raise RuntimeError("a hook needs MockKafka(in_process=True); fault rules do not")
         assert not isinstance(process, BrokerProcess)
+        from mock_kafka.views import request_of  # noqa: PLC0415 - see `BrokerProcess`
+
         process.set_hook(
             None if function is None else lambda request: function(request_of(request))
         )

@@ -3,9 +3,11 @@
 import json
 from collections import deque
 from collections.abc import Mapping
-from http.client import HTTPConnection, HTTPException, HTTPResponse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
+
+if TYPE_CHECKING:  # `BrokerProcess` imports it while the broker starts
+    from http.client import HTTPConnection, HTTPResponse
 
 __tracebackhide__ = True  # pytest shows the line of the caller
 
@@ -55,6 +57,8 @@ class Control:
             ConnectionError: there was no response.
             TimeoutError: there was no response for `timeout_s`.
         """
+        from http.client import HTTPException  # noqa: PLC0415
+
         target = path
         parameters = {k: _query_text(v) for k, v in (query or {}).items() if v is not None}
         if parameters:
@@ -83,6 +87,8 @@ class Control:
     def _exchange(
         self, method: str, target: str, data: bytes | None, timeout_s: float
     ) -> tuple[int, str, bytes]:
+        from http.client import HTTPException  # noqa: PLC0415
+
         while True:
             connection = self._take(timeout_s)
             is_kept = connection.sock is not None
@@ -99,7 +105,9 @@ class Control:
             self._idle.append(connection)
             return response.status, response.headers.get("Content-Type", ""), text
 
-    def _take(self, timeout_s: float) -> HTTPConnection:
+    def _take(self, timeout_s: float) -> "HTTPConnection":
+        from http.client import HTTPConnection  # noqa: PLC0415
+
         try:
             connection = self._idle.pop()
         except IndexError:

@@ -2,10 +2,13 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from mock_kafka.control import WAIT_MARGIN_S, Control
-from mock_kafka.group_views import Group, group_of
+
+if TYPE_CHECKING:  # `BrokerProcess` imports it while the broker starts
+    from mock_kafka.group_views import Group
 
 __tracebackhide__ = True  # pytest shows the line of the caller
 
@@ -18,8 +21,10 @@ class GroupMethods(ABC):
     def control(self) -> Control:
         """The admin port of the running cluster."""
 
-    def groups(self) -> list[Group]:
+    def groups(self) -> "list[Group]":
         """Return all classic, consumer and share groups with their members and offsets."""
+        from mock_kafka.group_views import group_of  # noqa: PLC0415 - see `BrokerProcess`
+
         return list(map(group_of, self.control.ask("GET", "/v1/groups")))
 
     def committed(self, group: str, topic: str | None = None) -> dict[tuple[str, int], int]:
@@ -54,7 +59,7 @@ class GroupMethods(ABC):
 
     def wait_for_stable(
         self, group: str, *, members: int | None = None, timeout_s: float = 10.0
-    ) -> Group:
+    ) -> "Group":
         """Return a group when it is stable: every member has its final assignment.
 
         It has at least one member, or as many as `members`.
@@ -71,6 +76,8 @@ class GroupMethods(ABC):
             timeout_s=timeout_s + WAIT_MARGIN_S,
         )
         if response is not None:
+            from mock_kafka.group_views import group_of  # noqa: PLC0415 - see `BrokerProcess`
+
             return group_of(response)
         found = next((known for known in self.groups() if known.group_id == group), None)
         state = "does not exist" if found is None else _description(found)
@@ -126,7 +133,7 @@ def _path(group: str) -> str:
     return f"/v1/groups/{quote(group, safe='')}"
 
 
-def _description(group: Group) -> str:
+def _description(group: "Group") -> str:
     epochs = (
         f"generation {group.generation_id}"
         if group.group_type == "classic"

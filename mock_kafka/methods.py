@@ -5,26 +5,19 @@ from collections.abc import Mapping
 from enum import Enum
 from os import PathLike
 from pathlib import Path
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 from urllib.parse import quote
 
 from mock_kafka.arguments import ClockMode, QuotaValues, RequestFilter
-from mock_kafka.audit import AuditReport, audit_report_of
 from mock_kafka.control import WAIT_MARGIN_S, Control
 from mock_kafka.fault_methods import FaultMethods
 from mock_kafka.group_methods import GroupMethods
 from mock_kafka.snapshot_methods import SnapshotMethods
 from mock_kafka.topic_methods import TopicMethods
-from mock_kafka.views import (
-    Metric,
-    Request,
-    ShadowCount,
-    Transaction,
-    metric_of,
-    request_of,
-    shadow_count_of,
-    transaction_of,
-)
+
+if TYPE_CHECKING:  # `BrokerProcess` imports them while the broker starts
+    from mock_kafka.audit import AuditReport
+    from mock_kafka.views import Metric, Request, ShadowCount, Transaction
 
 __tracebackhide__ = True  # pytest shows the line of the caller
 
@@ -183,28 +176,34 @@ class ClusterMethods(FaultMethods, GroupMethods, SnapshotMethods, TopicMethods):
         body = {"entity": entity, "values": values, "shadow": shadow}
         self.control.ask("PUT", "/v1/quotas", body)
 
-    def shadow_report(self) -> list[ShadowCount]:
+    def shadow_report(self) -> "list[ShadowCount]":
         """Return which clients quotas in shadow mode would have throttled in the last hour.
 
         `quota(..., shadow=True)` puts single quotas into shadow mode, the broker key
         `client.quota.shadow` all of them.
         """
+        from mock_kafka.views import shadow_count_of  # noqa: PLC0415 - see `BrokerProcess`
+
         return list(map(shadow_count_of, self.control.ask("GET", "/v1/quotas/shadow")))
 
-    def metrics(self) -> list[Metric]:
+    def metrics(self) -> "list[Metric]":
         """Return rates, tokens and throttle times of clients with quotas, under Kafka's names.
 
         `/metrics` at `admin_url` has the same for Prometheus.
         """
+        from mock_kafka.views import metric_of  # noqa: PLC0415 - see `BrokerProcess`
+
         return list(map(metric_of, self.control.ask("GET", "/v1/quotas/live")))
 
     # Transactions --------------------------------------------------------------------------
 
-    def transactions(self) -> list[Transaction]:
+    def transactions(self) -> "list[Transaction]":
         """Return all transactional ids with the state, producer, partitions and age of each."""
+        from mock_kafka.views import transaction_of  # noqa: PLC0415 - see `BrokerProcess`
+
         return list(map(transaction_of, self.control.ask("GET", "/v1/transactions")))
 
-    def abort_transaction(self, transactional_id: str) -> Transaction:
+    def abort_transaction(self, transactional_id: str) -> "Transaction":
         """Abort an ongoing transaction, as its coordinator does after its timeout.
 
         Its producer is fenced.
@@ -213,6 +212,8 @@ class ClusterMethods(FaultMethods, GroupMethods, SnapshotMethods, TopicMethods):
             ControlError: there is no such transactional id, or its transaction is not ongoing.
         """
         path = f"/v1/transactions/{quote(transactional_id, safe='')}/abort"
+        from mock_kafka.views import transaction_of  # noqa: PLC0415 - see `BrokerProcess`
+
         return transaction_of(self.control.ask("POST", path))
 
     def expire_transactional_id(self, transactional_id: str) -> None:
@@ -234,15 +235,17 @@ class ClusterMethods(FaultMethods, GroupMethods, SnapshotMethods, TopicMethods):
         limit: int = _REQUESTS_MAX,
         has_messages: bool = True,
         **filters: Unpack[RequestFilter],
-    ) -> list[Request]:
+    ) -> "list[Request]":
         """Return the last requests that match, oldest first, with their outcome.
 
         `has_messages=False` omits the decoded messages, which is faster.
         """
         query = {"api": api, "kind": "request", **filters, "limit": limit, "bodies": has_messages}
+        from mock_kafka.views import request_of  # noqa: PLC0415 - see `BrokerProcess`
+
         return list(map(request_of, self.control.ask("GET", "/v1/requests", query=query)))
 
-    def request(self, number: int, *, secrets: bool = False) -> Request:
+    def request(self, number: int, *, secrets: bool = False) -> "Request":
         """Return one request by its number, with the bytes of both frames in hex.
 
         Frames of APIs that may have passwords or tokens are None, unless `secrets` is True.
@@ -251,6 +254,8 @@ class ClusterMethods(FaultMethods, GroupMethods, SnapshotMethods, TopicMethods):
             ControlError: the journal does not have it.
         """
         path = f"/v1/requests/{number}"
+        from mock_kafka.views import request_of  # noqa: PLC0415 - see `BrokerProcess`
+
         return request_of(self.control.ask("GET", path, query={"secrets": secrets}))
 
     def save_pcap(
@@ -270,7 +275,7 @@ class ClusterMethods(FaultMethods, GroupMethods, SnapshotMethods, TopicMethods):
 
     def wait_for(
         self, *, api: str | None = None, timeout_s: float = 10.0, **filters: Unpack[RequestFilter]
-    ) -> Request:
+    ) -> "Request":
         """Return the first request that matches, or wait for it.
 
         It may have no response yet; `outcome="responded"` waits for the response. To wait for a new
@@ -295,6 +300,8 @@ class ClusterMethods(FaultMethods, GroupMethods, SnapshotMethods, TopicMethods):
                 f"no request with {description or 'any value'} in {timeout_s} s;"
                 f" the last requests:{shown}"
             )
+        from mock_kafka.views import request_of  # noqa: PLC0415 - see `BrokerProcess`
+
         return request_of(response)
 
     def last_request_number(self) -> int:
@@ -304,7 +311,7 @@ class ClusterMethods(FaultMethods, GroupMethods, SnapshotMethods, TopicMethods):
 
     # The audit -----------------------------------------------------------------------------
 
-    def audit(self) -> AuditReport:
+    def audit(self) -> "AuditReport":
         """Compare the acknowledgements that were sent since the start or reset with the logs.
 
         `audit().raise_on_findings()` raises an AuditError if there are any. It reads all logs, and
@@ -313,6 +320,8 @@ class ClusterMethods(FaultMethods, GroupMethods, SnapshotMethods, TopicMethods):
         Raises:
             ControlError: the cluster was not started with `audit=True`.
         """
+        from mock_kafka.audit import audit_report_of  # noqa: PLC0415 - see `BrokerProcess`
+
         return audit_report_of(self.control.ask("GET", "/v1/audit"))
 
     # Reset ---------------------------------------------------------------------------------

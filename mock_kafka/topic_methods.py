@@ -3,11 +3,14 @@
 from abc import ABC, abstractmethod
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from mock_kafka.arguments import IsolationLevel
 from mock_kafka.control import WAIT_MARGIN_S, Control, ControlError
-from mock_kafka.views import Record, Topic, record_of, topic_of
+
+if TYPE_CHECKING:  # `BrokerProcess` imports them while the broker starts
+    from mock_kafka.views import Record, Topic
 
 __tracebackhide__ = True  # pytest shows the line of the caller
 
@@ -28,7 +31,7 @@ class TopicMethods(ABC):
         partitions: int | None = None,
         replication_factor: int | None = None,
         config: Mapping[str, str] | None = None,
-    ) -> Topic:
+    ) -> "Topic":
         """Create a topic; by default with the counts of the cluster's configuration."""
         body = {
             "partitions": partitions,
@@ -36,17 +39,21 @@ class TopicMethods(ABC):
             "config": None if config is None else dict(config),
         }
         given = {key: value for key, value in body.items() if value is not None}
+        from mock_kafka.views import topic_of  # noqa: PLC0415 - see `BrokerProcess`
+
         return topic_of(self.control.ask("POST", "/v1/topics", {"name": name, **given}))
 
     def delete_topic(self, name: str) -> None:
         """Delete a topic and its records."""
         self.control.ask("DELETE", f"/v1/topics/{quote(name, safe='')}")
 
-    def topics(self, *, internal: bool = False) -> list[Topic]:
+    def topics(self, *, internal: bool = False) -> "list[Topic]":
         """Return all topics with their partitions, leaders and offsets.
 
         Internal topics such as `__consumer_offsets` are among them only with `internal`.
         """
+        from mock_kafka.views import topic_of  # noqa: PLC0415 - see `BrokerProcess`
+
         found = map(topic_of, self.control.ask("GET", "/v1/topics"))
         return [topic for topic in found if internal or not topic.is_internal]
 
@@ -57,7 +64,7 @@ class TopicMethods(ABC):
         offset: int = 0,
         *,
         isolation_level: IsolationLevel = "read_uncommitted",
-    ) -> list[Record]:
+    ) -> "list[Record]":
         """Return the records of a topic or partition, from `offset` on, by partition and offset.
 
         Their attribute `transaction` is `open`, `committed`, `aborted` or None. With
@@ -67,6 +74,8 @@ class TopicMethods(ABC):
             ControlError: there is no such topic; the message names the existing ones.
         """
         remaining: list[tuple[int | None, int]] = [(partition, offset)]
+        from mock_kafka.views import record_of  # noqa: PLC0415 - see `BrokerProcess`
+
         found: list[Record] = []
         path = _records_path(topic)
         while remaining:
@@ -100,7 +109,7 @@ class TopicMethods(ABC):
         headers: Mapping[str, bytes | str | None] | Iterable[tuple[str, bytes | str | None]] = (),
         partition: int | None = None,
         timestamp_ms: int | None = None,
-    ) -> list[Record]:
+    ) -> "list[Record]":
         """Store a record for each value, as a producer with acks=all does; return the records.
 
         All have the same key, headers, partition and timestamp, which is by default the time of the
@@ -113,6 +122,8 @@ class TopicMethods(ABC):
             ControlError: a broker would refuse a record; then none is stored. The message has
                 Kafka's name of the error.
         """
+        from mock_kafka.views import Record  # noqa: PLC0415 - see `BrokerProcess`
+
         key_bytes, pairs = _bytes_of(key), _headers_of(headers)
         encoded = [_bytes_of(value) for value in values]
         if not encoded:
@@ -147,7 +158,7 @@ class TopicMethods(ABC):
         partition: int | None = None,
         isolation_level: IsolationLevel = "read_uncommitted",
         timeout_s: float = 10.0,
-    ) -> list[Record]:
+    ) -> "list[Record]":
         """Return all records of a topic or partition as soon as there are at least `count`.
 
         The topic need not exist yet.

@@ -7,7 +7,7 @@ adapts it to the new leader's rule.
 
 The fields of a producer are 38 bytes under KIP-758's rule (id 8, epoch 2, sequences 4 + 4, offset
 8, timestamp 8, floor 4). Under Kafka's they are 130: 24 per further batch, no floor. A million of
-them in 100 partitions take 49 and 149 bytes each of resident memory: 16 rows share the head of a
+them in 100 partitions take 49 and 149 bytes each of resident memory: 12 rows share the head of a
 bucket, and the allocator rounds buckets up (`benchmarks`, producer-state). Transactional state is
 kept separately (`transactions`), for the producers that have it.
 """

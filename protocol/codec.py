@@ -14,8 +14,7 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.nullability import Check, null_check
-from protocol.paced_codec import MessageTooLargeError, encode_paced, paced_decoder
-from protocol.pacing import current_turn
+from protocol.pacing import MessageTooLargeError, current_turn
 
 _ONE_BYTE = tuple(bytes((value,)) for value in range(128))
 _HEADER = Struct(">hhih")
@@ -184,6 +183,8 @@ def _decoded(decode: Callable[[memoryview, int], Any], body: memoryview) -> Any:
 
 @cache
 def _paced_decoder(api_key: ApiKey, api_version: int) -> Callable[[memoryview, int], Any]:
+    from protocol.paced_codec import paced_decoder  # noqa: PLC0415 - see ADR 24
+
     return paced_decoder(messages.request_class(api_key), api_version)
 
 
@@ -227,6 +228,8 @@ def encode_body(message: Any, api_version: int) -> bytes | bytearray:
     if turn is not None and message.API_KEY != ApiKey.FETCH:
         bytes_max = turn.response_bytes_max
     if turn is not None and turn.is_long:
+        from protocol.paced_codec import encode_paced  # noqa: PLC0415 - see ADR 24
+
         return encode_paced(message, api_version, bytes_max)
     body: bytes | bytearray = message.encode(version=api_version)
     if len(body) > bytes_max:

@@ -6,8 +6,10 @@ Sources: org.apache.kafka.common.record.ControlRecordType and EndTransactionMark
 """
 
 from enum import IntEnum
+from functools import cache
 from struct import Struct
 from struct import error as StructError
+from typing import Any
 
 from protocol.checksum import crc32c
 from protocol.codec import DecodeError
@@ -32,7 +34,11 @@ _CHECKED = Struct(">hiqqqhii B3x B hh B hi x".replace(" ", ""))
 _RECORD_BYTES = 5 + _KEY_BYTES + 1 + _VALUE_BYTES
 _BATCH_LENGTH = _CHECKED.size + CRC_START - LOG_OVERHEAD_BYTES
 
-EndTxnMarker = data_class("EndTxnMarker")
+
+@cache
+def end_txn_marker_class() -> Any:
+    """Return the class of the value of an ABORT or COMMIT marker."""
+    return data_class("EndTxnMarker")
 
 
 class ControlRecordType(IntEnum):
@@ -66,7 +72,7 @@ def decode_control_key(key: bytes) -> int:
 
 def encode_end_txn_marker(coordinator_epoch: int) -> bytes:
     """Return the value of an ABORT or COMMIT marker."""
-    return encode_data(EndTxnMarker(coordinator_epoch=coordinator_epoch), _VALUE_VERSION)
+    return encode_data(end_txn_marker_class()(coordinator_epoch=coordinator_epoch), _VALUE_VERSION)
 
 
 def decode_end_txn_marker(value: bytes) -> int:
@@ -75,7 +81,7 @@ def decode_end_txn_marker(value: bytes) -> int:
     Raises:
         DecodeError: the bytes are no such value.
     """
-    return int(decode_data(EndTxnMarker, value).coordinator_epoch)
+    return int(decode_data(end_txn_marker_class(), value).coordinator_epoch)
 
 
 def encode_end_txn_batch(

@@ -6,17 +6,14 @@ coordinators put them into the records of their topics.
 Sources: org.apache.kafka.common.protocol.MessageUtil (`toVersionPrefixedBytes`).
 """
 
+from functools import cache
 from importlib import import_module
 from struct import Struct
 from types import new_class
 from typing import TYPE_CHECKING, Any
 
-from kafka.protocol.api_data import ApiData
-from kafka.protocol.schemas.fields.codecs.encode_buffer import EncodeBufferPool
-
 from protocol import schemas
 from protocol.codec import DecodeError, decode_body
-from protocol.tagged_struct import NullableTaggedStruct
 
 if TYPE_CHECKING:  # `__getattr__` imports them
     from kafka.protocol.consumer import ConsumerProtocolAssignment, ConsumerProtocolSubscription
@@ -45,6 +42,10 @@ if not TYPE_CHECKING:  # else it would allow any name
 
 def data_class(name: str) -> Any:
     """Return the class of a message whose schema is in `protocol/schemas/`."""
+    from kafka.protocol.api_data import ApiData  # noqa: PLC0415 - see ADR 24
+
+    from protocol.tagged_struct import NullableTaggedStruct  # noqa: PLC0415
+
     made: Any = new_class(
         name,
         (ApiData,),
@@ -64,9 +65,16 @@ def encode_fields(message: Any, version: int) -> bytes:
     """Encode the fields that a message has in a version."""
     is_flexible = bool(message.flexible_version_q(version))
     encode = message._struct.compiled_encode_into(version, compact=is_flexible, tagged=is_flexible)
-    with EncodeBufferPool.acquire() as out:
+    with _buffer_pool().acquire() as out:
         encode(message, out)
         return bytes(out.result())
+
+
+@cache
+def _buffer_pool() -> Any:
+    from kafka.protocol.schemas.fields.codecs import encode_buffer  # noqa: PLC0415 - see ADR 24
+
+    return encode_buffer.EncodeBufferPool
 
 
 def decode_data(message_class: Any, data: bytes | memoryview) -> Any:

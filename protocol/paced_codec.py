@@ -14,16 +14,12 @@ from typing import Any
 from kafka.protocol.schemas.fields.codecs.encode_buffer import EncodeBuffer
 from kafka.protocol.schemas.fields.codegen import CodegenContext
 
-from protocol.pacing import paced_elements, paced_range
+from protocol.pacing import MessageTooLargeError, paced_elements, paced_range
 
 _LOOP = re.compile(r"for (\w+) in (\w[\w.]*):$")
 _TAGS = "_BytesIO(bytes(data[pos:]))"
 _FIRST_BYTES = 4096
 _GROWTH = 5 / 4
-
-
-class MessageTooLargeError(Exception):
-    """A message is larger than it may be; it was not encoded to its end."""
 
 
 class _Buffer(EncodeBuffer):

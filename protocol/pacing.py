@@ -14,6 +14,10 @@ LOOK_EVERY = 64
 _T = TypeVar("_T")
 
 
+class MessageTooLargeError(Exception):
+    """A message is larger than the turn of its request allows; it was not encoded to its end."""
+
+
 class Turn(Protocol):
     """What a request that takes turns is run by."""
 

@@ -5,7 +5,7 @@ request is a list of constant pieces with a batch behind each of them, and its r
 batches are appended, is a constant with a few integers in it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from struct import Struct
 
 from protocol.api_keys import ApiKey
@@ -70,6 +70,7 @@ class SuccessResponse:
         "_offsets_at",
         "_pack",
         "_throttle_time_at",
+        "pack_parts",
     )
 
     def __init__(self, api_version: int, request: ProduceRequest) -> None:
@@ -122,6 +123,12 @@ class SuccessResponse:
             for base, log_start in zip(base_offsets, start_offsets or base_offsets, strict=True)
         ]
 
+        first, size_bytes = base_offsets[0], len(zeros)
+        between_bytes, after_bytes = first - 8, size_bytes - first - 8
+        self.pack_parts: Callable[..., bytes]
+        self.pack_parts = Struct(f">4s4s{between_bytes}sq{after_bytes}s").pack
+        """Return the frame from `parts` with correlation id (bytes) and base offset in between."""
+
     def for_partition(self, index_bytes: bytes) -> "SuccessResponse":
         """Return the response to the same request for another partition of its only topic."""
         other = object.__new__(SuccessResponse)
@@ -130,14 +137,13 @@ class SuccessResponse:
         other._correlation_id_at = self._correlation_id_at
         other._throttle_time_at = self._throttle_time_at
         other._offsets_at = self._offsets_at
+        other.pack_parts = self.pack_parts
         other._arguments = arguments = self._arguments.copy()
         # Index and error code are before the base offset.
         [(base_at, _start_at)] = self._offsets_at
         before = arguments[base_at - 1]
         assert isinstance(before, bytes)
-        arguments[base_at - 1] = (
-            before[:-_INDEX_AND_CODE_BYTES] + index_bytes + before[-_CODE_BYTES:]
-        )
+        arguments[base_at - 1] = index_bytes.join(around_index(before))
         return other
 
     def encode(
@@ -159,3 +165,8 @@ class SuccessResponse:
         frame = self.encode(0, [(0, log_start_offset)], 0)
         correlation_id_end, base_offset_end = 8, self._base_offset_at + 8
         return frame[:4], frame[correlation_id_end : self._base_offset_at], frame[base_offset_end:]
+
+
+def around_index(before: bytes) -> tuple[bytes, bytes]:
+    """Return what is around the partition's index in a response's bytes before the base offset."""
+    return before[:-_INDEX_AND_CODE_BYTES], before[-_CODE_BYTES:]

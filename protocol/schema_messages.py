@@ -7,8 +7,6 @@ A class is made when its name is first used.
 from types import new_class
 from typing import TYPE_CHECKING, Any
 
-from kafka.protocol.api_message import ApiMessage
-
 from protocol import schemas
 
 CreateDelegationTokenRequest: Any
@@ -68,6 +66,8 @@ if not TYPE_CHECKING:  # else it would allow any name
         """Return the class of a request or response, made as kafka-python makes its own."""
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from kafka.protocol.api_message import ApiMessage  # noqa: PLC0415 - see ADR 24
+
         made = globals()[name] = new_class(
             name,
             (ApiMessage,),

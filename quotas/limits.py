@@ -54,6 +54,11 @@ class Limits:
         self._by_ip: dict[str | None, Fraction] = {}
         self.version = 0
 
+    @property
+    def is_by_user(self) -> bool:
+        """Whether all clients of a user share a counter: there were only limits of users."""
+        return self._levels == _USER_LEVEL
+
     def set(self, entity: Entity, limit: Fraction | None, *, is_shadow: bool = False) -> None:
         """Set or remove (None) the limit of an entity; it applies from the next decision."""
         self.version += 1
@@ -79,7 +84,8 @@ class Limits:
 
     def is_shadow(self, user: str, client_id: str | None) -> bool:
         """Return whether the limit that applies to a client is in shadow mode."""
-        return self._level(*self._tags(user, client_id or _ABSENT)) in self._shadow_levels
+        levels = self._shadow_levels
+        return bool(levels) and self._level(*self._tags(user, client_id or _ABSENT)) in levels
 
     def is_shadow_of(self, entity: Entity) -> bool:
         """Return whether this entity's own limit is in shadow mode."""

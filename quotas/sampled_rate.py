@@ -5,52 +5,68 @@ previous sample spanned a window. Windows are not aligned to the clock; idle tim
 Reading does not change the rate.
 """
 
+from functools import lru_cache
 from math import nan
 
 from quotas.token_bucket import THROTTLE_MAX_MS
 
 _FIELDS = 3
-"""Fields of a sample in the flat list: start, time of the last value, sum of the values."""
+"""Fields of an older sample: start, time of the last value, sum of the values."""
+
+_NEVER_MS = -(2**63)
+"""Start of the newest sample while there is none: long enough ago to have expired."""
 
 
 class SampledRate:
-    """The rate over the newest `sample_count` windows of `window_ms` each."""
+    """The rate over the newest `sample_count` windows of `window_ms` each.
 
-    __slots__ = ("_bearing_ms", "_fields_max", "_samples", "_span_ms", "_total", "_window_ms")
+    The newest sample is in fields of its own, which is all that most values change.
+    """
+
+    __slots__ = (
+        "_bearing_ms",
+        "_last_ms",
+        "_older",
+        "_older_fields_max",
+        "_older_total",
+        "_span_ms",
+        "_start_ms",
+        "_sum",
+        "_window_ms",
+    )
 
     def __init__(self, sample_count: int, window_ms: int) -> None:
-        self._window_ms = window_ms
-        self._span_ms = sample_count * window_ms
-        self._bearing_ms = (sample_count - 1) * window_ms
-        self._fields_max = _FIELDS * (sample_count + 1)
-        self._samples: list[int] = []
-        self._total = 0
+        self._window_ms, self._span_ms, self._bearing_ms, self._older_fields_max = _sizes(
+            sample_count, window_ms
+        )
+        self._start_ms = self._last_ms = _NEVER_MS
+        self._sum = 0
+        self._older: tuple[int, ...] = ()
+        self._older_total = 0
 
     def record(self, value: int, now_ms: int) -> None:
         """Add a value; a negative one undoes an earlier one."""
-        samples = self._samples
-        if samples and now_ms - samples[-3] < self._window_ms:
-            samples[-2] = now_ms
-            samples[-1] += value
+        if now_ms - self._start_ms < self._window_ms:
+            self._last_ms = now_ms
+            self._sum += value
         else:
-            samples += (now_ms, now_ms, value)
-            if len(samples) > self._fields_max:
-                self._drop_oldest()
-        self._total += value
+            self._begin_sample(value, now_ms)
 
     def total(self, now_ms: int) -> int:
         """Return the sum of the samples that have not expired."""
-        samples = self._samples
-        while samples and samples[1] <= now_ms - self._span_ms:
-            self._drop_oldest()
-        return self._total
+        older = self._older
+        if (older[1] if older else self._last_ms) <= now_ms - self._span_ms:
+            self._expire(now_ms - self._span_ms)
+        return self._older_total + self._sum
 
     def window_ms(self, now_ms: int) -> int:
         """Return the time span of the total: at least all windows but one, to allow a burst."""
-        samples = self._samples
-        if samples and samples[1] <= now_ms - self._span_ms:
-            self.total(now_ms)
-        elapsed_ms = now_ms - samples[0] if samples else 0
+        older = self._older
+        if (older[1] if older else self._last_ms) <= now_ms - self._span_ms:
+            self._expire(now_ms - self._span_ms)
+            older = self._older
+        start_ms = older[0] if older else self._start_ms
+        elapsed_ms = now_ms - start_ms if start_ms != _NEVER_MS else 0
         if elapsed_ms < self._bearing_ms:
             return self._bearing_ms + elapsed_ms % self._window_ms
         return elapsed_ms or 1
@@ -66,14 +82,43 @@ class SampledRate:
         throttled again, since a burst counts until its sample expires.
         """
         window_ms = self.window_ms(now_ms)
-        excess = self._total * 1000 * denominator - numerator * window_ms
+        total = self._older_total + self._sum
+        excess = total * 1000 * denominator - numerator * window_ms
         if excess <= 0:
             return 0
         return min((2 * excess + numerator) // (2 * numerator), THROTTLE_MAX_MS)
 
+    def _begin_sample(self, value: int, now_ms: int) -> None:
+        if self._start_ms != _NEVER_MS:
+            self._older += (self._start_ms, self._last_ms, self._sum)
+            self._older_total += self._sum
+            if len(self._older) > self._older_fields_max:
+                self._drop_oldest()
+        self._start_ms = self._last_ms = now_ms
+        self._sum = value
+
+    def _expire(self, latest_expired_ms: int) -> None:
+        """Drop the samples whose last value was at this time or before."""
+        while self._older and self._older[1] <= latest_expired_ms:
+            self._drop_oldest()
+        if not self._older and self._last_ms <= latest_expired_ms:
+            self._start_ms = self._last_ms = _NEVER_MS
+            self._sum = 0
+
     def _drop_oldest(self) -> None:
-        self._total -= self._samples[2]
-        del self._samples[:_FIELDS]
+        self._older_total -= self._older[2]
+        self._older = self._older[_FIELDS:]
+
+
+@lru_cache(maxsize=64)
+def _sizes(sample_count: int, window_ms: int) -> tuple[int, int, int, int]:
+    """Return one window, all of them, and all but one, in ms; and the most fields of `_older`.
+
+    All rates of a quota have the same numbers. If they share the objects, more clients fit into
+    the processor's cache.
+    """
+    span_ms, bearing_ms = sample_count * window_ms, (sample_count - 1) * window_ms
+    return window_ms, span_ms, bearing_ms, _FIELDS * sample_count
 
 
 class SampledAverage:

@@ -33,8 +33,28 @@ FUNCTION = ast.FunctionDef | ast.AsyncFunctionDef
 def syntax_tree(obj: Any) -> ast.ClassDef | FUNCTION:
     """Return the definition of a class or function."""
     [node] = ast.parse(textwrap.dedent(inspect.getsource(obj))).body
+    _WithoutQuotes().visit(node)
     assert isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
     return node
+
+
+class _WithoutQuotes(ast.NodeTransformer):
+    """Show a type that is imported late as other types."""
+
+    def visit_arg(self, node: ast.arg) -> ast.arg:
+        node.annotation = _unquoted(node.annotation)
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        self.generic_visit(node)
+        node.returns = _unquoted(node.returns)
+        return node
+
+
+def _unquoted(annotation: ast.expr | None) -> ast.expr | None:
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        return ast.parse(annotation.value, mode="eval").body
+    return annotation
 
 
 def signature(node: FUNCTION, name: str) -> str:

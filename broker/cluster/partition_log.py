@@ -25,6 +25,7 @@ class PartitionLog:
         "_base_offsets",
         "_batches",
         "_max_timestamps",
+        "_newest_epoch",
         "epoch_starts",
         "has_gaps",
         "log_end_offset",
@@ -45,6 +46,8 @@ class PartitionLog:
         """Whether offsets are missing between batches, because of compaction."""
         # (leader epoch, first offset written in it), ascending, for OffsetForLeaderEpoch.
         self.epoch_starts: list[tuple[int, int]] = []
+        # Of the last one of these; reading the list would touch three more objects.
+        self._newest_epoch = -1
         self.transaction_index = TransactionIndex()
         # In the order of arrival: fetches complete in the same order in every run.
         self.waiters: dict[Waiter, None] = {}
@@ -59,8 +62,8 @@ class PartitionLog:
     ) -> None:
         """Store a batch already stamped with `log_end_offset` as its base offset."""
         base_offset = self.log_end_offset
-        if not self.epoch_starts or self.epoch_starts[-1][0] != leader_epoch:
-            self.epoch_starts.append((leader_epoch, base_offset))
+        if leader_epoch != self._newest_epoch:
+            self._begin_epoch(leader_epoch)
         self._batches.append(batch)
         self._base_offsets.append(base_offset)
         self._max_timestamps.append(max_timestamp)
@@ -76,8 +79,8 @@ class PartitionLog:
         leader_epoch: int,
     ) -> int:
         """Store at least one batch as `append` does; return how many bytes they have."""
-        if not self.epoch_starts or self.epoch_starts[-1][0] != leader_epoch:
-            self.epoch_starts.append((leader_epoch, self.log_end_offset))
+        if leader_epoch != self._newest_epoch:
+            self._begin_epoch(leader_epoch)
         self._batches += batches
         self._base_offsets.extend(base_offsets)
         self._max_timestamps.extend(max_timestamps)
@@ -86,6 +89,10 @@ class PartitionLog:
         size_bytes = len(batches[0]) if len(batches) == 1 else sum(map(len, batches))
         self.size_bytes += size_bytes
         return size_bytes
+
+    def _begin_epoch(self, leader_epoch: int) -> None:
+        self._newest_epoch = leader_epoch
+        self.epoch_starts.append((leader_epoch, self.log_end_offset))
 
     def begin_at(self, offset: int) -> None:
         """Make `offset` the first offset of a log that never had a batch."""

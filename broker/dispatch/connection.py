@@ -53,14 +53,17 @@ class Connection:
         "_dispatcher",
         "_fetch_cache",
         "_frame_bytes_max",
+        "_has_failed",
         "_has_more",
         "_has_parts",
+        "_last_cache",
         "_muted_until_ms",
         "_on_ready",
         "_pending",
         "_produce_cache",
         "_reader",
         "_ready_response",
+        "_resting_cache",
         "_throttled_by",
         "_writes_parts",
         "broker_id",
@@ -99,6 +102,12 @@ class Connection:
             self._reader = FrameReader(sasl_bytes_max, "sasl.server.max.receive.size")
         self._on_ready = on_ready
         self._produce_cache: ProduceCache | None = None
+        self._last_cache: ProduceCache | None = None
+        """The cache if the last read was a run of requests and nothing else."""
+        self._resting_cache: ProduceCache | None = None
+        """The same of the last two reads, while no bytes, response, mute or close wait."""
+        self._has_failed = False
+        """Whether the connection has to be closed because of a bug in `respond_at_once`."""
         self._fetch_cache: FetchCache | None = None
         self._writes_parts = writes_parts
         self._has_parts = False
@@ -139,8 +148,35 @@ class Connection:
 
     def receive(self, data: bytes, now_ms: int) -> ConnectionOutput:
         """Feed bytes from the client, and handle all requests that can be handled now."""
+        response = self.respond_at_once(data, now_ms)
+        if response is None:
+            return self.receive_other(data, now_ms)
+        return new_output((response, None, False, 0, ()))
+
+    def respond_at_once(self, data: bytes, now_ms: int) -> bytes | None:
+        """Handle a read that is one Produce request like those before, and return what to write.
+
+        None changes nothing: pass the read to `receive_other`. This is most of `receive` for a
+        producer that has one request in flight.
+        """
+        cache = self._resting_cache
+        if cache is None:
+            return None
+        try:
+            return cache.respond_to_one(data, now_ms)
+        except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
+            self._close_reason = cache.close_after_bug(error, data, self, now_ms).reason
+            self._has_failed = True
+            self._resting_cache = None
+            return None
+
+    def receive_other(self, data: bytes, now_ms: int) -> ConnectionOutput:
+        """Handle a read as `receive` does, after `respond_at_once` did not."""
         if self._close_reason is not None:
-            return NOTHING
+            if not self._has_failed:
+                return NOTHING
+            self._has_failed = False
+            return ConnectionOutput(b"", self._close_reason, has_more=False)
         reader, cache = self._reader, self._produce_cache
         out: list[bytes] = []
         run_end = 0
@@ -148,16 +184,20 @@ class Connection:
             if cache is not None:
                 result = cache.respond_to_run(data, self, now_ms, out)
                 if result == len(data):
+                    self._resting_cache, self._last_cache = self._last_cache, cache
                     return new_output((b"".join(out), None, False, 0, ()))
                 if isinstance(result, Close):
                     self._close_reason = result.reason
+                    self._resting_cache = None
                     return ConnectionOutput(b"".join(out), result.reason, has_more=False)
                 run_end = result
             fetches = self._fetch_cache
             if fetches is not None and not run_end:
                 response = fetches.respond(data, now_ms)
                 if response is not None:
+                    self._resting_cache = self._last_cache = None
                     return self._taken(response, out, now_ms)
+        self._resting_cache = self._last_cache = None
         reader.feed(data, run_end)
         return self._advance(out, now_ms) if self._muted_until_ms <= now_ms else NOTHING
 
@@ -181,6 +221,7 @@ class Connection:
 
     def hold(self, data: bytes) -> None:
         """Feed bytes without handling them, for a client that does not read its responses."""
+        self._resting_cache = None
         self._reader.feed(data)
 
     def resume(self, now_ms: int) -> ConnectionOutput:
@@ -215,6 +256,7 @@ class Connection:
         """Cancel the pending response: the client has disconnected."""
         if self._close_reason is None:
             self._close_reason = "client disconnected"
+        self._resting_cache = None
         if self._pending is not None:
             self._pending.cancel()
         self._end_mute()
@@ -279,7 +321,7 @@ class Connection:
             self._fetch_cache.learn(frame)
             return
         if self._produce_cache is None:
-            self._produce_cache = self._dispatcher.new_produce_cache()
+            self._produce_cache = self._dispatcher.new_produce_cache(self.session)
         self._produce_cache.learn(frame, self.broker_id)
 
     def _take_other(

@@ -19,7 +19,7 @@ from broker.pending_response import PendingResponse
 from broker.request.authentication import response_raw_token
 from broker.request.context import RequestContext
 from broker.request.encoding import BugReporter, close_on_error, closed_by, encode_response
-from broker.request.session import Peer
+from broker.request.session import Peer, Session
 from broker.request.throttling import charge_time
 from broker.responses import Close, CompletedResponse, DispatchResult, PendingFrame, unchanged
 from broker.routes import TAKES_TURNS, Route, unsupported_version_response
@@ -73,11 +73,11 @@ class Dispatcher:
         cluster.in_turns = self.turns.run_work
         cluster.marker_sender = MarkerChannel(cluster, self.faults, self.journal, self.dispatch)
 
-    def new_produce_cache(self) -> "ProduceCache":
-        """Return an empty cache for the Produce requests of a connection."""
+    def new_produce_cache(self, session: Session) -> "ProduceCache":
+        """Return an empty cache for the Produce requests of a connection with that session."""
         from broker.dispatch.produce_cache import ProduceCache  # noqa: PLC0415 - see ADR 24
 
-        return ProduceCache(self._produce_services)
+        return ProduceCache(self._produce_services, session)
 
     def new_fetch_cache(
         self, peer: Peer, deliver: Callable[[CompletedResponse], None]

@@ -25,7 +25,7 @@ from broker.produce.request_shape import (
 )
 from broker.request.context import RequestContext
 from broker.request.encoding import BugReporter, close_on_error, throttled_response
-from broker.request.session import Peer
+from broker.request.session import Peer, Session
 from broker.request.throttling import charge_produce
 from broker.responses import Close, CompletedResponse
 from protocol.api_keys import ApiKey
@@ -36,6 +36,7 @@ from protocol.produce_template import API_BYTES, CONSTANT_AT, correlation_id_of
 from protocol.records import read_header
 
 _API_END = FRAME_SIZE_BYTES + API_BYTES
+_CONSTANT_AT = FRAME_SIZE_BYTES + CONSTANT_AT
 TARGETS_MAX = 64
 """Partitions of all shapes of a connection, to bound memory."""
 PAUSE_MAX = 1023
@@ -61,18 +62,29 @@ class ProduceCache:
     """The shapes of the Produce requests of one connection."""
 
     __slots__ = (
+        "_acknowledgements",
+        "_cluster",
+        "_faults",
+        "_journal",
         "_key_lengths",
         "_latest",
         "_pause",
         "_run",
         "_services",
+        "_session",
         "_shape",
         "_shapes",
         "_skip",
     )
 
-    def __init__(self, services: ProduceServices) -> None:
+    def __init__(self, services: ProduceServices, session: Session) -> None:
+        """`session` is that of the connection."""
         self._services = services
+        self._cluster = services.cluster
+        self._faults = services.faults
+        self._journal = services.journal
+        self._acknowledgements = services.acknowledgements
+        self._session = session
         self._shape: RequestShape | None = None
         """The shape that was used last; it is as old as all others."""
         self._run: RequestRun | None = None
@@ -134,6 +146,34 @@ class ProduceCache:
             return NO_RESPONSE
         return shape.response.encode(correlation_id_of(buffer, start), offsets, 0)
 
+    def respond_to_one(self, data: bytes, now_ms: int) -> bytes | None:
+        """Handle a read that is one request of the latest run; None changes nothing.
+
+        Call it only if `respond_to_run` has handled a whole read since others handled one. What it
+        looks at and this does not changes `produce_version`. Requests for the journal are left to
+        others. Pass an exception to `close_after_bug`.
+        """
+        run, cluster = self._run, self._cluster
+        if (
+            self._journal.is_enabled
+            or run is None
+            or run.produce_version != cluster.produce_version
+            or self._session.limited_from_ms <= now_ms
+            or cluster.quotas.clients.is_enabled
+            or self._acknowledgements.is_enabled
+            or self._faults.is_enabled
+        ):
+            return None
+        return run.respond_to_one(cluster, data, now_ms)
+
+    def close_after_bug(self, error: Exception, data: bytes, peer: Peer, now_ms: int) -> Close:
+        """Report an exception of the latest run, which must not hurt other clients."""
+        assert self._run is not None
+        shape = self._run.shape
+        frame = data, FRAME_SIZE_BYTES, len(data)
+        self._services.report_bug(error, _context(shape, frame, peer, now_ms))
+        return Close(f"internal error in PRODUCE v{shape.api_version}: {error!r}")
+
     def respond_to_run(
         self, data: bytes, peer: Peer, now_ms: int, responses: list[bytes]
     ) -> int | Close:
@@ -143,7 +183,12 @@ class ProduceCache:
         charged to a quota, noted in the audit, or passed to a listener of the journal.
         """
         shape = self._shape
-        if shape is None or data[FRAME_SIZE_BYTES:_API_END] != shape.api or len(shape.targets) > 1:
+        if (
+            shape is None
+            or data[FRAME_SIZE_BYTES:_API_END] != shape.api
+            or len(shape.targets) > 1
+            or not data.startswith(shape.key, _CONSTANT_AT)
+        ):
             return 0
         services = self._services
         cluster = services.cluster
@@ -161,13 +206,26 @@ class ProduceCache:
         if run is None or run.shape is not shape:
             run = self._run = RequestRun(shape)
         try:
+            if not data.startswith(shape.targets[0].piece, _CONSTANT_AT):
+                return self._append_elsewhere(run, data, now_ms, responses)
             if services.journal.is_enabled:
                 return self._append_and_record(run, data, peer, now_ms, responses)
             return run.append(cluster, data, now_ms, responses)
         except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
-            frame = data, FRAME_SIZE_BYTES, len(data)
-            services.report_bug(error, _context(shape, frame, peer, now_ms))
-            return Close(f"internal error in PRODUCE v{shape.api_version}: {error!r}")
+            return self.close_after_bug(error, data, peer, now_ms)
+
+    def _append_elsewhere(
+        self, run: RequestRun, data: bytes, now_ms: int, responses: list[bytes]
+    ) -> int:
+        """Handle a read that is one request for another partition of the topic."""
+        if self._journal.is_enabled or run.can_free:
+            return 0
+        response = run.respond_to_one(self._cluster, data, now_ms)
+        if response is None:
+            return 0
+        run.shape.is_used = True
+        responses.append(response)
+        return len(data)
 
     def _append_and_record(
         self, run: RequestRun, data: bytes, peer: Peer, now_ms: int, responses: list[bytes]

@@ -13,10 +13,10 @@ from broker.faults.actions import (
     Oversize,
     Truncate,
 )
+from broker.faults.decision import FaultDecision, RuleMatch
 from broker.faults.error_responses import Framed, error_response
 from broker.faults.partial_errors import merged
 from broker.faults.response_patch import patched_response
-from broker.faults.table import FaultDecision, RuleMatch
 from broker.request.context import RequestContext
 from broker.request.encoding import BugReporter, close_on_error, encode_response
 from broker.responses import Close, CompletedResponse, Throttled, frame_of

@@ -10,9 +10,10 @@ from broker.cluster.brokers import Availability
 from broker.cluster.cluster import Cluster
 from broker.faults.actions import BEFORE_HANDLING, BEFORE_RESPONSE
 from broker.faults.cluster_actions import act
+from broker.faults.decision import FaultDecision
 from broker.faults.faulted_response import FaultedResponse
 from broker.faults.stale_view import StaleView
-from broker.faults.table import FaultDecision, FaultTable
+from broker.faults.table import FaultTable
 from broker.pending_response import PendingResponse
 from broker.request.context import RequestContext
 from broker.responses import (

@@ -1,256 +1,29 @@
-"""The fault rules of a server, their counts, and their decisions."""
+"""The fault rules of a server.
+
+What rules are made of is imported with the first rule (ADR 24): a server without rules needs none.
+"""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from broker.cluster.cluster import Cluster
-from broker.faults.actions import (
-    METADATA_APIS,
-    ClusterAction,
-    DecidingAction,
-    DelayConnection,
-    DelayRequest,
-    DelayResponse,
-    Drop,
-    Error,
-    FalsifyingAction,
-    Hang,
-    LimitBandwidth,
-    PatchResponse,
-    RefuseConnection,
-    StaleMetadata,
-    Throttle,
-)
-from broker.faults.cluster_actions import act, check_cluster
-from broker.faults.match import Match
-from broker.faults.response_bytes import fraction
-from broker.faults.rule import FaultRule
-from broker.faults.stale_view import StaleView
 from broker.request.context import RequestContext
 from protocol.api_keys import ApiKey
 from protocol.pacing import paced
-from protocol.request_targets import RequestTargets, request_targets
 
-
-@dataclass(slots=True, eq=False)
-class RuleState:
-    """A rule in the table: its id, how many requests it matched, and on how many it fired."""
-
-    rule_id: int
-    rule: FaultRule
-    added_ms: int
-    match_count: int = 0
-    fire_count: int = 0
-    view: StaleView | None = None
-    """The state of the cluster when a rule with `stale_metadata` was added."""
-
-    @property
-    def is_used_up(self) -> bool:
-        """Whether it can never fire again; it then matches no request."""
-        trigger = self.rule.trigger
-        if trigger.at_once or (trigger.times is not None and self.fire_count >= trigger.times):
-            return True
-        return trigger.nth is not None and self.match_count - trigger.skip >= trigger.nth
-
-    def matches(self, context: RequestContext, targets: Callable[[], RequestTargets]) -> bool:
-        """Return whether the rule matches a request; call `targets` only if the rule names any."""
-        rule, match = self.rule, self.rule.match
-        # A broker sends its own requests only while a rule names their API.
-        is_from_client = context.connection_id > 0
-        return (
-            (match.api_key == context.api_key if match.api is not None else is_from_client)
-            and (match.version_min is None or context.api_version >= match.version_min)
-            and (match.version_max is None or context.api_version <= match.version_max)
-            and (match.broker is None or match.broker == context.broker_id)
-            and (match.client_id is None or match.client_id == context.client_id)
-            and (match.user is None or match.user == context.principal)
-            and (match.connection is None or match.connection == context.connection_id)
-            and not rule.matches_connections
-            and (context.api_key in METADATA_APIS or not rule.has_action(StaleMetadata))
-            and self._is_in_time(context.now_ms)
-            and _matches_targets(match, targets)
-        )
-
-    def matches_connection(self, broker_id: int, now_ms: int) -> bool:
-        """Return whether the rule matches new connections to this broker."""
-        broker = self.rule.match.broker
-        return (
-            self.rule.matches_connections
-            and (broker is None or broker == broker_id)
-            and self._is_in_time(now_ms)
-        )
-
-    def _is_in_time(self, now_ms: int) -> bool:
-        passed_ms = now_ms - self.added_ms
-        trigger = self.rule.trigger
-        return (trigger.after_ms is None or passed_ms >= trigger.after_ms) and (
-            trigger.until_ms is None or passed_ms < trigger.until_ms
-        )
-
-    def count_match(self) -> bool:
-        """Count a match, and return whether the rule fires on it."""
-        trigger = self.rule.trigger
-        self.match_count += 1
-        number = self.match_count - trigger.skip
-        if (
-            number < 1
-            or (trigger.nth is not None and number != trigger.nth)
-            or (trigger.every is not None and number % trigger.every != 0)
-            or (
-                trigger.probability is not None
-                and fraction(trigger.seed, self.match_count, "fire") >= trigger.probability
-            )
-        ):
-            return False
-        self.fire_count += 1
-        return True
-
-    def jittered(self, delay_ms: int, jitter_ms: int, purpose: str) -> int:
-        """Return a delay with the jitter of the latest request that the rule fired on."""
-        if not jitter_ms:
-            return delay_ms
-        share = fraction(self.rule.trigger.seed, self.fire_count, purpose)
-        return delay_ms + int(share * (jitter_ms + 1))
-
-
-def _matches_targets(match: Match, targets: Callable[[], RequestTargets]) -> bool:
-    names_topic = match.topic is not None or match.partition is not None
-    return (
-        (not names_topic or targets().has_partition(match.topic, match.partition))
-        and (match.group is None or match.group in targets().groups)
-        and (
-            match.transactional_id is None or match.transactional_id in targets().transactional_ids
-        )
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class RuleMatch:
-    """A rule that fired on a request; `number` counts its firings and seeds its random choices."""
-
-    state: RuleState
-    number: int
-
-    @property
-    def rule(self) -> FaultRule:
-        """The rule itself."""
-        return self.state.rule
-
-
-HOOK_ID = 0
-"""The rule id of rules that a hook returned; they are in no table."""
-
-
-@dataclass(slots=True)
-class FaultDecision:
-    """The combined actions of all rules that fired on a request.
-
-    Delays add up; the longest throttle time and the lowest rate apply.
-    """
-
-    matches: list[RuleMatch] = field(default_factory=list)
-    descriptions: list[str] = field(default_factory=list)
-    deciding: FaultRule | None = None
-    """The rule that decides the outcome of the request, or None."""
-    view: StaleView | None = None
-    """The cluster to respond from instead of the real one."""
-    delay_request_ms: int = 0
-    delay_ms: int = 0
-    bytes_per_second: int | None = None
-    throttle_time_ms: int = 0
-    mute: bool = False
-
-    def add(self, state: RuleState) -> None:
-        """Add a rule that has just fired."""
-        rule = state.rule
-        self.matches.append(RuleMatch(state, state.fire_count))
-        self.descriptions.append(f"#{state.rule_id} {rule.describe()}")
-        if rule.has_action(DecidingAction):
-            self.deciding = rule
-            self.view = state.view
-        for action in rule.actions:
-            match action:
-                case DelayRequest(delay_ms, jitter_ms):
-                    self.delay_request_ms += state.jittered(delay_ms, jitter_ms, "delay_request_ms")
-                case DelayResponse(delay_ms, jitter_ms):
-                    self.delay_ms += state.jittered(delay_ms, jitter_ms, "delay_ms")
-                case LimitBandwidth(rate):
-                    others = self.bytes_per_second or rate
-                    self.bytes_per_second = min(others, rate)
-                case Throttle(throttle_time_ms, mute):
-                    self.throttle_time_ms = max(self.throttle_time_ms, throttle_time_ms)
-                    self.mute = self.mute or mute
-                case _:
-                    pass
-
-    @property
-    def error(self) -> Error | None:
-        """The error to respond with, or None."""
-        return None if self.deciding is None else self.deciding.action(Error)
-
-    @property
-    def patch(self) -> PatchResponse | None:
-        """The values to put into the response, or None."""
-        return None if self.deciding is None else self.deciding.action(PatchResponse)
-
-    @property
-    def drop(self) -> str | None:
-        """When to close the connection, or None."""
-        drop = None if self.deciding is None else self.deciding.action(Drop)
-        return None if drop is None else drop.drop
-
-    @property
-    def drop_after_bytes(self) -> int | None:
-        """Bytes of the response to send before the connection closes; None for half of it."""
-        drop = None if self.deciding is None else self.deciding.action(Drop)
-        return None if drop is None else drop.drop_after_bytes
-
-    @property
-    def hang(self) -> str | None:
-        """When to stop processing the request for good, or None."""
-        hang = None if self.deciding is None else self.deciding.action(Hang)
-        return None if hang is None else hang.hang
-
-    @property
-    def description(self) -> str:
-        """The rules that fired and their actions, for logs and the journal."""
-        return "; ".join(self.descriptions)
-
-    @property
-    def falsifying_rule_ids(self) -> tuple[int, ...]:
-        """The ids of the rules that may make the response false."""
-        return tuple(
-            match.state.rule_id for match in self.matches if match.rule.has_action(FalsifyingAction)
-        )
-
-    def cluster_matches(self, at: str) -> list[RuleMatch]:
-        """Return the rules that change the cluster at this point of the request."""
-        return [
-            match
-            for match in self.matches
-            if any(
-                isinstance(action, ClusterAction) and action.at == at
-                for action in match.rule.actions
-            )
-        ]
+if TYPE_CHECKING:
+    from broker.faults.decision import ConnectionDecision, FaultDecision, RuleMatch, RuleState
+    from broker.faults.rule import FaultRule
+    from broker.faults.stale_view import StaleView
+    from protocol.request_targets import RequestTargets
 
 
 RULES_MAX = 10_000
 """Rules in the table; each request is compared with all of them."""
 
-Hook = Callable[["RequestContext", Any], FaultRule | None]
+Hook = Callable[[RequestContext, Any], "FaultRule | None"]
 """Called with a request as decoded by its schema; may return a rule for this request alone."""
-
-
-@dataclass(frozen=True, slots=True)
-class ConnectionDecision:
-    """The combined actions of all rules that fired on a new connection."""
-
-    is_refused: bool
-    delay_ms: int
-    description: str
 
 
 class FaultTable:
@@ -272,7 +45,7 @@ class FaultTable:
         self.latest_ms = 0
         """The time of the latest request that was evaluated."""
 
-    def add(self, rule: FaultRule, now_ms: int) -> int:
+    def add(self, rule: "FaultRule", now_ms: int) -> int:
         """Add a rule after all others; return its id.
 
         Raises:
@@ -281,13 +54,17 @@ class FaultTable:
         (rule_id,) = self.add_all([rule], now_ms)
         return rule_id
 
-    def add_all(self, rules: Sequence[FaultRule], now_ms: int) -> list[int]:
+    def add_all(self, rules: "Sequence[FaultRule]", now_ms: int) -> list[int]:
         """Add rules in their order after all others, or none of them; return their ids.
 
         Raises:
             ValueError: a rule names something that does not exist, such as a broker. With several
                 rules the message has the number of the rule. Or there would be too many rules.
         """
+        if not rules:
+            return []
+        from broker.faults.cluster_actions import check_cluster  # noqa: PLC0415
+
         self._check_count(len(rules))
         for number, rule in enumerate(paced(rules), 1):
             try:
@@ -303,7 +80,10 @@ class FaultTable:
         if len(self._states) + added_count > RULES_MAX:
             raise ValueError(f"there may be {RULES_MAX} rules, including those that are used up")
 
-    def _add_checked(self, rule: FaultRule, now_ms: int) -> int:
+    def _add_checked(self, rule: "FaultRule", now_ms: int) -> int:
+        from broker.faults.cluster_actions import act  # noqa: PLC0415
+        from broker.faults.decision import RuleState  # noqa: PLC0415
+
         self._last_id += 1
         state = RuleState(self._last_id, rule, now_ms, view=self._view_for(rule))
         self._states[state.rule_id] = state
@@ -312,18 +92,23 @@ class FaultTable:
             state.fire_count = int(has_acted)
         return state.rule_id
 
-    def _view_for(self, rule: FaultRule) -> StaleView | None:
+    def _view_for(self, rule: "FaultRule") -> "StaleView | None":
+        from broker.faults.actions import StaleMetadata  # noqa: PLC0415
+        from broker.faults.stale_view import StaleView  # noqa: PLC0415
+
         return StaleView(self._cluster) if rule.has_action(StaleMetadata) else None
 
-    def rules(self) -> list[RuleState]:
+    def rules(self) -> "list[RuleState]":
         """Return every rule with its counts, in order, including those that are used up."""
         return list(self._states.values())
 
-    def undo(self, match: RuleMatch) -> None:
+    def undo(self, match: "RuleMatch") -> None:
         """Undo the count of a match whose action on the cluster could not be done.
 
         A rule with other actions keeps its count.
         """
+        from broker.faults.actions import ClusterAction  # noqa: PLC0415
+
         if all(isinstance(action, ClusterAction) for action in match.rule.actions):
             match.state.fire_count -= 1
             self._refresh()
@@ -356,16 +141,20 @@ class FaultTable:
         context: RequestContext,
         decode: Callable[[], Any],
         decode_for_hook: Callable[[], Any] | None = None,
-    ) -> FaultDecision | None:
+    ) -> "FaultDecision | None":
         """Return the decision of the rules on a request; None if no rule fires.
 
         `decode` returns the decoded body. `decode_for_hook` returns it as decoded by its schema, if
         that differs.
         """
+        from broker.faults.actions import DecidingAction  # noqa: PLC0415
+        from broker.faults.decision import FaultDecision  # noqa: PLC0415
+        from protocol.request_targets import request_targets  # noqa: PLC0415
+
         self.latest_ms = max(self.latest_ms, context.now_ms)
         known: list[RequestTargets] = []
 
-        def targets() -> RequestTargets:
+        def targets() -> "RequestTargets":
             if not known:
                 known.append(request_targets(decode()).with_topic_names(self.topic_name))
             return known[0]
@@ -393,12 +182,19 @@ class FaultTable:
         topic = self._cluster.topics.get_by_id(topic_id)
         return None if topic is None else topic.name
 
-    def _state_of_hook(self, rule: FaultRule, now_ms: int) -> RuleState:
+    def _state_of_hook(self, rule: "FaultRule", now_ms: int) -> "RuleState":
+        from broker.faults.decision import HOOK_ID, RuleState  # noqa: PLC0415
+
         view = self._view_for(rule)
         return RuleState(HOOK_ID, rule, now_ms, match_count=1, fire_count=1, view=view)
 
-    def evaluate_connection(self, broker_id: int, now_ms: int) -> ConnectionDecision | None:
+    def evaluate_connection(self, broker_id: int, now_ms: int) -> "ConnectionDecision | None":
         """Return the decision of the rules on a new connection; None if no rule fires."""
+        if not self.is_enabled:
+            return None
+        from broker.faults.actions import DelayConnection, RefuseConnection  # noqa: PLC0415
+        from broker.faults.decision import ConnectionDecision  # noqa: PLC0415
+
         fired = [
             state
             for state in self._live()
@@ -418,7 +214,7 @@ class FaultTable:
             description="; ".join(f"#{state.rule_id} {state.rule.describe()}" for state in fired),
         )
 
-    def _live(self) -> Sequence[RuleState]:
+    def _live(self) -> "Sequence[RuleState]":
         return [state for state in self._states.values() if not state.is_used_up]
 
     def _refresh(self) -> None:

@@ -208,6 +208,8 @@ def _leader_endpoints(
         for result in paced_elements(topic.partitions)
         if result.current_leader is not None
     }
+    if not leader_ids:
+        return ()
     return tuple(
         NodeEndpoint(broker.node_id, address.host, address.port, broker.rack)
         for broker, address in cluster.addresses(context.session.listener)

@@ -6,17 +6,18 @@ decides about all other requests of a shape, and both accept the same batches.
 """
 
 from collections.abc import Callable
+from functools import lru_cache
 from struct import Struct
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 from broker.cluster.cluster import Cluster
-from broker.cluster.topics import Partition
-from broker.produce.request_shape import RequestShape
+from broker.produce.request_shape import RequestShape, appendable_partition
 from producer_state.rules import APPEND
 from protocol import records
 from protocol.checksum import crc32c
 from protocol.codec import encode_unsigned_varint
-from protocol.produce_template import API_BYTES, CONSTANT_AT
+from protocol.framing import SIZE_BYTES
+from protocol.produce_template import API_BYTES, CONSTANT_AT, around_index
 
 LAYOUTS_MAX = 64
 """Sizes of frames that one shape remembers, to bound memory."""
@@ -24,36 +25,136 @@ LAYOUTS_MAX = 64
 _SIZE = Struct(">i")
 _BATCH_START = Struct(">qi")
 """Base offset and length."""
-_BASE_OFFSET = Struct(">q").pack
 _VARINT_BYTES_MAX = 5
+_unpack_index = _SIZE.unpack
 _unpack_size, _stored_header = _SIZE.unpack_from, records.pack_stored_header
 _HEADER_BYTES, _OVERHEAD_BYTES = records.HEADER_BYTES, records.LOG_OVERHEAD_BYTES
 _MAGIC, _CRC_START = records.MAGIC, records.CRC_START
 
+FrameLayout: TypeAlias = tuple[
+    Callable[[bytes, int], tuple[Any, ...]], bytes, bytes, int, int, int, slice
+]
+"""Where the parts of all frames of one size are, counted from the size field.
 
-class FrameLayout(NamedTuple):
-    """Where the parts of all frames of one size are, counted from the size field."""
+- A function that returns size and API, correlation id, constant piece, and what a batch has after
+  its leader epoch.
+- The expected bytes of size and API.
+- Those from the client id to the length of the batch.
+- The length of the batch.
+- Where the bytes begin that the CRC covers, where the batch ends, and the range between them.
 
-    unpack: Callable[[bytes, int], tuple[Any, ...]]
-    """Returns API, correlation id, constant piece, and what a batch has after its leader epoch."""
-    piece: bytes
-    """From the client id to the length of the batch."""
-    batch_length: int
-    covered_at: int
-    """Where the bytes begin that the CRC covers."""
-    batch_end: int
+A plain tuple, for the hot path.
+"""
 
 
 class RequestRun:
-    """The requests of one shape that has one partition."""
+    """The requests of one shape that has one partition, or of it for another one of the topic."""
 
-    __slots__ = ("_layouts", "_parts", "_start_offset", "shape")
+    __slots__ = (
+        "_acks",
+        "_after",
+        "_before",
+        "_behind_place",
+        "_between",
+        "_between_parts",
+        "_broker_id",
+        "_index_bytes",
+        "_is_elsewhere",
+        "_layouts",
+        "_log",
+        "_own_index_bytes",
+        "_pack_response",
+        "_partition",
+        "_place",
+        "_start_offset",
+        "_timestamp_after_max_ms",
+        "_topic",
+        "can_free",
+        "produce_version",
+        "shape",
+    )
 
     def __init__(self, shape: RequestShape) -> None:
         self.shape = shape
+        self.produce_version = shape.produce_version
+        piece, topic, self._partition, _bytes_max, after_max_ms = shape.targets[0]
+        self._log = self._partition.log
+        self._topic, self._acks = topic, shape.acks
+        self._broker_id = self._partition.leader_id
+        # Where the index of the partition is in the piece, and what comes after it.
+        self._place = slice(len(shape.key), len(piece))
+        self._behind_place = slice(len(piece), None)
+        self._index_bytes = self._own_index_bytes = piece[self._place]
+        self._is_elsewhere = False
+        """Whether the latest request was for another partition than the shape."""
+        self._timestamp_after_max_ms = after_max_ms
+        self.can_free = topic.retention_bytes >= 0
+        """Whether each batch may free older ones, until the configuration changes."""
         self._layouts: dict[int, FrameLayout] = {}
         self._start_offset = -1
-        self._parts = b"", b"", b""
+        self._pack_response = shape.response.pack_parts
+        self._before = self._between = self._after = b""
+        self._between_parts = b"", b""
+
+    def respond_to_one(self, cluster: Cluster, data: bytes, now_ms: int) -> bytes | None:
+        """Append the batch of the only request of a read, and return the response.
+
+        None changes nothing: the read is something else, or the request is unusual. The response
+        is empty with acks=0. The caller has made sure of the same as that of `append`, which has
+        appended before, or that `can_free` is false. The request may be for another partition.
+        """
+        layout = self._layouts.get(len(data)) or self._layout_of_read(data)
+        log = self._log
+        if layout is None or log.waiters or cluster.log_bytes + len(data) > cluster.log_bytes_max:
+            return None
+        unpack, start, piece, batch_length, _covered_at, _batch_end, covered_range = layout
+        # fmt: off
+        (
+            found_start, correlation_id, found_piece, magic, crc, attributes,
+            last_delta, max_timestamp, producer_id, epoch, sequence, count,
+        ) = unpack(data, 0)
+        # fmt: on
+        shape = self.shape
+        if found_piece != piece or self._is_elsewhere:
+            index_bytes, behind = found_piece[self._place], self._behind_place
+            if found_piece[behind] != piece[behind] or not found_piece.startswith(shape.key):
+                return None
+            if index_bytes != self._index_bytes and not self._go_to(index_bytes):
+                return None
+            log = self._log
+            if log.waiters:
+                return None
+        covered = data[covered_range]
+        if (
+            found_start != start
+            or magic != _MAGIC
+            or attributes > shape.attributes_max
+            or not 0 < count == last_delta + 1
+            or max_timestamp > now_ms + self._timestamp_after_max_ms
+            or crc32c(covered) != crc
+            or not data.endswith(shape.suffix)
+        ):
+            return None
+        partition = self._partition
+        base_offset = log.log_end_offset
+        if producer_id >= 0:
+            if sequence < 0:
+                return None
+            producers = partition.producers
+            if producers.check(producer_id, epoch, sequence, last_delta) is not APPEND:
+                return None
+            producers.apply(producer_id, epoch, sequence, last_delta, base_offset, max_timestamp)
+        leader_epoch = partition.leader_epoch
+        batch = _stored_header(base_offset, batch_length, leader_epoch, _MAGIC, crc) + covered
+        log.append(batch, count, max_timestamp, leader_epoch)
+        cluster.log_bytes += len(batch)
+        if not shape.acks:
+            return b""
+        if log.log_start_offset != self._start_offset:
+            self._set_parts(log.log_start_offset)
+        return self._pack_response(
+            self._before, correlation_id, self._between, base_offset, self._after
+        )
 
     def append(self, cluster: Cluster, buffer: bytes, now_ms: int, responses: list[bytes]) -> int:
         """Append batches from the beginning of `buffer` on; return where other bytes begin.
@@ -61,34 +162,30 @@ class RequestRun:
         It stops at the first request that is not complete, has another shape or is unusual. The
         caller has made sure that nothing but the log and the producer's state has to change.
         """
-        _piece, topic, partition, _bytes_max, timestamp_after_max_ms = self.shape.targets[0]
-        if topic.retention_bytes >= 0 or cluster.log_bytes + len(buffer) > cluster.log_bytes_max:
+        if self._is_elsewhere and not self._go_to(self._own_index_bytes):
+            return 0
+        if self.can_free or cluster.log_bytes + len(buffer) > cluster.log_bytes_max:
             return 0  # more than that may change with each batch
-        latest_ms = now_ms + timestamp_after_max_ms
-        end_offset = partition.log.log_end_offset
+        log = self._log
+        end_offset = log.log_end_offset
         try:
-            return self._store(cluster, buffer, partition, latest_ms, responses)
+            return self._store(cluster, buffer, now_ms + self._timestamp_after_max_ms, responses)
         finally:
             # Who waits responds after this read in any case: one look is enough.
-            if partition.log.waiters and partition.log.log_end_offset != end_offset:
-                partition.log.wake(now_ms)
+            if log.waiters and log.log_end_offset != end_offset:
+                log.wake(now_ms)
 
     # Hot path: inlined on purpose.
     def _store(
-        self,
-        cluster: Cluster,
-        buffer: bytes,
-        partition: Partition,
-        latest_ms: int,
-        responses: list[bytes],
+        self, cluster: Cluster, buffer: bytes, latest_ms: int, responses: list[bytes]
     ) -> int:
-        shape, log, producers = self.shape, partition.log, partition.producers
+        shape, log, partition = self.shape, self._log, self._partition
         log_start_offset, end_offset = log.log_start_offset, log.log_end_offset
         if log_start_offset != self._start_offset:
-            self._start_offset = log_start_offset
-            self._parts = shape.response.parts(log_start_offset)
-        before, between, after = self._parts
-        api, suffix, attributes_max = shape.api, shape.suffix, shape.attributes_max
+            self._set_parts(log_start_offset)
+        before, between, after = self._before, self._between, self._after
+        pack_response, producers = self._pack_response, partition.producers
+        suffix, attributes_max = shape.suffix, shape.attributes_max
         has_response, leader_epoch = shape.acks != 0, partition.leader_epoch
         batches: list[bytes] = []
         base_offsets: list[int] = []
@@ -99,17 +196,17 @@ class RequestRun:
             while buffer_end - position > _HEADER_BYTES:
                 (size,) = _unpack_size(buffer, position)
                 if size != known_size:
-                    layout = self._layouts.get(size) or self._lay_out(size)
+                    layout = self._layouts.get(size + SIZE_BYTES) or self._lay_out(size)
                     if layout is None:
                         break
-                    unpack, piece, batch_length, covered_at, batch_end_at = layout
+                    unpack, start, piece, batch_length, covered_at, batch_end_at, _range = layout
                     known_size = size
                 frame_end = position + 4 + size
                 if frame_end > buffer_end:
                     break
                 # fmt: off
                 (
-                    found_api, correlation_id, found_piece, magic, crc, attributes,
+                    found_start, correlation_id, found_piece, magic, crc, attributes,
                     last_delta, max_timestamp, producer_id, epoch, sequence, count,
                 ) = unpack(buffer, position)
                 # fmt: on
@@ -117,9 +214,9 @@ class RequestRun:
                 covered = buffer[position + covered_at : batch_end]
                 if (
                     found_piece != piece
-                    or found_api != api
+                    or found_start != start
                     or magic != _MAGIC
-                    or not 0 <= attributes <= attributes_max
+                    or attributes > attributes_max
                     or not 0 < count == last_delta + 1
                     or max_timestamp > latest_ms
                     or crc32c(covered) != crc
@@ -139,8 +236,9 @@ class RequestRun:
                 base_offsets.append(end_offset)
                 max_timestamps.append(max_timestamp)
                 if has_response:
-                    base_offset = _BASE_OFFSET(end_offset)
-                    responses.append(before + correlation_id + between + base_offset + after)
+                    responses.append(
+                        pack_response(before, correlation_id, between, end_offset, after)
+                    )
                 end_offset += count
                 position = frame_end
         finally:
@@ -150,13 +248,40 @@ class RequestRun:
                 )
         return position
 
+    def _set_parts(self, log_start_offset: int) -> None:
+        """Make the parts of responses that are the same while the log start offset stays."""
+        self._start_offset = log_start_offset
+        self._before, between, self._after = self.shape.response.parts(log_start_offset)
+        self._between_parts = around_index(between)
+        self._between = self._index_bytes.join(self._between_parts)
+
+    def _go_to(self, index_bytes: bytes) -> bool:
+        """Append to another partition of the topic from now on; False if it takes no batches."""
+        # A change of leaders or of replicas in sync makes a new shape.
+        partition = appendable_partition(
+            self._topic, _unpack_index(index_bytes)[0], self._broker_id, self._acks
+        )
+        if partition is None:
+            return False
+        self._partition, self._log = partition, partition.log
+        self._is_elsewhere = index_bytes != self._own_index_bytes
+        self._index_bytes = index_bytes
+        self._between = index_bytes.join(self._between_parts)
+        return True
+
+    def _layout_of_read(self, data: bytes) -> FrameLayout | None:
+        """Return the layout of a read that is one frame of this shape; None for another read."""
+        size = len(data) - SIZE_BYTES
+        begins_alike = data.startswith(self.shape.key, SIZE_BYTES + CONSTANT_AT)
+        return self._lay_out(size) if begins_alike and _unpack_size(data)[0] == size else None
+
     def _lay_out(self, size: int) -> FrameLayout | None:
         """Return the layout of frames of a size; None if they cannot have a batch that fits."""
         layout = _layout(self.shape, size)
         if layout is not None:
             if len(self._layouts) >= LAYOUTS_MAX:
                 self._layouts.clear()
-            self._layouts[size] = layout
+            self._layouts[size + SIZE_BYTES] = layout
         return layout
 
 
@@ -173,14 +298,24 @@ def _layout(shape: RequestShape, size: int) -> FrameLayout | None:
         size_field = encode_unsigned_varint(batch_size + 1)
     batch_length = batch_size - _OVERHEAD_BYTES
     piece = target.piece + size_field + _BATCH_START.pack(0, batch_length)
-    batch_start = _SIZE.size + size - len(shape.suffix) - batch_size
-    return FrameLayout(
-        Struct(f">4x{API_BYTES}s4s{len(piece)}s4xbIhi8xqqhii").unpack_from,
+    batch_start = SIZE_BYTES + size - len(shape.suffix) - batch_size
+    covered = slice(batch_start + _CRC_START, batch_start + batch_size)
+    return (
+        _frame_struct(len(piece)).unpack_from,
+        _SIZE.pack(size) + shape.api,
         piece,
         batch_length,
-        batch_start + _CRC_START,
-        batch_start + batch_size,
+        covered.start,
+        covered.stop,
+        covered,
     )
+
+
+@lru_cache(maxsize=256)
+def _frame_struct(piece_bytes: int) -> Struct:
+    """Return the layout of frames up to the number of records."""
+    # The attributes are unsigned: a negative value is more than any known bit.
+    return Struct(f">{SIZE_BYTES + API_BYTES}s4s{piece_bytes}s4xbIHi8xqqhii")
 
 
 def _batch_size(rest_bytes: int, *, is_flexible: bool) -> int | None:

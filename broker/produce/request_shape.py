@@ -105,7 +105,7 @@ def shape_of(
         for index, _start, _end in topic_data.partitions:
             if topic is None:
                 return None
-            partition = _appendable_partition(topic, index, broker_id, request.acks)
+            partition = appendable_partition(topic, index, broker_id, request.acks)
             if partition is None:
                 return None
             bytes_max = min(topic.max_message_bytes, topic.segment_bytes)
@@ -142,7 +142,7 @@ def shape_of_partition(
     (target,) = shape.targets
     topic = target.topic
     (index,) = _INDEX(index_bytes)
-    partition = _appendable_partition(topic, index, broker_id, shape.acks)
+    partition = appendable_partition(topic, index, broker_id, shape.acks)
     if partition is None:
         return None
     _, _, _, bytes_max, after_max_ms = target
@@ -163,12 +163,16 @@ def shape_of_partition(
     )
 
 
-def _appendable_partition(topic: Topic, index: int, broker_id: int, acks: int) -> Partition | None:
-    """Return a partition that the broker leads, with enough replicas in sync for `acks`."""
+def appendable_partition(topic: Topic, index: int, broker_id: int, acks: int) -> Partition | None:
+    """Return a partition that the broker leads, if enough replicas are in sync for `acks`."""
     partition = topic.partition(index)
     if partition is None or partition.leader_id != broker_id:
         return None
-    if acks == ACKS_ALL and topic.has_too_few_in_sync(partition):
+    if (
+        acks == ACKS_ALL
+        and len(partition.isr) < topic.min_insync_replicas
+        and topic.has_too_few_in_sync(partition)
+    ):
         return None
     return partition
 

@@ -8,6 +8,7 @@ version of ApiVersions v3+ (KIP-511); one that sends neither, by its default cli
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 from protocol.releases import Release
@@ -114,6 +115,7 @@ FAILING_LIBRARIES: tuple[FailingLibrary, ...] = (
 """The libraries for which `producer.id.quota.error.code=auto` uses NOT_ENOUGH_REPLICAS."""
 
 
+@lru_cache(maxsize=32)  # few, because a client may send long names
 def fails_on_throttling_quota_exceeded(
     software: ClientSoftware | None, client_id: str | None
 ) -> bool:

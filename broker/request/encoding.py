@@ -10,7 +10,7 @@ from broker.responses import Close, CompletedResponse, EncodedParts, Throttled, 
 from broker.routes import Route
 from protocol import codec
 from protocol.api_keys import ApiKey
-from protocol.paced_codec import MessageTooLargeError
+from protocol.pacing import MessageTooLargeError
 
 BugReporter = Callable[[BaseException, RequestContext], None]
 """Called with an exception of our own code and the request that caused it."""

@@ -123,9 +123,12 @@ class ProducerIdGate:
         was_tracking = manager.is_tracking
         throttle_time_ms = manager.track(context.principal, producer_id, now_ms)
         if throttle_time_ms > 0:
-            shadowed = count_if_shadow(
-                context, self._cluster, PRODUCER_IDS_RATE.name, throttle_time_ms, now_ms
-            )
+            # A quota that has refused an id of this request is not in shadow mode.
+            shadowed = None
+            if context.throttled_by is not manager:
+                shadowed = count_if_shadow(
+                    context, self._cluster, PRODUCER_IDS_RATE.name, throttle_time_ms, now_ms
+                )
             if shadowed is None:
                 context.throttle(throttle_time_ms, manager, now_ms)
                 return False

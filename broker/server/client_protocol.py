@@ -200,10 +200,19 @@ class ClientProtocol(asyncio.Protocol):
         if self._is_write_paused or self.is_isolated:
             connection.hold(data)
             return
+        # Nothing of `_perform` but the write: such a connection does not wait and is not audited.
+        response = connection.respond_at_once(data, now_ms)
+        if response is None:
+            self._receive_other(connection, data, now_ms)
+        elif response:
+            self._transport.write(response)
+
+    def _receive_other(self, connection: Connection, data: bytes, now_ms: int) -> None:
+        """Handle a read, then have those respond that it wakes."""
         server = self._server
         server.is_receiving = True
         try:
-            self._perform(connection.receive(data, now_ms))
+            self._perform(connection.receive_other(data, now_ms))
         finally:
             server.is_receiving = False
             if self._timers.has_soon:

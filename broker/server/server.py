@@ -7,6 +7,7 @@ import asyncio
 import sys
 from collections.abc import Callable, Iterator
 from itertools import count, islice
+from typing import TYPE_CHECKING
 
 from broker.addresses import Address
 from broker.clock import Clock
@@ -15,7 +16,6 @@ from broker.cluster.broker_membership import add_broker, new_broker
 from broker.cluster.brokers import Availability, Broker
 from broker.cluster.cluster import Cluster
 from broker.dispatch.dispatcher import Dispatcher
-from broker.faults.rule import FaultRule
 from broker.log import log
 from broker.request.context import RequestContext
 from broker.request.encoding import BugReporter
@@ -23,6 +23,9 @@ from broker.server.client_protocol import ClientProtocol
 from broker.server.listener import Listener, ListenError
 from broker.server.listener_security import PLAINTEXT, ListenerSecurity
 from broker.server.listener_settings import ListenerPlan
+
+if TYPE_CHECKING:
+    from broker.faults.rule import FaultRule
 
 ALARM_S_MAX = 1.0
 """Longest time until the timers are looked at again, in seconds of the event loop."""

@@ -11,7 +11,7 @@ from loadgen.clients.load_connection import LoadConnection, open_connection
 from loadgen.clients.produce_frames import VERSION_MAX, ProduceFrames
 from loadgen.plan.plan import Plan, Tenant
 from loadgen.plan.run_spec import Counts, RunSpec, Topology
-from loadgen.rows import NONE, Rows, Status
+from loadgen.rows import EVENT_STEP, NONE, Rows, Status
 from protocol import messages
 from protocol.api_keys import ApiKey
 
@@ -125,11 +125,19 @@ class LoadClient:
 
     def next_in_loop(self, event: Event, now_us: int) -> Event | None:
         """Return the event that follows this one in a closed loop; None at the end."""
+        event_ids = self.next_in_loops(1, event.event_id, now_us)
+        return Event(event_ids[0], now_us, now_us, event.salt + 1) if event_ids else None
+
+    def next_in_loops(self, count: int, event_id: int, now_us: int) -> range:
+        """Return the ids of the events that follow `count` events in a closed loop.
+
+        `event_id` is that of any earlier event of the loop. At the end there are no more ids.
+        """
         if self.tenant.arrival != "closed" or self.run.is_over or now_us >= self.run.end_us:
-            return None
-        self._closed_loops += 1
-        base = event.event_id & 0xFFFFFFFF
-        return Event(base | self._closed_loops << 32, now_us, now_us, event.salt + 1)
+            return range(0)
+        first = (event_id & 0xFFFFFFFF) + (self._closed_loops + 1) * EVENT_STEP
+        self._closed_loops += count
+        return range(first, first + count * EVENT_STEP, EVENT_STEP)
 
     def record_not_sent(self, event: Event) -> None:
         """Write the row of an event that was not sent."""

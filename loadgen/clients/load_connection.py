@@ -7,6 +7,7 @@ Produce frames go to the transport unchanged.
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from itertools import repeat
 from struct import Struct
 from typing import Any, Protocol, TypeVar, cast
 
@@ -36,6 +37,17 @@ class Reader(Protocol):
         """
 
 
+class RunReader(Protocol):
+    """Receives responses to its frames together; it is the only reader of its connection."""
+
+    def responded_to_run(self, buffer: bytes, now_us: int) -> tuple[int, int]:
+        """Take responses at the beginning of a read, each with its size.
+
+        Returns:
+            How many, and their bytes; from the next one on each of them goes to its `Reader`.
+        """
+
+
 class LoadConnection(asyncio.Protocol):
     """A connection to one broker, opened by `open_connection`.
 
@@ -49,6 +61,10 @@ class LoadConnection(asyncio.Protocol):
         self.throttled_until_us = 0
         """When the last throttle of this connection ends."""
         self.is_lost = False
+        self.run_reader: RunReader | None = None
+        """The reader of all responses, if there is only one; it gets them together."""
+        self.run_bytes_min = 0
+        """The bytes of a read from which on it does."""
         self.on_lost: Callable[[int], None] | None = None
         """Called once with the time in µs, when the connection has closed."""
         self._transport: asyncio.Transport | None = None
@@ -85,6 +101,10 @@ class LoadConnection(asyncio.Protocol):
         readers = self._readers
         held = self._pending_writes = []
         try:
+            if self.run_reader is not None and available >= self.run_bytes_min:
+                taken, position = self.run_reader.responded_to_run(data, now_us)
+                for _ in range(taken):
+                    readers.popleft()
             while available - position >= 4:
                 (size,) = _SIZE.unpack_from(data, position)
                 end = position + 4 + size
@@ -121,16 +141,19 @@ class LoadConnection(asyncio.Protocol):
         if self.on_lost is not None:
             self.on_lost(clock.now_us())
 
-    def send(self, frame: bytes, reader: Reader) -> None:
-        """Send a frame whose response goes to `reader`.
+    def send(self, frames: bytes, reader: Reader, count: int = 1) -> None:
+        """Send a frame, or `count` of them, whose responses go to `reader`.
 
         Frames that the responses of one read cause are written with one system call.
         """
-        self._readers.append(reader)
+        if count == 1:
+            self._readers.append(reader)
+        else:
+            self._readers.extend(repeat(reader, count))
         if self._pending_writes is not None:
-            self._pending_writes.append(frame)
+            self._pending_writes.append(frames)
         elif self._transport is not None:
-            self._transport.write(frame)
+            self._transport.write(frames)
 
     def request(
         self, frame: bytes, decode: Callable[[bytes, int, int], T]

@@ -1,22 +1,24 @@
 """An idempotent producer with several batches in flight, like that of Kafka's Java client.
 
 This is the fast path of the load: an event becomes a frame without a coroutine or a message object,
-which `client.Producer` cannot do. After an error it waits for the batches behind the failed one and
-sends all of them again in order, with the same sequences. When a batch fails for good, it starts
-the next epoch with sequence 0.
+which `client.Producer` cannot do. Batches that may be sent at the same time are encoded, sent and
+remembered together, and the successful responses of one read are taken together. After an error it
+waits for the batches behind the failed one and sends all of them again in order, with the same
+sequences. When a batch fails for good, it starts the next epoch with sequence 0.
 """
 
 import asyncio
 from collections import deque
-from typing import NamedTuple
+from collections.abc import Sequence
 
 from client.errors import ClientError
 from loadgen import clock
-from loadgen.clients.load_client import NO_EVENT, Event, LoadClient, Run
+from loadgen.clients.burst import Burst, InFlight, QueuedEvents, Resend
+from loadgen.clients.load_client import Event, LoadClient, Run
 from loadgen.clients.load_connection import LoadConnection
 from loadgen.clients.produce_frames import ProduceFrames, next_sequence
+from loadgen.clients.producer_id_request import request_producer_id
 from loadgen.plan.plan import Tenant
-from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.codec import DecodeError
 from protocol.errors import INVALID_METADATA_ERRORS, RETRIABLE_ERRORS, ErrorCode
@@ -25,20 +27,9 @@ RETRY_BACKOFF_MS = 100
 EPOCH_MAX = 2**15 - 1
 
 
-class _Batch(NamedTuple):
-    """A batch that was sent and has to be sent again."""
-
-    order: int
-    row: int
-    event: Event
-    sequence: int
-    correlation_id: int
-    attempt: int
-    sent_us: int
-
-
-_InFlight = tuple[int, int, Event, int, int, int, int]
-"""A `_Batch` in flight, as a plain tuple: faster to make, and each request makes one."""
+BURST_MAX = 64
+BURST_BYTES_MAX = 65_536
+"""The most requests that are encoded together, and their bytes."""
 
 
 class PipelinedProducer(LoadClient):
@@ -50,10 +41,14 @@ class PipelinedProducer(LoadClient):
         self._by_size: list[tuple[ProduceFrames, bytes]] = []
         """For each size of records the encoder, and the fields that rows of this connection share;
         the salt of an event chooses."""
-        self._queue: deque[Event] = deque()
-        self._to_resend: deque[_Batch] = deque()
+        self._queue: deque[QueuedEvents] = deque()
+        self._to_resend: deque[Resend] = deque()
         """Batches to send again, before the events of the queue."""
-        self._in_flight: deque[_InFlight] = deque()
+        self._in_flight: deque[InFlight] = deque()
+        self._in_flight_count = 0
+        """The number of requests in all bursts."""
+        self._burst_max = 1
+        self._is_closed_loop = tenant.arrival == "closed"
         self._connection: LoadConnection | None = None
         self._frames: ProduceFrames | None = None
         self._producer_id = -1
@@ -76,13 +71,20 @@ class PipelinedProducer(LoadClient):
 
     def submit(self, event: Event) -> None:
         """See `LoadClient`."""
-        self._queue.append(event)
-        if self.tenant.arrival == "closed":
-            for _ in range(self.tenant.window - 1):
-                next_event = self.next_in_loop(event, event.submitted_us)
-                if next_event is not None:
-                    self._queue.append(next_event)
-        self._fill(event.submitted_us)
+        event_id, intended_us, submitted_us, salt = event
+        self._queue.append(((event_id,), intended_us, submitted_us, salt))
+        if self._is_closed_loop and self.tenant.window > 1:
+            self._queue_loops(self.tenant.window - 1, event_id, salt, submitted_us)
+        self._fill(submitted_us)
+
+    def _queue_loops(self, count: int, event_id: int, salt: int, now_us: int) -> None:
+        """Queue the events that follow `count` events of this closed loop, unless it is over."""
+        event_ids = self.next_in_loops(count, event_id, now_us)
+        if len(self.tenant.record_sizes) == 1:
+            if event_ids:
+                self._queue.append((event_ids, now_us, now_us, salt + 1))
+        else:  # the salt chooses the size
+            self._queue.extend(((each,), now_us, now_us, salt + 1) for each in event_ids)
 
     @property
     def is_idle(self) -> bool:
@@ -91,19 +93,22 @@ class PipelinedProducer(LoadClient):
 
     def unsent(self) -> list[Event]:
         """See `LoadClient`."""
-        return list(self._queue)
+        return [
+            Event(event_id, *shared) for event_ids, *shared in self._queue for event_id in event_ids
+        ]
 
     def behind_us(self, now_us: int) -> int:
         """See `LoadClient`."""
         limit_us = self.run.plan.abort_behind_s * 1e6
         if not self._queue or self._is_throttled or now_us < self._throttled_us + limit_us:
             return 0
-        return now_us - self._queue[0].intended_us
+        _, intended_us, _, _ = self._queue[0]
+        return now_us - intended_us
 
     def check(self, now_us: int) -> None:
         """Close the connection after a request timeout; open one if there is none."""
         if self._connection is not None and self._in_flight:
-            oldest = _Batch._make(self._in_flight[0])
+            oldest = Burst._make(self._in_flight[0])
             if now_us - oldest.sent_us > self.tenant.request_timeout_ms * 1000:
                 self._connection.abort()
         elif self._connection is None and self._opening is None and not self.run.is_over:
@@ -117,10 +122,10 @@ class PipelinedProducer(LoadClient):
             self._opening.cancel()
             await asyncio.wait([self._opening])
         if self._connection is not None:
-            self._connection.on_lost = (
-                None  # requests in flight have no response; they are not lost
-            )
+            self._connection.on_lost = None
             self._connection.abort()
+        while self._in_flight:  # they have no response; they are not lost
+            self._next_in_flight().begin_row(self._rows)
 
     # Sending -------------------------------------------------------------------------------
 
@@ -134,71 +139,145 @@ class PipelinedProducer(LoadClient):
             or now_us < self._pause_until_us
         ):
             return
-        in_flight, window = self._in_flight, self.tenant.window
-        while self._to_resend and len(in_flight) < window:
-            batch = self._to_resend.popleft()
-            self._send(connection, batch.order, batch.event, batch.sequence, batch.attempt)
-        queue = self._queue
-        while queue and not self._to_resend and len(in_flight) < window:
-            sequence = self._sequence
+        window, queue = self.tenant.window, self._queue
+        while self._to_resend and self._in_flight_count < window:
+            again = self._to_resend.popleft()
+            event_id, *of_event = again.event
+            self._send(
+                connection, again.order, again.sequence, again.attempt, (event_id,), *of_event
+            )
+        while queue and self._in_flight_count < window and not self._to_resend:
+            event_ids, intended_us, submitted_us, salt = queue.popleft()
+            count = len(event_ids)
+            if count > 1:
+                room = min(window - self._in_flight_count, self._burst_max)
+                if count > room:
+                    queue.appendleft((event_ids[room:], intended_us, submitted_us, salt))
+                    count, event_ids = room, event_ids[:room]
+            order, sequence = self._order + 1, self._sequence
+            self._order += count
             if self._producer_id >= 0:
-                self._sequence = next_sequence(sequence, self.tenant.records)
-            self._order += 1
-            self._send(connection, self._order, queue.popleft(), sequence, 1)
+                self._sequence = next_sequence(sequence, self.tenant.records * count)
+            self._send(connection, order, sequence, 1, event_ids, intended_us, submitted_us, salt)
 
     def _send(
         self,
         connection: LoadConnection,
         order: int,
-        event: Event,
         sequence: int,
         attempt: int,
+        event_ids: Sequence[int],
+        intended_us: int,
+        submitted_us: int,
+        salt: int,
     ) -> None:
-        event_id, intended_us, submitted_us, salt = event
+        """Send a batch for each event; all of them have the same size."""
         sizes = self._by_size
         frames, stamp = sizes[0] if len(sizes) == 1 else sizes[salt % len(sizes)]
-        producer_id, epoch = self._producer_id, self._epoch
-        correlation_id = self._correlation_id = self._correlation_id + 1
-        frame = frames.frame(correlation_id, producer_id, epoch, sequence, event_id)
+        producer_id, epoch, count = self._producer_id, self._epoch, len(event_ids)
+        correlation_id = self._correlation_id + 1
+        self._correlation_id += count
+        self._in_flight_count += count
+        if count == 1:
+            data = frames.frame(correlation_id, producer_id, epoch, sequence, event_ids[0])
+        else:
+            data = frames.frames(correlation_id, producer_id, epoch, sequence, event_ids)
         now_us = clock.now_us()
-        row = self._rows.begin_stamped(
-            stamp, event_id, intended_us, submitted_us, now_us, attempt, producer_id, epoch,
-            sequence, max(0, connection.throttled_until_us - now_us),
-        )  # fmt: skip
-        self._in_flight.append((order, row, event, sequence, correlation_id, attempt, now_us))
-        connection.send(frame, self)
+        early_us = connection.throttled_until_us - now_us
+        self._in_flight.append((
+            order, sequence, correlation_id, attempt, now_us, producer_id, epoch,
+            max(0, early_us), stamp, event_ids, intended_us, submitted_us, salt,
+        ))  # fmt: skip
+        connection.send(data, self, count)
+
+    def _next_in_flight(self) -> Burst:
+        """Remove the oldest request from those in flight; return it as a burst of one."""
+        burst = Burst._make(self._in_flight.popleft())
+        self._in_flight_count -= 1
+        if len(burst.event_ids) == 1:
+            return burst
+        self._in_flight.appendleft(burst.after(1, self.tenant.records))
+        return burst.first()
 
     # Responses -----------------------------------------------------------------------------
+
+    def responded_to_run(self, buffer: bytes, now_us: int) -> tuple[int, int]:
+        """See `load_connection.RunReader`."""
+        in_flight, frames = self._in_flight, self._frames
+        if frames is None or self._is_draining or self._to_resend:
+            return 0, 0
+        size, taken, event_id, salt = frames.framed_response_bytes, 0, 0, 0
+        room = len(buffer) // size
+        while in_flight and room:
+            (
+                _, sequence, correlation_id, attempt, sent_us, producer_id, epoch, early_us, stamp,
+                event_ids, intended_us, submitted_us, salt,
+            ) = burst = in_flight[0]  # fmt: skip
+            count = min(len(event_ids), room)
+            offsets = frames.read_run(buffer, taken * size, count, correlation_id)
+            if offsets is None:  # `responded` takes them
+                break
+            if count == len(event_ids):
+                in_flight.popleft()
+            else:
+                in_flight[0] = Burst._make(burst).after(count, self.tenant.records)
+            event_id = event_ids[0]
+            self._rows.add_run(
+                stamp, count, event_id, intended_us, submitted_us, sent_us, now_us, attempt,
+                producer_id, epoch, sequence, early_us, offsets,
+            )  # fmt: skip
+            taken += count
+            room -= count
+        if taken:
+            self._in_flight_count -= taken
+            counts = self.run.counts
+            counts.requests += taken
+            counts.events_done += taken
+            if self._is_closed_loop:
+                self._queue_loops(taken, event_id, salt, now_us)
+            if self._queue:
+                self._fill(now_us)
+        return taken, taken * size
 
     def responded(self, buffer: bytes, start: int, end: int, now_us: int) -> None:
         """See `load_connection.Reader`."""
         if not self._in_flight or self._frames is None:
             raise DecodeError("a response without a request")
         correlation_id, error_code, base_offset, throttle_ms = self._frames.read(buffer, start, end)
-        batch = self._in_flight.popleft()
-        _, row, event, _, expected, _, sent_us = batch
+        burst = self._in_flight[0]
+        if len(burst[9]) == 1:
+            self._in_flight.popleft()
+            self._in_flight_count -= 1
+        else:
+            burst = self._next_in_flight()
+        (
+            _, sequence, expected, attempt, sent_us, producer_id, epoch, early_us, stamp,
+            [event_id], intended_us, submitted_us, salt,
+        ) = burst  # fmt: skip
         if correlation_id != expected:
+            Burst._make(burst).begin_row(self._rows)
             raise DecodeError(f"correlation id {correlation_id}, not {expected}")
-        self._rows.end(row, now_us, error_code, throttle_ms, base_offset)
+        self._rows.add_stamped(
+            stamp, event_id, intended_us, submitted_us, sent_us, attempt, producer_id, epoch,
+            sequence, early_us, now_us, error_code, throttle_ms, base_offset,
+        )  # fmt: skip
         self.run.counts.requests += 1
         if throttle_ms:
             self._throttled(throttle_ms, sent_us, now_us)
         if error_code and error_code != ErrorCode.DUPLICATE_SEQUENCE_NUMBER:
-            self._fail(_Batch._make(batch), error_code)
+            self._fail(Burst._make(burst).to_resend(), error_code)
         else:
-            self._complete(event, now_us)
+            self._complete(event_id, salt, now_us)
         if self._is_draining:
             if not self._in_flight:
                 self._start_resending(now_us)
         elif self._queue or self._to_resend:
             self._fill(now_us)
 
-    def _complete(self, event: Event, now_us: int) -> None:
+    def _complete(self, event_id: int, salt: int, now_us: int) -> None:
         self.run.counts.events_done += 1
-        if self.tenant.arrival == "closed":
-            next_event = self.next_in_loop(event, now_us)
-            if next_event is not None:
-                self._queue.append(next_event)
+        if self._is_closed_loop:
+            self._queue_loops(1, event_id, salt, now_us)
 
     def _throttled(self, throttle_ms: int, sent_us: int, now_us: int) -> None:
         self.run.counts.throttled += 1
@@ -213,7 +292,7 @@ class PipelinedProducer(LoadClient):
             self._is_throttled = True
             self._pause(until_us, now_us)
 
-    def _fail(self, batch: _Batch, error_code: int) -> None:
+    def _fail(self, batch: Resend, error_code: int) -> None:
         self.run.counts.errors += 1
         # A batch behind a failed one is out of order for that reason alone.
         is_behind_failed = (
@@ -228,9 +307,9 @@ class PipelinedProducer(LoadClient):
         else:
             # The broker expects a sequence that will not come: start a new epoch.
             self._must_reset = self._is_draining = self._producer_id >= 0
-            self._complete(batch.event, clock.now_us())
+            self._complete(batch.event.event_id, batch.event.salt, clock.now_us())
 
-    def _resend_later(self, *batches: _Batch) -> None:
+    def _resend_later(self, *batches: Resend) -> None:
         """Send these batches first, once all batches in flight have a response."""
         self._is_draining = True
         self._to_resend = deque(sorted([*self._to_resend, *batches]))
@@ -284,16 +363,17 @@ class PipelinedProducer(LoadClient):
         run = self.run
         self._connection = None
         again = []
-        for batch in map(_Batch._make, self._in_flight):
-            run.rows.mark_lost(batch.row)
+        while self._in_flight:
+            burst = self._next_in_flight()
+            run.rows.mark_lost(burst.begin_row(run.rows))
             run.counts.requests += 1
+            batch = burst.to_resend()
             if batch.attempt > self.tenant.retries:
                 run.counts.errors += 1
                 self._must_reset = self._producer_id >= 0
-                self._complete(batch.event, now_us)
+                self._complete(batch.event.event_id, batch.event.salt, now_us)
             else:
                 again.append(batch._replace(attempt=batch.attempt + 1))
-        self._in_flight.clear()
         self._resend_later(*again)
         self._is_draining = False
         if not run.is_over:
@@ -327,6 +407,11 @@ class PipelinedProducer(LoadClient):
         sized = [self.frames(connection, size) for size in self.tenant.record_sizes]
         self._by_size = [(frames, self._stamp_of(frames, node)) for frames in sized]
         self._frames = sized[0]
+        if len(sized) == 1:  # with several of them each event has a salt of its own
+            self._burst_max = min(BURST_MAX, max(1, BURST_BYTES_MAX // self._frames.size))
+            connection.run_reader = self
+            # `responded` is as fast for a single response.
+            connection.run_bytes_min = 2 * self._frames.framed_response_bytes
         connection.on_lost = self.lost
         self._connection = connection
         self._fill(clock.now_us())
@@ -344,35 +429,8 @@ class PipelinedProducer(LoadClient):
         )
 
     async def _get_producer_id(self, connection: LoadConnection, node: int) -> None:
-        request = messages.InitProducerIdRequest(
-            transactional_id=None, transaction_timeout_ms=60_000, producer_id=-1, producer_epoch=-1
+        self._producer_id, self._epoch = await request_producer_id(
+            self, connection, node, RETRY_BACKOFF_MS
         )
-        version = connection.wire.version_of(ApiKey.INIT_PRODUCER_ID)
-        while True:
-            frame = connection.wire.request(request)
-            rows, now_us = self.run.rows, clock.now_us()
-            row = rows.begin(
-                event_id=NO_EVENT,
-                intended_us=now_us,
-                submitted_us=now_us,
-                sent_us=now_us,
-                client=self.number,
-                api=ApiKey.INIT_PRODUCER_ID,
-                version=version,
-                request_bytes=len(frame),
-                node=node,
-            )
-            try:
-                response = await connection.exchange(frame, self.tenant.request_timeout_ms / 1000)
-            except ClientError:
-                rows.mark_lost(row)
-                raise
-            rows.end(row, clock.now_us(), response.error_code, response.throttle_time_ms)
-            if response.error_code == ErrorCode.NONE:
-                self._producer_id = response.producer_id
-                self._epoch = response.producer_epoch
-                self._must_reset = False
-                self._renumber()
-                return
-            self.run.counts.errors += 1
-            await asyncio.sleep(max(response.throttle_time_ms, RETRY_BACKOFF_MS) / 1000)
+        self._must_reset = False
+        self._renumber()

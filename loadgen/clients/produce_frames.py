@@ -6,6 +6,7 @@ back. The fields of a successful response are read at fixed positions; a respons
 is decoded in the usual way.
 """
 
+from collections.abc import Sequence
 from struct import Struct
 from typing import NamedTuple
 
@@ -25,7 +26,6 @@ _HEADER = Struct(">hhih")
 _BATCH_HEADER = Struct(">qiibIhiqqqhii")
 CORRELATION = Struct(">i")
 CORRELATION_POSITION = 8
-_CRC = Struct(">I")
 _CRC_POSITION = 17
 _CRC_START = 21
 _PRODUCER = Struct(">qhi")
@@ -92,6 +92,10 @@ class ProduceResponses:
         self.version = version
         self._response = messages.response_class(ApiKey.PRODUCE)
         self._response_layout, self._response_bytes = _response_layout(version, topic, partition)
+        self.framed_response_bytes = _SIZE.size + self._response_bytes
+        """The bytes of a successful response with its size."""
+        self._run_layouts: dict[int, Struct] = {}
+        """The layout of so many successful responses after each other, each with its size."""
 
     def read(self, buffer: bytes, start: int, end: int) -> tuple[int, int, int, int]:
         """Return correlation id, error code, base offset and throttle time of a response.
@@ -102,6 +106,28 @@ class ProduceResponses:
         if end - start == self._response_bytes:
             return self._response_layout.unpack_from(buffer, start)
         return self._read_slowly(buffer, start, end)
+
+    def read_run(
+        self, buffer: bytes, start: int, count: int, correlation_id: int
+    ) -> tuple[int, ...] | None:
+        """Return the base offsets of `count` responses after each other, each with its size.
+
+        Returns:
+            None unless all of them are successful, without a throttle, and their correlation ids
+            are `correlation_id` and those that follow it.
+        """
+        layout = self._run_layouts.get(count)
+        if layout is None:
+            layout = self._run_layouts[count] = _run_layout(
+                self._response_layout.format, self._response_bytes, count
+            )
+        fields = layout.unpack_from(buffer, start)
+        # Size and correlation id are read as one number, which grows by one with each response.
+        first = self._response_bytes << 32 | correlation_id
+        # Every second field is an error code or a throttle time.
+        if any(fields[1::2]) or fields[::4] != tuple(range(first, first + count)):
+            return None
+        return fields[2::4]
 
     def _read_slowly(self, buffer: bytes, start: int, end: int) -> tuple[int, int, int, int]:
         try:
@@ -141,7 +167,8 @@ class ProduceFrames(ProduceResponses):
         """Encode the first request; `version` is from VERSION_MIN to VERSION_MAX."""
         batch, event_position = record_batch(records, record_bytes, timestamp_ms)
         super().__init__(version, topic, partition)
-        self._frame = request_frame(
+        self._records = records
+        frame = request_frame(
             batch,
             version=version,
             client_id=client_id,
@@ -150,31 +177,84 @@ class ProduceFrames(ProduceResponses):
             acks=acks,
             timeout_ms=timeout_ms,
         )
-        start = bytes(self._frame).index(batch)
-        self._crc_position = start + _CRC_POSITION
+        start = bytes(frame).index(batch)
+        crc_position = start + _CRC_POSITION
         self._patch_position = start + _PRODUCER_POSITION
         # The records count and the beginning of the first record stand between the two.
         between = batch[_PRODUCER_POSITION + _PRODUCER.size : event_position]
         self._between = between
-        self._patch = Struct(f"{_PRODUCER.format}{len(between)}sq")
-        self._checked = memoryview(self._frame)[start + _CRC_START : start + len(batch)]
-
-    @property
-    def size(self) -> int:
+        self._pack_patch = Struct(f"{_PRODUCER.format}{len(between)}sq").pack_into
+        self._checked = slice(start + _CRC_START, start + len(batch))
+        # In a block of frames one `pack_into` writes from the correlation id to the CRC.
+        self._between_ids = bytes(frame[CORRELATION_POSITION + CORRELATION.size : crc_position])
+        self._pack_ids = Struct(f"{CORRELATION.format}{len(self._between_ids)}sI").pack_into
+        self.size = len(frame)
         """Bytes of each frame."""
-        return len(self._frame)
+        self._block = frame
+        """One or several frames, to be patched."""
+        self._places: list[tuple[int, int, memoryview]] = []
+        """Of each frame in the block where the patch and the ids are, and the bytes of its CRC."""
+        self._find_places()
 
     def frame(
         self, correlation_id: int, producer_id: int, epoch: int, sequence: int, event_id: int
     ) -> bytes:
         """Return a request; producer id, epoch and sequence are -1 without idempotence."""
-        frame = self._frame
-        CORRELATION.pack_into(frame, CORRELATION_POSITION, correlation_id)
-        self._patch.pack_into(
-            frame, self._patch_position, producer_id, epoch, sequence, self._between, event_id
+        block = self._block
+        self._pack_patch(
+            block, self._patch_position, producer_id, epoch, sequence, self._between, event_id
         )
-        _CRC.pack_into(frame, self._crc_position, crc32c(self._checked))
-        return bytes(frame)
+        self._pack_ids(
+            block, CORRELATION_POSITION, correlation_id, self._between_ids, crc32c(self._first_crc)
+        )
+        return bytes(self._first)
+
+    def frames(
+        self,
+        correlation_id: int,
+        producer_id: int,
+        epoch: int,
+        sequence: int,
+        event_ids: Sequence[int],
+    ) -> bytes:
+        """Return a request for each event, after each other.
+
+        Correlation id and sequence are those of the first request; the others follow.
+        """
+        count = len(event_ids)
+        if count > len(self._places):
+            self._grow(count)
+        block, between, between_ids = self._block, self._between, self._between_ids
+        patch, ids = self._pack_patch, self._pack_ids
+        for (patch_position, position, checked), event_id in zip(
+            self._places, event_ids, strict=False
+        ):
+            patch(block, patch_position, producer_id, epoch, sequence, between, event_id)
+            ids(block, position, correlation_id, between_ids, crc32c(checked))
+            correlation_id += 1
+            if sequence >= 0:
+                sequence = (sequence + self._records) & _SEQUENCE_MASK
+        if count == len(self._places):
+            return bytes(block)
+        return bytes(memoryview(block)[: count * self.size])
+
+    def _grow(self, count: int) -> None:
+        """Make room for `count` frames."""
+        self._block = self._block[: self.size] * count
+        self._find_places()
+
+    def _find_places(self) -> None:
+        view = memoryview(self._block)
+        self._first = view[: self.size]
+        self._places = [
+            (
+                start + self._patch_position,
+                start + CORRELATION_POSITION,
+                view[start : start + self.size][self._checked],
+            )
+            for start in range(0, len(self._block), self.size)
+        ]
+        self._first_crc = self._places[0][-1]
 
 
 def _response_layout(version: int, topic: str, partition: int) -> tuple[Struct, int]:
@@ -190,6 +270,16 @@ def _response_layout(version: int, topic: str, partition: int) -> tuple[Struct, 
     throttle_position = header + body.rindex(_SIZE.pack(throttle_time_ms))
     response = Struct(f">i{error_position - 4}xhq{throttle_position - error_position - 10}xi")
     return response, header + len(body)
+
+
+def _run_layout(response: str, response_bytes: int, count: int) -> Struct:
+    """Return the layout of `count` responses; `response` is that of one of them without its size.
+
+    Size and correlation id are one number.
+    """
+    rest = response.removeprefix(CORRELATION.format)
+    padding = response_bytes - Struct(response).size
+    return Struct(f">{f'q{rest}{padding}x' * count}")
 
 
 def record_batch(records: int, record_bytes: int, timestamp_ms: int) -> tuple[bytes, int]:

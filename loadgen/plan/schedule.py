@@ -13,6 +13,7 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from loadgen.plan.plan import Plan, Tenant
 from loadgen.plan.yaml_reader import PlanError
@@ -90,6 +91,14 @@ def schedule(spark: "SparkSession", plan: Plan, partitions: int) -> "DataFrame":
 
     ids = spark.range(0, sum(event_counts(plan)), numPartitions=partitions)
     return ids.mapInArrow(rows_of, SCHEMA)
+
+
+def schedule_file(plan: Plan) -> bytes:
+    """Return all events as a Parquet file with the columns of `schedule`, computed here."""
+    ids = np.arange(sum(event_counts(plan)), dtype=np.int64)
+    content = pa.BufferOutputStream()
+    pq.write_table(pa.Table.from_batches([events(plan, ids)]), content)
+    return bytes(content.getvalue())
 
 
 def _count(plan: Plan, tenant: Tenant) -> int:

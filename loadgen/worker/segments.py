@@ -13,7 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from loadgen import clock
-from loadgen.rows import ARROW_SCHEMA, Chunk, RowEncoder, Rows
+from loadgen.row_encoder import ENCODED_SCHEMA, TEXTS, RowEncoder
+from loadgen.rows import Chunk, Rows, RunChunk
 from loadgen.storage import Storage
 
 PENDING_MAX = 16
@@ -49,7 +50,7 @@ class SegmentWriter:
         self._segment_us = round(segment_s * 1e6)
         self._began_us, self._began_cpu_us = clock.now_us(), clock.cpu_us()
         self._flushed_us = self._began_us
-        self._queue: queue.Queue[Chunk | None] = queue.Queue(PENDING_MAX)
+        self._queue: queue.Queue[Chunk | RunChunk | None] = queue.Queue(PENDING_MAX)
         self._thread = threading.Thread(target=self._write_all, daemon=True)
         self._is_last = False
 
@@ -97,7 +98,7 @@ class SegmentWriter:
                 [line, *_] = str(reason or error).strip().splitlines() or [type(error).__name__]
                 self.error = f"worker {self._worker} cannot write its results: {line}"
 
-    def _write_segment(self, first: Chunk) -> None:
+    def _write_segment(self, first: Chunk | RunChunk) -> None:
         """Write chunks until the end of the segment."""
         name = f"part-{self._worker:05}-{self.segments:06}.parquet"
         with ExitStack() as stack:
@@ -105,24 +106,26 @@ class SegmentWriter:
             writer = stack.enter_context(
                 pq.ParquetWriter(
                     stream,
-                    ARROW_SCHEMA,
+                    ENCODED_SCHEMA,
                     compression="lz4",
-                    use_dictionary=_TEXTS,
+                    use_dictionary=TEXTS,
                     write_statistics=_SORTED,
                     store_schema=False,
                 )
             )
-            chunk: Chunk | None = first
+            chunk: Chunk | RunChunk | None = first
             while chunk is not None:
                 self._write_chunk(writer.write_batch, chunk)
                 chunk = self._queue.get()
         self.segments += 1
 
-    def _write_chunk(self, write: Callable[[pa.RecordBatch], None], chunk: Chunk) -> None:
+    def _write_chunk(
+        self, write: Callable[[pa.RecordBatch], None], chunk: Chunk | RunChunk
+    ) -> None:
         write(self._encoder.batch(chunk, self._rows.topics, self.cpu_us, self.wall_us))
-        self._rows.free.append(chunk.buffer)
+        if isinstance(chunk, Chunk):
+            self._rows.free.append(chunk.buffer)
 
 
-_TEXTS = [field.name for field in ARROW_SCHEMA if field.type == pa.string()]
 _SORTED = ["intended_us", "sent_us", "event_id"]
 """Statistics are worth their time for these columns only."""

@@ -19,7 +19,8 @@ from loadgen.clients.load_client import Run
 from loadgen.clock_offset import measure_offset
 from loadgen.host_info import memory_max_bytes
 from loadgen.plan.run_spec import RunSpec
-from loadgen.rows import RESULTS, RowEncoder, Rows
+from loadgen.row_encoder import RowEncoder
+from loadgen.rows import RESULTS, Rows
 from loadgen.storage import Storage, StorageError
 from loadgen.worker.engine import Engine
 from loadgen.worker.schedule_feed import ScheduleFeed

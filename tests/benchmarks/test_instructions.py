@@ -45,15 +45,15 @@ def test_every_request_has_a_figure_in_every_kept_version() -> None:
 
 def test_work_that_is_added_to_a_request_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     name = "Produce, one in a read"
-    respond_to_run = ProduceCache.respond_to_run
+    respond_to_one = ProduceCache.respond_to_one
 
-    def slower(cache: ProduceCache, data: bytes, *arguments: Any) -> Any:
+    def slower(cache: ProduceCache, data: bytes, now_ms: int) -> Any:
         for _ in range(20):
             len(data)
-        return respond_to_run(cache, data, *arguments)
+        return respond_to_one(cache, data, now_ms)
 
     before = COUNTS[name]()
-    monkeypatch.setattr(ProduceCache, "respond_to_run", slower)
+    monkeypatch.setattr(ProduceCache, "respond_to_one", slower)
     after = COUNTS[name]()
 
     assert after[0] > before[0] * (1 + ALLOWED_SHARE)

@@ -412,7 +412,14 @@ def test_the_first_response_needs_no_clients_of_kafka_python_and_no_other_handle
     assert {name for name in modules if name.startswith("broker.handlers.")} == {
         "broker.handlers.k03_metadata"
     }
-    late = {"aiohttp", "kafka.admin", "kafka.consumer", "kafka.producer", "kafka.record"}
+    late = {
+        "aiohttp",
+        "broker.faults.actions",
+        "kafka.admin",
+        "kafka.consumer",
+        "kafka.producer",
+        "kafka.record",
+    }
     late |= {"lz4", "prometheus_client", "rich", "structlog", "zstandard"}
     late |= {"kafka.protocol.admin", "kafka.protocol.consumer", "kafka.protocol.producer"}
     assert not modules & late

@@ -67,7 +67,7 @@ def _message_classes() -> dict[str, tuple[Any, Kind]]:
             found[key.name] = (key, _coordinator(name, "type"))
             found[value.name] = (value, _coordinator(name, "version"))
     for data_class in (
-        control_records.EndTxnMarker,
+        control_records.end_txn_marker_class(),
         data_messages.ConsumerProtocolAssignment,
         data_messages.ConsumerProtocolSubscription,
     ):

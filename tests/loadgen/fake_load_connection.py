@@ -3,7 +3,7 @@
 from struct import Struct
 from typing import Any
 
-from loadgen.clients.load_connection import Reader
+from loadgen.clients.load_connection import Reader, RunReader
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.produce import PartitionResult, TopicResult, decode_request, encode_response
@@ -32,6 +32,8 @@ class FakeConnection:
         self.on_lost: Any = None
         self.throttled_until_us = 0
         self.is_lost = False
+        self.run_reader: RunReader | None = None
+        self.run_bytes_min = 0
         self.sent: list[tuple[int, BatchHeader]] = []
         self._reader: Reader | None = None
         self.is_aborted = False
@@ -47,13 +49,16 @@ class FakeConnection:
             producer_epoch=0,
         )
 
-    def send(self, frame: bytes, reader: Reader) -> None:
+    def send(self, frames: bytes, reader: Reader, count: int = 1) -> None:
         self._reader = reader
-        (correlation_id,) = _CORRELATION.unpack_from(frame, 8)
-        (size,) = Struct(">h").unpack_from(frame, 12)
-        request = decode_request(VERSION, frame, 14 + size + 1, len(frame))
-        [(_, _, [partition])] = request.topics
-        self.sent.append((correlation_id, read_header(frame, partition.start)))
+        size = len(frames) // count
+        for start in range(0, len(frames), size):
+            frame = frames[start : start + size]
+            (correlation_id,) = _CORRELATION.unpack_from(frame, 8)
+            (name_bytes,) = Struct(">h").unpack_from(frame, 12)
+            request = decode_request(VERSION, frame, 14 + name_bytes + 1, len(frame))
+            [(_, _, [partition])] = request.topics
+            self.sent.append((correlation_id, read_header(frame, partition.start)))
 
     def response(
         self, correlation_id: int, now_us: int, error_code: int = 0, throttle_time_ms: int = 0

@@ -7,7 +7,8 @@ from loadgen.clients.connection_settings import ConnectionSettings
 from loadgen.clients.load_client import Run
 from loadgen.plan.plan import Plan, Tenant, Topic
 from loadgen.plan.run_spec import RunSpec, Topology
-from loadgen.rows import RowEncoder, Rows
+from loadgen.row_encoder import RowEncoder, batches
+from loadgen.rows import Rows
 
 
 def run_of(tenant: Tenant, port: int = 1, **plan_fields: Any) -> Run:
@@ -24,4 +25,4 @@ def run_of(tenant: Tenant, port: int = 1, **plan_fields: Any) -> Run:
 def rows_of(run: Run) -> list[dict[str, Any]]:
     """Return all rows so far."""
     encoder = RowEncoder(0, 0, run.plan.tenants, run.spec.tenant_of_clients())
-    return [row for batch in run.rows.batches(encoder) for row in batch.to_pylist()]
+    return [row for batch in batches(run.rows, encoder) for row in batch.to_pylist()]

@@ -6,7 +6,8 @@ import pyarrow as pa
 import pytest
 
 from loadgen.plan.plan import Tenant
-from loadgen.rows import ARROW_SCHEMA, NONE, Chunk, Kind, RowEncoder, Rows, Status
+from loadgen.row_encoder import RowEncoder, batches
+from loadgen.rows import ARROW_SCHEMA, NONE, Chunk, Kind, Rows, RunChunk, Status
 from protocol.api_keys import ApiKey
 
 pytestmark = pytest.mark.slow
@@ -15,10 +16,10 @@ TENANTS = [Tenant("a", "steady", "a", user="alice", password="x"), Tenant("b", "
 
 
 def rows_of(rows: Rows, zero_us: int = 1000) -> list[dict[str, Any]]:
-    batches = list(rows.batches(RowEncoder(3, zero_us, TENANTS, [0, 1, 1])))
-    for batch in batches:
+    made = list(batches(rows, RowEncoder(3, zero_us, TENANTS, [0, 1, 1])))
+    for batch in made:
         assert batch.schema == ARROW_SCHEMA
-    found: list[dict[str, Any]] = pa.Table.from_batches(batches, ARROW_SCHEMA).to_pylist()
+    found: list[dict[str, Any]] = pa.Table.from_batches(made, ARROW_SCHEMA).to_pylist()
     return found
 
 
@@ -129,7 +130,7 @@ def begin(rows: Rows, number: int) -> int:
 
 def test_a_row_whose_response_comes_late_is_in_a_later_chunk_once() -> None:
     rows = Rows(chunk_rows=4)
-    chunks: list[Chunk] = []
+    chunks: list[Chunk | RunChunk] = []
     rows.sink = chunks.append
     slow, never = begin(rows, 0), begin(rows, 1)
     for number in range(2, 10):
@@ -150,9 +151,10 @@ def test_a_row_whose_response_comes_late_is_in_a_later_chunk_once() -> None:
 
 def test_buffers_are_used_again() -> None:
     rows = Rows(chunk_rows=2)
-    chunks: list[Chunk] = []
+    chunks: list[Chunk | RunChunk] = []
 
-    def take(chunk: Chunk) -> None:
+    def take(chunk: Chunk | RunChunk) -> None:
+        assert isinstance(chunk, Chunk)
         chunks.append(chunk)
         rows.free.append(chunk.buffer)
 

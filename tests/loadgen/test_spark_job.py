@@ -29,6 +29,17 @@ def test_spark_computes_the_same_schedule_with_any_number_of_partitions(
         assert sorted(found, key=lambda row: row["event_id"]) == expected
 
 
+def test_the_schedule_of_the_driver_is_that_of_spark(spark: "SparkSession", tmp_path: Path) -> None:
+    plan = load_plan("mixed-tenants")
+    (tmp_path / "schedule.parquet").write_bytes(schedule.schedule_file(plan))
+    schedule.schedule(spark, plan, 2).write.parquet(str(tmp_path / "of-spark"))
+    here, there = (
+        spark.read.parquet(str(tmp_path / name)) for name in ("schedule.parquet", "of-spark")
+    )
+    assert here.schema == there.schema
+    assert here.exceptAll(there).count() == there.exceptAll(here).count() == 0
+
+
 def test_two_workers_send_each_event_once(
     spark: "SparkSession", servers: str, tmp_path: Path
 ) -> None:

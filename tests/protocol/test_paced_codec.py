@@ -7,7 +7,8 @@ import pytest
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.codec import decode_body, decode_request
-from protocol.paced_codec import MessageTooLargeError, encode_paced, paced_decoder
+from protocol.paced_codec import encode_paced, paced_decoder
+from protocol.pacing import MessageTooLargeError
 from tests.attack.amplifying_frames import amplifying_frames
 from tests.broker.faults.requests import sample_body, sample_message
 

@@ -16,7 +16,7 @@ from broker.faults import fault_rule
 from broker.journal.journal import Entry, Line
 from broker.request.session import Peer
 from protocol import messages
-from protocol.framing import Frame, FrameReader
+from protocol.framing import SIZE_BYTES, Frame, FrameReader
 from tests.batches import altered, make_batch
 from tests.broker.cluster_builder import ALL_VERSIONS, make_cluster
 from tests.broker.connection_driver import FRAME_BYTES_MAX, NOW_MS
@@ -108,12 +108,17 @@ class Run:
     def send(self, produce: Produce) -> None:
         """Send the requests, and note what the connection returns."""
         data = b"".join(self._frame(produce) for _ in range(produce.count))
-        connection = self.connections[produce.connection]
         cut = len(data) if produce.cut is None else produce.cut
         for piece in (data[:cut], data[cut:]):
             if piece:
-                output = connection.receive(piece, self.now_ms)
-                self._note(produce.connection, output)
+                self._receive(produce.connection, piece)
+
+    def send_together(self, *produces: Produce) -> None:
+        """Send one request of each kind, all in one read of the first connection."""
+        self._receive(0, b"".join(map(self._frame, produces)))
+
+    def _receive(self, number: int, data: bytes) -> None:
+        self._note(number, self.connections[number].receive(data, self.now_ms))
 
     def _note(self, number: int, output: Any) -> None:
         write, close_reason, has_more, muted_until_ms, _parts = output
@@ -315,6 +320,7 @@ def ordinary_path() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ProduceCache, "respond", lambda *_arguments: None)
         patch.setattr(ProduceCache, "respond_to_run", lambda *_arguments: 0)
+        patch.setattr(ProduceCache, "respond_to_one", lambda *_arguments: None)
         yield
 
 
@@ -323,6 +329,7 @@ def counted_hits() -> Iterator[list[Frame]]:
     """Collect the requests that caches respond to."""
     hits: list[Frame] = []
     respond, respond_to_run = ProduceCache.respond, ProduceCache.respond_to_run
+    respond_to_one = ProduceCache.respond_to_one
 
     def counting(cache: ProduceCache, frame: Frame, peer: Peer, now_ms: int) -> Any:
         response = respond(cache, frame, peer, now_ms)
@@ -338,8 +345,15 @@ def counted_hits() -> Iterator[list[Frame]]:
             hits.append(frame)
         return run_end
 
+    def counting_one(cache: ProduceCache, data: bytes, now_ms: int) -> bytes | None:
+        response = respond_to_one(cache, data, now_ms)
+        if response is not None:
+            hits.append((data, SIZE_BYTES, len(data)))
+        return response
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ProduceCache, "respond", counting)
+        patch.setattr(ProduceCache, "respond_to_one", counting_one)
         patch.setattr(ProduceCache, "respond_to_run", counting_run)
         yield hits
 

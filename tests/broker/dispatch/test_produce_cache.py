@@ -16,6 +16,7 @@ from broker.produce.append import store_batch
 from broker.produce.request_run import RequestRun
 from broker.produce.request_shape import fitting_batches
 from tests.broker.dispatch.produce_runs import (
+    PARTITIONS,
     TOPICS,
     Change,
     Produce,
@@ -145,7 +146,8 @@ changes: st.SearchStrategy[Change] = st.one_of(
 def plans(draw: st.DrawFn) -> list[Produce | Change]:
     """Requests of one shape, with changes and other requests in between."""
     usual = draw(usual_produces)
-    steps: list[Produce | Change] = [usual]
+    # After three reads, a read of a single request is tried at once.
+    steps: list[Produce | Change] = [usual] * draw(st.sampled_from((1, 3)))
     for _ in range(draw(st.integers(1, 8))):
         what = draw(st.integers(0, 5))
         if what <= 2:
@@ -172,6 +174,8 @@ def test_the_cached_path_leaves_the_same_behind(steps: list[Produce | Change]) -
 
 WARM = Produce(count=3)
 """The second request of a connection is learnt, the third is responded to by the cache."""
+RUNS = (Produce(count=2), Produce(count=2))
+"""After them a read of a single request is tried at once."""
 VERSIONS = (3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13)
 
 
@@ -343,7 +347,7 @@ def test_another_partition_that_takes_no_batches_is_not_cached(
         Produce(indexes=(1,)),
     ]
     assert hits_of(steps) == 1
-    assert_needed(steps, request_shape._appendable_partition, right, wrong)
+    assert_needed(steps, request_shape.appendable_partition, right, wrong)
 
 
 LIVE: tuple[tuple[str, str, Sequence[Produce | Change]], ...] = (
@@ -459,7 +463,7 @@ RUN_CHECKS: tuple[tuple[Any, str, str, Sequence[Produce | Change]], ...] = (
     ),
     (
         RequestRun.append,
-        "topic.retention_bytes >= 0",
+        "self.can_free",
         "False",
         [("configure", "t", "retention.bytes", "100"), WARM],
     ),
@@ -480,32 +484,64 @@ def test_a_run_without_a_check_is_found(
     assert_needed(steps, function, right, wrong)
 
 
+ONE_CHECKS: tuple[tuple[Any, str, Sequence[Produce | Change]], ...] = (
+    (ProduceCache.respond_to_one, "self._faults.is_enabled", [("add_error_rule", None)]),
+    (
+        ProduceCache.respond_to_one,
+        "self._session.limited_from_ms <= now_ms",
+        [("end_session", 0, 0)],
+    ),
+    (ProduceCache.respond_to_one, "self._journal.is_enabled", [("keep_journal", True)]),
+    (ProduceCache.respond_to_one, "self._acknowledgements.is_enabled", [("audit", True)]),
+    (
+        ProduceCache.respond_to_one,
+        "cluster.quotas.clients.is_enabled",
+        [("set_quota", "producer_byte_rate", 1.0, False)],
+    ),
+    (
+        ProduceCache.respond_to_one,
+        "run.produce_version != cluster.produce_version",
+        [("lead", "t", 0, -1)],
+    ),
+    (
+        RequestRun.respond_to_one,
+        "cluster.log_bytes + len(data) > cluster.log_bytes_max",
+        [("configure_brokers", None, "log.memory.max.bytes", "800"), WARM, *RUNS],
+    ),
+    (RequestRun.respond_to_one, "log.log_start_offset != self._start_offset", []),
+)
+
+
+@pytest.mark.parametrize(("function", "check", "steps"), ONE_CHECKS)
+def test_a_read_of_one_request_without_a_check_is_found(
+    function: Any, check: str, steps: Sequence[Produce | Change]
+) -> None:
+    steps = [WARM, *RUNS, ("delete_records", "t", 0), *steps, *[Produce()] * 5]
+    assert_needed(steps, function, check, "False")
+
+
+BATCH_CHECKS: tuple[tuple[str, str, Produce], ...] = (
+    ("found_piece != piece", "False", Produce(indexes=(1,))),
+    ("found_piece != piece", "False", Produce(damage=(0, ">q", 1, False))),
+    ("found_piece != piece", "False", Produce(damage=(8, ">i", 70, False))),
+    ("magic != _MAGIC", "False", Produce(damage=(16, ">b", 1, True))),
+    ("crc32c(covered) != crc", "False", Produce(damage=(17, ">I", 1, False))),
+    ("attributes > ", "None is ", Produce(damage=(21, ">h", 0x20, True))),
+    ("attributes > ", "None is ", Produce(damage=(21, ">h", -1, True))),
+    ("0 < count == last_delta + 1", "True", Produce(damage=(23, ">i", 3, True))),
+    ("sequence < 0", "False", Produce(producer_id=8, damage=(53, ">i", -1, True))),
+    ("is not APPEND", "is None", Produce(producer_id=7, gap=1)),
+)
 RUN_BATCHES: tuple[tuple[Any, str, str, Produce], ...] = (
-    (RequestRun._store, "found_piece != piece", "False", Produce(indexes=(1,))),
-    (RequestRun._store, "found_piece != piece", "False", Produce(damage=(0, ">q", 1, False))),
-    (RequestRun._store, "found_piece != piece", "False", Produce(damage=(8, ">i", 70, False))),
-    (RequestRun._store, "magic != _MAGIC", "False", Produce(damage=(16, ">b", 1, True))),
-    (RequestRun._store, "crc32c(covered) != crc", "False", Produce(damage=(17, ">I", 1, False))),
-    (
-        RequestRun._store,
-        "0 <= attributes <= attributes_max",
-        "True",
-        Produce(damage=(21, ">h", 0x20, True)),
-    ),
-    (
-        RequestRun._store,
-        "0 < count == last_delta + 1",
-        "True",
-        Produce(damage=(23, ">i", 3, True)),
-    ),
+    *((RequestRun._store, *check) for check in BATCH_CHECKS),
+    *((RequestRun.respond_to_one, *check) for check in BATCH_CHECKS),
     (RequestRun._store, "max_timestamp > latest_ms", "False", Produce(later_ms=4_000_000)),
     (
-        RequestRun._store,
-        "sequence < 0",
+        RequestRun.respond_to_one,
+        "max_timestamp > now_ms + self._timestamp_after_max_ms",
         "False",
-        Produce(producer_id=8, damage=(53, ">i", -1, True)),
+        Produce(later_ms=4_000_000),
     ),
-    (RequestRun._store, "is not APPEND", "is None", Produce(producer_id=7, gap=1)),
     (
         request_run._layout,
         "<= batch_size <= target.batch_bytes_max",
@@ -519,34 +555,56 @@ RUN_BATCHES: tuple[tuple[Any, str, str, Produce], ...] = (
 def test_a_run_that_takes_any_batch_is_found(
     function: Any, right: str, wrong: str, unusual: Produce
 ) -> None:
-    warm = replace(WARM, producer_id=min(unusual.producer_id, 7))
+    usual = Produce(producer_id=min(unusual.producer_id, 7))
+    is_one = function is not RequestRun._store
     steps: list[Produce | Change] = [
         ("configure_brokers", None, "broker.api.versions", "Produce=3-9"),
         ("configure", "t", "max.message.bytes", "200"),
-        warm,
-        replace(warm, count=2),
-        unusual,
+        replace(usual, count=3),
+        *[replace(usual, count=2)] * 2,
+        unusual if is_one else ("send_together", usual, unusual),
     ]
     assert_needed(steps, function, right, wrong)
 
 
-OTHER_FRAMES: tuple[tuple[str, Callable[[Run], bytes]], ...] = (
+OTHER_FRAMES: tuple[tuple[Any, str, Callable[[Run], bytes]], ...] = (
     # A tagged field that is not there.
-    ("buffer[batch_end:frame_end] != suffix", lambda made: made._frame(Produce())[:-1] + b"\x01"),
-    ("found_api != api", lambda made: made._frame(Produce(version=10))),
+    (
+        RequestRun._store,
+        "buffer[batch_end:frame_end] != suffix",
+        lambda made: made._frame(Produce())[:-1] + b"\x01",
+    ),
+    (
+        RequestRun.respond_to_one,
+        "not data.endswith(shape.suffix)",
+        lambda made: made._frame(Produce())[:-1] + b"\x01",
+    ),
+    (
+        RequestRun._store,
+        "found_start != start",
+        lambda made: made._frame(Produce(version=10)),
+    ),
+    (
+        RequestRun.respond_to_one,
+        "found_start != start",
+        lambda made: made._frame(Produce(version=10)),
+    ),
 )
 
 
-@pytest.mark.parametrize(("check", "other_frame"), OTHER_FRAMES)
+@pytest.mark.parametrize(("function", "check", "other_frame"), OTHER_FRAMES)
 def test_a_run_ends_before_a_frame_of_another_kind(
-    check: str, other_frame: Callable[[Run], bytes]
+    function: Any, check: str, other_frame: Callable[[Run], bytes]
 ) -> None:
+    is_behind = function is RequestRun._store
+
     def written() -> list[Any]:
         made = Run()
         made.do(("configure_brokers", None, "broker.api.versions", "Produce=3-9"))
-        made.do(WARM)
-        data = made._frame(Produce()) + other_frame(made)
-        made._note(0, made.connections[0].receive(data, made.now_ms))
+        for step in (WARM, *RUNS):
+            made.do(step)
+        data = (made._frame(Produce()) if is_behind else b"") + other_frame(made)
+        made._receive(0, data)
         return made.written
 
     with ordinary_path():
@@ -554,24 +612,107 @@ def test_a_run_ends_before_a_frame_of_another_kind(
 
     assert written() == ordinary
     with pytest.MonkeyPatch.context() as patch:
-        edit(patch, RequestRun._store, check, "False")
+        edit(patch, function, check, "False")
         assert written() != ordinary
 
 
-def test_a_run_wakes_who_waits_when_all_batches_are_there() -> None:
+@pytest.mark.parametrize(
+    ("function", "check", "produces", "counts_found"),
+    [
+        (RequestRun.append, "if log.waiters", [Produce(count=3)], [10]),
+        (RequestRun.respond_to_one, "layout is None or log.waiters", [Produce()] * 3, [8, 9, 10]),
+    ],
+)
+def test_a_run_wakes_who_waits(
+    function: Any, check: str, produces: list[Produce], counts_found: list[int]
+) -> None:
     def batches_when_woken() -> list[int]:
         made = Run()
-        made.do(WARM)
+        for step in (WARM, *RUNS):
+            made.do(step)
         topic = made.cluster.topics.get("t")
         assert topic is not None
         log, counts = topic.partitions[0].log, list[int]()
         log.waiters[lambda _now_ms: counts.append(log.batch_count)] = None
-        made.do(Produce(count=3))
+        for produce in produces:
+            made.do(produce)
         return counts
 
-    assert batches_when_woken() == [6]
+    assert batches_when_woken() == counts_found
     with pytest.MonkeyPatch.context() as patch:
-        edit(patch, RequestRun.append, "if partition.log.waiters", "if False")
+        edit(patch, function, check, "if False" if check.startswith("if") else "False")
+        assert batches_when_woken() == []
+
+
+ELSEWHERE = Produce(indexes=(1,))
+ELSEWHERE_CHECKS: tuple[tuple[Any, str, str, Sequence[Produce | Change]], ...] = (
+    (
+        RequestRun.respond_to_one,
+        "found_piece != piece or self._is_elsewhere",
+        "found_piece != piece",
+        [ELSEWHERE, ELSEWHERE, Produce()],
+    ),
+    (RequestRun.respond_to_one, "found_piece[behind] != piece[behind]", "False", []),
+    (
+        RequestRun.respond_to_one,
+        "not found_piece.startswith(shape.key)",
+        "False",
+        [replace(ELSEWHERE, acks=0)],
+    ),
+    (
+        RequestRun.respond_to_one,
+        "not self._go_to(index_bytes)",
+        "False",
+        [replace(ELSEWHERE, indexes=(PARTITIONS,))],
+    ),
+    (RequestRun.append, "if self._is_elsewhere and", "if False and", [ELSEWHERE, *RUNS]),
+    (
+        ProduceCache._append_elsewhere,
+        "self._journal.is_enabled",
+        "False",
+        [("keep_journal", True), ELSEWHERE],
+    ),
+    (
+        ProduceCache._append_elsewhere,
+        "run.can_free",
+        "False",
+        [("configure", "t", "retention.bytes", "100"), WARM, *[ELSEWHERE] * 3],
+    ),
+)
+
+
+@pytest.mark.parametrize(("function", "right", "wrong", "steps"), ELSEWHERE_CHECKS)
+def test_a_request_for_another_partition_without_a_check_is_found(
+    function: Any, right: str, wrong: str, steps: Sequence[Produce | Change]
+) -> None:
+    damaged = replace(ELSEWHERE, damage=(8, ">i", 70, False))
+    assert_needed([WARM, *RUNS, *steps, damaged], function, right, wrong)
+
+
+def test_requests_for_random_partitions_need_neither_loop_nor_shape() -> None:
+    produces = [Produce(indexes=(number % 5 % 2,)) for number in range(1, 30)]
+    assert hits_of([WARM, *produces]) == 1 + len(produces)
+    with counted_calls(ProduceCache, "respond") as by_shape:
+        run([WARM, *produces])
+
+    assert len(by_shape) <= WARM.count
+
+
+def test_a_request_for_another_partition_wakes_who_waits_there() -> None:
+    def batches_when_woken() -> list[int]:
+        made = Run()
+        for step in (WARM, *RUNS, ELSEWHERE, Produce()):
+            made.do(step)
+        topic = made.cluster.topics.get("t")
+        assert topic is not None
+        log, counts = topic.partitions[1].log, list[int]()
+        log.waiters[lambda _now_ms: counts.append(log.batch_count)] = None
+        made.do(ELSEWHERE)
+        return counts
+
+    assert batches_when_woken() == [2]
+    with pytest.MonkeyPatch.context() as patch:
+        edit(patch, RequestRun.respond_to_one, "if log.waiters:", "if False:")
         assert batches_when_woken() == []
 
 
@@ -588,14 +729,18 @@ def test_requests_of_one_read_are_one_run() -> None:
     [
         (store_batch, ("log = partition.log", "log = None")),
         (RequestRun._store, ("count == last", "count.none == last")),
+        (RequestRun.respond_to_one, ("count == last", "count.none == last")),
     ],
 )
 def test_an_error_in_the_cached_path_closes_only_its_connection(
     function: Any, wrong: tuple[str, str]
 ) -> None:
     made = Run()
-    made.do(WARM)
+    for step in (WARM, *RUNS):
+        made.do(step)
     with pytest.MonkeyPatch.context() as patch:
+        if function is not RequestRun.respond_to_one:
+            patch.setattr(ProduceCache, "respond_to_one", lambda *_arguments: None)
         if function is store_batch:
             patch.setattr(ProduceCache, "respond_to_run", lambda *_arguments: 0)
         edit(patch, function, *wrong)

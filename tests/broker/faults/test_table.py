@@ -1,4 +1,4 @@
-"""Which rules fire, how often, and their combined decision."""
+"""Which rules fire, and how often."""
 
 from typing import Any
 
@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker.faults import table
+from broker.faults.decision import FaultDecision
 from broker.faults.rule import FaultRule, fault_rule
-from broker.faults.table import FaultDecision, FaultTable
+from broker.faults.table import FaultTable
 from protocol import messages
 from protocol.api_keys import ApiKey
 from tests.broker.cluster_builder import NOW_MS, make_cluster, make_context
@@ -142,17 +143,6 @@ def test_the_first_deciding_rule_that_fires_decides_and_later_ones_are_skipped()
     assert decisions[0].description == "#1 drop before_response; #3 delay_ms 5"
 
 
-def test_delays_add_up_and_the_longest_throttle_and_lowest_rate_apply() -> None:
-    table = table_of(
-        fault_rule(delay_ms=5, throttle_time_ms=70, mute=False, bytes_per_second=100),
-        fault_rule(delay_ms=6, delay_request_ms=7, throttle_time_ms=60, bytes_per_second=90),
-    )
-    decision = ask(table)
-    assert decision is not None
-    assert (decision.delay_ms, decision.delay_request_ms) == (11, 7)
-    assert (decision.throttle_time_ms, decision.mute, decision.bytes_per_second) == (70, True, 90)
-
-
 def test_ids_of_removed_rules_are_not_reused() -> None:
     table = table_of(fault_rule(delay_ms=1), fault_rule(delay_ms=2))
     assert table.remove(2)
@@ -272,17 +262,3 @@ def test_an_action_that_could_not_be_done_is_not_counted() -> None:
     assert table.is_enabled
     # The second action still delayed the response.
     assert [rule.fire_count for rule in table.rules()] == [0, 1]
-
-
-def test_the_rules_that_falsify_a_response_are_named_by_id() -> None:
-    table = table_of(
-        fault_rule(delay_ms=1, throttle_time_ms=1),
-        fault_rule(corrupt_bytes=1),
-        fault_rule(error="NOT_LEADER_OR_FOLLOWER"),
-        fault_rule(announce_bytes=1),
-        fault_rule(api="Metadata", response={}),
-    )
-    decision = ask(table)
-    assert decision is not None
-    # The last rule was skipped: an error decided before it.
-    assert decision.falsifying_rule_ids == (2, 4)

@@ -2,6 +2,9 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from itertools import cycle
+from operator import itemgetter
+from struct import Struct
 from typing import Any, cast
 
 import pytest
@@ -16,10 +19,11 @@ from loadgen.clients.load_client import Event, Run
 from loadgen.clients.load_connection import LoadConnection
 from loadgen.clients.pipelined_producer import PipelinedProducer
 from loadgen.plan.plan import Plan, Tenant, Topic
-from loadgen.plan.run_spec import RunSpec, Topology
+from loadgen.plan.run_spec import Counts, RunSpec, Topology
 from loadgen.rows import Rows
 from protocol.codec import DecodeError
-from tests.loadgen.fake_load_connection import FakeConnection
+from protocol.produce import PartitionResult, TopicResult, encode_response
+from tests.loadgen.fake_load_connection import VERSION, FakeConnection, FakeWire
 from tests.loadgen.stubs import rows_of
 
 THROTTLED, OUT_OF_ORDER, LEADER_MOVED, FATAL = 89, 45, 6, 87
@@ -224,6 +228,131 @@ def test_a_response_with_a_wrong_correlation_id_is_a_decode_error() -> None:
             bench.connection.response(1, clock.now_us())
 
     play(scenario)
+
+
+class Stream:
+    """A producer on a connection without a socket; tests respond to its requests."""
+
+    def __init__(self, events: int, **tenant_fields: Any) -> None:
+        self.written = bytearray()
+        self.is_aborted = False
+        self._events = events
+        self._answered = 0
+        self._run, self._client = self._producer(**tenant_fields)
+
+    def _producer(self, **tenant_fields: Any) -> tuple[Run, PipelinedProducer]:
+        bench = Bench(**tenant_fields)
+        connection = LoadConnection(cast("Any", FakeWire()))
+        connection.connection_made(cast("Any", self))
+        bench.client.connect = lambda _node: _ready(connection)  # type: ignore[method-assign]
+        bench.client._get_producer_id = self._grant  # type: ignore[method-assign]
+        self.connection = connection
+        return bench.run, bench.client
+
+    async def _grant(self, _connection: LoadConnection, _node: int) -> None:
+        self._client._producer_id, self._client._epoch = 70, 0
+        self._client._renumber()
+
+    def write(self, data: bytes) -> None:
+        """Take what the connection writes, as its transport."""
+        self.written += data
+
+    def abort(self) -> None:
+        """End the connection, as its transport."""
+        self.is_aborted = True
+
+    async def play(
+        self, outcomes: list[tuple[int, int]], reads: list[int], first_sequence: int
+    ) -> None:
+        """Respond to one request after the other; `reads` are how many responses a read has."""
+        await self._client.prepare()
+        if self._client._producer_id >= 0:
+            self._client._sequence = first_sequence
+        for number in range(self._events):
+            self._client.submit(Event(number, 5, 6, 7 * number))
+        together = cycle(reads)
+        while self._answered < len(outcomes) and not self.is_aborted:
+            await asyncio.sleep(0)
+            correlation_ids = self._unanswered()[: next(together)]
+            if not correlation_ids:
+                await asyncio.sleep(0.001)
+                correlation_ids = self._unanswered()[:1]
+                if not correlation_ids:
+                    break
+            data = b"".join(
+                _response(each, number, *outcome)
+                for number, (each, outcome) in enumerate(
+                    zip(correlation_ids, outcomes[self._answered :], strict=False), self._answered
+                )
+            )
+            self._answered += len(correlation_ids)
+            self.connection.data_received(data[:7])
+            self.connection.data_received(data[7:])
+        await self._client.close()
+
+    def _unanswered(self) -> list[int]:
+        found, position = [], 0
+        while position < len(self.written):
+            size, _, _, correlation_id = Struct(">ihhi").unpack_from(self.written, position)
+            found.append(correlation_id)
+            position += 4 + size
+        return found[self._answered :]
+
+    @property
+    def outcome(self) -> tuple[bytes, Counts, list[dict[str, Any]]]:
+        """What was sent, what was counted and the rows."""
+        rows = sorted(rows_of(self._run), key=itemgetter("event_id", "attempt", "sequence"))
+        return bytes(self.written), self._run.counts, rows
+
+
+async def _ready(connection: LoadConnection) -> LoadConnection:
+    return connection
+
+
+def _response(correlation_id: int, number: int, error_code: int, throttle_time_ms: int) -> bytes:
+    result = PartitionResult(0, error_code, -1 if error_code else 100 + number)
+    body = bytes(encode_response(VERSION, [TopicResult("t", None, [result])], throttle_time_ms))
+    return Struct(">iib").pack(5 + len(body), correlation_id, 0) + body
+
+
+@given(
+    outcomes=st.lists(
+        st.tuples(
+            st.sampled_from([0] * 20 + [46, THROTTLED, FATAL]), st.sampled_from([0] * 9 + [3])
+        ),
+        min_size=1,
+        max_size=60,
+    ),
+    reads=st.lists(st.integers(1, 9), min_size=1, max_size=5),
+    tenant_fields=st.fixed_dictionaries(
+        {
+            "window": st.integers(1, 8),
+            "records": st.sampled_from([1, 3]),
+            "record_bytes": st.sampled_from([100, (50, 60)]),
+            "idempotent": st.booleans(),
+            "arrival": st.sampled_from(["poisson", "closed"]),
+            "obeys_throttle": st.just(value=False),
+        }
+    ),
+    first_sequence=st.sampled_from([0, 2**31 - 5]),
+)
+def test_responses_of_one_read_have_the_rows_of_single_responses(
+    outcomes: list[tuple[int, int]],
+    reads: list[int],
+    tenant_fields: dict[str, Any],
+    first_sequence: int,
+) -> None:
+    def play_in(reads: list[int]) -> tuple[bytes, Counts, list[dict[str, Any]]]:
+        async def run() -> Stream:
+            stream = Stream(1 if tenant_fields["arrival"] == "closed" else 40, **tenant_fields)
+            await stream.play(outcomes, reads, first_sequence)
+            return stream
+
+        return asyncio.run(run()).outcome
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(clock, "now_us", lambda: 1000)
+        assert play_in(reads) == play_in([1])
 
 
 @given(

@@ -88,6 +88,28 @@ def test_a_frame_is_a_valid_produce_request(
     assert event_of(batch) == event_id
 
 
+@given(
+    version=st.sampled_from(VERSIONS),
+    records=st.integers(1, 3),
+    runs=st.lists(
+        st.tuples(
+            st.sampled_from([-1, 0, 7, 2**31 - 2]), st.lists(st.integers(0, 2**62), max_size=6)
+        ),
+        max_size=4,
+    ),
+)
+def test_several_frames_are_single_frames_after_each_other(
+    version: int, records: int, runs: list[tuple[int, list[int]]]
+) -> None:
+    together, alone = frames_of(version, records), frames_of(version, records)
+    for sequence, event_ids in runs:
+        following, expected = sequence, b""
+        for number, event_id in enumerate(event_ids):
+            expected += alone.frame(3 + number, 70, 1, following, event_id)
+            following = following if sequence < 0 else next_sequence(following, records)
+        assert together.frames(3, 70, 1, sequence, event_ids) == expected
+
+
 def response_of(version: int, result: PartitionResult, throttle_time_ms: int) -> bytes:
     body = encode_response(version, [TopicResult("topic", None, [result])], throttle_time_ms)
     tags = b"\0" if version >= FLEXIBLE_VERSION_MIN else b""
@@ -100,6 +122,42 @@ def test_a_response_is_read_by_its_positions(version: int, error_code: int) -> N
     response = response_of(version, PartitionResult(6, error_code, 2**40), 400)
     padded = b"??" + response
     assert frames_of(version).read(padded, 2, len(padded)) == (7, error_code, 2**40, 400)
+
+
+def run_of(version: int, *results: tuple[int, int, int, int]) -> bytes:
+    """Return responses with their sizes; a result is correlation id, error, offset, throttle."""
+    found = b""
+    for correlation_id, error_code, base_offset, throttle_time_ms in results:
+        result = PartitionResult(6, error_code, base_offset)
+        response = (
+            Struct(">i").pack(correlation_id) + response_of(version, result, throttle_time_ms)[4:]
+        )
+        found += Struct(">i").pack(len(response)) + response
+    return found
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_successful_responses_are_read_together(version: int) -> None:
+    data = b"??" + run_of(version, (7, 0, 2**40, 0), (8, 0, 5, 0), (9, 0, 6, 0))
+    frames = frames_of(version)
+    assert len(data) == 2 + 3 * frames.framed_response_bytes
+    assert frames.read_run(data, 2, 3, 7) == (2**40, 5, 6)
+    assert frames.read_run(data, 2, 1, 7) == (2**40,)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("other", [(8, 46, 5, 0), (8, 0, 5, 1), (9, 0, 5, 0), (-8, 0, 5, 0)])
+def test_a_run_with_anything_else_is_not_read_together(
+    version: int, other: tuple[int, int, int, int]
+) -> None:
+    data = run_of(version, (7, 0, 4, 0), other, (9, 0, 6, 0))
+    assert frames_of(version).read_run(data, 0, 3, 7) is None
+
+
+def test_a_run_with_another_size_is_not_read_together() -> None:
+    data = bytearray(run_of(9, (7, 0, 4, 0), (8, 0, 5, 0)))
+    data[3] += 1
+    assert frames_of(9).read_run(bytes(data), 0, 2, 7) is None
 
 
 @pytest.mark.parametrize("version", VERSIONS)

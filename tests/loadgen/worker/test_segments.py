@@ -7,7 +7,8 @@ import pytest
 
 from loadgen import clock
 from loadgen.plan.plan import Tenant
-from loadgen.rows import RowEncoder, Rows
+from loadgen.row_encoder import RowEncoder
+from loadgen.rows import Rows
 from loadgen.storage import Storage
 from loadgen.worker.segments import STOP_FILE, SegmentWriter
 from tests.loadgen.runs import written_rows

@@ -42,8 +42,8 @@ DISTURBANCE_MUTANTS: tuple[Mutant, ...] = (
         "A bucket that no request used while the clock moved fills beyond its burst.",
         "mutation_quota",
         TokenBucket._refilled,
-        "balance = min(balance, self._capacity)",
-        "pass",
+        "if balance > self._capacity:",
+        "if False:",
         MovedClockWorld,
     ),
     # Hostile bytes

@@ -93,8 +93,8 @@ QUOTA_MUTANTS: tuple[Mutant, ...] = (
         "An idle bucket fills beyond its burst.",
         "mutation_quota",
         TokenBucket._refilled,
-        "balance = min(balance, self._capacity)",
-        "pass",
+        "if balance > self._capacity:",
+        "if False:",
         QuotasWorld,
     ),
     edited(
@@ -137,8 +137,8 @@ QUOTA_MUTANTS: tuple[Mutant, ...] = (
         "The samples of a quota are forgotten with every new one.",
         "byte_rate",
         SampledRate.throttle_time_ms,
-        "excess = self._total * 1000",
-        "excess = sum(self._samples[-1:]) * 1000",
+        "total = self._older_total + self._sum",
+        "total = self._sum",
         QuotasWorld,
     ),
     edited(
