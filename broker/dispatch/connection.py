@@ -300,7 +300,11 @@ class Connection:
                 return self._advance(out, now_ms)
             self._close_reason = str(error)
         self._has_more = left_bytes <= 0
-        return self._output(out)
+        if self._has_parts:
+            return self._output(out)
+        return new_output(
+            (b"".join(out), self._close_reason, self._has_more, self._muted_until_ms, ())
+        )
 
     def _output(self, out: list[bytes]) -> ConnectionOutput:
         parts: list[bytes] = []

@@ -32,9 +32,10 @@ def encode_response(route: Route, context: RequestContext, response: Any) -> Com
         if response.response is None:
             return response
         return replace(response, response=encode_response(route, context, response.response))
-    if isinstance(response, EncodedParts):
+    if type(response) is EncodedParts:
         if not context.throttle_time_ms and quota is None:
-            return frame_parts(context.correlation_id, response, _has_tagged_header(route, context))
+            has_tagged_header = context.api_version >= route.flexible_min
+            return frame_parts(context.correlation_id, response, has_tagged_header)
         response = response.joined()
     body = response
     if not isinstance(response, (bytes, bytearray)):
@@ -45,14 +46,11 @@ def encode_response(route: Route, context: RequestContext, response: Any) -> Com
         route.api_key, context.api_version
     ):
         body = _THROTTLE_TIME.pack(context.throttle_time_ms) + body[_THROTTLE_TIME.size :]
-    frame = codec.frame_response(
-        context.correlation_id, body, has_tagged_header=_has_tagged_header(route, context)
+    has_tagged_header = (
+        context.api_version >= route.flexible_min and route.api_key != ApiKey.API_VERSIONS
     )
+    frame = codec.frame_response(context.correlation_id, body, has_tagged_header=has_tagged_header)
     return frame if quota is None else throttled_response(context, quota, frame)
-
-
-def _has_tagged_header(route: Route, context: RequestContext) -> bool:
-    return context.api_version >= route.flexible_min and route.api_key != ApiKey.API_VERSIONS
 
 
 def frame_parts(correlation_id: int, body: EncodedParts, has_tagged_header: bool) -> EncodedParts:
