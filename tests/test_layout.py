@@ -90,6 +90,7 @@ SHELLS = {
     "loadgen/clients/partition_producer.py",
     "loadgen/clients/load_client.py",
     "loadgen/clients/producer_clients.py",
+    "loadgen/clients/producer_id_request.py",
     "loadgen/clients/replay_client.py",
     "loadgen/clients/transaction_client.py",
     "loadgen/clients/transactional.py",

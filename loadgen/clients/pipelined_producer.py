@@ -84,7 +84,7 @@ class PipelinedProducer(LoadClient):
             if event_ids:
                 self._queue.append((event_ids, now_us, now_us, salt + 1))
         else:  # the salt chooses the size
-            self._queue.extend(((each,), now_us, now_us, salt + 1) for each in event_ids)
+            self._queue.extend(((next_id,), now_us, now_us, salt + 1) for next_id in event_ids)
 
     @property
     def is_idle(self) -> bool:

@@ -151,7 +151,7 @@ def test_a_row_whose_response_comes_late_is_in_a_later_chunk_once() -> None:
 
 def test_buffers_are_used_again() -> None:
     rows = Rows(chunk_rows=2)
-    chunks: list[Chunk | RunChunk] = []
+    chunks: list[Chunk] = []
 
     def take(chunk: Chunk | RunChunk) -> None:
         assert isinstance(chunk, Chunk)

@@ -94,11 +94,13 @@ class PausingTurns(Turns):
         self._pausing: set[object] = {None}
         """The requests that pause; None stands for callbacks of requests."""
 
-    def run(self, respond: Callable[[], DispatchResult], *, is_long: bool) -> DispatchResult:
+    def run(
+        self, respond: Callable[[], DispatchResult], frame_bytes: int = 0, *, is_heavy: bool = False
+    ) -> DispatchResult:
         """Let a request pause now and then, or run in one go."""
         pauses = self._pauses
         if not pauses.chance or pauses.random.random() >= LONG_SHARE:
-            return super().run(respond, is_long=is_long)
+            return super().run(respond, frame_bytes, is_heavy=is_heavy)
 
         def respond_with_pauses() -> DispatchResult:
             request = self._running
@@ -108,7 +110,7 @@ class PausingTurns(Turns):
             finally:
                 self._pausing.discard(request)
 
-        return super().run(respond_with_pauses, is_long=is_long)
+        return super().run(respond_with_pauses, frame_bytes, is_heavy=is_heavy)
 
     def pause(self) -> None:
         """End the turn of the running request, or not."""

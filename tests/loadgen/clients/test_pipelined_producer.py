@@ -242,16 +242,20 @@ class Stream:
 
     def _producer(self, **tenant_fields: Any) -> tuple[Run, PipelinedProducer]:
         bench = Bench(**tenant_fields)
-        connection = LoadConnection(cast("Any", FakeWire()))
+        connection = self.connection = LoadConnection(cast("Any", FakeWire()))
         connection.connection_made(cast("Any", self))
-        bench.client.connect = lambda _node: _ready(connection)  # type: ignore[method-assign]
-        bench.client._get_producer_id = self._grant  # type: ignore[method-assign]
-        self.connection = connection
-        return bench.run, bench.client
 
-    async def _grant(self, _connection: LoadConnection, _node: int) -> None:
-        self._client._producer_id, self._client._epoch = 70, 0
-        self._client._renumber()
+        class Client(PipelinedProducer):
+            async def connect(self, node: int) -> LoadConnection:
+                assert node == 1
+                return connection
+
+            async def _get_producer_id(self, connection: LoadConnection, node: int) -> None:
+                assert node == 1
+                self._producer_id, self._epoch = 70, 0
+                self._renumber()
+
+        return bench.run, Client(bench.run, bench.client.tenant, 0)
 
     def write(self, data: bytes) -> None:
         """Take what the connection writes, as its transport."""
@@ -280,8 +284,8 @@ class Stream:
                 if not correlation_ids:
                     break
             data = b"".join(
-                _response(each, number, *outcome)
-                for number, (each, outcome) in enumerate(
+                _response(correlation_id, number, *outcome)
+                for number, (correlation_id, outcome) in enumerate(
                     zip(correlation_ids, outcomes[self._answered :], strict=False), self._answered
                 )
             )
@@ -303,10 +307,6 @@ class Stream:
         """What was sent, what was counted and the rows."""
         rows = sorted(rows_of(self._run), key=itemgetter("event_id", "attempt", "sequence"))
         return bytes(self.written), self._run.counts, rows
-
-
-async def _ready(connection: LoadConnection) -> LoadConnection:
-    return connection
 
 
 def _response(correlation_id: int, number: int, error_code: int, throttle_time_ms: int) -> bytes:
