@@ -7,7 +7,21 @@ disconnects first, the connection calls `cancel`.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
+
+
+class Waiting(Protocol):
+    """A request that waits, as far as its connection needs it."""
+
+    is_done: bool
+
+    def cancel(self) -> None:
+        """Inform the owner of the state that the client is gone."""
+        ...
+
+    def force_complete(self, now_ms: int) -> None:
+        """Ask the owner to complete it at once, because the broker stops."""
+        ...
 
 
 class PendingResponse:

@@ -34,8 +34,12 @@ bytes-like buffer, and returns an encoded response body, a `PendingResponse`, No
 Shortcut = Callable[..., object]
 """`shortcut(context, frame, body_start, body_end, cluster)` returns an encoded response body.
 
-It may return a `PendingResponse` instead, or None for a request that the handler has to take.
+It may return a `PendingResponse` instead, None for a request that the handler has to take, or
+`TAKES_TURNS`.
 """
+
+TAKES_TURNS = object()
+"""What a shortcut returns for a request that may take long, whatever its size."""
 
 ShortReader = Callable[[int, bytes | bytearray, int, int], Any]
 """`read_short(api_version, frame, body_start, body_end)` returns a request, read by hand.
@@ -49,7 +53,7 @@ with many elements or rare fields, and for one that is malformed: the schema's c
 class Route:
     """One API: its handler, the versions it serves and those that ApiVersions advertises.
 
-    The module of the handler is imported when one of the last five fields is first read. A broker
+    The module of the handler is imported when one of the last six fields is first read. A broker
     accepts connections before it has imported the handlers.
     """
 
@@ -65,6 +69,8 @@ class Route:
     """Responds to the most frequent requests without decoding them by the schema."""
     read_short: ShortReader | None
     """Reads requests that cannot take long, so that they take no turns."""
+    read_long: ShortReader | None
+    """Reads others by hand, too, in loops that pause."""
     flexible_min: int
     """First version whose header and body have tagged fields; above `version_max` if none has."""
 
@@ -95,7 +101,7 @@ class Route:
 API_VERSIONS_KEY = "broker.api.versions"
 """The key of a broker that says which APIs and versions it serves."""
 
-_LATE_FIELDS = ("handler", "is_raw", "shortcut", "read_short", "flexible_min")
+_LATE_FIELDS = ("handler", "is_raw", "shortcut", "read_short", "read_long", "flexible_min")
 
 
 def _new_route(fields: Mapping[str, Any]) -> Route:
@@ -117,7 +123,7 @@ def _is_set(route: Route, name: str) -> bool:
 @cache
 def _late_values(
     api_key: ApiKey, module: str
-) -> tuple[Handler, bool, Shortcut | None, ShortReader | None, int]:
+) -> tuple[Handler, bool, Shortcut | None, ShortReader | None, ShortReader | None, int]:
     """Import a handler, and return what `_LATE_FIELDS` names."""
     import_module(module)
     highest = schema_versions(api_key)[1] + 1
@@ -132,6 +138,7 @@ class _Registration(NamedTuple):
     is_raw: bool
     shortcut: Shortcut | None
     read_short: ShortReader | None
+    read_long: ShortReader | None
 
 
 _REGISTRATIONS: dict[ApiKey, _Registration] = {}
@@ -161,12 +168,13 @@ def handles(
     is_raw: bool = False,
     shortcut: Shortcut | None = None,
     read_short: ShortReader | None = None,
+    read_long: ShortReader | None = None,
 ) -> Callable[[Handler], Handler]:
     """Register the decorated function for an API."""
 
     def register(handler: Handler) -> Handler:
         assert api_key not in _REGISTRATIONS, f"{api_key.name} has two handlers"
-        _REGISTRATIONS[api_key] = _Registration(handler, is_raw, shortcut, read_short)
+        _REGISTRATIONS[api_key] = _Registration(handler, is_raw, shortcut, read_short, read_long)
         return handler
 
     return register

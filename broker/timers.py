@@ -6,6 +6,7 @@ timers here, so moving the clock runs all of them in order.
 """
 
 import heapq
+from collections import deque
 from collections.abc import Callable
 
 TimerCallback = Callable[[int], None]
@@ -13,13 +14,19 @@ TimerCallback = Callable[[int], None]
 
 
 class Timer:
-    """One scheduled callback; cancel it through `Timers.cancel`."""
+    """One scheduled callback; cancel it through `Timers.cancel`.
 
-    __slots__ = ("callback", "due_ms")
+    `heap_due_ms` is the time of its entry in the heap, which is never later than `due_ms`; None
+    without an entry.
+    """
 
-    def __init__(self, due_ms: int, callback: TimerCallback) -> None:
+    __slots__ = ("callback", "due_ms", "heap_due_ms", "number")
+
+    def __init__(self, due_ms: int, number: int, callback: TimerCallback) -> None:
         self.due_ms = due_ms
+        self.number = number
         self.callback: TimerCallback | None = callback
+        self.heap_due_ms: int | None = due_ms
 
 
 class Timers:
@@ -29,22 +36,71 @@ class Timers:
         self._heap: list[tuple[int, int, Timer]] = []
         self._scheduled_count = 0
         self._cancelled_count = 0
+        self._soon: deque[TimerCallback] = deque()
         self.latest_ms = 0
         """The time at which callbacks last ran."""
         # The server's alarm: called when a new timer is due before all others.
         self.on_earlier: Callable[[int], None] | None = None
+        # The server runs what `call_soon` schedules itself, with `run_soon`.
+        self.on_soon: Callable[[], None] | None = None
 
     def __len__(self) -> int:
         return len(self._heap) - self._cancelled_count
 
     def schedule(self, due_ms: int, callback: TimerCallback) -> Timer:
         """Schedule one call of `callback(now_ms)`, at or after `due_ms`."""
-        timer = Timer(due_ms, callback)
+        timer = Timer(due_ms, self._scheduled_count, callback)
         heapq.heappush(self._heap, (due_ms, self._scheduled_count, timer))
         self._scheduled_count += 1
         if self.on_earlier is not None and self._heap[0][2] is timer:
             self.on_earlier(due_ms)
         return timer
+
+    def schedule_again(self, timer: Timer | None, due_ms: int, callback: TimerCallback) -> Timer:
+        """Schedule a call as `schedule` does; `timer` has fired or was cancelled, and is not used.
+
+        Its entry in the heap serves again if there is one that comes earlier. So who waits again
+        and again does not push an entry each time.
+        """
+        if timer is None or timer.heap_due_ms is None or timer.heap_due_ms > due_ms:
+            return self.schedule(due_ms, callback)
+        timer.due_ms = due_ms
+        timer.number = self._scheduled_count
+        timer.callback = callback
+        self._scheduled_count += 1
+        self._cancelled_count -= 1
+        return timer
+
+    def call_soon(self, now_ms: int, callback: TimerCallback) -> None:
+        """Schedule one call as `schedule` does for `now_ms`; all of them share a timer.
+
+        A call cannot be cancelled.
+        """
+        self._soon.append(callback)
+        if len(self._soon) == 1:
+            self._plan_soon(now_ms)
+
+    def _plan_soon(self, now_ms: int) -> None:
+        if self.on_soon is not None:
+            self.on_soon()
+        else:
+            self.schedule(now_ms, self.run_soon)
+
+    @property
+    def has_soon(self) -> bool:
+        """Whether calls of `call_soon` have not run yet."""
+        return bool(self._soon)
+
+    def run_soon(self, now_ms: int) -> None:
+        """Run the calls of `call_soon`; those that they schedule come later."""
+        soon = self._soon
+        self.latest_ms = now_ms
+        try:
+            for _ in range(len(soon)):
+                soon.popleft()(now_ms)
+        finally:
+            if soon:
+                self._plan_soon(now_ms)
 
     def cancel(self, timer: Timer | None) -> None:
         """Cancel a timer; ignore None and one that fired or was cancelled before."""
@@ -55,24 +111,45 @@ class Timers:
         # Cancelled entries are popped at the top. If most entries are cancelled, the heap is
         # rebuilt. Otherwise a client that heartbeats a thousand times a second would grow it.
         if self._cancelled_count > 64 and self._cancelled_count * 2 > len(self._heap):
-            self._heap = [entry for entry in self._heap if entry[2].callback is not None]
-            heapq.heapify(self._heap)
-            self._cancelled_count = 0
+            self._rebuild()
+
+    def _rebuild(self) -> None:
+        """Drop the entries of cancelled timers."""
+        kept = []
+        for entry in self._heap:
+            timer = entry[2]
+            if timer.callback is None:
+                timer.heap_due_ms = None
+            else:
+                kept.append(entry)
+        heapq.heapify(kept)
+        self._heap = kept
+        self._cancelled_count = 0
 
     def clear(self) -> None:
         """Cancel all timers."""
         for _due_ms, _count, timer in self._heap:
             timer.callback = None
+            timer.heap_due_ms = None
         self._heap.clear()
+        self._soon.clear()
         self._cancelled_count = 0
 
     def next_due_ms(self) -> int | None:
         """Return when the earliest timer is due, or None."""
         heap = self._heap
-        while heap and heap[0][2].callback is None:
-            heapq.heappop(heap)
-            self._cancelled_count -= 1
-        return heap[0][0] if heap else None
+        while heap:
+            due_ms, number, timer = heap[0]
+            if timer.callback is None:
+                heapq.heappop(heap)
+                timer.heap_due_ms = None
+                self._cancelled_count -= 1
+            elif timer.number != number:  # scheduled again since then
+                timer.heap_due_ms = timer.due_ms
+                heapq.heapreplace(heap, (timer.due_ms, timer.number, timer))
+            else:
+                return due_ms
+        return None
 
     def run_due(self, now_ms: int) -> int:
         """Run every timer due at or before `now_ms`, earliest first; return how many ran.
@@ -83,6 +160,7 @@ class Timers:
         self.latest_ms = now_ms
         while (due_ms := self.next_due_ms()) is not None and due_ms <= now_ms:
             timer = heapq.heappop(self._heap)[2]
+            timer.heap_due_ms = None
             callback, timer.callback = timer.callback, None
             assert callback is not None
             callback(now_ms)

@@ -98,6 +98,8 @@ def encode_unsigned_varint(value: int) -> bytes:
     """Return the bytes that `read_unsigned_varint` reads."""
     if value < 0x80:
         return _ONE_BYTE[value]
+    if value < 0x4000:
+        return bytes((value & 0x7F | 0x80, value >> 7))
     encoded = bytearray()
     while value >= 0x80:
         encoded.append(value & 0x7F | 0x80)
@@ -294,3 +296,10 @@ def frame_response(
     if has_tagged_header:
         return b"".join((_FRAME_HEADER.pack(len(body) + 5, correlation_id), b"\x00", body))
     return b"".join((_FRAME_HEADER.pack(len(body) + 4, correlation_id), body))
+
+
+def frame_header(correlation_id: int, body_bytes: int, *, has_tagged_header: bool) -> bytes:
+    """Return what `frame_response` puts before a body of so many bytes."""
+    if has_tagged_header:
+        return _FRAME_HEADER.pack(body_bytes + 5, correlation_id) + b"\x00"
+    return _FRAME_HEADER.pack(body_bytes + 4, correlation_id)

@@ -1,14 +1,16 @@
-"""Fetch without the schema's codec, for requests and responses with few partitions.
+"""Fetch without the schema's codec, for requests and responses without rare fields.
 
 Versions from 5 on. Source: FetchRequest.json and FetchResponse.json.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from struct import Struct
-from typing import NamedTuple
+from typing import NamedTuple, overload
 from uuid import UUID
 
-from protocol.codec import encode_unsigned_varint
+from protocol.codec import DecodeError, read_unsigned_varint
+from protocol.pacing import paced, paced_range
 from protocol.short_fields import (
     COUNT_MAX,
     MALFORMED,
@@ -37,14 +39,20 @@ PARTITIONS_MAX = 100
 _REPLICA_ID = Struct(">i")
 _LIMITS = Struct(">iiib")
 _SESSION = Struct(">ii")
-_PARTITION = Struct(">iiqiqiB")
-_PARTITION_WITH_EPOCH = Struct(">iiqqi")
+_PARTITION_FIELDS = Struct(">iiqiqix")
+PARTITION = Struct(">iiqiqiB")
+"""A partition of a flexible version, with the number of its tagged fields."""
+PARTITION_WITH_EPOCH = Struct(">iiqqi")
+"""One of an older version, from 9 on."""
 _PARTITION_OF_OLD = Struct(">iqqi")
+_ROWS_PER_LOOK = 512
+"""Partitions that are read between two looks at the time."""
 _NO_TOPIC_ID = UUID(int=0)
 
 _HEADER = Struct(">ihi")
 _HEADER_OF_OLD = Struct(">i")
-_DATA = Struct(">ihqqq")
+DATA = Struct(">ihqqq")
+"""The index of a partition, its error, high watermark, last stable offset, log start offset."""
 _INT = Struct(">i")
 _NULL = -1
 _ABORTED = Struct(">qq")
@@ -66,7 +74,55 @@ class ShortTopic(NamedTuple):
 
     topic: str
     topic_id: UUID
-    partitions: list[ShortPartition]
+    partitions: "PartitionRows"
+
+
+class PartitionRows(Sequence[ShortPartition]):
+    """The partitions of a topic of a request, which are objects only while somebody looks at them.
+
+    Thousands of objects that stay would make the garbage collector look at all others.
+    """
+
+    __slots__ = ("_layout", "_rows")
+
+    def __init__(self, rows: bytes, layout: Struct) -> None:
+        self._rows = rows
+        self._layout = layout
+
+    def __len__(self) -> int:
+        return len(self._rows) // self._layout.size
+
+    def __iter__(self) -> Iterator[ShortPartition]:
+        return map(ShortPartition._make, self._fields(self._rows))
+
+    @overload
+    def __getitem__(self, index: int) -> ShortPartition: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[ShortPartition]: ...
+
+    def __getitem__(self, index: int | slice) -> ShortPartition | Sequence[ShortPartition]:
+        if isinstance(index, slice):
+            return list(self)[index]
+        size = self._layout.size
+        start = range(len(self))[index] * size
+        return ShortPartition(*next(iter(self._fields(self._rows[start : start + size]))))
+
+    def paced_fields(self) -> Iterator[tuple[int, ...]]:
+        """Return the fields of each partition, in the order of `ShortPartition`, with pauses."""
+        rows, step = self._rows, _ROWS_PER_LOOK * self._layout.size
+        if len(rows) <= step:
+            return self._fields(rows)
+        parts = (rows[start : start + step] for start in paced(range(0, len(rows), step)))
+        return chain.from_iterable(map(self._fields, parts))
+
+    def _fields(self, rows: bytes) -> Iterator[tuple[int, ...]]:
+        unpacked = self._layout.iter_unpack(rows)
+        if self._layout is _PARTITION_FIELDS:
+            return unpacked
+        if self._layout is PARTITION_WITH_EPOCH:
+            return ((index, epoch, offset, -1, *rest) for index, epoch, offset, *rest in unpacked)
+        return ((index, -1, offset, -1, *rest) for index, offset, *rest in unpacked)
 
 
 class ShortFetch(NamedTuple):
@@ -89,6 +145,19 @@ def read_fetch(
     api_version: int, frame: bytes | bytearray, start: int, end: int
 ) -> ShortFetch | None:
     """Return the request in `frame[start:end]`, or None if the schema's codec has to read it."""
+    return _read(api_version, frame, start, end, PARTITIONS_MAX)
+
+
+def read_long_fetch(
+    api_version: int, frame: bytes | bytearray, start: int, end: int
+) -> ShortFetch | None:
+    """Return a request with any number of partitions as `read_fetch` does, in loops that pause."""
+    return _read(api_version, frame, start, end, end - start)
+
+
+def _read(
+    api_version: int, frame: bytes | bytearray, start: int, end: int, partitions_max: int
+) -> ShortFetch | None:
     if api_version < SHORT_VERSION_MIN:
         return None
     is_flexible = api_version >= FLEXIBLE_VERSION_MIN
@@ -103,7 +172,7 @@ def read_fetch(
         if api_version >= SESSION_VERSION_MIN:
             session_id, session_epoch = _SESSION.unpack_from(frame, position)
             position += _SESSION.size
-        topics, position = _read_topics(api_version, frame, position)
+        topics, position = _read_topics(api_version, frame, position, end, partitions_max)
         if api_version >= SESSION_VERSION_MIN:
             forgotten, position = (read_compact_count if is_flexible else read_count)(
                 frame, position
@@ -114,7 +183,7 @@ def read_fetch(
             rack_id, position = (read_compact_text if is_flexible else read_text)(frame, position)
         if is_flexible:
             position = end_of_tags(frame, position)
-    except MALFORMED:
+    except (*MALFORMED, DecodeError):
         return None
     if position != end or rack_id is None:
         return None
@@ -129,128 +198,82 @@ def read_fetch(
 
 
 def _read_topics(
-    api_version: int, frame: bytes | bytearray, position: int
+    api_version: int, frame: bytes | bytearray, position: int, end: int, partitions_max: int
 ) -> tuple[list[ShortTopic], int]:
     is_flexible = api_version >= FLEXIBLE_VERSION_MIN
-    count, position = (read_compact_count if is_flexible else read_count)(frame, position)
+    count, position = _read_any_count(frame, position, is_flexible=is_flexible)
+    if count > partitions_max:
+        raise NotShortError
     topics = []
     uses_topic_ids = api_version >= TOPIC_ID_VERSION_MIN
-    left = PARTITIONS_MAX
-    for _ in range(count):
+    left = partitions_max
+    for _ in paced_range(count):
         name, topic_id, position = read_topic_key(
             frame, position, is_flexible=is_flexible, uses_topic_id=uses_topic_ids
         )
-        partitions, position = _read_partitions(api_version, frame, position)
-        left -= len(partitions)
+        partition_count, position = _read_any_count(frame, position, is_flexible=is_flexible)
+        left -= partition_count
         if left < 0:
             raise NotShortError
+        partitions, position = _read_partitions(api_version, frame, position, end, partition_count)
+        if is_flexible:
+            position = end_of_tags(frame, position)
         topics.append(ShortTopic(name, topic_id or _NO_TOPIC_ID, partitions))
     return topics, position
 
 
+def _read_any_count(
+    frame: bytes | bytearray, position: int, *, is_flexible: bool
+) -> tuple[int, int]:
+    """Return the number of elements of an array, and the position after it.
+
+    Raises:
+        NotShortError: the array is null.
+    """
+    if is_flexible:
+        count, position = read_unsigned_varint(frame, position)
+        count -= 1
+    else:
+        (count,) = _INT.unpack_from(frame, position)
+        position += _INT.size
+    if count < 0:
+        raise NotShortError
+    return count, position
+
+
 def _read_partitions(
-    api_version: int, frame: bytes | bytearray, position: int
-) -> tuple[list[ShortPartition], int]:
-    partitions = []
+    api_version: int, frame: bytes | bytearray, position: int, end: int, count: int
+) -> tuple["PartitionRows", int]:
     if api_version >= FLEXIBLE_VERSION_MIN:
-        count, position = read_compact_count(frame, position)
-        for _ in range(count):
-            *fields, tag_count = _PARTITION.unpack_from(frame, position)
-            if tag_count:
-                raise NotShortError
-            partitions.append(ShortPartition(*fields))
-            position += _PARTITION.size
-        return partitions, end_of_tags(frame, position)
-    count, position = read_count(frame, position)
-    has_epoch = api_version >= LEADER_EPOCH_VERSION_MIN
-    layout = _PARTITION_WITH_EPOCH if has_epoch else _PARTITION_OF_OLD
-    for _ in range(count):
-        index, *epoch, offset, log_start_offset, max_bytes = layout.unpack_from(frame, position)
-        leader_epoch = epoch[0] if epoch else -1
-        partitions.append(
-            ShortPartition(index, leader_epoch, offset, -1, log_start_offset, max_bytes)
-        )
-        position += layout.size
-    return partitions, position
+        layout = _PARTITION_FIELDS
+    elif api_version >= LEADER_EPOCH_VERSION_MIN:
+        layout = PARTITION_WITH_EPOCH
+    else:
+        layout = _PARTITION_OF_OLD
+    rows_end = position + count * layout.size
+    if rows_end > end:
+        raise NotShortError
+    if api_version >= FLEXIBLE_VERSION_MIN:
+        tag_counts = frame[position + layout.size - 1 : rows_end : layout.size]
+        if tag_counts.count(0) != count:
+            raise NotShortError
+    return PartitionRows(bytes(frame[position:rows_end]), layout), rows_end
+
+
+def request_beginning(api_version: int, request: ShortFetch) -> bytes:
+    """Return the bytes of a request up to its session epoch, from version 7 on."""
+    limits = _LIMITS.pack(
+        request.max_wait_ms, request.min_bytes, request.max_bytes, request.isolation_level
+    )
+    beginning = limits + _INT.pack(request.session_id)
+    if api_version < REPLICA_STATE_VERSION_MIN:
+        return _REPLICA_ID.pack(request.replica_id) + beginning
+    return beginning
 
 
 def session_at(api_version: int) -> int:
     """Return where the session id is in the body, from version 7 on."""
     return _LIMITS.size + (_REPLICA_ID.size if api_version < REPLICA_STATE_VERSION_MIN else 0)
-
-
-class FetchLayout(NamedTuple):
-    """Where the partitions are in equal requests with at most one topic, from version 9 on.
-
-    The requests differ in session epoch and partitions. Places count from the begin of the body.
-    """
-
-    topic: str | UUID
-    is_flexible: bool
-    names_at: int
-    """Where the topics begin, behind the session epoch."""
-    names: bytes
-    """The bytes up to the first partition."""
-    rows_at: int
-    rows_end: int
-    rest: bytes
-    """The bytes behind the last partition."""
-
-    @staticmethod
-    def of(
-        api_version: int, request: ShortFetch, frame: bytes | bytearray, start: int, end: int
-    ) -> "FetchLayout":
-        """Return the layout of the request in `frame[start:end]`, which `read_fetch` has read."""
-        is_flexible = api_version >= FLEXIBLE_VERSION_MIN
-        rack_bytes = len(request.rack_id.encode())
-        if is_flexible:
-            rest_bytes = 1 + 1 + rack_bytes + 1  # forgotten topics, rack, tags
-        else:
-            rest_bytes = _INT.size
-            rest_bytes += 2 + rack_bytes if api_version >= RACK_VERSION_MIN else 0
-        names_at = start + session_at(api_version) + _SESSION.size
-        topic: str | UUID = ""
-        rows_end = end - rest_bytes
-        rows_at = rows_end
-        if request.topics:
-            [named] = request.topics
-            topic = named.topic_id if api_version >= TOPIC_ID_VERSION_MIN else named.topic
-            rows_end -= 1 if is_flexible else 0  # the topic's tags
-            row_bytes = (_PARTITION if is_flexible else _PARTITION_WITH_EPOCH).size
-            rows_at = rows_end - len(named.partitions) * row_bytes
-        return FetchLayout(
-            topic,
-            is_flexible,
-            names_at - start,
-            bytes(frame[names_at:rows_at]),
-            rows_at - start,
-            rows_end - start,
-            bytes(frame[rows_end:end]),
-        )
-
-    def fits(self, frame: bytes | bytearray, start: int, end: int) -> bool:
-        """Whether a request of this size has the same bytes around its partitions."""
-        return (
-            frame[start + self.names_at : start + self.rows_at] == self.names
-            and frame[start + self.rows_end : end] == self.rest
-        )
-
-    def rows(
-        self, frame: bytes | bytearray, start: int
-    ) -> Iterator[tuple[int, int, int, int, int]]:
-        """Yield index, leader epoch, fetch offset, last fetched epoch, and maximum of bytes.
-
-        A partition with tagged fields has -1 as maximum.
-        """
-        rows = frame[start + self.rows_at : start + self.rows_end]
-        if self.is_flexible:
-            for index, epoch, offset, fetched_epoch, _, max_bytes, tags in _PARTITION.iter_unpack(
-                rows
-            ):
-                yield index, epoch, offset, fetched_epoch, -1 if tags else max_bytes
-        else:
-            for index, epoch, offset, _, max_bytes in _PARTITION_WITH_EPOCH.iter_unpack(rows):
-                yield index, epoch, offset, -1, max_bytes
 
 
 # Responses -----------------------------------------------------------------------------------
@@ -263,25 +286,20 @@ def encode_topic(api_version: int, name: str, topic_id: UUID | None) -> bytes | 
     return write_compact_text(name) if api_version >= FLEXIBLE_VERSION_MIN else write_text(name)
 
 
-def encode_partition(
+def encode_size(api_version: int, record_bytes: int) -> bytes:
+    """Return the size of the records of a partition, which follow."""
+    return write_count(record_bytes, is_flexible=api_version >= FLEXIBLE_VERSION_MIN)
+
+
+def encode_middle(
     api_version: int,
-    partition_index: int,
-    error_code: int,
-    high_watermark: int,
-    last_stable_offset: int,
-    log_start_offset: int,
     aborted_transactions: Sequence[tuple[int, int]] | None,
     preferred_read_replica: int,
-    record_bytes: int,
 ) -> bytes | None:
-    """Return a partition up to its records, of which it has the size; None if it has too much.
+    """Return what a partition has between its offsets and the size of its records.
 
-    An aborted transaction is a producer id and the first offset. In flexible versions one byte 0
-    follows the records.
+    None if it has too many aborted transactions.
     """
-    data = _DATA.pack(
-        partition_index, error_code, high_watermark, last_stable_offset, log_start_offset
-    )
     if api_version >= FLEXIBLE_VERSION_MIN:
         if aborted_transactions is None:
             aborted = b"\x00"
@@ -292,8 +310,7 @@ def encode_partition(
         else:
             entries = [_ABORTED.pack(*entry) + b"\x00" for entry in aborted_transactions]
             aborted = bytes((len(entries) + 1,)) + b"".join(entries)
-        preferred = _INT.pack(preferred_read_replica)
-        return data + aborted + preferred + encode_unsigned_varint(record_bytes + 1)
+        return aborted + _INT.pack(preferred_read_replica)
     if aborted_transactions is None:
         aborted = _INT.pack(_NULL)
     else:
@@ -301,7 +318,7 @@ def encode_partition(
         aborted += b"".join([_ABORTED.pack(*entry) for entry in aborted_transactions])
     if api_version >= RACK_VERSION_MIN:
         aborted += _INT.pack(preferred_read_replica)
-    return data + aborted + _INT.pack(record_bytes)
+    return aborted
 
 
 def encode_topics(

@@ -40,7 +40,6 @@ DECLARATIONS = {
     "broker/faults/actions.py",
     "broker/http_admin/snapshot_document.py",
     "broker/faults/match.py",
-    "broker/responses.py",
     "broker/transactions/marker.py",
     "broker/groups/consumer/group_state.py",
     "broker/groups/consumer/member.py",

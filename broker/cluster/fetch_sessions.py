@@ -99,12 +99,22 @@ class FetchPartitionData:
     high_watermark: int = -1
     last_stable_offset: int = -1
     log_start_offset: int = -1
-    records: bytes = b""
+    batches: Sequence[bytes] = ()
     preferred_read_replica: int = -1
     diverging_epoch: tuple[int, int] | None = None
     """The largest epoch that the client has in common with the log, and its end offset."""
     aborted_transactions: Sequence[AbortedTransaction] | None = None
-    """Those with a part in `records`, for a client that reads only committed records."""
+    """Those with a part in `batches`, for a client that reads only committed records."""
+
+    @property
+    def record_bytes(self) -> int:
+        """The bytes of all batches."""
+        return sum(map(len, self.batches))
+
+    @property
+    def records(self) -> bytes:
+        """All batches behind each other; to join them takes time."""
+        return b"".join(self.batches)
 
 
 SentPartition = tuple[CachedPartition, FetchPartitionData]
@@ -116,13 +126,15 @@ class FetchSession:
 
     `epoch` is the one that the next request must have. `size` is the number of partitions at the
     last use. `change_count` rises when a partition is added, removed, or asked for in another way
-    than before. `plan` is what `broker/fetch/session_fetch.py` remembers of the requests.
+    than before. `plan` is what `broker/fetch/session_plan.py` remembers of the requests. `is_open`
+    until the session is removed.
     """
 
     __slots__ = (
         "change_count",
         "created_ms",
         "epoch",
+        "is_open",
         "is_privileged",
         "last_used_ms",
         "partitions",
@@ -144,6 +156,7 @@ class FetchSession:
         self.last_used_ms = created_ms
         self.was_old_when_used = False
         self.epoch = INITIAL_EPOCH + 1
+        self.is_open = True
         self.partitions: dict[PartitionKey, CachedPartition] = {}
         self.size = 0
         self.change_count = 0
@@ -179,7 +192,7 @@ class FetchSession:
             partition.high_watermark = -1 if is_error else data.high_watermark
             partition.log_start_offset = data.log_start_offset
             # A later request may have removed it during a pause.
-            if data.records and (known := self.partitions.pop(partition.key, None)) is not None:
+            if data.batches and (known := self.partitions.pop(partition.key, None)) is not None:
                 self.partitions[partition.key] = known
 
 
@@ -189,7 +202,7 @@ def must_send(partition: CachedPartition, data: FetchPartitionData) -> bool:
     Kafka's `CachedPartition.maybeUpdateResponseData`.
     """
     return (
-        bool(data.records)
+        bool(data.batches)
         or data.error_code != ErrorCode.NONE
         or partition.high_watermark != data.high_watermark
         or partition.log_start_offset != data.log_start_offset
@@ -248,7 +261,13 @@ class FetchSessionCacheShard:
         """Remove a session, if there is one with this id."""
         session = self.sessions.pop(session_id, None)
         if session is not None:
+            session.is_open = False
             self.partition_count -= session.size
+
+    def clear(self) -> None:
+        """Remove all sessions."""
+        for session_id in tuple(self.sessions):
+            self.remove(session_id)
 
     def _new_session_id(self) -> int:
         id_count = self._end_id - self._first_id
@@ -300,6 +319,8 @@ class FetchSessionCache:
 
     def clear(self) -> None:
         """Remove all sessions: the broker stops."""
+        for shard in self._shards:
+            shard.clear()
         slot_count = self._slot_count // SHARD_COUNT
         self._shards = [
             FetchSessionCacheShard(number, slot_count, self._new_random)

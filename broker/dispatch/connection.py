@@ -7,10 +7,10 @@ and closes; `on_ready` informs it that a pending response has arrived, and it ca
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from broker.dispatch.dispatcher import Dispatcher
-from broker.pending_response import PendingResponse
+from broker.pending_response import Waiting
 from broker.request.session import Session
 from broker.responses import (
     NOTHING,
@@ -18,6 +18,7 @@ from broker.responses import (
     CompletedResponse,
     ConnectionOutput,
     DispatchResult,
+    EncodedParts,
     PendingFrame,
     Throttled,
     ThrottlingQuota,
@@ -27,6 +28,7 @@ from protocol.api_keys import ApiKey
 from protocol.framing import Frame, FrameError, FrameReader
 
 if TYPE_CHECKING:  # imported with the first Produce request
+    from broker.dispatch.fetch_cache import FetchCache
     from broker.dispatch.produce_cache import ProduceCache
 
 WRITE_BYTES_PER_TURN = 256 * 1024
@@ -40,6 +42,7 @@ HEAVY_BYTES_MIN = 1 << 20
 """From this size on the rest of a request is not read while too many wait for their turns."""
 
 _PRODUCE_KEY = ApiKey.PRODUCE.to_bytes(2, "big")
+_FETCH_KEY = ApiKey.FETCH.to_bytes(2, "big")
 
 
 class Connection:
@@ -48,9 +51,11 @@ class Connection:
     __slots__ = (
         "_close_reason",
         "_dispatcher",
+        "_fetch_cache",
         "_frame_bytes_max",
         "_has_failed",
         "_has_more",
+        "_has_parts",
         "_last_cache",
         "_muted_until_ms",
         "_on_ready",
@@ -60,6 +65,7 @@ class Connection:
         "_ready_response",
         "_resting_cache",
         "_throttled_by",
+        "_writes_parts",
         "broker_id",
         "client_host",
         "connection_id",
@@ -77,11 +83,13 @@ class Connection:
         sasl_bytes_max: int | None = None,
         on_ready: Callable[[], None],
         session: Session | None = None,
+        writes_parts: bool = False,
     ) -> None:
         """`on_ready` is called when a pending response has arrived; then call `resume`.
 
         `session` has the listener of the client; by default it is PLAINTEXT. `sasl_bytes_max`
         bounds the frames of a client that has to authenticate (`sasl.server.max.receive.size`).
+        With `writes_parts` an output with much to write has it in parts.
         """
         self.broker_id = broker_id
         self.connection_id = connection_id
@@ -100,7 +108,10 @@ class Connection:
         """The same of the last two reads, while no bytes, response, mute or close wait."""
         self._has_failed = False
         """Whether the connection has to be closed because of a bug in `respond_at_once`."""
-        self._pending: PendingResponse | None = None
+        self._fetch_cache: FetchCache | None = None
+        self._writes_parts = writes_parts
+        self._has_parts = False
+        self._pending: Waiting | None = None
         self._ready_response: CompletedResponse = None
         self._close_reason: str | None = None
         self._has_more = False
@@ -140,7 +151,7 @@ class Connection:
         response = self.respond_at_once(data, now_ms)
         if response is None:
             return self.receive_other(data, now_ms)
-        return new_output((response, None, False, 0))
+        return new_output((response, None, False, 0, ()))
 
     def respond_at_once(self, data: bytes, now_ms: int) -> bytes | None:
         """Handle a read that is one Produce request like those before, and return what to write.
@@ -169,24 +180,44 @@ class Connection:
         reader, cache = self._reader, self._produce_cache
         out: list[bytes] = []
         run_end = 0
-        if (
-            cache is not None
-            and reader.is_empty
-            and self._pending is None
-            and not self._muted_until_ms
-        ):
-            result = cache.respond_to_run(data, self, now_ms, out)
-            if result == len(data):
-                self._resting_cache, self._last_cache = self._last_cache, cache
-                return new_output((b"".join(out), None, False, 0))
-            if isinstance(result, Close):
-                self._close_reason = result.reason
-                self._resting_cache = None
-                return ConnectionOutput(b"".join(out), result.reason, has_more=False)
-            run_end = result
+        if reader.is_empty and self._pending is None and not self._muted_until_ms:
+            if cache is not None:
+                result = cache.respond_to_run(data, self, now_ms, out)
+                if result == len(data):
+                    self._resting_cache, self._last_cache = self._last_cache, cache
+                    return new_output((b"".join(out), None, False, 0, ()))
+                if isinstance(result, Close):
+                    self._close_reason = result.reason
+                    self._resting_cache = None
+                    return ConnectionOutput(b"".join(out), result.reason, has_more=False)
+                run_end = result
+            fetches = self._fetch_cache
+            if fetches is not None and not run_end:
+                response = fetches.respond(data, now_ms)
+                if response is not None:
+                    self._resting_cache = self._last_cache = None
+                    return self._taken(response, out, now_ms)
         self._resting_cache = self._last_cache = None
         reader.feed(data, run_end)
         return self._advance(out, now_ms) if self._muted_until_ms <= now_ms else NOTHING
+
+    def _taken(
+        self, response: "Waiting | DispatchResult", out: list[bytes], now_ms: int
+    ) -> ConnectionOutput:
+        """Return the output of a request that the fetch cache has handled."""
+        if type(response) is bytes:
+            return new_output((response, None, False, 0, ()))
+        if isinstance(response, PendingFrame | EncodedParts | Throttled | Close | bytes | None):
+            if response is not None:
+                self._take_other(response, out, now_ms)
+            return self._output(out)
+        self._pending = response
+        return NOTHING
+
+    def deliver(self, response: CompletedResponse) -> None:
+        """Take the response to a request that has waited."""
+        self._ready_response = response
+        self._on_ready()
 
     def hold(self, data: bytes) -> None:
         """Feed bytes without handling them, for a client that does not read its responses."""
@@ -209,7 +240,11 @@ class Connection:
         out: list[bytes] = []
         self._finish(response, out, now_ms)
         if self._close_reason is not None:
-            return ConnectionOutput(b"".join(out), self._close_reason, has_more=False)
+            self._has_more = False
+            return self._output(out)
+        if self._reader.is_empty and not self._muted_until_ms:
+            self._has_more = False
+            return self._output(out)
         return self._advance(out, now_ms)
 
     def force_complete(self, now_ms: int) -> None:
@@ -249,13 +284,13 @@ class Connection:
                 )
                 if response is None:
                     response = dispatch(frame, self, now_ms)
-                    if frame[0].startswith(_PRODUCE_KEY, frame[1]):
+                    if frame[0].startswith((_PRODUCE_KEY, _FETCH_KEY), frame[1]):
                         self._learn(frame, response)
                 if isinstance(response, bytes):
                     out.append(response)
                     left_bytes -= len(response)
                 elif response is not None:
-                    self._take_other(response, out, now_ms)
+                    left_bytes -= self._take_other(response, out, now_ms)
                     if self._close_reason is not None:
                         break
         except FrameError as error:
@@ -265,35 +300,51 @@ class Connection:
                 return self._advance(out, now_ms)
             self._close_reason = str(error)
         self._has_more = left_bytes <= 0
-        return new_output((b"".join(out), self._close_reason, self._has_more, self._muted_until_ms))
+        if self._has_parts:
+            return self._output(out)
+        return new_output(
+            (b"".join(out), self._close_reason, self._has_more, self._muted_until_ms, ())
+        )
+
+    def _output(self, out: list[bytes]) -> ConnectionOutput:
+        parts: list[bytes] = []
+        if self._has_parts:
+            self._has_parts = False
+            if self._writes_parts:
+                out, parts = parts, out
+        write = out[0] if len(out) == 1 else b"".join(out)
+        return new_output((write, self._close_reason, self._has_more, self._muted_until_ms, parts))
 
     def _learn(self, frame: Frame, response: DispatchResult) -> None:
-        """Remember a Produce request that was handled, so that equal ones take less time."""
+        """Remember a request that was handled, so that equal ones take less time."""
         if isinstance(response, Close):
+            return
+        if frame[0].startswith(_FETCH_KEY, frame[1]):
+            if self._fetch_cache is None:
+                self._fetch_cache = self._dispatcher.new_fetch_cache(self, self.deliver)
+            self._fetch_cache.learn(frame)
             return
         if self._produce_cache is None:
             self._produce_cache = self._dispatcher.new_produce_cache(self.session)
         self._produce_cache.learn(frame, self.broker_id)
 
     def _take_other(
-        self, result: PendingFrame | Throttled | Close, out: list[bytes], now_ms: int
-    ) -> None:
-        if isinstance(result, Close | Throttled):
-            self._finish(result, out, now_ms)
-            return
+        self,
+        result: "PendingFrame | EncodedParts | Throttled | Close | bytes",
+        out: list[bytes],
+        now_ms: int,
+    ) -> int:
+        """Take what is not a simple response; return the bytes of it that are written now."""
+        if not isinstance(result, PendingFrame):
+            return self._finish(result, out, now_ms)
         pending, encode = result
         if pending.is_done:
-            self._finish(encode(pending.response), out, now_ms)
-            return
+            return self._finish(encode(pending.response), out, now_ms)
         self._pending = pending
+        pending.attach(lambda response: self.deliver(encode(response)))
+        return 0
 
-        def deliver(response: Any) -> None:
-            self._ready_response = encode(response)
-            self._on_ready()
-
-        pending.attach(deliver)
-
-    def _finish(self, response: CompletedResponse, out: list[bytes], now_ms: int) -> None:
+    def _finish(self, response: CompletedResponse, out: list[bytes], now_ms: int) -> int:
         if isinstance(response, Close):
             self._close_reason = response.reason
             if response.response is not None:
@@ -305,5 +356,10 @@ class Connection:
             self._throttled_by.queue_size += 1
             if response.frame is not None:
                 out.append(response.frame)
+        elif isinstance(response, EncodedParts):
+            self._has_parts = True
+            out += response.parts
+            return response.size_bytes
         elif response is not None:
             out.append(response)
+        return 0

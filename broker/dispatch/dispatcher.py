@@ -22,7 +22,7 @@ from broker.request.encoding import BugReporter, close_on_error, closed_by, enco
 from broker.request.session import Peer, Session
 from broker.request.throttling import charge_time
 from broker.responses import Close, CompletedResponse, DispatchResult, PendingFrame, unchanged
-from broker.routes import Route, unsupported_version_response
+from broker.routes import TAKES_TURNS, Route, unsupported_version_response
 from protocol import codec
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -30,6 +30,7 @@ from protocol.framing import Frame
 from protocol.request_bounds import check_bounds
 
 if TYPE_CHECKING:
+    from broker.dispatch.fetch_cache import FetchCache, FetchServices
     from broker.dispatch.produce_cache import ProduceCache
     from broker.dispatch.produce_services import ProduceServices
     from broker.faults.injector import Injector
@@ -78,6 +79,29 @@ class Dispatcher:
         from broker.dispatch.produce_cache import ProduceCache  # noqa: PLC0415 - see ADR 24
 
         return ProduceCache(self._produce_services, session)
+
+    def new_fetch_cache(
+        self, peer: Peer, deliver: Callable[[CompletedResponse], None]
+    ) -> "FetchCache":
+        """Return an empty cache for the Fetch requests of a connection.
+
+        `deliver` takes the response to a request that has waited.
+        """
+        from broker.dispatch.fetch_cache import FetchCache  # noqa: PLC0415 - see ADR 24
+
+        return FetchCache(self._fetch_services, peer, deliver)
+
+    @cached_property
+    def _fetch_services(self) -> "FetchServices":
+        from broker.dispatch.fetch_cache import FetchServices  # noqa: PLC0415 - see ADR 24
+
+        return FetchServices(
+            self._cluster, self.faults, self.journal, self._report_bug, self._framed_fetch
+        )
+
+    def _framed_fetch(self, context: RequestContext, response: Any) -> DispatchResult:
+        route = self._cluster.routes[context.broker_id][ApiKey.FETCH]
+        return self._framed(route, context, response)
 
     @cached_property
     def _produce_services(self) -> "ProduceServices":
@@ -220,6 +244,8 @@ class Dispatcher:
         shortcut = route.shortcut
         if shortcut is not None:
             response = shortcut(context, buffer, position, end, self._cluster)
+            if response is TAKES_TURNS:
+                return None
             if response is not None:
                 return self._framed(route, context, response)
         read_short = route.read_short
@@ -316,9 +342,13 @@ class Dispatcher:
         if route.is_raw:
             response = route.handler(context, buffer, position, end, cluster)
         else:
-            request = codec.decode_request(
-                route.api_key, context.api_version, buffer, position, end
-            )
+            request = None
+            if route.read_long is not None and end - position <= codec.SCHEMA_BODY_BYTES_MAX:
+                request = route.read_long(context.api_version, buffer, position, end)
+            if request is None:
+                request = codec.decode_request(
+                    route.api_key, context.api_version, buffer, position, end
+                )
             response = route.handler(context, request, cluster)
         if context.stopwatch is not None:
             charge_time(context, self._cluster, context.now_ms)

@@ -22,7 +22,7 @@ from broker.cluster.topics import TopicTable
 from broker.request.context import RequestContext
 from protocol import messages
 from protocol.errors import ErrorCode
-from protocol.fetch import LEADER_EPOCH_VERSION_MIN, TOPIC_ID_VERSION_MIN
+from protocol.fetch import LEADER_EPOCH_VERSION_MIN, TOPIC_ID_VERSION_MIN, ShortFetch
 from protocol.pacing import paced_elements
 
 LAST_FETCHED_EPOCH_VERSION_MIN = 12
@@ -119,6 +119,7 @@ def _requested(
 ) -> dict[PartitionKey, CachedPartition]:
     """Return the partitions that a request names; of duplicates the last counts, as in Kafka."""
     requested: dict[PartitionKey, CachedPartition] = {}
+    is_read_by_hand = isinstance(request, ShortFetch)
     for fetch_topic in paced_elements(request.topics):
         if version < TOPIC_ID_VERSION_MIN:
             key = name = fetch_topic.topic
@@ -127,6 +128,13 @@ def _requested(
             topic = topics.get_by_id(fetch_topic.topic_id)
             name = None if topic is None else topic.name
             key = topic_id = fetch_topic.topic_id if topic is None else topic.topic_id
+        if is_read_by_hand:
+            rows = fetch_topic.partitions.paced_fields()
+            for index, leader_epoch, offset, fetched_epoch, _, max_bytes in rows:
+                requested[key, index] = CachedPartition(
+                    name, topic_id, index, offset, max_bytes, leader_epoch, fetched_epoch
+                )
+            continue
         for partition in paced_elements(fetch_topic.partitions):
             requested[key, partition.partition] = CachedPartition(
                 name,

@@ -21,10 +21,11 @@ from broker.fetch.partition_read import FetchParams, find_partition
 from broker.fetch.short_response import encode_sent
 from broker.request.context import RequestContext
 from broker.request.throttling import SIZE_BYTES, charge_fetch, charge_time
+from broker.responses import EncodedParts
 from protocol import messages
 from protocol.codec import encode_body
 from protocol.errors import ErrorCode
-from protocol.fetch import TOPIC_ID_VERSION_MIN, encode_response, encode_topics
+from protocol.fetch import SHORT_VERSION_MIN, TOPIC_ID_VERSION_MIN, encode_response, encode_topics
 from protocol.pacing import paced_elements
 
 LEADER_VERSION_MIN = 16
@@ -90,18 +91,26 @@ def respond(fetch: Fetch, read: list[SentPartition], now_ms: int) -> Any:
 
 
 def _short_topics(fetch: Fetch, sent: list[SentPartition]) -> list[bytes] | None:
-    """Return the encoded topics of the response to a short request, if that has no rare fields."""
-    if not fetch.is_short or not fetch.session.is_current:
-        return None
+    """Return the encoded topics of the response, if that has no rare fields."""
     version = fetch.context.api_version
-    if version >= LEADER_VERSION_MIN and any(data.error_code in _MOVED for _cached, data in sent):
+    if version < SHORT_VERSION_MIN or not _is_current(fetch):
         return None
-    return encode_sent(version, sent)
+    if version >= LEADER_VERSION_MIN and any(
+        data.error_code in _MOVED for _cached, data in paced_elements(sent)
+    ):
+        return None
+    topics = encode_sent(version, sent)
+    # A later request may have come in during a pause.
+    return topics if _is_current(fetch) else None
+
+
+def _is_current(fetch: Fetch) -> bool:
+    return fetch.session.is_current
 
 
 def _respond_short(
     fetch: Fetch, sent: list[SentPartition], topics: list[bytes], now_ms: int
-) -> bytes:
+) -> bytes | EncodedParts:
     """Return the body of the response to a short request."""
     context, session = fetch.context, fetch.session
     version, error_code = context.api_version, session.error_code
@@ -111,7 +120,10 @@ def _respond_short(
         if not charge_fetch(context, fetch.cluster, body_bytes + SIZE_BYTES, now_ms):
             return encode_response(version, error_code, session_id, encode_topics(version, ()))
     session_id = _note_sent(fetch, sent, now_ms)
-    return encode_response(version, error_code, session_id, topics)
+    header = encode_response(version, error_code, session_id, ())
+    return EncodedParts.of(
+        [header, *topics], sum(data.record_bytes for _cached, data in sent if data.batches)
+    )
 
 
 def _note_sent(fetch: Fetch, sent: list[SentPartition], now_ms: int) -> int:

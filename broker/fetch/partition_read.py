@@ -102,9 +102,10 @@ def read_partitions(
         at_least_one = byte_count == 0
         data = _read(cluster, params, cached, partition, bytes_max, at_least_one=at_least_one)
         sent.append((cached, data))
-        if data.records:
-            byte_count += len(data.records)
-            remaining = max(0, remaining - len(data.records))
+        if data.batches:
+            record_bytes = data.record_bytes
+            byte_count += record_bytes
+            remaining = max(0, remaining - record_bytes)
         if (
             data.error_code != ErrorCode.NONE
             or data.preferred_read_replica != LEADER
@@ -134,7 +135,7 @@ class WaitingBytes:
         """`read` is what the request found before it began to wait: less than `bytes_min`."""
         self._cluster = cluster
         self._params = params
-        self._by_partition = {cached: len(data.records) for cached, data in read if data.records}
+        self._by_partition = {cached: data.record_bytes for cached, data in read if data.batches}
         self._total = sum(self._by_partition.values())
 
     def is_enough_with(self, cached: CachedPartition) -> bool:
@@ -245,7 +246,7 @@ def _with_records(
     )
     if not params.supports_zstd and any(map(records.is_zstd, batches)):
         return FetchPartitionData(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
-    data.records = batches[0] if len(batches) == 1 else b"".join(batches)
+    data.batches = batches
     if params.reads_committed:
         if batches:
             read_end = records.last_offset(batches[-1]) + 1

@@ -1,49 +1,39 @@
 """Respond to the usual requests of a fetch session, with few partitions and without errors.
 
 A session is an inline cache of its requests (KIP-227, ADR 26): what they have in common is checked
-once, and a request with the same bytes around its offsets is read at the known places. Each other
-request, and each partition with an error, takes the ordinary path (`fetch_wait.read_or_wait`).
+once (`broker/fetch/session_plan.py`). Each other request, and each partition with an error, takes
+the ordinary path (`fetch_wait.read_or_wait`).
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
 from struct import Struct
-from typing import NamedTuple
+from typing import Any
 
 from broker.cluster.cluster import Cluster
-from broker.cluster.fetch_sessions import (
-    CachedPartition,
-    FetchPartitionData,
-    FetchSession,
-    SentPartition,
-    must_send,
-    next_epoch,
-)
-from broker.cluster.partition_log import PartitionLog
-from broker.cluster.topics import Partition
+from broker.cluster.fetch_sessions import FetchSession, next_epoch
 from broker.fetch.fetch_context import FetchContext
-from broker.fetch.fetch_params import CONSUMER_REPLICA_ID, ISOLATION_LEVELS, fetch_params
 from broker.fetch.fetch_response import Fetch
 from broker.fetch.fetch_wait import read_or_wait, respond_again
-from broker.fetch.partition_read import FetchParams, find_partition, is_satisfied
-from broker.fetch.short_response import encode_sent
+from broker.fetch.partition_read import is_satisfied
+from broker.fetch.session_plan import (
+    PLANNED_PARTITIONS_MAX,
+    SessionPlan,
+    layout_of,
+    plan_for,
+    read_session,
+    take_rows,
+)
+from broker.fetch.session_response import encode_found
 from broker.pending_response import PendingResponse
 from broker.request.context import RequestContext
-from protocol import fetch as fetch_codec
-from protocol.errors import ErrorCode
+from broker.routes import TAKES_TURNS
+from broker.timers import Timer
 from protocol.fetch import (
     LEADER_EPOCH_VERSION_MIN,
     PARTITIONS_MAX,
-    TOPIC_ID_VERSION_MIN,
-    FetchLayout,
+    ShortFetch,
     read_fetch,
     session_at,
 )
-
-LAYOUTS_MAX = 64
-"""Layouts of requests that one session remembers, to bound memory."""
-_KEY_BYTES = 18
-"""Enough for the number of topics, a topic id and the number of its partitions."""
 
 _REST_BYTES_MIN = 8
 """The shortest end of a request, from the session epoch on."""
@@ -51,43 +41,12 @@ _REST_BYTES_MIN = 8
 _SESSION = Struct(">ii")
 
 
-class Target(NamedTuple):
-    """A partition of a session, and the response up to its index if it is the only one there."""
-
-    partition: Partition
-    log: PartitionLog
-    before: bytes
-
-
-@dataclass(slots=True, eq=False)
-class SessionPlan:
-    """What the requests of a session have in common.
-
-    It is good while `Cluster.produce_version` and `FetchSession.change_count` stay. Without
-    `targets` no request of the session is usual.
-    """
-
-    produce_version: int
-    change_count: int
-    api_version: int
-    beginning: bytes
-    """The body up to the session epoch."""
-    params: FetchParams
-    max_wait_ms: int
-    targets: dict[CachedPartition, Target]
-    end: bytes
-    """The end of a response with one partition, behind its records."""
-    empty: bytes
-    """The response without partitions."""
-    layouts: dict[tuple[int, bytes], FetchLayout] = field(default_factory=dict)
-
-
 def fetch_in_session(
     context: RequestContext, frame: bytes | bytearray, start: int, end: int, cluster: Cluster
 ) -> object:
-    """Return the body of a response, a `PendingResponse`, or None.
+    """Return the body of a response, a `PendingResponse`, None or `TAKES_TURNS`.
 
-    With None nothing has changed, and the ordinary path has to take the request.
+    With the last two nothing has changed, and the ordinary path has to take the request.
     """
     version = context.api_version
     epoch_at = start + session_at(version) + 4
@@ -104,221 +63,51 @@ def fetch_in_session(
     plan = session.plan
     if (
         not isinstance(plan, SessionPlan)
-        or plan.produce_version != cluster.produce_version
-        or plan.change_count != session.change_count
+        or not plan.is_good(session, cluster)
         or plan.api_version != version
         or frame[start:epoch_at] != plan.beginning
     ):
-        plan = session.plan = _plan(context, frame, start, end, session, cluster)
-    if plan is None or not plan.targets or not _update(plan, session, frame, start, end):
+        if len(session.partitions) > PARTITIONS_MAX:
+            return TAKES_TURNS  # so does the plan, which the handler makes
+        request = read_fetch(version, frame, start, end)
+        if request is None:
+            return None
+        plan = session.plan = plan_for(context, request, session, cluster)
+    if not plan.targets:
+        return None
+    layout = layout_of(plan, frame, start, end)
+    if layout is None or not take_rows(plan, session, layout.topic, layout.rows_of(frame, start)):
         return None
     session.epoch = next_epoch(epoch)
     session.note_use(context.now_ms)
-    read = _read(plan, session)
+    is_short = len(plan.targets) <= PARTITIONS_MAX
+    read = read_session(plan, session)
     if read is not None:
-        sent, byte_count = read
+        found, byte_count = read
         bytes_min = plan.params.bytes_min
         if plan.max_wait_ms <= 0 or byte_count >= bytes_min:
-            return _encode(plan, session, sent)
-        if bytes_min == 1:
+            return encode_found(plan, session, found)
+        if bytes_min == 1 and is_short:
             return _Waiting(context, cluster, plan, session).pending
-    return read_or_wait(_fetch(context, cluster, plan, session, session.epoch))
+    return read_or_wait(ordinary_fetch(context, cluster, plan, session, session.epoch))
 
 
-def _update(
-    plan: SessionPlan, session: FetchSession, frame: bytes | bytearray, start: int, end: int
-) -> bool:
-    """Note in the session what a request asks for; return False if it is unusual."""
-    topics_at = start + len(plan.beginning) + 4
-    key = end - start, bytes(frame[topics_at : topics_at + _KEY_BYTES])
-    layout = plan.layouts.get(key)
-    if layout is None or not layout.fits(frame, start, end):
-        layout = _learn(plan, key, frame, start, end)
-        if layout is None:
-            return False
-    named = []
-    partitions, topic, targets = session.partitions, layout.topic, plan.targets
-    for index, leader_epoch, offset, last_fetched_epoch, max_bytes in layout.rows(frame, start):
-        cached = partitions.get((topic, index))
-        if cached is None or last_fetched_epoch >= 0 or max_bytes < 0:
-            return False
-        partition, log, _before = targets[cached]
-        if not log.log_start_offset <= offset <= log.log_end_offset:
-            return False
-        if leader_epoch >= 0 and leader_epoch != partition.leader_epoch:
-            return False
-        named.append((cached, offset, leader_epoch, max_bytes))
-    for cached, offset, leader_epoch, max_bytes in named:
-        cached.fetch_offset = offset
-        cached.current_leader_epoch = leader_epoch
-        cached.max_bytes = max_bytes
-    return True
+def plan_long_session(
+    context: RequestContext, request: Any, fetch: FetchContext, cluster: Cluster
+) -> None:
+    """Make the plan of a session with many partitions, in loops that pause."""
+    session = fetch.session
+    if (
+        session is not None
+        and PARTITIONS_MAX < len(session.partitions) <= PLANNED_PARTITIONS_MAX
+        and isinstance(request, ShortFetch)
+        and context.api_version >= LEADER_EPOCH_VERSION_MIN
+        and not cluster.quotas.clients.is_enabled
+    ):
+        session.plan = plan_for(context, request, session, cluster)
 
 
-def _learn(
-    plan: SessionPlan,
-    key: tuple[int, bytes],
-    frame: bytes | bytearray,
-    start: int,
-    end: int,
-) -> FetchLayout | None:
-    """Remember where the offsets of a request are; return None if it has several topics."""
-    request = read_fetch(plan.api_version, frame, start, end)
-    layout = None
-    if request is not None and len(request.topics) <= 1:
-        layout = FetchLayout.of(plan.api_version, request, frame, start, end)
-    if layout is not None:
-        if len(plan.layouts) >= LAYOUTS_MAX:
-            plan.layouts.clear()
-        plan.layouts[key] = layout
-    return layout
-
-
-def _plan(
-    context: RequestContext,
-    frame: bytes | bytearray,
-    start: int,
-    end: int,
-    session: FetchSession,
-    cluster: Cluster,
-) -> SessionPlan | None:
-    """Return what requests like this one have in common; without targets if they are unusual.
-
-    None if the request is too long, or malformed.
-    """
-    version = context.api_version
-    if len(session.partitions) > PARTITIONS_MAX:
-        return None
-    request = read_fetch(version, frame, start, end)
-    if request is None:
-        return None
-    params = fetch_params(context, request, cluster)
-    is_usual = (
-        params.replica_id == CONSUMER_REPLICA_ID
-        and not params.rack_id
-        and params.supports_zstd
-        and params.bytes_max >= 0
-        and request.isolation_level in ISOLATION_LEVELS
-        and session.uses_topic_ids == (version >= TOPIC_ID_VERSION_MIN)
-    )
-    targets = _targets(version, session, params, cluster) if is_usual else {}
-    is_flexible = version >= fetch_codec.FLEXIBLE_VERSION_MIN
-    nothing = fetch_codec.encode_topics(version, ())
-    return SessionPlan(
-        cluster.produce_version,
-        session.change_count,
-        version,
-        bytes(frame[start : start + session_at(version) + 4]),
-        params,
-        request.max_wait_ms,
-        targets,
-        b"\x00\x00\x00" if is_flexible else b"",  # tags of partition, topic and response
-        fetch_codec.encode_response(version, ErrorCode.NONE, session.session_id, nothing),
-    )
-
-
-def _targets(
-    version: int, session: FetchSession, params: FetchParams, cluster: Cluster
-) -> dict[CachedPartition, Target]:
-    """Return the partitions of a session; none at all if one of them is unusual."""
-    targets = {}
-    for cached in session.partitions.values():
-        partition = find_partition(cluster, cached)
-        topic = None if partition is None else cluster.topics.get(partition.topic_name)
-        if (
-            partition is None
-            or topic is None
-            or cached.topic_id not in {None, topic.topic_id}
-            or partition.leader_id != params.broker_id
-            or cached.current_leader_epoch not in {-1, partition.leader_epoch}
-            or cached.last_fetched_epoch >= 0
-            or cached.max_bytes < 0
-        ):
-            return {}
-        beginning = fetch_codec.encode_topic(version, topic.name, cached.topic_id)
-        if beginning is None:
-            return {}
-        parts = fetch_codec.encode_topics(version, [(beginning, 1, ())])
-        response = fetch_codec.encode_response(version, ErrorCode.NONE, session.session_id, parts)
-        is_flexible = version >= fetch_codec.FLEXIBLE_VERSION_MIN
-        before = response[:-2] if is_flexible else response  # without the tags behind the topic
-        targets[cached] = Target(partition, partition.log, before)
-    return targets
-
-
-def _read(plan: SessionPlan, session: FetchSession) -> tuple[list[SentPartition], int] | None:
-    """Return what to send and how many bytes of records that are; None for something unusual.
-
-    As `read_partitions` of a session, for partitions without errors.
-    """
-    params, targets = plan.params, plan.targets
-    reads_committed = params.reads_committed
-    remaining, byte_count = params.bytes_max, 0
-    sent: list[SentPartition] = []
-    for cached in session.partitions.values():
-        partition, log, _before = targets[cached]
-        offset, end_offset = cached.fetch_offset, log.log_end_offset
-        start_offset = log.log_start_offset
-        if (
-            offset == end_offset
-            and cached.high_watermark == end_offset
-            and cached.log_start_offset == start_offset
-        ):
-            continue
-        if not start_offset <= offset <= end_offset:
-            return None
-        stable_offset = partition.last_stable_offset
-        data = FetchPartitionData(ErrorCode.NONE, end_offset, stable_offset, start_offset)
-        readable_end = end_offset
-        if reads_committed:
-            if len(log.transaction_index):
-                return None
-            readable_end = stable_offset
-            data.aborted_transactions = ()
-        if offset < readable_end:
-            batches = log.read(
-                offset,
-                min(cached.max_bytes, remaining),
-                at_least_one=byte_count == 0,
-                end_offset=readable_end,
-            )
-            data.records = batches[0] if len(batches) == 1 else b"".join(batches)
-            if reads_committed and not batches:
-                return None
-            byte_count += len(data.records)
-            remaining = max(0, remaining - len(data.records))
-        if must_send(cached, data):
-            sent.append((cached, data))
-    return sent, byte_count
-
-
-def _encode(plan: SessionPlan, session: FetchSession, sent: Sequence[SentPartition]) -> bytes:
-    """Note what is sent, and return the body of the response."""
-    if not sent:
-        return plan.empty
-    session.note_sent(sent)
-    version = plan.api_version
-    if len(sent) == 1:
-        [(cached, data)] = sent
-        partition = fetch_codec.encode_partition(
-            version,
-            cached.partition_index,
-            ErrorCode.NONE,
-            data.high_watermark,
-            data.last_stable_offset,
-            data.log_start_offset,
-            () if plan.params.reads_committed else None,
-            -1,
-            len(data.records),
-        )
-        assert partition is not None
-        return b"".join((plan.targets[cached].before, partition, data.records, plan.end))
-    topics = encode_sent(version, sent)
-    assert topics is not None
-    return fetch_codec.encode_response(version, ErrorCode.NONE, session.session_id, topics)
-
-
-def _fetch(
+def ordinary_fetch(
     context: RequestContext,
     cluster: Cluster,
     plan: SessionPlan,
@@ -335,80 +124,129 @@ def _fetch(
         partitions,
         [],
         plan.max_wait_ms,
-        is_short=True,
+        is_short=len(partitions) <= PARTITIONS_MAX,
     )
 
 
-class _Waiting:
-    """A request that waits for a record. It is the waiter of all its partitions."""
+class SessionWait:
+    """A request of a session that waits for a record: the waiter of all partitions of its plan.
 
-    __slots__ = (
-        "_cluster",
-        "_context",
-        "_deadline",
-        "_epoch",
-        "_is_due",
-        "_plan",
-        "_session",
-        "pending",
-    )
+    One object serves one request after the other.
+    """
 
-    def __init__(
-        self, context: RequestContext, cluster: Cluster, plan: SessionPlan, session: FetchSession
-    ) -> None:
-        self._context = context
+    __slots__ = ("_cluster", "_deadline", "_epoch", "_is_due", "_plan", "_session", "is_done")
+
+    def __init__(self, cluster: Cluster, plan: SessionPlan, session: FetchSession) -> None:
         self._cluster = cluster
         self._plan = plan
         self._session = session
         self._epoch = session.epoch
+        self._deadline: Timer | None = None
         self._is_due = False
-        self.pending = PendingResponse(on_cancel=self._forget, on_force_complete=self._finish)
-        due_ms = context.now_ms + plan.max_wait_ms
-        self._deadline = cluster.timers.schedule(due_ms, self._finish)
+        self.is_done = True
+
+    def wait(self, now_ms: int) -> None:
+        """Wait from now on for a record, at most `max_wait_ms`."""
+        plan, timers = self._plan, self._cluster.timers
+        self._epoch = self._session.epoch
+        self._is_due = self.is_done = False
+        self._deadline = timers.schedule_again(
+            self._deadline, now_ms + plan.max_wait_ms, self._finish
+        )
         for target in plan.targets.values():
             target.log.waiters[self] = None
+
+    def complete(self, response: object) -> None:
+        """Take the response: an encoded body, or what the ordinary path returns."""
+        raise NotImplementedError
+
+    def request_context(self) -> RequestContext:
+        """Return the context of the request."""
+        raise NotImplementedError
 
     def __call__(self, now_ms: int) -> None:
         """Look at the partitions again: one of them has changed."""
         if not self._is_due and self._is_satisfied():
             # Respond after the request that woke this one, with all records that it appended.
             self._is_due = True
-            self._cluster.timers.schedule(now_ms, self._finish)
+            self._cluster.timers.call_soon(now_ms, self._finish_due)
 
     def _is_satisfied(self) -> bool:
         plan = self._plan
         if not self._is_usual():
             return is_satisfied(self._cluster, plan.params, plan.targets)
         reads_committed = plan.params.reads_committed
-        for cached, (partition, log, _before) in plan.targets.items():
-            offset = cached.fetch_offset
-            end_offset = partition.last_stable_offset if reads_committed else log.log_end_offset
+        for cached, target in plan.targets.items():
+            offset, log = cached.fetch_offset, target.log
+            if reads_committed:
+                end_offset = target.partition.last_stable_offset
+            else:
+                end_offset = log.log_end_offset
             if offset < end_offset or not log.log_start_offset <= offset <= log.log_end_offset:
                 return True
         return False
 
     def _is_usual(self) -> bool:
         """Whether nothing but records has changed since the request came."""
-        plan, session, cluster = self._plan, self._session, self._cluster
+        cluster, session = self._cluster, self._session
         return (
             session.epoch == self._epoch
-            and plan.change_count == session.change_count
-            and plan.produce_version == cluster.produce_version
+            and self._plan.is_good(session, cluster)
             and not cluster.quotas.clients.is_enabled
         )
+
+    def cancel(self) -> None:
+        """Wait no longer: the client is gone."""
+        self.is_done = True
+        self._forget()
 
     def _forget(self) -> None:
         self._cluster.timers.cancel(self._deadline)
         for target in self._plan.targets.values():
             target.log.waiters.pop(self, None)
 
+    def _finish_due(self, now_ms: int) -> None:
+        if self._is_due:
+            self._finish(now_ms)
+
     def _finish(self, now_ms: int) -> None:
         self._forget()
+        self._is_due = False
         plan, session = self._plan, self._session
-        read = _read(plan, session) if self._is_usual() else None
+        read = read_session(plan, session) if self._is_usual() else None
         if read is not None:
-            response: object = _encode(plan, session, read[0])
+            response: object = encode_found(plan, session, read[0])
         else:
-            fetch = _fetch(self._context, self._cluster, plan, session, self._epoch)
+            context = self.request_context()
+            fetch = ordinary_fetch(context, self._cluster, plan, session, self._epoch)
             response = respond_again(fetch, now_ms)
+        if not self.is_done:
+            self.is_done = True
+            self.complete(response)
+
+    def force_complete(self, now_ms: int) -> None:
+        """Respond at once with what there is: the broker stops."""
+        if not self.is_done:
+            self._finish(now_ms)
+
+
+class _Waiting(SessionWait):
+    """A request that waits in the ordinary dispatch."""
+
+    __slots__ = ("_context", "pending")
+
+    def __init__(
+        self, context: RequestContext, cluster: Cluster, plan: SessionPlan, session: FetchSession
+    ) -> None:
+        super().__init__(cluster, plan, session)
+        self._context = context
+        self.pending = PendingResponse(on_cancel=self.cancel, on_force_complete=self.force_complete)
+        self.wait(context.now_ms)
+
+    def complete(self, response: object) -> None:
+        """See `SessionWait.complete`."""
         self.pending.complete(response)
+
+    def request_context(self) -> RequestContext:
+        """See `SessionWait.request_context`."""
+        return self._context

@@ -155,7 +155,8 @@ class ShareFetch:
             return SharePartitionData()
         if data.error_code is not ErrorCode.NONE:
             return SharePartitionData(data.error_code)
-        batches = list(_batches(data.records))
+        records = data.records
+        batches = list(_batches(records))
         lock_ms: int = self.cluster.share.setting(self.group_id, RECORD_LOCK_DURATION_KEY)
         acquired = led.share_partition.acquire(
             self.member_id,
@@ -173,7 +174,7 @@ class ShareFetch:
         if not acquired:
             return SharePartitionData()
         begin, end = overlapping_bytes(batches, acquired)
-        return SharePartitionData(records=data.records[begin:end], acquired=acquired)
+        return SharePartitionData(records=records[begin:end], acquired=acquired)
 
     def _log_start_offset(self, cached: CachedPartition) -> int:
         topic = self.cluster.topics.get(cached.topic_name or "")

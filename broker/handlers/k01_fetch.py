@@ -32,16 +32,18 @@ Gaps:
     - Followers do not fetch, since replicas share one log. OFFSET_NOT_AVAILABLE does not occur.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.fetch_sessions import CachedPartition, FetchPartitionData
+from broker.cluster.topics import Topic
 from broker.fetch.fetch_context import open_fetch_context
 from broker.fetch.fetch_params import ISOLATION_LEVELS, fetch_params
 from broker.fetch.fetch_response import Fetch, partition_data
 from broker.fetch.fetch_wait import read_or_wait
-from broker.fetch.partition_read import find_partition, unknown_error
-from broker.fetch.session_fetch import fetch_in_session
+from broker.fetch.partition_read import unknown_error
+from broker.fetch.session_fetch import fetch_in_session, plan_long_session
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
@@ -53,6 +55,7 @@ from protocol.fetch import (
     TOPIC_ID_VERSION_MIN,
     ShortFetch,
     read_fetch,
+    read_long_fetch,
 )
 from protocol.pacing import paced_elements
 
@@ -60,15 +63,15 @@ _Response = messages.FetchResponse
 _TopicResponse = _Response.FetchableTopicResponse
 
 
-@handles(ApiKey.FETCH, shortcut=fetch_in_session, read_short=read_fetch)
+@handles(ApiKey.FETCH, shortcut=fetch_in_session, read_short=read_fetch, read_long=read_long_fetch)
 def handle_fetch(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleFetchRequest` and `ReplicaManager.fetchMessages`."""
     session = open_fetch_context(context, request, cluster)
+    plan_long_session(context, request, session, cluster)
     known = session.partitions
     unknown = [
         (cached, FetchPartitionData(unknown_error(cached), aborted_transactions=()))
-        for cached in paced_elements(known)
-        if find_partition(cluster, cached) is None
+        for cached in _unknown(known, cluster)
     ]
     if unknown:
         missing = {cached for cached, _data in unknown}
@@ -87,6 +90,18 @@ def handle_fetch(context: RequestContext, request: Any, cluster: Cluster) -> Any
             is_short=isinstance(request, ShortFetch) and len(known) <= PARTITIONS_MAX,
         )
     )
+
+
+def _unknown(requested: list[CachedPartition], cluster: Cluster) -> Iterator[CachedPartition]:
+    """Yield the partitions that do not exist."""
+    name: str | None = None
+    topic: Topic | None = None
+    for cached in paced_elements(requested):
+        if topic is None or cached.topic_name != name:
+            name = cached.topic_name
+            topic = None if name is None else cluster.topics.get(name)
+        if topic is None or topic.partition(cached.partition_index) is None:
+            yield cached
 
 
 def _failed(version: int, request: Any) -> Any:

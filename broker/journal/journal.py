@@ -13,7 +13,7 @@ from typing import Any
 
 from broker.request.context import RequestContext
 from broker.request.session import Peer
-from broker.responses import Close, CompletedResponse, Throttled
+from broker.responses import Close, CompletedResponse, EncodedParts, Throttled, frame_of
 from protocol import json_view
 from protocol.api_keys import ApiKey
 from protocol.codec import DecodeError, decode_response
@@ -309,8 +309,8 @@ class Journal:
             entry.outcome = Outcome.CLOSED
             entry.close_reason = response.reason
             frame = response.response
-        if isinstance(frame, Throttled):
-            frame = frame.frame
+        if isinstance(frame, Throttled | EncodedParts):
+            frame = frame_of(frame)
         if frame is None and entry.close_reason is None:
             entry.outcome = Outcome.NO_RESPONSE
         is_kept = bool(self._lines) and entry.number >= self._lines[0].number

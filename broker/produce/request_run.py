@@ -183,13 +183,16 @@ class RequestRun:
         """
         if self._is_elsewhere and not self._go_to(self._own_index_bytes):
             return 0
-        if (
-            self._log.waiters
-            or self.can_free
-            or cluster.log_bytes + len(buffer) > cluster.log_bytes_max
-        ):
+        if self.can_free or cluster.log_bytes + len(buffer) > cluster.log_bytes_max:
             return 0  # more than that may change with each batch
-        return self._store(cluster, buffer, now_ms, responses)
+        log = self._log
+        end_offset = log.log_end_offset
+        try:
+            return self._store(cluster, buffer, now_ms, responses)
+        finally:
+            # Who waits responds after this read in any case: one look is enough.
+            if log.waiters and log.log_end_offset != end_offset:
+                log.wake(now_ms)
 
     # Hot path: inlined on purpose.
     def _store(  # noqa: C901, PLR0912, PLR0915

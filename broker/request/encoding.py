@@ -6,7 +6,7 @@ from struct import Struct
 from typing import Any, TypeVar
 
 from broker.request.context import RequestContext
-from broker.responses import Close, CompletedResponse, Throttled, ThrottlingQuota
+from broker.responses import Close, CompletedResponse, EncodedParts, Throttled, ThrottlingQuota
 from broker.routes import Route
 from protocol import codec
 from protocol.api_keys import ApiKey
@@ -32,6 +32,11 @@ def encode_response(route: Route, context: RequestContext, response: Any) -> Com
         if response.response is None:
             return response
         return replace(response, response=encode_response(route, context, response.response))
+    if type(response) is EncodedParts:
+        if not context.throttle_time_ms and quota is None:
+            has_tagged_header = context.api_version >= route.flexible_min
+            return frame_parts(context.correlation_id, response, has_tagged_header)
+        response = response.joined()
     body = response
     if not isinstance(response, (bytes, bytearray)):
         if context.throttle_time_ms and hasattr(response, "throttle_time_ms"):
@@ -46,6 +51,14 @@ def encode_response(route: Route, context: RequestContext, response: Any) -> Com
     )
     frame = codec.frame_response(context.correlation_id, body, has_tagged_header=has_tagged_header)
     return frame if quota is None else throttled_response(context, quota, frame)
+
+
+def frame_parts(correlation_id: int, body: EncodedParts, has_tagged_header: bool) -> EncodedParts:
+    """Return a response frame around a body in parts."""
+    header = codec.frame_header(
+        correlation_id, body.size_bytes, has_tagged_header=has_tagged_header
+    )
+    return EncodedParts([header, *body.parts], body.size_bytes + len(header))
 
 
 def throttled_response(

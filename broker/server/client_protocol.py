@@ -35,6 +35,7 @@ class ConnectionOwner(Protocol):
     dispatcher: Dispatcher
     connection_ids: Iterator[int]
     reset_count_of_new: int
+    is_receiving: bool
 
     def admit(self, protocol: "ClientProtocol", host: str) -> str | None:
         """Count a new connection. Return why it must be closed, or None."""
@@ -46,6 +47,10 @@ class ConnectionOwner(Protocol):
 
     def make_ready(self, protocol: "ClientProtocol") -> None:
         """Resume a connection after the current request."""
+        ...
+
+    def ring_now(self, now_ms: int) -> None:
+        """Run the timers that the current read has made due, and write the responses."""
         ...
 
     def note_held(self, protocol: "ClientProtocol", byte_count: int) -> None:
@@ -71,6 +76,7 @@ class ClientProtocol(asyncio.Protocol):
         "_listener_security",
         "_mute",
         "_server",
+        "_timers",
         "_transport",
         "_turns",
         "_withheld",
@@ -88,6 +94,7 @@ class ClientProtocol(asyncio.Protocol):
     ) -> None:
         self._server = server
         self._turns = server.dispatcher.turns
+        self._timers = server.cluster.timers
         self._acknowledgements = server.dispatcher.acknowledgements
         self._listener_security = listener_security
         self.broker_id = broker_id
@@ -162,6 +169,7 @@ class ClientProtocol(asyncio.Protocol):
             sasl_bytes_max=server.cluster.config["sasl.server.max.receive.size"],
             on_ready=lambda: server.make_ready(self),
             session=session,
+            writes_parts=True,
         )
         self.apply_availability()
         self.update_reading()
@@ -195,9 +203,20 @@ class ClientProtocol(asyncio.Protocol):
         # Nothing of `_perform` but the write: such a connection does not wait and is not audited.
         response = connection.respond_at_once(data, now_ms)
         if response is None:
-            self._perform(connection.receive_other(data, now_ms))
+            self._receive_other(connection, data, now_ms)
         elif response:
             self._transport.write(response)
+
+    def _receive_other(self, connection: Connection, data: bytes, now_ms: int) -> None:
+        """Handle a read, then have those respond that it wakes."""
+        server = self._server
+        server.is_receiving = True
+        try:
+            self._perform(connection.receive_other(data, now_ms))
+        finally:
+            server.is_receiving = False
+            if self._timers.has_soon:
+                server.ring_now(now_ms)
 
     def resume_connection(self, now_ms: int) -> None:
         """Continue after a pending response is complete or other clients were served."""
@@ -209,13 +228,16 @@ class ClientProtocol(asyncio.Protocol):
             # The request itself isolated this broker: hold its response.
             self._withheld.append(effects)
             return
-        write, close_reason, has_more, muted_until_ms = effects
-        if write:
-            self._transport.write(write)
+        write, close_reason, has_more, muted_until_ms, parts = effects
+        if write or parts:
+            if parts:
+                self._transport.writelines(parts)
+            else:
+                self._transport.write(write)
             if self._acknowledgements.is_enabled and self.connection is not None:
                 self._acknowledgements.written(self.connection.connection_id)
         if close_reason is not None:
-            self._close(close_reason, after_s=LAST_RESPONSE_S if write else 0)
+            self._close(close_reason, after_s=LAST_RESPONSE_S if write or parts else 0)
             return
         if muted_until_ms:
             timers = self._server.cluster.timers
@@ -224,12 +246,12 @@ class ClientProtocol(asyncio.Protocol):
             self._server.make_ready(self)
         # After a response without more requests it falls behind now at the earliest: the next read
         # finds that out, before much is buffered.
-        may_be_behind = has_more or not write
+        may_be_behind = has_more or not (write or parts)
         connection = self.connection
         if self._is_paused or (
             may_be_behind
             and connection is not None
-            and (connection.is_behind or self._turns.is_full)
+            and (connection.buffered_bytes > BUFFERED_BYTES_HIGH or self._turns.is_full)
         ):
             self.update_reading()
 

@@ -81,6 +81,8 @@ class Server:
         """The time for which the alarm was set."""
         self._rings_soon = False
         self._is_ringing = False
+        self.is_receiving = False
+        """Whether a connection handles a read now; it calls `ring_now` then."""
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def listen(
@@ -154,6 +156,7 @@ class Server:
         now_ms = self.clock.now_ms()
         assert self._loop is not None
         self.cluster.timers.on_earlier = self._set_alarm
+        self.cluster.timers.on_soon = self._ring_after_this
         self.dispatcher.turns.call_later = self._loop.call_later
         self.dispatcher.turns.on_room = self._give_room
         self.cluster.on_availability_change = self._apply_availability
@@ -194,7 +197,7 @@ class Server:
             await listener.close()
         if self._alarm is not None:
             self._alarm.cancel()
-        self.cluster.timers.on_earlier = None
+        self.cluster.timers.on_earlier = self.cluster.timers.on_soon = None
         now_ms = self.clock.now_ms()
         self.dispatcher.turns.close()
         for protocol in list(self._protocols):
@@ -344,16 +347,23 @@ class Server:
         if next_due_ms is not None:
             self._set_alarm(next_due_ms)
 
+    def _ring_after_this(self) -> None:
+        if not self.is_receiving and not self._rings_soon:
+            assert self._loop is not None
+            self._rings_soon = True
+            self._loop.call_soon(self._ring_soon)
+
     def _set_alarm(self, due_ms: int) -> None:
         """Have timers run that are due then; an alarm that rings earlier is set again then."""
         assert self._loop is not None
+        if self._rings_soon:
+            return  # it sets the alarm
         delay_s = self.clock.wait_s(due_ms - self.clock.now_ms())
         if delay_s is None:
             return
         if delay_s <= 0:
-            if not self._rings_soon:
-                self._rings_soon = True
-                self._loop.call_soon(self._ring_soon)
+            self._rings_soon = True
+            self._loop.call_soon(self._ring_soon)
             return
         if self._alarm is not None:
             if self._alarm_due_ms <= due_ms:
@@ -367,6 +377,8 @@ class Server:
         self._rings_soon = False
         if self.cluster.timers.on_earlier is None:
             return  # the server has stopped
+        if self.cluster.timers.has_soon:
+            self.ring_now(self.clock.now_ms())
         # The connections that the timers make ready need no further turn of the event loop.
         self._is_ringing = not self._ready
         self._run_due()
@@ -376,6 +388,17 @@ class Server:
         next_due_ms = self.cluster.timers.next_due_ms()
         if next_due_ms is not None:
             self._set_alarm(next_due_ms)
+
+    def ring_now(self, now_ms: int) -> None:
+        """Run what the timers have been asked to call soon, and write the responses."""
+        self._is_ringing = not self._ready
+        try:
+            self.cluster.timers.run_soon(now_ms)
+        except Exception:  # a bug in one call must not stop the others
+            log.exception("timer failed")
+        if self._is_ringing:
+            self._is_ringing = False
+            self._drain_ready()
 
     def _ring(self) -> None:
         self._alarm = None
@@ -389,7 +412,10 @@ class Server:
             log.exception("timer failed")
 
     def _settle(self) -> None:
-        self.dispatcher.turns.finish_all()
-        while self._ready:
+        timers, turns = self.cluster.timers, self.dispatcher.turns
+        turns.finish_all()
+        while self._ready or timers.has_soon:
+            if timers.has_soon:
+                self.ring_now(self.clock.now_ms())
             self._drain_ready()
-            self.dispatcher.turns.finish_all()
+            turns.finish_all()

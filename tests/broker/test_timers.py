@@ -1,9 +1,13 @@
 """Timers fire in order, once, and not after they were cancelled."""
 
+from functools import partial
+from typing import Any
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.timers import TimerCallback, Timers
+from broker.timers import Timer, TimerCallback, Timers
 
 
 def test_equal_times_fire_in_the_order_they_were_scheduled() -> None:
@@ -86,3 +90,88 @@ def test_cleared_timers_never_fire_and_new_ones_do() -> None:
     assert len(timers) == 1
     timers.run_due(5)
     assert fired == [5]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["schedule", "again", "cancel", "run"]),
+            st.integers(0, 3),
+            st.integers(0, 20),
+        ),
+        max_size=40,
+    )
+)
+def test_a_timer_that_is_used_again_fires_as_a_new_one_would(
+    steps: list[tuple[str, int, int]],
+) -> None:
+    def fired(*, is_used_again: bool) -> list[Any]:
+        timers, found = Timers(), list[Any]()
+        owned: dict[int, Timer] = {}
+        pending: dict[int, int] = {}
+        for number, (step, owner, time_ms) in enumerate(steps):
+            if step == "cancel":
+                timers.cancel(owned.get(owner))
+                pending.pop(owner, None)
+            elif step == "run":
+                timers.run_due(time_ms)
+            elif owner not in pending:
+                pending[owner] = number
+                callback = partial(note, found, pending, owner, number)
+                before = owned.get(owner) if is_used_again and step == "again" else None
+                owned[owner] = timers.schedule_again(before, time_ms, callback)
+            found.append((timers.next_due_ms(), len(timers)))
+        timers.run_due(100)
+        return found
+
+    assert fired(is_used_again=True) == fired(is_used_again=False)
+
+
+def note(found: list[Any], pending: dict[int, int], owner: int, number: int, now_ms: int) -> None:
+    pending.pop(owner, None)
+    found.append((number, now_ms))
+
+
+def test_who_waits_again_and_again_keeps_one_entry() -> None:
+    timers, timer = Timers(), None
+    for now_ms in range(1_000):
+        timer = timers.schedule_again(timer, now_ms + 500, lambda _now_ms: None)
+        assert len(timers) == 1
+        timers.cancel(timer)
+    assert len(timers) == 0
+    assert len(timers._heap) < 3
+
+
+def test_calls_share_a_timer_and_those_they_schedule_come_later() -> None:
+    timers, called = Timers(), list[Any]()
+
+    def call(now_ms: int) -> None:
+        called.append(("first", now_ms))
+        timers.call_soon(now_ms, lambda now_ms: called.append(("later", now_ms)))
+
+    timers.call_soon(5, call)
+    timers.call_soon(5, lambda now_ms: called.append(("second", now_ms)))
+    assert (len(timers), timers.next_due_ms()) == (1, 5)
+
+    assert timers.run_due(7) == 2
+    assert called == [("first", 7), ("second", 7), ("later", 7)]
+    assert not timers.has_soon
+
+
+def test_a_call_that_fails_does_not_stop_the_others() -> None:
+    timers, called = Timers(), list[int]()
+    planned: list[None] = []
+    timers.on_soon = lambda: planned.append(None)
+    timers.call_soon(5, lambda _now_ms: called[0])  # type: ignore[arg-type]
+    timers.call_soon(5, called.append)
+    assert (len(planned), timers.next_due_ms()) == (1, None)
+
+    with pytest.raises(IndexError):
+        timers.run_soon(6)
+    assert (len(planned), called) == (2, [])
+    timers.run_soon(7)
+    assert called == [7]
+    timers.call_soon(8, called.append)
+    timers.clear()
+    timers.run_soon(9)
+    assert called == [7]

@@ -6,6 +6,7 @@ from typing import Any
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.codec import DecodeError, decode_body, decode_request, encode_message
+from protocol.fetch import PartitionRows
 
 Reader = Callable[[int, bytes | bytearray, int, int], Any]
 
@@ -14,10 +15,12 @@ def assert_same(found: Any, request: Any) -> None:
     """Check each field of a request that was read by hand."""
     for name, value in found._asdict().items():
         expected: Any = getattr(request, name, None)
-        if isinstance(value, list):
+        if isinstance(value, list | PartitionRows):
             assert len(value) == len(expected)
             for element, expected_element in zip(value, expected, strict=True):
                 assert_same(element, expected_element)
+        elif value == ():
+            assert not expected
         elif expected is not None and expected != "":
             assert (value, name) == (expected, name)
 

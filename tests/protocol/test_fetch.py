@@ -7,67 +7,35 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol import messages
+from protocol import fetch, messages
 from protocol.api_keys import ApiKey
 from protocol.codec import encode_message
 from protocol.fetch import (
     PARTITIONS_MAX,
-    encode_partition,
+    encode_middle,
     encode_response,
+    encode_size,
     encode_topic,
     encode_topics,
     read_fetch,
+    read_long_fetch,
+    request_beginning,
+    session_at,
 )
 from protocol.short_fields import COUNT_MAX
-from tests.protocol.short_requests import check_arbitrary_bytes, read_both
+from tests.protocol.fetch_requests import INT32, INT64, request_of
+from tests.protocol.short_requests import (
+    Reader,
+    assert_same,
+    check_arbitrary_bytes,
+    read_both,
+)
 
 VERSIONS = range(5, 19)
 TEXTS = st.text(max_size=20)
-INT32 = st.integers(-(2**31), 2**31 - 1)
-INT64 = st.integers(-(2**63), 2**63 - 1)
 
-_Topic = messages.FetchRequest.FetchTopic
 _TopicResponse = messages.FetchResponse.FetchableTopicResponse
 _PartitionData = _TopicResponse.PartitionData
-
-
-def request_of(
-    version: int, topics: list[Any], *, rack_id: str = "", forgotten: tuple[int, ...] = ()
-) -> Any:
-    request = messages.FetchRequest(
-        version=version,
-        replica_id=-1,
-        max_wait_ms=500,
-        min_bytes=1,
-        max_bytes=1 << 20,
-        isolation_level=1,
-        session_id=5,
-        session_epoch=6,
-        topics=[],
-        forgotten_topics_data=[],
-        rack_id=rack_id,
-    )
-    for name, topic_id, partitions in topics:
-        topic = _Topic(version=version, partitions=[])
-        topic.topic, topic.topic_id = name, topic_id
-        for index, leader_epoch, offset, fetched_epoch, start, bytes_max in partitions:
-            topic.partitions.append(
-                _Topic.FetchPartition(
-                    version=version,
-                    partition=index,
-                    current_leader_epoch=leader_epoch,
-                    fetch_offset=offset,
-                    last_fetched_epoch=fetched_epoch,
-                    log_start_offset=start,
-                    partition_max_bytes=bytes_max,
-                )
-            )
-        request.topics.append(topic)
-    if forgotten:
-        gone = messages.FetchRequest.ForgottenTopic(version=version, partitions=list(forgotten))
-        gone.topic, gone.topic_id = "f", UUID(int=3)
-        request.forgotten_topics_data = [gone]
-    return request
 
 
 PARTITIONS = st.lists(st.tuples(INT32, INT32, INT64, INT32, INT64, INT32), max_size=4)
@@ -78,11 +46,14 @@ PARTITIONS = st.lists(st.tuples(INT32, INT32, INT64, INT32, INT64, INT32), max_s
     st.lists(st.tuples(TEXTS, st.uuids(), PARTITIONS), max_size=4),
     TEXTS,
     st.binary(max_size=9),
+    st.sampled_from([read_fetch, read_long_fetch]),
 )
-def test_a_request_is_read(version: int, topics: list[Any], rack_id: str, before: bytes) -> None:
+def test_a_request_is_read(
+    version: int, topics: list[Any], rack_id: str, before: bytes, read: Reader
+) -> None:
     request = request_of(version, topics, rack_id=rack_id)
 
-    found, decoded = read_both(read_fetch, request, version, before)
+    found, decoded = read_both(read, request, version, before)
 
     assert found.replica_id == -1
     assert (found.session_id, found.session_epoch) == ((5, 6) if version >= 7 else (0, -1))
@@ -107,6 +78,35 @@ def test_a_request_is_read(version: int, topics: list[Any], rack_id: str, before
         ]
     limits = (found.max_wait_ms, found.min_bytes, found.max_bytes, found.isolation_level)
     assert limits == (500, 1, 1 << 20, 1)
+    if version >= 7:
+        body = encode_message(request, version)
+        assert body.startswith(request_beginning(version, found))
+        assert len(request_beginning(version, found)) == session_at(version) + 4
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_request_with_many_partitions_and_topics_is_read(version: int) -> None:
+    many = [(index, 1, 2 * index, 3, 4, 5) for index in range(1_500)]
+    few = [(f"t{number}", UUID(int=number), many[:2]) for number in range(300)]
+    topics = [("many", UUID(int=1000), many), *few]
+
+    found, decoded = read_both(read_long_fetch, request_of(version, topics), version)
+
+    if version >= 12:
+        assert_same(found, decoded)
+    assert [len(topic.partitions) for topic in found.topics] == [1_500] + [2] * 300
+    assert [partition.fetch_offset for partition in found.topics[0].partitions] == [
+        partition.fetch_offset for partition in decoded.topics[0].partitions
+    ]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_count_of_more_than_there_are_bytes_is_left_to_the_schema(version: int) -> None:
+    body = encode_message(request_of(version, [("t", UUID(int=1), [])]), version)
+    for position in range(len(body)):
+        for wrong in (b"\x7f", b"\xff\xff\xff\xff\x07"):
+            changed = body[:position] + wrong + body[position + 1 :]
+            check_arbitrary_bytes(read_long_fetch, ApiKey.FETCH, version, changed)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -115,6 +115,7 @@ def test_a_request_that_is_cut_or_long_or_rare_is_left_to_the_schema(version: in
     body = encode_message(request_of(version, [("t", UUID(int=1), [one])]), version)
     for end in range(len(body)):
         assert read_fetch(version, body, 0, end) is None
+        assert read_long_fetch(version, body, 0, end) is None
     topics = [("t", UUID(int=number), [one] * 51) for number in (1, 2)]
     assert sum(len(partitions) for *_topic, partitions in topics) > PARTITIONS_MAX
     long = encode_message(request_of(version, topics), version)
@@ -136,6 +137,7 @@ def test_version_4_and_tagged_fields_are_left_to_the_schema() -> None:
 @given(st.sampled_from(range(4, 19)), st.binary(max_size=80))
 def test_arbitrary_bytes_are_read_as_by_the_schema_or_not_at_all(version: int, body: bytes) -> None:
     check_arbitrary_bytes(read_fetch, ApiKey.FETCH, version, body)
+    check_arbitrary_bytes(read_long_fetch, ApiKey.FETCH, version, body)
 
 
 ABORTED = st.none() | st.lists(st.tuples(INT64, INT64), max_size=3)
@@ -179,11 +181,11 @@ def test_the_response_is_that_of_the_schema(
                 records=records,
             )
             topic.partitions.append(entry)
-            encoded = encode_partition(
-                version, index, error, high, stable, start, aborted, preferred, len(records)
-            )
-            assert encoded is not None
-            parts += [encoded, records, b"\0" if version >= 12 else b""]
+            middle = encode_middle(version, aborted, preferred)
+            assert middle is not None
+            parts += [fetch.DATA.pack(index, error, high, stable, start), middle]
+            parts += [encode_size(version, len(records)), records]
+            parts.append(b"\0" if version >= 12 else b"")
         response.responses.append(topic)
         beginning = encode_topic(version, name, topic_id)
         assert beginning is not None
@@ -196,5 +198,5 @@ def test_the_response_is_that_of_the_schema(
 
 def test_a_long_response_is_left_to_the_schema() -> None:
     many = [(1, 1)] * (COUNT_MAX + 1)
-    assert encode_partition(12, 0, 0, 0, 0, 0, many, -1, 0) is None
+    assert encode_middle(12, many, -1) is None
     assert encode_topic(12, "t" * (COUNT_MAX + 1), None) is None

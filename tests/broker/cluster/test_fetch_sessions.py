@@ -175,9 +175,9 @@ def test_a_request_changes_what_is_asked_and_keeps_the_place() -> None:
         (FetchPartitionData(ErrorCode.NONE, 5, 4, 1), False),
         (FetchPartitionData(ErrorCode.NONE, 6, 5, 1), True),
         (FetchPartitionData(ErrorCode.NONE, 5, 5, 2), True),
-        (FetchPartitionData(ErrorCode.NONE, 5, 5, 1, b"x"), True),
-        (FetchPartitionData(ErrorCode.NONE, 5, 5, 1, b"", 2), True),
-        (FetchPartitionData(ErrorCode.NONE, 5, 5, 1, b"", -1, (0, 3)), True),
+        (FetchPartitionData(ErrorCode.NONE, 5, 5, 1, [b"x"]), True),
+        (FetchPartitionData(ErrorCode.NONE, 5, 5, 1, (), 2), True),
+        (FetchPartitionData(ErrorCode.NONE, 5, 5, 1, (), -1, (0, 3)), True),
         (FetchPartitionData(ErrorCode.OFFSET_OUT_OF_RANGE, 5, 5, 1), True),
     ],
 )
@@ -234,7 +234,7 @@ def test_a_partition_that_is_forgotten_during_a_pause_stays_forgotten() -> None:
     session = FetchSession(1, is_privileged=False, uses_topic_ids=False, created_ms=0)
     partitions = [CachedPartition("t", None, index, 0, 100) for index in range(100)]
     session.update({partition.key: partition for partition in partitions}, [])
-    data = FetchPartitionData(records=b"r")
+    data = FetchPartitionData(batches=[b"r"])
 
     run_with_pauses(
         lambda: session.note_sent([(partition, data) for partition in partitions]),

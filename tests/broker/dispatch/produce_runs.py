@@ -125,7 +125,7 @@ class Run:
         self._note(number, self.connections[number].receive(data, self.now_ms))
 
     def _note(self, number: int, output: Any) -> None:
-        write, close_reason, has_more, muted_until_ms = output
+        write, close_reason, has_more, muted_until_ms, _parts = output
         self.written.append((number, write, close_reason, muted_until_ms))
         if write:
             self.dispatcher.acknowledgements.written(self.connections[number].connection_id)

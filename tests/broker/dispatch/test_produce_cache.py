@@ -621,14 +621,14 @@ def test_a_run_ends_before_a_frame_of_another_kind(
 
 
 @pytest.mark.parametrize(
-    ("function", "check", "produces"),
+    ("function", "check", "produces", "counts_found"),
     [
-        (RequestRun.append, "self._log.waiters", [Produce(count=3)]),
-        (RequestRun.respond_to_one, "layout is None or log.waiters", [Produce()] * 3),
+        (RequestRun.append, "if log.waiters", [Produce(count=3)], [10]),
+        (RequestRun.respond_to_one, "layout is None or log.waiters", [Produce()] * 3, [8, 9, 10]),
     ],
 )
-def test_a_run_wakes_who_waits_for_each_batch(
-    function: Any, check: str, produces: list[Produce]
+def test_a_run_wakes_who_waits(
+    function: Any, check: str, produces: list[Produce], counts_found: list[int]
 ) -> None:
     def batches_when_woken() -> list[int]:
         made = Run()
@@ -642,9 +642,9 @@ def test_a_run_wakes_who_waits_for_each_batch(
             made.do(produce)
         return counts
 
-    assert batches_when_woken() == [8, 9, 10]
+    assert batches_when_woken() == counts_found
     with pytest.MonkeyPatch.context() as patch:
-        edit(patch, function, check, "False")
+        edit(patch, function, check, "if False" if check.startswith("if") else "False")
         assert batches_when_woken() == []
 
 

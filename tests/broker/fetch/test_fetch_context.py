@@ -202,9 +202,7 @@ class View:
             session_id=session_id,
             session_epoch=session_epoch,
         )
-        response = handle_fetch(make_context(ApiKey.FETCH, self.version), request, self.cluster)
-        body = bytes(response.encode(version=self.version))
-        return messages.FetchResponse.decode(body, version=self.version)
+        return answer(self.cluster, self.version, request)
 
     def _by_place(self, response: Any) -> dict[tuple[str, int], tuple[Any, ...]]:
         by_id = {topic_id(self.cluster, name): name for name in NAMES}
@@ -228,9 +226,16 @@ def names(request: Any) -> list[tuple[Any, int]]:
     ]
 
 
+def answer(cluster: Cluster, version: int, request: Any) -> Any:
+    """Return the decoded response of the handler."""
+    response = handle_fetch(make_context(ApiKey.FETCH, version), request, cluster)
+    body = response if isinstance(response, bytes) else bytes(response.encode(version=version))
+    return messages.FetchResponse.decode(body, version=version)
+
+
 def open_session(cluster: Cluster, version: int, fetch_offsets: dict[tuple[str, int], int]) -> int:
     request = fetch_request(cluster, version, fetch_offsets, session_epoch=0)
-    response = handle_fetch(make_context(ApiKey.FETCH, version), request, cluster)
+    response = answer(cluster, version, request)
     assert isinstance(response.session_id, int)
     return response.session_id
 
@@ -302,12 +307,11 @@ def test_a_topic_that_is_created_later_is_found_in_the_session() -> None:
     later_id = UUID(int=ids[0].int + 2)
     request = fetch_request(cluster, 13, {("nobody", 0): 0}, session_epoch=0)
     request.topics[0].topic_id = later_id
-    context = make_context(ApiKey.FETCH, 13)
-    response = handle_fetch(context, request, cluster)
+    response = answer(cluster, 13, request)
     assert cluster.create_topic("later", [(1,)], {}).topic_id == later_id
 
     again = fetch_request(cluster, 13, {}, session_id=response.session_id, session_epoch=1)
-    (part,) = handle_fetch(context, again, cluster).responses[0].partitions
+    (part,) = answer(cluster, 13, again).responses[0].partitions
 
     assert response.responses[0].partitions[0].error_code == ErrorCode.UNKNOWN_TOPIC_ID
     assert part.error_code == ErrorCode.NONE

@@ -9,9 +9,11 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from broker.cluster.transaction_index import AbortedTransaction
+from broker.dispatch import fetch_cache
 from broker.dispatch.connection import Connection
 from broker.dispatch.dispatcher import Dispatcher
-from broker.fetch import session_fetch
+from broker.fetch import session_fetch, session_plan
+from broker.handlers import k01_fetch
 from broker.produce.append import append_batch
 from protocol import messages
 from protocol.api_keys import ApiKey
@@ -208,18 +210,19 @@ def counted_shortcuts() -> Iterator[list[object]]:
     """Collect what the shortcut returns, if that is a response."""
     found: list[object] = []
 
-    def noting(name: str) -> Any:
-        function = getattr(session_fetch, name)
+    def noting(module: Any, name: str) -> None:
+        function = getattr(module, name)
 
         def call(*arguments: Any) -> Any:
-            found.append(name)
+            found.append((module, name))
             return function(*arguments)
 
-        return call
+        patch.setattr(module, name, call)
 
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("_encode", "_Waiting"):
-            patch.setattr(session_fetch, name, noting(name))
+        noting(session_fetch, "encode_found")
+        noting(session_fetch.SessionWait, "wait")
+        noting(fetch_cache, "encode_found")
         yield found
 
 
@@ -236,9 +239,17 @@ def both(steps: Sequence[Step]) -> tuple[dict[str, Any], dict[str, Any], int]:
     with counted_shortcuts() as taken:
         with_shortcut = run(steps)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(session_fetch, "_plan", lambda *_arguments: None)
+        patch.setattr(session_plan, "_targets", lambda *_arguments: {})
         without = run(steps)
     return with_shortcut, without, len(taken)
+
+
+def as_long(steps: Sequence[Step]) -> dict[str, Any]:
+    """Return the result if all sessions have many partitions."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (session_fetch, fetch_cache, k01_fetch):
+            patch.setattr(module, "PARTITIONS_MAX", 0)
+        return run(steps)
 
 
 def fetch(*named: tuple[str, int, int], **changes: Any) -> Step:
@@ -325,6 +336,7 @@ def test_a_session_goes_on_the_same_way_without_the_shortcut(found: list[Step]) 
     event(f"taken: {min(taken, 5)}")
 
     assert with_shortcut == without
+    assert as_long([fetch(*ALL), *found]) == without
     assert with_shortcut["bugs"] == []
 
 

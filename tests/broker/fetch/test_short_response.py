@@ -29,7 +29,7 @@ def test_partitions_of_one_topic_in_a_row_share_an_entry(version: int) -> None:
         producer_id=7, first_offset=3, last_offset=4, last_stable_offset=5
     )
     sent = [
-        (cached("a", version, 0), FetchPartitionData(ErrorCode.NONE, 9, 8, 7, b"batch")),
+        (cached("a", version, 0), FetchPartitionData(ErrorCode.NONE, 9, 8, 7, [b"bat", b"ch"])),
         (cached("a", version, 1), FetchPartitionData(ErrorCode.OFFSET_OUT_OF_RANGE)),
         (
             cached("b", version, 0),

@@ -1,0 +1,287 @@
+"""Respond to Fetch requests that equal an earlier one of their connection, except for offsets.
+
+An inline cache in front of that of the fetch session (ADR 26): the same client sends the same bytes
+again, so that header and route are known, too. The ordinary dispatch handles the first requests and
+everything unusual.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from struct import Struct
+from typing import Any
+from uuid import UUID
+
+from broker.cluster.cluster import Cluster
+from broker.cluster.fetch_sessions import FetchSession, next_epoch
+from broker.faults.table import FaultTable
+from broker.fetch.fetch_wait import read_or_wait
+from broker.fetch.session_fetch import SessionWait, ordinary_fetch
+from broker.fetch.session_plan import SessionPlan, layout_of, read_session, take_rows
+from broker.fetch.session_response import encode_found
+from broker.journal.journal import Journal
+from broker.request.context import RequestContext
+from broker.request.encoding import BugReporter, close_on_error, frame_parts
+from broker.request.session import Peer
+from broker.responses import Close, CompletedResponse, EncodedParts, PendingFrame
+from protocol import codec
+from protocol.api_keys import ApiKey
+from protocol.fetch import (
+    FLEXIBLE_VERSION_MIN,
+    LEADER_EPOCH_VERSION_MIN,
+    PARTITIONS_MAX,
+    session_at,
+)
+from protocol.fetch_layout import FetchFrameLayout
+from protocol.framing import SIZE_BYTES, Frame
+
+LAYOUTS_MAX = 16
+"""Sizes of frames that a connection remembers, to bound memory."""
+PAUSE_MAX = 1023
+"""Requests between two that are learnt, for a client whose requests never have the same layout."""
+_SESSION_BYTES_MIN = 32
+"""The fewest bytes of a request with a session behind its client id."""
+
+_FRAME_SIZE = Struct(">i").pack
+
+Deliver = Callable[[CompletedResponse], None]
+
+
+@dataclass(frozen=True, slots=True)
+class FetchServices:
+    """What the caches of all connections to a cluster share: the parts of its dispatcher."""
+
+    cluster: Cluster
+    faults: FaultTable
+    journal: Journal
+    report_bug: BugReporter
+    framed: Callable[[RequestContext, Any], PendingFrame | CompletedResponse]
+    """Returns the frame of what the ordinary path returns, now or when it arrives."""
+
+
+class _Known:
+    """A layout of the requests of a session, and the request that waits."""
+
+    __slots__ = ("is_flexible", "is_used", "layout", "plan", "session", "topic", "wait")
+
+    def __init__(
+        self,
+        layout: FetchFrameLayout,
+        topic: str | UUID,
+        plan: SessionPlan,
+        session: FetchSession,
+        wait: "CachedWait",
+    ) -> None:
+        self.layout = layout
+        self.topic = topic
+        self.plan = plan
+        self.session = session
+        self.wait = wait
+        self.is_flexible = plan.is_flexible
+        self.is_used = False
+
+
+class CachedWait(SessionWait):
+    """A request of a cache that waits; `deliver` takes the frame of its response."""
+
+    __slots__ = ("_data", "_deliver", "_now_ms", "_peer", "_services", "plan")
+
+    def __init__(
+        self,
+        services: FetchServices,
+        plan: SessionPlan,
+        session: FetchSession,
+        peer: Peer,
+        deliver: Deliver,
+    ) -> None:
+        super().__init__(services.cluster, plan, session)
+        self.plan = plan
+        self._services = services
+        self._peer = peer
+        self._deliver = deliver
+        self._data = b""
+        self._now_ms = 0
+
+    def begin(self, data: bytes, now_ms: int) -> None:
+        """Wait for a record for this request."""
+        self._data = data
+        self._now_ms = now_ms
+        self.wait(now_ms)
+
+    def complete(self, response: object) -> None:
+        """See `SessionWait.complete`."""
+        if isinstance(response, bytes):
+            self._deliver(_framed(self.plan, self._data, response))
+            return
+        if isinstance(response, EncodedParts):
+            correlation_id = int.from_bytes(self._data[8:12], signed=True)
+            self._deliver(frame_parts(correlation_id, response, self.plan.is_flexible))
+            return
+        services, context = self._services, self.request_context()
+        late = close_on_error(
+            context, services.report_bug, lambda: services.framed(context, response)
+        )
+        assert not isinstance(late, PendingFrame)  # it has waited
+        self._deliver(late)
+
+    def request_context(self) -> RequestContext:
+        """See `SessionWait.request_context`."""
+        return _context(self._data, self._peer, self._now_ms)
+
+
+class FetchCache:
+    """The layouts of the Fetch requests of one connection."""
+
+    __slots__ = ("_deliver", "_known", "_latest", "_pause", "_peer", "_services", "_skip")
+
+    def __init__(self, services: FetchServices, peer: Peer, deliver: Deliver) -> None:
+        """`deliver` takes the response to a request that has waited."""
+        self._services = services
+        self._peer = peer
+        self._deliver = deliver
+        self._known: dict[int, _Known] = {}
+        """Layouts by the size of the frame with its size field."""
+        self._latest: _Known | None = None
+        self._pause = self._skip = 0
+
+    # Hot path: inlined on purpose.
+    def respond(self, data: bytes, now_ms: int) -> CachedWait | PendingFrame | CompletedResponse:
+        """Handle a request, or return None and change nothing: the ordinary path has to take it."""
+        known = self._known.get(len(data))
+        if known is None:
+            return None
+        layout = known.layout
+        start, _correlation_id, constant, epoch, names, rows, rest = layout.unpack(data)
+        if (
+            start != layout.start
+            or constant != layout.constant
+            or names != layout.names
+            or rest != layout.rest
+        ):
+            return None
+        session, plan, services = known.session, known.plan, self._services
+        cluster = services.cluster
+        if (
+            session.epoch != epoch
+            or not session.is_open
+            or plan.change_count != session.change_count
+            or plan.produce_version != cluster.produce_version
+            or services.faults.is_enabled
+            or services.journal.is_enabled
+            or cluster.quotas.clients.is_enabled
+            or self._peer.session.limited_from_ms <= now_ms
+        ):
+            return None
+        try:
+            if rows and not take_rows(plan, session, known.topic, rows):
+                return None
+            known.is_used = True
+            session.epoch = next_epoch(epoch)
+            session.note_use(now_ms)
+            read = read_session(plan, session)
+            if read is None:
+                return self._respond_ordinarily(known, data, now_ms)
+            found, byte_count = read
+            if byte_count < plan.params.bytes_min and plan.max_wait_ms > 0:
+                wait = known.wait
+                wait.begin(data, now_ms)
+                return wait
+            body = encode_found(plan, session, found)
+        except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
+            services.report_bug(error, _context(data, self._peer, now_ms))
+            return Close(f"internal error in FETCH v{plan.api_version}: {error!r}")
+        if isinstance(body, bytes):
+            return _framed(plan, data, body)
+        return frame_parts(int.from_bytes(data[8:12], signed=True), body, plan.is_flexible)
+
+    def _respond_ordinarily(
+        self, known: _Known, data: bytes, now_ms: int
+    ) -> PendingFrame | CompletedResponse:
+        """Go on with a request that the session has taken, and that has become unusual."""
+        services, session = self._services, known.session
+        context = _context(data, self._peer, now_ms)
+        fetch = ordinary_fetch(context, services.cluster, known.plan, session, session.epoch)
+        return services.framed(context, read_or_wait(fetch))
+
+    def learn(self, frame: Frame) -> None:
+        """Remember the layout of a Fetch request that the ordinary path has handled."""
+        if self._latest is None or self._latest.is_used:
+            self._pause = 0
+        elif self._skip:
+            self._skip -= 1
+            return
+        known = self._known_of(frame)
+        if known is None:
+            return
+        self._skip = self._pause = min(2 * self._pause + 1, PAUSE_MAX)
+        self._latest = known
+        if len(self._known) >= LAYOUTS_MAX:
+            self._known.clear()
+        self._known[frame[2] - frame[1] + SIZE_BYTES] = known
+
+    def _known_of(self, frame: Frame) -> _Known | None:
+        """Return the layout of a request whose session has a plan; None for others."""
+        buffer, start, end = frame
+        _key, version, _correlation_id, _client_id, body_at = codec.decode_header(
+            buffer, start, end
+        )
+        if version < LEADER_EPOCH_VERSION_MIN or end - body_at < _SESSION_BYTES_MIN:
+            return None
+        if version >= FLEXIBLE_VERSION_MIN:
+            if buffer[body_at]:
+                return None
+            body_at += 1
+        session_id_at = body_at + session_at(version)
+        session_id = int.from_bytes(buffer[session_id_at : session_id_at + 4])
+        cluster, peer = self._services.cluster, self._peer
+        session = cluster.fetch_sessions[peer.broker_id].get(session_id) if session_id else None
+        plan = None if session is None else session.plan
+        if (
+            session is None
+            or not isinstance(plan, SessionPlan)
+            or not 0 < len(plan.targets) <= PARTITIONS_MAX
+            or not plan.is_good(session, cluster)
+            or plan.params.bytes_min > 1
+            or plan.api_version != version
+            or not buffer.startswith(plan.beginning, body_at)
+        ):
+            return None
+        layout = layout_of(plan, buffer, body_at, end)
+        if layout is None:
+            return None
+        latest = self._latest
+        if latest is not None and latest.plan is plan:
+            wait = latest.wait
+        else:
+            wait = CachedWait(self._services, plan, session, peer, self._deliver)
+        return _Known(
+            FetchFrameLayout.of(layout, buffer, start - SIZE_BYTES, body_at, end),
+            layout.topic,
+            plan,
+            session,
+            wait,
+        )
+
+
+def _framed(plan: SessionPlan, data: bytes, body: bytes) -> bytes:
+    """Return the frame of a body; `data` is the request with its size."""
+    if plan.is_flexible:
+        return b"".join((_FRAME_SIZE(len(body) + 5), data[8:12], b"\x00", body))
+    return b"".join((_FRAME_SIZE(len(body) + 4), data[8:12], body))
+
+
+def _context(data: bytes, peer: Peer, now_ms: int) -> RequestContext:
+    """Return the context of a request, which is all of `data`."""
+    header = codec.decode_header(data, SIZE_BYTES, len(data))
+    return RequestContext(
+        ApiKey.FETCH,
+        header.api_version,
+        header.correlation_id,
+        header.client_id,
+        now_ms,
+        len(data) - SIZE_BYTES,
+        peer.broker_id,
+        peer.connection_id,
+        peer.client_host,
+        peer.session.principal,
+        peer.session,
+    )

@@ -1,0 +1,259 @@
+"""What the requests of a fetch session have in common: an inline cache (KIP-227, ADR 26).
+
+It is checked once. A request with the same bytes around its offsets is read at the known places.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+from uuid import UUID
+
+from broker.cluster.cluster import Cluster
+from broker.cluster.fetch_sessions import CachedPartition, FetchSession
+from broker.cluster.partition_log import PartitionLog
+from broker.cluster.topics import Partition, Topic
+from broker.fetch.fetch_params import CONSUMER_REPLICA_ID, ISOLATION_LEVELS, fetch_params
+from broker.fetch.partition_read import FetchParams
+from broker.request.context import RequestContext
+from protocol import fetch as fetch_codec
+from protocol.errors import ErrorCode
+from protocol.fetch import TOPIC_ID_VERSION_MIN, ShortFetch, read_fetch
+from protocol.fetch_layout import FetchLayout, read_rows
+from protocol.pacing import paced_elements
+
+LAYOUTS_MAX = 64
+"""Layouts of requests that one session remembers, to bound memory."""
+PLANNED_PARTITIONS_MAX = 50_000
+"""Partitions of a session that has a plan: to look at all of them takes some milliseconds."""
+_KEY_BYTES = 18
+"""Enough for the number of topics, a topic id and the number of its partitions."""
+
+
+class Target(NamedTuple):
+    """A partition of a session, and what responses say of its topic.
+
+    `before` is the response up to its index if it is the only partition there.
+    """
+
+    partition: Partition
+    log: PartitionLog
+    topic: str | UUID
+    topic_beginning: bytes
+    before: bytes
+
+
+@dataclass(slots=True, eq=False)
+class SessionPlan:
+    """What the requests of a session have in common.
+
+    It is good while `Cluster.produce_version` and `FetchSession.change_count` stay. Without
+    `targets` no request of the session is usual.
+    """
+
+    produce_version: int
+    change_count: int
+    api_version: int
+    beginning: bytes
+    """The body up to the session epoch."""
+    params: FetchParams
+    max_wait_ms: int
+    targets: dict[CachedPartition, Target]
+    is_flexible: bool
+    header: bytes
+    """The response up to the number of its topics."""
+    middle: bytes
+    """What a partition has between its offsets and the size of its records."""
+    empty: bytes
+    """The response without partitions."""
+    layouts: dict[tuple[int, bytes], FetchLayout] = field(default_factory=dict)
+
+    def is_good(self, session: FetchSession, cluster: Cluster) -> bool:
+        """Whether nothing but offsets and logs has changed since the plan was made."""
+        return (
+            self.change_count == session.change_count
+            and self.produce_version == cluster.produce_version
+        )
+
+
+def plan_for(
+    context: RequestContext, request: ShortFetch, session: FetchSession, cluster: Cluster
+) -> SessionPlan:
+    """Return what requests like this one have in common; without targets if they are unusual."""
+    version = context.api_version
+    produce_version, change_count = cluster.produce_version, session.change_count
+    params = fetch_params(context, request, cluster)
+    is_usual = (
+        params.replica_id == CONSUMER_REPLICA_ID
+        and not params.rack_id
+        and params.supports_zstd
+        and params.bytes_max >= 0
+        and request.isolation_level in ISOLATION_LEVELS
+        and session.uses_topic_ids == (version >= TOPIC_ID_VERSION_MIN)
+    )
+    nothing = fetch_codec.encode_topics(version, ())
+    return SessionPlan(
+        produce_version,
+        change_count,
+        version,
+        fetch_codec.request_beginning(version, request),
+        params,
+        request.max_wait_ms,
+        _targets(version, session, params, cluster) if is_usual else {},
+        version >= fetch_codec.FLEXIBLE_VERSION_MIN,
+        fetch_codec.encode_response(version, ErrorCode.NONE, session.session_id, ()),
+        fetch_codec.encode_middle(version, () if params.reads_committed else None, -1) or b"",
+        fetch_codec.encode_response(version, ErrorCode.NONE, session.session_id, nothing),
+    )
+
+
+def _targets(
+    version: int, session: FetchSession, params: FetchParams, cluster: Cluster
+) -> dict[CachedPartition, Target]:
+    """Return the partitions of a session; none at all if one of them is unusual."""
+    targets: dict[CachedPartition, Target] = {}
+    topic: Topic | None = None
+    beginning = before = b""
+    broker_id = params.broker_id
+    for cached in paced_elements(list(session.partitions.values())):
+        if topic is None or cached.topic_name != topic.name:
+            topic = None if cached.topic_name is None else cluster.topics.get(cached.topic_name)
+            found = None if topic is None else _beginnings(version, session, topic)
+            if topic is None or found is None:
+                return {}
+            beginning, before = found
+        topic_id = cached.topic_id
+        partition = topic.partition(cached.partition_index)
+        if (
+            partition is None
+            or (topic_id is not None and topic_id != topic.topic_id)
+            or partition.leader_id != broker_id
+            or cached.current_leader_epoch not in {-1, partition.leader_epoch}
+            or cached.last_fetched_epoch >= 0
+            or cached.max_bytes < 0
+        ):
+            return {}
+        targets[cached] = Target(
+            partition, partition.log, topic_id or topic.name, beginning, before
+        )
+    return targets
+
+
+def _beginnings(version: int, session: FetchSession, topic: Topic) -> tuple[bytes, bytes] | None:
+    """Return the beginnings of a topic and of a response with this topic; None for a long name."""
+    beginning = fetch_codec.encode_topic(version, topic.name, topic.topic_id)
+    if beginning is None:
+        return None
+    parts = fetch_codec.encode_topics(version, [(beginning, 1, ())])
+    response = fetch_codec.encode_response(version, ErrorCode.NONE, session.session_id, parts)
+    is_flexible = version >= fetch_codec.FLEXIBLE_VERSION_MIN
+    return beginning, response[:-2] if is_flexible else response  # without tags behind the topic
+
+
+def layout_of(
+    plan: SessionPlan, frame: bytes | bytearray, start: int, end: int
+) -> FetchLayout | None:
+    """Return the layout of a request that begins as the plan says; None if it has several topics.
+
+    It is remembered.
+    """
+    topics_at = start + len(plan.beginning) + 4
+    key = end - start, bytes(frame[topics_at : topics_at + _KEY_BYTES])
+    layout = plan.layouts.get(key)
+    if layout is None or not layout.fits(frame, start, end):
+        layout = None
+        request = read_fetch(plan.api_version, frame, start, end)
+        if request is not None and len(request.topics) <= 1:
+            layout = FetchLayout.of(plan.api_version, request, frame, start, end)
+            if len(plan.layouts) >= LAYOUTS_MAX:
+                plan.layouts.clear()
+            plan.layouts[key] = layout
+    return layout
+
+
+def take_rows(
+    plan: SessionPlan, session: FetchSession, topic: str | UUID, rows: bytes | bytearray
+) -> bool:
+    """Note in the session what a request asks for; return False if it is unusual.
+
+    `rows` are the bytes of its partitions. With False nothing has changed.
+    """
+    read = read_rows(rows, is_flexible=plan.is_flexible)
+    if read is None:
+        return False
+    named = []
+    partitions, targets = session.partitions, plan.targets
+    for index, leader_epoch, offset, max_bytes in read:
+        cached = partitions.get((topic, index))
+        if cached is None or max_bytes < 0:
+            return False
+        target = targets[cached]
+        log = target.log
+        if not log.log_start_offset <= offset <= log.log_end_offset:
+            return False
+        if leader_epoch >= 0 and leader_epoch != target.partition.leader_epoch:
+            return False
+        named.append(cached)
+    for cached, (_index, leader_epoch, offset, max_bytes) in zip(named, read, strict=True):
+        cached.fetch_offset = offset
+        cached.current_leader_epoch = leader_epoch
+        cached.max_bytes = max_bytes
+    return True
+
+
+Found = tuple[CachedPartition, Target, int, int, int, Sequence[bytes], int]
+"""A partition to send, with high watermark, last stable offset, log start offset, batches, bytes.
+
+A plain tuple, for the hot path.
+"""
+
+
+def read_session(plan: SessionPlan, session: FetchSession) -> tuple[list[Found], int] | None:
+    """Return what to send and how many bytes of records that are; None for something unusual.
+
+    As `read_partitions` of a session, for partitions without errors.
+    """
+    params, targets = plan.params, plan.targets
+    reads_committed = params.reads_committed
+    remaining, total_bytes = params.bytes_max, 0
+    found: list[Found] = []
+    for cached in session.partitions.values():
+        target = targets[cached]
+        log = target.log
+        offset, end_offset, start_offset = (
+            cached.fetch_offset,
+            log.log_end_offset,
+            log.log_start_offset,
+        )
+        has_moved = cached.high_watermark != end_offset or cached.log_start_offset != start_offset
+        if offset == end_offset and not has_moved:
+            continue
+        if not start_offset <= offset <= end_offset:
+            return None
+        partition = target.partition
+        readable_end = stable_offset = partition.last_stable_offset
+        if not reads_committed:
+            readable_end = end_offset
+        elif len(log.transaction_index):
+            return None
+        batches: Sequence[bytes] = ()
+        record_bytes = 0
+        if offset < readable_end:
+            batches = log.read(
+                offset,
+                min(cached.max_bytes, remaining),
+                at_least_one=total_bytes == 0,
+                end_offset=readable_end,
+            )
+            if len(batches) == 1:
+                record_bytes = len(batches[0])
+            elif batches:
+                record_bytes = sum(map(len, batches))
+            elif reads_committed:
+                return None
+            total_bytes += record_bytes
+            remaining = max(0, remaining - record_bytes)
+        if record_bytes or has_moved:
+            found.append(
+                (cached, target, end_offset, stable_offset, start_offset, batches, record_bytes)
+            )
+    return found, total_bytes

@@ -1,0 +1,201 @@
+"""The cache of a connection takes what its session would take, and nothing else.
+
+That it leaves the same behind as the ordinary path is a property in
+`tests/broker/fetch/test_session_fetch.py`.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from benchmarks import fetch_load, request_bytes
+from benchmarks.in_process import InProcessBroker, InProcessConnection
+from broker.dispatch.fetch_cache import LAYOUTS_MAX, PAUSE_MAX, FetchCache
+from broker.responses import PARTS_BYTES_MIN
+from protocol import messages
+from tests.broker.dispatch.produce_runs import counted_calls
+
+TOPIC = "t"
+VERSION = fetch_load.FETCH_VERSION
+
+
+class Consumer:
+    """A consumer that keeps up with one producer."""
+
+    def __init__(self) -> None:
+        self.broker = InProcessBroker()
+        self.broker.create_topic(TOPIC, 1)
+        self.producer = self.broker.connect()
+        self.consumer: InProcessConnection = self.broker.connect()
+        self.requests = fetch_load.SessionRequests(self.consumer, TOPIC)
+        self.produced = 0
+        for _ in range(4):
+            self.produce()
+            self.fetch()
+
+    @property
+    def connection(self) -> Any:
+        """The connection of the consumer."""
+        return self.consumer._connection
+
+    @property
+    def cache(self) -> FetchCache:
+        """The cache of the consumer's connection."""
+        cache: FetchCache = self.connection._fetch_cache
+        return cache
+
+    @property
+    def session(self) -> Any:
+        """The only fetch session."""
+        shards = self.broker.cluster.fetch_sessions[1]._shards
+        (session,) = (found for shard in shards for found in shard.sessions.values())
+        return session
+
+    def produce(self) -> None:
+        """Append a record."""
+        frame = bytes(request_bytes.produce_requests(TOPIC, 1).frames)
+        self.producer.receive(frame)
+        self.produced += 1
+
+    def next_request(self) -> bytes:
+        """Return the bytes of the next request."""
+        return bytes(self.requests.next_request())
+
+    def fetch(self) -> None:
+        """Fetch the next record."""
+        self.check(self.consumer.receive(self.next_request()))
+
+    def check(self, response: bytes) -> None:
+        """Check that a response has the newest record."""
+        fetch_load.check(response, self.produced - 1)
+
+
+def test_requests_that_are_repeated_are_taken() -> None:
+    made = Consumer()
+    with (
+        counted_calls(FetchCache, "respond") as taken,
+        counted_calls(FetchCache, "learn") as learnt,
+    ):
+        for _ in range(10):
+            made.produce()
+            made.fetch()
+    assert (len(taken), len(learnt)) == (10, 0)
+
+
+def test_a_request_waits_for_a_record_and_the_next_one_after_it() -> None:
+    made = Consumer()
+    log = made.broker.cluster.topics.get(TOPIC).partitions[0].log  # type: ignore[union-attr]
+    for _ in range(3):
+        output = made.connection.receive(made.next_request(), made.broker.now_ms)
+        assert output.write == b""
+        assert made.connection.is_waiting
+        assert len(log.waiters) == 1
+        made.produce()
+        made.broker.cluster.timers.run_due(made.broker.now_ms)
+        made.check(made.connection.resume(made.broker.now_ms).write)
+        assert not log.waiters
+    assert len(made.broker.cluster.timers) == 0
+
+
+def test_a_request_that_waits_too_long_gets_an_empty_response() -> None:
+    made = Consumer()
+    made.connection.receive(made.next_request(), made.broker.now_ms)
+    late_ms = made.broker.now_ms + fetch_load.WAIT_MS
+    made.broker.cluster.timers.run_due(late_ms - 1)
+    assert made.connection.resume(late_ms).write == b""
+    made.broker.cluster.timers.run_due(late_ms)
+    response = request_bytes.decode_response(1, VERSION, made.connection.resume(late_ms).write)  # type: ignore[arg-type]
+    assert (response.error_code, response.responses) == (0, [])
+
+
+def test_a_client_that_is_gone_waits_no_longer() -> None:
+    made = Consumer()
+    made.connection.receive(made.next_request(), made.broker.now_ms)
+    made.connection.lose()
+    log = made.broker.cluster.topics.get(TOPIC).partitions[0].log  # type: ignore[union-attr]
+    assert (len(log.waiters), len(made.broker.cluster.timers)) == (0, 0)
+
+
+def test_a_broker_that_stops_responds_at_once() -> None:
+    made = Consumer()
+    made.connection.receive(made.next_request(), made.broker.now_ms)
+    made.connection.force_complete(made.broker.now_ms)
+    assert made.connection.resume(made.broker.now_ms).write
+
+
+CHANGES: dict[str, Callable[[Consumer], object]] = {
+    "produce version": lambda made: setattr(made.broker.cluster, "produce_version", -1),
+    "session ends": lambda made: made.broker.cluster.fetch_sessions[1].remove(
+        made.session.session_id
+    ),
+    "all sessions end": lambda made: made.broker.cluster.fetch_sessions[1].clear(),
+    "epoch": lambda made: setattr(made.session, "epoch", 1),
+    "change of the session": lambda made: setattr(made.session, "change_count", 99),
+    "journal": lambda made: setattr(made.broker.dispatcher.journal, "is_enabled", True),
+    "faults": lambda made: setattr(made.broker.dispatcher.faults, "is_enabled", True),
+    "end of the authentication": lambda made: setattr(
+        made.connection.session, "limited_from_ms", made.broker.now_ms
+    ),
+    "quota": lambda made: made.broker.cluster.quotas.clients.alter(
+        (("user", "ANONYMOUS"),), [("consumer_byte_rate", 1.0)]
+    ),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_after_a_change_the_ordinary_path_takes_the_request(change: str) -> None:
+    made = Consumer()
+    made.produce()
+    request = made.next_request()
+    session = made.session
+    CHANGES[change](made)
+    before = session.epoch
+
+    assert made.cache.respond(request, made.broker.now_ms) is None
+    assert session.epoch == before
+
+
+def test_a_request_with_one_other_byte_is_not_taken() -> None:
+    made = Consumer()
+    made.produce()
+    request = made.next_request()
+    session, epoch = made.session, made.session.epoch
+    for position in range(len(request)):
+        changed = request[:position] + bytes((request[position] ^ 0x80,)) + request[position + 1 :]
+        taken = made.cache.respond(changed, made.broker.now_ms)
+        if taken is not None:
+            # Only the correlation id, what a consumer has no log for, and the maximum of bytes.
+            session.epoch = epoch
+            assert b"x" * 50 in taken or position not in range(8, 12)  # type: ignore[operator]
+        assert session.epoch == epoch
+
+
+def test_a_response_with_many_records_is_in_parts() -> None:
+    made = Consumer()
+    made.connection._writes_parts = True
+    partition = made.broker.cluster.topics.get(TOPIC).partitions[0]  # type: ignore[union-attr]
+    batch = bytes(PARTS_BYTES_MIN)
+    partition.log.append(batch, 1, 0, partition.leader_epoch)
+    output = made.connection.receive(made.next_request(), made.broker.now_ms)
+    assert output.write == b""
+    assert any(part is batch for part in output.parts)
+
+
+def test_what_is_never_repeated_is_seldom_learnt_and_little_is_kept() -> None:
+    made = Consumer()
+    cache = made.cache
+    frame = made.next_request()
+    for _ in range(200):
+        cache.learn((frame, 4, len(frame)))
+    assert cache._pause <= PAUSE_MAX
+    assert len(cache._known) <= LAYOUTS_MAX
+
+
+def test_a_request_without_a_session_is_not_learnt() -> None:
+    made = Consumer()
+    other = made.broker.connect()
+    request = fetch_load.fetch_request(TOPIC, 0, 0, -1, wait_ms=0)
+    for _ in range(5):
+        assert isinstance(other.ask(request), messages.FetchResponse)
+    assert not other._connection._fetch_cache._known  # type: ignore[union-attr]

@@ -1,0 +1,46 @@
+"""A fetch session of two topics, and its plan."""
+
+from typing import Any
+
+from broker.cluster.cluster import Cluster
+from broker.cluster.fetch_sessions import CachedPartition, FetchSession
+from broker.fetch.session_plan import SessionPlan, plan_for
+from broker.produce.append import append_batch
+from protocol.api_keys import ApiKey
+from protocol.fetch import ShortFetch, ShortTopic
+from tests.batches import make_batch
+from tests.broker.cluster_builder import NOW_MS, make_cluster, make_context
+
+
+def request_of(**changes: Any) -> ShortFetch:
+    """Return a request of a session without partitions."""
+    topics: list[ShortTopic] = []
+    usual = ShortFetch(-1, 100, 1, 1 << 20, 0, 5, 1, topics, "")
+    return usual._replace(**changes)
+
+
+def make_session(version: int) -> tuple[Cluster, FetchSession]:
+    """Return a cluster with the topics "a" and "b", and a session of their partitions."""
+    cluster = make_cluster(2)
+    session = FetchSession(5, is_privileged=False, uses_topic_ids=version >= 13, created_ms=NOW_MS)
+    for name in "ab":
+        topic = cluster.create_topic(name, [(1, 2)] * 3, {})
+        topic_id = topic.topic_id if version >= 13 else None
+        for index in range(3):
+            cached = CachedPartition(name, topic_id, index, 0, 1 << 20)
+            session.partitions[cached.key] = cached
+    return cluster, session
+
+
+def plan_of(cluster: Cluster, session: FetchSession, version: int, **changes: Any) -> SessionPlan:
+    """Return the plan for a request."""
+    return plan_for(make_context(ApiKey.FETCH, version), request_of(**changes), session, cluster)
+
+
+def append(cluster: Cluster, name: str, index: int, value: bytes) -> None:
+    """Append a batch with one record."""
+    topic = cluster.topics.get(name)
+    assert topic is not None
+    batch = make_batch(value)
+    context = make_context(ApiKey.PRODUCE, 9)
+    append_batch(context, cluster, topic, topic.partitions[index], batch, 0, len(batch))

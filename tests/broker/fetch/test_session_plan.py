@@ -1,0 +1,78 @@
+"""A plan has the partitions of usual sessions, and reads what the ordinary path reads."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from broker.cluster.fetch_sessions import must_send
+from broker.fetch.partition_read import read_partitions
+from broker.fetch.session_plan import read_session
+from tests.broker.fetch.planned_sessions import append, make_session, plan_of
+
+VERSIONS = [9, 12, 13, 18]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_usual_session_has_a_plan_until_something_changes(version: int) -> None:
+    cluster, session = make_session(version)
+    plan = plan_of(cluster, session, version)
+    assert list(plan.targets) == list(session.partitions.values())
+    assert plan.is_good(session, cluster)
+    session.change_count += 1
+    assert not plan.is_good(session, cluster)
+    session.change_count -= 1
+    cluster.produce_version += 1
+    assert not plan.is_good(session, cluster)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("topic_name", "nobody"),
+        ("partition_index", 9),
+        ("current_leader_epoch", 7),
+        ("last_fetched_epoch", 0),
+        ("max_bytes", -1),
+    ],
+)
+def test_a_session_with_one_unusual_partition_has_no_targets(field: str, value: Any) -> None:
+    cluster, session = make_session(12)
+    setattr(list(session.partitions.values())[4], field, value)
+    assert not plan_of(cluster, session, 12).targets
+
+
+@pytest.mark.parametrize("changes", [{"isolation_level": 2}, {"replica_id": 2}, {"max_bytes": -1}])
+def test_an_unusual_request_has_no_targets(changes: dict[str, Any]) -> None:
+    cluster, session = make_session(12)
+    assert not plan_of(cluster, session, 12, **changes).targets
+
+
+@given(
+    st.sampled_from(VERSIONS),
+    st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 2)), max_size=6),
+    st.sampled_from([1 << 20, 200, 0]),
+    st.sampled_from([0, 1]),
+)
+def test_it_reads_what_the_ordinary_path_reads(
+    version: int, appends: list[tuple[str, int]], max_bytes: int, isolation_level: int
+) -> None:
+    cluster, session = make_session(version)
+    plan = plan_of(cluster, session, version, max_bytes=max_bytes, isolation_level=isolation_level)
+    for name, index in appends:
+        append(cluster, name, index, b"v" * 50)
+
+    read = read_session(plan, session)
+    requested = list(session.partitions.values())
+    ordinary = read_partitions(cluster, plan.params, requested, omit_unchanged=True)
+
+    if read is None:
+        assert isolation_level == 1  # a partition without room for its first batch
+        return
+    found, byte_count = read
+    expected = [(cached, data) for cached, data in ordinary.partitions if must_send(cached, data)]
+    assert [(cached, list(batches)) for cached, *_offsets, batches, _size in found] == [
+        (cached, list(data.batches)) for cached, data in expected
+    ]
+    assert byte_count == sum(data.record_bytes for _cached, data in expected)
