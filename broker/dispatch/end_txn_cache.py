@@ -11,7 +11,7 @@ from typing import NamedTuple
 from broker.cluster.cluster import Cluster
 from broker.dispatch.produce_services import ProduceServices
 from broker.handlers.k26_end_txn import end_txn_body
-from broker.request.context import RequestContext
+from broker.request.context import context_of_frame
 from broker.request.session import Peer
 from broker.responses import Close
 from protocol import codec
@@ -48,7 +48,6 @@ class EndTxnShape(NamedTuple):
     between: bytes
     """What the header of the response has after the correlation id."""
     api_version: int
-    client_id: str | None
     transactional_id: str
 
 
@@ -77,7 +76,7 @@ class EndTxnCache:
         if shape is None or shape.produce_version != cluster.produce_version:
             self._shape = shape_of(cluster, peer.broker_id, data)
             return 0
-        _, layout, start, piece, rest, before, between, api_version, _, transactional_id = shape
+        _, layout, start, piece, rest, before, between, api_version, transactional_id = shape
         if len(data) == layout.size:
             found, correlation_id, found_piece, producer_id, epoch, result, found_rest = (
                 layout.unpack(data)
@@ -95,7 +94,7 @@ class EndTxnCache:
                         now_ms,
                     )
                 except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
-                    services.report_bug(error, _context(shape, data, peer, now_ms))
+                    services.report_bug(error, context_of_frame(data, peer, now_ms))
                     return Close(f"internal error in END_TXN v{api_version}: {error!r}")
                 responses.append(before + correlation_id + between + body)
                 return len(data)
@@ -138,22 +137,5 @@ def shape_of(cluster: Cluster, broker_id: int, data: bytes) -> EndTxnShape | Non
         response_bytes.to_bytes(SIZE_BYTES, "big"),
         tags,
         version,
-        header.client_id,
         request.transactional_id,
-    )
-
-
-def _context(shape: EndTxnShape, data: bytes, peer: Peer, now_ms: int) -> RequestContext:
-    return RequestContext(
-        ApiKey.END_TXN,
-        shape.api_version,
-        int.from_bytes(data[_START_BYTES:_PIECE_AT], signed=True),
-        shape.client_id,
-        now_ms,
-        len(data) - SIZE_BYTES,
-        peer.broker_id,
-        peer.connection_id,
-        peer.client_host,
-        peer.session.principal,
-        peer.session,
     )

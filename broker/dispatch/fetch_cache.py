@@ -19,12 +19,11 @@ from broker.fetch.session_fetch import SessionWait, ordinary_fetch
 from broker.fetch.session_plan import SessionPlan, layout_of, read_session, take_rows
 from broker.fetch.session_response import encode_found
 from broker.journal.journal import Journal
-from broker.request.context import RequestContext
+from broker.request.context import RequestContext, context_of_frame
 from broker.request.encoding import BugReporter, close_on_error, frame_parts
 from broker.request.session import Peer
 from broker.responses import Close, CompletedResponse, EncodedParts, PendingFrame
 from protocol import codec
-from protocol.api_keys import ApiKey
 from protocol.fetch import (
     FLEXIBLE_VERSION_MIN,
     LEADER_EPOCH_VERSION_MIN,
@@ -125,7 +124,7 @@ class CachedWait(SessionWait):
 
     def request_context(self) -> RequestContext:
         """See `SessionWait.request_context`."""
-        return _context(self._data, self._peer, self._now_ms)
+        return context_of_frame(self._data, self._peer, self._now_ms)
 
 
 class FetchCache:
@@ -187,7 +186,7 @@ class FetchCache:
                 return wait
             body = encode_found(plan, session, found)
         except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
-            services.report_bug(error, _context(data, self._peer, now_ms))
+            services.report_bug(error, context_of_frame(data, self._peer, now_ms))
             return Close(f"internal error in FETCH v{plan.api_version}: {error!r}")
         if isinstance(body, bytes):
             return _framed(plan, data, body)
@@ -198,7 +197,7 @@ class FetchCache:
     ) -> PendingFrame | CompletedResponse:
         """Go on with a request that the session has taken, and that has become unusual."""
         services, session = self._services, known.session
-        context = _context(data, self._peer, now_ms)
+        context = context_of_frame(data, self._peer, now_ms)
         fetch = ordinary_fetch(context, services.cluster, known.plan, session, session.epoch)
         return services.framed(context, read_or_wait(fetch))
 
@@ -267,21 +266,3 @@ def _framed(plan: SessionPlan, data: bytes, body: bytes) -> bytes:
     if plan.is_flexible:
         return b"".join((_FRAME_SIZE(len(body) + 5), data[8:12], b"\x00", body))
     return b"".join((_FRAME_SIZE(len(body) + 4), data[8:12], body))
-
-
-def _context(data: bytes, peer: Peer, now_ms: int) -> RequestContext:
-    """Return the context of a request, which is all of `data`."""
-    header = codec.decode_header(data, SIZE_BYTES, len(data))
-    return RequestContext(
-        ApiKey.FETCH,
-        header.api_version,
-        header.correlation_id,
-        header.client_id,
-        now_ms,
-        len(data) - SIZE_BYTES,
-        peer.broker_id,
-        peer.connection_id,
-        peer.client_host,
-        peer.session.principal,
-        peer.session,
-    )

@@ -5,9 +5,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from broker.request.acknowledgement import Acknowledgement
-from broker.request.session import Session
+from broker.request.session import Peer, Session
 from broker.responses import ThrottlingQuota
+from protocol import codec
 from protocol.api_keys import ApiKey
+from protocol.framing import SIZE_BYTES
 from protocol.messages import API_NAMES
 
 
@@ -83,3 +85,21 @@ class RequestContext:
             "version": self.api_version,
             "correlation_id": self.correlation_id,
         }
+
+
+def context_of_frame(data: bytes, peer: Peer, now_ms: int) -> RequestContext:
+    """Return the context of a request that is all of `data`, with its size."""
+    header = codec.decode_header(data, SIZE_BYTES, len(data))
+    return RequestContext(
+        header.api_key,
+        header.api_version,
+        header.correlation_id,
+        header.client_id,
+        now_ms,
+        len(data) - SIZE_BYTES,
+        peer.broker_id,
+        peer.connection_id,
+        peer.client_host,
+        peer.session.principal,
+        peer.session,
+    )
