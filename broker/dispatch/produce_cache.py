@@ -156,6 +156,7 @@ class ProduceCache:
         if (
             self._journal.is_enabled
             or run is None
+            or run.can_free
             or run.produce_version != cluster.produce_version
             or self._session.limited_from_ms <= now_ms
             or cluster.quotas.clients.is_enabled

@@ -99,14 +99,14 @@ class RequestRun:
         self._between_parts = b"", b""
 
     # Hot path: inlined on purpose.
-    def respond_to_one(  # noqa: C901
+    def respond_to_one(  # noqa: C901, PLR0912
         self, cluster: Cluster, data: bytes, now_ms: int
     ) -> bytes | None:
         """Append the batch of the only request of a read, and return the response.
 
         None changes nothing: the read is something else, or the request is unusual. The response
-        is empty with acks=0. The caller has made sure of the same as that of `append`, which has
-        appended before, or that `can_free` is false. The request may be for another partition.
+        is empty with acks=0. The caller has made sure of the same as that of `append`, and that
+        `can_free` is false. The request may be for another partition.
         """
         layout = self._layouts.get(len(data)) or self._layout_of_read(data)
         log = self._log
@@ -163,6 +163,8 @@ class RequestRun:
                 max_timestamp,
                 is_transactional,
             )
+        elif shape.is_transactional:
+            return None  # it belongs to no transaction
         leader_epoch = partition.leader_epoch
         batch = _stored_header(base_offset, batch_length, leader_epoch, _MAGIC, crc) + covered
         log.append(batch, count, max_timestamp, leader_epoch)
@@ -265,6 +267,8 @@ class RequestRun:
                         max_timestamp,
                         is_transactional,
                     )
+                elif is_transactional:
+                    break  # it belongs to no transaction
                 stored_header = _stored_header(end_offset, batch_length, leader_epoch, _MAGIC, crc)
                 batches.append(stored_header + covered)
                 base_offsets.append(end_offset)

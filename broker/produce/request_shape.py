@@ -135,7 +135,7 @@ def shape_of(
         tuple(targets),
         pieces[-1],
         SuccessResponse(version, request),
-        header.end - start + codec.LONG_BODY_BYTES,
+        min(header.end - start + codec.LONG_BODY_BYTES, cluster.config["socket.request.max.bytes"]),
         attributes_min,
         attributes_min + codec_max,
         is_flexible,

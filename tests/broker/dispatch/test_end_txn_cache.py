@@ -103,3 +103,8 @@ def test_an_error_closes_only_its_connection(monkeypatch: pytest.MonkeyPatch) ->
     made.do(PRODUCE)
     made.do(END)
     assert len(made.bugs) == 1
+
+
+def test_a_batch_behind_ends_drops_old_batches_beyond_the_retained_size() -> None:
+    topic: Change = ("configure", "t", "retention.bytes", "100")
+    hits_of([topic, *WARM, ABORT, ABORT, ABORT, PRODUCE, PRODUCE])

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from broker.cluster.cluster import Cluster
+from broker.produce.request_run import RequestRun
 from broker.produce.request_shape import fitting_batches, shape_of, store_fitting
 from protocol.records import read_header
 from tests.batches import NOW_MS, make_batch
@@ -112,3 +113,16 @@ def test_a_frame_that_ends_early_does_not_fit() -> None:
     for end in range(4, len(frame)):
         assert fitting_batches(shape, frame, 4, end, NOW_MS, None) is None
         assert fitting_batches(shape, frame[:end], 4, end, NOW_MS, None) is None
+
+
+def test_a_frame_beyond_the_largest_request_does_not_fit() -> None:
+    cluster = make_cluster(1, **{"socket.request.max.bytes": "200"})
+    cluster.create_topic("t", [(1,)], {})
+    short, long = a_frame(0), a_frame(0, value=b"x" * 200)
+    assert len(short) - 4 <= 200 < len(long) - 4
+    shape = shape_of(cluster, 1, short, 4, len(short))
+    assert shape is not None
+
+    assert fitting_batches(shape, short, 4, len(short), NOW_MS, None) is not None
+    assert fitting_batches(shape, long, 4, len(long), NOW_MS, None) is None
+    assert RequestRun(shape).append(cluster, long, NOW_MS, []) == 0

@@ -370,3 +370,11 @@ def test_batches_of_two_producers_take_the_ordinary_path() -> None:
     steps: list[Produce | Change] = [("init", "a"), ("init", "b"), warm, unusual]
 
     assert hits_of(steps) == (1, 0)
+
+
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("attributes", [5, 8, 15, 21])
+def test_a_batch_without_a_producer_is_checked_like_any_other(attributes: int, count: int) -> None:
+    usual = Produce(transactional_id="unknown", count=count)
+    refused = replace(usual, damage=(21, ">h", attributes, True))
+    assert hits_of([usual] * 4 + [refused, refused, usual]) == (0, 0)
