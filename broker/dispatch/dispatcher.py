@@ -12,6 +12,7 @@ from broker.audit.acknowledgements import Acknowledgements
 from broker.clock import perf_ns
 from broker.cluster.cluster import Cluster
 from broker.dispatch.marker_channel import MarkerChannel
+from broker.dispatch.turn_queue import TurnKind
 from broker.dispatch.turns import Turns
 from broker.faults.table import FaultTable
 from broker.journal.journal import Entry, Journal
@@ -229,7 +230,7 @@ class Dispatcher:
         return self.turns.run(
             lambda: close_on_error(context, self._report_bug, respond),
             body_bytes if is_long else 0,
-            is_heavy=is_long and not route.is_raw,
+            TurnKind.HEAVY if is_long and not route.is_raw else TurnKind.LIGHT,
         )
 
     def _respond_to_short(

@@ -7,6 +7,7 @@ that come later.
 
 import heapq
 from collections.abc import Callable, Iterator
+from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from broker.pending_response import PendingResponse
@@ -15,11 +16,20 @@ from broker.responses import DispatchResult
 if TYPE_CHECKING:
     from greenlet import greenlet
 
-STARTED_MAX = 64
-"""Requests between two turns that hold little; with more, new ones wait before they begin."""
 
-HEAVY_STARTED_MAX = 4
-"""Heavy requests between two turns: each holds what it has decoded of its elements."""
+class TurnKind(IntEnum):
+    """What a request holds between two turns, which limits how many are there at a time."""
+
+    LIGHT = 0
+    """Little: a Produce, or a short request."""
+    HEAVY = 1
+    """What it has decoded of its elements."""
+    EXCLUSIVE = 2
+    """An operation of the admin port."""
+
+
+STARTED_MAX = {TurnKind.LIGHT: 64, TurnKind.HEAVY: 4, TurnKind.EXCLUSIVE: 1}
+"""Requests of a kind between two turns; with more, new ones wait before they begin."""
 
 NS_PER_BYTE = 15_000
 """How much later a request is due for each byte of its frame: a second for 64 KiB."""
@@ -36,7 +46,7 @@ class TurnRequest:
         "frame_bytes",
         "is_cancelled",
         "is_done",
-        "is_heavy",
+        "kind",
         "pending",
         "respond",
         "result",
@@ -45,12 +55,11 @@ class TurnRequest:
     )
 
     def __init__(
-        self, respond: Callable[[], DispatchResult], frame_bytes: int, *, is_heavy: bool
+        self, respond: Callable[[], DispatchResult], frame_bytes: int, kind: TurnKind
     ) -> None:
         self.respond: Callable[[], DispatchResult] | None = respond
         self.frame_bytes = frame_bytes
-        self.is_heavy = is_heavy
-        """Whether its elements are decoded before they are handled."""
+        self.kind = kind
         self.result: DispatchResult = None
         self.pending: PendingResponse | None = None
         """What its connection waits for, from the end of its first turn on."""
@@ -73,11 +82,12 @@ class TurnQueue:
         self._requests: dict[TurnRequest, None] = {}
         """All of them, oldest first."""
         self._started: list[TurnRequest] = []
-        self._heavy_count = 0
-        """Heavy ones among those that have begun."""
+        self._started_counts = dict.fromkeys(TurnKind, 0)
         self._number = 0
-        # By is_heavy: when it is due, a number that decides between equals, and the request.
-        self._waiting: tuple[list[tuple[int, int, TurnRequest]], ...] = ([], [])
+        # When it is due, a number that decides between equals, and the request.
+        self._waiting: dict[TurnKind, list[tuple[int, int, TurnRequest]]] = {
+            kind: [] for kind in TurnKind
+        }
 
     def __len__(self) -> int:
         return len(self._requests)
@@ -94,43 +104,42 @@ class TurnQueue:
         """Whether so many bytes wait that no more large requests should be read."""
         return 0 <= self._frame_bytes_max <= self._frame_bytes
 
-    def may_begin(self, *, is_heavy: bool) -> bool:
+    def may_begin(self, kind: TurnKind) -> bool:
         """Return whether one more request of this kind may begin now."""
-        if is_heavy:
-            return self._heavy_count < HEAVY_STARTED_MAX
-        return len(self._started) - self._heavy_count < STARTED_MAX
+        return self._started_counts[kind] < STARTED_MAX[kind]
 
     def add(self, request: TurnRequest, now_ns: int) -> None:
         """Add a request that has had its first turn, or may not begin yet."""
-        weight = request.frame_bytes if request.is_heavy else request.frame_bytes // LIGHT_BYTES
+        is_light = request.kind is TurnKind.LIGHT
+        weight = request.frame_bytes // (LIGHT_BYTES if is_light else 1)
         request.due_ns = now_ns + weight * NS_PER_BYTE
         self._requests[request] = None
         self._frame_bytes += request.frame_bytes
         if request.worker is None:
             self._number += 1
             entry = request.due_ns, self._number, request
-            heapq.heappush(self._waiting[request.is_heavy], entry)
+            heapq.heappush(self._waiting[request.kind], entry)
         else:
             self._start(request)
 
     def next_request(self) -> TurnRequest | None:
         """Return the request that has the next turn; one that has not begun begins."""
         due = min(self._started, key=lambda request: request.due_ns, default=None)
-        for heap in self._waiting:
+        for kind, heap in self._waiting.items():
             while heap and heap[0][2] not in self._requests:
                 heapq.heappop(heap)
-            if not heap or not self.may_begin(is_heavy=heap[0][2].is_heavy):
+            if not heap or not self.may_begin(kind):
                 continue
             if due is None or heap[0][0] < due.due_ns:
                 due = heap[0][2]
         if due is not None and due.worker is None:
-            heapq.heappop(self._waiting[due.is_heavy])
+            heapq.heappop(self._waiting[due.kind])
             self._start(due)
         return due
 
     def _start(self, request: TurnRequest) -> None:
         self._started.append(request)
-        self._heavy_count += request.is_heavy
+        self._started_counts[request.kind] += 1
 
     def remove(self, request: TurnRequest) -> None:
         """Forget a request that is done, or whose client is gone before it has begun."""
@@ -138,7 +147,7 @@ class TurnQueue:
         self._frame_bytes -= request.frame_bytes
         if request in self._started:
             self._started.remove(request)
-            self._heavy_count -= request.is_heavy
+            self._started_counts[request.kind] -= 1
 
     def clear(self) -> list[TurnRequest]:
         """Forget all requests; return them, oldest first."""

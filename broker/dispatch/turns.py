@@ -11,7 +11,7 @@ from collections.abc import Callable
 from greenlet import GreenletExit, getcurrent, greenlet
 
 from broker.clock import perf_ns
-from broker.dispatch.turn_queue import TurnQueue, TurnRequest
+from broker.dispatch.turn_queue import TurnKind, TurnQueue, TurnRequest
 from broker.pending_response import PendingResponse
 from broker.responses import DispatchResult, PendingFrame, unchanged
 from protocol.pacing import take_turns
@@ -98,18 +98,21 @@ class Turns:
             request.waited_ns += self._began_ns - now_ns
 
     def run(
-        self, respond: Callable[[], DispatchResult], frame_bytes: int = 0, *, is_heavy: bool = False
+        self,
+        respond: Callable[[], DispatchResult],
+        frame_bytes: int = 0,
+        kind: TurnKind = TurnKind.LIGHT,
     ) -> DispatchResult:
         """Return what `respond` returns, or a pending response if it takes several turns.
 
         The first turn is now, unless too many requests are between two turns. `frame_bytes` is 0
-        for a request that holds little, `is_heavy` one whose elements are decoded.
+        for a short request.
         """
         if self.call_later is None or self._running is not None:
             return respond()
-        request = TurnRequest(respond, frame_bytes, is_heavy=is_heavy)
+        request = TurnRequest(respond, frame_bytes, kind)
         queue = self._queue
-        if queue.may_begin(is_heavy=is_heavy):
+        if queue.may_begin(kind):
             self._give_turn(request)
             if request.is_done:
                 return request.result

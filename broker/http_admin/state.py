@@ -13,6 +13,7 @@ from broker.audit.acknowledgements import Acknowledgements
 from broker.clock import BrokerClock
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Partition, Topic
+from broker.dispatch.turn_queue import TurnKind
 from broker.faults.table import FaultTable
 from broker.http_admin.operation import Problem
 from broker.journal.journal import Journal
@@ -95,7 +96,7 @@ class Admin:
                 if not result.done():
                     result.set_result(value)
 
-        waiting = self.server.dispatcher.turns.run(respond)
+        waiting = self.server.dispatcher.turns.run(respond, kind=TurnKind.EXCLUSIVE)
         if isinstance(waiting, PendingFrame):
             waiting.pending.attach(lambda _response: end(Problem(409, RESET)))
         try:

@@ -259,14 +259,9 @@ class RequestRun:
                     if decision is not APPEND:
                         break
                     producers.apply(
-                        producer_id,
-                        epoch,
-                        sequence,
-                        last_delta,
-                        end_offset,
-                        max_timestamp,
+                        producer_id, epoch, sequence, last_delta, end_offset, max_timestamp,
                         is_transactional,
-                    )
+                    )  # fmt: skip
                 elif is_transactional:
                     break  # it belongs to no transaction
                 stored_header = _stored_header(end_offset, batch_length, leader_epoch, _MAGIC, crc)

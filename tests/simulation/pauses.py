@@ -13,6 +13,7 @@ from unittest.mock import patch
 
 from broker.cluster import made_partitions
 from broker.dispatch.dispatcher import Dispatcher
+from broker.dispatch.turn_queue import TurnKind
 from broker.dispatch.turns import TURN_NS, Turns
 from broker.handlers import k00_produce
 from broker.produce import request_batches
@@ -95,12 +96,15 @@ class PausingTurns(Turns):
         """The requests that pause; None stands for callbacks of requests."""
 
     def run(
-        self, respond: Callable[[], DispatchResult], frame_bytes: int = 0, *, is_heavy: bool = False
+        self,
+        respond: Callable[[], DispatchResult],
+        frame_bytes: int = 0,
+        kind: TurnKind = TurnKind.LIGHT,
     ) -> DispatchResult:
         """Let a request pause now and then, or run in one go."""
         pauses = self._pauses
         if not pauses.chance or pauses.random.random() >= LONG_SHARE:
-            return super().run(respond, frame_bytes, is_heavy=is_heavy)
+            return super().run(respond, frame_bytes, kind)
 
         def respond_with_pauses() -> DispatchResult:
             request = self._running
@@ -110,7 +114,7 @@ class PausingTurns(Turns):
             finally:
                 self._pausing.discard(request)
 
-        return super().run(respond_with_pauses, frame_bytes, is_heavy=is_heavy)
+        return super().run(respond_with_pauses, frame_bytes, kind)
 
     def pause(self) -> None:
         """End the turn of the running request, or not."""

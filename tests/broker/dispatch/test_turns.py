@@ -7,13 +7,15 @@ from contextvars import Context, copy_context
 
 import pytest
 
-from broker.dispatch.turn_queue import HEAVY_STARTED_MAX, STARTED_MAX
+from broker.dispatch.turn_queue import STARTED_MAX, TurnKind
 from broker.dispatch.turns import REST_FACTOR, TURN_NS, Turns
 from broker.pending_response import PendingResponse
 from broker.responses import DispatchResult, PendingFrame
 from protocol.pacing import paced
 
 STEPS = 10
+HEAVY_MAX = STARTED_MAX[TurnKind.HEAVY]
+LIGHT_MAX = STARTED_MAX[TurnKind.LIGHT]
 KIB = 1024
 
 
@@ -46,7 +48,7 @@ class Loop:
     def run_heavy(
         self, respond: Callable[[], DispatchResult], frame_bytes: int = KIB
     ) -> DispatchResult:
-        return self.turns.run(respond, frame_bytes, is_heavy=True)
+        return self.turns.run(respond, frame_bytes, TurnKind.HEAVY)
 
     def work(self, name: str, steps: int = STEPS) -> Callable[[], bytes]:
         def respond() -> bytes:
@@ -112,28 +114,24 @@ def test_a_small_request_passes_large_ones_that_came_before_it() -> None:
 
 def test_a_produce_request_with_much_to_do_passes_other_requests_of_its_size() -> None:
     loop = Loop()
-    for number in range(HEAVY_STARTED_MAX + 1):
+    for number in range(HEAVY_MAX + 1):
         response_of(loop.run_heavy(loop.work(str(number)), 64 * KIB))
     produce = response_of(loop.turns.run(loop.work("produce"), 64 * KIB))
     while not produce:
         loop.run_once()
     assert (
         loop.done
-        == [str(number) for number in range(HEAVY_STARTED_MAX) for _ in range(2)]
-        + ["produce"] * STEPS
+        == [str(number) for number in range(HEAVY_MAX) for _ in range(2)] + ["produce"] * STEPS
     )
 
 
 def test_only_a_few_requests_hold_decoded_elements() -> None:
     loop = Loop()
-    found = [
-        response_of(loop.run_heavy(loop.work(str(number))))
-        for number in range(HEAVY_STARTED_MAX + 1)
-    ]
-    assert str(HEAVY_STARTED_MAX - 1) in loop.done
-    assert str(HEAVY_STARTED_MAX) not in loop.done
+    found = [response_of(loop.run_heavy(loop.work(str(number)))) for number in range(HEAVY_MAX + 1)]
+    assert str(HEAVY_MAX - 1) in loop.done
+    assert str(HEAVY_MAX) not in loop.done
     loop.run()
-    assert found == [[str(number).encode()] for number in range(HEAVY_STARTED_MAX + 1)]
+    assert found == [[str(number).encode()] for number in range(HEAVY_MAX + 1)]
 
 
 def test_turns_are_full_while_too_many_bytes_wait() -> None:
@@ -151,14 +149,14 @@ def test_turns_are_full_while_too_many_bytes_wait() -> None:
 
 
 def test_a_lost_client_makes_room_at_once() -> None:
-    loop = Loop(queued_bytes_max=(HEAVY_STARTED_MAX + 1) * KIB)
-    for _ in range(HEAVY_STARTED_MAX + 1):
+    loop = Loop(queued_bytes_max=(HEAVY_MAX + 1) * KIB)
+    for _ in range(HEAVY_MAX + 1):
         result = loop.run_heavy(loop.work("a"))
     assert loop.turns.is_full
     assert isinstance(result, PendingFrame)
     result.pending.cancel()
     assert not loop.turns.is_full
-    assert len(loop.turns) == HEAVY_STARTED_MAX
+    assert len(loop.turns) == HEAVY_MAX
 
 
 def test_a_request_rests_while_other_connections_send() -> None:
@@ -175,23 +173,23 @@ def test_a_request_rests_while_other_connections_send() -> None:
 
 def test_new_requests_wait_before_they_begin_when_many_are_between_two_turns() -> None:
     loop = Loop()
-    for number in range(STARTED_MAX + 1):
+    for number in range(LIGHT_MAX + 1):
         response_of(loop.turns.run(loop.work(str(number))))
-    assert str(STARTED_MAX - 1) in loop.done
-    assert str(STARTED_MAX) not in loop.done
+    assert str(LIGHT_MAX - 1) in loop.done
+    assert str(LIGHT_MAX) not in loop.done
     loop.run()
-    assert loop.done.count(str(STARTED_MAX)) == STEPS
+    assert loop.done.count(str(LIGHT_MAX)) == STEPS
 
 
 def test_a_request_of_a_lost_client_begins_no_more_but_one_that_has_begun_is_carried_out() -> None:
     loop = Loop()
-    names = [str(number) for number in range(HEAVY_STARTED_MAX + 1)]
+    names = [str(number) for number in range(HEAVY_MAX + 1)]
     for result in [loop.run_heavy(loop.work(name)) for name in names]:
         response_of(result)
         assert isinstance(result, PendingFrame)
         result.pending.cancel()
     loop.run()
-    assert [loop.done.count(name) for name in names] == [STEPS] * HEAVY_STARTED_MAX + [0]
+    assert [loop.done.count(name) for name in names] == [STEPS] * HEAVY_MAX + [0]
     assert len(loop.turns) == 0
 
 
@@ -231,7 +229,7 @@ def test_a_cancelled_request_cancels_what_its_handler_waits_for() -> None:
 
 def test_a_stop_carries_out_all_requests_and_a_reset_none() -> None:
     loop = Loop()
-    names = [str(number) for number in range(HEAVY_STARTED_MAX + 1)]
+    names = [str(number) for number in range(HEAVY_MAX + 1)]
     found = [response_of(loop.run_heavy(loop.work(name))) for name in names]
     loop.turns.finish_all()
     assert found == [[name.encode()] for name in names]
@@ -241,8 +239,8 @@ def test_a_stop_carries_out_all_requests_and_a_reset_none() -> None:
     found = [response_of(loop.run_heavy(loop.work(name))) for name in names]
     loop.turns.clear()
     loop.run()
-    assert [loop.done.count(name) for name in names] == [2] * HEAVY_STARTED_MAX + [0]
-    assert found == [[]] * HEAVY_STARTED_MAX + [[None]]
+    assert [loop.done.count(name) for name in names] == [2] * HEAVY_MAX + [0]
+    assert found == [[]] * HEAVY_MAX + [[None]]
     assert loop.turns.run(loop.work("c", 1)) == b"c"
 
 
