@@ -10,7 +10,7 @@ FETCH_SESSION_MUTANTS: tuple[Mutant, ...] = (
         "An incremental response has no partition without an error.",
         "fetch_sessions",
         fetch_sessions.must_send,
-        "bool(data.records)\n        or data.error_code != ErrorCode.NONE\n"
+        "bool(data.batches)\n        or data.error_code != ErrorCode.NONE\n"
         "        or partition.high_watermark != data.high_watermark",
         "data.error_code != ErrorCode.NONE",
     ),
