@@ -4,7 +4,7 @@ The only clock reads of a request happen here.
 """
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 from broker.clock import Clock
@@ -255,7 +255,7 @@ class ClientProtocol(asyncio.Protocol):
         ):
             self.update_reading()
 
-    def _write_parts(self, parts: list[bytes]) -> None:
+    def _write_parts(self, parts: Sequence[bytes]) -> None:
         """Write a response in parts; a closing transport would keep them and never send them."""
         transport = self._transport
         if transport.is_closing():
