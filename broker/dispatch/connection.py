@@ -259,6 +259,8 @@ class Connection:
         self._resting_cache = None
         if self._pending is not None:
             self._pending.cancel()
+        # Both may refer to this object: reference counting frees it.
+        self._pending = self._fetch_cache = None
         self._end_mute()
 
     def _end_mute(self) -> None:

@@ -106,16 +106,17 @@ class CachedWait(SessionWait):
         self._now_ms = now_ms
         self.wait(now_ms)
 
-    def complete(self, response: object) -> None:
+    def complete(self, response: object, context: RequestContext | None) -> None:
         """See `SessionWait.complete`."""
-        if isinstance(response, bytes):
-            self._deliver(_framed(self.plan, self._data, response))
+        if context is None:
+            if isinstance(response, EncodedParts):
+                correlation_id = int.from_bytes(self._data[8:12], signed=True)
+                self._deliver(frame_parts(correlation_id, response, self.plan.is_flexible))
+            else:
+                assert isinstance(response, bytes)
+                self._deliver(_framed(self.plan, self._data, response))
             return
-        if isinstance(response, EncodedParts):
-            correlation_id = int.from_bytes(self._data[8:12], signed=True)
-            self._deliver(frame_parts(correlation_id, response, self.plan.is_flexible))
-            return
-        services, context = self._services, self.request_context()
+        services = self._services
         late = close_on_error(
             context, services.report_bug, lambda: services.framed(context, response)
         )

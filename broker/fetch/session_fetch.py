@@ -156,8 +156,8 @@ class SessionWait:
         for target in plan.targets.values():
             target.log.waiters[self] = None
 
-    def complete(self, response: object) -> None:
-        """Take the response: an encoded body, or what the ordinary path returns."""
+    def complete(self, response: object, context: RequestContext | None) -> None:
+        """Take the response: an encoded body, or what the ordinary path returned for `context`."""
         raise NotImplementedError
 
     def request_context(self) -> RequestContext:
@@ -214,15 +214,16 @@ class SessionWait:
         self._is_due = False
         plan, session = self._plan, self._session
         read = read_session(plan, session) if self._is_usual() else None
+        context: RequestContext | None = None
         if read is not None:
             response: object = encode_found(plan, session, read[0])
         else:
-            context = self.request_context()
+            context = self.request_context()  # it gets the throttle time of a quota
             fetch = ordinary_fetch(context, self._cluster, plan, session, self._epoch)
             response = respond_again(fetch, now_ms)
         if not self.is_done:
             self.is_done = True
-            self.complete(response)
+            self.complete(response, context)
 
     def force_complete(self, now_ms: int) -> None:
         """Respond at once with what there is: the broker stops."""
@@ -243,7 +244,7 @@ class _Waiting(SessionWait):
         self.pending = PendingResponse(on_cancel=self.cancel, on_force_complete=self.force_complete)
         self.wait(context.now_ms)
 
-    def complete(self, response: object) -> None:
+    def complete(self, response: object, _context: RequestContext | None) -> None:
         """See `SessionWait.complete`."""
         self.pending.complete(response)
 

@@ -4,7 +4,7 @@ The result is that of the schema's codec for the message that `handle_fetch` wou
 """
 
 from collections.abc import Sequence
-from uuid import UUID  # noqa: TC003 - middles imports show the layers
+from uuid import UUID  # noqa: TC003 - plain imports show the layers
 
 from broker.cluster.fetch_sessions import SentPartition
 from broker.cluster.transaction_index import AbortedTransaction

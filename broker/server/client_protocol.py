@@ -4,7 +4,7 @@ The only clock reads of a request happen here.
 """
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 from broker.clock import Clock
@@ -231,7 +231,7 @@ class ClientProtocol(asyncio.Protocol):
         write, close_reason, has_more, muted_until_ms, parts = effects
         if write or parts:
             if parts:
-                self._transport.writelines(parts)
+                self._write_parts(parts)
             else:
                 self._transport.write(write)
             if self._acknowledgements.is_enabled and self.connection is not None:
@@ -254,6 +254,16 @@ class ClientProtocol(asyncio.Protocol):
             and (connection.buffered_bytes > BUFFERED_BYTES_HIGH or self._turns.is_full)
         ):
             self.update_reading()
+
+    def _write_parts(self, parts: Sequence[bytes]) -> None:
+        """Write a response in parts; a closing transport would keep them and never send them."""
+        transport = self._transport
+        if transport.is_closing():
+            return
+        transport.writelines(parts)
+        # `writelines` of asyncio's loop in Python 3.12 and 3.13 does not compare the buffer with
+        # its limits, so `pause_writing` would not be called. This sets the defaults and compares.
+        transport.set_write_buffer_limits()
 
     def update_reading(self) -> None:
         """Stop or go on reading from a client, to bound memory.

@@ -4,6 +4,7 @@ That it leaves the same behind as the ordinary path is a property in
 `tests/broker/fetch/test_session_fetch.py`.
 """
 
+import gc
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from benchmarks import fetch_load, request_bytes
 from benchmarks.in_process import InProcessBroker, InProcessConnection
+from broker.dispatch.connection import Connection
 from broker.dispatch.fetch_cache import LAYOUTS_MAX, PAUSE_MAX, FetchCache
 from broker.responses import PARTS_BYTES_MIN
 from protocol import messages
@@ -71,6 +73,11 @@ class Consumer:
         fetch_load.check(response, self.produced - 1)
 
 
+def connection_count() -> int:
+    """Return how many connections are not freed."""
+    return sum(isinstance(found, Connection) for found in gc.get_objects())
+
+
 def test_requests_that_are_repeated_are_taken() -> None:
     made = Consumer()
     with (
@@ -115,6 +122,25 @@ def test_a_client_that_is_gone_waits_no_longer() -> None:
     made.connection.lose()
     log = made.broker.cluster.topics.get(TOPIC).partitions[0].log  # type: ignore[union-attr]
     assert (len(log.waiters), len(made.broker.cluster.timers)) == (0, 0)
+
+
+@pytest.mark.parametrize("is_waiting", [False, True])
+def test_a_connection_that_is_lost_leaves_no_work_for_the_garbage_collector(
+    is_waiting: bool,
+) -> None:
+    made = Consumer()
+    if is_waiting:
+        made.connection.receive(made.next_request(), made.broker.now_ms)
+        assert made.connection.is_waiting
+    gc.collect()
+    gc.disable()
+    try:
+        before = connection_count()
+        made.connection.lose()
+        del made.consumer, made.requests
+        assert connection_count() == before - 1
+    finally:
+        gc.enable()
 
 
 def test_a_broker_that_stops_responds_at_once() -> None:

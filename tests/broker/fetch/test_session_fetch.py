@@ -12,6 +12,7 @@ from broker.cluster.transaction_index import AbortedTransaction
 from broker.dispatch import fetch_cache
 from broker.dispatch.connection import Connection
 from broker.dispatch.dispatcher import Dispatcher
+from broker.dispatch.fetch_cache import CachedWait
 from broker.fetch import session_fetch, session_plan
 from broker.handlers import k01_fetch
 from broker.produce.append import append_batch
@@ -19,6 +20,7 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from tests.batches import make_batch
 from tests.broker.cluster_builder import ALL_VERSIONS, NOW_MS, make_cluster, make_context
+from tests.broker.dispatch.produce_runs import counted_calls
 from tests.examples import examples
 
 PARTITIONS = 3
@@ -396,3 +398,29 @@ def test_a_change_while_a_request_waits_has_the_same_result(
 
     assert found == without
     assert taken
+
+
+@pytest.mark.parametrize("end", [produce(), ("advance", {"duration_ms": 100})])
+@pytest.mark.parametrize("version", [11, 12, 13])
+def test_a_quota_set_while_a_request_waits_in_the_cache_throttles_and_mutes(
+    version: int, end: Step
+) -> None:
+    usual = fetch(("a", 0, 0), version=version, max_wait_ms=100)
+    steps = [
+        fetch(*ALL, version=version),
+        *[produce(), usual] * 3,
+        usual,
+        ("set_quota", {"rate": 1.0}),
+        end,
+        usual,
+        ("advance", {"duration_ms": 1000}),
+        ("advance", {"duration_ms": 130_000}),
+        ("advance", {"duration_ms": 1000}),
+    ]
+    with counted_calls(CachedWait, "begin") as taken:
+        found, without, _taken = both(steps)
+
+    assert len(taken) == 1
+    assert found == without
+    # The client is mute: its next request gets its response seconds later.
+    assert found["written"][-1][0] > found["written"][-2][0] + 1000

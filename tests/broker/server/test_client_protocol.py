@@ -2,7 +2,7 @@
 
 import asyncio
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from struct import pack
 from typing import Any
 
@@ -10,6 +10,7 @@ import pytest
 
 from broker.dispatch.connection import HEAVY_BYTES_MIN, Connection
 from broker.dispatch.turns import Turns
+from broker.responses import new_output
 from broker.server.client_protocol import ClientProtocol
 from broker.server.server import Server
 from protocol import messages
@@ -60,6 +61,51 @@ async def test_a_closed_connection_is_freed_without_the_garbage_collector() -> N
             assert connections() == before
         finally:
             gc.enable()
+
+
+class BufferingTransport(asyncio.transports._FlowControlMixin):
+    """A transport whose client never reads, with `writelines` of Python 3.12.1 and 3.13.0."""
+
+    def __init__(self, protocol: ClientProtocol) -> None:
+        super().__init__(None, asyncio.get_running_loop())
+        self._protocol = protocol
+        self.written: list[bytes] = []
+        self.has_closed = False
+
+    def is_closing(self) -> bool:
+        return self.has_closed
+
+    def get_write_buffer_size(self) -> int:
+        return sum(map(len, self.written))
+
+    def writelines(self, parts: Iterable[Any]) -> None:
+        self.written += parts
+
+    def pause_reading(self) -> None:
+        """Do nothing: nothing is read."""
+
+
+async def test_a_client_that_does_not_read_responses_in_parts_is_paused() -> None:
+    async with serving() as (server, port, _):
+        _reader, writer = await connect(port)
+        await loop_until(lambda: bool(server.protocols))
+        (protocol,) = server._protocols
+        real = protocol._transport
+        protocol._transport = transport = BufferingTransport(protocol)
+        small, large = [b"x" * 1000] * 2, [b"x" * 100_000] * 2
+        try:
+            protocol._perform(new_output((b"", None, False, 0, small)))
+            assert not protocol._is_write_paused
+            protocol._perform(new_output((b"", None, False, 0, large)))
+            assert protocol._is_write_paused
+            assert transport.written == small + large
+
+            transport.has_closed = True
+            protocol._perform(new_output((b"", None, False, 0, large)))
+            assert transport.written == small + large
+        finally:
+            protocol._transport = real
+        writer.close()
 
 
 async def test_a_slow_sender_delays_no_other_client() -> None:
