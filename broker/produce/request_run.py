@@ -212,8 +212,7 @@ class RequestRun:
         batches: list[bytes] = []
         base_offsets: list[int] = []
         max_timestamps: list[int] = []
-        buffer_end = len(buffer)
-        known_size = position = 0
+        buffer_end, known_size, position = len(buffer), 0, 0
         try:
             while buffer_end - position > _HEADER_BYTES:
                 (size,) = _unpack_size(buffer, position)
@@ -269,16 +268,14 @@ class RequestRun:
                 base_offsets.append(end_offset)
                 max_timestamps.append(max_timestamp)
                 if has_response:
-                    responses.append(
-                        pack_response(before, correlation_id, between, end_offset, after)
-                    )
+                    response = pack_response(before, correlation_id, between, end_offset, after)
+                    responses.append(response)
                 end_offset += count
                 position = frame_end
         finally:
             if batches:
-                cluster.log_bytes += log.extend(
-                    batches, base_offsets, max_timestamps, end_offset, leader_epoch
-                )
+                stored = log.extend(batches, base_offsets, max_timestamps, end_offset, leader_epoch)
+                cluster.log_bytes += stored
         return position
 
     def _is_verified(
