@@ -28,6 +28,8 @@ class _OwnPackages:
         return PathFinder.find_spec(name, [_OUR_FOLDER]) if name in _OUR_PACKAGES else None
 
 
+_LIBRARY_FOLDERS = {"site-packages", "dist-packages"}
+
 _NOT_THERE = {"org"}
 """A package of Jython, for which `copy` and `pickle` look."""
 
@@ -56,6 +58,8 @@ def main() -> None:
     sys.meta_path.insert(0, _OwnPackages)
     sys.meta_path.append(_SiteOnDemand)
     known = os.environ.get(PATH_VARIABLE, "").split(os.pathsep)
+    # Libraries of the environment come before modules of the user that have their names.
+    known.sort(key=lambda folder: os.path.basename(folder) not in _LIBRARY_FOLDERS)
     sys.path += [folder for folder in known if folder and folder not in sys.path]
     from broker.__main__ import main as broker_main  # noqa: PLC0415 - needs the lines above
 
