@@ -36,7 +36,7 @@ SINGLY: dict[str, Any] = {
     "linger.ms": 0,
     "batch.num.messages": 1,
 }
-"""The settings of a producer that sends each record in a request of its own."""
+"""The settings of a producer that sends one record in each request."""
 
 
 def produce(

@@ -44,7 +44,7 @@ def _load(
 
 
 def _client(server_name: ServerName) -> Mapping[str, float]:
-    """Send records by confluent-kafka, each in a request of its own."""
+    """Send records by confluent-kafka, one in each request."""
     server_cpu, client_cpu = two_cpus()
     with serve(server_name, cpu=server_cpu) as server:
         words = ["benchmarks.batched_client", "produce-singly", server.bootstrap_servers]

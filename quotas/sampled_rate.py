@@ -20,7 +20,7 @@ _NEVER_MS = -(2**63)
 class SampledRate:
     """The rate over the newest `sample_count` windows of `window_ms` each.
 
-    The newest sample is in fields of its own, which is all that most values change.
+    The newest sample is in separate fields: most values change only these.
     """
 
     __slots__ = (

@@ -407,7 +407,7 @@ class PipelinedProducer(LoadClient):
         sized = [self.frames(connection, size) for size in self.tenant.record_sizes]
         self._by_size = [(frames, self._stamp_of(frames, node)) for frames in sized]
         self._frames = sized[0]
-        if len(sized) == 1:  # with several of them each event has a salt of its own
+        if len(sized) == 1:  # with several of them each event has another salt
             self._burst_max = min(BURST_MAX, max(1, BURST_BYTES_MAX // self._frames.size))
             connection.run_reader = self
             # `responded` is as fast for a single response.
