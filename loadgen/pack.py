@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from rich.console import Console
 
 import loadgen
+from loadgen.command_error import CommandError
 
 FOLDER = "mock_kafka_environment"
 """The folder of an executor into which Spark unpacks the archive."""
@@ -37,7 +38,7 @@ _REQUIREMENT = re.compile(r"([\w.-]+)\s*(?:\[([^\]]*)\])?")
 _EXTRA_MARKER = re.compile(r"""extra\s*==\s*["']([\w.-]+)["']""")
 
 
-class PackError(Exception):
+class PackError(CommandError):
     """The archive cannot be made; the message is one line."""
 
 

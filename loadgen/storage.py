@@ -11,6 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from loadgen.command_error import CommandError
+
 SCHEMES = ("file", "s3a", "hdfs")
 S3_KEYS = (
     "fs.s3a.access.key",
@@ -23,7 +25,7 @@ S3_KEYS = (
 """The settings of Hadoop that the workers' own client for S3 uses too."""
 
 
-class StorageError(Exception):
+class StorageError(CommandError):
     """A folder or file cannot be used; the message is one line."""
 
 
