@@ -110,6 +110,7 @@ def run(
         plan = _plan_of(options)
     summary, storage = run_plan(plan, options, session, own_broker, console, phases=phases)
     print_outputs(summary, storage)
+    console.print(phases.as_line())
     return exit_status_of(summary, console)
 
 
@@ -151,26 +152,21 @@ def run_plan(
     ctrl_c = ctrl_c or CtrlC()
     with ExitStack() as until_written:
         with ExitStack() as stack:
-            servers = options.bootstrap_server or plan.target.bootstrap_servers
+            given = options.bootstrap_server or plan.target.bootstrap_servers
             broker: OwnBroker | None = None
             start: SessionStart | None = None
-            if servers is None:
+            if given is None:
                 start = until_written.enter_context(SessionStart(session, phases))
                 with phases.measured("start of the cluster"):
-                    broker = stack.enter_context(
-                        own_broker(
-                            plan.target.brokers, plan.own_broker_config(), plan.has_shadow_quotas
-                        )
-                    )
-                servers = broker.bootstrap_servers
+                    broker = stack.enter_context(_started_for(plan, own_broker))
+            servers: str = broker.bootstrap_servers if broker is not None else given
             admin_port = _admin_port(options, plan, broker)
             sets_quotas = broker is not None or options.set_quotas
             with phases.measured("preparation of the target"):
                 target = prepare(
                     plan, run_id, servers, sets_quotas=sets_quotas, admin_port=admin_port
                 )
-            if target.is_shadow:
-                plan = plan.all_in_shadow()
+            plan = plan.all_in_shadow() if target.is_shadow else plan
             console.print(f"{plan.name}: {sum(event_counts(plan)):,} events, target {servers}")
             start = start or until_written.enter_context(SessionStart(session, phases))
             _import_ahead()
@@ -180,15 +176,8 @@ def run_plan(
             live = _live_run(options, spark, workers, console)
             if live is not None:
                 until_written.callback(live.close)
-            record = RunRecord(
-                run_id,
-                plan,
-                target,
-                servers,
-                master_of(options),
-                f"{started:%Y-%m-%d %H:%M:%S} UTC",
-                workers,
-            )
+            at = f"{started:%Y-%m-%d %H:%M:%S} UTC"
+            record = RunRecord(run_id, plan, target, servers, master_of(options), at, workers)
             _send_and_read_back(
                 spark, record, storage, console, ctrl_c, broker, admin_port, phases, live
             )
@@ -200,6 +189,10 @@ def run_plan(
         with phases.measured("report"):
             write_outputs(summary, record, storage, phases)
     return summary, storage
+
+
+def _started_for(plan: Plan, own_broker: OwnBrokerFactory) -> AbstractContextManager[OwnBroker]:
+    return own_broker(plan.target.brokers, plan.own_broker_config(), plan.has_shadow_quotas)
 
 
 def _import_ahead() -> None:

@@ -1,6 +1,5 @@
 """How long each phase of a run takes."""
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -17,7 +16,6 @@ class Phases:
     def __init__(self, age_us: int = 0) -> None:
         """Begin; the command started `age_us` ago."""
         self._zero_us = clock.now_us() - age_us
-        self._lock = threading.Lock()
         self._found: list[dict[str, Any]] = []
         if age_us:
             self.add("imports", self._zero_us, clock.now_us())
@@ -34,12 +32,14 @@ class Phases:
     def add(self, phase: str, started_us: int, ended_us: int) -> None:
         """Add a phase with its times of `clock.now_us`."""
         start_s, end_s = ((time_us - self._zero_us) / 1e6 for time_us in (started_us, ended_us))
-        with self._lock:
-            self._found.append(
-                {"phase": phase, "start_s": round(start_s, 2), "end_s": round(end_s, 2)}
-            )
+        self._found.append({"phase": phase, "start_s": round(start_s, 2), "end_s": round(end_s, 2)})
 
     def as_rows(self) -> list[dict[str, Any]]:
         """Return the phases so far as JSON values."""
-        with self._lock:
-            return sorted(self._found, key=lambda row: row["start_s"])
+        return sorted(self._found, key=lambda row: row["start_s"])
+
+    def as_line(self) -> str:
+        """Return how long each phase has taken, as text."""
+        parts = [f"{row['phase']} {row['end_s'] - row['start_s']:.1f} s" for row in self.as_rows()]
+        total_s = (clock.now_us() - self._zero_us) / 1e6
+        return f"{total_s:.1f} s: {', '.join(parts)}"

@@ -1,6 +1,6 @@
 """Prepare the target of a load: check the logins, create topics, set quotas, find the leaders.
 
-This happens before Spark starts, so that a plan that cannot run fails within seconds.
+This happens before Spark has started, so that a plan that cannot run fails within seconds.
 """
 
 from collections.abc import Iterable, Sequence

@@ -97,11 +97,16 @@ def summarise(spark: "SparkSession", data: RunData) -> dict[str, Any]:
     }
     with query_settings.changed(spark, settings):
         open_views(spark, data, partitions=1 if is_small else None)
-        spark.catalog.cacheTable("events")  # three queries use it
+        # Most of the time of a query over few rows is that for opening the files.
+        of_rows = ["results"] if data.read_back_path is None else ["results", "read_back"]
+        cached = [*(of_rows if is_small else ()), "events"]  # three queries use the events
+        for view in cached:
+            spark.catalog.cacheTable(view)
         try:
             return _Summary(spark, data).compute()
         finally:
-            spark.catalog.uncacheTable("events")
+            for view in reversed(cached):
+                spark.catalog.uncacheTable(view)
 
 
 def read_results(spark: "SparkSession", path: str) -> "DataFrame":

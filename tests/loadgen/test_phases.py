@@ -18,6 +18,8 @@ def test_phases_have_times_since_the_command_started(monkeypatch: pytest.MonkeyP
         {"phase": "first", "start_s": 0.5, "end_s": 2.5},
         {"phase": "load", "start_s": 1.5, "end_s": 3.5},
     ]
+    now_us[0] += 1_000_000
+    assert phases.as_line() == "4.5 s: imports 1.5 s, first 2.0 s, load 2.0 s"
 
 
 def test_a_phase_that_fails_is_measured() -> None:

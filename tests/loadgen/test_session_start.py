@@ -22,7 +22,8 @@ def test_a_session_opens_in_a_thread_and_closes_once() -> None:
 
     phases = Phases()
     with SessionStart(session, phases) as start:
-        assert start.result() == "spark"
+        opened: Any = start.result()
+        assert opened == "spark"
         start.close()
     assert log == [False, "closed"]
     assert [row["phase"] for row in phases.as_rows()] == ["start of Spark", "end of Spark"]
