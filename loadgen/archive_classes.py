@@ -7,6 +7,7 @@ import argparse
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -80,7 +81,8 @@ def make(archive: Path) -> None:
     except OSError as error:
         raise ArchiveError(f"cannot write {archive}: {error.strerror or error}") from error
     finally:
-        unfinished.unlink(missing_ok=True)
+        with suppress(OSError):
+            unfinished.unlink()
 
 
 def use_what_a_run_uses(spark: "SparkSession", folder: Path) -> None:

@@ -159,7 +159,7 @@ def run_plan(
                 start = until_written.enter_context(SessionStart(session, phases))
                 with phases.measured("start of the cluster"):
                     broker = stack.enter_context(_started_for(plan, own_broker))
-            servers: str = broker.bootstrap_servers if broker is not None else given
+            servers = broker.bootstrap_servers if broker is not None else str(given)
             admin_port = _admin_port(options, plan, broker)
             sets_quotas = broker is not None or options.set_quotas
             with phases.measured("preparation of the target"):
