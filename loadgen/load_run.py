@@ -20,7 +20,6 @@ from loadgen.analysis.committed_offsets import committed_offsets
 from loadgen.clock_offset import ClockServer
 from loadgen.command_error import CommandError
 from loadgen.ctrl_c import CtrlC
-from loadgen.live.live_run import LiveRun
 from loadgen.meeting_place import MeetingPlace
 from loadgen.options import master_of
 from loadgen.outputs import exit_status_of, print_outputs, summary_of_run, write_outputs
@@ -52,6 +51,8 @@ from protocol.environment import EnvironmentVariableError, resolve_environment
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from loadgen.live.live_run import LiveRun
 
 
 _NEEDED_LATER = (
@@ -222,7 +223,7 @@ def _workers_of(plan: Plan, options: argparse.Namespace) -> int:
 
 def _live_run(
     options: argparse.Namespace, spark: "SparkSession", workers: int, console: Console
-) -> LiveRun | None:
+) -> "LiveRun | None":
     """Return the live view of the run if there is to be one.
 
     Raises:
@@ -235,6 +236,8 @@ def _live_run(
         raise LoadError(
             f"{NO_LIVE_SLOT}: {workers} workers and it need {workers + 1}, and Spark has {slots}"
         )
+    from loadgen.live.live_run import LiveRun  # noqa: PLC0415 - few runs need it
+
     return LiveRun(options.live_host, options.live_port, console)
 
 
@@ -276,7 +279,7 @@ def _send_and_read_back(
     broker: OwnBroker | None,
     admin_port: AdminPort | None,
     phases: Phases,
-    live: LiveRun | None = None,
+    live: "LiveRun | None" = None,
 ) -> None:
     """Send the load and read its topics back; a step that fails is one of the record's reasons."""
     wrong_settings = wrong_spark_settings(spark)
