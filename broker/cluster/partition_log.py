@@ -9,7 +9,7 @@ All replicas of a partition share this log, so followers always have the leader'
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from broker.cluster.transaction_index import TransactionIndex
 from protocol.records import last_offset, read_header
@@ -75,9 +75,9 @@ class PartitionLog:
 
     def extend(
         self,
-        batches: list[bytes],
-        base_offsets: list[int],
-        max_timestamps: list[int],
+        batches: Sequence[bytes],
+        base_offsets: Sequence[int],
+        max_timestamps: Sequence[int],
         log_end_offset: int,
         leader_epoch: int,
     ) -> int:
