@@ -3,7 +3,9 @@
 python -m benchmarks.attack [--all-versions] [--api KEY,...] [--kind KIND,...] [--elements N]
 
 Each frame of the corpus (`tests/attack/amplifying_frames.py`) goes to a broker in a process of its
-own, which has a topic of 10,000 partitions, many groups and quotas. Times are CPU times.
+own, which has a topic of 10,000 partitions, many groups and quotas. With the frames of Fetch come
+the requests of a session with 40,000 partitions (`tests/attack/long_sessions.py`). Times are CPU
+times.
 """
 
 import argparse
@@ -12,8 +14,9 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from benchmarks.report import print_line, progress
@@ -22,10 +25,14 @@ from broker.routes import ROUTES
 from protocol.api_keys import ApiKey
 from tests.attack.amplifying_frames import AmplifyingFrame, amplifying_frames
 from tests.attack.attacked_broker import AttackedBroker, Cost, peak_bytes
+from tests.attack.long_sessions import LongSession
 
 MEMORY_BYTES_MAX = 64 * 1024 * 1024
 TURN_MS_MAX = 50.0
 WORST = 5
+SESSION_PARTITIONS = 40_000
+SESSION_VERSIONS = 7, 18
+"""The first that has sessions, which are read in the ordinary way, and the last."""
 
 Row = dict[str, Any]
 
@@ -71,17 +78,42 @@ def handle(broker: AttackedBroker, path: str) -> Row:
     """Handle the frame in a file."""
     with open(path, "rb") as file:
         data = file.read()
-    costs: list[Cost] = []
     gc.unfreeze()
-    peak = peak_bytes(lambda: costs.append(broker.handle(data)))
-    return {"frame_bytes": len(data), "peak_bytes": peak, **asdict(costs[0]), "bugs": broker.bugs}
+    cost = _cost(partial(broker.handle, data))
+    return {"frame_bytes": len(data), **cost, "bugs": broker.bugs}
+
+
+def measured_sessions(broker: AttackedBroker) -> Iterator[Row]:
+    """Yield a row for each request of long sessions."""
+    for version in SESSION_VERSIONS:
+        rows = in_child(partial(fetch_in_session, broker, version))
+        yield from rows or [{"frame": f"FETCH v{version} in a session", "failed": True}]
+
+
+def fetch_in_session(broker: AttackedBroker, version: int) -> list[Row]:
+    """Send the requests of a long session."""
+    rows = []
+    gc.unfreeze()
+    for name, send in LongSession(broker, SESSION_PARTITIONS, version).requests():
+        frame = {"frame": f"FETCH v{version} in a session: {name}"}
+        rows.append({**frame, **_cost(send), "bugs": broker.bugs})
+    return rows
+
+
+def _cost(send: Callable[[], Cost]) -> Row:
+    """Return the memory and the times of a request."""
+    costs: list[Cost] = []
+    peak = peak_bytes(lambda: costs.append(send()))
+    return {"peak_bytes": peak, **asdict(costs[0])}
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--all-versions", action="store_true")
     parser.add_argument("--api", default="")
-    parser.add_argument("--kind", default="", help="such as 'long strings'; all without it")
+    parser.add_argument(
+        "--kind", default="", help="such as 'long strings' or 'session'; all without it"
+    )
     default = BrokerConfig({})["request.elements.max"]
     parser.add_argument("--elements", type=int, default=default)
     parser.add_argument("--rows", help="append a line of JSON for each frame to this file")
@@ -93,6 +125,13 @@ def main() -> int:
     gc.collect()
     gc.freeze()
     rows: list[Row] = []
+
+    def add(row: Row) -> None:
+        rows.append(row)
+        if arguments.rows:
+            with open(arguments.rows, "a", encoding="utf-8") as file:
+                file.write(json.dumps(row) + "\n")
+
     for key, route in sorted(ROUTES.items()):
         if only and key not in only:
             continue
@@ -104,10 +143,10 @@ def main() -> int:
                 if not kinds or frame.kind in kinds
             )
             for row in measured(broker, frames):
-                rows.append(row)
-                if arguments.rows:
-                    with open(arguments.rows, "a", encoding="utf-8") as file:
-                        file.write(json.dumps(row) + "\n")
+                add(row)
+        if key == ApiKey.FETCH and (not kinds or "session" in kinds):
+            for row in measured_sessions(broker):
+                add(row)
         progress(f"attack: {ApiKey(key).name}, {len(rows)} frames")
     failed = [row for row in rows if row.get("failed") or row.get("bugs")]
     found = [row for row in rows if not row.get("failed")]

@@ -13,6 +13,7 @@ from broker.cli import main  # noqa: E402
 
 __all__ = ["main"]
 
+gc.freeze()  # else the first collection looks at all that was imported, and frees next to nothing
 gc.enable()
 
 if __name__ == "__main__":

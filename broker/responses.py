@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 from broker.pending_response import PendingResponse
+from protocol.pacing import paced
 
 
 class ThrottlingQuota(Protocol):
@@ -46,6 +47,8 @@ PARTS_BYTES_MIN = 64 * 1024
 """A response with fewer bytes of records is joined: one write of few bytes takes less time."""
 PART_BYTES_MIN = 4 * 1024
 """Parts that have fewer bytes on average are joined."""
+JOINED_PARTS_MAX = 4096
+"""As many parts at most are joined without a pause."""
 
 
 class EncodedParts(NamedTuple):
@@ -63,6 +66,15 @@ class EncodedParts(NamedTuple):
         if record_bytes < PARTS_BYTES_MIN or record_bytes < PART_BYTES_MIN * len(parts):
             return b"".join(parts)
         return EncodedParts(parts, sum(map(len, parts)))
+
+    @staticmethod
+    def of_many(parts: list[bytes], record_bytes: int) -> "bytes | EncodedParts":
+        """Return what `of` does for few parts; very many are joined piece by piece, with pauses."""
+        if len(parts) <= JOINED_PARTS_MAX or record_bytes >= PART_BYTES_MIN * len(parts):
+            return EncodedParts.of(parts, record_bytes)
+        starts = paced(range(0, len(parts), JOINED_PARTS_MAX))
+        pieces = [b"".join(parts[start : start + JOINED_PARTS_MAX]) for start in starts]
+        return EncodedParts(pieces, sum(map(len, pieces)))
 
     def joined(self) -> bytes:
         """Return all bytes."""

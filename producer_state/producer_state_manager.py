@@ -13,8 +13,8 @@ kept separately (`transactions`), for the producers that have it.
 """
 
 import sys
-from collections.abc import Iterator
 
+from producer_state.expiry import ExpiringProducers
 from producer_state.row_layout import (
     BATCH,
     BATCHES_AT,
@@ -27,7 +27,7 @@ from producer_state.row_layout import (
     layout_of,
     with_floor,
 )
-from producer_state.row_table import ID_BYTES, RowTable, id_at
+from producer_state.row_table import ID_BYTES
 from producer_state.rules import (
     APPEND,
     NO_EPOCH,
@@ -45,7 +45,7 @@ from producer_state.rules import (
     decide,
     floor_after,
 )
-from producer_state.transactions import PartitionTransactions, TransactionalEntry
+from producer_state.transactions import PartitionTransactions
 from protocol.errors import ErrorCode
 
 # Only a batch that contains a multiple of this updates the floor: doing so every time would cost a
@@ -53,14 +53,11 @@ from protocol.errors import ErrorCode
 # one, so it never seems to be after it. An epoch begins with 0, a multiple.
 _FLOOR_PERIOD = 2**29
 _FLOOR_PERIOD_MASK = _FLOOR_PERIOD - 1
-_NO_ENTRIES: dict[int, TransactionalEntry] = {}
-# Later than every timestamp: the bound of a partition without producers.
-_NEVER_MS = 2**63
 _unpack_last_sequence = LAST_SEQUENCE.unpack_from
 _pack_newest_into = EPOCH_AND_NEWEST.pack_into
 
 
-class ProducerStateManager:
+class ProducerStateManager(ExpiringProducers):
     """All idempotent producers of one partition, under one of two rule sets.
 
     `batches` is 5 for Kafka's rule (a duplicate of one of the five newest batches succeeds with its
@@ -68,25 +65,10 @@ class ProducerStateManager:
     it; a duplicate is DUPLICATE_SEQUENCE_NUMBER). Others are a ValueError.
     """
 
-    __slots__ = (
-        "_is_round_open",
-        "_layout",
-        "_oldest_ms",
-        "_table",
-        "_transactional",
-        "_transactions",
-    )
+    __slots__ = ()
 
     def __init__(self, *, batches: int, window: int) -> None:
-        self._layout = layout_of(batches, window)
-        self._table = RowTable(self._layout.row_bytes)
-        # Most partitions never have a transaction.
-        self._transactions: PartitionTransactions | None = None
-        self._transactional = _NO_ENTRIES
-        # No producer's last write is older, so `expire` mostly returns at once.
-        self._oldest_ms = _NEVER_MS
-        # During a round of expiry `_oldest_ms` covers only the producers already checked.
-        self._is_round_open = False
+        super().__init__(layout_of(batches, window))
 
     def __len__(self) -> int:
         return len(self._table)
@@ -188,6 +170,48 @@ class ProducerStateManager:
             now_ms,
             supports_epoch_bump=supports_epoch_bump,
         )
+        return True
+
+    def begin_transaction(
+        self,
+        producer_id: int,
+        producer_epoch: int,
+        base_sequence: int,
+        last_offset_delta: int,
+        base_offset: int,
+        timestamp_ms: int,
+    ) -> bool:
+        """Verify, check and apply the first batch of the usual next transaction, in one pass.
+
+        The coordinator has to add the partition, and supports the bump of the epoch. Usual is a
+        batch with the first sequence number of an epoch that a marker began. False changes nothing:
+        `begin_verification`, `check` and `apply` have to handle the batch.
+        """
+        table, layout = self._table, self._layout
+        position = table.find(producer_id)
+        if position < 0 or base_sequence or last_offset_delta >= WINDOW_MAX:
+            return False
+        known_epoch, last_sequence = _unpack_last_sequence(table.bucket, position + ID_BYTES)
+        known = self._transactions
+        if (
+            known_epoch != producer_epoch
+            or last_sequence != NO_SEQUENCE
+            or known is None
+            or not known.begin(producer_id, base_offset, timestamp_ms)
+        ):
+            return False
+        layout.pack_into(
+            table.bucket,
+            position + ID_BYTES,
+            producer_epoch,
+            base_sequence,
+            last_offset_delta,
+            base_offset,
+            timestamp_ms,
+            layout.first_tail,
+        )
+        if timestamp_ms < self._oldest_ms:  # noqa: PLR1730 - as in `apply`
+            self._oldest_ms = timestamp_ms
         return True
 
     def apply(
@@ -310,30 +334,34 @@ class ProducerStateManager:
         A marker that bumps the epoch clears them and sets the floor to 0, where the epoch begins.
         An unknown producer is added, which fences its older epochs.
         """
-        self._begin_epoch(producer_id, producer_epoch, timestamp_ms)
-        return self._own_transactions.end(
-            producer_id, producer_epoch, coordinator_epoch, timestamp_ms
-        )
-
-    def _begin_epoch(self, producer_id: int, producer_epoch: int, timestamp_ms: int) -> None:
-        """Add a producer, or begin its epoch without batches if it has another one."""
-        table = self._table
+        table, layout = self._table, self._layout
         position = table.find(producer_id)
-        if position < 0 or epoch_at(table, position) != producer_epoch:
-            no_batches = self._layout.pack(
+        if position < 0:
+            no_batches = layout.pack(
                 producer_epoch,
                 NO_SEQUENCE,
                 NO_SEQUENCE,
                 NO_OFFSET,
                 timestamp_ms,
-                self._layout.first_tail,
+                layout.first_tail,
             )
-            if position < 0:
-                table.add(producer_id, no_batches)
-            else:
-                table.bucket[position + ID_BYTES : position + table.row_bytes] = no_batches
+            table.add(producer_id, no_batches)
+        elif epoch_at(table, position) != producer_epoch:
+            layout.pack_into(
+                table.bucket,
+                position + ID_BYTES,
+                producer_epoch,
+                NO_SEQUENCE,
+                NO_SEQUENCE,
+                NO_OFFSET,
+                timestamp_ms,
+                layout.first_tail,
+            )
         if timestamp_ms < self._oldest_ms:  # noqa: PLR1730 - as in `apply`
             self._oldest_ms = timestamp_ms
+        return self._own_transactions.end(
+            producer_id, producer_epoch, coordinator_epoch, timestamp_ms
+        )
 
     def entry(self, producer_id: int) -> Entry | None:
         """Return the state of a producer; None if it has none."""
@@ -356,69 +384,6 @@ class ProducerStateManager:
         if transactional is not None:
             return Entry(producer_epoch, batches, floor, *transactional)
         return Entry(producer_epoch, batches, floor, last_timestamp=batches[0].timestamp)
-
-    def expire(self, now_ms: int, expiration_ms: int) -> int:
-        """Remove producers that wrote nothing for `expiration_ms` or longer; return how many.
-
-        The age counts from the timestamps of records and markers, not from their arrival, as in
-        Kafka. A producer with an open transaction stays. If no producer can be that old yet, the
-        call returns at once.
-        """
-        return sum(self.expire_in_steps(now_ms, expiration_ms))
-
-    def expire_in_steps(self, now_ms: int, expiration_ms: int) -> Iterator[int]:
-        """Like `expire`, in steps of a few dozen producers; batches may be applied between steps.
-
-        Finish or abandon a round of steps before the next.
-        """
-        latest_expired_ms = now_ms - expiration_ms
-        if self._transactions is not None:
-            self._transactions.expire_verifications(latest_expired_ms)
-        if self._oldest_ms > latest_expired_ms and not self._is_round_open:
-            return
-        self._is_round_open = True
-        # Each step lowers the bound to the oldest producer that it keeps.
-        self._oldest_ms = _NEVER_MS
-        table = self._table
-        bucket_index = 0
-        while bucket_index < table.bucket_count:
-            yield self._expire_bucket(bucket_index, latest_expired_ms)
-            bucket_index += 1
-        while table.merge_one():
-            yield 0
-        self._is_round_open = False
-
-    def _expire_bucket(self, bucket_index: int, latest_expired_ms: int) -> int:
-        rows = self._table.rows_of(bucket_index)
-        row_bytes = self._table.row_bytes
-        timestamps = self._last_timestamps(rows)
-        removed = 0
-        if min(timestamps, default=_NEVER_MS) <= latest_expired_ms:
-            kept = [
-                number
-                for number, timestamp in enumerate(timestamps)
-                if timestamp > latest_expired_ms
-                or not self._forget(id_at(rows, number * row_bytes))
-            ]
-            removed = self._table.keep(bucket_index, [number * row_bytes for number in kept])
-            timestamps = [timestamps[number] for number in kept]
-        self._oldest_ms = min([self._oldest_ms, *timestamps])
-        return removed
-
-    def _last_timestamps(self, rows: bytearray) -> list[int]:
-        """Return the time of each producer's newest batch or marker in a bucket's rows, in ms."""
-        timestamps = [timestamp for (timestamp,) in self._layout.timestamps.iter_unpack(rows)]
-        if self._transactional:
-            for number in range(len(timestamps)):
-                producer_id = id_at(rows, number * self._table.row_bytes)
-                transactional = self._transactional.get(producer_id)
-                if transactional is not None:
-                    timestamps[number] = transactional.last_timestamp
-        return timestamps
-
-    def _forget(self, producer_id: int) -> bool:
-        """Remove a producer's transactional state; return False if a transaction is open."""
-        return self._transactions is None or self._transactions.forget(producer_id)
 
     def describe(self) -> list[ProducerDescription]:
         """Return all producers, sorted by producer id."""

@@ -1,6 +1,6 @@
 """KIP-599: the quota on partitions created and deleted per client, for the whole cluster.
 
-Source: Kafka's `ControllerMutationQuotaManager`, with the token bucket of `quotas.token_bucket`.
+Source: Kafka's `ControllerMutationQuotaManager`, with the buckets of `quotas.token_bucket`.
 """
 
 from collections.abc import Iterator
@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 from quotas.counters import IDLE_MS, ClientCounters, ThrottlingQuotaManager
 from quotas.limits import Limits
+from quotas.metered_bucket import MeteredBucket
 from quotas.metrics import Measurement, client_tags
-from quotas.sampled_rate import SampledAverage, SampledRate
-from quotas.token_bucket import TokenBucket
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -18,34 +17,24 @@ if TYPE_CHECKING:
 GROUP = "ControllerMutation"
 
 
-class _Counter(SampledRate):
+class _Counter(MeteredBucket):
     """The rate and bucket of one scope. Without a limit it has no bucket; a new limit fills one."""
 
-    __slots__ = ("_burst_seconds", "bucket", "last_used_ms", "limit", "throttle_time")
-
-    def __init__(self, sample_count: int, window_seconds: int) -> None:
-        super().__init__(sample_count, window_seconds * 1000)
-        self._burst_seconds = sample_count * window_seconds
-        self.bucket: TokenBucket | None = None
-        self.limit: Fraction | None = None
-        self.last_used_ms = 0
-        self.throttle_time: SampledAverage | None = None
+    __slots__ = ()
 
     @property
     def life_ms(self) -> int:
         """A bucket with a large debt takes longer than an hour to fill."""
-        if self.bucket is None:
+        if not self.has_bucket:
             return IDLE_MS
-        return max(IDLE_MS, self.bucket.full_in_ms(self.last_used_ms))
+        return max(IDLE_MS, self.full_in_ms(self.last_used_ms))
 
     def set_limit(self, limit: "Fraction | None", now_ms: int) -> None:
         self.limit = limit
         if limit is None:
-            self.bucket = None
-        elif self.bucket is None:
-            self.bucket = TokenBucket(limit, limit * self._burst_seconds, now_ms)
+            self.remove_limit()
         else:
-            self.bucket.set_rate(limit, limit * self._burst_seconds)
+            self.limit_to(limit, limit * self._span_ms / 1000, now_ms)
 
 
 class ControllerMutationQuota:
@@ -121,7 +110,9 @@ class ControllerMutationQuotaManager(ThrottlingQuotaManager[_Counter]):
 
     def __init__(self, limits: Limits, sample_count: int, window_seconds: int) -> None:
         self._limits = limits
-        self._counters = ClientCounters(limits, lambda: _Counter(sample_count, window_seconds))
+        self._counters = ClientCounters(
+            limits, lambda: _Counter(sample_count, window_seconds * 1000)
+        )
 
     @property
     def is_enabled(self) -> bool:
@@ -139,19 +130,20 @@ class ControllerMutationQuotaManager(ThrottlingQuotaManager[_Counter]):
 
     def try_charge(self, user: str, client_id: str | None, cost: int, now_ms: int) -> int:
         """Charge (return 0), or return how long the bucket is below zero, in ms."""
-        counter = self._counters.get(user, client_id, now_ms)
-        if counter.bucket is not None:
-            throttle_ms = counter.bucket.try_charge(cost, now_ms)
-            if throttle_ms > 0:
-                return throttle_ms
-        counter.record(cost, now_ms)
-        return 0
+        counters = self._counters
+        counter = counters.by_client.get(user if counters.is_by_user else (user, client_id))
+        if (
+            counter is None
+            or counters.version != self._limits.version
+            or now_ms - counter.last_used_ms >= IDLE_MS
+        ):
+            counter = counters.get(user, client_id, now_ms)
+        counter.last_used_ms = now_ms
+        return counter.try_charge(cost, now_ms)
 
     def charge(self, user: str, client_id: str | None, cost: int, now_ms: int) -> int:
         """Always charge; return how long the bucket is below zero after it, in ms."""
-        counter = self._counters.get(user, client_id, now_ms)
-        counter.record(cost, now_ms)
-        return 0 if counter.bucket is None else counter.bucket.charge(cost, now_ms)
+        return self._counters.get(user, client_id, now_ms).charge(cost, now_ms)
 
     def measurements(self, now_ms: int) -> Iterator[Measurement]:
         """Return `rate`, `tokens` and `throttle-time` by scope, and `queue-size`.
@@ -164,8 +156,8 @@ class ControllerMutationQuotaManager(ThrottlingQuotaManager[_Counter]):
             rate = counter.rate(now_ms)
             yield Measurement(GROUP, "rate", tags, rate)
             yield Measurement(GROUP, "mutation-rate", tags, rate)
-            if counter.bucket is not None:
-                tokens = float(counter.bucket.tokens(now_ms))
+            if counter.has_bucket:
+                tokens = float(counter.tokens(now_ms))
                 yield Measurement(GROUP, "tokens", tags, tokens)
             if counter.throttle_time is not None:
                 average = counter.throttle_time.average(now_ms)

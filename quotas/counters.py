@@ -60,17 +60,17 @@ _T = TypeVar("_T", bound=ThrottlingCounter)
 class ClientCounters(Generic[_L]):
     """The counter of each client under one quota key; clients of one scope share theirs."""
 
-    __slots__ = ("_by_client", "_by_tags", "_is_by_user", "_limits", "_make", "_version")
+    __slots__ = ("_by_tags", "_limits", "_make", "by_client", "is_by_user", "version")
 
     def __init__(self, limits: Limits, make: Callable[[], _L]) -> None:
         """`make` returns a new counter without a limit."""
         self._limits = limits
         self._make = make
-        self._version = limits.version
-        self._is_by_user = limits.is_by_user
+        self.version = limits.version
+        self.is_by_user = limits.is_by_user
         self._by_tags: OrderedDict[Tags, _L] = OrderedDict()
         # By the user alone if the client id makes no difference.
-        self._by_client: dict[str | tuple[str, str | None], _L] = {}
+        self.by_client: dict[str | tuple[str, str | None], _L] = {}
 
     def __len__(self) -> int:
         """Number of counters."""
@@ -78,10 +78,10 @@ class ClientCounters(Generic[_L]):
 
     def get(self, user: str, client_id: str | None, now_ms: int) -> _L:
         """Return the counter of a client, with its current limit."""
-        if self._version != self._limits.version:
+        if self.version != self._limits.version:
             self._note_new_limits()
-        client = user if self._is_by_user else (user, client_id)
-        counter = self._by_client.get(client)
+        client = user if self.is_by_user else (user, client_id)
+        counter = self.by_client.get(client)
         if counter is None or now_ms - counter.last_used_ms >= IDLE_MS:
             counter = self._find(user, client_id, now_ms)
         counter.last_used_ms = now_ms
@@ -94,9 +94,9 @@ class ClientCounters(Generic[_L]):
                 yield tags, counter
 
     def _note_new_limits(self) -> None:
-        self._version = self._limits.version
-        self._is_by_user = self._limits.is_by_user
-        self._by_client.clear()
+        self.version = self._limits.version
+        self.is_by_user = self._limits.is_by_user
+        self.by_client.clear()
 
     def _counter_of(self, user: str, client_id: str | None, now_ms: int) -> _L:
         (scope_user, scope_client_id), limit = self._limits.scope(user, client_id)
@@ -111,12 +111,12 @@ class ClientCounters(Generic[_L]):
 
     def _find(self, user: str, client_id: str | None, now_ms: int) -> _L:
         counter = self._counter_of(user, client_id, now_ms)
-        if len(self._by_client) >= CLIENTS_MAX:
-            self._by_client.clear()
-        if self._is_by_user:
-            self._by_client[user] = counter
+        if len(self.by_client) >= CLIENTS_MAX:
+            self.by_client.clear()
+        if self.is_by_user:
+            self.by_client[user] = counter
         elif client_id is None or len(client_id) <= NAME_CHARACTERS_MAX:
-            self._by_client[user, client_id] = counter
+            self.by_client[user, client_id] = counter
         return counter
 
 

@@ -11,49 +11,34 @@ from math import ceil
 from quotas.counters import IDLE_MS, ClientCounters, ThrottlingQuotaManager
 from quotas.layered_bloom_filter import LayerState
 from quotas.limits import Limits
+from quotas.metered_bucket import MeteredBucket
 from quotas.metrics import Measurement, client_tags
 from quotas.producer_id_cache import ProducerIdQuotaManagerCache
-from quotas.sampled_rate import SampledAverage, SampledRate
-from quotas.token_bucket import TokenBucket
 
 GROUP = "ProducerIds"
 
 
-class _Counter(SampledRate):
+class _Counter(MeteredBucket):
     """The bucket of one user, and the rate of its admitted ids."""
 
-    __slots__ = (
-        "_window_seconds",
-        "bucket",
-        "last_used_ms",
-        "life_ms",
-        "limit",
-        "throttle_time",
-    )
+    __slots__ = ("_window_seconds", "life_ms")
 
     def __init__(self, sample_count: int, window_seconds: int) -> None:
         super().__init__(sample_count, window_seconds * 1000)
         self._window_seconds = window_seconds
-        self.bucket: TokenBucket | None = None
-        self.limit: Fraction | None = None
-        self.last_used_ms = 0
         self.life_ms = IDLE_MS
-        self.throttle_time: SampledAverage | None = None
 
     def set_limit(self, limit: Fraction | None, now_ms: int) -> None:
         self.limit = limit
         if limit is None:
-            self.bucket = None
+            self.remove_limit()
             return
         rate = limit / self._window_seconds
         # Zero tokens admit one more id, so a burst of Q - 1 admits Q.
         burst = max(Fraction(0), limit - 1)
         # A removed bucket is full again, so it may be removed only once it is full.
         self.life_ms = max(IDLE_MS, ceil((burst + 1) / rate * 1000))
-        if self.bucket is None:
-            self.bucket = TokenBucket(rate, burst, now_ms)
-        else:
-            self.bucket.set_rate(rate, burst)
+        self.limit_to(rate, burst, now_ms)
 
 
 class ProducerIdQuotaManager(ThrottlingQuotaManager[_Counter]):
@@ -110,17 +95,15 @@ class ProducerIdQuotaManager(ThrottlingQuotaManager[_Counter]):
         of users without a quota are not tracked.
         """
         counter = self._counters.get(user, None, now_ms)
-        bucket = counter.bucket
-        if bucket is None:
+        if not counter.has_bucket:
             self._cache.forget_user(user)
             return 0
         if self._cache.contains_and_refresh(user, producer_id, now_ms):
             return 0
-        throttle_time_ms = bucket.try_charge(1, now_ms)
+        throttle_time_ms = counter.try_charge(1, now_ms)
         if throttle_time_ms > 0:
             return throttle_time_ms
         self._cache.add(user, producer_id, now_ms)
-        counter.record(1, now_ms)
         return 0
 
     def known_until_ms(self, user: str) -> int:
@@ -167,10 +150,10 @@ class ProducerIdQuotaManager(ThrottlingQuotaManager[_Counter]):
         yield Measurement(GROUP, "queue-size", {}, self.queue_size)
         for tags, counter in self._counters.live(now_ms):
             by_user = _user_tags(tags[0])
-            if counter.bucket is not None and self._is_limited(tags[0]):
+            if counter.has_bucket and self._is_limited(tags[0]):
                 rate = counter.rate(now_ms) * self._window_seconds
                 yield Measurement(GROUP, "rate", by_user, rate)
-                yield Measurement(GROUP, "tokens", by_user, float(counter.bucket.tokens(now_ms)))
+                yield Measurement(GROUP, "tokens", by_user, float(counter.tokens(now_ms)))
             if counter.throttle_time is not None:
                 average = counter.throttle_time.average(now_ms)
                 yield Measurement(GROUP, "throttle-time", by_user, average)

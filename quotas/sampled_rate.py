@@ -13,6 +13,9 @@ from quotas.token_bucket import THROTTLE_MAX_MS
 _FIELDS = 3
 """Fields of an older sample: start, time of the last value, sum of the values."""
 
+_NO_FIELDS: list[int] = []
+"""Those of a rate without older samples; never changed."""
+
 _NEVER_MS = -(2**63)
 """Start of the newest sample while there is none: long enough ago to have expired."""
 
@@ -41,7 +44,7 @@ class SampledRate:
         )
         self._start_ms = self._last_ms = _NEVER_MS
         self._sum = 0
-        self._older: tuple[int, ...] = ()
+        self._older = _NO_FIELDS
         self._older_total = 0
 
     def record(self, value: int, now_ms: int) -> None:
@@ -89,11 +92,16 @@ class SampledRate:
         return min((2 * excess + numerator) // (2 * numerator), THROTTLE_MAX_MS)
 
     def _begin_sample(self, value: int, now_ms: int) -> None:
-        if self._start_ms != _NEVER_MS:
-            self._older += (self._start_ms, self._last_ms, self._sum)
-            self._older_total += self._sum
-            if len(self._older) > self._older_fields_max:
-                self._drop_oldest()
+        start_ms = self._start_ms
+        if start_ms != _NEVER_MS:
+            older, total = self._older, self._sum
+            self._older_total += total
+            if not older:
+                self._older = [start_ms, self._last_ms, total]
+            else:
+                older += (start_ms, self._last_ms, total)
+                if len(older) > self._older_fields_max:
+                    self._drop_oldest()
         self._start_ms = self._last_ms = now_ms
         self._sum = value
 
@@ -106,8 +114,9 @@ class SampledRate:
             self._sum = 0
 
     def _drop_oldest(self) -> None:
-        self._older_total -= self._older[2]
-        self._older = self._older[_FIELDS:]
+        older = self._older
+        self._older_total -= older[2]
+        del older[:_FIELDS]
 
 
 @lru_cache(maxsize=64)

@@ -82,6 +82,33 @@ class Compaction:
             return False  # so few can't be too many
         return self.is_due()
 
+    def replace_twice(self, base_offset: int, key: bytes) -> bool:
+        """Note two batches that follow each other, with one record of the same key in each.
+
+        False changes nothing: the partition may have to be compacted between them, so call
+        `replace` for each.
+        """
+        batch_of_key = self._batch_of_key
+        last_base_offset = batch_of_key.get(key)
+        record_count = self._record_count + 2
+        if last_base_offset is None or self._tombstones or record_count > STALE_RECORDS_MIN:
+            key_count = len(batch_of_key)
+            stale_count = record_count - key_count
+            if (
+                last_base_offset is None
+                or (stale_count > STALE_RECORDS_MIN and stale_count > key_count)
+                or len(self._tombstones) > 2 * TOMBSTONES_MAX
+                or key in self._tombstones
+            ):
+                return False
+        live_counts = self._live_counts
+        live_counts[last_base_offset] -= 1
+        live_counts[base_offset] = 0
+        batch_of_key[key] = base_offset + 1
+        live_counts[base_offset + 1] = 1
+        self._record_count = record_count
+        return True
+
     def add_transactional(self, producer_id: int, base_offset: int, records: KeysAndValues) -> None:
         """Note the keys and values of an appended batch of a transaction."""
         self._record_count += len(records)

@@ -126,8 +126,8 @@ class FetchSession:
 
     `epoch` is the one that the next request must have. `size` is the number of partitions at the
     last use. `change_count` rises when a partition is added, removed, or asked for in another way
-    than before. `plan` is what `broker/fetch/session_plan.py` remembers of the requests. `is_open`
-    until the session is removed.
+    than before. `plan` is what `broker/fetch/session_plan.py` remembers of the requests, or
+    `broker/fetch/session_logs.py` of many partitions. `is_open` until the session is removed.
     """
 
     __slots__ = (

@@ -9,10 +9,13 @@ All replicas of a partition share this log, so followers always have the leader'
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from broker.cluster.transaction_index import TransactionIndex
 from protocol.records import last_offset, read_header
+
+_RUN_BATCHES = 256
+"""Batches that are read together where a request has room for all of them."""
 
 Waiter = Callable[[int], None]
 """Called with `now_ms` when the partition has grown, shrunk, or changed its leader."""
@@ -72,9 +75,9 @@ class PartitionLog:
 
     def extend(
         self,
-        batches: list[bytes],
-        base_offsets: list[int],
-        max_timestamps: list[int],
+        batches: Sequence[bytes],
+        base_offsets: Sequence[int],
+        max_timestamps: Sequence[int],
         log_end_offset: int,
         leader_epoch: int,
     ) -> int:
@@ -135,8 +138,19 @@ class PartitionLog:
         batches = self._batches
         if self.has_gaps and index < index_end and last_offset(batches[index]) < fetch_offset:
             index += 1
+        if index + 1 == index_end:  # most reads
+            batch = batches[index]
+            return [batch] if at_least_one or len(batch) <= bytes_max else []
         chosen: list[bytes] = []
         left = bytes_max
+        while index + _RUN_BATCHES < index_end:
+            run = batches[index : index + _RUN_BATCHES]
+            run_bytes = sum(map(len, run))
+            if run_bytes > left:
+                break
+            chosen += run
+            left -= run_bytes
+            index += _RUN_BATCHES
         while index < index_end:
             batch = batches[index]
             left -= len(batch)

@@ -220,11 +220,20 @@ def append_marker(
     """
     if len(partition.isr) < topic.min_insync_replicas and topic.has_too_few_in_sync(partition):
         return ErrorCode.NOT_ENOUGH_REPLICAS
+    error_code = partition.producers.check_marker(
+        marker.producer_id, marker.producer_epoch, marker.coordinator_epoch
+    )
+    if error_code is ErrorCode.NONE:
+        store_marker(cluster, topic, partition, marker, now_ms)
+    return error_code
+
+
+def store_marker(
+    cluster: Cluster, topic: Topic, partition: Partition, marker: Marker, now_ms: int
+) -> None:
+    """Append a marker that `append_marker` has no reason to refuse."""
     producers, log = partition.producers, partition.log
     producer_id, producer_epoch, coordinator_epoch, is_commit = marker
-    error_code = producers.check_marker(producer_id, producer_epoch, coordinator_epoch)
-    if error_code is not ErrorCode.NONE:
-        return error_code
     offset, leader_epoch = log.log_end_offset, partition.leader_epoch
     batch = encode_end_txn_batch(
         ControlRecordType.COMMIT if is_commit else ControlRecordType.ABORT,
@@ -250,7 +259,6 @@ def append_marker(
     if topic.name == OFFSETS_TOPIC:
         cluster.groups.end_transaction(partition.partition_index, producer_id, is_commit=is_commit)
     cluster.appended(topic, partition, len(batch), now_ms)
-    return ErrorCode.NONE
 
 
 # Timeouts and expiry -------------------------------------------------------------------------

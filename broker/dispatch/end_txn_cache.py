@@ -9,10 +9,11 @@ from struct import Struct
 from typing import NamedTuple
 
 from broker.cluster.cluster import Cluster
+from broker.cluster.usual_transaction import end_transaction
 from broker.dispatch.produce_services import ProduceServices
-from broker.handlers.k26_end_txn import end_txn_body
+from broker.handlers.k26_end_txn import BUMP_VERSION_MIN, end_txn_body
 from broker.request.context import context_of_frame
-from broker.request.session import Peer
+from broker.request.session import Peer, Session
 from broker.responses import Close
 from protocol import codec
 from protocol.api_keys import ApiKey
@@ -20,7 +21,6 @@ from protocol.end_txn import FLEXIBLE_VERSION_MIN, encode_response, read_end_txn
 from protocol.framing import SIZE_BYTES
 
 _KEY = ApiKey.END_TXN.to_bytes(2, "big")
-_KEY_END = SIZE_BYTES + len(_KEY)
 _START_BYTES = SIZE_BYTES + 4
 """The size of the frame, API key and version."""
 _CORRELATION_ID_BYTES = 4
@@ -35,6 +35,7 @@ class EndTxnShape(NamedTuple):
     """What equal requests have in common while `Cluster.produce_version` is `produce_version`."""
 
     produce_version: int
+    broker_id: int
     layout: Struct
     """Unpacks all of a frame: the bytes below, and the fields that differ."""
     start: bytes
@@ -54,52 +55,76 @@ class EndTxnShape(NamedTuple):
 class EndTxnCache:
     """The shape of the latest EndTxn of one connection."""
 
-    __slots__ = ("_services", "_shape")
+    __slots__ = ("_cluster", "_faults", "_journal", "_services", "_session", "_shape")
 
-    def __init__(self, services: ProduceServices) -> None:
+    def __init__(self, services: ProduceServices, session: Session) -> None:
+        """`session` is that of the connection."""
         self._services = services
+        self._cluster = services.cluster
+        self._faults = services.faults
+        self._journal = services.journal
+        self._session = session
         self._shape: EndTxnShape | None = None
 
-    def respond(self, data: bytes, peer: Peer, now_ms: int, responses: list[bytes]) -> int | Close:
-        """Handle the EndTxn that a read consists of; return its size, or 0 for any other read."""
-        services = self._services
-        cluster = services.cluster
+    def respond(self, data: bytes, now_ms: int) -> bytes | None:
+        """Handle a read that is an EndTxn like the latest one; None changes nothing.
+
+        Pass an exception to `close_after_bug`.
+        """
+        shape, cluster = self._shape, self._cluster
         if (
-            data[SIZE_BYTES:_KEY_END] != _KEY
-            or services.faults.is_enabled
-            or services.journal.is_enabled
-            or peer.session.limited_from_ms <= now_ms
+            shape is None
+            or shape.produce_version != cluster.produce_version
+            or self._faults.is_enabled
+            or self._journal.is_enabled
+            or self._session.limited_from_ms <= now_ms
             or cluster.quotas.clients.request_percentage.is_enabled
         ):
-            return 0
-        shape = self._shape
-        if shape is None or shape.produce_version != cluster.produce_version:
-            self._shape = shape_of(cluster, peer.broker_id, data)
-            return 0
-        _, layout, start, piece, rest, before, between, api_version, transactional_id = shape
-        if len(data) == layout.size:
-            found, correlation_id, found_piece, producer_id, epoch, result, found_rest = (
-                layout.unpack(data)
+            return None
+        _, broker_id, layout, start, piece, rest, before, between, api_version, name = shape
+        if len(data) != layout.size:
+            return None
+        found, correlation_id, found_piece, producer_id, epoch, result, found_rest = layout.unpack(
+            data
+        )
+        if found != start or found_piece != piece or found_rest != rest or result > 1:
+            return None
+        if api_version >= BUMP_VERSION_MIN and end_transaction(
+            cluster, broker_id, name, producer_id, epoch, now_ms, is_commit=result == 1
+        ):
+            body = encode_response(api_version, 0, producer_id, epoch + 1)
+        else:
+            body = end_txn_body(
+                cluster, broker_id, api_version, name, producer_id, epoch, result == 1, now_ms
             )
-            if found == start and found_piece == piece and found_rest == rest and result <= 1:
-                try:
-                    body = end_txn_body(
-                        cluster,
-                        peer.broker_id,
-                        api_version,
-                        transactional_id,
-                        producer_id,
-                        epoch,
-                        result == 1,
-                        now_ms,
-                    )
-                except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
-                    services.report_bug(error, context_of_frame(data, peer, now_ms))
-                    return Close(f"internal error in END_TXN v{api_version}: {error!r}")
-                responses.append(before + correlation_id + between + body)
-                return len(data)
-        self._shape = shape_of(cluster, peer.broker_id, data)
+        response: bytes = before + correlation_id + between + body
+        return response
+
+    def respond_to_read(
+        self, data: bytes, peer: Peer, now_ms: int, responses: list[bytes]
+    ) -> int | Close:
+        """Handle a read as `respond` does; return its size, or 0 for one that others handle.
+
+        They handle the first EndTxn, of which the shape is remembered.
+        """
+        if not data.startswith(_KEY, SIZE_BYTES):
+            return 0
+        try:
+            response = self.respond(data, now_ms)
+        except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
+            return self.close_after_bug(error, data, peer, now_ms)
+        if response is not None:
+            responses.append(response)
+            return len(data)
+        if not self._faults.is_enabled and not self._journal.is_enabled:
+            self._shape = shape_of(self._cluster, peer.broker_id, data)
         return 0
+
+    def close_after_bug(self, error: Exception, data: bytes, peer: Peer, now_ms: int) -> Close:
+        """Report an exception of `respond`, which must not hurt other clients."""
+        context = context_of_frame(data, peer, now_ms)
+        self._services.report_bug(error, context)
+        return Close(f"internal error in END_TXN v{context.api_version}: {error!r}")
 
 
 def shape_of(cluster: Cluster, broker_id: int, data: bytes) -> EndTxnShape | None:
@@ -130,6 +155,7 @@ def shape_of(cluster: Cluster, broker_id: int, data: bytes) -> EndTxnShape | Non
     response_bytes = _CORRELATION_ID_BYTES + len(tags) + len(encode_response(version, 0, 0, 0))
     return EndTxnShape(
         cluster.produce_version,
+        broker_id,
         Struct(f">{_START_BYTES}s{_CORRELATION_ID_BYTES}s{len(piece)}sqhB{len(tags)}s"),
         data[:_START_BYTES],
         piece,

@@ -20,9 +20,9 @@ from broker.fetch.session_plan import SessionPlan, layout_of, read_session, take
 from broker.fetch.session_response import encode_found
 from broker.journal.journal import Journal
 from broker.request.context import RequestContext, context_of_frame
-from broker.request.encoding import BugReporter, close_on_error, frame_parts
+from broker.request.encoding import BugReporter, close_on_error, closed_by, frame_parts
 from broker.request.session import Peer
-from broker.responses import Close, CompletedResponse, EncodedParts, PendingFrame
+from broker.responses import CompletedResponse, EncodedParts, PendingFrame
 from protocol import codec
 from protocol.fetch import (
     FLEXIBLE_VERSION_MIN,
@@ -187,8 +187,7 @@ class FetchCache:
                 return wait
             body = encode_found(plan, session, found)
         except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
-            services.report_bug(error, context_of_frame(data, self._peer, now_ms))
-            return Close(f"internal error in FETCH v{plan.api_version}: {error!r}")
+            return closed_by(error, context_of_frame(data, self._peer, now_ms), services.report_bug)
         if isinstance(body, bytes):
             return _framed(plan, data, body)
         return frame_parts(int.from_bytes(data[8:12], signed=True), body, plan.is_flexible)

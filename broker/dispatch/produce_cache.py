@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from broker.dispatch.end_txn_cache import EndTxnCache
 
 _API_END = FRAME_SIZE_BYTES + API_BYTES
+_END_TXN_KEY = ApiKey.END_TXN.to_bytes(2, "big")
 _CONSTANT_AT = FRAME_SIZE_BYTES + CONSTANT_AT
 TARGETS_MAX = 64
 """Partitions of all shapes of a connection, to bound memory."""
@@ -146,12 +147,14 @@ class ProduceCache:
         return shape.response.encode(correlation_id_of(buffer, start), offsets, 0)
 
     def respond_to_one(self, data: bytes, now_ms: int) -> bytes | None:
-        """Handle a read that is one request of the latest run; None changes nothing.
+        """Handle a read that is one request of the latest run, or an EndTxn; None changes nothing.
 
         Call it only if `respond_to_run` has handled a whole read since others handled one. What it
         looks at and this does not changes `produce_version`. Requests for the journal are left to
         others. Pass an exception to `close_after_bug`.
         """
+        if self._ends is not None and data.startswith(_END_TXN_KEY, FRAME_SIZE_BYTES):
+            return self._ends.respond(data, now_ms)
         run, cluster = self._run, self._cluster
         if (
             self._journal.is_enabled
@@ -167,7 +170,9 @@ class ProduceCache:
         return run.respond_to_one(cluster, data, now_ms)
 
     def close_after_bug(self, error: Exception, data: bytes, peer: Peer, now_ms: int) -> Close:
-        """Report an exception of the latest run, which must not hurt other clients."""
+        """Report an exception of `respond_to_one`, which must not hurt other clients."""
+        if self._ends is not None and data.startswith(_END_TXN_KEY, FRAME_SIZE_BYTES):
+            return self._ends.close_after_bug(error, data, peer, now_ms)
         assert self._run is not None
         shape = self._run.shape
         frame = data, FRAME_SIZE_BYTES, len(data)
@@ -192,7 +197,7 @@ class ProduceCache:
         ):
             if shape is None or not shape.is_transactional:
                 return 0
-            return self._end_txn_cache.respond(data, peer, now_ms, responses)
+            return self._end_txn_cache.respond_to_read(data, peer, now_ms, responses)
         services = self._services
         cluster = services.cluster
         if (
@@ -236,7 +241,7 @@ class ProduceCache:
         if self._ends is None:
             from broker.dispatch.end_txn_cache import EndTxnCache  # noqa: PLC0415 - see ADR 24
 
-            self._ends = EndTxnCache(self._services)
+            self._ends = EndTxnCache(self._services, self._session)
         return self._ends
 
     def _append_and_record(

@@ -19,11 +19,12 @@ from broker.cluster.fetch_sessions import (
     next_epoch,
 )
 from broker.cluster.topics import TopicTable
+from broker.fetch.session_logs import remembered_logs
 from broker.request.context import RequestContext
 from protocol import messages
 from protocol.errors import ErrorCode
 from protocol.fetch import LEADER_EPOCH_VERSION_MIN, TOPIC_ID_VERSION_MIN, ShortFetch
-from protocol.pacing import paced_elements
+from protocol.pacing import paced, paced_elements
 
 LAST_FETCHED_EPOCH_VERSION_MIN = 12
 
@@ -69,7 +70,7 @@ def open_fetch_context(context: RequestContext, request: Any, cluster: Cluster) 
     if not session.partitions:
         return FetchContext(list(requested.values()))
     partitions = list(session.partitions.values())
-    if uses_topic_ids:
+    if uses_topic_ids and remembered_logs(session, cluster) is None:
         _resolve_names(partitions, cluster.topics)
     return FetchContext(partitions, session=session, epoch=next_epoch(epoch))
 
@@ -168,7 +169,7 @@ def _fetch_topics(partitions: Iterable[CachedPartition]) -> list[Any]:
     """Return the topics of a request, each of them once."""
     fetch_topic_class = messages.FetchRequest.FetchTopic
     topics: dict[str | UUID, Any] = {}
-    for partition in partitions:
+    for partition in paced(partitions):
         topic, partition_index = partition.key
         if topic not in topics:
             fetch_topic: Any = fetch_topic_class(partitions=[])

@@ -18,6 +18,7 @@ from broker.cluster.fetch_sessions import (
 from broker.cluster.topics import Partition
 from broker.fetch.fetch_context import FetchContext
 from broker.fetch.partition_read import FetchParams, find_partition
+from broker.fetch.session_logs import SessionLogs
 from broker.fetch.short_response import encode_sent
 from broker.request.context import RequestContext
 from broker.request.throttling import SIZE_BYTES, charge_fetch, charge_time
@@ -40,7 +41,8 @@ _MOVED = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EP
 class Fetch:
     """A request with its session, and the partitions that exist and that do not.
 
-    `is_short`: it has few partitions, so that it takes no turns.
+    `is_short`: it has few partitions, so that it takes no turns. A session with many partitions has
+    `logs`.
     """
 
     context: RequestContext
@@ -51,6 +53,7 @@ class Fetch:
     unknown: list[SentPartition]
     max_wait_ms: int
     is_short: bool
+    logs: SessionLogs | None = None
 
     def in_turns(self, work: Callable[[], None]) -> None:
         """Carry out what a timer does for it: at once, if it is short."""
@@ -121,9 +124,8 @@ def _respond_short(
             return encode_response(version, error_code, session_id, encode_topics(version, ()))
     session_id = _note_sent(fetch, sent, now_ms)
     header = encode_response(version, error_code, session_id, ())
-    return EncodedParts.of(
-        [header, *topics], sum(data.record_bytes for _cached, data in sent if data.batches)
-    )
+    sizes = (data.record_bytes for _cached, data in paced_elements(sent) if data.batches)
+    return EncodedParts.of_many([header, *topics], sum(sizes))
 
 
 def _note_sent(fetch: Fetch, sent: list[SentPartition], now_ms: int) -> int:

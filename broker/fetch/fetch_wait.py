@@ -1,6 +1,5 @@
 """Wait for new records, without polling (Kafka's `DelayedFetch`)."""
 
-from collections.abc import Callable  # noqa: TC003 - plain imports show the layers
 from functools import partial
 
 from broker.cluster.fetch_sessions import CachedPartition, SentPartition
@@ -16,7 +15,9 @@ def read_or_wait(fetch: Fetch) -> object:
     result = _read(fetch)
     if not fetch.known or fetch.max_wait_ms <= 0 or result.is_final:
         return respond(fetch, result.partitions, fetch.context.now_ms)
-    return _wait(fetch, result.partitions)
+    waiting = _WaitingFetch(fetch, result.partitions)
+    waiting.watch()
+    return waiting.pending
 
 
 def respond_again(fetch: Fetch, now_ms: int) -> object:
@@ -28,50 +29,90 @@ def respond_again(fetch: Fetch, now_ms: int) -> object:
 
 
 def _read(fetch: Fetch) -> ReadResult:
-    omit_unchanged = fetch.session.session is not None
-    return read_partitions(fetch.cluster, fetch.params, fetch.known, omit_unchanged=omit_unchanged)
+    is_in_session = fetch.session.session is not None
+    return read_partitions(
+        fetch.cluster, fetch.params, _to_look_at(fetch), omit_unchanged=is_in_session
+    )
 
 
-def _wait(fetch: Fetch, read: list[SentPartition]) -> PendingResponse:
-    """Wait for new records or the end of `max_wait_ms`; `read` is too little."""
-    context, cluster, known = fetch.context, fetch.cluster, fetch.known
-    timers = cluster.timers
-    waiting_bytes = WaitingBytes(cluster, fetch.params, read)
-    waits: list[tuple[PartitionLog, Callable[[int], None]]] = []
-    is_due = False
+def _to_look_at(fetch: Fetch) -> list[CachedPartition]:
+    """Return the partitions without those that have not changed, as far as this is known."""
+    session, logs = fetch.session.session, fetch.logs
+    if session is None or logs is None or not logs.is_good(session, fetch.cluster):
+        return fetch.known
+    return logs.changed(fetch.known)
 
-    def forget() -> None:
-        timers.cancel(deadline)
-        for log, waiter in waits:
-            log.waiters.pop(waiter, None)
-        waits.clear()  # they refer to this function: reference counting frees the request
 
-    def finish(now_ms: int) -> None:
-        forget()
-        fetch.in_turns(lambda: read_again(now_ms))
+class _WaitingFetch:
+    """A request that waits for new records or the end of `max_wait_ms`."""
 
-    def read_again(now_ms: int) -> None:
-        pending.complete(respond_again(fetch, now_ms))
+    __slots__ = ("_bytes", "_deadline", "_fetch", "_is_due", "_is_over", "_waits", "pending")
 
-    def look_again(cached: CachedPartition, now_ms: int) -> None:
-        nonlocal is_due
-        if not is_due and waiting_bytes.is_enough_with(cached):
+    def __init__(self, fetch: Fetch, read: list[SentPartition]) -> None:
+        """`read` is what the request has found, which is too little."""
+        self._fetch = fetch
+        self._bytes = WaitingBytes(fetch.cluster, fetch.params, read)
+        self._waits: list[_WaitingPartition] = []
+        self._is_due = self._is_over = False
+        self.pending = PendingResponse(on_cancel=self._end, on_force_complete=self._finish)
+        self._deadline = fetch.cluster.timers.schedule(
+            fetch.context.now_ms + fetch.max_wait_ms, self._finish
+        )
+
+    def watch(self) -> None:
+        """Have all partitions call this request when they change."""
+        cluster = self._fetch.cluster
+        for cached in paced_elements(self._fetch.known):
+            if self._is_over:  # during a pause
+                return
+            partition = find_partition(cluster, cached)
+            if partition is not None:
+                wait = _WaitingPartition(self, cached, partition.log)
+                self._waits.append(wait)
+                partition.log.waiters[wait] = None
+        turn = current_turn()
+        if turn is not None and turn.is_long:
+            # The read may have paused: nobody woke this request for what came then.
+            now_ms = self._fetch.context.now_ms
+            for cached in paced_elements(_to_look_at(self._fetch)):
+                if self._is_due or self._is_over:
+                    return
+                self.look_again(cached, now_ms)
+
+    def look_again(self, cached: CachedPartition, now_ms: int) -> None:
+        """Respond soon, if this partition has changed in such a way."""
+        if not self._is_due and self._bytes.is_enough_with(cached):
             # Respond after the request that woke this one, with all records that it appended.
-            is_due = True
-            timers.schedule(now_ms, finish)
+            self._is_due = True
+            self._fetch.cluster.timers.schedule(now_ms, self._finish)
 
-    pending = PendingResponse(on_cancel=forget, on_force_complete=finish)
-    deadline = timers.schedule(context.now_ms + fetch.max_wait_ms, finish)
-    for cached in known:
-        partition = find_partition(cluster, cached)
-        if partition is not None:
-            waiter = partial(look_again, cached)
-            waits.append((partition.log, waiter))
-            partition.log.waiters[waiter] = None
-    turn = current_turn()
-    if turn is not None and turn.is_long:
-        # The read may have paused: nobody woke this request for what came then.
-        for cached in paced_elements(known):
-            if not pending.is_done:
-                look_again(cached, context.now_ms)
-    return pending
+    def _end(self) -> None:
+        """Wait no longer."""
+        self._is_over = True
+        self._fetch.cluster.timers.cancel(self._deadline)
+        for wait in self._waits:
+            wait.log.waiters.pop(wait, None)
+        self._waits.clear()  # they refer to this object: reference counting frees the request
+
+    def _finish(self, now_ms: int) -> None:
+        if not self._is_over:
+            self._end()
+            self._fetch.in_turns(partial(self._respond, now_ms))
+
+    def _respond(self, now_ms: int) -> None:
+        self.pending.complete(respond_again(self._fetch, now_ms))
+
+
+class _WaitingPartition:
+    """The waiter of one partition: a request may have very many, so it is a small object."""
+
+    __slots__ = ("_cached", "_fetch", "log")
+
+    def __init__(self, fetch: _WaitingFetch, cached: CachedPartition, log: PartitionLog) -> None:
+        self._fetch = fetch
+        self._cached = cached
+        self.log = log
+
+    def __call__(self, now_ms: int) -> None:
+        """Look at the partition again: it has changed."""
+        self._fetch.look_again(self._cached, now_ms)

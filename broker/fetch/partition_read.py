@@ -84,7 +84,7 @@ def read_partitions(
         bytes_max = remaining
         if bytes_max < 0:
             remaining = 0  # As in Kafka, only the first partition fails.
-        partition = _checked(cluster, params, cached)
+        partition = checked_partition(cluster, params, cached)
         if isinstance(partition, ErrorCode):
             sent.append((cached, FetchPartitionData(partition)))
             is_final = True
@@ -141,7 +141,7 @@ class WaitingBytes:
     def is_enough_with(self, cached: CachedPartition) -> bool:
         """Look at a partition again; return whether the fetch may complete: bytes, or an error."""
         cluster, params = self._cluster, self._params
-        partition = _checked(cluster, params, cached)
+        partition = checked_partition(cluster, params, cached)
         if isinstance(partition, ErrorCode):
             return True
         log, fetch_offset = partition.log, cached.fetch_offset
@@ -155,7 +155,7 @@ class WaitingBytes:
         return self._total >= params.bytes_min
 
 
-def _checked(
+def checked_partition(
     cluster: Cluster, params: FetchParams, cached: CachedPartition
 ) -> Partition | ErrorCode:
     """Return the partition if this broker may serve it to this client."""

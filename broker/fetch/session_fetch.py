@@ -2,11 +2,10 @@
 
 A session is an inline cache of its requests (KIP-227, ADR 26): what they have in common is checked
 once (`broker/fetch/session_plan.py`). Each other request, and each partition with an error, takes
-the ordinary path (`fetch_wait.read_or_wait`).
+the ordinary path (`fetch_wait.read_or_wait`). With many partitions a request takes turns (ADR 23).
 """
 
 from struct import Struct
-from typing import Any
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.fetch_sessions import FetchSession, next_epoch
@@ -15,7 +14,6 @@ from broker.fetch.fetch_response import Fetch
 from broker.fetch.fetch_wait import read_or_wait, respond_again
 from broker.fetch.partition_read import is_satisfied
 from broker.fetch.session_plan import (
-    PLANNED_PARTITIONS_MAX,
     SessionPlan,
     layout_of,
     plan_for,
@@ -30,7 +28,7 @@ from broker.timers import Timer
 from protocol.fetch import (
     LEADER_EPOCH_VERSION_MIN,
     PARTITIONS_MAX,
-    ShortFetch,
+    SESSION_VERSION_MIN,
     read_fetch,
     session_at,
 )
@@ -50,15 +48,15 @@ def fetch_in_session(
     """
     version = context.api_version
     epoch_at = start + session_at(version) + 4
-    if (
-        version < LEADER_EPOCH_VERSION_MIN
-        or end - epoch_at < _REST_BYTES_MIN
-        or cluster.quotas.clients.is_enabled
-    ):
+    if version < SESSION_VERSION_MIN or end - epoch_at < _REST_BYTES_MIN:
         return None
     session_id, epoch = _SESSION.unpack_from(frame, epoch_at - 4)
     session = cluster.fetch_sessions[context.broker_id].get(session_id)
     if session is None or session.epoch != epoch:
+        return None
+    if len(session.partitions) > PARTITIONS_MAX:
+        return TAKES_TURNS
+    if version < LEADER_EPOCH_VERSION_MIN or cluster.quotas.clients.is_enabled:
         return None
     plan = session.plan
     if (
@@ -67,8 +65,6 @@ def fetch_in_session(
         or plan.api_version != version
         or frame[start:epoch_at] != plan.beginning
     ):
-        if len(session.partitions) > PARTITIONS_MAX:
-            return TAKES_TURNS  # so does the plan, which the handler makes
         request = read_fetch(version, frame, start, end)
         if request is None:
             return None
@@ -80,31 +76,15 @@ def fetch_in_session(
         return None
     session.epoch = next_epoch(epoch)
     session.note_use(context.now_ms)
-    is_short = len(plan.targets) <= PARTITIONS_MAX
     read = read_session(plan, session)
     if read is not None:
         found, byte_count = read
         bytes_min = plan.params.bytes_min
         if plan.max_wait_ms <= 0 or byte_count >= bytes_min:
             return encode_found(plan, session, found)
-        if bytes_min == 1 and is_short:
+        if bytes_min == 1:
             return _Waiting(context, cluster, plan, session).pending
     return read_or_wait(ordinary_fetch(context, cluster, plan, session, session.epoch))
-
-
-def plan_long_session(
-    context: RequestContext, request: Any, fetch: FetchContext, cluster: Cluster
-) -> None:
-    """Make the plan of a session with many partitions, in loops that pause."""
-    session = fetch.session
-    if (
-        session is not None
-        and PARTITIONS_MAX < len(session.partitions) <= PLANNED_PARTITIONS_MAX
-        and isinstance(request, ShortFetch)
-        and context.api_version >= LEADER_EPOCH_VERSION_MIN
-        and not cluster.quotas.clients.is_enabled
-    ):
-        session.plan = plan_for(context, request, session, cluster)
 
 
 def ordinary_fetch(
@@ -115,7 +95,8 @@ def ordinary_fetch(
     epoch: int,
 ) -> Fetch:
     """Return a request, which the session has taken, for the ordinary path."""
-    partitions = list(session.partitions.values())
+    # After a later request the response is an error. There may be many partitions by then.
+    partitions = list(session.partitions.values()) if session.epoch == epoch else []
     return Fetch(
         context,
         cluster,
@@ -124,7 +105,7 @@ def ordinary_fetch(
         partitions,
         [],
         plan.max_wait_ms,
-        is_short=len(partitions) <= PARTITIONS_MAX,
+        is_short=True,
     )
 
 

@@ -1,4 +1,4 @@
-"""What the requests of a fetch session have in common: an inline cache (KIP-227, ADR 26).
+"""What the requests of a short fetch session have in common: an inline cache (KIP-227, ADR 26).
 
 It is checked once. A request with the same bytes around its offsets is read at the known places.
 """
@@ -19,12 +19,9 @@ from protocol import fetch as fetch_codec
 from protocol.errors import ErrorCode
 from protocol.fetch import TOPIC_ID_VERSION_MIN, ShortFetch, read_fetch
 from protocol.fetch_layout import FetchLayout, read_rows
-from protocol.pacing import paced_elements
 
 LAYOUTS_MAX = 64
 """Layouts of requests that one session remembers, to bound memory."""
-PLANNED_PARTITIONS_MAX = 50_000
-"""Partitions of a session that has a plan: to look at all of them takes some milliseconds."""
 _KEY_BYTES = 18
 """Enough for the number of topics, a topic id and the number of its partitions."""
 
@@ -114,7 +111,7 @@ def _targets(
     topic: Topic | None = None
     beginning = before = b""
     broker_id = params.broker_id
-    for cached in paced_elements(list(session.partitions.values())):
+    for cached in session.partitions.values():
         if topic is None or cached.topic_name != topic.name:
             topic = None if cached.topic_name is None else cluster.topics.get(cached.topic_name)
             found = None if topic is None else _beginnings(version, session, topic)

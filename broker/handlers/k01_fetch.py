@@ -43,7 +43,8 @@ from broker.fetch.fetch_params import ISOLATION_LEVELS, fetch_params
 from broker.fetch.fetch_response import Fetch, partition_data
 from broker.fetch.fetch_wait import read_or_wait
 from broker.fetch.partition_read import unknown_error
-from broker.fetch.session_fetch import fetch_in_session, plan_long_session
+from broker.fetch.session_fetch import fetch_in_session
+from broker.fetch.session_logs import logs_of_session
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
@@ -67,11 +68,12 @@ _TopicResponse = _Response.FetchableTopicResponse
 def handle_fetch(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleFetchRequest` and `ReplicaManager.fetchMessages`."""
     session = open_fetch_context(context, request, cluster)
-    plan_long_session(context, request, session, cluster)
+    params = fetch_params(context, request, cluster)
+    logs = logs_of_session(session.session, params, cluster)
     known = session.partitions
     unknown = [
         (cached, FetchPartitionData(unknown_error(cached), aborted_transactions=()))
-        for cached in _unknown(known, cluster)
+        for cached in _unknown(known if logs is None else logs.others, cluster)
     ]
     if unknown:
         missing = {cached for cached, _data in unknown}
@@ -82,12 +84,13 @@ def handle_fetch(context: RequestContext, request: Any, cluster: Cluster) -> Any
         Fetch(
             context,
             cluster,
-            fetch_params(context, request, cluster),
+            params,
             session,
             known,
             unknown,
             request.max_wait_ms,
             is_short=isinstance(request, ShortFetch) and len(known) <= PARTITIONS_MAX,
+            logs=logs,
         )
     )
 

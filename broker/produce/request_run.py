@@ -11,8 +11,12 @@ from struct import Struct
 from typing import Any, TypeAlias
 
 from broker.cluster.cluster import Cluster
+from broker.cluster.usual_transaction import begin_transaction
 from broker.produce.request_shape import RequestShape, appendable_partition
-from broker.produce.transactional_batches import verify_produced
+from broker.produce.transactional_batches import (
+    ADDS_PARTITION_VERSION_MIN,
+    verify_produced,
+)
 from producer_state.rules import APPEND
 from protocol import records
 from protocol.checksum import crc32c
@@ -54,6 +58,7 @@ class RequestRun:
 
     __slots__ = (
         "_acks",
+        "_adds_partition",
         "_after",
         "_before",
         "_behind_place",
@@ -83,6 +88,7 @@ class RequestRun:
         self._log = self._partition.log
         self._topic, self._acks = topic, shape.acks
         self._broker_id = self._partition.leader_id
+        self._adds_partition = shape.api_version >= ADDS_PARTITION_VERSION_MIN
         # Where the index of the partition is in the piece, and what comes after it.
         self._place = slice(len(shape.key), len(piece))
         self._behind_place = slice(len(piece), None)
@@ -145,24 +151,21 @@ class RequestRun:
         if producer_id >= 0:
             if sequence < 0:
                 return None
-            producers, is_transactional = partition.producers, shape.is_transactional
-            if is_transactional and (
-                attributes < shape.attributes_min
-                or not self._is_verified(cluster, producer_id, epoch, sequence, now_ms)
-            ):
-                return None
-            decision = producers.check(producer_id, epoch, sequence, last_delta, is_transactional)
-            if decision is not APPEND:
-                return None
-            producers.apply(
-                producer_id,
-                epoch,
-                sequence,
-                last_delta,
-                base_offset,
-                max_timestamp,
-                is_transactional,
-            )
+            if shape.is_transactional:
+                # fmt: off
+                if attributes < shape.attributes_min or not self._apply_in_transaction(
+                    cluster, producer_id, epoch, sequence, last_delta, base_offset, max_timestamp,
+                    now_ms,
+                ):
+                    return None
+                # fmt: on
+            else:
+                producers = partition.producers
+                if producers.check(producer_id, epoch, sequence, last_delta) is not APPEND:
+                    return None
+                producers.apply(
+                    producer_id, epoch, sequence, last_delta, base_offset, max_timestamp
+                )
         elif shape.is_transactional:
             return None  # it belongs to no transaction
         leader_epoch = partition.leader_epoch
@@ -247,20 +250,18 @@ class RequestRun:
                 if producer_id >= 0:
                     if sequence < 0:
                         break
-                    if is_transactional and (
-                        attributes < shape.attributes_min
-                        or not self._is_verified(cluster, producer_id, epoch, sequence, now_ms)
-                    ):
-                        break
-                    decision = producers.check(
-                        producer_id, epoch, sequence, last_delta, is_transactional
-                    )
-                    if decision is not APPEND:
-                        break
-                    producers.apply(
-                        producer_id, epoch, sequence, last_delta, end_offset, max_timestamp,
-                        is_transactional,
-                    )  # fmt: skip
+                    if is_transactional:
+                        if attributes < shape.attributes_min or not self._apply_in_transaction(
+                            cluster, producer_id, epoch, sequence, last_delta, end_offset,
+                            max_timestamp, now_ms,
+                        ):  # fmt: skip
+                            break
+                    else:
+                        if producers.check(producer_id, epoch, sequence, last_delta) is not APPEND:
+                            break
+                        producers.apply(
+                            producer_id, epoch, sequence, last_delta, end_offset, max_timestamp
+                        )
                 elif is_transactional:
                     break  # it belongs to no transaction
                 stored_header = _stored_header(end_offset, batch_length, leader_epoch, _MAGIC, crc)
@@ -278,24 +279,55 @@ class RequestRun:
                 cluster.log_bytes += stored
         return position
 
-    def _is_verified(
-        self, cluster: Cluster, producer_id: int, epoch: int, sequence: int, now_ms: int
+    def _apply_in_transaction(
+        self,
+        cluster: Cluster,
+        producer_id: int,
+        epoch: int,
+        sequence: int,
+        last_delta: int,
+        base_offset: int,
+        max_timestamp: int,
+        now_ms: int,
     ) -> bool:
-        """Verify a batch of the shape's transactional id, as the ordinary path does."""
-        shape = self.shape
-        assert shape.transactional_id is not None
+        """Verify and check a batch of the shape's transactional id, and apply it to its producer.
+
+        False if it must not be appended; it is verified nevertheless, as on the ordinary path.
+        """
+        shape, partition = self.shape, self._partition
+        transactional_id = shape.transactional_id
+        assert transactional_id is not None
+        if self._adds_partition and begin_transaction(
+            cluster,
+            transactional_id,
+            partition,
+            producer_id,
+            epoch,
+            sequence,
+            last_delta,
+            base_offset,
+            max_timestamp,
+            now_ms,
+        ):
+            return True
         error_code = verify_produced(
             cluster,
             self._broker_id,
             shape.api_version,
-            shape.transactional_id,
-            self._partition,
+            transactional_id,
+            partition,
             producer_id,
             epoch,
             sequence,
             now_ms,
         )
-        return error_code is ErrorCode.NONE
+        if error_code is not ErrorCode.NONE:
+            return False
+        producers = partition.producers
+        if producers.check(producer_id, epoch, sequence, last_delta, True) is not APPEND:
+            return False
+        producers.apply(producer_id, epoch, sequence, last_delta, base_offset, max_timestamp, True)
+        return True
 
     def _set_parts(self, log_start_offset: int) -> None:
         """Make the parts of responses that are the same while the log start offset stays."""

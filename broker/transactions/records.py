@@ -10,6 +10,7 @@ from struct import Struct
 from typing import NamedTuple, Protocol
 
 from broker.transactions.transaction import (
+    EPOCH_BUMP_VERSION_MIN,
     TopicPartition,
     Transaction,
     TransactionLogPartition,
@@ -25,6 +26,15 @@ from protocol.records import CRC_START, LOG_OVERHEAD_BYTES, MAGIC, pack_stored_h
 
 TRANSACTION_STATUS = {state: number for number, state in enumerate(TransactionState)}
 """The number of each state in a record."""
+
+_COMMIT_STATUS = (
+    TRANSACTION_STATUS[TransactionState.PREPARE_COMMIT],
+    TRANSACTION_STATUS[TransactionState.COMPLETE_COMMIT],
+)
+_ABORT_STATUS = (
+    TRANSACTION_STATUS[TransactionState.PREPARE_ABORT],
+    TRANSACTION_STATUS[TransactionState.COMPLETE_ABORT],
+)
 
 FLEXIBLE_TRANSACTION_VERSION_MIN = 1
 """The first level of `transaction.version` at which records have tagged fields (KIP-890)."""
@@ -107,7 +117,7 @@ def transaction_batch(
         record = transaction_key(transactional_id), value
         return uncompressed_batch((record,), base_offset, leader_epoch, timestamp_ms)
     state = transaction.state
-    pack, until_timestamps, until_value, partitions_field, end = _layout(
+    pack, batch_length, until_timestamps, until_value, partitions_field, end = _layout(
         transactional_id,
         None if state is TransactionState.EMPTY else partitions,
         transaction.transaction_version,
@@ -126,16 +136,65 @@ def transaction_batch(
         transaction.start_ms,
         end,
     )
-    batch_length = len(checked) + _LENGTH_BEFORE_CHECKED
+    return (
+        pack_stored_header(base_offset, batch_length, leader_epoch, MAGIC, crc32c(checked))
+        + checked
+    )
+
+
+def end_batches(
+    transaction: Transaction,
+    log_transaction_version: int,
+    base_offset: int,
+    leader_epoch: int,
+    now_ms: int,
+    *,
+    is_commit: bool,
+) -> tuple[bytes, bytes] | None:
+    """Return the batches of an ongoing transaction that is prepared and completed at a time.
+
+    They are what `transaction_batch` returns after each of the two steps, if these belong to
+    transaction version 2 and the producer id has a further epoch. None for unusual records.
+    """
+    transactional_id, partitions = transaction.transactional_id, tuple(transaction.partitions)
+    if (
+        log_transaction_version < FLEXIBLE_TRANSACTION_VERSION_MIN
+        or len(partitions) > _SHORT_PARTITIONS_MAX
+        or len(transactional_id) > _SHORT_ID_LENGTH_MAX
+    ):
+        return None
+    prepared, completed = _end_layouts(transactional_id, partitions)
+    prepared_status, completed_status = _COMMIT_STATUS if is_commit else _ABORT_STATUS
+    producer_id, producer_epoch = transaction.producer_id, transaction.producer_epoch + 1
+    timeout_ms, start_ms = transaction.timeout_ms, transaction.start_ms
+    pack, batch_length, until_timestamps, until_value, partitions_field, end = prepared
+    # fmt: off
+    checked = pack(
+        until_timestamps, now_ms, now_ms, until_value, producer_id, producer_epoch, timeout_ms,
+        prepared_status, partitions_field, now_ms, start_ms, end,
+    )
+    # fmt: on
     crc = crc32c(checked)
-    return pack_stored_header(base_offset, batch_length, leader_epoch, MAGIC, crc) + checked
+    first = pack_stored_header(base_offset, batch_length, leader_epoch, MAGIC, crc) + checked
+    pack, batch_length, until_timestamps, until_value, partitions_field, end = completed
+    # fmt: off
+    checked = pack(
+        until_timestamps, now_ms, now_ms, until_value, producer_id, producer_epoch, timeout_ms,
+        completed_status, partitions_field, now_ms, start_ms, end,
+    )
+    # fmt: on
+    crc = crc32c(checked)
+    second = pack_stored_header(base_offset + 1, batch_length, leader_epoch, MAGIC, crc) + checked
+    return first, second
 
 
 class _Layout(NamedTuple):
     """What the batches of records of the same size have in common, from the attributes on."""
 
     pack: Callable[..., bytes]
-    """Takes the fields below with the numbers between them."""
+    """Takes the bytes below with the numbers between them."""
+    batch_length: int
+    """The field of the batch's header."""
     until_timestamps: bytes
     until_value: bytes
     """All between the timestamps of the batch and the producer id in the value."""
@@ -164,10 +223,22 @@ def _layout(
     end = checked[value_end - len(tags) :]
     return _Layout(
         _layout_struct(len(until_value), len(partitions_field), len(end)).pack,
+        len(checked) + _LENGTH_BEFORE_CHECKED,
         checked[:_TIMESTAMPS_AT],
         until_value,
         partitions_field,
         end,
+    )
+
+
+@lru_cache(maxsize=1024)
+def _end_layouts(
+    transactional_id: str, partitions: tuple[TopicPartition, ...]
+) -> tuple[_Layout, _Layout]:
+    """Return the layouts of a prepared transaction, and of the complete one without partitions."""
+    return (
+        _layout(transactional_id, partitions, EPOCH_BUMP_VERSION_MIN),
+        _layout(transactional_id, (), EPOCH_BUMP_VERSION_MIN),
     )
 
 

@@ -55,9 +55,11 @@ class AttackedBroker:
     ) -> None:
         self.cluster: Cluster = make_cluster(1, **ALL_VERSIONS, **overrides)
         self.bugs: list[str] = []
-        self.dispatcher = Dispatcher(self.cluster, self._report_bug, time.thread_time_ns)
+        self.dispatcher = Dispatcher(self.cluster, self._report_bug, self.now_ns)
         self.dispatcher.turns.call_later = self._call_later
         self._scheduled: list[Callable[[], None]] = []
+        self.response = b""
+        """The last response frame."""
         for api_key in CLIENT_APIS:
             ROUTES[api_key].load()  # as a broker does in the background after its start
         for frame in preparation_frames(partitions, groups, quotas):
@@ -65,14 +67,23 @@ class AttackedBroker:
             assert cost.close_reason is None, cost.close_reason
             assert cost.response_bytes, "the preparation was not answered"
 
+    def now_ns(self) -> int:
+        """Return the time of the clock that ends turns."""
+        return time.thread_time_ns()
+
     def _report_bug(self, error: BaseException, context: RequestContext) -> None:
         self.bugs.append(f"API {context.api_key} v{context.api_version}: {error!r}")
 
     def _call_later(self, _delay_s: float, callback: Callable[[], None]) -> None:
         self._scheduled.append(callback)
 
-    def handle(self, frame: bytes) -> Cost:
-        """Handle a frame on a new connection until nothing is left to do now."""
+    def handle(
+        self, frame: bytes, now_ms: int = NOW_MS, change: Callable[[], None] | None = None
+    ) -> Cost:
+        """Handle a frame on a new connection until nothing is left to do now.
+
+        `change`, which costs nothing, comes when nothing is left for the first time.
+        """
         ready: list[None] = []
         connection = Connection(
             self.dispatcher,
@@ -85,30 +96,35 @@ class AttackedBroker:
         outputs: list[ConnectionOutput] = []
         steps: list[int] = []
 
-        def step(work: Callable[[], ConnectionOutput | int | None]) -> None:
+        def step(work: Callable[[], object]) -> None:
             began_ns = time.thread_time_ns()
             result = work()
             steps.append(time.thread_time_ns() - began_ns)
             if isinstance(result, ConnectionOutput):
                 outputs.append(result)
 
-        step(lambda: connection.receive(frame, NOW_MS))
+        step(lambda: connection.receive(frame, now_ms))
         while True:
             if ready:
                 ready.pop()
-                step(lambda: connection.resume(NOW_MS))
+                step(lambda: connection.resume(now_ms))
             elif self._scheduled:
                 step(self._scheduled.pop(0))
-            elif (self.cluster.timers.next_due_ms() or NOW_MS + 1) <= NOW_MS:
-                step(lambda: self.cluster.timers.run_due(NOW_MS))
+            elif (self.cluster.timers.next_due_ms() or now_ms + 1) <= now_ms:
+                step(lambda: self.cluster.timers.run_due(now_ms))
+            elif change is not None:
+                change()
+                change = None
             else:
                 break
-        connection.lose()
+        step(connection.lose)
+        written = [output.write for output in outputs]
+        self.response = b"".join(written)
         return Cost(
             turns=len(steps),
             longest_turn_ms=max(steps) / 1e6,
             cpu_ms=sum(steps) / 1e6,
-            response_bytes=sum(len(output.write) for output in outputs),
+            response_bytes=sum(map(len, written)),
             close_reason=next((o.close_reason for o in outputs if o.close_reason), None),
         )
 

@@ -404,6 +404,13 @@ print(*sys.modules)
 """
 
 
+def test_the_garbage_collector_does_not_look_at_what_the_start_imports() -> None:
+    program = "import broker.__main__, gc; print(gc.isenabled(), gc.get_freeze_count() > 10_000)"
+    words = [sys.executable, "-c", program]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "True"]
+
+
 def test_the_first_response_needs_no_clients_of_kafka_python_and_no_other_handler() -> None:
     frame = metadata_frame(1)
     words = [sys.executable, "-c", FIRST_RESPONSE, frame.hex()]

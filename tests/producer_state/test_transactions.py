@@ -1,6 +1,10 @@
 """Transactions in one partition: what is open, and what must be verified before the append."""
 
+from typing import Any
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from producer_state.producer_state_manager import ProducerStateManager
 from producer_state.rules import APPEND, NO_OFFSET, OUT_OF_ORDER, OUTSIDE_TRANSACTION, STALE_EPOCH
@@ -122,3 +126,110 @@ def test_batches_of_a_coordinator_open_a_transaction_and_all_begin_with_sequence
     assert verify(producers, 3, -1) is False
     assert verify(producers, 2, -1) == STALE_EPOCH
     assert producers.apply_marker(A, 3, 0, NOW_MS) == 7
+
+
+# The usual next transaction in one pass ---------------------------------------------------------
+
+steps = st.lists(
+    st.tuples(
+        st.sampled_from(("begin", "begin", "begin", "batch", "end", "end", "expire")),
+        st.sampled_from((A, B)),
+        st.sampled_from((0, 0, 0, 1, -1)),
+        st.sampled_from((0, 0, 0, 0, 1, 5)),
+        st.sampled_from((0, 0, 2, 2**30)),
+        st.sampled_from((-1, 0, 5)),
+    ),
+    max_size=30,
+)
+
+
+@pytest.mark.parametrize("batches", [1, 5])
+@given(steps)
+def test_a_transaction_that_begins_in_one_pass_leaves_the_same_behind(
+    batches: int, steps: list[tuple[str, int, int, int, int, int]]
+) -> None:
+    found = [
+        _carry_out(ProducerStateManager(batches=batches, window=100), steps, has_shortcut=chosen)
+        for chosen in (False, True)
+    ]
+    assert found[0] == found[1]
+
+
+def _carry_out(
+    producers: ProducerStateManager,
+    steps: list[tuple[str, int, int, int, int, int]],
+    *,
+    has_shortcut: bool,
+) -> Any:
+    epochs, results = {A: 0, B: 0}, []
+    for offset, (step, producer_id, epoch_gap, sequence, delta, later_ms) in enumerate(steps):
+        epoch, now_ms = epochs[producer_id] + epoch_gap, NOW_MS + later_ms
+        if step == "end":
+            epochs[producer_id] += 1
+            epoch = epochs[producer_id]
+            if not producers.check_marker(producer_id, epoch, 0):
+                results.append(producers.apply_marker(producer_id, epoch, 0, now_ms))
+        elif step == "expire":
+            results.append(producers.expire(now_ms + 3, 1))
+        elif step == "batch":
+            if producers.check(producer_id, epoch, sequence, delta, True) is APPEND:
+                producers.apply(producer_id, epoch, sequence, delta, offset, now_ms, True)
+        else:
+            batch = producer_id, epoch, sequence, delta
+            if not (has_shortcut and producers.begin_transaction(*batch, offset, now_ms)):
+                results.append(_begin(producers, *batch, offset, now_ms))
+            else:
+                results.append(True)
+    known = producers._transactions
+    return (
+        results,
+        [producers.entry(found.producer_id) for found in producers.describe()],
+        producers.first_unstable_offset,
+        producers._oldest_ms,
+        None if known is None else known._start_offsets,
+        None if known is None else {name: str(one) for name, one in known._verifications.items()},
+    )
+
+
+def _begin(
+    producers: ProducerStateManager,
+    producer_id: int,
+    epoch: int,
+    sequence: int,
+    delta: int,
+    offset: int,
+    now_ms: int,
+) -> bool:
+    """Verify, check and apply a batch whose transaction the coordinator knows."""
+    started = producers.begin_verification(
+        producer_id, epoch, sequence, NOW_MS, supports_epoch_bump=True
+    )
+    if (
+        not isinstance(started, bool)
+        or producers.check(producer_id, epoch, sequence, delta, True) is not APPEND
+    ):
+        return False
+    producers.apply(producer_id, epoch, sequence, delta, offset, now_ms, True)
+    return True
+
+
+def test_only_the_usual_next_transaction_begins_in_one_pass(
+    producers: ProducerStateManager,
+) -> None:
+    def begins(epoch: int = 1, sequence: int = 0, delta: int = 0) -> bool:
+        return producers.begin_transaction(A, epoch, sequence, delta, 20, NOW_MS)
+
+    assert not begins()  # it is unknown
+    send(producers, 0, 0, 10)
+    assert not begins(0, 1)
+    producers.apply_marker(A, 1, 0, NOW_MS)
+    assert not begins(2)
+    assert not begins(sequence=1)
+    assert not begins(delta=2**30)
+    verify(producers, 1, 0, version_2=True)
+    assert not begins()
+    producers.expire(NOW_MS + 1, 1)
+    producers.apply_marker(A, 1, 0, NOW_MS)
+    assert begins()
+    assert producers.first_unstable_offset == 20
+    assert not begins()

@@ -118,5 +118,5 @@ def test_the_cache_of_clients_is_bounded(monkeypatch: pytest.MonkeyPatch) -> Non
     limits.set(ANYBODY, Fraction(1))
     first = [counters.get(f"u{number}", "c", 0) for number in range(100)]
 
-    assert len(counters._by_client) <= 10
+    assert len(counters.by_client) <= 10
     assert [counters.get(f"u{number}", "c", 0) for number in range(100)] == first

@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 
 import pytest
-from hypothesis import settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from broker.cluster import partition_log
 from broker.cluster.partition_log import PartitionLog
 from protocol import records
 from tests.batches import make_batch
@@ -200,3 +201,31 @@ def test_each_waiter_is_woken_once_even_if_one_leaves_during_the_wake(*, leaves:
 
     assert sorted(woken) == [("first", 5), ("second", 5)]
     assert len(log.waiters) == (1 if leaves else 2)
+
+
+@given(
+    st.lists(st.integers(1, 9), max_size=12),
+    st.integers(0, 12),
+    st.integers(0, 13),
+    st.integers(-1, 60),
+    st.booleans(),
+)
+def test_runs_of_batches_are_read_as_one_after_the_other(
+    sizes: list[int], fetch_offset: int, end_offset: int, bytes_max: int, at_least_one: bool
+) -> None:
+    log = PartitionLog()
+    for number, size in enumerate(sizes):
+        log.append(bytes([number]) * size, 1, 0, 0)
+    expected: list[bytes] = []
+    left = bytes_max
+    for number in range(fetch_offset, min(end_offset, len(sizes))):
+        left -= sizes[number]
+        if left < 0 and (expected or not at_least_one):
+            break
+        expected.append(bytes([number]) * sizes[number])
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(partition_log, "_RUN_BATCHES", 2)
+        found = log.read(fetch_offset, bytes_max, at_least_one=at_least_one, end_offset=end_offset)
+
+    assert found == expected

@@ -258,7 +258,7 @@ class Run:
         self.dispatcher.journal.is_enabled = is_enabled
 
     def follow_journal(self) -> None:
-        self.dispatcher.journal.subscribe(lambda line: self.followed.append(_line(line)))
+        self.dispatcher.journal.subscribe(lambda line: self.followed.append(fields_of_line(line)))
 
     def audit(self, is_enabled: bool) -> None:
         self.dispatcher.acknowledgements.is_enabled = is_enabled
@@ -300,7 +300,7 @@ class Run:
             ],
             "metrics": [str(found) for found in cluster.quotas.metrics.measure(self.now_ms)],
             "shadow": [str(found) for found in cluster.quotas.shadow.measurements(self.now_ms)],
-            "journal": [_line(line) for line in dispatcher.journal],
+            "journal": [fields_of_line(line) for line in dispatcher.journal],
             "followed": self.followed,
             "acknowledged": dispatcher.acknowledgements.sent,
             "rules": dispatcher.faults.is_enabled,
@@ -314,7 +314,8 @@ class Run:
         }
 
 
-def _line(line: Line) -> tuple[Any, ...]:
+def fields_of_line(line: Line) -> tuple[Any, ...]:
+    """Return what a line of the journal says, except for durations."""
     if not isinstance(line, Entry):
         return (line.number,)
     context = line.context

@@ -6,16 +6,21 @@ That it leaves the same behind as the ordinary path is a property in
 
 import gc
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from benchmarks import fetch_load, request_bytes
 from benchmarks.in_process import InProcessBroker, InProcessConnection
+from broker.dispatch import fetch_cache
 from broker.dispatch.connection import Connection
 from broker.dispatch.fetch_cache import LAYOUTS_MAX, PAUSE_MAX, FetchCache
+from broker.fetch import session_fetch
 from broker.responses import PARTS_BYTES_MIN
 from protocol import messages
+from protocol.codec import DecodeError
+from protocol.pacing import MessageTooLargeError
 from tests.broker.dispatch.produce_runs import counted_calls
 
 TOPIC = "t"
@@ -206,6 +211,38 @@ def test_a_response_with_many_records_is_in_parts() -> None:
     output = made.connection.receive(made.next_request(), made.broker.now_ms)
     assert output.write == b""
     assert any(part is batch for part in output.parts)
+
+
+@pytest.mark.parametrize("module", [fetch_cache, session_fetch])
+@pytest.mark.parametrize(
+    ("error", "reason", "is_bug"),
+    [
+        (MessageTooLargeError("too much"), "response to FETCH v12 (response.bytes.max)", False),
+        (DecodeError("torn"), "undecodable FETCH v12: torn", False),
+        (KeyError("key"), "internal error in FETCH v12: KeyError('key')", True),
+    ],
+)
+def test_an_exception_closes_the_connection_as_in_the_ordinary_path(
+    monkeypatch: pytest.MonkeyPatch, module: Any, error: Exception, reason: str, is_bug: bool
+) -> None:
+    def fail(*_arguments: Any) -> Any:
+        raise error
+
+    made = Consumer()
+    made.produce()
+    bugs: list[BaseException] = []
+    dispatcher = made.broker.dispatcher
+    monkeypatch.setattr(dispatcher, "_report_bug", lambda bug, _context: bugs.append(bug))
+    services = replace(made.cache._services, report_bug=lambda bug, _context: bugs.append(bug))
+    monkeypatch.setattr(made.cache, "_services", services)
+    if module is session_fetch:
+        monkeypatch.setattr(FetchCache, "respond", lambda *_arguments: None)
+    monkeypatch.setattr(module, "encode_found", fail)
+
+    output = made.connection.receive(made.next_request(), made.broker.now_ms)
+
+    assert (output.close_reason or "").startswith(reason)
+    assert bugs == ([error] if is_bug else [])
 
 
 def test_what_is_never_repeated_is_seldom_learnt_and_little_is_kept() -> None:

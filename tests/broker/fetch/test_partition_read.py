@@ -93,14 +93,14 @@ def test_a_fetch_that_waits_looks_at_the_changed_partition_only(
     cluster = one_topic()
     params = FetchParams(broker_id=1, bytes_max=1 << 20, bytes_min=bytes_min)
     looks: list[int] = []
-    check = partition_read._checked
+    check = partition_read.checked_partition
 
     def counted(cluster: Cluster, params: FetchParams, partition: CachedPartition) -> object:
         looks.append(partition.partition_index)
         return check(cluster, params, partition)
 
     waiting_bytes = WaitingBytes(cluster, params, ())
-    monkeypatch.setattr(partition_read, "_checked", counted)
+    monkeypatch.setattr(partition_read, "checked_partition", counted)
     assert waiting_bytes.is_enough_with(cached(0)) is (bytes_min == 1)
     assert looks == [0]
 

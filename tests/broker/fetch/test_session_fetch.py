@@ -1,26 +1,30 @@
 """Requests of a session get the same responses with and without the shortcut for usual ones."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import count
 from typing import Any
 
 import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
+from broker.cluster.fetch_sessions import FetchSession
 from broker.cluster.transaction_index import AbortedTransaction
 from broker.dispatch import fetch_cache
 from broker.dispatch.connection import Connection
 from broker.dispatch.dispatcher import Dispatcher
 from broker.dispatch.fetch_cache import CachedWait
-from broker.fetch import session_fetch, session_plan
+from broker.dispatch.turn_queue import TurnKind
+from broker.dispatch.turns import TURN_NS
+from broker.fetch import session_fetch, session_logs, session_plan
 from broker.handlers import k01_fetch
 from broker.produce.append import append_batch
-from protocol import messages
+from protocol import messages, pacing
 from protocol.api_keys import ApiKey
 from tests.batches import make_batch
 from tests.broker.cluster_builder import ALL_VERSIONS, NOW_MS, make_cluster, make_context
-from tests.broker.dispatch.produce_runs import counted_calls
+from tests.broker.dispatch.produce_runs import counted_calls, fields_of_line
 from tests.examples import examples
 
 PARTITIONS = 3
@@ -31,14 +35,23 @@ Step = tuple[str, dict[str, Any]]
 
 
 class Client:
-    """One cluster, and two connections of a client that fetches in one session."""
+    """One cluster, and two connections of a client that fetches in one session.
 
-    def __init__(self) -> None:
+    `between` are done one by one after turns of requests that pause wherever they may; without it
+    no request pauses.
+    """
+
+    def __init__(self, between: Sequence[Step] | None = None) -> None:
         self.cluster = make_cluster(2, **ALL_VERSIONS)
         self.bugs: list[BaseException] = []
+        clock = count(0, 0 if between is None else TURN_NS)
         self.dispatcher = Dispatcher(
-            self.cluster, lambda error, _context: self.bugs.append(error), lambda: 0
+            self.cluster, lambda error, _context: self.bugs.append(error), lambda: next(clock)
         )
+        self._turns: list[Callable[[], None]] = []
+        self._between = list(between or ())
+        if between is not None:
+            self.dispatcher.turns.call_later = lambda _delay_s, turn: self._turns.append(turn)
         self.now_ms = NOW_MS
         self.written: list[tuple[int, int, bytes]] = []
         self.session_id, self.epoch, self.version = 0, 0, 0
@@ -59,11 +72,23 @@ class Client:
 
     def do(self, step: Step) -> None:
         """Carry out a step, and what is due after it."""
-        name, arguments = step
-        getattr(self, name)(**arguments)
+        self._begin(step)
         self.cluster.timers.run_due(self.now_ms)
+        while self._turns:
+            self._turns.pop()()
+            if self._between:
+                self._begin(self._between.pop(0))
+            self.cluster.timers.run_due(self.now_ms)
         for number, connection in enumerate(self.connections):
             self._note(number, connection.resume(self.now_ms))
+
+    def _begin(self, step: Step) -> None:
+        name, arguments = step
+        getattr(self, name)(**arguments)
+
+    def lose(self, connection: int) -> None:
+        self.connections[connection].lose()
+        self.connections[connection] = self._connect(connection)
 
     def _note(self, number: int, output: Any) -> None:
         if output.close_reason is not None:
@@ -111,6 +136,9 @@ class Client:
     def set_quota(self, rate: float | None) -> None:
         quotas = self.cluster.quotas.clients
         assert quotas.alter((("user", "ANONYMOUS"),), [("consumer_byte_rate", rate)]) is None
+
+    def set_journal(self, is_enabled: bool) -> None:
+        self.dispatcher.journal.is_enabled = is_enabled
 
     def advance(self, duration_ms: int) -> None:
         self.now_ms += duration_ms
@@ -190,6 +218,21 @@ class Client:
         known = self.cluster.topics.get_by_id(topic_id)
         return None if known is None else known.name
 
+    def _state(self, session: FetchSession) -> list[tuple[Any, ...]]:
+        """Return the partitions of a session in their order, and what it knows of them."""
+        return [
+            (
+                self._name_of(cached.topic_id) if cached.topic_id else cached.topic_name,
+                cached.partition_index,
+                cached.fetch_offset,
+                cached.max_bytes,
+                cached.current_leader_epoch,
+                cached.high_watermark,
+                cached.log_start_offset,
+            )
+            for cached in session.partitions.values()
+        ]
+
     def result(self) -> dict[str, Any]:
         """Return all that the requests leave behind."""
         partitions = [p for topic in self.cluster.topics.all() for p in topic.partitions]
@@ -198,11 +241,13 @@ class Client:
             "waiters": [len(partition.log.waiters) for partition in partitions],
             "due": self.cluster.timers.next_due_ms(),
             "sessions": [
-                (session.epoch, session.last_used_ms, session.size, len(session.partitions))
+                (session.epoch, session.last_used_ms, session.size, self._state(session))
                 for cache in self.cluster.fetch_sessions.values()
                 for shard in cache._shards
                 for session in shard.sessions.values()
             ],
+            "metrics": [str(found) for found in self.cluster.quotas.metrics.measure(self.now_ms)],
+            "journal": [fields_of_line(line) for line in self.dispatcher.journal],
             "bugs": [repr(bug) for bug in self.bugs],
         }
 
@@ -228,9 +273,9 @@ def counted_shortcuts() -> Iterator[list[object]]:
         yield found
 
 
-def run(steps: Sequence[Step]) -> dict[str, Any]:
+def run(steps: Sequence[Step], between: Sequence[Step] | None = None) -> dict[str, Any]:
     """Carry out the steps; return what they leave behind."""
-    client = Client()
+    client = Client(between)
     for step in steps:
         client.do(step)
     return client.result()
@@ -246,12 +291,13 @@ def both(steps: Sequence[Step]) -> tuple[dict[str, Any], dict[str, Any], int]:
     return with_shortcut, without, len(taken)
 
 
-def as_long(steps: Sequence[Step]) -> dict[str, Any]:
+def as_long(steps: Sequence[Step], between: Sequence[Step] | None = None) -> dict[str, Any]:
     """Return the result if all sessions have many partitions."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (session_fetch, fetch_cache, k01_fetch):
+        for module in (session_fetch, session_logs, fetch_cache, k01_fetch):
             patch.setattr(module, "PARTITIONS_MAX", 0)
-        return run(steps)
+        patch.setattr(pacing, "LOOK_EVERY", 1)
+        return run(steps, between)
 
 
 def fetch(*named: tuple[str, int, int], **changes: Any) -> Step:
@@ -316,6 +362,7 @@ changes = st.one_of(
     st.tuples(
         st.just("set_quota"), st.fixed_dictionaries({"rate": st.sampled_from([None, 100.0])})
     ),
+    st.tuples(st.just("set_journal"), st.fixed_dictionaries({"is_enabled": st.booleans()})),
 )
 steps = st.one_of(
     requests,
@@ -330,6 +377,8 @@ steps = st.one_of(
     changes,
 )
 
+losses = st.tuples(st.just("lose"), st.fixed_dictionaries({"connection": st.integers(0, 1)}))
+
 
 @settings(max_examples=examples(300), deadline=None)
 @given(st.lists(steps, max_size=25))
@@ -339,7 +388,37 @@ def test_a_session_goes_on_the_same_way_without_the_shortcut(found: list[Step]) 
 
     assert with_shortcut == without
     assert as_long([fetch(*ALL), *found]) == without
+    assert as_long([fetch(*ALL), *found], between=()) == without
     assert with_shortcut["bugs"] == []
+
+
+@settings(max_examples=examples(300), deadline=None)
+@given(st.lists(steps, max_size=15), st.lists(st.one_of(steps, losses), max_size=15))
+def test_changes_between_the_turns_of_a_request_leave_nothing_broken(
+    found: list[Step], between: list[Step]
+) -> None:
+    end: list[Step] = [("lose", {"connection": 0}), ("lose", {"connection": 1})]
+
+    result = as_long([fetch(*ALL), *found, *end], between)
+
+    assert result["bugs"] == []
+    assert not any(result["waiters"])
+    assert result["due"] is None
+
+
+@pytest.mark.parametrize("turns_before", range(12))
+@pytest.mark.parametrize("end", [produce(), ("advance", {"duration_ms": 100})])
+def test_a_long_wait_that_ends_while_it_begins_leaves_no_waiter(
+    end: Step, turns_before: int
+) -> None:
+    nothing: Step = ("advance", {"duration_ms": 0})
+    steps = [fetch(*ALL), fetch(), fetch(max_wait_ms=100), ("advance", {"duration_ms": 100})]
+
+    result = as_long(steps, [nothing] * turns_before + [end])
+
+    assert not any(result["waiters"])
+    assert result["due"] is None
+    assert len(result["written"]) == 3
 
 
 @pytest.mark.parametrize("version", [9, 11, 12, 13, 18])
@@ -398,6 +477,31 @@ def test_a_change_while_a_request_waits_has_the_same_result(
 
     assert found == without
     assert taken
+
+
+@pytest.mark.parametrize(("partition_count", "kinds"), [(100, []), (101, [TurnKind.HEAVY] * 2)])
+@pytest.mark.parametrize("change", [("advance", {"duration_ms": 1}), ("set_quota", {"rate": 1.0})])
+def test_a_session_with_more_than_a_hundred_partitions_takes_turns(
+    partition_count: int, kinds: list[TurnKind], change: Step
+) -> None:
+    client = Client()
+    cluster = client.cluster
+    topic = cluster.topics.get("a")
+    assert topic is not None
+    cluster.add_partitions(topic, [(1, 2)] * (partition_count - PARTITIONS))
+    client.do(fetch(*[("a", index, 0) for index in range(partition_count)]))
+    found = []
+
+    def run(respond: Callable[[], Any], _frame_bytes: int, kind: TurnKind) -> Any:
+        found.append(kind)
+        return respond()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(client.dispatcher.turns, "run", run)
+        for step in (fetch(), change, fetch()):
+            client.do(step)
+
+    assert found == kinds
 
 
 @pytest.mark.parametrize("end", [produce(), ("advance", {"duration_ms": 100})])

@@ -336,17 +336,19 @@ CHECKS: tuple[tuple[Any, str, str, Produce], ...] = (
         "last_offset_delta, False",
         Produce(indexes=(1,), gap=3),
     ),
+    (
+        RequestRun._apply_in_transaction,
+        "error_code is not ErrorCode.NONE",
+        "False",
+        Produce(producer_epoch=1),
+    ),
+    (RequestRun._apply_in_transaction, "is not APPEND", "is None", Produce(gap=1)),
     *(
         (function, *check)
         for function in (RequestRun._store, RequestRun.respond_to_one)
         for check in (
             ("attributes < shape.attributes_min", "False", Produce(is_outside=True)),
-            (
-                "not self._is_verified(cluster, producer_id, epoch, sequence, now_ms)",
-                "False",
-                Produce(producer_epoch=1),
-            ),
-            ("decision is not APPEND", "False", Produce(gap=1)),
+            ("not self._apply_in_transaction(", "not str(", Produce(producer_epoch=1)),
         )
     ),
 )

@@ -6,7 +6,7 @@ from broker.cluster.cluster import Cluster
 from broker.dispatch.dispatcher import Dispatcher
 from broker.http_admin import records
 from broker.server.server import Server
-from quotas.token_bucket import TokenBucket
+from quotas.metered_bucket import MeteredBucket
 from tests.simulation.mutants.mutant import Mutant, edited
 from tests.simulation.provoking_worlds import (
     BusyAdminPortWorld,
@@ -41,8 +41,8 @@ DISTURBANCE_MUTANTS: tuple[Mutant, ...] = (
     edited(
         "A bucket that no request used while the clock moved fills beyond its burst.",
         "mutation_quota",
-        TokenBucket._refilled,
-        "if balance > self._capacity:",
+        MeteredBucket.try_charge,
+        "if balance > capacity:",
         "if False:",
         MovedClockWorld,
     ),

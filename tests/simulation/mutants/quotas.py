@@ -13,9 +13,9 @@ from client.producer import response_handling as responses
 from client.producer.batch import NO_SEQUENCE, Batch
 from client.producer.state import ProducerState
 from quotas.client_rate import ClientRateQuotaManager
+from quotas.metered_bucket import MeteredBucket
 from quotas.producer_ids import ProducerIdQuotaManager
 from quotas.sampled_rate import SampledRate
-from quotas.token_bucket import TokenBucket
 from tests.simulation.mutants.mutant import Mutant, edited
 from tests.simulation.patches import Patch, wrap
 from tests.simulation.provoking_worlds import QuotasWorld
@@ -71,37 +71,37 @@ QUOTA_MUTANTS: tuple[Mutant, ...] = (
     edited(
         "A token bucket below zero admits everything.",
         "mutation_quota",
-        TokenBucket.try_charge,
+        MeteredBucket.try_charge,
         "if balance < 0:",
-        "if balance < -self._capacity * 9:",
+        "if balance < -capacity * 9:",
     ),
     edited(
         "The throttle time of a refused request is half of the right one.",
         "mutation_quota",
-        TokenBucket._wait_ms,
-        "-(balance // self._refill)",
-        "-(balance // self._refill) // 2",
+        MeteredBucket._wait_ms,
+        "-(balance // self._units[1])",
+        "-(balance // self._units[1]) // 2",
     ),
     edited(
         "A refused request is charged all the same.",
         "mutation_quota",
-        TokenBucket.try_charge,
-        "return self._wait_ms(balance)",
-        "self._balance = balance - cost * self._scale\n        return self._wait_ms(balance)",
+        MeteredBucket.try_charge,
+        "self._balance = balance\n",
+        "self._balance = balance - cost * scale\n",
     ),
     edited(
         "An idle bucket fills beyond its burst.",
         "mutation_quota",
-        TokenBucket._refilled,
-        "if balance > self._capacity:",
+        MeteredBucket.try_charge,
+        "if balance > capacity:",
         "if False:",
         QuotasWorld,
     ),
     edited(
         "A bucket refills for the whole time at every use.",
         "mutation_quota",
-        TokenBucket._refilled,
-        "self._last_ms = now_ms",
+        MeteredBucket.try_charge,
+        "self._refilled_ms = now_ms",
         "pass",
     ),
     edited(

@@ -196,8 +196,8 @@ STORAGE_MUTANTS: tuple[Mutant, ...] = (
     edited(
         "A fetch whose client is gone stays in the log.",
         "memory",
-        fetch_wait._wait,
-        "log.waiters.pop(waiter, None)",
+        fetch_wait._WaitingFetch._end,
+        "wait.log.waiters.pop(wait, None)",
         "pass",
     ),
     edited(

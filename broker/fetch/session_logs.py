@@ -1,0 +1,102 @@
+"""The logs of a fetch session with many partitions, most of which have nothing new (KIP-227).
+
+A request of such a session takes turns, and it looks at all partitions. To find the log of each of
+them, and whether this client may read it, takes longer than to see that the log has not changed. So
+the session remembers the logs. What has changed is read in the ordinary way.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from broker.cluster.cluster import Cluster
+from broker.cluster.fetch_sessions import CachedPartition, FetchSession
+from broker.cluster.partition_log import PartitionLog
+from broker.fetch.fetch_params import CONSUMER_REPLICA_ID
+from broker.fetch.partition_read import FetchParams, checked_partition
+from protocol.errors import ErrorCode
+from protocol.fetch import PARTITIONS_MAX
+from protocol.pacing import paced_elements
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SessionLogs:
+    """The logs of the partitions of a session that a consumer may read.
+
+    It is good while `Cluster.produce_version` and `FetchSession.change_count` stay.
+    """
+
+    produce_version: int
+    change_count: int
+    requires_leader: bool
+    logs: dict[CachedPartition, PartitionLog]
+    others: list[CachedPartition]
+    """All other partitions: each request looks at them in the ordinary way."""
+
+    def is_good(self, session: FetchSession, cluster: Cluster) -> bool:
+        """Whether nothing but offsets and logs has changed since it was made."""
+        return (
+            self.change_count == session.change_count
+            and self.produce_version == cluster.produce_version
+        )
+
+    def changed(self, partitions: Sequence[CachedPartition]) -> list[CachedPartition]:
+        """Return the partitions, in their order, without those of which there is nothing to say.
+
+        A response leaves out a partition that is read to its end and whose offsets were sent.
+        """
+        log_of = self.logs.get
+        changed = []
+        for cached in paced_elements(partitions):
+            log = log_of(cached)
+            if log is not None:
+                end_offset = log.log_end_offset
+                if (
+                    cached.fetch_offset == end_offset
+                    and cached.high_watermark == end_offset
+                    and cached.log_start_offset == log.log_start_offset
+                ):
+                    continue
+            changed.append(cached)
+        return changed
+
+
+def logs_of_session(
+    session: FetchSession | None, params: FetchParams, cluster: Cluster
+) -> SessionLogs | None:
+    """Return what a session with many partitions remembers of its logs, in loops that pause.
+
+    None for few partitions, for an unusual request, and if something has changed during a pause.
+    """
+    if (
+        session is None
+        or len(session.partitions) <= PARTITIONS_MAX
+        or params.replica_id != CONSUMER_REPLICA_ID
+        or params.rack_id
+        or params.bytes_max < 0
+    ):
+        return None
+    known = remembered_logs(session, cluster)
+    if known is None or known.requires_leader != params.requires_leader:
+        session.plan = _find_logs(session, params, cluster)
+    return remembered_logs(session, cluster)
+
+
+def remembered_logs(session: FetchSession, cluster: Cluster) -> SessionLogs | None:
+    """Return what a session remembers of its logs if that is still good."""
+    known = session.plan
+    return known if isinstance(known, SessionLogs) and known.is_good(session, cluster) else None
+
+
+def _find_logs(session: FetchSession, params: FetchParams, cluster: Cluster) -> SessionLogs:
+    produce_version, change_count = cluster.produce_version, session.change_count
+    logs: dict[CachedPartition, PartitionLog] = {}
+    others: list[CachedPartition] = []
+    for cached in paced_elements(list(session.partitions.values())):
+        partition = (
+            None if cached.topic_name is None else checked_partition(cluster, params, cached)
+        )
+        if partition is None or isinstance(partition, ErrorCode) or cached.last_fetched_epoch >= 0:
+            others.append(cached)
+        else:
+            logs[cached] = partition.log
+    return SessionLogs(produce_version, change_count, params.requires_leader, logs, others)
