@@ -15,52 +15,26 @@ kept separately (`transactions`), for the producers that have it.
 import sys
 from collections.abc import Iterator
 
+from producer_state.producer_batches import NEVER_MS, ProducerBatches
 from producer_state.row_layout import (
-    BATCH,
-    BATCHES_AT,
-    EPOCH,
-    EPOCH_AND_NEWEST,
-    FLOOR,
     FLOOR_AT,
-    LAST_SEQUENCE,
     epoch_at,
     layout_of,
     with_floor,
 )
-from producer_state.row_table import ID_BYTES, RowTable, id_at
+from producer_state.row_table import ID_BYTES, id_at
 from producer_state.rules import (
-    APPEND,
     NO_EPOCH,
     NO_OFFSET,
     NO_SEQUENCE,
-    OUT_OF_ORDER,
-    SEQUENCE_MAX,
     STALE_EPOCH,
-    WINDOW_MAX,
-    Batch,
-    Decision,
-    Entry,
     ProducerDescription,
     Refused,
-    decide,
-    floor_after,
 )
-from producer_state.transactions import PartitionTransactions, TransactionalEntry
 from protocol.errors import ErrorCode
 
-# Only a batch that contains a multiple of this updates the floor: doing so every time would cost a
-# tenth of `apply`. In between, the floor is at most 3/4 of all sequence numbers before the newest
-# one, so it never seems to be after it. An epoch begins with 0, a multiple.
-_FLOOR_PERIOD = 2**29
-_FLOOR_PERIOD_MASK = _FLOOR_PERIOD - 1
-_NO_ENTRIES: dict[int, TransactionalEntry] = {}
-# Later than every timestamp: the bound of a partition without producers.
-_NEVER_MS = 2**63
-_unpack_last_sequence = LAST_SEQUENCE.unpack_from
-_pack_newest_into = EPOCH_AND_NEWEST.pack_into
 
-
-class ProducerStateManager:
+class ProducerStateManager(ProducerBatches):
     """All idempotent producers of one partition, under one of two rule sets.
 
     `batches` is 5 for Kafka's rule (a duplicate of one of the five newest batches succeeds with its
@@ -68,28 +42,7 @@ class ProducerStateManager:
     it; a duplicate is DUPLICATE_SEQUENCE_NUMBER). Others are a ValueError.
     """
 
-    __slots__ = (
-        "_is_round_open",
-        "_layout",
-        "_oldest_ms",
-        "_table",
-        "_transactional",
-        "_transactions",
-    )
-
-    def __init__(self, *, batches: int, window: int) -> None:
-        self._layout = layout_of(batches, window)
-        self._table = RowTable(self._layout.row_bytes)
-        # Most partitions never have a transaction.
-        self._transactions: PartitionTransactions | None = None
-        self._transactional = _NO_ENTRIES
-        # No producer's last write is older, so `expire` mostly returns at once.
-        self._oldest_ms = _NEVER_MS
-        # During a round of expiry `_oldest_ms` covers only the producers already checked.
-        self._is_round_open = False
-
-    def __len__(self) -> int:
-        return len(self._table)
+    __slots__ = ()
 
     @property
     def first_unstable_offset(self) -> int:
@@ -101,61 +54,6 @@ class ProducerStateManager:
         return (
             NO_OFFSET if (known := self._transactions) is None else known.start_offset(producer_id)
         )
-
-    @property
-    def _own_transactions(self) -> PartitionTransactions:
-        """The transactions of this partition, from the first one on."""
-        if self._transactions is None:
-            self._transactions = PartitionTransactions()
-            self._transactional = self._transactions.entries
-        return self._transactions
-
-    def check(
-        self,
-        producer_id: int,
-        producer_epoch: int,
-        base_sequence: int,
-        last_offset_delta: int,
-        is_transactional: bool = False,
-    ) -> Decision:
-        """Decide about a batch, changing nothing; verify a transactional one before."""
-        table = self._table
-        position = table.find(producer_id)
-        if position < 0:
-            if is_transactional and self._own_transactions.is_out_of_order(
-                producer_id, base_sequence, has_batches=False
-            ):
-                return OUT_OF_ORDER
-            return APPEND
-        known_epoch, last_sequence = _unpack_last_sequence(table.bucket, position + ID_BYTES)
-        # The most frequent decisions, without creating an entry.
-        if producer_epoch == known_epoch and base_sequence == (last_sequence + 1) & SEQUENCE_MAX:
-            if producer_id not in self._transactional:
-                return APPEND
-            if is_transactional:
-                has_batches = last_sequence != NO_SEQUENCE
-                is_out_of_order = self._own_transactions.is_out_of_order(
-                    producer_id, base_sequence, has_batches=has_batches
-                )
-                return OUT_OF_ORDER if is_out_of_order else APPEND
-        entry = self.entry(producer_id)
-        decision = decide(
-            self._layout.rules,
-            entry,
-            producer_epoch,
-            base_sequence,
-            last_offset_delta,
-            is_transactional=is_transactional,
-        )
-        if (
-            is_transactional
-            and decision is APPEND
-            and self._own_transactions.is_out_of_order(
-                producer_id, base_sequence, has_batches=bool(entry and entry.batches)
-            )
-        ):
-            return OUT_OF_ORDER
-        return decision
 
     def begin_verification(
         self,
@@ -189,82 +87,6 @@ class ProducerStateManager:
             supports_epoch_bump=supports_epoch_bump,
         )
         return True
-
-    def apply(
-        self,
-        producer_id: int,
-        producer_epoch: int,
-        base_sequence: int,
-        last_offset_delta: int,
-        base_offset: int,
-        timestamp_ms: int,
-        is_transactional: bool = False,
-    ) -> None:
-        """Store a batch after `check`, whose `find` it reuses; `timestamp_ms` is the maximum.
-
-        A coordinator's batch needs no `check`: each one begins with the sequence number 0.
-        """
-        last_sequence = (base_sequence + last_offset_delta) & SEQUENCE_MAX
-        table = self._table
-        layout = self._layout
-        # Protocol of `RowTable`: `check` mostly found this row; `find` costs as much as the rest.
-        is_found = producer_id == table.found_id
-        position = table.found_position if is_found else table.find(producer_id)
-        if position < 0:
-            tail = layout.first_tail
-            if layout.has_floor:
-                tail = FLOOR.pack(floor_after(base_sequence, base_sequence, last_offset_delta))
-            table.add(
-                producer_id,
-                layout.pack(
-                    producer_epoch, base_sequence, last_sequence, base_offset, timestamp_ms, tail
-                ),
-            )
-        elif layout.has_floor:
-            if last_sequence & _FLOOR_PERIOD_MASK <= last_offset_delta:
-                self._set_floor(position, producer_epoch, base_sequence, last_offset_delta)
-            _pack_newest_into(
-                table.bucket,
-                position + ID_BYTES,
-                producer_epoch,
-                base_sequence,
-                last_sequence,
-                base_offset,
-                timestamp_ms,
-            )
-        else:
-            # Older batches move by one and the oldest is dropped; a new epoch has none.
-            fields_at = position + ID_BYTES
-            known_epoch, moved = layout.unpack_moved(table.bucket, fields_at)
-            layout.pack_into(
-                table.bucket,
-                fields_at,
-                producer_epoch,
-                base_sequence,
-                last_sequence,
-                base_offset,
-                timestamp_ms,
-                moved if known_epoch == producer_epoch else layout.first_tail,
-            )
-        if is_transactional or producer_id in self._transactional:
-            self._own_transactions.note_batch(
-                producer_id, base_offset, timestamp_ms, is_transactional=is_transactional
-            )
-        if timestamp_ms < self._oldest_ms:  # noqa: PLR1730 - a call of min takes three times as long
-            self._oldest_ms = timestamp_ms
-
-    def _set_floor(
-        self, position: int, producer_epoch: int, base_sequence: int, last_offset_delta: int
-    ) -> None:
-        """Write the floor after a batch; the row still has the previous batch."""
-        bucket = self._table.bucket
-        floor = base_sequence
-        if EPOCH.unpack_from(bucket, position + ID_BYTES)[0] == producer_epoch:
-            floor = FLOOR.unpack_from(bucket, position + FLOOR_AT)[0]
-            if floor == base_sequence and last_offset_delta < WINDOW_MAX:
-                return  # as for the first batch after a marker
-        floor = floor_after(floor, base_sequence, last_offset_delta)
-        FLOOR.pack_into(bucket, position + FLOOR_AT, floor)
 
     def convert(self, *, batches: int, window: int) -> None:
         """Change the rule or the window; without a change this is free.
@@ -335,28 +157,6 @@ class ProducerStateManager:
         if timestamp_ms < self._oldest_ms:  # noqa: PLR1730 - as in `apply`
             self._oldest_ms = timestamp_ms
 
-    def entry(self, producer_id: int) -> Entry | None:
-        """Return the state of a producer; None if it has none."""
-        table = self._table
-        position = table.find(producer_id)
-        if position < 0:
-            return None
-        bucket, layout = table.bucket, self._layout
-        batches_at, batches_end = position + BATCHES_AT, position + layout.batches_end
-        batches = tuple(
-            batch
-            for batch in map(Batch._make, BATCH.iter_unpack(bucket[batches_at:batches_end]))
-            if batch.last_sequence != NO_SEQUENCE
-        )
-        producer_epoch = EPOCH.unpack_from(bucket, position + ID_BYTES)[0]
-        floor = NO_SEQUENCE
-        if layout.has_floor:
-            floor = FLOOR.unpack_from(bucket, position + FLOOR_AT)[0]
-        transactional = self._transactional.get(producer_id)
-        if transactional is not None:
-            return Entry(producer_epoch, batches, floor, *transactional)
-        return Entry(producer_epoch, batches, floor, last_timestamp=batches[0].timestamp)
-
     def expire(self, now_ms: int, expiration_ms: int) -> int:
         """Remove producers that wrote nothing for `expiration_ms` or longer; return how many.
 
@@ -378,7 +178,7 @@ class ProducerStateManager:
             return
         self._is_round_open = True
         # Each step lowers the bound to the oldest producer that it keeps.
-        self._oldest_ms = _NEVER_MS
+        self._oldest_ms = NEVER_MS
         table = self._table
         bucket_index = 0
         while bucket_index < table.bucket_count:
@@ -393,7 +193,7 @@ class ProducerStateManager:
         row_bytes = self._table.row_bytes
         timestamps = self._last_timestamps(rows)
         removed = 0
-        if min(timestamps, default=_NEVER_MS) <= latest_expired_ms:
+        if min(timestamps, default=NEVER_MS) <= latest_expired_ms:
             kept = [
                 number
                 for number, timestamp in enumerate(timestamps)

@@ -85,7 +85,7 @@ class TransactionLogPartition:
         batch = transaction_batch(
             transaction, log_transaction_version, base_offset, leader_epoch, now_ms
         )
-        log.append(batch, 1, now_ms, leader_epoch)
+        log.append(batch, 1, leader_epoch)
         compaction = partition.compaction
         if compaction is not None:
             key = transaction_key(transaction.transactional_id)

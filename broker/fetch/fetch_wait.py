@@ -43,7 +43,7 @@ def _wait(fetch: Fetch, read: list[SentPartition]) -> PendingResponse:
     def forget() -> None:
         timers.cancel(deadline)
         for log, waiter in waits:
-            log.waiters.pop(waiter, None)
+            log.leave(waiter)
         waits.clear()  # they refer to this function: reference counting frees the request
 
     def finish(now_ms: int) -> None:
@@ -67,7 +67,7 @@ def _wait(fetch: Fetch, read: list[SentPartition]) -> PendingResponse:
         if partition is not None:
             waiter = partial(look_again, cached)
             waits.append((partition.log, waiter))
-            partition.log.waiters[waiter] = None
+            partition.log.wait(waiter)
     turn = current_turn()
     if turn is not None and turn.is_long:
         # The read may have paused: nobody woke this request for what came then.

@@ -34,7 +34,14 @@ _HEADER_BYTES, _OVERHEAD_BYTES = records.HEADER_BYTES, records.LOG_OVERHEAD_BYTE
 _MAGIC, _CRC_START = records.MAGIC, records.CRC_START
 
 FrameLayout: TypeAlias = tuple[
-    Callable[[bytes, int], tuple[Any, ...]], bytes, bytes, int, int, int, slice
+    Callable[[bytes, int], tuple[Any, ...]],
+    bytes,
+    bytes,
+    int,
+    int,
+    int,
+    slice,
+    tuple[bytes, bytes],
 ]
 """Where the parts of all frames of one size are, counted from the size field.
 
@@ -44,6 +51,7 @@ FrameLayout: TypeAlias = tuple[
 - Those from the client id to the length of the batch.
 - The length of the batch.
 - Where the bytes begin that the CRC covers, where the batch ends, and the range between them.
+- What is around the index of the partition in the constant piece.
 
 A plain tuple, for the hot path.
 """
@@ -56,7 +64,6 @@ class RequestRun:
         "_acks",
         "_after",
         "_before",
-        "_behind_place",
         "_between",
         "_between_parts",
         "_broker_id",
@@ -83,9 +90,8 @@ class RequestRun:
         self._log = self._partition.log
         self._topic, self._acks = topic, shape.acks
         self._broker_id = self._partition.leader_id
-        # Where the index of the partition is in the piece, and what comes after it.
+        # Where the index of the partition is in the piece.
         self._place = slice(len(shape.key), len(piece))
-        self._behind_place = slice(len(piece), None)
         self._index_bytes = self._own_index_bytes = piece[self._place]
         self._is_elsewhere = False
         """Whether the latest request was for another partition than the shape."""
@@ -112,7 +118,7 @@ class RequestRun:
         log = self._log
         if layout is None or log.waiters or cluster.log_bytes + len(data) > cluster.log_bytes_max:
             return None
-        unpack, start, piece, batch_length, _covered_at, _batch_end, covered_range = layout
+        unpack, start, piece, batch_length, _at, _end, covered_range, around_place = layout
         # fmt: off
         (
             found_start, correlation_id, found_piece, magic, crc, attributes,
@@ -121,8 +127,8 @@ class RequestRun:
         # fmt: on
         shape = self.shape
         if found_piece != piece or self._is_elsewhere:
-            index_bytes, behind = found_piece[self._place], self._behind_place
-            if found_piece[behind] != piece[behind] or not found_piece.startswith(shape.key):
+            index_bytes = found_piece[self._place]
+            if found_piece != index_bytes.join(around_place):
                 return None
             if index_bytes != self._index_bytes and not self._go_to(index_bytes):
                 return None
@@ -146,28 +152,33 @@ class RequestRun:
             if sequence < 0:
                 return None
             producers, is_transactional = partition.producers, shape.is_transactional
-            if is_transactional and (
-                attributes < shape.attributes_min
-                or not self._is_verified(cluster, producer_id, epoch, sequence, now_ms)
+            if is_transactional or not producers.apply_next(
+                producer_id, epoch, sequence, last_delta, base_offset, max_timestamp
             ):
-                return None
-            decision = producers.check(producer_id, epoch, sequence, last_delta, is_transactional)
-            if decision is not APPEND:
-                return None
-            producers.apply(
-                producer_id,
-                epoch,
-                sequence,
-                last_delta,
-                base_offset,
-                max_timestamp,
-                is_transactional,
-            )
+                if is_transactional and (
+                    attributes < shape.attributes_min
+                    or not self._is_verified(cluster, producer_id, epoch, sequence, now_ms)
+                ):
+                    return None
+                decision = producers.check(
+                    producer_id, epoch, sequence, last_delta, is_transactional
+                )
+                if decision is not APPEND:
+                    return None
+                producers.apply(
+                    producer_id,
+                    epoch,
+                    sequence,
+                    last_delta,
+                    base_offset,
+                    max_timestamp,
+                    is_transactional,
+                )
         elif shape.is_transactional:
             return None  # it belongs to no transaction
         leader_epoch = partition.leader_epoch
         batch = _stored_header(base_offset, batch_length, leader_epoch, _MAGIC, crc) + covered
-        log.append(batch, count, max_timestamp, leader_epoch)
+        log.append(batch, count, leader_epoch)
         cluster.log_bytes += len(batch)
         if not shape.acks:
             return b""
@@ -207,11 +218,10 @@ class RequestRun:
             self._set_parts(log_start_offset)
         before, between, after = self._before, self._between, self._after
         pack_response, producers = self._pack_response, partition.producers
+        apply_next = producers.apply_next
         suffix, attributes_max = shape.suffix, shape.attributes_max
         has_response, leader_epoch = shape.acks != 0, partition.leader_epoch
         batches: list[bytes] = []
-        base_offsets: list[int] = []
-        max_timestamps: list[int] = []
         buffer_end, known_size, position = len(buffer), 0, 0
         try:
             while buffer_end - position > _HEADER_BYTES:
@@ -220,7 +230,7 @@ class RequestRun:
                     layout = self._layouts.get(size + SIZE_BYTES) or self._lay_out(size)
                     if layout is None:
                         break
-                    unpack, start, piece, batch_length, covered_at, batch_end_at, _range = layout
+                    unpack, start, piece, batch_length, covered_at, batch_end_at, *_rest = layout
                     known_size = size
                 frame_end = position + 4 + size
                 if frame_end > buffer_end:
@@ -247,26 +257,27 @@ class RequestRun:
                 if producer_id >= 0:
                     if sequence < 0:
                         break
-                    if is_transactional and (
-                        attributes < shape.attributes_min
-                        or not self._is_verified(cluster, producer_id, epoch, sequence, now_ms)
+                    if is_transactional or not apply_next(
+                        producer_id, epoch, sequence, last_delta, end_offset, max_timestamp
                     ):
-                        break
-                    decision = producers.check(
-                        producer_id, epoch, sequence, last_delta, is_transactional
-                    )
-                    if decision is not APPEND:
-                        break
-                    producers.apply(
-                        producer_id, epoch, sequence, last_delta, end_offset, max_timestamp,
-                        is_transactional,
-                    )  # fmt: skip
+                        if is_transactional and (
+                            attributes < shape.attributes_min
+                            or not self._is_verified(cluster, producer_id, epoch, sequence, now_ms)
+                        ):
+                            break
+                        decision = producers.check(
+                            producer_id, epoch, sequence, last_delta, is_transactional
+                        )
+                        if decision is not APPEND:
+                            break
+                        producers.apply(
+                            producer_id, epoch, sequence, last_delta, end_offset, max_timestamp,
+                            is_transactional,
+                        )  # fmt: skip
                 elif is_transactional:
                     break  # it belongs to no transaction
                 stored_header = _stored_header(end_offset, batch_length, leader_epoch, _MAGIC, crc)
                 batches.append(stored_header + covered)
-                base_offsets.append(end_offset)
-                max_timestamps.append(max_timestamp)
                 if has_response:
                     response = pack_response(before, correlation_id, between, end_offset, after)
                     responses.append(response)
@@ -274,7 +285,7 @@ class RequestRun:
                 position = frame_end
         finally:
             if batches:
-                stored = log.extend(batches, base_offsets, max_timestamps, end_offset, leader_epoch)
+                stored = log.extend(batches, end_offset, leader_epoch)
                 cluster.log_bytes += stored
         return position
 
@@ -357,6 +368,7 @@ def _layout(shape: RequestShape, size: int) -> FrameLayout | None:
         covered.start,
         covered.stop,
         covered,
+        (shape.key, piece[len(target.piece) :]),
     )
 
 

@@ -368,7 +368,7 @@ def everything_behind(root: object) -> int:
             "ProducerStateManager",
             "RowTable",
         }:
-            slots: tuple[str, ...] = type(item).__slots__  # type: ignore[attr-defined]
+            slots = [slot for kind in type(item).__mro__ for slot in getattr(kind, "__slots__", ())]
             waiting += [getattr(item, slot) for slot in slots if slot not in {"_layout", "bucket"}]
     return held
 

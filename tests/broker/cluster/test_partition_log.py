@@ -9,7 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from broker.cluster.partition_log import PartitionLog
 from protocol import records
-from tests.batches import make_batch
+from tests.batches import filled_batch, make_batch
 from tests.examples import examples
 
 
@@ -39,15 +39,16 @@ class LogAgainstModel(RuleBasedStateMachine):
         self.leader_epoch = 0
 
     @rule(
-        sizes=st.lists(st.integers(1, 12), min_size=1, max_size=4),
+        sizes=st.lists(st.integers(61, 72), min_size=1, max_size=4),
         offset_count=st.integers(1, 5),
         max_timestamp=st.integers(-1, 9),
     )
     def append(self, sizes: list[int], offset_count: int, max_timestamp: int) -> None:
         for size in sizes:
-            data = bytes([len(self.ever) % 256]) * size
+            end_offset, filler = self.end_offset, len(self.ever) % 256
+            data = filled_batch(end_offset, offset_count, max_timestamp, size, filler)
             batch = Kept(self.end_offset, offset_count, max_timestamp, self.leader_epoch, data)
-            self.log.append(data, offset_count, max_timestamp, self.leader_epoch)
+            self.log.append(data, offset_count, self.leader_epoch)
             self.kept.append(batch)
             self.ever.append(batch)
             self.end_offset = batch.end_offset
@@ -63,7 +64,7 @@ class LogAgainstModel(RuleBasedStateMachine):
         self.start_offset = max(self.start_offset, offset)
         self.kept = [batch for batch in self.kept if batch.end_offset > self.start_offset]
 
-    @rule(retention_bytes=st.integers(0, 60))
+    @rule(retention_bytes=st.integers(0, 400))
     def drop_beyond_size(self, retention_bytes: int) -> None:
         before = list(self.kept)
         while (
@@ -160,11 +161,11 @@ def test_batches_are_stored_together_as_one_by_one() -> None:
     one_by_one, together = PartitionLog(), PartitionLog()
     for log in (one_by_one, together):
         log.begin_at(5)
-        log.append(records.stamp(batches[0], 0, len(batches[0]), 5, 2), 2, 9, 2)
+        log.append(records.stamp(batches[0], 0, len(batches[0]), 5, 2), 2, 2)
     for batch in batches:
-        one_by_one.append(batch, 2, 4, 3)
+        one_by_one.append(batch, 2, 3)
 
-    size_bytes = together.extend(batches, [7, 9, 11], [4, 4, 4], 13, 3)
+    size_bytes = together.extend(batches, 13, 3)
 
     assert size_bytes == sum(map(len, batches))
     for name in PartitionLog.__slots__:
@@ -174,7 +175,7 @@ def test_batches_are_stored_together_as_one_by_one() -> None:
 
 def test_the_log_start_offset_never_decreases() -> None:
     log = PartitionLog()
-    log.append(b"batch", 4, 0, 0)
+    log.append(filled_batch(0, 4), 4, 0)
     log.advance_start(3)
 
     log.advance_start(1)
@@ -191,10 +192,10 @@ def test_each_waiter_is_woken_once_even_if_one_leaves_during_the_wake(*, leaves:
     def first(now_ms: int) -> None:
         woken.append(("first", now_ms))
         if leaves:
-            log.waiters.pop(first, None)
+            log.leave(first)
 
-    log.waiters[first] = None
-    log.waiters[lambda now_ms: woken.append(("second", now_ms))] = None
+    log.wait(first)
+    log.wait(lambda now_ms: woken.append(("second", now_ms)))
 
     log.wake(5)
 
