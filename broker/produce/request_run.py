@@ -105,7 +105,7 @@ class RequestRun:
         self._between_parts = b"", b""
 
     # Hot path: inlined on purpose.
-    def respond_to_one(  # noqa: C901, PLR0912
+    def respond_to_one(  # noqa: C901
         self, cluster: Cluster, data: bytes, now_ms: int
     ) -> bytes | None:
         """Append the batch of the only request of a read, and return the response.
@@ -140,7 +140,7 @@ class RequestRun:
             found_start != start
             or magic != _MAGIC
             or attributes > shape.attributes_max
-            or not 0 < count == last_delta + 1
+            or count != last_delta + 1
             or max_timestamp > now_ms + self._timestamp_after_max_ms
             or crc32c(covered) != crc
             or not data.endswith(shape.suffix)
@@ -151,29 +151,18 @@ class RequestRun:
         if producer_id >= 0:
             if sequence < 0:
                 return None
-            producers, is_transactional = partition.producers, shape.is_transactional
-            if is_transactional or not producers.apply_next(
-                producer_id, epoch, sequence, last_delta, base_offset, max_timestamp
+            # fmt: off
+            if (
+                shape.is_transactional
+                or not partition.producers.apply_next(
+                    producer_id, epoch, sequence, last_delta, base_offset, max_timestamp,
+                )
+            ) and not self._is_recorded(
+                cluster, attributes, producer_id, epoch, sequence, last_delta, base_offset,
+                max_timestamp, now_ms,
             ):
-                if is_transactional and (
-                    attributes < shape.attributes_min
-                    or not self._is_verified(cluster, producer_id, epoch, sequence, now_ms)
-                ):
-                    return None
-                decision = producers.check(
-                    producer_id, epoch, sequence, last_delta, is_transactional
-                )
-                if decision is not APPEND:
-                    return None
-                producers.apply(
-                    producer_id,
-                    epoch,
-                    sequence,
-                    last_delta,
-                    base_offset,
-                    max_timestamp,
-                    is_transactional,
-                )
+                # fmt: on
+                return None
         elif shape.is_transactional:
             return None  # it belongs to no transaction
         leader_epoch = partition.leader_epoch
@@ -208,7 +197,7 @@ class RequestRun:
                 log.wake(now_ms)
 
     # Hot path: inlined on purpose.
-    def _store(  # noqa: C901, PLR0912, PLR0915
+    def _store(  # noqa: C901, PLR0912
         self, cluster: Cluster, buffer: bytes, now_ms: int, responses: list[bytes]
     ) -> int:
         shape, log, partition = self.shape, self._log, self._partition
@@ -217,8 +206,7 @@ class RequestRun:
         if log_start_offset != self._start_offset:
             self._set_parts(log_start_offset)
         before, between, after = self._before, self._between, self._after
-        pack_response, producers = self._pack_response, partition.producers
-        apply_next = producers.apply_next
+        pack_response, apply_next = self._pack_response, partition.producers.apply_next
         suffix, attributes_max = shape.suffix, shape.attributes_max
         has_response, leader_epoch = shape.acks != 0, partition.leader_epoch
         batches: list[bytes] = []
@@ -248,7 +236,7 @@ class RequestRun:
                     or found_start != start
                     or magic != _MAGIC
                     or attributes > attributes_max
-                    or not 0 < count == last_delta + 1
+                    or count != last_delta + 1
                     or max_timestamp > latest_ms
                     or crc32c(covered) != crc
                     or buffer[batch_end:frame_end] != suffix
@@ -257,23 +245,18 @@ class RequestRun:
                 if producer_id >= 0:
                     if sequence < 0:
                         break
-                    if is_transactional or not apply_next(
-                        producer_id, epoch, sequence, last_delta, end_offset, max_timestamp
-                    ):
-                        if is_transactional and (
-                            attributes < shape.attributes_min
-                            or not self._is_verified(cluster, producer_id, epoch, sequence, now_ms)
-                        ):
-                            break
-                        decision = producers.check(
-                            producer_id, epoch, sequence, last_delta, is_transactional
-                        )
-                        if decision is not APPEND:
-                            break
-                        producers.apply(
+                    # fmt: off
+                    if (
+                        is_transactional
+                        or not apply_next(
                             producer_id, epoch, sequence, last_delta, end_offset, max_timestamp,
-                            is_transactional,
-                        )  # fmt: skip
+                        )
+                    ) and not self._is_recorded(
+                        cluster, attributes, producer_id, epoch, sequence, last_delta, end_offset,
+                        max_timestamp, now_ms,
+                    ):
+                        # fmt: on
+                        break
                 elif is_transactional:
                     break  # it belongs to no transaction
                 stored_header = _stored_header(end_offset, batch_length, leader_epoch, _MAGIC, crc)
@@ -288,6 +271,40 @@ class RequestRun:
                 stored = log.extend(batches, end_offset, leader_epoch)
                 cluster.log_bytes += stored
         return position
+
+    def _is_recorded(
+        self,
+        cluster: Cluster,
+        attributes: int,
+        producer_id: int,
+        epoch: int,
+        sequence: int,
+        last_delta: int,
+        base_offset: int,
+        max_timestamp: int,
+        now_ms: int,
+    ) -> bool:
+        """Record a batch with a producer, or return False if it will not simply be appended."""
+        shape, producers = self.shape, self._partition.producers
+        is_transactional = shape.is_transactional
+        if is_transactional and (
+            attributes < shape.attributes_min
+            or not self._is_verified(cluster, producer_id, epoch, sequence, now_ms)
+        ):
+            return False
+        decision = producers.check(producer_id, epoch, sequence, last_delta, is_transactional)
+        if decision is not APPEND:
+            return False
+        producers.apply(
+            producer_id,
+            epoch,
+            sequence,
+            last_delta,
+            base_offset,
+            max_timestamp,
+            is_transactional,
+        )
+        return True
 
     def _is_verified(
         self, cluster: Cluster, producer_id: int, epoch: int, sequence: int, now_ms: int
@@ -375,8 +392,8 @@ def _layout(shape: RequestShape, size: int) -> FrameLayout | None:
 @lru_cache(maxsize=256)
 def _frame_struct(piece_bytes: int) -> Struct:
     """Return the layout of frames up to the number of records."""
-    # The attributes are unsigned: a negative value is more than any known bit.
-    return Struct(f">{SIZE_BYTES + API_BYTES}s4s{piece_bytes}s4xbIHi8xqqhii")
+    # Without a sign, more attributes than the known ones and a negative delta fit nothing.
+    return Struct(f">{SIZE_BYTES + API_BYTES}s4s{piece_bytes}s4xbIHI8xqqhii")
 
 
 def _batch_size(rest_bytes: int, *, is_flexible: bool) -> int | None:

@@ -539,13 +539,14 @@ BATCH_CHECKS: tuple[tuple[str, str, Produce], ...] = (
     ("crc32c(covered) != crc", "False", Produce(damage=(17, ">I", 1, False))),
     ("attributes > ", "None is ", Produce(damage=(21, ">h", 0x20, True))),
     ("attributes > ", "None is ", Produce(damage=(21, ">h", -1, True))),
-    ("0 < count == last_delta + 1", "True", Produce(damage=(23, ">i", 3, True))),
+    ("count != last_delta + 1", "False", Produce(damage=(23, ">i", 3, True))),
     ("sequence < 0", "False", Produce(producer_id=8, damage=(53, ">i", -1, True))),
-    ("is not APPEND", "is None", Produce(producer_id=7, gap=1)),
+    ("not self._is_recorded(", "None is self._is_recorded(", Produce(producer_id=7, gap=1)),
 )
 RUN_BATCHES: tuple[tuple[Any, str, str, Produce], ...] = (
     *((RequestRun._store, *check) for check in BATCH_CHECKS),
     *((RequestRun.respond_to_one, *check) for check in BATCH_CHECKS),
+    (RequestRun._is_recorded, "is not APPEND", "is None", Produce(producer_id=7, gap=1)),
     (RequestRun._store, "max_timestamp > latest_ms", "False", Produce(later_ms=4_000_000)),
     (
         RequestRun.respond_to_one,
@@ -736,8 +737,8 @@ def test_requests_of_one_read_are_one_run() -> None:
     ("function", "wrong"),
     [
         (store_fitting, ("in produced:", "in None:")),
-        (RequestRun._store, ("count == last", "count.none == last")),
-        (RequestRun.respond_to_one, ("count == last", "count.none == last")),
+        (RequestRun._store, ("count != last", "count.none != last")),
+        (RequestRun.respond_to_one, ("count != last", "count.none != last")),
     ],
 )
 def test_an_error_in_the_cached_path_closes_only_its_connection(

@@ -326,8 +326,7 @@ CHECKS: tuple[tuple[Any, str, str, Produce], ...] = (
         Produce(indexes=(1,), gap=3),
     ),
     *(
-        (function, *check)
-        for function in (RequestRun._store, RequestRun.respond_to_one)
+        (RequestRun._is_recorded, *check)
         for check in (
             ("attributes < shape.attributes_min", "False", Produce(is_outside=True)),
             (
@@ -348,8 +347,8 @@ def test_a_cached_path_without_a_check_is_found(
     is_run = function not in {fitting_batches, belong_to_transaction}
     unusual = replace(unusual, transactional_id="a", version=12, cut=None if is_run else 9)
     usual = Produce(transactional_id="a", version=12)
-    warm = [*WARM, *[usual] * 3] if function is RequestRun.respond_to_one else WARM
-    assert_needed([*warm, unusual, replace(unusual, damage=None)], function, right, wrong)
+    for warm in (WARM, [*WARM, *[usual] * 3]):  # after these a read of one request is tried at once
+        assert_needed([*warm, unusual, replace(unusual, damage=None)], function, right, wrong)
 
 
 def test_batches_of_two_producers_take_the_ordinary_path() -> None:

@@ -153,8 +153,8 @@ STORAGE_MUTANTS: tuple[Mutant, ...] = (
         "An append fails on some batches.",
         "internal_errors",
         PartitionLog.append,
-        "base_offset = self.log_end_offset\n",
-        "base_offset = self.log_end_offset\n    assert base_offset < 5\n",
+        "self._batches.append(batch)\n",
+        "assert self.log_end_offset < 5\n    self._batches.append(batch)\n",
     ),
     edited(
         "The response has the offset after the batch.",
