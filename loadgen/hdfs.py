@@ -33,9 +33,9 @@ class HadoopFiles(HdfsFileSystem):
         Raises:
             OSError: the settings do not say where the name node is.
         """
-        defaults = _ONE_NAME_NODE if ":" in host else {}
+        options: dict[str, Any] = {**(_ONE_NAME_NODE if ":" in host else {}), **settings}
         with _os_errors():
-            super().__init__(host, **{**defaults, **settings})
+            super().__init__(host, None, **options)
 
     @classmethod
     def _strip_protocol(cls, path: str) -> str:
@@ -66,9 +66,9 @@ class HadoopFiles(HdfsFileSystem):
         with _os_errors():
             super().rm(path, recursive, maxdepth)
 
-    def _open(self, path: str, mode: str = "rb", **options: Any) -> "_File":
+    def _open(self, path: str, mode: str = "rb", *arguments: Any, **options: Any) -> "_File":
         with _os_errors():
-            return _File(super()._open(path, mode, **options))
+            return _File(super()._open(path, mode, *arguments, **options))
 
 
 class _File(io.RawIOBase):
