@@ -66,42 +66,51 @@ class HadoopFiles(HdfsFileSystem):
         with _os_errors():
             super().rm(path, recursive, maxdepth)
 
-    def _open(self, path: str, mode: str = "rb", *arguments: Any, **options: Any) -> "_File":
+    def _open(self, path: str, mode: str = "rb", *arguments: Any, **options: Any) -> "ClientFile":
         with _os_errors():
-            return _File(super()._open(path, mode, *arguments, **options))
+            return ClientFile(super()._open(path, mode, *arguments, **options))
 
 
-class _File(io.RawIOBase):
+class ClientFile(io.RawIOBase):
     """An open file whose errors are `OSError`, and that is closed once."""
 
     def __init__(self, file: Any) -> None:
         self._file = file
 
     def readable(self) -> bool:
+        """Return whether it is open for reading."""
         return bool(self._file.readable())
 
     def writable(self) -> bool:
+        """Return whether it is open for writing."""
         return bool(self._file.writable())
 
     def seekable(self) -> bool:
+        """Return whether it has a position."""
         return bool(self._file.seekable())
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Set and return the position."""
         self._file.seek(offset, whence)
         return self.tell()
 
     def tell(self) -> int:
+        """Return the position."""
         return int(self._file.tell())
 
     def read(self, size: int = -1) -> bytes:
+        """Return the next bytes, at most `size`."""
         with _os_errors():
             return bytes(self._file.read(size))
 
     def write(self, data: Any) -> int:
+        """Write all of the bytes."""
         with _os_errors():
-            return int(self._file.write(data))
+            # Arrow gives a buffer of its own, which the client would copy byte by byte.
+            return int(self._file.write(bytes(data)))
 
     def close(self) -> None:
+        """Complete the file."""
         if not self.closed:
             super().close()
             with _os_errors():

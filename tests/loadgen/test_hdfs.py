@@ -1,12 +1,14 @@
 """A load that writes to HDFS: the cluster is Hadoop's own for tests, in one process."""
 
+import io
 import json
 import subprocess
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
+import pyarrow as pa
 import pytest
 
 from loadgen import cli
@@ -169,6 +171,23 @@ class TestErrors:
         with pytest.raises(StorageError) as caught:
             storage.create("x")
         assert str(caught.value) == f"cannot create {url}/x: {reason}"
+
+    def test_the_client_gets_bytes_which_it_copies_at_once(self) -> None:
+        from loadgen.hdfs import ClientFile  # noqa: PLC0415 - not everybody has the client
+
+        written: list[object] = []
+
+        class Written(io.RawIOBase):
+            def write(self, data: Any) -> int:
+                written.append(data)
+                return len(data)
+
+        file = ClientFile(Written())
+        assert file.write(pa.py_buffer(b"abc")) == 3
+        file.close()
+        file.close()
+        assert written == [b"abc"]
+        assert isinstance(written[0], bytes)
 
 
 def _no_broker(*_: object) -> NoReturn:
