@@ -16,13 +16,13 @@ entities; a manager counts for one quota key and returns how long to throttle a 
     12000
 
 Further managers: `ClientRateQuotaManager` of kind `PRODUCE`, `FETCH` or `REQUEST`,
-`ConnectionRateQuotaManager`, `ProducerIdQuotaManager`. Their parts are public as well:
+`ConnectionRateQuotaManager`, `AcceptRate`, `ProducerIdQuotaManager`. Their parts are public:
 `TokenBucket`, `SampledRate`, and `Limits` with the eight levels of precedence.
 """
 
 from quotas.client_quotas import ClientQuotas, Component, FilterProblem
 from quotas.client_rate import FETCH, PRODUCE, REQUEST, ClientRateQuotaManager, RateKind
-from quotas.connection_rate import ConnectionRateQuotaManager
+from quotas.connection_rate import AcceptRate, ConnectionRateQuotaManager
 from quotas.controller_mutation import ControllerMutationQuota, ControllerMutationQuotaManager
 from quotas.definitions import Definition, parse_definitions
 from quotas.entities import QUOTA_KEYS, Entity, QuotaKey, make_entity
@@ -38,6 +38,7 @@ __all__ = [
     "PRODUCE",
     "QUOTA_KEYS",
     "REQUEST",
+    "AcceptRate",
     "ClientQuotas",
     "ClientRateQuotaManager",
     "Component",

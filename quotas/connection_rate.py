@@ -1,6 +1,6 @@
-"""KIP-612: the quota on new connections per IP address and broker.
+"""KIP-612: the limits on new connections per IP address and broker, and per broker.
 
-Source: Kafka's `ConnectionQuotas`, the part for addresses.
+Source: Kafka's `ConnectionQuotas`.
 """
 
 from collections import OrderedDict
@@ -19,6 +19,38 @@ class _Counter:
         self.rate = SampledRate(sample_count, window_ms)
         self.life_ms = max(IDLE_MS, sample_count * window_ms)
         self.last_used_ms = 0
+
+
+class AcceptRate:
+    """The rate at which a broker accepts connections (`max.connection.creation.rate`).
+
+    Connections beyond it wait, one after the other, as they do for Kafka's acceptor.
+    """
+
+    __slots__ = ("_free_ms", "_rate", "_window_ms")
+
+    def __init__(self, sample_count: int, window_seconds: int) -> None:
+        self._window_ms = window_seconds * 1000
+        self._rate = SampledRate(sample_count, self._window_ms)
+        self._free_ms = 0
+        """When the last connection that waits is accepted."""
+
+    def record(self, limit: int, now_ms: int) -> int:
+        """Record a connection; return after how many ms it is accepted.
+
+        Each waits until the one before is accepted, and then for at most one window.
+        """
+        turn_ms = max(now_ms, self._free_ms)
+        self._rate.record(1, turn_ms)
+        throttle_ms = (
+            self._rate.throttle_time_ms(limit, 1, turn_ms) if limit > 0 else self._window_ms
+        )
+        self._free_ms = turn_ms + min(throttle_ms, self._window_ms)
+        return self._free_ms - now_ms
+
+    def undo(self, now_ms: int) -> None:
+        """Forget a connection that the quota of its address refuses."""
+        self._rate.record(-1, now_ms)
 
 
 class ConnectionRateQuotaManager:

@@ -5,7 +5,7 @@ from typing import Any
 
 from quotas.client_quotas import ClientQuotas
 from quotas.client_rate import FETCH, PRODUCE, REQUEST, ClientRateQuotaManager
-from quotas.connection_rate import ConnectionRateQuotaManager
+from quotas.connection_rate import AcceptRate, ConnectionRateQuotaManager
 from quotas.controller_mutation import ControllerMutationQuotaManager
 from quotas.definitions import parse_definitions
 from quotas.entities import (
@@ -24,7 +24,7 @@ from quotas.shadow import ShadowReport
 class BrokerQuotas:
     """The counters of one broker: a quota applies per broker, as in Kafka."""
 
-    __slots__ = ("connections", "fetch", "produce", "producer_ids", "request")
+    __slots__ = ("accept_rate", "connections", "fetch", "produce", "producer_ids", "request")
 
     def __init__(
         self, quotas: ClientQuotas, config: Mapping[str, Any], new_seed: Callable[[], bytes]
@@ -37,6 +37,7 @@ class BrokerQuotas:
         self.connections = ConnectionRateQuotaManager(
             limits[CONNECTION_CREATION_RATE.name], *samples
         )
+        self.accept_rate = AcceptRate(*samples)
         self.producer_ids = ProducerIdQuotaManager(
             limits[PRODUCER_IDS_RATE.name],
             sample_count=config["producer.id.quota.window.num"],

@@ -191,7 +191,6 @@ SOCKET_KEYS: tuple[ConfigKey, ...] = (
     ignored_key("client.quota.callback.class",             CLASS,    None,        None,          READ_ONLY),
     ignored_key("kafka.metrics.polling.interval.secs",     INT,      10,          at_least(1),   READ_ONLY),
     ignored_key("kafka.metrics.reporters",                 LIST,     (),          None,          READ_ONLY),
-    ignored_key("max.connection.creation.rate",            INT,      INT_MAX,     at_least(0),   CLUSTER_WIDE),
     ignored_key("max.connections.per.ip.overrides",        STRING,   "",          None,          CLUSTER_WIDE),
     ignored_key("max.request.partition.size.limit",        INT,      2000,        at_least(1),   READ_ONLY),
     ignored_key("metric.reporters",                        LIST,     ("org.apache.kafka.common.metrics.JmxReporter",), None,          CLUSTER_WIDE),

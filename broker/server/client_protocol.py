@@ -123,16 +123,36 @@ class ClientProtocol(asyncio.Protocol):
         if refusal is not None:
             self._close(refusal)
             return
-        connections = server.cluster.quotas.brokers[self.broker_id].connections
-        throttle_time_ms = connections.record(host, self.last_active_ms)
+        accept_rate = server.cluster.quotas.brokers[self.broker_id].accept_rate
+        limit = server.cluster.config.for_broker(self.broker_id)["max.connection.creation.rate"]
+        wait_ms = accept_rate.record(limit, self.last_active_ms)
+        if wait_ms:
+            self._wait(wait_ms, lambda now_ms: self._accept(host, now_ms))
+        else:
+            self._accept(host, self.last_active_ms)
+
+    def _wait(self, delay_ms: int, go_on: Callable[[int], None]) -> None:
+        """Read nothing for `delay_ms`, then go on."""
+        if not self._is_paused:
+            self._is_paused = True
+            self._transport.pause_reading()
+        self._mute = self._server.cluster.timers.schedule(self.last_active_ms + delay_ms, go_on)
+
+    def _accept(self, host: str, now_ms: int) -> None:
+        """Accept the connection, unless the quota of its address or a fault refuses it."""
+        server = self._server
+        self.last_active_ms = now_ms
+        quotas = server.cluster.quotas.brokers[self.broker_id]
+        throttle_time_ms = quotas.connections.record(host, now_ms)
         if throttle_time_ms:
+            quotas.accept_rate.undo(now_ms)
             # As in Kafka: a client that is disconnected at once reconnects at once.
             self._mute = server.cluster.timers.schedule(
-                self.last_active_ms + throttle_time_ms,
+                now_ms + throttle_time_ms,
                 lambda _now_ms: self._close("connection_creation_rate exceeded"),
             )
             return
-        fault = server.dispatcher.faults.evaluate_connection(self.broker_id, self.last_active_ms)
+        fault = server.dispatcher.faults.evaluate_connection(self.broker_id, now_ms)
         if fault is not None:
             server.dispatcher.journal.arrived(
                 self.broker_id,
@@ -145,11 +165,7 @@ class ClientProtocol(asyncio.Protocol):
         if fault is not None and fault.is_refused:
             self._close(f"fault {fault.description}")
         elif fault is not None and fault.delay_ms:
-            self._is_paused = True
-            self._transport.pause_reading()
-            self._mute = server.cluster.timers.schedule(
-                self.last_active_ms + fault.delay_ms, lambda _now_ms: self._enter(host)
-            )
+            self._wait(fault.delay_ms, lambda _now_ms: self._enter(host))
         else:
             self._enter(host)
 

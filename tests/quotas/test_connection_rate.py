@@ -1,7 +1,7 @@
 import pytest
 
 from quotas.client_quotas import ClientQuotas
-from quotas.connection_rate import ConnectionRateQuotaManager
+from quotas.connection_rate import AcceptRate, ConnectionRateQuotaManager
 from quotas.counters import IDLE_MS
 from quotas.entities import make_entity
 
@@ -84,3 +84,32 @@ def test_only_counters_of_addresses_of_the_last_hour_are_kept() -> None:
         connections.record(f"10.0.{number // 250}.{number % 250}", number * 36_000)
 
     assert len(connections._counters) <= 3 * 100
+
+
+def test_connections_beyond_the_rate_of_a_broker_wait_one_after_the_other() -> None:
+    accept_rate = AcceptRate(11, 1)
+
+    assert [accept_rate.record(2, 0) for _ in range(20)] == [0] * 20
+    assert [accept_rate.record(2, 0) for _ in range(3)] == [500, 1000, 2000]
+    assert accept_rate.record(2, 1200) == 3000 - 1200
+
+
+def test_a_connection_waits_for_the_one_before_even_if_the_rate_was_raised() -> None:
+    accept_rate = AcceptRate(2, 1)
+    assert [accept_rate.record(1, 0) for _ in range(2)] == [0, 1000]
+
+    assert accept_rate.record(1000, 100) == 900
+    assert accept_rate.record(1000, 1000) == 0
+
+
+def test_a_connection_that_its_address_refuses_does_not_count_for_the_broker() -> None:
+    accept_rate = AcceptRate(11, 1)
+    for _ in range(100):
+        assert accept_rate.record(2, 0) == 0
+        accept_rate.undo(0)
+
+
+def test_without_any_rate_each_connection_waits_a_window() -> None:
+    accept_rate = AcceptRate(11, 1)
+
+    assert [accept_rate.record(0, 0) for _ in range(2)] == [1000, 2000]

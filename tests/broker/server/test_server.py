@@ -17,6 +17,7 @@ from broker.faults import fault_rule
 from broker.journal.journal import Arrival
 from broker.server.server import Server
 from protocol.api_keys import ApiKey
+from quotas.entities import make_entity
 from tests.broker.cluster_builder import make_cluster
 from tests.broker.connection_driver import (
     THROTTLE_TIME_MS,
@@ -98,6 +99,54 @@ async def test_connections_beyond_connection_creation_rate_are_closed() -> None:
         assert not reader.at_eof()
         clock.time_ms += 1
         server.cluster.timers.run_due(clock.time_ms)
+        assert await reader.read() == b""
+        writer.close()
+    assert [entry["reason"] for entry in logs if "reason" in entry] == [
+        "connection_creation_rate exceeded"
+    ]
+
+
+async def test_connections_beyond_max_connection_creation_rate_wait() -> None:
+    async with serving(**{"max.connection.creation.rate": "2"}) as (server, port, _):
+        clock: Any = server.clock
+        for _ in range(20):
+            await assert_serves(port)
+        timer_count = len(server.cluster.timers)
+        reader, writer = await connect(port)
+        writer.write(metadata_frame(1))
+        while len(server.cluster.timers) == timer_count:  # noqa: ASYNC110 - no event reports it
+            await asyncio.sleep(0)
+        clock.time_ms += 499
+        server.cluster.timers.run_due(clock.time_ms)
+        assert not server.protocols[-1].connection
+        clock.time_ms += 1
+        server.cluster.timers.run_due(clock.time_ms)
+
+        assert int.from_bytes((await read_frame(reader))[:4], "big") == 1
+        writer.close()
+
+
+async def test_a_connection_that_waited_still_needs_the_quota_of_its_address() -> None:
+    async with serving(
+        **{
+            "client.quotas": "ip=127.0.0.1,connection_creation_rate=100",
+            "max.connection.creation.rate": "2",
+        }
+    ) as (server, port, logs):
+        clock: Any = server.clock
+        for _ in range(20):
+            await assert_serves(port)
+        timer_count = len(server.cluster.timers)
+        reader, writer = await connect(port)
+        while len(server.cluster.timers) == timer_count:  # noqa: ASYNC110 - no event reports it
+            await asyncio.sleep(0)
+        address = make_entity([("ip", "127.0.0.1")])
+        server.cluster.quotas.clients.alter(address, [("connection_creation_rate", 1.0)])
+        for wait_ms in (500, 1000):
+            assert not reader.at_eof()
+            clock.time_ms += wait_ms
+            server.cluster.timers.run_due(clock.time_ms)
+
         assert await reader.read() == b""
         writer.close()
     assert [entry["reason"] for entry in logs if "reason" in entry] == [
