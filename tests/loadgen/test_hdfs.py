@@ -42,11 +42,7 @@ def hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     except CannotRunError as error:
         pytest.skip(str(error))
     folder = tmp_path_factory.mktemp("hdfs")
-    needed = (
-        jars_of_pyspark().glob(f"{name}-*.jar") for name in ("hadoop-client", "log4j", "slf4j")
-    )
-    class_path = ":".join([f"{jars}/*", *(str(jar) for found in needed for jar in found)])
-    command = java_command(class_path, str(SOURCE), str(folder / "data"))
+    command = java_command(f"{jars}/*:{jars_of_pyspark()}/*", str(SOURCE), str(folder / "data"))
     with (
         (folder / "log").open("w") as log,
         subprocess.Popen(
