@@ -28,7 +28,7 @@ BEGIN: tuple[Change, ...] = (
     *(("add_partition", "a", topic, index) for topic, index in PLACES),
 )
 PRODUCE = Produce(transactional_id="a", version=11, topics=TOPICS, indexes=tuple(range(PARTITIONS)))
-# The connection of a request that takes turns handles no others meanwhile.
+# The connection of a request that takes turns handles no others until then.
 TRIGGERS: tuple[Change, ...] = (
     *(("end", "a", is_commit, version, 0, 1) for is_commit in (True, False) for version in (4, 5)),
     ("init", "a", 1),
