@@ -103,7 +103,10 @@ else:
 def _counts(
     connection: InProcessConnection, next_read: Callable[[], bytes], requests_per_read: int = 1
 ) -> Counts:
-    """Return what each request executes: instructions in one read, C calls in the next."""
+    """Return what each request executes: instructions in one read, C calls in the next.
+
+    Of a request for several partitions, what each partition takes.
+    """
     return _counts_of(lambda: connection.receiving(next_read()), requests_per_read)
 
 
@@ -125,10 +128,14 @@ def _connection() -> InProcessConnection:
 
 
 def _produce(
-    requests_per_read: int, *, is_idempotent: bool = False, is_recorded: bool = False
+    requests_per_read: int,
+    *,
+    partition_count: int = 1,
+    is_idempotent: bool = False,
+    is_recorded: bool = False,
 ) -> Counts:
     broker = InProcessBroker()
-    broker.create_topic(TOPIC, 1)
+    broker.create_topic(TOPIC, partition_count)
     broker.dispatcher.journal.is_enabled = is_recorded
     connection = broker.connect()
     producer_id = producer_epoch = -1
@@ -145,7 +152,11 @@ def _produce(
         producer_id, producer_epoch = response.producer_id, response.producer_epoch
     request_count = (WARM_READS + 2) * requests_per_read
     requests = request_bytes.produce_requests(
-        TOPIC, request_count, producer_id=producer_id, producer_epoch=producer_epoch
+        TOPIC,
+        request_count,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        partition_count=partition_count,
     )
     reads = iter(range(0, request_count, requests_per_read))
 
@@ -153,7 +164,7 @@ def _produce(
         first = next(reads)
         return bytes(requests.run(first, first + requests_per_read))
 
-    return _counts(connection, next_read, requests_per_read)
+    return _counts(connection, next_read, requests_per_read * partition_count)
 
 
 def _ordinary_produce() -> Counts:
@@ -210,6 +221,10 @@ COUNTS: Mapping[str, Callable[[], Counts]] = {
     "Produce, idempotent, one in a read": lambda: _produce(1, is_idempotent=True),
     "Produce, in a journal, 50 in a read": lambda: _produce(50, is_recorded=True),
     "Produce, in a journal, one in a read": lambda: _produce(1, is_recorded=True),
+    "Produce to 20 partitions, for each": lambda: _produce(1, partition_count=20),
+    "Produce to 20 partitions, idempotent, for each": lambda: _produce(
+        1, partition_count=20, is_idempotent=True
+    ),
     "Produce, without the inline cache": _ordinary_produce,
     "Fetch of one record": _fetch,
     "Heartbeat": lambda: _repeated("heartbeat"),

@@ -294,7 +294,11 @@ def _connect(
             return frames
         producer_id, epoch = connection.init_producer_id()
         return request_bytes.produce_requests(
-            TOPIC, requests_each, producer_id=producer_id, producer_epoch=epoch
+            TOPIC,
+            requests_each,
+            producer_id=producer_id,
+            producer_epoch=epoch,
+            partition_count=partition_count,
         )
 
     return [LoadConnection.open(address, requests_of) for _ in range(connection_count)]
@@ -334,8 +338,6 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.connections > 1 and arguments.in_flight > 1:
         parser.error("several connections have one request in flight each")
-    if arguments.partitions > 1 and arguments.idempotent:
-        parser.error("an idempotent load has one partition")
     server_process.allow_open_files()
     figures = measure(
         (arguments.host, arguments.port),

@@ -3,6 +3,7 @@
 All Produce requests of a run have the same size, so a range of them is a slice of one buffer.
 """
 
+import re
 import time
 from dataclasses import dataclass
 from struct import Struct
@@ -55,23 +56,26 @@ def produce_requests(
 ) -> ProduceRequests:
     """Return `count` requests with one record for each of the first partitions.
 
-    With a producer id and one partition, sequences start at 0.
+    With a producer id sequences start at 0 in each partition.
     """
     is_idempotent = producer_id >= 0
-    assert partition_count == 1 or not is_idempotent
     batch = record_batch(producer_id, producer_epoch, 0 if is_idempotent else -1)
     template = produce_frame(topic, batch, *range(partition_count))
     size = len(template)
     frames = bytearray(template * count)
-    batch_position = template.index(batch)
+    positions = [found.start() for found in re.finditer(re.escape(batch), template)]
+    assert len(positions) == partition_count
     for index in range(count):
         start = index * size
         _CORRELATION.pack_into(frames, start + _CORRELATION_POSITION, index)
         if is_idempotent:
-            at = start + batch_position
+            at = start + positions[0]
             _SEQUENCE.pack_into(frames, at + _SEQUENCE_POSITION, index & _SEQUENCE_MASK)
             crc = crc32c(bytes(frames[at + _CRC_START : at + len(batch)]))
             _CRC.pack_into(frames, at + _CRC_POSITION, crc)
+            for position in positions[1:]:
+                other = start + position
+                frames[other : other + len(batch)] = frames[at : at + len(batch)]
     return ProduceRequests(memoryview(bytes(frames)), size)
 
 

@@ -9,10 +9,12 @@ from http.client import HTTPConnection, HTTPException
 from typing import Any
 from urllib.parse import urlsplit
 
+from loadgen.command_error import CommandError
+
 TIMEOUT_S = 10.0
 
 
-class AdminPortError(Exception):
+class AdminPortError(CommandError):
     """The port does not respond or refuses a request; the message is one line."""
 
 

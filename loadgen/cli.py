@@ -3,46 +3,50 @@
 import argparse
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from client.errors import ClientError
-from loadgen import compare, find, learn, pack, propose_quotas, replay, summarize
-from loadgen.admin_port import AdminPortError
-from loadgen.load_run import LoadError, OwnBrokerFactory, run
+from loadgen import class_archive
+from loadgen.command_error import CommandError
+from loadgen.load_run import OwnBrokerFactory, run
 from loadgen.options import master_of, parser_of
-from loadgen.plan.yaml_reader import PlanError
-from loadgen.preparation import PreparationError
-from loadgen.quota_trials.proposals import ProtectionError
-from loadgen.spark_session import SessionError, load_session
-from loadgen.storage import Storage, StorageError
-from loadgen.traces.trace_file import TraceError
+from loadgen.spark_session import load_session
+from loadgen.storage import Storage
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 USAGE_ERROR, INTERRUPTED = 2, 130
-SUBCOMMANDS: Mapping[str, Callable[[Sequence[str]], int]] = {
-    "compare": compare.main,
-    "learn": learn.main,
-    "pack": pack.main,
-    "quotas": propose_quotas.main,
-    "summarize": summarize.main,
+SUBCOMMANDS = {
+    "archive-classes": "loadgen.archive_classes",
+    "compare": "loadgen.compare",
+    "learn": "loadgen.learn",
+    "pack": "loadgen.pack",
+    "quotas": "loadgen.propose_quotas",
+    "summarize": "loadgen.summarize",
 }
-"""Names that come before the other arguments; a plan file with such a name is `./NAME`."""
+"""Names that come before the other arguments, and their modules, which a run does not import.
+
+A plan file with such a name is `./NAME`."""
 
 
 def main(arguments: Sequence[str], own_broker: OwnBrokerFactory) -> int:
     """Run a plan in a new Spark session, or a subcommand; return the exit status."""
     if arguments and arguments[0] in SUBCOMMANDS:
-        command = SUBCOMMANDS[arguments[0]]
+        command: Callable[[Sequence[str]], int] = import_module(SUBCOMMANDS[arguments[0]]).main
         return run_to_exit_status(lambda: command(arguments[1:]))
     if arguments and arguments[0] == "find":
+        from loadgen import find  # noqa: PLC0415 - as in SUBCOMMANDS
+
         return run_to_exit_status(lambda: find.main(arguments[1:], own_broker))
     if arguments and arguments[0] == "replay":
+        from loadgen import replay  # noqa: PLC0415 - the same
+
         return run_to_exit_status(lambda: replay.main(arguments[1:], own_broker, _session))
     options = parser_of("mock-kafka load").parse_args(arguments)
     return run_to_exit_status(lambda: run(options, lambda: _session(options), own_broker))
@@ -54,7 +58,12 @@ def _session(options: argparse.Namespace) -> Iterator["SparkSession"]:
         is_local = Storage(options.out).is_local
         folder = options.out if is_local else stack.enter_context(TemporaryDirectory())
         yield stack.enter_context(
-            load_session(master_of(options), Path(folder), environment=options.environment)
+            load_session(
+                master_of(options),
+                Path(folder),
+                environment=options.environment,
+                jvm_options=class_archive.options(),
+            )
         )
 
 
@@ -66,18 +75,7 @@ def run_to_exit_status(action: Callable[[], int]) -> int:
     previous = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     try:
         return action()
-    except (
-        AdminPortError,
-        ClientError,
-        LoadError,
-        pack.PackError,
-        PlanError,
-        PreparationError,
-        ProtectionError,
-        SessionError,
-        StorageError,
-        TraceError,
-    ) as error:
+    except (ClientError, CommandError) as error:
         print(f"mock-kafka load: {error}", file=sys.stderr)
         return USAGE_ERROR
     except (Exception, KeyboardInterrupt) as error:

@@ -23,6 +23,18 @@ def cpu_us_of(pid: int | None) -> int | None:
     return (int(fields[11]) + int(fields[12])) * 1_000_000 // os.sysconf("SC_CLK_TCK")
 
 
+def age_us() -> int:
+    """Return how long ago this process started; 0 if /proc does not have it."""
+    try:
+        stat = Path("/proc/self/stat").read_text(encoding="ascii")
+        uptime = Path("/proc/uptime").read_text(encoding="ascii")
+    except OSError:
+        return 0
+    started = int(stat.rpartition(")")[2].split()[19])  # field 22
+    seconds = float(uptime.split()[0]) - started / os.sysconf("SC_CLK_TCK")
+    return max(0, round(seconds * 1e6))
+
+
 def set_niceness(pid: int, niceness: int) -> None:
     """Change the priority of all threads of a process, and of those that they start, on Linux.
 

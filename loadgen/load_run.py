@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from datetime import UTC, datetime
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import structs
@@ -17,10 +18,12 @@ from loadgen import clock, host_info, terminal
 from loadgen.admin_port import AdminPort, AdminPortError
 from loadgen.analysis.committed_offsets import committed_offsets
 from loadgen.clock_offset import ClockServer
+from loadgen.command_error import CommandError
 from loadgen.ctrl_c import CtrlC
-from loadgen.live.live_run import LiveRun
+from loadgen.meeting_place import MeetingPlace
 from loadgen.options import master_of
 from loadgen.outputs import exit_status_of, print_outputs, summary_of_run, write_outputs
+from loadgen.phases import Phases
 from loadgen.plan.merged_plan import merged
 from loadgen.plan.plan import Plan
 from loadgen.plan.plan_file import load_plan
@@ -31,9 +34,11 @@ from loadgen.preparation import open_files_needed, prepare, slots_error
 from loadgen.progress import ProgressListener
 from loadgen.rows import RESULTS
 from loadgen.run_record import RunRecord
+from loadgen.session_start import SessionStart
 from loadgen.spark_session import (
     concurrent_tasks_max,
     first_line,
+    is_local,
     jvm_pid,
     slots_of,
     spark_settings,
@@ -41,13 +46,25 @@ from loadgen.spark_session import (
 )
 from loadgen.storage import Storage, settings_of
 from loadgen.worker.segments import STOP_FILE
-from loadgen.worker_reports import RECORD, read_reports, reasons_in
+from loadgen.worker_reports import RECORD, read_reports, reasons_in, rows_in
 from protocol.environment import EnvironmentVariableError, resolve_environment
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from loadgen.live.live_run import LiveRun
 
+
+_NEEDED_LATER = (
+    "pandas",  # by Spark for what Arrow carries
+    "loadgen.spark_job",
+    "loadgen.analysis.summary",
+    "loadgen.analysis.read_back",
+    "loadgen.analysis.charts",
+    "loadgen.analysis.report",
+)
+_LEAD_S = 0.5
+"""From the last worker's readiness to time zero, where the workers meet at the driver."""
 NO_LIVE_SLOT = "the live page needs a Spark slot besides those of the workers"
 
 
@@ -71,7 +88,7 @@ OwnBrokerFactory = Callable[[int, dict[str, str], bool], AbstractContextManager[
 """Starts a cluster: number of brokers, configuration, whether it has an admin port."""
 
 
-class LoadError(Exception):
+class LoadError(CommandError):
     """The run failed and has no results; the message is one line."""
 
 
@@ -88,9 +105,13 @@ def run(
         LoadError, PlanError, PreparationError, SessionError, StorageError: the load could not
             start, or its outputs could not be written.
     """
+    phases = Phases(host_info.age_us())
     console = Console(stderr=True)
-    summary, storage = run_plan(_plan_of(options), options, session, own_broker, console)
+    with phases.measured("plan"):
+        plan = _plan_of(options)
+    summary, storage = run_plan(plan, options, session, own_broker, console, phases=phases)
     print_outputs(summary, storage)
+    console.print(phases.as_line())
     return exit_status_of(summary, console)
 
 
@@ -101,21 +122,25 @@ def run_plan(
     own_broker: OwnBrokerFactory,
     console: Console,
     ctrl_c: CtrlC | None = None,
+    phases: Phases | None = None,
 ) -> tuple[dict[str, Any], Storage]:
     """Run the plan, write its outputs, and return its summary and where they are.
 
     Args:
         plan: the load.
         options: those of `options.add_target_options`, and `out`.
-        session: opens the session once the target is prepared.
+        session: opens the session, in another thread: while the cluster starts, or once a target
+            that may be wrong is prepared.
         own_broker: starts a cluster if the options and the plan name none.
         console: for the progress.
         ctrl_c: knows afterwards whether Ctrl-C was pressed.
+        phases: measures the phases of the run.
 
     Raises:
         LoadError, PlanError, PreparationError, SessionError, StorageError: the load could not
             start, or its outputs could not be written.
     """
+    phases = phases or Phases()
     workers = _workers_of(plan, options)
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
         raise LoadError("Spark needs Java 17 or newer: there is no `java` on the PATH")
@@ -128,42 +153,53 @@ def run_plan(
     ctrl_c = ctrl_c or CtrlC()
     with ExitStack() as until_written:
         with ExitStack() as stack:
-            servers = options.bootstrap_server or plan.target.bootstrap_servers
+            given = options.bootstrap_server or plan.target.bootstrap_servers
             broker: OwnBroker | None = None
-            if servers is None:
-                broker = stack.enter_context(
-                    own_broker(
-                        plan.target.brokers, plan.own_broker_config(), plan.has_shadow_quotas
-                    )
-                )
-                servers = broker.bootstrap_servers
+            start: SessionStart | None = None
+            if given is None:
+                start = until_written.enter_context(SessionStart(session, phases))
+                with phases.measured("start of the cluster"):
+                    broker = stack.enter_context(_started_for(plan, own_broker))
+            servers = broker.bootstrap_servers if broker is not None else str(given)
             admin_port = _admin_port(options, plan, broker)
             sets_quotas = broker is not None or options.set_quotas
-            target = prepare(plan, run_id, servers, sets_quotas=sets_quotas, admin_port=admin_port)
-            if target.is_shadow:
-                plan = plan.all_in_shadow()
+            with phases.measured("preparation of the target"):
+                target = prepare(
+                    plan, run_id, servers, sets_quotas=sets_quotas, admin_port=admin_port
+                )
+            plan = plan.all_in_shadow() if target.is_shadow else plan
             console.print(f"{plan.name}: {sum(event_counts(plan)):,} events, target {servers}")
-            spark = stack.enter_context(session())
+            start = start or until_written.enter_context(SessionStart(session, phases))
+            _import_ahead()
+            spark = start.result()
             until_written.enter_context(ctrl_c.handled(console))
             storage = dataclasses.replace(storage, settings=settings_of(spark_settings(spark)))
             live = _live_run(options, spark, workers, console)
             if live is not None:
                 until_written.callback(live.close)
-            record = RunRecord(
-                run_id,
-                plan,
-                target,
-                servers,
-                master_of(options),
-                f"{started:%Y-%m-%d %H:%M:%S} UTC",
-                workers,
+            at = f"{started:%Y-%m-%d %H:%M:%S} UTC"
+            record = RunRecord(run_id, plan, target, servers, master_of(options), at, workers)
+            _send_and_read_back(
+                spark, record, storage, console, ctrl_c, broker, admin_port, phases, live
             )
-            _send_and_read_back(spark, record, storage, console, ctrl_c, broker, admin_port, live)
-            summary = summary_of_run(spark, storage, record)
+            with phases.measured("summary"):
+                summary = summary_of_run(spark, storage, record)
             if live is not None:
                 live.finish(summary)
-        write_outputs(summary, record, storage)
+            start.close()
+        with phases.measured("report"):
+            write_outputs(summary, record, storage, phases)
     return summary, storage
+
+
+def _started_for(plan: Plan, own_broker: OwnBrokerFactory) -> AbstractContextManager[OwnBroker]:
+    return own_broker(plan.target.brokers, plan.own_broker_config(), plan.has_shadow_quotas)
+
+
+def _import_ahead() -> None:
+    """Import what the run needs later, while Spark starts."""
+    for name in _NEEDED_LATER:
+        import_module(name)
 
 
 def _workers_of(plan: Plan, options: argparse.Namespace) -> int:
@@ -187,7 +223,7 @@ def _workers_of(plan: Plan, options: argparse.Namespace) -> int:
 
 def _live_run(
     options: argparse.Namespace, spark: "SparkSession", workers: int, console: Console
-) -> LiveRun | None:
+) -> "LiveRun | None":
     """Return the live view of the run if there is to be one.
 
     Raises:
@@ -200,6 +236,8 @@ def _live_run(
         raise LoadError(
             f"{NO_LIVE_SLOT}: {workers} workers and it need {workers + 1}, and Spark has {slots}"
         )
+    from loadgen.live.live_run import LiveRun  # noqa: PLC0415 - few runs need it
+
     return LiveRun(options.live_host, options.live_port, console)
 
 
@@ -240,7 +278,8 @@ def _send_and_read_back(
     ctrl_c: CtrlC,
     broker: OwnBroker | None,
     admin_port: AdminPort | None,
-    live: LiveRun | None = None,
+    phases: Phases,
+    live: "LiveRun | None" = None,
 ) -> None:
     """Send the load and read its topics back; a step that fails is one of the record's reasons."""
     wrong_settings = wrong_spark_settings(spark)
@@ -253,7 +292,8 @@ def _send_and_read_back(
         started_us = clock.now_us()
         pids = {"jvm_percent": jvm_pid(spark), "broker_percent": broker.pid if broker else None}
         cpu_us = {name: host_info.cpu_us_of(pid) for name, pid in pids.items()}
-        reasons = _send(spark, spec, storage, console, ctrl_c)
+        with phases.measured("load, with the start of the workers"):
+            reasons = _send(spark, spec, storage, console, ctrl_c)
         wall_us = clock.now_us() - started_us
         cpus = os.cpu_count() or 1
         record.host = {
@@ -270,7 +310,8 @@ def _send_and_read_back(
             reasons.append(f"no report of shadow quotas: {error}")
     # Reading the topics back takes long.
     if plan.read_back and plan.topics and STOPPED_BY_USER not in reasons:
-        reasons += _read_back(spark, spec, record, storage, ctrl_c)
+        with phases.measured("topics read back"):
+            reasons += _read_back(spark, spec, record, storage, ctrl_c)
     record.reasons = reasons
     record.write(storage)
 
@@ -290,10 +331,14 @@ def _send(
         terminal.progress_bar(spec.plan, console) as show,
         ProgressListener(show, driver) as listener,
         ClockServer(driver) as clock_server,
+        MeetingPlace(spec.workers, driver) as meeting_place,
     ):
         spec = dataclasses.replace(
             spec, progress_address=listener.address, clock_address=clock_server.address
         )
+        if is_local(spark.sparkContext.master or ""):
+            # Elsewhere the driver may be out of the workers' reach.
+            spec = dataclasses.replace(spec, meeting_address=meeting_place.address, lead_s=_LEAD_S)
         ctrl_c.stop_workers(listener, lambda: storage.write(b"", *spec.folder(RESULTS), STOP_FILE))
         reasons = []
         try:
@@ -322,7 +367,9 @@ def _read_back(
 
     try:
         with ctrl_c.cancelling(spark.sparkContext.cancelAllJobs):
-            read_back(spark, spec, storage.of(*spec.folder("read-back")))
+            reports = read_reports(storage, spec.folder(RECORD))
+            rows = rows_in(reports, spec.workers)
+            read_back(spark, spec, storage, rows, lambda: ctrl_c.was_pressed)
             record.offsets = committed_offsets(spec)
     except Exception as error:  # noqa: BLE001 - Spark wraps errors in its own types
         reason = f"the topics could not be read back: {first_line(error)}"

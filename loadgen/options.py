@@ -7,6 +7,7 @@ from loadgen.plans import built_in_plans
 from loadgen.storage import StorageError, checked_url
 
 SUBCOMMANDS = {
+    "archive-classes": "keep the classes that Spark loads in a file, so that runs start faster",
     "compare": "compare runs, with confidence intervals over seeds",
     "find": "raise one dimension of a plan until a check or an objective breaks",
     "learn": "make a plan of recorded traffic",
@@ -23,7 +24,7 @@ MASTER, LIVE_MASTER = "local[2]", "local[3]"
 def parser_of(program: str) -> argparse.ArgumentParser:
     """Return the parser of the command's options."""
     plans = "\n".join(f"  {name:16} {text}" for name, text in built_in_plans().items())
-    commands = "\n".join(f"  load {name:11} {text}" for name, text in SUBCOMMANDS.items())
+    commands = "\n".join(f"  load {name:15} {text}" for name, text in SUBCOMMANDS.items())
     parser = argparse.ArgumentParser(
         prog=program,
         description="Run a load plan against a Kafka cluster and check the cluster's guarantees.",

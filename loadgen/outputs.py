@@ -9,12 +9,13 @@ from rich.console import Console
 
 from loadgen import host_info, terminal
 from loadgen.analysis.checks import THIS_RUN
+from loadgen.phases import Phases
 from loadgen.plan.plan import RECORDS
 from loadgen.plan.redaction import without_passwords
 from loadgen.rows import RESULTS
 from loadgen.run_record import RunRecord
 from loadgen.storage import Storage
-from loadgen.worker_reports import RECORD, ended_us, missing_in, read_reports, summary_of
+from loadgen.worker_reports import RECORD, ended_us, missing_in, read_reports, rows_in, summary_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -43,6 +44,7 @@ def summary_of_run(spark: "SparkSession", storage: Storage, record: RunRecord) -
         end_us if reasons else None,
         record.shadow_report,
         record.offsets,
+        rows_in(reports, record.workers),
     )
     summary = summarise(spark, data)
     by_worker = summary_of(reports)
@@ -74,8 +76,10 @@ def summary_of_run(spark: "SparkSession", storage: Storage, record: RunRecord) -
     }
 
 
-def write_outputs(summary: Mapping[str, Any], record: RunRecord, storage: Storage) -> None:
-    """Write the summary, then the report with its charts.
+def write_outputs(
+    summary: dict[str, Any], record: RunRecord, storage: Storage, phases: Phases | None = None
+) -> None:
+    """Write the summary, with the phases so far, then the report with its charts.
 
     Raises:
         StorageError: they cannot be written.
@@ -83,6 +87,7 @@ def write_outputs(summary: Mapping[str, Any], record: RunRecord, storage: Storag
     from loadgen.analysis.charts import draw  # noqa: PLC0415 - slow to import
     from loadgen.analysis.report import render  # noqa: PLC0415
 
+    summary["phases"] = phases.as_rows() if phases is not None else []
     text = json.dumps(summary, indent=1, ensure_ascii=False)
     storage.write(f"{text}\n".encode(), "summary.json")
     charts = draw(summary, record.plan, record.target.config)

@@ -15,10 +15,13 @@ from pathlib import Path, PurePosixPath
 from rich.console import Console
 
 import loadgen
+from loadgen.command_error import CommandError
 
 FOLDER = "mock_kafka_environment"
 """The folder of an executor into which Spark unpacks the archive."""
 DISTRIBUTION, EXTRA = "mock-kafka", "spark"
+FOR_HDFS = "hdfs-native"
+"""What `--out hdfs://` needs; the archive has it if it is installed here."""
 PROVIDED_BY_SPARK = frozenset({"pyspark", "py4j"})
 NOT_FOR_WORKERS = frozenset(
     {"aiohttp", "argcomplete", "cryptography", "google-re2", "jinja2", "matplotlib", "rich"}
@@ -37,7 +40,7 @@ _REQUIREMENT = re.compile(r"([\w.-]+)\s*(?:\[([^\]]*)\])?")
 _EXTRA_MARKER = re.compile(r"""extra\s*==\s*["']([\w.-]+)["']""")
 
 
-class PackError(Exception):
+class PackError(CommandError):
     """The archive cannot be made; the message is one line."""
 
 
@@ -142,7 +145,10 @@ def _distributions() -> Iterator[Distribution]:
     Raises:
         PackError: one of them is not installed here.
     """
-    requirements = [(DISTRIBUTION, frozenset({EXTRA}), True)]
+    requirements = [
+        (DISTRIBUTION, frozenset({EXTRA}), True),
+        (FOR_HDFS, frozenset[str](), False),
+    ]
     visited: set[tuple[str, frozenset[str]]] = set()
     while requirements:
         name, extras, is_needed = requirements.pop()
@@ -154,7 +160,7 @@ def _distributions() -> Iterator[Distribution]:
         except PackageNotFoundError as error:
             if is_needed:
                 raise PackError(f"{name} is not installed here") from error
-            continue  # its requirement has a condition, such as another system
+            continue  # for HDFS, or its requirement has a condition, such as another system
         yield installed
         requirements += _requirements(installed, extras)
 

@@ -1,6 +1,6 @@
 """Prepare the target of a load: check the logins, create topics, set quotas, find the leaders.
 
-This happens before Spark starts, so that a plan that cannot run fails within seconds.
+This happens before Spark has started, so that a plan that cannot run fails within seconds.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,6 +15,7 @@ from client.resources import Address, ConfigResource, NewTopic, QuotaChange
 from client.transport import SocketTransport
 from loadgen.admin_port import AdminPort, AdminPortError
 from loadgen.clients.connection_settings import REQUEST_TIMEOUT_MS, security_of_tenant
+from loadgen.command_error import CommandError
 from loadgen.plan.plan import SHADOW_KEY, Plan, Tenant
 from loadgen.plan.run_spec import PreparedTarget, Topology
 from loadgen.plan.schedule import event_counts
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 CONNECT_TIMEOUT_MS = 4_000
 _TOPICS_PER_REQUEST = 500
 _LATEST = -1
-_CONFIG_KEYS = {
+CONFIG_KEYS = {
     "controller.quota.window.num": 11.0,
     "controller.quota.window.size.seconds": 1.0,
     "producer.id.quota.window.size.seconds": 3600.0,
@@ -36,7 +37,7 @@ _CONFIG_KEYS = {
 """The configuration that the checks depend on, with Kafka's defaults."""
 
 
-class PreparationError(Exception):
+class PreparationError(CommandError):
     """The plan cannot run against this target; the message is one line."""
 
 
@@ -175,7 +176,7 @@ def _read_config(admin: Admin, topology: Topology) -> tuple[dict[str, float], bo
     """Return the configuration for the checks, and whether all quotas are in shadow mode."""
     resource = ConfigResource(ResourceType.BROKER, str(min(topology.brokers)))
     entries = admin.describe_configs([resource])[resource]
-    config = dict(_CONFIG_KEYS)
+    config = dict(CONFIG_KEYS)
     if isinstance(entries, ApiError):
         return config, False
     config |= {entry.name: float(entry.value or 0) for entry in entries if entry.name in config}

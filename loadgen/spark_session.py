@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from loadgen import pack
+from loadgen.command_error import CommandError
 from protocol.properties import parse_properties
 
 if TYPE_CHECKING:
@@ -35,11 +36,11 @@ _PY4J = "An error occurred while calling"
 _PYTHON_ERROR = re.compile(r"[a-z_]\w*(\.\w+)*\.\w*(Error|Exception): |[A-Z]\w*(Error|Exception): ")
 _WITHOUT_VALUE = {"spark.speculation": "false", "spark.dynamicAllocation.enabled": "false"}
 
-_JVM_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+JVM_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _END_TIMEOUT_S = 5
 
 
-class SessionError(Exception):
+class SessionError(CommandError):
     """The session cannot start; the message is one line."""
 
 
@@ -54,17 +55,21 @@ def load_session(
     folder: Path,
     more: Mapping[str, str] | None = None,
     environment: Path | None = None,
+    jvm_options: str = "",
+    end_timeout_s: float = _END_TIMEOUT_S,
 ) -> Iterator["SparkSession"]:
     """Start a JVM and a session, and stop them after the block; the log is folder/spark.log.
 
     `more` are settings in addition to those of `settings`. `environment` is an archive of
-    `mock-kafka load pack` for the executors.
+    `mock-kafka load pack` for the executors. `jvm_options` are further ones of the driver's JVM,
+    which is killed if it does not end within `end_timeout_s`.
 
     Raises:
         PackError: there is no such archive.
         SessionError: the JVM does not start, or the master is unreachable.
     """
     from pyspark import SparkConf, SparkContext  # noqa: PLC0415 - slow to load, and not needed to plan
+    from pyspark.find_spark_home import _find_spark_home  # noqa: PLC0415
     from pyspark.java_gateway import launch_gateway  # noqa: PLC0415
     from pyspark.sql import SparkSession  # noqa: PLC0415
 
@@ -79,13 +84,18 @@ def load_session(
     # The path of this Python is rarely that of executors which need an archive.
     executors_python = sys.executable if environment is None else pack.PYTHON
     os.environ.setdefault("PYSPARK_PYTHON", executors_python)
-    os.environ.setdefault("SPARK_LAUNCHER_OPTS", _JVM_OPTIONS)
+    os.environ.setdefault("SPARK_LAUNCHER_OPTS", JVM_OPTIONS)
+    os.environ.setdefault(
+        "SPARK_HOME", _find_spark_home()
+    )  # else the script starts a Python for it
     with (
         _quiet_py4j(),
         as_file(files(__package__) / "log4j2.properties") as log4j,
         (folder / "spark.log").open("wb") as log,
     ):
-        options = f"{_JVM_OPTIONS} -Dlog4j2.configurationFile={log4j.resolve().as_uri()}"
+        options = (
+            f"{JVM_OPTIONS} {jvm_options} -Dlog4j2.configurationFile={log4j.resolve().as_uri()}"
+        )
         conf.set("spark.driver.extraJavaOptions", options)
         try:
             # The JVM writes warnings before its log is set up.
@@ -107,7 +117,7 @@ def load_session(
         finally:
             with suppress(Exception):
                 gateway.shutdown()
-            _end(gateway.proc)
+            _end(gateway.proc, end_timeout_s)
 
 
 @contextmanager
@@ -126,13 +136,13 @@ def _is_not_of_py4j(record: logging.LogRecord) -> bool:
     return Path(record.pathname).parent.name != "py4j"
 
 
-def _end(process: "subprocess.Popen[bytes]") -> None:
+def _end(process: "subprocess.Popen[bytes]", timeout_s: float) -> None:
     """Terminate the JVM, or kill it after a timeout."""
     if process.stdin is not None:
         process.stdin.close()
     process.terminate()
     try:
-        process.wait(_END_TIMEOUT_S)
+        process.wait(timeout_s)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()

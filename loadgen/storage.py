@@ -8,8 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+
+from loadgen.command_error import CommandError
 
 SCHEMES = ("file", "s3a", "hdfs")
 S3_KEYS = (
@@ -21,9 +24,12 @@ S3_KEYS = (
     "fs.s3a.connection.ssl.enabled",
 )
 """The settings of Hadoop that the workers' own client for S3 uses too."""
+HDFS_KEYS = ("fs.defaultFS", "hadoop.security.authentication", "dfs.")
+"""What the names of those begin with that its client for HDFS uses."""
+_HDFS_EXTRA = "pip install 'mock-kafka[hdfs]' (hdfs_native is not installed)"
 
 
-class StorageError(Exception):
+class StorageError(CommandError):
     """A folder or file cannot be used; the message is one line."""
 
 
@@ -31,7 +37,7 @@ def checked_url(text: str) -> str:
     """Return an absolute path or the URL of a folder, without a final slash.
 
     Raises:
-        StorageError: the scheme is unknown.
+        StorageError: the scheme is unknown, or needs a package that is not installed.
     """
     scheme, separator, rest = text.partition("://")
     if not separator:
@@ -45,6 +51,8 @@ def checked_url(text: str) -> str:
         return str(Path("/" + rest.lstrip("/")))
     if not rest.strip("/"):
         raise StorageError(f"{text!r} names no folder")
+    if scheme == "hdfs" and find_spec("hdfs_native") is None:
+        raise StorageError(f"{text!r} needs {_HDFS_EXTRA}")
     return text.rstrip("/")
 
 
@@ -55,7 +63,7 @@ class Storage:
     url: str
     """An absolute path or a URL, as `checked_url` returns it."""
     settings: Mapping[str, str] = field(default_factory=dict)
-    """The settings in `S3_KEYS` that have a value."""
+    """The settings of `S3_KEYS` and `HDFS_KEYS` that have a value."""
 
     @property
     def is_local(self) -> bool:
@@ -179,26 +187,44 @@ class Storage:
 
 
 def settings_of(configuration: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings of `S3_KEYS` from those of Spark, with or without `spark.hadoop.`."""
+    """Return the settings of `S3_KEYS` and `HDFS_KEYS` from those of Spark.
+
+    They may have the prefix `spark.hadoop.`, which comes first.
+    """
     found = {}
-    for key in S3_KEYS:
-        value = configuration.get(f"spark.hadoop.{key}") or configuration.get(key)
-        if value:
-            found[key] = value
+    for key, value in configuration.items():
+        name = key.removeprefix("spark.hadoop.")
+        if value and _is_for_clients(name) and (name not in found or name != key):
+            found[name] = value
     return found
+
+
+def _is_for_clients(name: str) -> bool:
+    return name in S3_KEYS or name.startswith(HDFS_KEYS)
 
 
 @cache
 def _filesystem(url: str, settings: tuple[tuple[str, str], ...]) -> tuple[Any, str]:
+    """Return the file system of a URL, and the path in it.
+
+    Raises:
+        OSError: the settings are wrong.
+        StorageError: a package is not installed.
+    """
     from pyarrow import fs  # noqa: PLC0415 - slow to import
 
     scheme, _, rest = url.rpartition("://")
     if not scheme:
         return fs.LocalFileSystem(), url
-    if scheme == "hdfs":
-        filesystem, path = fs.FileSystem.from_uri(url)
-        return filesystem, path
     by_key = dict(settings)
+    if scheme == "hdfs":
+        try:
+            from loadgen.hdfs import HadoopFiles  # noqa: PLC0415 - an optional dependency
+        except ModuleNotFoundError as error:
+            raise StorageError(f"{url} needs {_HDFS_EXTRA}") from error
+        host, slash, path = rest.partition("/")
+        of_hdfs = {key: value for key, value in by_key.items() if key not in S3_KEYS}
+        return fs.PyFileSystem(fs.FSSpecHandler(HadoopFiles(host, of_hdfs))), slash + path
     given = {
         "access_key": by_key.get("fs.s3a.access.key"),
         "secret_key": by_key.get("fs.s3a.secret.key"),

@@ -115,6 +115,13 @@ def missing_in(reports: Sequence[WorkerReport], workers: int) -> list[str]:
     return found
 
 
+def rows_in(reports: Sequence[WorkerReport], workers: int) -> int | None:
+    """Return how many rows the workers have written; None if one of them was killed."""
+    if missing_in(reports, workers):
+        return None
+    return sum(report.rows for report in reports if report.event == ENDED)
+
+
 def ended_us(reports: Iterable[WorkerReport]) -> int | None:
     """Return when the last worker ended; None if none did."""
     return max((report.t_us for report in reports if report.event == ENDED), default=None)

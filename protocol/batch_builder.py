@@ -200,9 +200,9 @@ class RepeatedBatch:
         return bytes(buffer)
 
 
-def empty_batch(offset_count: int, base_offset: int, leader_epoch: int) -> bytes:
+def empty_batch(offset_count: int, base_offset: int, leader_epoch: int, timestamp_ms: int) -> bytes:
     """Return a batch without records that takes this many offsets, as compaction leaves it."""
-    fields = (0, offset_count - 1, _NO_ID, _NO_ID, *_NO_PRODUCER, _NO_ID, 0)
+    fields = (0, offset_count - 1, timestamp_ms, timestamp_ms, *_NO_PRODUCER, _NO_ID, 0)
     return _with_crc(_FROM_ATTRIBUTES.pack(*fields), base_offset, leader_epoch)
 
 

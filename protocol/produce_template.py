@@ -67,7 +67,8 @@ class SuccessResponse:
         "_arguments",
         "_base_offset_at",
         "_correlation_id_at",
-        "_offsets_at",
+        "_has_start_offsets",
+        "_offsets",
         "_pack",
         "_throttle_time_at",
         "pack_parts",
@@ -117,14 +118,14 @@ class SuccessResponse:
         """Where the first base offset is in the frame."""
         self._correlation_id_at = argument_at[correlation_id]
         self._throttle_time_at = argument_at[throttle_time]
-        # Versions 3 and 4 have no log start offset.
-        self._offsets_at = [
-            (argument_at[base], argument_at[log_start])
-            for base, log_start in zip(base_offsets, start_offsets or base_offsets, strict=True)
-        ]
+        # Bytes and integers take turns, so these integers are every second argument.
+        first = argument_at[base_offsets[0]]
+        self._offsets = slice(first, first + 2 * len(base_offsets + start_offsets), 2)
+        self._has_start_offsets = bool(start_offsets)
+        """Versions 3 and 4 have none."""
 
-        first, size_bytes = base_offsets[0], len(zeros)
-        between_bytes, after_bytes = first - 8, size_bytes - first - 8
+        between_bytes = base_offsets[0] - 8
+        after_bytes = len(zeros) - base_offsets[0] - 8
         self.pack_parts: Callable[..., bytes]
         self.pack_parts = Struct(f">4s4s{between_bytes}sq{after_bytes}s").pack
         """Return the frame from `parts` with correlation id (bytes) and base offset in between."""
@@ -136,33 +137,31 @@ class SuccessResponse:
         other._base_offset_at = self._base_offset_at
         other._correlation_id_at = self._correlation_id_at
         other._throttle_time_at = self._throttle_time_at
-        other._offsets_at = self._offsets_at
+        other._offsets = self._offsets
+        other._has_start_offsets = self._has_start_offsets
         other.pack_parts = self.pack_parts
         other._arguments = arguments = self._arguments.copy()
         # Index and error code are before the base offset.
-        [(base_at, _start_at)] = self._offsets_at
-        before = arguments[base_at - 1]
+        before_at = self._offsets.start - 1
+        before = arguments[before_at]
         assert isinstance(before, bytes)
-        arguments[base_at - 1] = index_bytes.join(around_index(before))
+        arguments[before_at] = index_bytes.join(around_index(before))
         return other
 
-    def encode(
-        self, correlation_id: int, offsets: Sequence[tuple[int, int]], throttle_time_ms: int
-    ) -> bytes:
-        """Return the frame; `offsets` has base offset and log start offset of each partition."""
+    def encode(self, correlation_id: int, offsets: Sequence[int], throttle_time_ms: int) -> bytes:
+        """Return the frame.
+
+        `offsets` has base offset and log start offset of each partition, one behind the other.
+        """
         arguments = self._arguments
         arguments[self._correlation_id_at] = correlation_id
         arguments[self._throttle_time_at] = throttle_time_ms
-        for (base_at, start_at), (base_offset, log_start_offset) in zip(
-            self._offsets_at, offsets, strict=True
-        ):
-            arguments[start_at] = log_start_offset
-            arguments[base_at] = base_offset
+        arguments[self._offsets] = offsets if self._has_start_offsets else offsets[::2]
         return self._pack(*arguments)
 
     def parts(self, log_start_offset: int) -> tuple[bytes, bytes, bytes]:
         """Return the bytes around the correlation id and the base offset of the only partition."""
-        frame = self.encode(0, [(0, log_start_offset)], 0)
+        frame = self.encode(0, (0, log_start_offset), 0)
         correlation_id_end, base_offset_end = 8, self._base_offset_at + 8
         return frame[:4], frame[correlation_id_end : self._base_offset_at], frame[base_offset_end:]
 

@@ -129,9 +129,19 @@ def sent_crc(batch: bytes, max_timestamp: int) -> int:
     return int(crc32c(memoryview(sent)[CRC_START:]))
 
 
+unpack_base_offset = _BASE_OFFSET.unpack_from
+"""Returns a tuple of the base offset of a stored batch: a key for a binary search without calls."""
+
+
 def batch_base_offset(batch: bytes) -> int:
     """Return the base offset of a stored batch."""
     return int(_BASE_OFFSET.unpack_from(batch, 0)[0])
+
+
+def max_timestamp(batch: bytes) -> int:
+    """Return the largest timestamp of a stored batch."""
+    timestamp: int = _MAX_TIMESTAMP.unpack_from(batch, _MAX_TIMESTAMP_POSITION)[0]
+    return timestamp
 
 
 def last_offset(batch: bytes) -> int:

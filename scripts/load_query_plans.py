@@ -9,10 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from client.resources import Address
-from loadgen.analysis.checks import MUTE_TOLERANCE_US
-from loadgen.analysis.quota_bounds import ARGUMENTS
 from loadgen.analysis.read_back import SCHEMA as READ_BACK_SCHEMA
-from loadgen.analysis.summary import RunData, open_views, queries_of
+from loadgen.analysis.summary import RunData, arguments_of, open_views, queries_of
 from loadgen.plan.plan_file import load_plan
 from loadgen.plan.run_spec import PreparedTarget, Topology
 from loadgen.rows import SCHEMA
@@ -46,12 +44,11 @@ def render(spark: "SparkSession", folder: Path) -> str:
     spark.createDataFrame([], SCHEMA).write.mode("overwrite").parquet(results)
     spark.createDataFrame([], READ_BACK_SCHEMA).write.mode("overwrite").parquet(read_back)
     target = PreparedTarget(Topology({1: Address("h", 1)}, 1, {}), _CONFIG)
-    arguments = {
-        **ARGUMENTS, "tolerance_us": MUTE_TOLERANCE_US, "end_us": 1_000_000, "cell_us": 10_000
-    }  # fmt: skip
     sections: dict[str, str] = {}
     for name in _PLAN_NAMES:
-        data = RunData(load_plan(name), target, results, read_back)
+        plan = load_plan(name)
+        data = RunData(plan, target, results, read_back)
+        arguments = {**arguments_of(plan), "end_us": 1_000_000, "cell_us": 10_000}
         open_views(spark, data, partitions=None)
         for query, sql in queries_of(data).items():
             execution = spark.sql(sql, arguments)._jdf.queryExecution()

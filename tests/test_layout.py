@@ -77,6 +77,7 @@ SHELLS = {
     "loadgen/load_run.py",
     "loadgen/clock.py",
     "loadgen/clock_offset.py",
+    "loadgen/meeting_place.py",
     "loadgen/clients/consume_transform_produce.py",
     "loadgen/clients/admin_client.py",
     "loadgen/clients/connection_storm.py",

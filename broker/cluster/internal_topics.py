@@ -193,7 +193,7 @@ def _store_batch(
 ) -> None:
     log = partition.log
     base_offset = log.log_end_offset
-    log.append(batch, len(records), now_ms, partition.leader_epoch)
+    log.append(batch, len(records), partition.leader_epoch)
     compaction = partition.compaction
     if producer is not None:
         partition.producers.apply(

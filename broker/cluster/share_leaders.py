@@ -39,6 +39,14 @@ class LedSharePartition:
         self._timers = timers
         self._timer: Timer | None = None
 
+    def wait(self, waiter: Waiter) -> None:
+        """Call `waiter` whenever records may be acquired, until it leaves."""
+        self.waiters[waiter] = None
+
+    def leave(self, waiter: Waiter) -> None:
+        """Call a waiter no more, if it waits."""
+        self.waiters.pop(waiter, None)
+
     def wake(self, now_ms: int) -> None:
         """Call all waiters."""
         for waiter in tuple(self.waiters):

@@ -21,19 +21,25 @@ class AbortedTransaction(NamedTuple):
     last_stable_offset: int
 
 
+# The transactions of a partition without aborted ones, as most are; never changed.
+_NONE: list[AbortedTransaction] = []
+
+
 class TransactionIndex:
     """The aborted transactions in the order of their markers."""
 
     __slots__ = ("_aborted",)
 
     def __init__(self) -> None:
-        self._aborted: list[AbortedTransaction] = []
+        self._aborted = _NONE
 
     def __len__(self) -> int:
         return len(self._aborted)
 
     def append(self, aborted: AbortedTransaction) -> None:
         """Add a transaction whose marker was just written."""
+        if self._aborted is _NONE:
+            self._aborted = []
         self._aborted.append(aborted)
 
     def overlapping(self, first_offset: int, end_offset: int) -> Iterator[AbortedTransaction]:

@@ -94,7 +94,7 @@ class TransactionLogPartition:
         partition = self.partition
         log, compaction = partition.log, partition.compaction
         base_offset = log.log_end_offset
-        log.append(batch, 1, now_ms, partition.leader_epoch)
+        log.append(batch, 1, partition.leader_epoch)
         if compaction is not None and compaction.replace(base_offset, key):
             compact(self._topic, partition, compaction, now_ms)
         if log.waiters:
@@ -132,13 +132,7 @@ class TransactionLogPartition:
             for batch in batches:
                 self._store(batch, key, now_ms)
         else:
-            log.extend(
-                batches,
-                (base_offset, base_offset + 1),
-                (now_ms, now_ms),
-                base_offset + 2,
-                leader_epoch,
-            )
+            log.extend(batches, base_offset + 2, leader_epoch)
         return True
 
     def append(self, record: CoordinatorRecord, now_ms: int) -> None:

@@ -320,7 +320,7 @@ def store_marker(
     )
     if topic.is_log_append_time:
         batch = records.stamp_log_append_time(batch, now_ms)
-    log.append(batch, 1, now_ms, leader_epoch)
+    log.append(batch, 1, leader_epoch)
     first_offset = NO_OFFSET
     if producer_id >= 0:
         first_offset = producers.apply_marker(

@@ -9,17 +9,14 @@ from typing import TYPE_CHECKING
 
 from broker.dispatch.produce_services import ProduceServices
 from broker.produce.acknowledge import note_batch
-from broker.produce.request_run import RequestRun
-from broker.produce.request_shape import (
-    INDEX_BYTES,
-    FittingBatch,
-    RequestShape,
+from broker.produce.fitting_batches import (
+    FittingBatches,
     belong_to_transaction,
     fitting_batches,
-    shape_of,
-    shape_of_partition,
     store_fitting,
 )
+from broker.produce.request_run import RequestRun
+from broker.produce.request_shape import INDEX_BYTES, RequestShape, shape_of, shape_of_partition
 from broker.request.context import RequestContext
 from broker.request.encoding import close_on_error, throttled_response
 from broker.request.session import Peer, Session
@@ -131,14 +128,14 @@ class ProduceCache:
                 return None
             self._shape = shape
         if shape.transactional_id is not None and not belong_to_transaction(
-            cluster, shape, batches, now_ms
+            cluster, shape, batches.produced, now_ms
         ):
             return None
         shape.is_used = True
         if quotas.is_enabled or services.journal.is_enabled or services.acknowledgements.is_enabled:
             return self._respond_accounted(shape, batches, frame, peer, now_ms)
         try:
-            offsets = [store_fitting(cluster, batch, now_ms) for batch in batches]
+            offsets = store_fitting(cluster, shape, batches, end - start, now_ms)
         except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
             services.report_bug(error, _context(shape, frame, peer, now_ms))
             return Close(f"internal error in PRODUCE v{shape.api_version}: {error!r}")
@@ -259,7 +256,7 @@ class ProduceCache:
     def _respond_accounted(
         self,
         shape: RequestShape,
-        batches: list[FittingBatch],
+        batches: FittingBatches,
         frame: Frame,
         peer: Peer,
         now_ms: int,
@@ -285,7 +282,7 @@ class ProduceCache:
     def _store_and_charge(
         self,
         shape: RequestShape,
-        batches: list[FittingBatch],
+        batches: FittingBatches,
         frame: Frame,
         context: RequestContext,
     ) -> CompletedResponse:
@@ -294,12 +291,11 @@ class ProduceCache:
         is_limited = cluster.quotas.clients.is_enabled
         if is_limited:
             services.start_stopwatch(context)
-        offsets = []
-        for batch in batches:
-            offsets.append(store_fitting(cluster, batch, now_ms))
-            if context.acknowledgements is not None:
-                target, position = batch[:2]
-                header, base_offset = read_header(frame[0], position), offsets[-1][0]
+        offsets = store_fitting(cluster, shape, batches, frame[2] - frame[1], now_ms)
+        if context.acknowledgements is not None:
+            for target, stored in zip(shape.targets, batches.stored, strict=True):
+                header = read_header(stored[1], 0)
+                base_offset = header.base_offset
                 note_batch(
                     context, target.topic, target.partition, header, base_offset, is_append=True
                 )

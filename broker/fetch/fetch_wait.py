@@ -104,7 +104,7 @@ class _WaitingFetch:
             if partition is not None:
                 wait = _WaitingPartition(self, cached, partition.log)
                 self._waits.append(wait)
-                partition.log.waiters[wait] = None
+                partition.log.wait(wait)
         turn = current_turn()
         if turn is not None and turn.is_long:
             # The read may have paused: nobody woke this request for what came then.
@@ -126,7 +126,7 @@ class _WaitingFetch:
         self._is_over = True
         self._fetch.cluster.timers.cancel(self._deadline)
         for wait in self._waits:
-            wait.log.waiters.pop(wait, None)
+            wait.log.leave(wait)
         self._waits.clear()  # they refer to this object: reference counting frees the request
 
     def _finish(self, now_ms: int) -> None:

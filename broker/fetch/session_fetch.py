@@ -136,7 +136,7 @@ class SessionWait:
             self._deadline, now_ms + plan.max_wait_ms, self._finish
         )
         for target in plan.targets.values():
-            target.log.waiters[self] = None
+            target.log.wait(self)
 
     def complete(self, response: object, context: RequestContext | None) -> None:
         """Take the response: an encoded body, or what the ordinary path returned for `context`."""
@@ -185,7 +185,7 @@ class SessionWait:
     def _forget(self) -> None:
         self._cluster.timers.cancel(self._deadline)
         for target in self._plan.targets.values():
-            target.log.waiters.pop(self, None)
+            target.log.leave(self)
 
     def _finish_due(self, now_ms: int) -> None:
         if self._is_due:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.fetch_sessions import CachedPartition, FetchPartitionData
+from broker.cluster.partition_log import PartitionLog
 from broker.cluster.share_leaders import LedSharePartition
 from broker.cluster.share_loading import load_share_partition
 from broker.errors import UNKNOWN_PARTITION, UNKNOWN_TOPIC_ID, Refusal
@@ -234,13 +235,13 @@ def _wait(
         for topic, requested in zip(topics, loaded, strict=True)
         if topic is not None
     ]
-    waits: list[tuple[dict[Callable[[int], None], None], Callable[[int], None]]] = []
+    waits: list[tuple[PartitionLog | LedSharePartition, Callable[[int], None]]] = []
     is_due = False
 
     def forget() -> None:
         timers.cancel(deadline)
-        for waiters, waiter in waits:
-            waiters.pop(waiter, None)
+        for place, waiter in waits:
+            place.leave(waiter)
         waits.clear()  # they refer to this function: reference counting frees the request
 
     def finish(now_ms: int) -> None:
@@ -270,7 +271,8 @@ def _wait(
 
     pending = PendingResponse(on_cancel=forget, on_force_complete=finish)
     deadline = timers.schedule(now_ms + fetch.max_wait_ms, finish)
-    for waiters in (*(log.waiters for log in logs), *(led.waiters for led in loaded.values())):
-        waits.append((waiters, look_again))
-        waiters[look_again] = None
+    places: list[PartitionLog | LedSharePartition] = [*logs, *loaded.values()]
+    for place in places:
+        waits.append((place, look_again))
+        place.wait(look_again)
     return pending

@@ -122,7 +122,7 @@ def store_batch(
     """Store a batch that was checked and stamped, and what its producer wrote."""
     log = partition.log
     base_offset = log.log_end_offset
-    log.append(batch, last_offset_delta + 1, max_timestamp, partition.leader_epoch)
+    log.append(batch, last_offset_delta + 1, partition.leader_epoch)
     if producer_id >= 0:
         partition.producers.apply(
             producer_id,

@@ -38,7 +38,14 @@ _HEADER_BYTES, _OVERHEAD_BYTES = records.HEADER_BYTES, records.LOG_OVERHEAD_BYTE
 _MAGIC, _CRC_START = records.MAGIC, records.CRC_START
 
 FrameLayout: TypeAlias = tuple[
-    Callable[[bytes, int], tuple[Any, ...]], bytes, bytes, int, int, int, slice
+    Callable[[bytes, int], tuple[Any, ...]],
+    bytes,
+    bytes,
+    int,
+    int,
+    int,
+    slice,
+    tuple[bytes, bytes],
 ]
 """Where the parts of all frames of one size are, counted from the size field.
 
@@ -48,6 +55,7 @@ FrameLayout: TypeAlias = tuple[
 - Those from the client id to the length of the batch.
 - The length of the batch.
 - Where the bytes begin that the CRC covers, where the batch ends, and the range between them.
+- What is around the index of the partition in the constant piece.
 
 A plain tuple, for the hot path.
 """
@@ -61,7 +69,6 @@ class RequestRun:
         "_adds_partition",
         "_after",
         "_before",
-        "_behind_place",
         "_between",
         "_between_parts",
         "_broker_id",
@@ -89,9 +96,8 @@ class RequestRun:
         self._topic, self._acks = topic, shape.acks
         self._broker_id = self._partition.leader_id
         self._adds_partition = shape.api_version >= ADDS_PARTITION_VERSION_MIN
-        # Where the index of the partition is in the piece, and what comes after it.
+        # Where the index of the partition is in the piece.
         self._place = slice(len(shape.key), len(piece))
-        self._behind_place = slice(len(piece), None)
         self._index_bytes = self._own_index_bytes = piece[self._place]
         self._is_elsewhere = False
         """Whether the latest request was for another partition than the shape."""
@@ -105,7 +111,7 @@ class RequestRun:
         self._between_parts = b"", b""
 
     # Hot path: inlined on purpose.
-    def respond_to_one(  # noqa: C901, PLR0912
+    def respond_to_one(  # noqa: C901
         self, cluster: Cluster, data: bytes, now_ms: int
     ) -> bytes | None:
         """Append the batch of the only request of a read, and return the response.
@@ -118,7 +124,7 @@ class RequestRun:
         log = self._log
         if layout is None or log.waiters or cluster.log_bytes + len(data) > cluster.log_bytes_max:
             return None
-        unpack, start, piece, batch_length, _covered_at, _batch_end, covered_range = layout
+        unpack, start, piece, batch_length, _at, _end, covered_range, around_place = layout
         # fmt: off
         (
             found_start, correlation_id, found_piece, magic, crc, attributes,
@@ -127,8 +133,8 @@ class RequestRun:
         # fmt: on
         shape = self.shape
         if found_piece != piece or self._is_elsewhere:
-            index_bytes, behind = found_piece[self._place], self._behind_place
-            if found_piece[behind] != piece[behind] or not found_piece.startswith(shape.key):
+            index_bytes = found_piece[self._place]
+            if found_piece != index_bytes.join(around_place):
                 return None
             if index_bytes != self._index_bytes and not self._go_to(index_bytes):
                 return None
@@ -140,7 +146,7 @@ class RequestRun:
             found_start != start
             or magic != _MAGIC
             or attributes > shape.attributes_max
-            or not 0 < count == last_delta + 1
+            or count != last_delta + 1
             or max_timestamp > now_ms + self._timestamp_after_max_ms
             or crc32c(covered) != crc
             or not data.endswith(shape.suffix)
@@ -151,26 +157,23 @@ class RequestRun:
         if producer_id >= 0:
             if sequence < 0:
                 return None
-            if shape.is_transactional:
-                # fmt: off
-                if attributes < shape.attributes_min or not self._apply_in_transaction(
-                    cluster, producer_id, epoch, sequence, last_delta, base_offset, max_timestamp,
-                    now_ms,
-                ):
-                    return None
-                # fmt: on
-            else:
-                producers = partition.producers
-                if producers.check(producer_id, epoch, sequence, last_delta) is not APPEND:
-                    return None
-                producers.apply(
-                    producer_id, epoch, sequence, last_delta, base_offset, max_timestamp
+            # fmt: off
+            if (
+                shape.is_transactional
+                or not partition.producers.apply_next(
+                    producer_id, epoch, sequence, last_delta, base_offset, max_timestamp,
                 )
+            ) and not self._is_recorded(
+                cluster, attributes, producer_id, epoch, sequence, last_delta, base_offset,
+                max_timestamp, now_ms,
+            ):
+                # fmt: on
+                return None
         elif shape.is_transactional:
             return None  # it belongs to no transaction
         leader_epoch = partition.leader_epoch
         batch = _stored_header(base_offset, batch_length, leader_epoch, _MAGIC, crc) + covered
-        log.append(batch, count, max_timestamp, leader_epoch)
+        log.append(batch, count, leader_epoch)
         cluster.log_bytes += len(batch)
         if not shape.acks:
             return b""
@@ -200,7 +203,7 @@ class RequestRun:
                 log.wake(now_ms)
 
     # Hot path: inlined on purpose.
-    def _store(  # noqa: C901, PLR0912, PLR0915
+    def _store(  # noqa: C901, PLR0912
         self, cluster: Cluster, buffer: bytes, now_ms: int, responses: list[bytes]
     ) -> int:
         shape, log, partition = self.shape, self._log, self._partition
@@ -209,12 +212,10 @@ class RequestRun:
         if log_start_offset != self._start_offset:
             self._set_parts(log_start_offset)
         before, between, after = self._before, self._between, self._after
-        pack_response, producers = self._pack_response, partition.producers
+        pack_response, apply_next = self._pack_response, partition.producers.apply_next
         suffix, attributes_max = shape.suffix, shape.attributes_max
         has_response, leader_epoch = shape.acks != 0, partition.leader_epoch
         batches: list[bytes] = []
-        base_offsets: list[int] = []
-        max_timestamps: list[int] = []
         buffer_end, known_size, position = len(buffer), 0, 0
         try:
             while buffer_end - position > _HEADER_BYTES:
@@ -223,7 +224,7 @@ class RequestRun:
                     layout = self._layouts.get(size + SIZE_BYTES) or self._lay_out(size)
                     if layout is None:
                         break
-                    unpack, start, piece, batch_length, covered_at, batch_end_at, _range = layout
+                    unpack, start, piece, batch_length, covered_at, batch_end_at, *_rest = layout
                     known_size = size
                 frame_end = position + 4 + size
                 if frame_end > buffer_end:
@@ -241,7 +242,7 @@ class RequestRun:
                     or found_start != start
                     or magic != _MAGIC
                     or attributes > attributes_max
-                    or not 0 < count == last_delta + 1
+                    or count != last_delta + 1
                     or max_timestamp > latest_ms
                     or crc32c(covered) != crc
                     or buffer[batch_end:frame_end] != suffix
@@ -250,24 +251,22 @@ class RequestRun:
                 if producer_id >= 0:
                     if sequence < 0:
                         break
-                    if is_transactional:
-                        if attributes < shape.attributes_min or not self._apply_in_transaction(
-                            cluster, producer_id, epoch, sequence, last_delta, end_offset,
-                            max_timestamp, now_ms,
-                        ):  # fmt: skip
-                            break
-                    else:
-                        if producers.check(producer_id, epoch, sequence, last_delta) is not APPEND:
-                            break
-                        producers.apply(
-                            producer_id, epoch, sequence, last_delta, end_offset, max_timestamp
+                    # fmt: off
+                    if (
+                        is_transactional
+                        or not apply_next(
+                            producer_id, epoch, sequence, last_delta, end_offset, max_timestamp,
                         )
+                    ) and not self._is_recorded(
+                        cluster, attributes, producer_id, epoch, sequence, last_delta, end_offset,
+                        max_timestamp, now_ms,
+                    ):
+                        # fmt: on
+                        break
                 elif is_transactional:
                     break  # it belongs to no transaction
                 stored_header = _stored_header(end_offset, batch_length, leader_epoch, _MAGIC, crc)
                 batches.append(stored_header + covered)
-                base_offsets.append(end_offset)
-                max_timestamps.append(max_timestamp)
                 if has_response:
                     response = pack_response(before, correlation_id, between, end_offset, after)
                     responses.append(response)
@@ -275,9 +274,35 @@ class RequestRun:
                 position = frame_end
         finally:
             if batches:
-                stored = log.extend(batches, base_offsets, max_timestamps, end_offset, leader_epoch)
+                stored = log.extend(batches, end_offset, leader_epoch)
                 cluster.log_bytes += stored
         return position
+
+    def _is_recorded(
+        self,
+        cluster: Cluster,
+        attributes: int,
+        producer_id: int,
+        epoch: int,
+        sequence: int,
+        last_delta: int,
+        base_offset: int,
+        max_timestamp: int,
+        now_ms: int,
+    ) -> bool:
+        """Record a batch with a producer, or return False if it will not simply be appended."""
+        shape, producers = self.shape, self._partition.producers
+        if shape.is_transactional:
+            # fmt: off
+            return attributes >= shape.attributes_min and self._apply_in_transaction(
+                cluster, producer_id, epoch, sequence, last_delta, base_offset, max_timestamp,
+                now_ms,
+            )
+            # fmt: on
+        if producers.check(producer_id, epoch, sequence, last_delta) is not APPEND:
+            return False
+        producers.apply(producer_id, epoch, sequence, last_delta, base_offset, max_timestamp)
+        return True
 
     def _apply_in_transaction(
         self,
@@ -389,14 +414,15 @@ def _layout(shape: RequestShape, size: int) -> FrameLayout | None:
         covered.start,
         covered.stop,
         covered,
+        (shape.key, piece[len(target.piece) :]),
     )
 
 
 @lru_cache(maxsize=256)
 def _frame_struct(piece_bytes: int) -> Struct:
     """Return the layout of frames up to the number of records."""
-    # The attributes are unsigned: a negative value is more than any known bit.
-    return Struct(f">{SIZE_BYTES + API_BYTES}s4s{piece_bytes}s4xbIHi8xqqhii")
+    # Without a sign, more attributes than the known ones and a negative delta fit nothing.
+    return Struct(f">{SIZE_BYTES + API_BYTES}s4s{piece_bytes}s4xbIHI8xqqhii")
 
 
 def _batch_size(rest_bytes: int, *, is_flexible: bool) -> int | None:

@@ -1,44 +1,34 @@
-"""Recognise Produce requests like an earlier one, and batches that will be appended.
+"""Recognise Produce requests like an earlier one.
 
 A `RequestShape` has what the ordinary path (`broker/handlers/k00_produce.py`) would find out about
-a request again: topics, partitions and their settings. `fitting_batches` accepts only batches that
-the ordinary path appends. It gives no reason for others: only the ordinary path knows the rules.
+a request again: topics, partitions and their settings.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from struct import Struct
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from broker.cluster.cluster import Cluster
+from broker.cluster.partition_log import PartitionLog
 from broker.cluster.topics import Partition, Topic
-from broker.produce.append import ACKS_ALL, store_batch
+from broker.produce.append import ACKS_ALL
 from broker.produce.batch_check import ZSTD_PRODUCE_VERSION_MIN
-from broker.produce.transactional_batches import verify_produced
-from producer_state.rules import APPEND
 from protocol import codec, produce, records
-from protocol.checksum import crc32c
 from protocol.compression import ZSTD
-from protocol.errors import ErrorCode
 from protocol.pacing import LOOK_EVERY
-from protocol.produce_template import API_BYTES, CONSTANT_AT, SuccessResponse, request_pieces
+from protocol.produce_template import API_BYTES, SuccessResponse, request_pieces
 from protocol.records import TRANSACTIONAL_FLAG
 
 _TIMESTAMP_MAX = 2**63 - 1
 INDEX_BYTES = 4
 """The end of the piece before a topic's first batch: the index of its partition."""
+VARINT_BYTES_MAX = 3
+"""Of a size field in flexible versions: batches from 2 MiB on take the ordinary path."""
+_SIZE_BYTES, _START_BYTES = 4, 12
+"""Size field of other versions; base offset and length."""
 _INDEX = Struct(">i").unpack
-_SIZE = Struct(">i").unpack_from
-# As in `records.read_header`, without leader epoch and base timestamp.
-_HEADER = Struct(">qi4xbIhi8xqqhii").unpack_from
-_HEADER_BYTES = records.HEADER_BYTES
-_PART_BYTES_MIN = _HEADER_BYTES + 5
-"""The bytes behind a piece that are read without a look at the end."""
-_OVERHEAD_BYTES, _MAGIC, _CRC_START = (
-    records.LOG_OVERHEAD_BYTES,
-    records.MAGIC,
-    records.CRC_START,
-)
 
 
 class Target(NamedTuple):
@@ -51,14 +41,25 @@ class Target(NamedTuple):
     timestamp_after_max_ms: int
 
 
-FittingBatch: TypeAlias = tuple[Target, int, bytes | bytearray, tuple[int, ...]]
-"""A batch that will be appended: where to, its position, the bytes that its CRC covers, its header.
+Layouts: TypeAlias = tuple[tuple[Callable[[bytes | bytearray, int], tuple[Any, ...]], int], ...]
+"""By the number of bytes of a batch's size field: how a request goes on from a piece.
+
+- A function that returns the piece, what `BatchStart` ends with, and what a batch has behind its
+  leader epoch.
+- Where the bytes begin that the CRC covers, counted from the piece.
 
 A plain tuple, for the hot path.
 """
+BatchStart: TypeAlias = tuple[int, int, int, bytes]
+"""What all batches of one size begin with.
 
-IsKnownProducer: TypeAlias = Callable[[int, int], bool]
-"""Whether the quota of producer ids (KIP-936) has nothing to decide about an id at a time."""
+- How many bytes the size field has.
+- The length of the batch.
+- How many bytes its CRC covers.
+- The bytes of size field, base offset and length.
+"""
+Row: TypeAlias = tuple[Layouts, bytes, Partition, PartitionLog]
+"""What every request looks at: layouts, piece, partition and log of a target."""
 
 
 @dataclass(slots=True, eq=False)
@@ -86,6 +87,25 @@ class RequestShape:
     is_transactional: bool
     is_used: bool = False
     """Whether another request had this shape."""
+    rows: tuple[Row, ...] = field(init=False)
+    batch_bytes_max: int = field(init=False)
+    """What no topic refuses, as also the next one."""
+    timestamp_after_max_ms: int = field(init=False)
+    can_free: bool = field(init=False)
+    """Whether a batch may free older ones."""
+    latest_start: BatchStart = field(init=False)
+    """That of the latest batch: the next one often has the same size."""
+
+    def __post_init__(self) -> None:
+        targets, is_flexible = self.targets, self.is_flexible
+        self.rows = tuple(
+            (_layouts(len(piece), is_flexible=is_flexible), piece, partition, partition.log)
+            for piece, _topic, partition, _bytes_max, _after_max_ms in targets
+        )
+        self.batch_bytes_max = min(target.batch_bytes_max for target in targets)
+        self.timestamp_after_max_ms = min(target.timestamp_after_max_ms for target in targets)
+        self.can_free = any(target.topic.retention_bytes >= 0 for target in targets)
+        self.latest_start = 1 if is_flexible else 4, 0, 0, b""
 
 
 def shape_of(
@@ -180,8 +200,11 @@ def shape_of_partition(
 
 def appendable_partition(topic: Topic, index: int, broker_id: int, acks: int) -> Partition | None:
     """Return a partition that the broker leads, if enough replicas are in sync for `acks`."""
-    partition = topic.partition(index)
-    if partition is None or partition.leader_id != broker_id:
+    partitions = topic.partitions  # not through a method, because random partitions come here
+    if not 0 <= index < len(partitions):
+        return None
+    partition = partitions[index]
+    if partition.leader_id != broker_id:
         return None
     if (
         acks == ACKS_ALL
@@ -210,136 +233,13 @@ def _topic(cluster: Cluster, topic_data: produce.TopicData, broker_id: int) -> T
     return topic
 
 
-# Hot path: inlined on purpose.
-def fitting_batches(  # noqa: C901, PLR0912
-    shape: RequestShape,
-    frame: bytes | bytearray,
-    start: int,
-    end: int,
-    now_ms: int,
-    is_known_producer: IsKnownProducer | None,
-) -> list[FittingBatch] | None:
-    """Return the batches of a request that has this shape; None if it has not, or one is unusual.
-
-    It changes nothing. `belong_to_transaction` has to look at those of a transaction.
-    """
-    if end - start > shape.frame_bytes_max:
-        return None
-    batches: list[FittingBatch] = []
-    position = start + CONSTANT_AT
-    is_flexible, is_transactional = shape.is_flexible, shape.is_transactional
-    attributes_min, attributes_max = shape.attributes_min, shape.attributes_max
-    for target in shape.targets:
-        piece, _topic, partition, bytes_max, timestamp_after_max_ms = target
-        size_at = position + len(piece)
-        if frame[position:size_at] != piece or end - size_at < _PART_BYTES_MIN:
-            return None
-        if not is_flexible:
-            size: int = _SIZE(frame, size_at)[0]
-            position = size_at + 4
-        elif frame[size_at + 1] < 0x80 <= frame[size_at]:
-            size = (frame[size_at] & 0x7F | frame[size_at + 1] << 7) - 1
-            position = size_at + 2
-        else:
-            size, position = codec.read_unsigned_varint(frame, size_at)
-            size -= 1
-        batch_end = position + size
-        if not _HEADER_BYTES <= size <= bytes_max or batch_end > end:
-            return None
-        header = _HEADER(frame, position)
+@lru_cache(maxsize=256)
+def _layouts(piece_bytes: int, *, is_flexible: bool) -> Layouts:
+    return tuple(
         (
-            base_offset,
-            batch_length,
-            magic,
-            crc,
-            attributes,
-            last_offset_delta,
-            max_timestamp,
-            producer_id,
-            producer_epoch,
-            base_sequence,
-            records_count,
-        ) = header
-        covered = frame[position + _CRC_START : batch_end]
-        if (
-            base_offset
-            or batch_length != size - _OVERHEAD_BYTES
-            or magic != _MAGIC
-            or not attributes_min <= attributes <= attributes_max
-            or not 0 < records_count == last_offset_delta + 1
-            or max_timestamp > now_ms + timestamp_after_max_ms
-            or crc32c(covered) != crc
-        ):
-            return None
-        if producer_id >= 0:
-            if base_sequence < 0:
-                return None
-            if not is_transactional:
-                decision = partition.producers.check(
-                    producer_id, producer_epoch, base_sequence, last_offset_delta
-                )
-                if decision is not APPEND:
-                    return None
-            if is_known_producer is not None and not is_known_producer(producer_id, now_ms):
-                return None
-        batches.append((target, position, covered, header))
-        position = batch_end
-    return batches if frame[position:end] == shape.suffix else None
-
-
-def belong_to_transaction(
-    cluster: Cluster, shape: RequestShape, batches: list[FittingBatch], now_ms: int
-) -> bool:
-    """Verify fitting batches of a transactional id; return whether all of them will be appended.
-
-    The verification changes what it changes on the ordinary path, which may repeat it.
-    """
-    transactional_id, api_version = shape.transactional_id, shape.api_version
-    assert transactional_id is not None
-    first = batches[0][3]
-    for (_piece, _topic, partition, *_limits), _position, _covered, header in batches:
-        _, _, _, _, _, last_offset_delta, _, producer_id, epoch, sequence, _ = header
-        if producer_id != first[7] or epoch != first[8]:
-            return False
-        if producer_id < 0:  # it belongs to no transaction, whatever it says
-            continue
-        producers = partition.producers
-        error_code = verify_produced(
-            cluster,
-            partition.leader_id,
-            api_version,
-            transactional_id,
-            partition,
-            producer_id,
-            epoch,
-            sequence,
-            now_ms,
+            # Without a sign, more attributes than the known ones and a negative delta fit nothing.
+            Struct(f">{piece_bytes}s{size_bytes + _START_BYTES}s4xbIHI8xqqhii").unpack_from,
+            piece_bytes + size_bytes + records.CRC_START,
         )
-        if error_code is not ErrorCode.NONE:
-            return False
-        if producers.check(producer_id, epoch, sequence, last_offset_delta, True) is not APPEND:
-            return False
-    return True
-
-
-def store_fitting(cluster: Cluster, batch: FittingBatch, now_ms: int) -> tuple[int, int]:
-    """Append a batch; return its base offset and the log start offset."""
-    (_piece, topic, partition, _bytes_max, _after_max_ms), _position, covered, header = batch
-    _, length, _, crc, attributes, last_offset_delta, max_timestamp, *producer, _ = header
-    producer_id, epoch, sequence = producer
-    log = partition.log
-    base_offset = log.log_end_offset
-    store_batch(
-        cluster,
-        topic,
-        partition,
-        records.stamped(base_offset, length, partition.leader_epoch, crc, covered),
-        max_timestamp,
-        producer_id,
-        epoch,
-        sequence,
-        last_offset_delta,
-        now_ms,
-        is_transactional=attributes >= TRANSACTIONAL_FLAG,
+        for size_bytes in range(VARINT_BYTES_MAX + 1 if is_flexible else _SIZE_BYTES + 1)
     )
-    return base_offset, log.log_start_offset

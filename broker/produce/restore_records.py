@@ -6,7 +6,7 @@ from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Partition, Topic
 from protocol.batch_builder import BatchBuilder, empty_batch, record_bytes_max
 from protocol.pacing import paced
-from protocol.records import HEADER_BYTES, Record, read_header, stamp
+from protocol.records import HEADER_BYTES, Record, stamp
 
 BATCH_RECORDS_MAX = 500
 BATCH_BYTES_MAX = 512 * 1024
@@ -59,8 +59,8 @@ def _skip_to(
     if count > OFFSETS_MAX:
         raise ValueError(f"{count} offsets without a record are more than {OFFSETS_MAX}")
     if count > 0:
-        batch = empty_batch(count, log.log_end_offset, epoch)
-        log.append(batch, count, now_ms, epoch)
+        batch = empty_batch(count, log.log_end_offset, epoch, now_ms)
+        log.append(batch, count, epoch)
         cluster.appended(topic, partition, len(batch), now_ms)
 
 
@@ -80,5 +80,5 @@ def _append(
         builder.append(record.timestamp, record.key, record.value, record.headers)
     data = builder.build()
     batch = stamp(data, 0, len(data), log.log_end_offset, epoch)
-    log.append(batch, len(run), read_header(batch, 0).max_timestamp, epoch)
+    log.append(batch, len(run), epoch)
     cluster.appended(topic, partition, len(batch), now_ms)

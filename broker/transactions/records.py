@@ -150,7 +150,7 @@ def end_batches(
     now_ms: int,
     *,
     is_commit: bool,
-) -> tuple[bytes, bytes] | None:
+) -> list[bytes] | None:
     """Return the batches of an ongoing transaction that is prepared and completed at a time.
 
     They are what `transaction_batch` returns after each of the two steps, if these belong to
@@ -185,7 +185,7 @@ def end_batches(
     # fmt: on
     crc = crc32c(checked)
     second = pack_stored_header(base_offset + 1, batch_length, leader_epoch, MAGIC, crc) + checked
-    return first, second
+    return [first, second]
 
 
 class _Layout(NamedTuple):

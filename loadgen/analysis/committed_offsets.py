@@ -7,7 +7,6 @@ from client.errors import ClientError
 from client.resources import Address
 from client.transport import SocketTransport
 from loadgen.clients.connection_settings import REQUEST_TIMEOUT_MS, security_of_tenant
-from loadgen.clients.consume_transform_produce import group_of
 from loadgen.clients.fetch_responses import NO_TOPIC_ID
 from loadgen.clients.group_requests import (
     find_coordinator_request,
@@ -49,6 +48,9 @@ def committed_offsets(spec: RunSpec) -> list[CommittedOffset]:
 
 
 def _offsets_of(spec: RunSpec, tenant: Tenant) -> dict[int, int]:
+    # Only these tenants need it, and it imports the clients with transactions.
+    from loadgen.clients.consume_transform_produce import group_of  # noqa: PLC0415
+
     topology, group = spec.topology, group_of(spec, tenant)
     topic_id = topology.topic_ids.get(tenant.source, NO_TOPIC_ID)
     partitions = range(len(topology.leaders[tenant.source]))

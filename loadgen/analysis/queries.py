@@ -1,4 +1,4 @@
-"""The Spark SQL of a run's summary, over the views `results`, `plan_tenants` and `read_back`.
+"""The Spark SQL of a run's summary, over the views `results` and `read_back`.
 
 Times are in µs since the start of the measured part. Error codes 0 and 46 are acknowledgements: 46
 is DUPLICATE_SEQUENCE_NUMBER. Nor is 79 an error: MEMBER_ID_REQUIRED has the id with which to join.
@@ -10,9 +10,11 @@ VIEWS = {
     "events": """
         SELECT tenant, event_id, min(intended_us) AS intended_us,
                max(response_us) FILTER (
-                   WHERE status = 'responded' AND error_code IN (0, 46) AND main_api IN (api, 'any')
+                   WHERE status = 'responded' AND error_code IN (0, 46)
+                         AND main_apis[tenant] IN (api, 'any')
                ) AS completed_us
-        FROM measured JOIN plan_tenants USING (tenant) GROUP BY tenant, event_id""",
+        FROM (SELECT *, map_from_arrays(:tenants, :main_apis) AS main_apis FROM measured)
+        WHERE array_contains(:tenants, tenant) GROUP BY tenant, event_id""",
 }
 
 TENANTS = """
@@ -25,7 +27,12 @@ REQUESTS = """
     SELECT tenant, api, status, kind, error_code, count(*) AS requests,
            percentile_approx(response_us - sent_us, array(0.5, 0.99)) AS service_us,
            sum(throttle_time_ms) AS throttle_ms, max(throttle_time_ms) AS throttle_max_ms,
-           sum(bytes) AS bytes, sum(mutations) AS mutations
+           sum(bytes) AS bytes, sum(mutations) AS mutations, count(sent_us) AS sent,
+           count_if(throttle_time_ms > 0) AS throttled, count_if(early_us > 1000) AS sent_early,
+           max(early_us) AS early_max_us,
+           count_if(early_us > :tolerance_us AND response_us - sent_us < early_us - :tolerance_us)
+               AS responded_early,
+           max(coalesce(response_us, sent_us)) AS end_us
     FROM results GROUP BY tenant, api, status, kind, error_code
     ORDER BY tenant, api, status, kind, error_code"""
 SECONDS = """
@@ -50,19 +57,8 @@ LATENESS = """
            percentile_approx(sent_us - intended_us, array(0.5, 0.99))
                FILTER (WHERE attempt = 1 AND early_us = 0) AS sent_us
     FROM measured
-    WHERE attempt <= 1 AND status != 'not_sent' AND tenant IN
-        (SELECT tenant FROM plan_tenants WHERE is_open)"""
-THROTTLES = """
-    SELECT tenant, count_if(throttle_time_ms > 0) AS throttled,
-           sum(throttle_time_ms) AS throttle_total_ms, max(throttle_time_ms) AS throttle_max_ms,
-           count_if(early_us > 1000) AS sent_early, max(early_us) AS early_max_us,
-           count_if(early_us > :tolerance_us AND response_us - sent_us < early_us - :tolerance_us)
-               AS responded_early
-    FROM results GROUP BY tenant ORDER BY tenant"""
-DUPLICATES = """
-    SELECT kind, error_code, count(*) AS requests FROM results
-    WHERE kind != 'new' AND api = 'Produce'
-    GROUP BY kind, error_code ORDER BY kind, error_code"""
+    WHERE attempt <= 1 AND status != 'not_sent'
+          AND array_contains(CAST(:open_tenants AS ARRAY<STRING>), tenant)"""
 EXPIRIES = """
     SELECT tenant, count_if(expired_us IS NOT NULL) AS expired,
            max(coalesce(expired_us, completed_us) - submitted_us) AS latest_us
@@ -99,18 +95,10 @@ REPEATED = """
           JOIN (SELECT DISTINCT tenant, event_id, coalesce(producer_id, -1) AS producer_id
                 FROM results WHERE api = 'Produce') AS sent
           ON stored.event_id = sent.event_id AND stored.producer_id = sent.producer_id
-          JOIN plan_tenants USING (tenant)
-          GROUP BY tenant, stored.event_id, CASE WHEN has_several THEN
-                   struct(stored.producer_id, stored.epoch, stored.sequence) END)
+          GROUP BY tenant, stored.event_id,
+                   CASE WHEN array_contains(CAST(:of_several AS ARRAY<STRING>), tenant)
+                   THEN struct(stored.producer_id, stored.epoch, stored.sequence) END)
     GROUP BY tenant"""
-TOTALS = """
-    SELECT count_if(sent_us IS NOT NULL) AS requests, count_if(status = 'responded') AS responded,
-           count_if(status = 'no_response') AS no_response, count_if(status = 'lost') AS lost,
-           count_if(status = 'not_sent') AS not_sent, count_if(status = 'expired') AS expired,
-           count_if(status = 'responded' AND error_code NOT IN (0, 46, 79)) AS errors,
-           count_if(throttle_time_ms > 0) AS throttled,
-           max(coalesce(response_us, sent_us)) AS end_us
-    FROM results"""
 # The events that a closed loop adds have larger ids.
 EVENTS_SEEN = """
     SELECT count(DISTINCT event_id) AS events FROM results

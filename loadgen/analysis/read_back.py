@@ -1,9 +1,10 @@
 """Read back the batches that a load wrote to each partition."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from client import clock
 from client.errors import ClientError
@@ -21,6 +22,7 @@ from loadgen.clients.fetch_responses import (
 from loadgen.clients.produce_frames import event_of
 from loadgen.clients.transaction_records import TransactionRecord, records_in
 from loadgen.plan.run_spec import RunSpec
+from loadgen.storage import Storage
 from protocol.codec import DecodeError
 from protocol.records import BatchHeader
 
@@ -47,26 +49,63 @@ _COLUMNS = {
     "source_offset": pa.int64(),
 }
 ARROW_SCHEMA = pa.schema([pa.field(name, kind) for name, kind in _COLUMNS.items()])
+RECORD = "read-back"
+"""The folder of the batches."""
+ROWS_HERE_MAX = 100_000
 TRIES_MAX = 5
 OPEN_TRANSACTION_PAUSE_MS = 100
 OPEN_TRANSACTION_MS = 20_000
 """How long after its timeout a transaction may end: Kafka looks for timeouts every ten seconds."""
 
 
-def read_back(spark: "SparkSession", spec: RunSpec, path: str) -> None:
-    """Read the plan's topics from their offsets before the run; write the batches to `path`.
+def read_back(
+    spark: "SparkSession",
+    spec: RunSpec,
+    storage: Storage,
+    rows: int | None = None,
+    is_cancelled: Callable[[], bool] = lambda: False,
+) -> None:
+    """Read the plan's topics from their offsets before the run; write the batches to the storage.
 
-    Only what a read_committed consumer reads counts.
+    Only what a read_committed consumer reads counts. After a run with few rows this process reads,
+    which is faster than a job, and stops when `is_cancelled`.
+
+    Args:
+        spark: runs the job.
+        spec: of the run.
+        storage: of the run.
+        rows: how many rows the run has, if that is known.
+        is_cancelled: whether to stop.
 
     Raises:
-        Py4JError: a partition could not be read.
+        ClientError, Py4JError, StorageError: a partition could not be read.
     """
     partitions = [
         (topic, partition)
         for topic, leaders in spec.topology.leaders.items()
         for partition in range(len(leaders))
     ]
+    # An open transaction may keep the reader waiting, where only a job can be cancelled.
+    can_wait = any(tenant.is_judged_by_record for tenant in spec.plan.tenants)
+    if rows is None or rows > ROWS_HERE_MAX or can_wait:
+        _read_in_job(spark, spec, storage, partitions)
+        return
+    folder = spec.folder(RECORD)
+    storage.create(*folder)
+    with (
+        storage.stream(*folder, "part-00000.parquet") as stream,
+        pq.ParquetWriter(stream, ARROW_SCHEMA) as writer,
+    ):
+        for topic, partition in partitions:
+            for batch in partition_batches(spec, topic, partition):
+                if is_cancelled():
+                    raise ClientError("the reading was cancelled")
+                writer.write_batch(batch)
 
+
+def _read_in_job(
+    spark: "SparkSession", spec: RunSpec, storage: Storage, partitions: list[tuple[str, int]]
+) -> None:
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for row in batch.to_pylist():
@@ -74,7 +113,7 @@ def read_back(spark: "SparkSession", spec: RunSpec, path: str) -> None:
 
     tasks = max(1, min(spec.workers, len(partitions)))
     frame = spark.createDataFrame(partitions, "topic string, partition int").repartition(tasks)
-    frame.mapInArrow(read, SCHEMA).write.parquet(path)
+    frame.mapInArrow(read, SCHEMA).write.parquet(storage.of(*spec.folder(RECORD)))
 
 
 def partition_batches(spec: RunSpec, topic: str, partition: int) -> Iterator[pa.RecordBatch]:

@@ -7,16 +7,22 @@ better than they are.
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from client.errors import error_name
-from loadgen.analysis import checks, queries, quota_bounds
+from loadgen import query_settings
+from loadgen.analysis import checks, queries, quota_bounds, request_groups
 from loadgen.analysis.checks import Verdict
 from loadgen.analysis.committed_offsets import CommittedOffset
-from loadgen.analysis.quota_bounds import open_quota_views, quota_verdicts
+from loadgen.analysis.quota_bounds import (
+    id_quotas,
+    mutation_buckets,
+    open_quota_views,
+    quota_verdicts,
+)
+from loadgen.analysis.read_back import SCHEMA as READ_BACK_SCHEMA
 from loadgen.analysis.transactions import (
     TRANSACTION_QUERIES,
     open_transaction_views,
@@ -28,8 +34,6 @@ from loadgen.plan.schedule import event_counts
 from loadgen.rows import SCHEMA
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pyspark.sql import DataFrame, SparkSession
 
 ANY_API = "any"
@@ -52,11 +56,6 @@ COMPILED_ROWS_MIN = 300_000
 """Below this number of rows, compiling or distributing a query takes longer than running it."""
 ROWS_PER_PARTITION = 1_000_000
 SHUFFLE_PARTITIONS_MIN = 2
-_INTERPRETED = {
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.codegen.wholeStage": "false",
-}
 
 Rows = list[dict[str, Any]]
 
@@ -75,6 +74,8 @@ class RunData:
     """The broker's report of quotas in shadow mode."""
     committed_offsets: Sequence[CommittedOffset] = ()
     """The offsets of tenants that consume a source."""
+    rows: int | None = None
+    """How many rows there are, if that is known."""
 
     @property
     def judges_transactions(self) -> bool:
@@ -85,20 +86,27 @@ class RunData:
 
 def summarise(spark: "SparkSession", data: RunData) -> dict[str, Any]:
     """Return the part of `summary.json` that comes from a run's rows, as JSON values."""
-    rows = read_results(spark, data.results_path).count()
+    rows = data.rows
+    if rows is None:
+        rows = read_results(spark, data.results_path).count()
     is_small = rows < COMPILED_ROWS_MIN
     partitions = max(SHUFFLE_PARTITIONS_MIN, ceil(rows / ROWS_PER_PARTITION))
     settings = {
         "spark.sql.shuffle.partitions": str(partitions),
-        **(_INTERPRETED if is_small else {}),
+        **(query_settings.INTERPRETED if is_small else {}),
     }
-    with _settings(spark, settings):
+    with query_settings.changed(spark, settings):
         open_views(spark, data, partitions=1 if is_small else None)
-        spark.catalog.cacheTable("events")  # three queries use it
+        # Most of the time of a query over few rows is that for opening the files.
+        of_rows = ["results"] if data.read_back_path is None else ["results", "read_back"]
+        cached = [*(of_rows if is_small else ()), "events"]  # three queries use the events
+        for view in cached:
+            spark.catalog.cacheTable(view)
         try:
-            return _summarise(spark, data)
+            return _Summary(spark, data).compute()
         finally:
-            spark.catalog.uncacheTable("events")
+            for view in reversed(cached):
+                spark.catalog.uncacheTable(view)
 
 
 def read_results(spark: "SparkSession", path: str) -> "DataFrame":
@@ -106,88 +114,119 @@ def read_results(spark: "SparkSession", path: str) -> "DataFrame":
     return spark.read.schema(SCHEMA).parquet(path)
 
 
-@contextmanager
-def _settings(spark: "SparkSession", settings: "Mapping[str, str]") -> "Iterator[None]":
-    before = {key: spark.conf.get(key) or "" for key in settings}
-    for key, value in settings.items():
-        spark.conf.set(key, value)
-    try:
-        yield
-    finally:
-        for key, value in before.items():
-            spark.conf.set(key, value)
+class _Summary:
+    """The queries of one summary, of which several run at the same time."""
+
+    def __init__(self, spark: "SparkSession", data: RunData) -> None:
+        self._spark, self._data = spark, data
+        self._arguments = arguments_of(data.plan)
+
+    def compute(self) -> dict[str, Any]:
+        """Return the result of `summarise`."""
+        data, plan = self._data, self._data.plan
+        sql_by_name = queries_of(data)
+        with ThreadPoolExecutor(_CONCURRENT_QUERIES) as pool:
+            of_groups = pool.submit(self._rows, sql_by_name.pop("requests"))
+            running = {
+                name: pool.submit(self._rows, sql_by_name[name])
+                for name in sql_by_name.keys() - NEEDS_THE_GROUPS
+                if name in needed_queries(data)
+            }
+            groups = of_groups.result()
+            totals = request_groups.totals_of(groups)
+            measured_us = round(plan.duration_s * 1e6)
+            totals["not_due"] = 0
+            if data.ended_us is not None:
+                measured_us = max(0, min(measured_us, data.ended_us))
+                [seen] = self._rows(queries.EVENTS_SEEN)
+                totals["not_due"] = sum(event_counts(plan)) - seen["events"]
+            cell_us = max(1, round(plan.duration_s * 1e6 / HEAT_CELLS))
+            end_us = max(measured_us, totals["end_us"] or 0)
+            # Another mapping, because other threads are reading this one.
+            self._arguments = {**self._arguments, "end_us": end_us, "cell_us": cell_us}
+            has_mutations = any(group["mutations"] for group in groups)
+            for name in NEEDS_THE_GROUPS:
+                if name != "mutations" or has_mutations:
+                    running[name] = pool.submit(self._rows, sql_by_name[name])
+            found = {
+                name: running[name].result() if name in running else [] for name in sql_by_name
+            }
+        found["throttles"] = request_groups.throttles_of(groups)
+        found["duplicates"] = request_groups.duplicates_of(groups)
+        [lateness] = found["lateness"]
+        shares = [row["completed"] / row["events"] for row in found["tenants"] if row["events"]]
+        has_read_back = data.read_back_path is not None
+        verdicts = [
+            *request_verdicts(plan, data.target, found, data.shadow_report),
+            *(stored_verdicts(plan, found) if has_read_back else ()),
+            *(transaction_verdicts(plan, found) if data.judges_transactions else ()),
+            lateness_verdict(plan, lateness["lateness_us"]),
+        ]
+        return {
+            "totals": totals,
+            "measured_s": measured_us / 1e6,
+            "responses_per_s": _per_second(found["seconds"], measured_us / 1e6),
+            "tenants": found["tenants"],
+            "requests": [_named(row) for row in request_groups.requests_of(groups)],
+            "throttles": [row for row in found["throttles"] if row["throttled"]],
+            "shadow_quotas": list(data.shadow_report),
+            "fairness": checks.fairness(shares),
+            "lateness_us": lateness,
+            "workers": found["workers"],
+            "verdicts": [verdict.as_dict() for verdict in verdicts],
+            "series": {
+                "heat": {"cell_us": cell_us, "cells": found["heat"]},
+                **{name: found[name] for name in ("seconds", "latencies", "ids", "mutations")},
+            },
+        }
+
+    def _rows(self, sql: str) -> Rows:
+        return [row.asDict() for row in self._spark.sql(sql, self._arguments).collect()]
 
 
-def _summarise(spark: "SparkSession", data: RunData) -> dict[str, Any]:
-    plan = data.plan
-
-    arguments: dict[str, Any] = {
+def arguments_of(plan: Plan) -> dict[str, Any]:
+    """Return the parameters of the queries, without those that depend on the rows."""
+    tenants = plan.tenants
+    return {
+        "tenants": [tenant.name for tenant in tenants],
+        "main_apis": [main_api(tenant) for tenant in tenants],
+        "open_tenants": [tenant.name for tenant in tenants if tenant.arrival != "closed"],
+        "of_several": [t.name for t in tenants if t.behaviour in SEVERAL_BATCHES],
         "tolerance_us": checks.MUTE_TOLERANCE_US,
         **quota_bounds.ARGUMENTS,
-    }
-
-    def rows(sql: str) -> Rows:
-        return [row.asDict() for row in spark.sql(sql, arguments).collect()]
-
-    [totals] = rows(queries.TOTALS)
-    measured_us = round(plan.duration_s * 1e6)
-    totals["not_due"] = 0
-    if data.ended_us is not None:
-        measured_us = max(0, min(measured_us, data.ended_us))
-        [seen] = rows(queries.EVENTS_SEEN)
-        totals["not_due"] = sum(event_counts(plan)) - seen["events"]
-    end_us = max(measured_us, totals["end_us"] or 0)
-    cell_us = max(1, round(plan.duration_s * 1e6 / HEAT_CELLS))
-    arguments |= {"end_us": end_us, "cell_us": cell_us}
-    sql_by_name = queries_of(data)
-    with ThreadPoolExecutor(_CONCURRENT_QUERIES) as pool:
-        found = dict(zip(sql_by_name, pool.map(rows, sql_by_name.values()), strict=True))
-    throttles = [row for row in found["throttles"] if row["throttled"]]
-    [lateness] = found["lateness"]
-    has_read_back = data.read_back_path is not None
-    shares = [row["completed"] / row["events"] for row in found["tenants"] if row["events"]]
-    verdicts = [
-        *request_verdicts(plan, data.target, found, data.shadow_report),
-        *(stored_verdicts(plan, found) if has_read_back else ()),
-        *(transaction_verdicts(plan, found) if data.judges_transactions else ()),
-        lateness_verdict(plan, lateness["lateness_us"]),
-    ]
-    return {
-        "totals": totals,
-        "measured_s": measured_us / 1e6,
-        "responses_per_s": _per_second(found["seconds"], measured_us / 1e6),
-        "tenants": found["tenants"],
-        "requests": [_named(row) for row in found["requests"]],
-        "throttles": throttles,
-        "shadow_quotas": list(data.shadow_report),
-        "fairness": checks.fairness(shares),
-        "lateness_us": lateness,
-        "workers": found["workers"],
-        "verdicts": [verdict.as_dict() for verdict in verdicts],
-        "series": {
-            "heat": {"cell_us": cell_us, "cells": found["heat"]},
-            **{name: found[name] for name in ("seconds", "latencies", "ids", "mutations")},
-        },
     }
 
 
 def queries_of(data: RunData) -> dict[str, str]:
     """Return the queries of a summary by name, over the views of `open_views`."""
     return {
+        "requests": queries.REQUESTS,
         "tenants": queries.TENANTS,
         "latencies": queries.LATENCIES,
         "heat": queries.HEAT,
         "seconds": queries.SECONDS,
-        "requests": queries.REQUESTS,
         **quota_bounds.QUERIES,
-        "throttles": queries.THROTTLES,
-        "duplicates": queries.DUPLICATES,
         "expiries": queries.EXPIRIES,
         "lateness": queries.LATENESS,
         "workers": queries.WORKERS,
         **({"stored": queries.STORED, "repeated": queries.REPEATED} if data.read_back_path else {}),
         **(TRANSACTION_QUERIES if data.judges_transactions else {}),
     }
+
+
+NEEDS_THE_GROUPS = ("tenants", "latencies", "heat", "mutations")
+"""The queries that depend on the result of the query `requests`."""
+
+
+def needed_queries(data: RunData) -> set[str]:
+    """Return the queries whose result is not known to be empty by the plan."""
+    plan, target = data.plan, data.target
+    unneeded = {
+        "id_bounds": not id_quotas(plan, target),
+        "mutation_bounds": not mutation_buckets(plan, target),
+        "expiries": all(tenant.behaviour != "delivery-timeout" for tenant in plan.tenants),
+    }
+    return {name for name in queries_of(data) if not unneeded.get(name)}
 
 
 def open_views(spark: "SparkSession", data: RunData, partitions: int | None) -> None:
@@ -198,26 +237,14 @@ def open_views(spark: "SparkSession", data: RunData, partitions: int | None) -> 
         view.createOrReplaceTempView(name)
 
     open_view("results", read_results(spark, data.results_path))
-    tenants = spark.createDataFrame(
-        [
-            (
-                tenant.name,
-                main_api(tenant),
-                tenant.behaviour in SEVERAL_BATCHES,
-                tenant.arrival != "closed",
-            )
-            for tenant in data.plan.tenants
-        ],
-        "tenant string, main_api string, has_several boolean, is_open boolean",
-    )
-    open_view("plan_tenants", tenants)
     if data.read_back_path is not None:
-        open_view("read_back", spark.read.parquet(data.read_back_path))
+        open_view("read_back", spark.read.schema(READ_BACK_SCHEMA).parquet(data.read_back_path))
     if data.judges_transactions:
         open_transaction_views(spark, data.plan, data.committed_offsets)
     open_quota_views(spark, data.plan, data.target)
+    arguments = arguments_of(data.plan)
     for name, sql in queries.VIEWS.items():
-        spark.sql(sql).createOrReplaceTempView(name)
+        spark.sql(sql, arguments).createOrReplaceTempView(name)
 
 
 def main_api(tenant: Tenant) -> str:

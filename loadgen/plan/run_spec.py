@@ -50,11 +50,13 @@ class RunSpec:
     """The address of the driver's `ProgressListener`."""
     clock_address: tuple[str, int] | None = None
     """The address of the driver's `ClockServer`."""
+    meeting_address: tuple[str, int] | None = None
+    """The address of the driver's `MeetingPlace`; None where workers meet at Spark's barrier."""
     segment_s: float = 2.0
     """How much time a worker collects rows for before it writes them."""
     lead_s: float = 1.5
-    """Time from the last worker's readiness to time zero: tasks leave a barrier up to a second
-    apart."""
+    """Time from the last worker's readiness to time zero: tasks leave Spark's barrier up to a
+    second apart."""
 
     def folder(self, record: str) -> tuple[str, str]:
         """Return the folder of a record, such as `results`, in the storage of the run."""

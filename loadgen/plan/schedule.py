@@ -93,11 +93,24 @@ def schedule(spark: "SparkSession", plan: Plan, partitions: int) -> "DataFrame":
     return ids.mapInArrow(rows_of, SCHEMA)
 
 
-def schedule_file(plan: Plan) -> bytes:
-    """Return all events as a Parquet file with the columns of `schedule`, computed here."""
+def all_events(plan: Plan) -> pa.Table:
+    """Return all events with the columns of `schedule`, computed here."""
     ids = np.arange(sum(event_counts(plan)), dtype=np.int64)
+    return pa.Table.from_batches([events(plan, ids)])
+
+
+def by_worker(found: pa.Table, workers: int) -> Iterator[pa.Table]:
+    """Yield the events of each worker, sorted by time: those of every so manyth client."""
+    owners = found.column("client").to_numpy() % workers
+    for worker in range(workers):
+        mine = found.filter(pa.array(owners == worker))
+        yield mine.sort_by([("t_us", "ascending"), ("event_id", "ascending")])
+
+
+def file_of(found: pa.Table) -> bytes:
+    """Return events as a Parquet file."""
     content = pa.BufferOutputStream()
-    pq.write_table(pa.Table.from_batches([events(plan, ids)]), content)
+    pq.write_table(found, content)
     return bytes(content.getvalue())
 
 

@@ -8,6 +8,7 @@ import msgspec
 import yaml
 from msgspec import inspect
 
+from loadgen.command_error import CommandError
 from protocol.suggestions import did_you_mean
 
 T = TypeVar("T")
@@ -20,7 +21,7 @@ _FIELD_ERROR = re.compile(r"Object (contains unknown|missing required) field `(.
 _ANY_KEY = "..."
 
 
-class PlanError(Exception):
+class PlanError(CommandError):
     """A plan is invalid; the message is one line."""
 
 

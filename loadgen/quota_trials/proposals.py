@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil, floor, log10
 
+from loadgen.command_error import CommandError
 from loadgen.quota_trials.candidates import (
     CONSUMER_BYTES,
     KEYS,
@@ -29,7 +30,7 @@ WINDOWS_MIN = 3
 _DIGITS = 2
 
 
-class ProtectionError(Exception):
+class ProtectionError(CommandError):
     """A tenant that must never be throttled is not in the traffic; the message is one line."""
 
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import dataset, json
 
+from loadgen.command_error import CommandError
 from loadgen.traces.journal_export import JournalExport
 from loadgen.traces.request_log import PREFIX, RequestLog
 
@@ -70,7 +71,7 @@ TRACE_HELP = "Parquet, JSON lines, the journal's export or Kafka's request log (
 """What the argument TRACE of a command takes."""
 
 
-class TraceError(Exception):
+class TraceError(CommandError):
     """A trace cannot be read; the message is one line: file, line, what is wrong."""
 
 

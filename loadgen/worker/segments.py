@@ -89,8 +89,10 @@ class SegmentWriter:
     def _write_all(self) -> None:
         while not (self._is_last and self._queue.empty()):
             first = self._queue.get()
+            if self.error is not None:
+                continue  # a file system that is gone takes its time to say so, each time
             try:
-                if first is not None and self.error is None:
+                if first is not None:
                     self._write_segment(first)
                 self.is_stopping = self._storage.has(*self._folder, STOP_FILE)
             except (OSError, pa.ArrowException) as error:

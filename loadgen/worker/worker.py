@@ -136,7 +136,7 @@ def common_zero_us(spec: RunSpec, gather: Gather, offset_us: int = 0) -> int:
     """Return time zero, the same moment for all workers, on this worker's clock.
 
     `offset_us` is how far the clock of this host is ahead of the driver's.
-    Tasks leave a barrier up to a second apart, so time zero is later than that.
+    Tasks leave Spark's barrier up to a second apart, so time zero is later than that.
     """
     ready = max(int(message) for message in gather(str(clock.epoch_us() - offset_us)))
     ahead_us = round((spec.lead_s + spec.plan.warm_up_s) * 1e6)

@@ -111,5 +111,6 @@ class LongSession:
     def _append(self, partitions: Sequence[Partition]) -> None:
         for partition in partitions:
             log = partition.log
-            log.append(self._batch, 1, NOW_MS, partition.leader_epoch)
+            batch = log.log_end_offset.to_bytes(8, "big") + self._batch[8:]
+            log.append(batch, 1, partition.leader_epoch)
             log.wake(NOW_MS)

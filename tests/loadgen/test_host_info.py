@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from loadgen.host_info import cpu_us_of, describe, percent, set_niceness
+from loadgen.host_info import age_us, cpu_us_of, describe, percent, set_niceness
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel has no /proc here")
@@ -14,6 +14,12 @@ def test_the_cpu_time_of_a_process_can_be_read() -> None:
     used_us = cpu_us_of(os.getpid())
     assert used_us is not None
     assert 0 < used_us <= (sum(os.times()[:2]) + 1) * 1e6
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel has no /proc here")
+def test_this_process_knows_its_age() -> None:
+    first_us = age_us()
+    assert 0 < first_us <= age_us()
 
 
 def test_the_cpu_time_of_an_unknown_process_is_none() -> None:

@@ -2,6 +2,7 @@
 
 import tarfile
 from importlib.metadata import PackageNotFoundError, distribution
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,17 @@ def test_a_requirement_that_is_not_installed_is_an_error(monkeypatch: pytest.Mon
         pack.files_for_workers()
     without("uvloop")  # a requirement with a condition
     assert not [name for name in pack.files_for_workers() if name.startswith("uvloop/")]
+
+
+def test_the_archive_has_the_client_for_hdfs_if_it_is_installed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if find_spec("hdfs_native") is not None:
+        folders = {name.partition("/")[0] for name in pack.files_for_workers()}
+        assert {"hdfs_native", "fsspec"} <= folders
+        assert "argcomplete" not in folders
+    monkeypatch.setattr(pack, "FOR_HDFS", "not-an-installed-package")
+    assert not [name for name in pack.files_for_workers() if name.startswith("hdfs_native/")]
 
 
 def test_a_session_needs_an_archive_that_exists(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ def test_spark_computes_the_same_schedule_with_any_number_of_partitions(
 
 def test_the_schedule_of_the_driver_is_that_of_spark(spark: "SparkSession", tmp_path: Path) -> None:
     plan = load_plan("mixed-tenants")
-    (tmp_path / "schedule.parquet").write_bytes(schedule.schedule_file(plan))
+    (tmp_path / "schedule.parquet").write_bytes(schedule.file_of(schedule.all_events(plan)))
     schedule.schedule(spark, plan, 2).write.parquet(str(tmp_path / "of-spark"))
     here, there = (
         spark.read.parquet(str(tmp_path / name)) for name in ("schedule.parquet", "of-spark")

@@ -1,10 +1,12 @@
 """Files appear complete or not at all; errors are one line."""
 
+import sys
 from pathlib import Path
 
 import pytest
 from pyarrow.fs import S3FileSystem
 
+from loadgen import storage
 from loadgen.storage import Storage, StorageError, _filesystem, checked_url, settings_of
 
 
@@ -52,6 +54,40 @@ def test_a_url_needs_a_known_scheme_and_a_folder() -> None:
     for url in ("ftp://h/x", "s3a://", "hdfs:///"):
         with pytest.raises(StorageError):
             checked_url(url)
+
+
+def test_a_url_of_hdfs_needs_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(storage, "find_spec", lambda _: None)
+    monkeypatch.setitem(sys.modules, "hdfs_native", None)
+    monkeypatch.delitem(sys.modules, "loadgen.hdfs", raising=False)
+    monkeypatch.delitem(sys.modules, "hdfs_native.fsspec", raising=False)
+    with pytest.raises(StorageError) as caught:
+        checked_url("hdfs://name:8020/runs")
+    needed = "needs pip install 'mock-kafka[hdfs]' (hdfs_native is not installed)"
+    assert str(caught.value) == f"'hdfs://name:8020/runs' {needed}"
+    with pytest.raises(StorageError) as caught:  # a worker's packages are not the driver's
+        Storage("hdfs://name:8020/runs").create()
+    assert str(caught.value) == f"hdfs://name:8020/runs {needed}"
+
+
+def test_settings_of_hadoop_with_the_prefix_of_spark_come_first() -> None:
+    assert settings_of(
+        {
+            "dfs.nameservices": "other",
+            "spark.hadoop.dfs.nameservices": "main",
+            "spark.hadoop.dfs.ha.namenodes.main": "a,b",
+            "spark.hadoop.fs.defaultFS": "hdfs://main",
+            "fs.defaultFS": "hdfs://other",
+            "hadoop.security.authentication": "simple",
+            "spark.hadoop.fs.s3a.endpoint": "",
+            "spark.hadoop.fs.other": "x",
+        }
+    ) == {
+        "dfs.nameservices": "main",
+        "dfs.ha.namenodes.main": "a,b",
+        "fs.defaultFS": "hdfs://main",
+        "hadoop.security.authentication": "simple",
+    }
 
 
 def test_workers_use_the_settings_of_hadoop_for_s3() -> None:

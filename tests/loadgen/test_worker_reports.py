@@ -12,6 +12,7 @@ from loadgen.worker_reports import (
     missing_in,
     read_reports,
     reasons_in,
+    rows_in,
     summary_of,
     write_reports,
 )
@@ -53,6 +54,17 @@ def test_a_worker_without_a_last_report_is_named() -> None:
         "worker 1 on h1 was killed: the rows of its last seconds are missing",
         "worker 2 never started: it has no rows",
     ]
+    assert rows_in(reports, 3) is None
     found = summary_of(reports)
     assert [found[worker]["has_ended"] for worker in (0, 1)] == [True, False]
     assert found[1]["memory_max_mb"] == 3
+
+
+def test_the_rows_of_a_run_are_those_of_all_workers() -> None:
+    reports = [
+        WorkerReport(0, STARTED),
+        WorkerReport(0, GAVE_UP, rows=2, reason="x"),
+        WorkerReport(0, ENDED, rows=2),
+        WorkerReport(1, ENDED, rows=3),
+    ]
+    assert rows_in(reports, 2) == 5

@@ -363,7 +363,7 @@ class GroupWorld(World):
         sent = make_batch(*[b"record"] * count)
         batch = stamp(sent, 0, len(sent), partition.log.log_end_offset, partition.leader_epoch)
         now_ms = self.server.clock.now_ms()
-        partition.log.append(batch, count, now_ms, partition.leader_epoch)
+        partition.log.append(batch, count, partition.leader_epoch)
         self.server.cluster.appended(topic, partition, len(batch), now_ms)
 
     def _add_partition(self, random: Random) -> None:

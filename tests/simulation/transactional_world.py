@@ -120,7 +120,7 @@ class TransactionWorld(World):
         """Store records, so that the committed offsets are offsets of records."""
         (partition,) = topic.partitions
         batch = _source_batch()
-        partition.log.append(batch, SOURCE_RECORDS, START_MS, partition.leader_epoch)
+        partition.log.append(batch, SOURCE_RECORDS, partition.leader_epoch)
         self.server.cluster.appended(topic, partition, len(batch), START_MS)
 
     def _make_clients(self) -> None:

@@ -23,7 +23,7 @@ def test_a_preferred_election_gives_the_partition_back_to_its_first_replica() ->
     cluster, partition = cluster_and_partition(2, 1, 3)
     cluster.set_leader(partition, 3, NOW_MS)
     woken_at: list[int] = []
-    partition.log.waiters[woken_at.append] = None
+    partition.log.wait(woken_at.append)
 
     assert elect(cluster, ElectionType.PREFERRED) is ErrorCode.NONE
     assert (partition.leader_id, partition.leader_epoch) == (2, 2)

@@ -4,6 +4,7 @@ from hypothesis import strategies as st
 
 from broker.administration.epoch_end import UNDEFINED, epoch_end_offset
 from broker.cluster.topics import Partition
+from tests.batches import filled_batch
 from tests.broker.cluster_builder import make_cluster
 
 
@@ -11,7 +12,7 @@ def partition_with(*epochs: int, current_epoch: int) -> Partition:
     """Append one batch of two records for every given epoch."""
     partition = make_cluster().create_topic("a", [(1,)], {}).partitions[0]
     for epoch in epochs:
-        partition.log.append(b"batch", 2, 0, epoch)
+        partition.log.append(filled_batch(partition.log.log_end_offset, 2), 2, epoch)
     partition.leader_epoch = current_epoch
     return partition
 

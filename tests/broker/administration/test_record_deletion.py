@@ -3,6 +3,7 @@ import pytest
 from broker.administration.record_deletion import check_record_deletion
 from broker.cluster.topics import Topic
 from protocol.errors import ErrorCode
+from tests.batches import filled_batch
 from tests.broker.cluster_builder import make_cluster
 
 
@@ -10,7 +11,7 @@ def topic_of_ten_records(cleanup_policy: str = "delete") -> Topic:
     topic = make_cluster().create_topic("a", [(1, 2)], {"cleanup.policy": cleanup_policy})
     log = topic.partitions[0].log
     for _ in range(5):
-        log.append(b"batch", 2, 0, 0)
+        log.append(filled_batch(log.log_end_offset, 2), 2, 0)
     log.advance_start(3)
     return topic
 

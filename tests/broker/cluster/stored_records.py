@@ -2,6 +2,7 @@
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Topic
+from tests.batches import filled_batch
 from tests.broker.cluster_builder import NOW_MS
 
 DAY_MS = 86_400_000
@@ -11,7 +12,8 @@ def append(
     cluster: Cluster, topic: Topic, size_bytes: int, *, partition: int = 0, timestamp: int = NOW_MS
 ) -> None:
     part = topic.partitions[partition]
-    part.log.append(b"x" * size_bytes, 1, timestamp, part.leader_epoch)
+    batch = filled_batch(part.log.log_end_offset, 1, timestamp, size_bytes)
+    part.log.append(batch, 1, part.leader_epoch)
     cluster.appended(topic, part, size_bytes, NOW_MS)
 
 

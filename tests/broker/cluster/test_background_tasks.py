@@ -15,7 +15,7 @@ def test_retention_runs_at_every_interval() -> None:
     start_background_tasks(cluster, NOW_MS)
     for day in (0, 1):
         for topic in topics:
-            append(cluster, topic, 10, timestamp=NOW_MS + day * DAY_MS)
+            append(cluster, topic, 100, timestamp=NOW_MS + day * DAY_MS)
 
     starts = []
     for now_ms in (NOW_MS + DAY_MS, NOW_MS + DAY_MS + 300_000, NOW_MS + 3 * DAY_MS):
@@ -23,7 +23,7 @@ def test_retention_runs_at_every_interval() -> None:
         starts.append([topic.partitions[0].log.log_start_offset for topic in topics])
 
     assert starts == [[0, 0, 0], [1, 0, 0], [2, 0, 0]]
-    assert cluster.log_bytes == stored_bytes(cluster) == 40
+    assert cluster.log_bytes == stored_bytes(cluster) == 400
 
 
 def test_retention_is_first_checked_half_a_minute_after_the_start() -> None:
@@ -33,7 +33,7 @@ def test_retention_is_first_checked_half_a_minute_after_the_start() -> None:
 
     starts = []
     for now_ms in (29_999, 30_000, 129_999, 130_000):
-        append(cluster, topic, 10, timestamp=NOW_MS)
+        append(cluster, topic, 100, timestamp=NOW_MS)
         cluster.timers.run_due(NOW_MS + now_ms)
         starts.append(topic.partitions[0].log.log_start_offset)
 
@@ -44,7 +44,7 @@ def test_the_delay_of_the_first_retention_check_is_a_key() -> None:
     cluster = make_cluster(**{"log.initial.task.delay.ms": "5"})
     topic = cluster.create_topic("a", [(1,)], {"retention.ms": "1"})
     start_background_tasks(cluster, NOW_MS)
-    append(cluster, topic, 10, timestamp=NOW_MS)
+    append(cluster, topic, 100, timestamp=NOW_MS)
 
     cluster.timers.run_due(NOW_MS + 4)
     assert topic.partitions[0].log.log_start_offset == 0

@@ -68,7 +68,7 @@ def test_a_configuration_change_applies_to_topics_without_their_own_value() -> N
 def partition_and_wakings(cluster: Cluster) -> tuple[Partition, list[int]]:
     partition = cluster.create_topic("a", [(1, 2)], {}).partitions[0]
     woken_at: list[int] = []
-    partition.log.waiters[woken_at.append] = None
+    partition.log.wait(woken_at.append)
     return partition, woken_at
 
 
@@ -115,7 +115,7 @@ def test_an_append_wakes_waiting_requests() -> None:
     cluster = make_cluster()
     topic = cluster.create_topic("a", [(1,)], {})
     woken_at: list[int] = []
-    topic.partitions[0].log.waiters[woken_at.append] = None
+    topic.partitions[0].log.wait(woken_at.append)
 
     append(cluster, topic, 10)
 
@@ -136,7 +136,7 @@ def test_a_partition_keeps_no_more_than_its_retention_bytes_and_one_batch() -> N
 
 
 @given(
-    st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 1), st.integers(1, 120)), max_size=60)
+    st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 1), st.integers(8, 120)), max_size=60)
 )
 def test_memory_is_bounded_and_the_newest_batches_are_kept(
     appends: list[tuple[str, int, int]],

@@ -36,7 +36,7 @@ class CompactedLog:
     def append(self, *records: CoordinatorRecord, now_ms: int = 0) -> None:
         base_offset = self.log.log_end_offset
         batch = uncompressed_batch(records, base_offset, 3, now_ms)
-        self.log.append(batch, len(records), now_ms, 3)
+        self.log.append(batch, len(records), 3)
         self.compaction.add(base_offset, records, now_ms)
         self.appended += records
 
@@ -195,7 +195,7 @@ class TransactionalLog(CompactedLog):
     def append_transactional(self, producer_id: int, *records: CoordinatorRecord) -> None:
         base_offset = self.log.log_end_offset
         batch = uncompressed_batch(records, base_offset, 3, 0, (producer_id, 0))
-        self.log.append(batch, len(records), 0, 3)
+        self.log.append(batch, len(records), 3)
         self.compaction.add_transactional(producer_id, base_offset, records)
         offsets = self.open.setdefault(producer_id, [])
         for delta, record in enumerate(records):
@@ -213,7 +213,7 @@ class TransactionalLog(CompactedLog):
             base_offset=offset,
             leader_epoch=3,
         )
-        self.log.append(marker, 1, 0, 3)
+        self.log.append(marker, 1, 3)
         offsets = self.open.pop(producer_id, [])
         self.compaction.end_transaction(producer_id, offset, 0, is_commit=is_commit)
         if not is_commit and offsets:

@@ -12,6 +12,7 @@ from broker.cluster.coordinators import ensure_internal_topic
 from broker.cluster.internal_topics import GROUP_METADATA
 from broker.cluster.topics import NO_LEADER, Partition
 from protocol import messages
+from tests.batches import filled_batch
 from tests.broker.cluster_builder import NOW_MS, call, make_cluster
 
 GROUPS = [f"group-{number}" for number in range(50)]
@@ -131,7 +132,7 @@ def test_after_any_outages_every_leader_is_up_and_in_sync(
     cluster = make_cluster(3)
     topic = cluster.create_topic("a", cluster.place(4, 2), {})
     for partition in topic.partitions:
-        partition.log.append(b"batch", 1, NOW_MS, 0)
+        partition.log.append(filled_batch(partition.log.log_end_offset), 1, 0)
     for verb, node_id in steps:
         broker: Broker = cluster.brokers[node_id]
         if verb == "stop":

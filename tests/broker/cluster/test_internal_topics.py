@@ -61,7 +61,7 @@ def test_records_wake_fetches_that_wait_and_do_not_count_as_records_of_users() -
     topic = ensure_internal_topic(cluster, GROUP_METADATA)
     assert topic is not None
     woken: list[int] = []
-    topic.partitions[7].log.waiters[woken.append] = None
+    topic.partitions[7].log.wait(woken.append)
     append_records(topic, topic.partitions[7], [(b"k", b"v")], 0, NOW_MS)
     assert woken == [NOW_MS]
     assert cluster.log_bytes == 0

@@ -1,6 +1,7 @@
 """Freeing memory; `test_cluster` has the bound of all logs."""
 
 from broker.cluster.log_memory import drop_from_largest
+from tests.batches import filled_batch
 from tests.broker.cluster.stored_records import append
 from tests.broker.cluster_builder import make_cluster
 
@@ -10,9 +11,9 @@ def test_the_largest_partition_loses_its_oldest_batches_first() -> None:
     small = cluster.create_topic("small", [(1,)], {})
     large = cluster.create_topic("large", [(1,)], {})
     internal = cluster.create_topic("__consumer_offsets", [(1,)], {})
-    for _ in range(4):
-        large.partitions[0].log.append(b"x" * 100, 1, 0, 0)
-        internal.partitions[0].log.append(b"x" * 200, 1, 0, 0)
+    for offset in range(4):
+        large.partitions[0].log.append(filled_batch(offset, size_bytes=100), 1, 0)
+        internal.partitions[0].log.append(filled_batch(offset, size_bytes=200), 1, 0)
     append(cluster, small, 100)
     append(cluster, small, 100)
 

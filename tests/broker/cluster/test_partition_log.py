@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from broker.cluster import partition_log
 from broker.cluster.partition_log import PartitionLog
 from protocol import records
-from tests.batches import make_batch
+from tests.batches import filled_batch, make_batch
 from tests.examples import examples
 
 
@@ -40,15 +40,16 @@ class LogAgainstModel(RuleBasedStateMachine):
         self.leader_epoch = 0
 
     @rule(
-        sizes=st.lists(st.integers(1, 12), min_size=1, max_size=4),
+        sizes=st.lists(st.integers(61, 72), min_size=1, max_size=4),
         offset_count=st.integers(1, 5),
         max_timestamp=st.integers(-1, 9),
     )
     def append(self, sizes: list[int], offset_count: int, max_timestamp: int) -> None:
         for size in sizes:
-            data = bytes([len(self.ever) % 256]) * size
+            end_offset, filler = self.end_offset, len(self.ever) % 256
+            data = filled_batch(end_offset, offset_count, max_timestamp, size, filler)
             batch = Kept(self.end_offset, offset_count, max_timestamp, self.leader_epoch, data)
-            self.log.append(data, offset_count, max_timestamp, self.leader_epoch)
+            self.log.append(data, offset_count, self.leader_epoch)
             self.kept.append(batch)
             self.ever.append(batch)
             self.end_offset = batch.end_offset
@@ -64,7 +65,7 @@ class LogAgainstModel(RuleBasedStateMachine):
         self.start_offset = max(self.start_offset, offset)
         self.kept = [batch for batch in self.kept if batch.end_offset > self.start_offset]
 
-    @rule(retention_bytes=st.integers(0, 60))
+    @rule(retention_bytes=st.integers(0, 400))
     def drop_beyond_size(self, retention_bytes: int) -> None:
         before = list(self.kept)
         while (
@@ -161,11 +162,11 @@ def test_batches_are_stored_together_as_one_by_one() -> None:
     one_by_one, together = PartitionLog(), PartitionLog()
     for log in (one_by_one, together):
         log.begin_at(5)
-        log.append(records.stamp(batches[0], 0, len(batches[0]), 5, 2), 2, 9, 2)
+        log.append(records.stamp(batches[0], 0, len(batches[0]), 5, 2), 2, 2)
     for batch in batches:
-        one_by_one.append(batch, 2, 4, 3)
+        one_by_one.append(batch, 2, 3)
 
-    size_bytes = together.extend(batches, [7, 9, 11], [4, 4, 4], 13, 3)
+    size_bytes = together.extend(batches, 13, 3)
 
     assert size_bytes == sum(map(len, batches))
     for name in PartitionLog.__slots__:
@@ -175,7 +176,7 @@ def test_batches_are_stored_together_as_one_by_one() -> None:
 
 def test_the_log_start_offset_never_decreases() -> None:
     log = PartitionLog()
-    log.append(b"batch", 4, 0, 0)
+    log.append(filled_batch(0, 4), 4, 0)
     log.advance_start(3)
 
     log.advance_start(1)
@@ -192,10 +193,10 @@ def test_each_waiter_is_woken_once_even_if_one_leaves_during_the_wake(*, leaves:
     def first(now_ms: int) -> None:
         woken.append(("first", now_ms))
         if leaves:
-            log.waiters.pop(first, None)
+            log.leave(first)
 
-    log.waiters[first] = None
-    log.waiters[lambda now_ms: woken.append(("second", now_ms))] = None
+    log.wait(first)
+    log.wait(lambda now_ms: woken.append(("second", now_ms)))
 
     log.wake(5)
 
@@ -204,25 +205,28 @@ def test_each_waiter_is_woken_once_even_if_one_leaves_during_the_wake(*, leaves:
 
 
 @given(
-    st.lists(st.integers(1, 9), max_size=12),
+    st.lists(st.integers(61, 69), max_size=12),
     st.integers(0, 12),
     st.integers(0, 13),
-    st.integers(-1, 60),
+    st.integers(-1, 500),
     st.booleans(),
 )
 def test_runs_of_batches_are_read_as_one_after_the_other(
     sizes: list[int], fetch_offset: int, end_offset: int, bytes_max: int, at_least_one: bool
 ) -> None:
     log = PartitionLog()
-    for number, size in enumerate(sizes):
-        log.append(bytes([number]) * size, 1, 0, 0)
+    batches = [
+        filled_batch(number, size_bytes=size, filler=number) for number, size in enumerate(sizes)
+    ]
+    for batch in batches:
+        log.append(batch, 1, 0)
     expected: list[bytes] = []
     left = bytes_max
     for number in range(fetch_offset, min(end_offset, len(sizes))):
         left -= sizes[number]
         if left < 0 and (expected or not at_least_one):
             break
-        expected.append(bytes([number]) * sizes[number])
+        expected.append(batches[number])
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(partition_log, "RUN_BATCHES", 2)

@@ -41,11 +41,15 @@ class Produce:
     """Added to the next sequence number: below 0 for a duplicate."""
     records: int = 1
     value: bytes = b"value"
+    growth: int = 0
+    """How many bytes longer the values for each further partition are."""
     codec: str = "none"
     later_ms: int = 0
     """How far the timestamp is after the time of the request."""
     damage: tuple[int, str, int, bool] | None = None
     """A field of the batch that is overwritten, as `tests.batches.altered` takes it."""
+    damaged_from: int = 0
+    """The place of the first partition whose batch is damaged."""
     count: int = 1
     client_id: str = "client"
     cut: int | None = None
@@ -145,9 +149,9 @@ class Run:
                 fields = {"topic_id": known.topic_id}
             partitions = [
                 topic_class.PartitionProduceData(
-                    version=version, index=index, records=self._batch(produce, name, index)
+                    version=version, index=index, records=self._batch(produce, name, index, place)
                 )
-                for index in produce.indexes
+                for place, index in enumerate(produce.indexes)
             ]
             topics.append(topic_class(version=version, **fields, partition_data=partitions))
         request = messages.ProduceRequest(
@@ -161,7 +165,7 @@ class Run:
         frame = bytes(request.encode(version=version, header=True)) + produce.rest
         return len(frame).to_bytes(4, "big") + frame
 
-    def _batch(self, produce: Produce, topic: str, index: int) -> bytes:
+    def _batch(self, produce: Produce, topic: str, index: int, place: int) -> bytes:
         producer: dict[str, Any] = {}
         producer_id, producer_epoch = produce.producer_id, produce.producer_epoch
         if produce.transactional_id is not None:
@@ -180,12 +184,12 @@ class Run:
                 "is_transactional": produce.transactional_id is not None and not produce.is_outside,
             }
         batch = make_batch(
-            *[produce.value] * produce.records,
+            *[produce.value + bytes(place * produce.growth)] * produce.records,
             timestamps=[self.now_ms + produce.later_ms] * produce.records,
             codec=produce.codec,
             **producer,
         )
-        if produce.damage is not None:
+        if produce.damage is not None and place >= produce.damaged_from:
             position, layout, value, fix_crc = produce.damage
             batch = altered(batch, position, layout, value, fix_crc=fix_crc)
         return batch
@@ -289,7 +293,7 @@ class Run:
         return {
             "written": self.written,
             "logs": [
-                (list(log.rewind()), log.log_start_offset, log.epoch_starts, log._max_timestamps)
+                (list(log.rewind()), log.log_start_offset, log.epoch_starts, log.size_bytes)
                 for log in logs
             ],
             "log_bytes": cluster.log_bytes,

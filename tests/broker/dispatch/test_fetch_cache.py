@@ -207,7 +207,7 @@ def test_a_response_with_many_records_is_in_parts() -> None:
     made.connection._writes_parts = True
     partition = made.broker.cluster.topics.get(TOPIC).partitions[0]  # type: ignore[union-attr]
     batch = bytes(PARTS_BYTES_MIN)
-    partition.log.append(batch, 1, 0, partition.leader_epoch)
+    partition.log.append(batch, 1, partition.leader_epoch)
     output = made.connection.receive(made.next_request(), made.broker.now_ms)
     assert output.write == b""
     assert any(part is batch for part in output.parts)

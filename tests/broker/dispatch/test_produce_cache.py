@@ -12,9 +12,12 @@ from broker.cluster.cluster import Cluster
 from broker.dispatch import produce_cache
 from broker.dispatch.produce_cache import TARGETS_MAX, ProduceCache
 from broker.produce import request_run, request_shape
-from broker.produce.append import store_batch
+from broker.produce.fitting_batches import (
+    _start_at,
+    fitting_batches,
+    store_fitting,
+)
 from broker.produce.request_run import RequestRun
-from broker.produce.request_shape import fitting_batches
 from tests.broker.dispatch.produce_runs import (
     PARTITIONS,
     TOPICS,
@@ -95,6 +98,8 @@ variations = st.fixed_dictionaries(
         "codec": rarely(("lz4", "zstd"), "none"),
         "later_ms": rarely((-10_000, 5_000, 4_000_000), 0),
         "damage": rarely(DAMAGES, None),
+        "damaged_from": st.sampled_from((0, 1)),
+        "growth": rarely((1, 60, 20_000), 0),
         "count": st.sampled_from((1, 2, 5)),
         "client_id": rarely(("another",), "client"),
         "cut": rarely((1, 5, 30, 100), None),
@@ -379,37 +384,39 @@ def test_a_cache_without_a_check_is_found(
     assert_needed(steps, ProduceCache.respond, right, wrong)
 
 
-BATCHES: tuple[tuple[str, str, Produce], ...] = (
-    ("base_offset\n", "False\n", Produce(damage=(0, ">q", 1, False))),
-    ("crc32c(covered) != crc", "False", Produce(damage=(17, ">I", 1, False))),
-    ("magic != _MAGIC", "False", Produce(damage=(16, ">b", 1, True))),
-    (
-        "attributes_min <= attributes <= attributes_max",
-        "True",
-        Produce(damage=(21, ">h", 0x20, True)),
+START_CHECK = "if batch_start != known_start:\n                    return None"
+BATCHES: tuple[tuple[Any, str, str, Produce], ...] = (
+    *(
+        (fitting_batches, START_CHECK, "pass", Produce(damage=damage))
+        for damage in ((0, ">q", 1, False), (8, ">i", 90, False))
     ),
-    (
-        "0 < records_count == last_offset_delta + 1",
-        "True",
-        Produce(damage=(23, ">i", 3, True)),
+    *(
+        (fitting_batches, *check)
+        for check in (
+            ("crc32c(covered) != crc", "False", Produce(damage=(17, ">I", 1, False))),
+            ("magic != _MAGIC", "False", Produce(damage=(16, ">b", 1, True))),
+            ("attributes > attributes_max", "False", Produce(damage=(21, ">h", 0x20, True))),
+            ("attributes > attributes_max", "False", Produce(damage=(21, ">h", -1, True))),
+            ("count != last_delta + 1", "False", Produce(damage=(23, ">i", 3, True))),
+            ("found_piece != piece", "False", Produce(indexes=(0, 2))),
+            ("max_timestamp > latest_ms", "False", Produce(later_ms=4_000_000)),
+            ("sequence < 0", "False", Produce(producer_id=8, damage=(53, ">i", -1, True))),
+            ("decision is not APPEND", "False", Produce(producer_id=7, gap=1)),
+            ("frame[position:end] != shape.suffix", "False", Produce(rest=b"rest")),
+        )
     ),
-    (
-        "max_timestamp > now_ms + timestamp_after_max_ms",
-        "False",
-        Produce(later_ms=4_000_000),
-    ),
-    ("<= size <= bytes_max", "<= size", Produce(value=b"x" * 400)),
-    ("base_sequence < 0", "False", Produce(producer_id=8, damage=(53, ">i", -1, True))),
-    ("decision is not APPEND", "False", Produce(producer_id=7, gap=1)),
-    ("frame[position:end] == shape.suffix", "True", Produce(rest=b"rest")),
+    (_start_at, "<= size <= shape.batch_bytes_max", "<= size", Produce(value=b"x" * 400)),
 )
 
 
-@pytest.mark.parametrize(("right", "wrong", "unusual"), BATCHES)
-def test_a_cache_that_takes_any_batch_is_found(right: str, wrong: str, unusual: Produce) -> None:
-    warm = replace(WARM, producer_id=min(unusual.producer_id, 7))
+@pytest.mark.parametrize(("function", "right", "wrong", "unusual"), BATCHES)
+def test_a_cache_that_takes_any_batch_is_found(
+    function: Any, right: str, wrong: str, unusual: Produce
+) -> None:
+    several = () if len(unusual.indexes) == 1 else (0, 1)
+    warm = replace(WARM, producer_id=min(unusual.producer_id, 7), indexes=several or (0,))
     steps: list[Produce | Change] = [("configure", "t", "max.message.bytes", "200"), warm, unusual]
-    assert_needed(steps, fitting_batches, right, wrong)
+    assert_needed(steps, function, right, wrong)
 
 
 RUN_CHECKS: tuple[tuple[Any, str, str, Sequence[Produce | Change]], ...] = (
@@ -532,13 +539,14 @@ BATCH_CHECKS: tuple[tuple[str, str, Produce], ...] = (
     ("crc32c(covered) != crc", "False", Produce(damage=(17, ">I", 1, False))),
     ("attributes > ", "None is ", Produce(damage=(21, ">h", 0x20, True))),
     ("attributes > ", "None is ", Produce(damage=(21, ">h", -1, True))),
-    ("0 < count == last_delta + 1", "True", Produce(damage=(23, ">i", 3, True))),
+    ("count != last_delta + 1", "False", Produce(damage=(23, ">i", 3, True))),
     ("sequence < 0", "False", Produce(producer_id=8, damage=(53, ">i", -1, True))),
-    ("is not APPEND", "is None", Produce(producer_id=7, gap=1)),
+    ("not self._is_recorded(", "None is self._is_recorded(", Produce(producer_id=7, gap=1)),
 )
 RUN_BATCHES: tuple[tuple[Any, str, str, Produce], ...] = (
     *((RequestRun._store, *check) for check in BATCH_CHECKS),
     *((RequestRun.respond_to_one, *check) for check in BATCH_CHECKS),
+    (RequestRun._is_recorded, "is not APPEND", "is None", Produce(producer_id=7, gap=1)),
     (RequestRun._store, "max_timestamp > latest_ms", "False", Produce(later_ms=4_000_000)),
     (
         RequestRun.respond_to_one,
@@ -637,7 +645,7 @@ def test_a_run_wakes_who_waits(
         topic = made.cluster.topics.get("t")
         assert topic is not None
         log, counts = topic.partitions[0].log, list[int]()
-        log.waiters[lambda _now_ms: counts.append(log.batch_count)] = None
+        log.wait(lambda _now_ms: counts.append(log.batch_count))
         for produce in produces:
             made.do(produce)
         return counts
@@ -656,12 +664,9 @@ ELSEWHERE_CHECKS: tuple[tuple[Any, str, str, Sequence[Produce | Change]], ...] =
         "found_piece != piece",
         [ELSEWHERE, ELSEWHERE, Produce()],
     ),
-    (RequestRun.respond_to_one, "found_piece[behind] != piece[behind]", "False", []),
-    (
-        RequestRun.respond_to_one,
-        "not found_piece.startswith(shape.key)",
-        "False",
-        [replace(ELSEWHERE, acks=0)],
+    *(
+        (RequestRun.respond_to_one, "found_piece != index_bytes.join(around_place)", "False", other)
+        for other in ([], [replace(ELSEWHERE, acks=0)])
     ),
     (
         RequestRun.respond_to_one,
@@ -710,7 +715,7 @@ def test_a_request_for_another_partition_wakes_who_waits_there() -> None:
         topic = made.cluster.topics.get("t")
         assert topic is not None
         log, counts = topic.partitions[1].log, list[int]()
-        log.waiters[lambda _now_ms: counts.append(log.batch_count)] = None
+        log.wait(lambda _now_ms: counts.append(log.batch_count))
         made.do(ELSEWHERE)
         return counts
 
@@ -731,9 +736,9 @@ def test_requests_of_one_read_are_one_run() -> None:
 @pytest.mark.parametrize(
     ("function", "wrong"),
     [
-        (store_batch, ("log = partition.log", "log = None")),
-        (RequestRun._store, ("count == last", "count.none == last")),
-        (RequestRun.respond_to_one, ("count == last", "count.none == last")),
+        (store_fitting, ("in produced:", "in None:")),
+        (RequestRun._store, ("count != last", "count.none != last")),
+        (RequestRun.respond_to_one, ("count != last", "count.none != last")),
     ],
 )
 def test_an_error_in_the_cached_path_closes_only_its_connection(
@@ -745,7 +750,7 @@ def test_an_error_in_the_cached_path_closes_only_its_connection(
     with pytest.MonkeyPatch.context() as patch:
         if function is not RequestRun.respond_to_one:
             patch.setattr(ProduceCache, "respond_to_one", lambda *_arguments: None)
-        if function is store_batch:
+        if function is store_fitting:
             patch.setattr(ProduceCache, "respond_to_run", lambda *_arguments: 0)
         edit(patch, function, *wrong)
         made.do(Produce())

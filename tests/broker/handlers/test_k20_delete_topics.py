@@ -120,10 +120,10 @@ def test_deleting_a_topic_deletes_its_records_and_completes_waiting_fetches() ->
     topic = cluster.topics.get("a")
     assert topic is not None
     partition = topic.partitions[0]
-    partition.log.append(b"a batch", 1, 0, 0)
+    partition.log.append(b"a batch", 1, 0)
     cluster.appended(topic, partition, 7, NOW_MS)
     woken_at: list[int] = []
-    partition.log.waiters[woken_at.append] = None
+    partition.log.wait(woken_at.append)
 
     delete(cluster, "a")
 

@@ -5,6 +5,7 @@ import pytest
 from broker.cluster.cluster import Cluster
 from protocol import messages
 from protocol.errors import ErrorCode
+from tests.batches import filled_batch
 from tests.broker.cluster_builder import NOW_MS, call, make_cluster
 
 VERSIONS = range(3)
@@ -15,9 +16,9 @@ def cluster_with_ten_records() -> Cluster:
     """Topic `a`: partition 0 led by broker 1 with five batches of two; partition 1 by broker 2."""
     cluster = make_cluster()
     topic = cluster.create_topic("a", [(1, 2), (2, 1)], {})
-    for _ in range(5):
-        topic.partitions[0].log.append(b"a batch", 2, 0, 0)
-        cluster.appended(topic, topic.partitions[0], 7, NOW_MS)
+    for offset in range(0, 10, 2):
+        topic.partitions[0].log.append(filled_batch(offset, 2, size_bytes=70), 2, 0)
+        cluster.appended(topic, topic.partitions[0], 70, NOW_MS)
     return cluster
 
 
@@ -75,7 +76,7 @@ def test_every_version_moves_the_log_start_offset(version: int) -> None:
     assert (log.log_start_offset, log.log_end_offset) == (5, 10)
     # The batch with offsets 4 and 5 is still needed.
     assert log.batch_count == 3
-    assert cluster.log_bytes == log.size_bytes == 21
+    assert cluster.log_bytes == log.size_bytes == 210
 
 
 def test_offset_minus_one_deletes_all_records() -> None:
@@ -97,4 +98,4 @@ def test_an_offset_beyond_the_high_watermark_deletes_nothing() -> None:
     cluster = cluster_with_ten_records()
 
     assert delete(cluster, ("a", 0, 11)) == [(ErrorCode.OFFSET_OUT_OF_RANGE, -1)]
-    assert cluster.log_bytes == 35
+    assert cluster.log_bytes == 350

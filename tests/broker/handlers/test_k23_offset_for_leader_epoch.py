@@ -3,6 +3,7 @@ import pytest
 from broker.cluster.cluster import Cluster
 from protocol import messages
 from protocol.errors import ErrorCode
+from tests.batches import filled_batch
 from tests.broker.cluster_builder import NOW_MS, call, make_cluster
 
 VERSIONS = range(2, 5)
@@ -13,10 +14,10 @@ def cluster_with_epochs() -> Cluster:
     """Topic `a` with two records of epoch 0 and one of epoch 2, led by broker 1 in epoch 2."""
     cluster = make_cluster()
     partition = cluster.create_topic("a", [(1, 2)], {}).partitions[0]
-    partition.log.append(b"batch", 2, 0, 0)
+    partition.log.append(filled_batch(0, 2), 2, 0)
     cluster.set_leader(partition, 2, NOW_MS)
     cluster.set_leader(partition, 1, NOW_MS)
-    partition.log.append(b"batch", 1, 0, 2)
+    partition.log.append(filled_batch(partition.log.log_end_offset), 1, 2)
     return cluster
 
 

@@ -15,7 +15,7 @@ def cluster_with_topics() -> Cluster:
     cluster = make_cluster(**{"log.memory.max.bytes": "1000"})
     topic = cluster.create_topic("a", [(1, 2), (2, 1)], {})
     cluster.create_topic("b", [(3,)], {})
-    topic.partitions[1].log.append(b"a batch", 1, 0, 0)
+    topic.partitions[1].log.append(b"a batch", 1, 0)
     cluster.appended(topic, topic.partitions[1], 7, NOW_MS)
     return cluster
 

@@ -129,7 +129,7 @@ def test_both_records_of_an_end_at_once_are_those_of_its_steps(
     transaction.partitions.clear()
     transaction.complete(now_ms)
     second = transaction_batch(transaction, level, base_offset + 1, leader_epoch, now_ms)
-    assert built in {(first, second), None}
+    assert built in ([first, second], None)
 
 
 def test_states_have_the_numbers_of_kafka() -> None:

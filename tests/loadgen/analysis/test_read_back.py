@@ -1,15 +1,21 @@
 """Read back the batches that were written since the start of the run."""
 
 from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
 
 from client.errors import ClientError
-from loadgen.analysis.read_back import ARROW_SCHEMA, partition_batches
+from loadgen.analysis.read_back import ARROW_SCHEMA, RECORD, partition_batches, read_back
 from loadgen.plan.run_spec import RunSpec
 from loadgen.preparation import prepare
-from tests.loadgen.runs import of_api, plan_of, run
+from loadgen.storage import Storage
+from tests.loadgen.runs import Row, of_api, plan_of, run
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 FIELDS = ("topic", "partition", "base_offset", "producer_id", "epoch", "sequence", "event_id")
 
@@ -29,6 +35,41 @@ def test_each_batch_is_read_with_its_producer_and_event(servers: str) -> None:
     # A later run does not see them.
     after = RunSpec("r", plan, prepare(plan, "r", servers, sets_quotas=False).topology)
     assert [list(partition_batches(after, topic, index)) for index in range(4)] == [[]] * 4
+
+
+def test_the_driver_and_a_job_read_the_same_back(
+    spark: "SparkSession", servers: str, tmp_path: Path
+) -> None:
+    plan = plan_of("[{name: a, behaviour: steady, topic: t, clients: 8, rate: 200}]")
+    before = prepare(plan, "r", servers, sets_quotas=False)
+    rows = run(plan, servers)
+    spec = RunSpec("r", plan, before.topology)
+    here, there = Storage(str(tmp_path / "here")), Storage(str(tmp_path / "there"))
+    read_back(spark, spec, here, len(rows))
+    read_back(spark, spec, there, None)
+    found = [read_rows(storage, spec) for storage in (here, there)]
+    assert len(found[0]) == len(of_api(rows, "Produce"))
+    assert found[0] == found[1]
+    assert [path.name for path in (tmp_path / "here/read-back/run=r").iterdir()] == [
+        "part-00000.parquet"
+    ]
+
+
+def read_rows(storage: Storage, spec: RunSpec) -> list[Row]:
+    batches = storage.batches(ARROW_SCHEMA.names, *spec.folder(RECORD))
+    rows: list[Row] = [row for batch in batches for row in batch.to_pylist()]
+    return sorted(rows, key=lambda row: (row["partition"], row["base_offset"]))
+
+
+def test_reading_in_the_driver_can_be_cancelled(servers: str, tmp_path: Path) -> None:
+    plan = plan_of("[{name: a, behaviour: steady, topic: t, rate: 100}]")
+    before = prepare(plan, "r", servers, sets_quotas=False)
+    run(plan, servers)
+    spec = RunSpec("r", plan, before.topology)
+    no_spark: Any = None
+    with pytest.raises(ClientError, match="cancelled"):
+        read_back(no_spark, spec, Storage(str(tmp_path)), 50, lambda: True)
+    assert list((tmp_path / "read-back/run=r").iterdir()) == []
 
 
 def test_a_partition_that_cannot_be_read_is_reported(servers: str) -> None:

@@ -107,3 +107,15 @@ def test_more_events_than_a_schedule_holds_are_refused() -> None:
     )
     with pytest.raises(PlanError, match="10000000000 events are more than 4294967295"):
         schedule.event_counts(plan)
+
+
+@given(st.integers(1, 5))
+def test_each_worker_has_the_events_of_its_clients_in_the_order_of_time(workers: int) -> None:
+    found = schedule.all_events(PLAN)
+    parts = [part.to_pylist() for part in schedule.by_worker(found, workers)]
+    assert len(parts) == workers
+    for worker, part in enumerate(parts):
+        assert {row["client"] % workers for row in part} <= {worker}
+        assert part == sorted(part, key=lambda row: (row["t_us"], row["event_id"]))
+    together = [row for part in parts for row in part]
+    assert sorted(together, key=lambda row: row["event_id"]) == found.to_pylist()

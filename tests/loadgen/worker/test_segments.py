@@ -62,8 +62,10 @@ def test_a_segment_ends_when_it_is_old_enough_and_has_several_chunks(
 
 
 def test_a_folder_that_can_not_be_written_is_one_line_and_later_rows_do_not_block(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    requested_names: list[object] = []
+    monkeypatch.setattr(Storage, "has", lambda *names: requested_names.append(names))
     rows = Rows(chunk_rows=2)
     writer = writer_of(rows, tmp_path)
     tmp_path.joinpath(*FOLDER).rmdir()
@@ -75,6 +77,7 @@ def test_a_folder_that_can_not_be_written_is_one_line_and_later_rows_do_not_bloc
     assert writer.error.startswith("worker 2 cannot write its results: ")
     assert "\n" not in writer.error
     assert writer.segments == 0
+    assert requested_names == []  # each answer of a file system that is gone takes seconds
 
 
 def test_a_file_stops_the_workers(tmp_path: Path) -> None:

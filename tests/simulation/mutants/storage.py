@@ -11,7 +11,7 @@ from broker.cluster.topics import Partition, Topic
 from broker.fetch import fetch_wait, partition_read
 from broker.handlers import k00_produce, k02_list_offsets
 from broker.produce import append
-from producer_state import producer_state_manager, rules
+from producer_state import producer_batches, rules
 from producer_state.producer_state_manager import ProducerStateManager
 from producer_state.rules import WINDOW_MAX, Decision, Entry, RuleSet, sequence_after
 from tests.simulation.mutants.mutant import Mutant, edited
@@ -49,7 +49,7 @@ def ignore_first_stored_sequence(patch: Patch) -> None:
 
         return decide
 
-    wrap(patch, producer_state_manager, "decide", trusting)
+    wrap(patch, producer_batches, "decide", trusting)
 
 
 def lose_last_batch(patch: Patch) -> None:
@@ -61,8 +61,6 @@ def lose_last_batch(patch: Patch) -> None:
             log = partition.log
             if log._batches:
                 lost = log._batches.pop()
-                log._base_offsets.pop()
-                log._max_timestamps.pop()
                 log.log_end_offset = int.from_bytes(lost[:8], "big")
                 log.size_bytes -= len(lost)
                 self.log_bytes -= len(lost)
@@ -155,8 +153,8 @@ STORAGE_MUTANTS: tuple[Mutant, ...] = (
         "An append fails on some batches.",
         "internal_errors",
         PartitionLog.append,
-        "base_offset = self.log_end_offset\n",
-        "base_offset = self.log_end_offset\n    assert base_offset < 5\n",
+        "self._batches.append(batch)\n",
+        "assert self.log_end_offset < 5\n    self._batches.append(batch)\n",
     ),
     edited(
         "The response has the offset after the batch.",
@@ -169,15 +167,15 @@ STORAGE_MUTANTS: tuple[Mutant, ...] = (
         "An append moves the end of the log by one record too few.",
         "records",
         PartitionLog.append,
-        "base_offset + offset_count",
-        "base_offset + max(1, offset_count - 1)",
+        "+= offset_count",
+        "+= max(1, offset_count - 1)",
     ),
     edited(
         "A fetch begins one batch too late.",
         "reads",
         PartitionLog._index_of,
-        "bisect_right(self._base_offsets, offset) - 1",
-        "bisect_right(self._base_offsets, offset)",
+        "key=unpack_base_offset) - 1",
+        "key=unpack_base_offset)",
     ),
     edited(
         "An append wakes no fetch that waits.",
@@ -197,7 +195,7 @@ STORAGE_MUTANTS: tuple[Mutant, ...] = (
         "A fetch whose client is gone stays in the log.",
         "memory",
         fetch_wait._WaitingFetch._end,
-        "wait.log.waiters.pop(wait, None)",
+        "wait.log.leave(wait)",
         "pass",
     ),
     edited(

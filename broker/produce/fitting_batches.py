@@ -1,0 +1,246 @@
+"""Accept the batches of a request that has a known shape, if the ordinary path appends all of them.
+
+It gives no reason for others: only the ordinary path knows the rules.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from struct import Struct
+from struct import error as struct_error
+from typing import NamedTuple, TypeAlias
+
+from broker.cluster.cluster import Cluster
+from broker.cluster.partition_log import LogBatch, append_to_logs
+from broker.cluster.topics import Partition
+from broker.produce.append import store_batch
+from broker.produce.request_shape import VARINT_BYTES_MAX, BatchStart, RequestShape
+from broker.produce.transactional_batches import verify_produced
+from producer_state.rules import APPEND
+from protocol import codec, records
+from protocol.checksum import crc32c
+from protocol.errors import ErrorCode
+from protocol.produce_template import CONSTANT_AT
+from protocol.records import pack_stored_header, read_header
+
+_SIZE = Struct(">i")
+_BATCH_START = Struct(">qi")
+"""Base offset and length."""
+_HEADER_BYTES = records.HEADER_BYTES
+_SIZE_BYTES_MAX = 5
+"""Of a size field, of any kind."""
+_OVERHEAD_BYTES, _MAGIC, _CRC_START = (
+    records.LOG_OVERHEAD_BYTES,
+    records.MAGIC,
+    records.CRC_START,
+)
+
+IsKnownProducer: TypeAlias = Callable[[int, int], bool]
+"""Whether the quota of producer ids (KIP-936) has nothing to decide about an id at a time."""
+ProducerBatch: TypeAlias = tuple[Partition, int, int, int, int, int]
+"""Partition, producer id, epoch, base sequence, last offset delta and largest timestamp."""
+
+
+class FittingBatches(NamedTuple):
+    """The batches of a request, one for each target of its shape, that will be appended."""
+
+    stored: list[LogBatch]
+    """In the order of the request, with the offsets that they will have."""
+    produced: list[ProducerBatch]
+    """What is to be known of those with a producer id."""
+
+
+# Hot path: inlined on purpose.
+def fitting_batches(  # noqa: C901, PLR0912
+    shape: RequestShape,
+    frame: bytes | bytearray,
+    start: int,
+    end: int,
+    now_ms: int,
+    is_known_producer: IsKnownProducer | None,
+) -> FittingBatches | None:
+    """Return the batches of a request that has this shape; None if it has not, or one is unusual.
+
+    It changes nothing. `belong_to_transaction` has to look at those of a transaction.
+    """
+    if end - start > shape.frame_bytes_max:
+        return None
+    stored: list[LogBatch] = []
+    produced: list[ProducerBatch] = []
+    append = stored.append
+    latest_ms, attributes_max = now_ms + shape.timestamp_after_max_ms, shape.attributes_max
+    is_transactional = shape.is_transactional
+    position = start + CONSTANT_AT
+    size_bytes, batch_length, covered_bytes, known_start = shape.latest_start
+    try:
+        for layouts, piece, partition, log in shape.rows:
+            unpack, covered_at = layouts[size_bytes]
+            # fmt: off
+            (
+                found_piece, batch_start, magic, crc, attributes,
+                last_delta, max_timestamp, producer_id, epoch, sequence, count,
+            ) = unpack(frame, position)
+            # fmt: on
+            if batch_start != known_start:
+                other = _start_at(shape, frame, position + len(piece), end)
+                if other is None:
+                    return None
+                shape.latest_start = other
+                size_bytes, batch_length, covered_bytes, known_start = other
+                unpack, covered_at = layouts[size_bytes]
+                # fmt: off
+                (
+                    found_piece, batch_start, magic, crc, attributes,
+                    last_delta, max_timestamp, producer_id, epoch, sequence, count,
+                ) = unpack(frame, position)
+                # fmt: on
+                if batch_start != known_start:
+                    return None
+            covered_at += position
+            position = covered_at + covered_bytes
+            covered = frame[covered_at:position]
+            if (
+                found_piece != piece
+                or magic != _MAGIC
+                or attributes > attributes_max
+                or count != last_delta + 1
+                or max_timestamp > latest_ms
+                or crc32c(covered) != crc
+            ):
+                return None
+            if producer_id >= 0:
+                if sequence < 0 or (is_transactional and attributes < shape.attributes_min):
+                    return None
+                if not is_transactional:
+                    decision = partition.producers.check(producer_id, epoch, sequence, last_delta)
+                    if decision is not APPEND:
+                        return None
+                if is_known_producer is not None and not is_known_producer(producer_id, now_ms):
+                    return None
+                produced.append(
+                    (partition, producer_id, epoch, sequence, last_delta, max_timestamp)
+                )
+            elif is_transactional:
+                return None  # it belongs to no transaction
+            leader_epoch = partition.leader_epoch
+            header = pack_stored_header(log.log_end_offset, batch_length, leader_epoch, _MAGIC, crc)
+            append((log, header + covered, count, leader_epoch))
+    except struct_error:  # the frame ends before
+        return None
+    if position > end or frame[position:end] != shape.suffix:
+        return None
+    return FittingBatches(stored, produced)
+
+
+def belong_to_transaction(
+    cluster: Cluster, shape: RequestShape, produced: Sequence[ProducerBatch], now_ms: int
+) -> bool:
+    """Verify fitting batches of a transactional id; return whether all of them will be appended.
+
+    The verification changes what it changes on the ordinary path, which may repeat it.
+    """
+    transactional_id, api_version = shape.transactional_id, shape.api_version
+    assert transactional_id is not None
+    first = produced[0]
+    for partition, producer_id, epoch, sequence, last_delta, _timestamp in produced:
+        if producer_id != first[1] or epoch != first[2]:
+            return False
+        error_code = verify_produced(
+            cluster,
+            partition.leader_id,
+            api_version,
+            transactional_id,
+            partition,
+            producer_id,
+            epoch,
+            sequence,
+            now_ms,
+        )
+        if error_code is not ErrorCode.NONE:
+            return False
+        decision = partition.producers.check(producer_id, epoch, sequence, last_delta, True)
+        if decision is not APPEND:
+            return False
+    return True
+
+
+def store_fitting(
+    cluster: Cluster, shape: RequestShape, batches: FittingBatches, request_bytes: int, now_ms: int
+) -> list[int]:
+    """Append the batches; return base offset and log start offset of each, one behind the other.
+
+    `request_bytes` is at least what they take.
+    """
+    stored, produced = batches
+    if (
+        shape.can_free
+        or cluster.limits_producer_ids
+        or cluster.log_bytes + request_bytes > cluster.log_bytes_max
+    ):
+        return _store_each(cluster, shape, stored, now_ms)
+    is_transactional = shape.is_transactional
+    for partition, producer_id, epoch, sequence, last_delta, max_timestamp in produced:
+        partition.producers.apply(
+            producer_id,
+            epoch,
+            sequence,
+            last_delta,
+            partition.log.log_end_offset,
+            max_timestamp,
+            is_transactional,
+        )
+    offsets, stored_bytes = append_to_logs(stored, now_ms)
+    cluster.log_bytes += stored_bytes
+    return offsets
+
+
+def _store_each(
+    cluster: Cluster, shape: RequestShape, stored: list[LogBatch], now_ms: int
+) -> list[int]:
+    """Append batches of which each may free older ones or forget producers."""
+    offsets: list[int] = []
+    for target, (log, batch, _count, _epoch) in zip(shape.targets, stored, strict=True):
+        header = read_header(batch, 0)
+        store_batch(
+            cluster,
+            target.topic,
+            target.partition,
+            batch,
+            header.max_timestamp,
+            header.producer_id,
+            header.producer_epoch,
+            header.base_sequence,
+            header.last_offset_delta,
+            now_ms,
+            shape.is_transactional,
+        )
+        offsets += (header.base_offset, log.log_start_offset)
+    return offsets
+
+
+def _start_at(
+    shape: RequestShape, frame: bytes | bytearray, position: int, end: int
+) -> BatchStart | None:
+    """Return how the batch begins whose size field is at `position`; None if that is unusual."""
+    if end - position < _SIZE_BYTES_MAX:
+        return None
+    size, size_bytes = _SIZE.unpack_from(frame, position)[0], _SIZE.size
+    if shape.is_flexible:
+        try:
+            size, batch_at = codec.read_unsigned_varint(frame, position)
+        except codec.DecodeError:
+            return None
+        size -= 1
+        size_bytes = batch_at - position
+        if size_bytes > VARINT_BYTES_MAX:
+            return None
+    if not _HEADER_BYTES <= size <= shape.batch_bytes_max:
+        return None
+    return _batch_start(size, size_bytes, is_flexible=shape.is_flexible)
+
+
+@lru_cache(maxsize=1024)
+def _batch_start(size: int, size_bytes: int, *, is_flexible: bool) -> BatchStart:
+    batch_length = size - _OVERHEAD_BYTES
+    # A varint that is longer than it has to be differs from this one.
+    field = codec.encode_unsigned_varint(size + 1) if is_flexible else _SIZE.pack(size)
+    return size_bytes, batch_length, size - _CRC_START, field + _BATCH_START.pack(0, batch_length)
