@@ -90,7 +90,7 @@ class ManyBatches:
     def _append(self) -> None:
         log = self._topic.partitions[0].log
         offset = log.log_end_offset
-        log.append(offset.to_bytes(8, "big") + self._batch[8:], 1, NOW_MS, 0)
+        log.append(offset.to_bytes(8, "big") + self._batch[8:], 1, 0)
 
     def _append_and_wake(self) -> None:
         self._append()

@@ -240,7 +240,7 @@ def log_of(sizes: list[int]) -> PartitionLog:
     log = PartitionLog()
     for offset, size in enumerate(sizes):
         batch = make_batch(bytes(size))
-        log.append(offset.to_bytes(8, "big") + batch[8:], 1, 0, 0)
+        log.append(offset.to_bytes(8, "big") + batch[8:], 1, 0)
     return log
 
 
