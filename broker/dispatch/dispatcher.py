@@ -255,7 +255,10 @@ class Dispatcher:
         request = read_short(context.api_version, buffer, position, end)
         if request is None:
             return None
-        return self._framed(route, context, route.handler(context, request, self._cluster))
+        response = route.handler(context, request, self._cluster)
+        if response is TAKES_TURNS:
+            return self._respond_in_turns(route, context, buffer, position, end, TurnKind.HEAVY)
+        return self._framed(route, context, response)
 
     def _refuse_unauthenticated(
         self, frame: Frame, connection: Peer, now_ms: int
