@@ -257,7 +257,7 @@ class Dispatcher:
             return None
         response = route.handler(context, request, self._cluster)
         if response is TAKES_TURNS:
-            return self._respond_in_turns(route, context, buffer, position, end, TurnKind.HEAVY)
+            return self._respond_in_turns(route, context, buffer, position, end)
         return self._framed(route, context, response)
 
     def _refuse_unauthenticated(
