@@ -26,7 +26,12 @@ from broker.responses import EncodedParts
 from protocol import messages
 from protocol.codec import encode_body
 from protocol.errors import ErrorCode
-from protocol.fetch import SHORT_VERSION_MIN, TOPIC_ID_VERSION_MIN, encode_response, encode_topics
+from protocol.fetch import (
+    RESPONSE_VERSION_MIN,
+    TOPIC_ID_VERSION_MIN,
+    encode_response,
+    encode_topics,
+)
 from protocol.pacing import paced_elements
 
 LEADER_VERSION_MIN = 16
@@ -101,7 +106,7 @@ def respond(fetch: Fetch, read: list[SentPartition], now_ms: int) -> Any:
 def _short_topics(fetch: Fetch, sent: list[SentPartition]) -> list[bytes] | None:
     """Return the encoded topics of the response, if that has no rare fields."""
     version = fetch.context.api_version
-    if version < SHORT_VERSION_MIN or not _is_current(fetch):
+    if version < RESPONSE_VERSION_MIN or not _is_current(fetch):
         return None
     if version >= LEADER_VERSION_MIN and any(
         data.error_code in _MOVED for _cached, data in paced_elements(sent)

@@ -495,7 +495,7 @@ def test_a_change_while_a_request_waits_has_the_same_result(
     assert taken
 
 
-@pytest.mark.parametrize(("partition_count", "kinds"), [(100, []), (101, [TurnKind.HEAVY] * 2)])
+@pytest.mark.parametrize(("partition_count", "kinds"), [(100, []), (101, [TurnKind.LIGHT] * 2)])
 @pytest.mark.parametrize("change", [("advance", {"duration_ms": 1}), ("set_quota", {"rate": 1.0})])
 def test_a_session_with_more_than_a_hundred_partitions_takes_turns(
     partition_count: int, kinds: list[TurnKind], change: Step
