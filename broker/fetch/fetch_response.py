@@ -4,7 +4,7 @@ Sources: `KafkaApis.processResponseCallback` and `IncrementalFetchContext`.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from broker.cluster.cluster import Cluster
@@ -41,8 +41,8 @@ _MOVED = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EP
 class Fetch:
     """A request with its session, and the partitions that exist and that do not.
 
-    `is_short`: it has few partitions, so that it takes no turns. A session with many partitions has
-    `logs`.
+    `is_short`: it has few partitions and batches, so that it takes no turns. A session with many
+    partitions has `logs`.
     """
 
     context: RequestContext
@@ -54,6 +54,11 @@ class Fetch:
     max_wait_ms: int
     is_short: bool
     logs: SessionLogs | None = None
+
+    def lengthen(self) -> None:
+        """Have it take turns: it reads very many batches."""
+        self.params = replace(self.params, takes_turns=True)
+        self.is_short = False
 
     def in_turns(self, work: Callable[[], None]) -> None:
         """Carry out what a timer does for it: at once, if it is short."""
