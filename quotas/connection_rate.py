@@ -24,33 +24,31 @@ class _Counter:
 class AcceptRate:
     """The rate at which a broker accepts connections (`max.connection.creation.rate`).
 
-    Connections beyond it wait, one after the other, as they do for Kafka's acceptor.
+    Record a connection when those before it are accepted: as for Kafka's acceptor, one waits at a
+    time.
     """
 
-    __slots__ = ("_free_ms", "_rate", "_window_ms")
+    __slots__ = ("_rate", "_sample_count", "_window_ms")
 
     def __init__(self, sample_count: int, window_seconds: int) -> None:
+        self._sample_count = sample_count
         self._window_ms = window_seconds * 1000
-        self._rate = SampledRate(sample_count, self._window_ms)
-        self._free_ms = 0
-        """When the last connection that waits is accepted."""
+        self.clear()
 
     def record(self, limit: int, now_ms: int) -> int:
-        """Record a connection; return after how many ms it is accepted.
-
-        Each waits until the one before is accepted, and then for at most one window.
-        """
-        turn_ms = max(now_ms, self._free_ms)
-        self._rate.record(1, turn_ms)
-        throttle_ms = (
-            self._rate.throttle_time_ms(limit, 1, turn_ms) if limit > 0 else self._window_ms
-        )
-        self._free_ms = turn_ms + min(throttle_ms, self._window_ms)
-        return self._free_ms - now_ms
+        """Record a connection; return after how many ms it is accepted, at most a window."""
+        self._rate.record(1, now_ms)
+        if limit <= 0:
+            return self._window_ms
+        return min(self._rate.throttle_time_ms(limit, 1, now_ms), self._window_ms)
 
     def undo(self, now_ms: int) -> None:
-        """Forget a connection that the quota of its address refuses."""
+        """Forget a connection: the quota of its address refuses it, or its client is gone."""
         self._rate.record(-1, now_ms)
+
+    def clear(self) -> None:
+        """Forget all connections: the broker stops."""
+        self._rate = SampledRate(self._sample_count, self._window_ms)
 
 
 class ConnectionRateQuotaManager:

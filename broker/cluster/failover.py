@@ -32,7 +32,9 @@ def stop_broker(cluster: Cluster, node_id: int, now_ms: int, *, elect: bool = Tr
     """
     _take_offline(cluster, node_id, Availability.DOWN, now_ms, elect=elect)
     cluster.brokers[node_id].is_shutting_down = False
-    cluster.quotas.brokers[node_id].producer_ids.forget()
+    quotas = cluster.quotas.brokers[node_id]
+    quotas.producer_ids.forget()
+    quotas.accept_rate.clear()
     cluster.fetch_sessions[node_id].clear()
     cluster.share.leaders[node_id].clear(now_ms)
 

@@ -200,7 +200,6 @@ SOCKET_KEYS: tuple[ConfigKey, ...] = (
     ignored_key("queued.max.request.bytes",                LONG,     -1,          None,          READ_ONLY),
     ignored_key("socket.connection.setup.timeout.max.ms",  LONG,     30_000,      None,          READ_ONLY),
     ignored_key("socket.connection.setup.timeout.ms",      LONG,     10_000,      None,          READ_ONLY),
-    ignored_key("socket.listen.backlog.size",              INT,      50,          at_least(1),   READ_ONLY),
     ignored_key("telemetry.max.bytes",                     INT,      1_048_576,   at_least(1),   READ_ONLY),
 )
 

@@ -74,7 +74,18 @@ class ShareFetch:
                 self.refused[requested] = SharePartitionData(led.error_code, led.message)
             else:
                 loaded[requested] = led
+        if any(led.is_dropped for led in loaded.values()):
+            self._refuse_deleted(loaded)
         return loaded
+
+    def _refuse_deleted(self, loaded: dict[TopicIdPartition, LedSharePartition]) -> None:
+        """Refuse what was deleted after it was loaded, while another partition was loaded."""
+        for requested in tuple(loaded):
+            if self.cluster.topics.get_by_id(requested.topic_id) is None:
+                del loaded[requested]
+                self.refused[requested] = SharePartitionData(
+                    UNKNOWN_TOPIC_ID.error_code, UNKNOWN_TOPIC_ID.message
+                )
 
     def _load(self, requested: TopicIdPartition, now_ms: int) -> LedSharePartition | Refusal:
         topic = self.cluster.topics.get_by_id(requested.topic_id)

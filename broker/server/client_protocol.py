@@ -14,6 +14,7 @@ from broker.dispatch.connection import Connection
 from broker.dispatch.dispatcher import Dispatcher
 from broker.log import log
 from broker.responses import ConnectionOutput
+from broker.server.accept_queue import AcceptQueue
 from broker.server.listener_security import ListenerSecurity
 from broker.timers import Timer
 
@@ -26,6 +27,12 @@ Without it kafka-python misses the error of a wrong password.
 BUFFERED_BYTES_HIGH = 1024 * 1024
 """Bytes that a client may send ahead before the broker stops reading from it."""
 
+EARLY_BYTES_HIGH = 16 * 1024
+"""The same before the broker accepts the connection.
+
+It reads then to notice a client that leaves.
+"""
+
 
 class ConnectionOwner(Protocol):
     """The server, as far as a connection needs it."""
@@ -37,8 +44,16 @@ class ConnectionOwner(Protocol):
     reset_count_of_new: int
     is_receiving: bool
 
+    def add(self, protocol: "ClientProtocol") -> str | None:
+        """Count a new socket. Return why it must be closed, or None."""
+        ...
+
+    def accept_queue(self, broker_id: int) -> AcceptQueue:
+        """Return the connections that wait until a broker accepts them."""
+        ...
+
     def admit(self, protocol: "ClientProtocol", host: str) -> str | None:
-        """Count a new connection. Return why it must be closed, or None."""
+        """Count a connection that a broker accepts. Return why it must be closed, or None."""
         ...
 
     def forget(self, protocol: "ClientProtocol") -> None:
@@ -71,6 +86,8 @@ class ClientProtocol(asyncio.Protocol):
 
     __slots__ = (
         "_acknowledgements",
+        "_early",
+        "_host",
         "_is_paused",
         "_is_write_paused",
         "_listener_security",
@@ -107,45 +124,42 @@ class ClientProtocol(asyncio.Protocol):
         self.connection: Connection | None = None
         self.close_reason = "client disconnected"
         self.last_active_ms = 0
+        self._host = "?"
         self.peer = "?"
+        self._early: bytes | None = b""
+        """What the client sends before the broker accepts the connection; None afterwards."""
         self.reset_count = server.reset_count_of_new
         """Resets of the server before the socket was accepted, which is before a TLS handshake."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Start the connection, or close it if there are too many."""
+        """Start the connection, have it wait, or close it if there are too many."""
         self._transport = transport
         peer = transport.get_extra_info("peername")
-        host = str(peer[0]) if peer else "?"
-        self.peer = f"{host}:{peer[1]}" if peer else "?"
+        if peer:
+            self._host = str(peer[0])
+            self.peer = f"{self._host}:{peer[1]}"
         server = self._server
-        self.last_active_ms = server.clock.now_ms()
-        refusal = server.admit(self, host)
+        self.last_active_ms = now_ms = server.clock.now_ms()
+        refusal = server.add(self)
+        if refusal is None:
+            refusal = server.accept_queue(self.broker_id).join(self, now_ms)
+        if refusal is not None:
+            self._close(refusal)
+
+    def accept(self, now_ms: int) -> None:
+        """Accept the connection, unless a limit, the quota of its address or a fault refuses it."""
+        server = self._server
+        self.last_active_ms = now_ms
+        refusal = server.admit(self, self._host)
         if refusal is not None:
             self._close(refusal)
             return
-        accept_rate = server.cluster.quotas.brokers[self.broker_id].accept_rate
-        limit = server.cluster.config.for_broker(self.broker_id)["max.connection.creation.rate"]
-        wait_ms = accept_rate.record(limit, self.last_active_ms)
-        if wait_ms:
-            self._wait(wait_ms, lambda now_ms: self._accept(host, now_ms))
-        else:
-            self._accept(host, self.last_active_ms)
-
-    def _wait(self, delay_ms: int, go_on: Callable[[int], None]) -> None:
-        """Read nothing for `delay_ms`, then go on."""
-        if not self._is_paused:
-            self._is_paused = True
-            self._transport.pause_reading()
-        self._mute = self._server.cluster.timers.schedule(self.last_active_ms + delay_ms, go_on)
-
-    def _accept(self, host: str, now_ms: int) -> None:
-        """Accept the connection, unless the quota of its address or a fault refuses it."""
-        server = self._server
-        self.last_active_ms = now_ms
         quotas = server.cluster.quotas.brokers[self.broker_id]
-        throttle_time_ms = quotas.connections.record(host, now_ms)
+        throttle_time_ms = quotas.connections.record(self._host, now_ms)
         if throttle_time_ms:
             quotas.accept_rate.undo(now_ms)
+            self._early = None
+            server.note_held(self, 0)
             # As in Kafka: a client that is disconnected at once reconnects at once.
             self._mute = server.cluster.timers.schedule(
                 now_ms + throttle_time_ms,
@@ -165,11 +179,15 @@ class ClientProtocol(asyncio.Protocol):
         if fault is not None and fault.is_refused:
             self._close(f"fault {fault.description}")
         elif fault is not None and fault.delay_ms:
-            self._wait(fault.delay_ms, lambda _now_ms: self._enter(host))
+            # Read nothing until then.
+            if not self._is_paused:
+                self._is_paused = True
+                self._transport.pause_reading()
+            self._mute = server.cluster.timers.schedule(now_ms + fault.delay_ms, self._enter)
         else:
-            self._enter(host)
+            self._enter(now_ms)
 
-    def _enter(self, host: str) -> None:
+    def _enter(self, _now_ms: int) -> None:
         """Accept the client and read its requests from now on."""
         server = self._server
         session = self._listener_security.new_session(self._transport)
@@ -180,7 +198,7 @@ class ClientProtocol(asyncio.Protocol):
             server.dispatcher,
             broker_id=self.broker_id,
             connection_id=next(server.connection_ids),
-            client_host=host,
+            client_host=self._host,
             frame_bytes_max=server.cluster.config["socket.request.max.bytes"],
             sasl_bytes_max=server.cluster.config["sasl.server.max.receive.size"],
             on_ready=lambda: server.make_ready(self),
@@ -188,6 +206,10 @@ class ClientProtocol(asyncio.Protocol):
             writes_parts=True,
         )
         self.apply_availability()
+        early, self._early = self._early, None
+        if early:
+            self.connection.hold(early)
+            server.make_ready(self)
         self.update_reading()
 
     def apply_availability(self) -> None:
@@ -209,6 +231,7 @@ class ClientProtocol(asyncio.Protocol):
         """Handle received bytes."""
         connection = self.connection
         if connection is None:
+            self._hold_early(data)
             return
         now_ms = self._server.clock.now_ms()
         self.last_active_ms = now_ms
@@ -222,6 +245,16 @@ class ClientProtocol(asyncio.Protocol):
             self._receive_other(connection, data, now_ms)
         elif response:
             self._transport.write(response)
+
+    def _hold_early(self, data: bytes) -> None:
+        """Keep what comes before the broker accepts the connection; drop it if it does not."""
+        if self._early is None:
+            return
+        self._early += data
+        self._server.note_held(self, len(self._early))
+        if len(self._early) > EARLY_BYTES_HIGH and not self._is_paused:
+            self._is_paused = True
+            self._transport.pause_reading()
 
     def _receive_other(self, connection: Connection, data: bytes, now_ms: int) -> None:
         """Handle a read, then have those respond that it wakes."""
@@ -325,6 +358,9 @@ class ClientProtocol(asyncio.Protocol):
     def connection_lost(self, _exc: Exception | None) -> None:
         """Clean up after the socket has closed."""
         self._server.cluster.timers.cancel(self._mute)
+        if self._early is not None:
+            queue = self._server.accept_queue(self.broker_id)
+            queue.leave(self, self._server.clock.now_ms())
         if self.connection is not None:
             self.connection.lose()
             now_ms = self._server.clock.now_ms()
@@ -335,6 +371,14 @@ class ClientProtocol(asyncio.Protocol):
             )
             self.connection = None  # it refers to this object: reference counting frees both
         self._server.forget(self)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the client waits for the broker: its connection is not idle then."""
+        connection = self.connection
+        if connection is None:
+            return self._early is not None and not self._transport.is_closing()
+        return self.is_isolated or connection.is_waiting
 
     def finish(self) -> None:
         """Close once all responses have been sent."""

@@ -19,6 +19,7 @@ from broker.dispatch.dispatcher import Dispatcher
 from broker.log import log
 from broker.request.context import RequestContext
 from broker.request.encoding import BugReporter
+from broker.server.accept_queue import AcceptQueue
 from broker.server.client_protocol import ClientProtocol
 from broker.server.listener import Listener, ListenError
 from broker.server.listener_security import PLAINTEXT, ListenerSecurity
@@ -67,6 +68,7 @@ class Server:
         self._joining = asyncio.Lock()
         # In the order of their start, so that an outage closes them in the same order in every run.
         self._protocols: dict[ClientProtocol, None] = {}
+        self._accept_queues: dict[int, AcceptQueue] = {}
         self._connections_by_host: dict[str, int] = {}
         self._host_of: dict[ClientProtocol, str] = {}
         self._held_bytes: dict[ClientProtocol, int] = {}
@@ -174,6 +176,7 @@ class Server:
         # asyncio accepts a socket one turn before it asks for the protocol.
         if self._loop is not None:
             self._loop.call_soon(self._accept_after_reset)
+        self._accept_queues.clear()
         for protocol in self.protocols:
             protocol.dismiss()
         now_ms = self.clock.now_ms()
@@ -200,6 +203,8 @@ class Server:
         self.cluster.timers.on_earlier = self.cluster.timers.on_soon = None
         now_ms = self.clock.now_ms()
         self.dispatcher.turns.close()
+        for queue in self._accept_queues.values():
+            queue.clear()
         for protocol in list(self._protocols):
             if protocol.connection is not None:
                 protocol.connection.force_complete(now_ms)
@@ -218,19 +223,30 @@ class Server:
         """All current connections."""
         return tuple(self._protocols)
 
-    def admit(self, protocol: ClientProtocol, host: str) -> str | None:
-        """Count a new connection; return why it must be closed, or None."""
-        config = self.cluster.config.for_broker(protocol.broker_id)
-        from_host = self._connections_by_host.get(host, 0)
+    def add(self, protocol: ClientProtocol) -> str | None:
+        """Count a new socket; return why it must be closed, or None."""
         if protocol.reset_count != self.reset_count:
             return "the cluster was reset"
         if len(self._protocols) >= self.connections_max:
             return f"the limit of open files leaves room for {self.connections_max} connections"
-        if len(self._protocols) >= config["max.connections"]:
+        self._protocols[protocol] = None
+        return None
+
+    def accept_queue(self, broker_id: int) -> AcceptQueue:
+        """Return the connections that wait until a broker accepts them."""
+        queue = self._accept_queues.get(broker_id)
+        if queue is None:
+            queue = self._accept_queues[broker_id] = AcceptQueue(self.cluster, broker_id)
+        return queue
+
+    def admit(self, protocol: ClientProtocol, host: str) -> str | None:
+        """Count a connection that a broker accepts; return why it must be closed, or None."""
+        config = self.cluster.config.for_broker(protocol.broker_id)
+        from_host = self._connections_by_host.get(host, 0)
+        if len(self._host_of) >= config["max.connections"]:
             return f"max.connections ({config['max.connections']}) reached"
         if from_host >= config["max.connections.per.ip"]:
             return f"max.connections.per.ip ({config['max.connections.per.ip']}) reached"
-        self._protocols[protocol] = None
         self._connections_by_host[host] = from_host + 1
         self._host_of[protocol] = host
         return None
@@ -278,6 +294,8 @@ class Server:
         self._ready.append(protocol)
 
     def _apply_availability(self, broker: Broker) -> None:
+        if broker.availability is Availability.DOWN:
+            self.accept_queue(broker.node_id).clear()
         if broker.is_out_of_memory:
             log.warning("broker stopped", broker=broker.node_id, reason="broker.max.producer.ids")
         for listener in self._listeners:
@@ -312,10 +330,8 @@ class Server:
     def _check_idle(self, now_ms: int) -> None:
         idle_ms_max = self.cluster.config["connections.max.idle.ms"]
         for protocol in list(self._protocols):
-            connection = protocol.connection
             idle_ms = now_ms - protocol.last_active_ms
-            is_waiting = protocol.is_isolated or (connection is not None and connection.is_waiting)
-            if idle_ms >= idle_ms_max and not is_waiting:
+            if idle_ms >= idle_ms_max and not protocol.is_waiting:
                 protocol.close_idle(idle_ms)
         self._schedule_idle_check(now_ms)
 

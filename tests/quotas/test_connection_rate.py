@@ -86,20 +86,29 @@ def test_only_counters_of_addresses_of_the_last_hour_are_kept() -> None:
     assert len(connections._counters) <= 3 * 100
 
 
-def test_connections_beyond_the_rate_of_a_broker_wait_one_after_the_other() -> None:
+def test_a_connection_beyond_the_rate_of_a_broker_waits_for_at_most_a_window() -> None:
     accept_rate = AcceptRate(11, 1)
 
     assert [accept_rate.record(2, 0) for _ in range(20)] == [0] * 20
-    assert [accept_rate.record(2, 0) for _ in range(3)] == [500, 1000, 2000]
-    assert accept_rate.record(2, 1200) == 3000 - 1200
+    assert accept_rate.record(2, 0) == 500
+    assert accept_rate.record(2, 500) == 500
+    assert accept_rate.record(2, 1000) == 1000
 
 
-def test_a_connection_waits_for_the_one_before_even_if_the_rate_was_raised() -> None:
-    accept_rate = AcceptRate(2, 1)
-    assert [accept_rate.record(1, 0) for _ in range(2)] == [0, 1000]
+def test_a_connection_does_not_wait_for_those_before_once_the_rate_was_raised() -> None:
+    accept_rate = AcceptRate(11, 1)
+    assert [accept_rate.record(1, 0) for _ in range(200)][-1] == 1000
 
-    assert accept_rate.record(1000, 100) == 900
-    assert accept_rate.record(1000, 1000) == 0
+    assert accept_rate.record(2**31 - 1, 10) == 0
+
+
+def test_connections_that_were_forgotten_do_not_count() -> None:
+    accept_rate = AcceptRate(11, 1)
+    assert [accept_rate.record(2, 0) for _ in range(21)][-1] == 500
+
+    accept_rate.clear()
+
+    assert [accept_rate.record(2, 0) for _ in range(20)] == [0] * 20
 
 
 def test_a_connection_that_its_address_refuses_does_not_count_for_the_broker() -> None:
@@ -112,4 +121,4 @@ def test_a_connection_that_its_address_refuses_does_not_count_for_the_broker() -
 def test_without_any_rate_each_connection_waits_a_window() -> None:
     accept_rate = AcceptRate(11, 1)
 
-    assert [accept_rate.record(0, 0) for _ in range(2)] == [1000, 2000]
+    assert [accept_rate.record(0, 0) for _ in range(2)] == [1000, 1000]
