@@ -66,6 +66,11 @@ class PartitionLog:
         """Number of stored batches."""
         return len(self._batches)
 
+    def has_batch(self, batch: bytes) -> bool:
+        """Whether this object is stored, not only one that equals it."""
+        batches = self._batches
+        return bool(batches) and batches[self._index_of(batch_base_offset(batch))] is batch
+
     def append(self, batch: bytes, offset_count: int, leader_epoch: int) -> None:
         """Store a batch already stamped with `log_end_offset` as its base offset."""
         if leader_epoch != self._newest_epoch:
