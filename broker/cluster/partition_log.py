@@ -15,7 +15,13 @@ from typing import TypeAlias, cast
 
 from broker.cluster.transaction_index import TransactionIndex
 from protocol.pacing import paced_range
-from protocol.records import batch_base_offset, last_offset, max_timestamp, unpack_base_offset
+from protocol.records import (
+    batch_base_offset,
+    last_offset,
+    max_timestamp,
+    unpack_base_offset,
+    unpack_max_timestamp,
+)
 
 _RUN_BATCHES = 256
 """Batches that are read together where a request has room for all of them."""
@@ -260,11 +266,14 @@ class PartitionLog:
             count += 1
         return self._drop_oldest(count)
 
-    def drop_older_than(self, timestamp: int) -> int:
-        """Delete the oldest batches whose records are all older than `timestamp`."""
+    def drop_older_than(self, timestamp: int, batches_max: int | None = None) -> int:
+        """Delete the oldest batches whose records are all older; return the bytes freed.
+
+        At most `batches_max` batches are deleted.
+        """
         count = 0
-        for batch in self._batches:
-            if max_timestamp(batch) >= timestamp:
+        for (batch_timestamp,) in map(unpack_max_timestamp, self._batches[:batches_max]):
+            if batch_timestamp >= timestamp:
                 break
             count += 1
         return self._drop_oldest(count)

@@ -75,12 +75,16 @@ class LogAgainstModel(RuleBasedStateMachine):
             del self.kept[0]
         self.check_dropped(self.log.drop_beyond_size(retention_bytes), before)
 
-    @rule(timestamp=st.integers(-1, 10))
-    def drop_older_than(self, timestamp: int) -> None:
+    @rule(timestamp=st.integers(-1, 10), batches_max=st.sampled_from((None, 0, 1, 3)))
+    def drop_older_than(self, timestamp: int, batches_max: int | None) -> None:
         before = list(self.kept)
-        while self.kept and self.kept[0].max_timestamp < timestamp:
+        while (
+            self.kept
+            and self.kept[0].max_timestamp < timestamp
+            and len(before) - len(self.kept) != batches_max
+        ):
             del self.kept[0]
-        self.check_dropped(self.log.drop_older_than(timestamp), before)
+        self.check_dropped(self.log.drop_older_than(timestamp, batches_max), before)
 
     def check_dropped(self, dropped_bytes: int, before: list[Kept]) -> None:
         gone = before[: len(before) - len(self.kept)]
