@@ -10,11 +10,12 @@ All replicas of a partition share this log, so followers always have the leader'
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
+from heapq import merge
 from types import MappingProxyType
 from typing import TypeAlias, cast
 
 from broker.cluster.transaction_index import TransactionIndex
-from protocol.pacing import paced_range
+from protocol.pacing import paced, paced_range
 from protocol.records import (
     batch_base_offset,
     last_offset,
@@ -35,6 +36,8 @@ _USUAL_EPOCHS = ((0, 0),)
 """Of logs whose leader has not changed: one object for all of them."""
 _BATCHES_PER_STEP = 64
 """Batches whose timestamps are read between two looks at the time."""
+_SORTED_TOGETHER = 1024
+"""Batches that are sorted between two looks at the time; then these runs are merged."""
 
 
 class PartitionLog:
@@ -213,14 +216,19 @@ class PartitionLog:
     def batches_by_max_timestamp(self) -> Iterator[bytes]:
         """Yield all batches, largest timestamps first; with equal ones the earlier batch first."""
         batches = self._batches[:]
-        if batches:
-            times = array("q", _timestamps(batches))
-            # Most callers need only one, and to sort a long log takes long.
-            first = times.index(max(times))
-            yield batches[first]
-            for index in sorted(range(len(times)), key=lambda index: (-times[index], index)):
-                if index != first:
-                    yield batches[index]
+        if not batches:
+            return
+        times = array("q", _timestamps(batches))
+        # Most callers need only one, and to sort a long log takes long.
+        first = _index_of_max(times)
+        yield batches[first]
+        runs = [
+            array("q", sorted(run, key=times.__getitem__, reverse=True))
+            for run in paced(_sort_runs(len(times)))
+        ]
+        for index in merge(*runs, key=times.__getitem__, reverse=True):
+            if index != first:
+                yield batches[index]
 
     def epoch_of(self, offset: int) -> int:
         """Return the leader epoch in which an offset was written; -1 if it is unknown."""
@@ -322,3 +330,22 @@ def _timestamps(batches: list[bytes]) -> Iterator[int]:
     for step in paced_range(-(-len(batches) // _BATCHES_PER_STEP)):
         first = step * _BATCHES_PER_STEP
         yield from map(max_timestamp, batches[first : first + _BATCHES_PER_STEP])
+
+
+def _sort_runs(count: int) -> list[range]:
+    """Return so many indexes in runs that are short enough to be sorted without a pause."""
+    return [
+        range(start, min(start + _SORTED_TOGETHER, count))
+        for start in range(0, count, _SORTED_TOGETHER)
+    ]
+
+
+def _index_of_max(times: "array[int]") -> int:
+    """Return the index of the largest of some timestamps, the first of equal ones."""
+    largest, found = times[0], 0
+    for run in paced(_sort_runs(len(times))):
+        part = times[run.start : run.stop]
+        if max(part) > largest:
+            largest = max(part)
+            found = run.start + part.index(largest)
+    return found

@@ -1,6 +1,7 @@
 """The log against a simple model: a list of batches with linear search."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -237,3 +238,24 @@ def test_runs_of_batches_are_read_as_one_after_the_other(
         found = log.read(fetch_offset, bytes_max, at_least_one=at_least_one, end_offset=end_offset)
 
     assert found == expected
+
+
+@given(st.lists(st.integers(-1, 5), max_size=20))
+def test_batches_are_sorted_by_timestamp_in_runs(timestamps: list[int]) -> None:
+    log = PartitionLog()
+    for number, timestamp in enumerate(timestamps):
+        log.append(filled_batch(number, 1, timestamp, filler=number), 1, 0)
+    longest_sort = 0
+
+    def counting(run: range, **options: Any) -> list[int]:
+        nonlocal longest_sort
+        longest_sort = max(longest_sort, len(run))
+        return sorted(run, **options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(partition_log, "_SORTED_TOGETHER", 3)
+        patch.setattr(partition_log, "sorted", counting, raising=False)
+        found = [records.batch_base_offset(batch) for batch in log.batches_by_max_timestamp()]
+
+    assert found == sorted(range(len(timestamps)), key=lambda number: -timestamps[number])
+    assert longest_sort == min(3, len(timestamps))
