@@ -4,8 +4,9 @@ python -m benchmarks.attack [--all-versions] [--api KEY,...] [--kind KIND,...] [
 
 Each frame of the corpus (`tests/attack/amplifying_frames.py`) goes to a broker in a process of its
 own, which has a topic of 10,000 partitions, many groups and quotas. With the frames of Fetch come
-the requests of a session with 40,000 partitions (`tests/attack/long_sessions.py`). Times are CPU
-times.
+the requests of a session with 40,000 partitions (`tests/attack/long_sessions.py`) and those for a
+partition with 243,000 batches (`tests/attack/many_batches.py`), with those of EndTxn the ends of
+transactions with 10,000 partitions (`tests/attack/long_transactions.py`). Times are CPU times.
 """
 
 import argparse
@@ -26,11 +27,16 @@ from protocol.api_keys import ApiKey
 from tests.attack.amplifying_frames import AmplifyingFrame, amplifying_frames
 from tests.attack.attacked_broker import AttackedBroker, Cost, peak_bytes
 from tests.attack.long_sessions import LongSession
+from tests.attack.long_transactions import LongTransactions
+from tests.attack.many_batches import ManyBatches
 
 MEMORY_BYTES_MAX = 64 * 1024 * 1024
 TURN_MS_MAX = 50.0
 WORST = 5
 SESSION_PARTITIONS = 40_000
+TRANSACTION_PARTITIONS = 10_000
+MANY_BATCHES = 243_000
+"""Of 69 bytes, they fill a response of `response.bytes.max`."""
 SESSION_VERSIONS = 7, 18
 """The first that has sessions, which are read in the ordinary way, and the last."""
 
@@ -100,6 +106,38 @@ def fetch_in_session(broker: AttackedBroker, version: int) -> list[Row]:
     return rows
 
 
+def fetch_many_batches(broker: AttackedBroker, version: int) -> list[Row]:
+    """Read very many batches in all ways."""
+    rows = []
+    gc.unfreeze()
+    for name, send in ManyBatches(broker, MANY_BATCHES, version).requests():
+        frame = {"frame": f"FETCH v{version} of many batches: {name}"}
+        rows.append({**frame, **_cost(send), "bugs": broker.bugs})
+    return rows
+
+
+def end_transactions(broker: AttackedBroker) -> list[Row]:
+    """End long transactions in all ways."""
+    rows = []
+    gc.unfreeze()
+    for name, send in LongTransactions(broker, TRANSACTION_PARTITIONS).requests():
+        rows.append({"frame": f"a long transaction: {name}", **_cost(send), "bugs": broker.bugs})
+    return rows
+
+
+def other_rows(broker: AttackedBroker, api_key: ApiKey, kinds: set[str]) -> Iterator[Row]:
+    """Yield the rows of small requests that have much to do."""
+    if api_key == ApiKey.FETCH and (not kinds or "session" in kinds):
+        yield from measured_sessions(broker)
+    if api_key == ApiKey.FETCH and (not kinds or "batches" in kinds):
+        for version in SESSION_VERSIONS:
+            rows = in_child(partial(fetch_many_batches, broker, version))
+            yield from rows or [{"frame": f"FETCH v{version} of many batches", "failed": True}]
+    if api_key == ApiKey.END_TXN and (not kinds or "transaction" in kinds):
+        rows = in_child(partial(end_transactions, broker))
+        yield from rows or [{"frame": "a long transaction", "failed": True}]
+
+
 def _cost(send: Callable[[], Cost]) -> Row:
     """Return the memory and the times of a request."""
     costs: list[Cost] = []
@@ -111,9 +149,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--all-versions", action="store_true")
     parser.add_argument("--api", default="")
-    parser.add_argument(
-        "--kind", default="", help="such as 'long strings' or 'session'; all without it"
-    )
+    parser.add_argument("--kind", default="", help="such as 'session' or 'batches'; all without it")
     default = BrokerConfig({})["request.elements.max"]
     parser.add_argument("--elements", type=int, default=default)
     parser.add_argument("--rows", help="append a line of JSON for each frame to this file")
@@ -144,9 +180,8 @@ def main() -> int:
             )
             for row in measured(broker, frames):
                 add(row)
-        if key == ApiKey.FETCH and (not kinds or "session" in kinds):
-            for row in measured_sessions(broker):
-                add(row)
+        for row in other_rows(broker, ApiKey(key), kinds):
+            add(row)
         progress(f"attack: {ApiKey(key).name}, {len(rows)} frames")
     failed = [row for row in rows if row.get("failed") or row.get("bugs")]
     found = [row for row in rows if not row.get("failed")]

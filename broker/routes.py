@@ -39,7 +39,10 @@ It may return a `PendingResponse` instead, None for a request that the handler h
 """
 
 TAKES_TURNS = object()
-"""What a shortcut returns for a request that may take long, whatever its size."""
+"""What a shortcut returns for a request that may take long, whatever its size.
+
+A handler returns it for such a request that was read by hand, and gets that of the schema.
+"""
 
 ShortReader = Callable[[int, bytes | bytearray, int, int], Any]
 """`read_short(api_version, frame, body_start, body_end)` returns a request, read by hand.

@@ -14,7 +14,8 @@ FLEXIBLE_VERSION_MIN = 3
 _THROTTLE_TIME_MS = 0
 _OLD = Struct(">ih")
 _FLEXIBLE = Struct(">ihx")
-_WITH_PRODUCER = Struct(">ihqhx")
+encode_with_producer = Struct(">ihqhx").pack
+"""Encode the body from version 5 on: throttle time in ms, error code, producer id and epoch."""
 _PRODUCER_AND_RESULT = Struct(">qhB")
 
 
@@ -50,6 +51,6 @@ def encode_response(
 ) -> bytes:
     """Encode the body; the producer is that of the next transaction, from version 5 on."""
     if api_version >= PRODUCER_VERSION_MIN:
-        return _WITH_PRODUCER.pack(_THROTTLE_TIME_MS, error_code, producer_id, producer_epoch)
+        return encode_with_producer(_THROTTLE_TIME_MS, error_code, producer_id, producer_epoch)
     layout = _FLEXIBLE if api_version >= FLEXIBLE_VERSION_MIN else _OLD
     return layout.pack(_THROTTLE_TIME_MS, error_code)

@@ -1,6 +1,6 @@
 """Fetch without the schema's codec, for requests and responses without rare fields.
 
-Versions from 5 on. Source: FetchRequest.json and FetchResponse.json.
+Requests from version 5 on, responses from 4 on. Source: FetchRequest.json and FetchResponse.json.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,6 +27,8 @@ from protocol.short_fields import (
 )
 
 SHORT_VERSION_MIN = 5
+RESPONSE_VERSION_MIN = 4
+LOG_START_OFFSET_VERSION_MIN = 5
 SESSION_VERSION_MIN = 7
 LEADER_EPOCH_VERSION_MIN = 9
 RACK_VERSION_MIN = 11
@@ -53,6 +55,8 @@ _HEADER = Struct(">ihi")
 _HEADER_OF_OLD = Struct(">i")
 DATA = Struct(">ihqqq")
 """The index of a partition, its error, high watermark, last stable offset, log start offset."""
+DATA_OF_OLD = Struct(">ihqq")
+"""The same before version 5: without the log start offset."""
 _INT = Struct(">i")
 _NULL = -1
 _ABORTED = Struct(">qq")

@@ -24,8 +24,10 @@ from protocol.records import (
     unpack_max_timestamp,
 )
 
-_RUN_BATCHES = 256
+RUN_BATCHES = 256
 """Batches that are read together where a request has room for all of them."""
+SHORT_BATCHES_MAX = 16_384
+"""Batches that a short request reads: more than 1 MiB of batches with one small record."""
 
 Waiter = Callable[[int], None]
 """Called with `now_ms` when the partition has grown, shrunk, or changed its leader."""
@@ -150,6 +152,48 @@ class PartitionLog:
         `fetch_offset` must lie within the log; at its end there is nothing to read. Nothing is read
         from `end_offset` on, where a batch begins.
         """
+        runs = self.read_runs(
+            fetch_offset, bytes_max, at_least_one=at_least_one, end_offset=end_offset
+        )
+        return [batch for run in runs for batch in run]
+
+    def read_runs(
+        self,
+        fetch_offset: int,
+        bytes_max: int,
+        *,
+        at_least_one: bool,
+        end_offset: int | None = None,
+    ) -> Iterator[list[bytes]]:
+        """Yield the batches that `read` returns, in runs that `read_short` returns.
+
+        The log may change between two of them. Batches that are deleted then end the read.
+        """
+        left = bytes_max
+        if end_offset is None:
+            end_offset = self.log_end_offset
+        run = self.read_short(fetch_offset, left, at_least_one=at_least_one, end_offset=end_offset)
+        while len(run) > SHORT_BATCHES_MAX:
+            next_offset = last_offset(run[-1]) + 1
+            left -= sum(map(len, run))
+            yield run
+            if not self.log_start_offset <= next_offset < end_offset:
+                return
+            run = self.read_short(next_offset, left, at_least_one=False, end_offset=end_offset)
+        yield run
+
+    def read_short(
+        self,
+        fetch_offset: int,
+        bytes_max: int,
+        *,
+        at_least_one: bool,
+        end_offset: int | None = None,
+    ) -> list[bytes]:
+        """Return what `read` returns if that is at most `SHORT_BATCHES_MAX` batches.
+
+        Else return the first of them, and more than `SHORT_BATCHES_MAX`.
+        """
         index, index_end = self._range(fetch_offset, end_offset)
         batches = self._batches
         if self.has_gaps and index < index_end and last_offset(batches[index]) < fetch_offset:
@@ -159,14 +203,16 @@ class PartitionLog:
             return [batch] if at_least_one or len(batch) <= bytes_max else []
         chosen: list[bytes] = []
         left = bytes_max
-        while index + _RUN_BATCHES < index_end:
-            run = batches[index : index + _RUN_BATCHES]
+        while index + RUN_BATCHES < index_end:
+            run = batches[index : index + RUN_BATCHES]
             run_bytes = sum(map(len, run))
             if run_bytes > left:
                 break
             chosen += run
             left -= run_bytes
-            index += _RUN_BATCHES
+            index += RUN_BATCHES
+            if len(chosen) > SHORT_BATCHES_MAX:
+                return chosen
         while index < index_end:
             batch = batches[index]
             left -= len(batch)
@@ -181,11 +227,12 @@ class PartitionLog:
     ) -> int:
         """Return the number of bytes that `read` can return, at most `bytes_max`."""
         total = 0
-        for index in range(*self._range(fetch_offset, end_offset)):
-            total += len(self._batches[index])
-            if total >= bytes_max:
-                return bytes_max
-        return total
+        index, index_end = self._range(fetch_offset, end_offset)
+        while index < index_end and total < bytes_max:
+            next_index = min(index + RUN_BATCHES, index_end)
+            total += sum(map(len, self._batches[index:next_index]))
+            index = next_index
+        return min(total, bytes_max)
 
     def _range(self, fetch_offset: int, end_offset: int | None) -> tuple[int, int]:
         """Return the indexes of the first batch to read, and of the first not to read."""

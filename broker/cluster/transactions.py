@@ -3,6 +3,9 @@
 Markers are written at once where the leader is up. Where it is not, or has too few in-sync
 replicas, the transaction stays prepared, and the marker is written when brokers or leaders change.
 
+A transaction of many partitions takes turns (ADR 23). It stays prepared between two turns, and its
+markers have one writer at a time, which looks at everything again after each pause.
+
 Sources: Kafka's `TransactionMarkerChannelManager`, `TransactionMarkerRequestCompletionHandler` and
 `KafkaApis.handleWriteTxnMarkersRequest`.
 """
@@ -28,6 +31,7 @@ from producer_state.rules import NO_OFFSET
 from protocol import records
 from protocol.control_records import ControlRecordType, encode_end_txn_batch
 from protocol.errors import ErrorCode
+from protocol.pacing import paced
 
 _UP = Availability.UP
 OFFSETS_TOPIC = GROUP_METADATA.name
@@ -35,6 +39,8 @@ _NEEDS_NO_MARKER = frozenset(
     {ErrorCode.NONE, ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, ErrorCode.UNSUPPORTED_VERSION}
 )
 """Errors of a partition that has its marker, or can't have records of the transaction."""
+SHORT_PARTITIONS_MAX = 100
+"""Partitions of a transaction whose markers are written in one go."""
 RETRY_MS = 1_000
 """How often markers are tried again that no change of a broker or a leader has released."""
 
@@ -43,6 +49,12 @@ def is_reachable(cluster: Cluster, node_id: int | None) -> bool:
     """Return whether other brokers can send a request to a broker."""
     broker = None if node_id is None else cluster.brokers.get(node_id)
     return broker is not None and broker.is_alive and broker.availability is _UP
+
+
+def has_many_partitions(cluster: Cluster, transactional_id: str | None) -> bool:
+    """Return whether to end the transaction of this id takes long."""
+    transaction = cluster.transactions.get(transactional_id) if transactional_id else None
+    return transaction is not None and len(transaction.partitions) > SHORT_PARTITIONS_MAX
 
 
 def end_requested(
@@ -101,9 +113,22 @@ def _end(
 
 
 def end_all_prepared(cluster: Cluster, now_ms: int) -> None:
-    """Write the markers that could not be written before."""
+    """Write the markers that could not be written before; those of long transactions soon.
+
+    The caller may be in the middle of a change of the cluster, where nothing may pause.
+    """
     for transaction in tuple(cluster.transactions.prepared.values()):
-        _write_markers(cluster, transaction, now_ms)
+        if len(transaction.partitions) <= SHORT_PARTITIONS_MAX:
+            _write_markers(cluster, transaction, now_ms)
+        elif not transaction.has_marker_writer:
+            transaction.has_marker_writer = True
+            cluster.timers.schedule(now_ms, partial(_write_soon, cluster, transaction))
+
+
+def _write_soon(cluster: Cluster, transaction: Transaction, now_ms: int) -> None:
+    """Write the markers of a long transaction in turns; a timer calls this."""
+    transaction.has_marker_writer = False
+    cluster.in_turns(partial(end_prepared, cluster, transaction.transactional_id, now_ms))
 
 
 def _schedule_retry(cluster: Cluster, now_ms: int) -> None:
@@ -129,25 +154,71 @@ def _write_markers(cluster: Cluster, transaction: Transaction, now_ms: int) -> b
 def _write_to_partitions(
     cluster: Cluster, transaction: Transaction, coordinating: Partition | None, now_ms: int
 ) -> bool:
-    if coordinating is None or not is_reachable(cluster, coordinating.leader_id):
+    remaining = transaction.partitions
+    if transaction.has_marker_writer:
+        return False  # it goes on after the others, and completes the transaction
+    if len(remaining) > SHORT_PARTITIONS_MAX:
+        transaction.has_marker_writer = True
+        try:
+            _write_in_turns(cluster, transaction, coordinating, now_ms)
+        finally:
+            transaction.has_marker_writer = False
+        if not _is_prepared(cluster, transaction):
+            return True  # the coordinator has forgotten it
+    elif coordinating is None or not is_reachable(cluster, coordinating.leader_id):
         return False
-    marker = Marker(
+    else:
+        marker = _marker(transaction, coordinating)
+        # A fault rule may move leaders while a marker is written, and this is then called again.
+        for partition in tuple(remaining):
+            _write_if_missing(cluster, transaction, partition, marker, now_ms)
+    if transaction.state not in PREPARED:
+        return True
+    return not remaining and cluster.transactions.complete(transaction, now_ms)
+
+
+def _write_in_turns(
+    cluster: Cluster, transaction: Transaction, coordinating: Partition | None, now_ms: int
+) -> None:
+    """Write markers, and pause between them; stop when the coordinator cannot go on."""
+    for partition in paced(transaction.partitions):
+        if (
+            not _is_prepared(cluster, transaction)
+            or coordinating is None
+            or not is_reachable(cluster, coordinating.leader_id)
+        ):
+            return
+        # After a pause the coordinator may be another.
+        marker = _marker(transaction, coordinating)
+        _write_if_missing(cluster, transaction, partition, marker, now_ms)
+
+
+def _is_prepared(cluster: Cluster, transaction: Transaction) -> bool:
+    return cluster.transactions.prepared.get(transaction.transactional_id) is transaction
+
+
+def _marker(transaction: Transaction, coordinating: Partition) -> Marker:
+    return Marker(
         transaction.producer_id,
         transaction.producer_epoch,
         coordinating.leader_epoch,
         transaction.state is TransactionState.PREPARE_COMMIT,
     )
-    # A fault rule may move leaders while a marker is written, and this is then called again.
+
+
+def _write_if_missing(
+    cluster: Cluster,
+    transaction: Transaction,
+    partition: TopicPartition,
+    marker: Marker,
+    now_ms: int,
+) -> None:
     remaining = transaction.partitions
-    for partition in tuple(remaining):
-        if (
-            partition in remaining
-            and _write_marker(cluster, transaction, partition, marker, now_ms) in _NEEDS_NO_MARKER
-        ):
-            remaining.pop(partition, None)
-    if transaction.state not in PREPARED:
-        return True
-    return not remaining and cluster.transactions.complete(transaction, now_ms)
+    if (
+        partition in remaining
+        and _write_marker(cluster, transaction, partition, marker, now_ms) in _NEEDS_NO_MARKER
+    ):
+        remaining.pop(partition, None)
 
 
 def _write_marker(
@@ -201,8 +272,11 @@ def _response(
             del requests[topic_partition]
             known = cluster.transactions.prepared.get(transaction.transactional_id)
             if error_code in _NEEDS_NO_MARKER and known is transaction:
-                transaction.partitions.pop(topic_partition, None)  # its topic may be deleted
-                _write_markers(cluster, transaction, cluster.timers.latest_ms)
+                remaining = transaction.partitions
+                remaining.pop(topic_partition, None)  # its topic may be deleted
+                # With more of them the timer tries again, not each response.
+                if len(remaining) <= SHORT_PARTITIONS_MAX:
+                    _write_markers(cluster, transaction, cluster.timers.latest_ms)
 
     requests[topic_partition] = request
     pending.attach(receive)
@@ -295,8 +369,21 @@ def _repeat(cluster: Cluster, interval_key: str, task: TimerCallback, now_ms: in
 
 
 def abort_timed_out(cluster: Cluster, now_ms: int) -> None:
-    """Abort the transactions that are older than their timeout, where the coordinator is up."""
-    for transaction in cluster.transactions.timed_out(now_ms):
-        if is_reachable(cluster, cluster.transaction_coordinator_id(transaction.transactional_id)):
-            cluster.transactions.abort(transaction, now_ms)
-            end_prepared(cluster, transaction.transactional_id, now_ms)
+    """Abort the transactions that are older than their timeout, where the coordinator is up.
+
+    They take turns together.
+    """
+    cluster.in_turns(partial(_abort_timed_out, cluster, now_ms))
+
+
+def _abort_timed_out(cluster: Cluster, now_ms: int) -> None:
+    transactions = cluster.transactions
+    for transaction in paced(transactions.timed_out(now_ms)):
+        transactional_id = transaction.transactional_id
+        if (
+            transactions.get(transactional_id) is transaction
+            and transaction.has_timed_out(now_ms)
+            and is_reachable(cluster, cluster.transaction_coordinator_id(transactional_id))
+        ):
+            transactions.abort(transaction, now_ms)
+            end_prepared(cluster, transactional_id, now_ms)

@@ -1,7 +1,7 @@
 """Begin and end the usual transaction, each in one step.
 
-Usual are producers of transaction version 2, a coordinator and leaders that are up, enough replicas
-in sync, and no fault rule for markers. `broker/produce/verification.py` and
+Usual are producers of transaction version 2, few partitions, a coordinator and leaders that are up,
+enough replicas in sync, and no fault rule for markers. `broker/produce/verification.py` and
 `broker/cluster/transactions.py` have the rules. What these functions do is the same, in the time
 that the work itself takes; where they return False, nothing has changed, and the others decide.
 """
@@ -10,7 +10,7 @@ from broker.cluster.brokers import Availability
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Partition, Topic
 from broker.cluster.transaction_log import TransactionLogPartition
-from broker.cluster.transactions import is_reachable, store_marker
+from broker.cluster.transactions import SHORT_PARTITIONS_MAX, is_reachable, store_marker
 from broker.transactions.marker import Marker
 from broker.transactions.transaction import (
     EPOCH_BUMP_VERSION_MIN,
@@ -97,6 +97,7 @@ def end_transaction(
         or transaction.producer_id != producer_id
         or not transaction.producer_epoch == producer_epoch < LAST_EPOCH
         or transaction.marker_requests
+        or len(transaction.partitions) > SHORT_PARTITIONS_MAX
     ):
         return False
     log, coordinator = transaction.log, cluster.brokers.get(broker_id)

@@ -212,9 +212,8 @@ class Dispatcher:
         buffer: bytes | bytearray,
         position: int,
         end: int,
-        short_kind: TurnKind = TurnKind.LIGHT,
     ) -> DispatchResult:
-        """Handle a request that may have much to do; `short_kind` is that of one with few bytes."""
+        """Handle a request that may have much to do."""
         body_bytes = end - position
         is_long = body_bytes > codec.LONG_BODY_BYTES
 
@@ -231,7 +230,7 @@ class Dispatcher:
         return self.turns.run(
             lambda: close_on_error(context, self._report_bug, respond),
             body_bytes if is_long else 0,
-            TurnKind.HEAVY if is_long and not route.is_raw else short_kind,
+            TurnKind.HEAVY if is_long and not route.is_raw else TurnKind.LIGHT,
         )
 
     def _respond_to_short(
@@ -247,7 +246,7 @@ class Dispatcher:
         if shortcut is not None:
             response = shortcut(context, buffer, position, end, self._cluster)
             if response is TAKES_TURNS:
-                return self._respond_in_turns(route, context, buffer, position, end, TurnKind.HEAVY)
+                return self._respond_in_turns(route, context, buffer, position, end)
             if response is not None:
                 return self._framed(route, context, response)
         read_short = route.read_short
@@ -256,7 +255,10 @@ class Dispatcher:
         request = read_short(context.api_version, buffer, position, end)
         if request is None:
             return None
-        return self._framed(route, context, route.handler(context, request, self._cluster))
+        response = route.handler(context, request, self._cluster)
+        if response is TAKES_TURNS:
+            return self._respond_in_turns(route, context, buffer, position, end)
+        return self._framed(route, context, response)
 
     def _refuse_unauthenticated(
         self, frame: Frame, connection: Peer, now_ms: int

@@ -9,6 +9,7 @@ from struct import Struct
 from typing import NamedTuple
 
 from broker.cluster.cluster import Cluster
+from broker.cluster.transactions import has_many_partitions
 from broker.cluster.usual_transaction import end_transaction
 from broker.dispatch.produce_services import ProduceServices
 from broker.handlers.k26_end_txn import BUMP_VERSION_MIN, end_txn_body
@@ -17,7 +18,12 @@ from broker.request.session import Peer, Session
 from broker.responses import Close
 from protocol import codec
 from protocol.api_keys import ApiKey
-from protocol.end_txn import FLEXIBLE_VERSION_MIN, encode_response, read_end_txn
+from protocol.end_txn import (
+    FLEXIBLE_VERSION_MIN,
+    encode_response,
+    encode_with_producer,
+    read_end_txn,
+)
 from protocol.framing import SIZE_BYTES
 
 _KEY = ApiKey.END_TXN.to_bytes(2, "big")
@@ -92,7 +98,9 @@ class EndTxnCache:
         if api_version >= BUMP_VERSION_MIN and end_transaction(
             cluster, broker_id, name, producer_id, epoch, now_ms, is_commit=result == 1
         ):
-            body = encode_response(api_version, 0, producer_id, epoch + 1)
+            body = encode_with_producer(0, 0, producer_id, epoch + 1)
+        elif has_many_partitions(cluster, name):
+            return None  # the dispatcher lets it take turns
         else:
             body = end_txn_body(
                 cluster, broker_id, api_version, name, producer_id, epoch, result == 1, now_ms

@@ -2,7 +2,8 @@
 
 A request is due some time after it arrived, the longer the more it asks for, and the next turn goes
 to the one that is due first. So a small request passes large ones that came before it, but not all
-that come later.
+that come later. Light requests go before all others, which may take seconds; these have every fifth
+turn in any case.
 """
 
 import heapq
@@ -21,7 +22,7 @@ class TurnKind(IntEnum):
     """What a request holds between two turns, which limits how many are there at a time."""
 
     LIGHT = 0
-    """Little: a Produce, or a short request."""
+    """Little: a Produce, a Fetch in a session, or a short request."""
     HEAVY = 1
     """What it has decoded of its elements."""
     EXCLUSIVE = 2
@@ -30,6 +31,12 @@ class TurnKind(IntEnum):
 
 STARTED_MAX = {TurnKind.LIGHT: 64, TurnKind.HEAVY: 4, TurnKind.EXCLUSIVE: 1}
 """Requests of a kind between two turns; with more, new ones wait before they begin."""
+
+LIGHT_TURNS_MAX = 4
+"""Turns that light requests have before one of the others, if there are any."""
+
+_LIGHT_KINDS = (TurnKind.LIGHT,)
+_OTHER_KINDS = TurnKind.HEAVY, TurnKind.EXCLUSIVE
 
 NS_PER_BYTE = 15_000
 """How much later a request is due for each byte of its frame: a second for 64 KiB."""
@@ -83,6 +90,8 @@ class TurnQueue:
         """All of them, oldest first."""
         self._started: list[TurnRequest] = []
         self._started_counts = dict.fromkeys(TurnKind, 0)
+        self._light_turns = 0
+        """Turns of light requests since the last one of another."""
         self._number = 0
         # When it is due, a number that decides between equals, and the request.
         self._waiting: dict[TurnKind, list[tuple[int, int, TurnRequest]]] = {
@@ -124,17 +133,30 @@ class TurnQueue:
 
     def next_request(self) -> TurnRequest | None:
         """Return the request that has the next turn; one that has not begun begins."""
-        due = min(self._started, key=lambda request: request.due_ns, default=None)
-        for kind, heap in self._waiting.items():
+        light, other = self._first_due(_LIGHT_KINDS), self._first_due(_OTHER_KINDS)
+        is_light = light is not None and (other is None or self._light_turns < LIGHT_TURNS_MAX)
+        due = light if is_light else other
+        self._light_turns = self._light_turns + 1 if is_light else 0
+        if due is not None and due.worker is None:
+            heapq.heappop(self._waiting[due.kind])
+            self._start(due)
+        return due
+
+    def _first_due(self, kinds: tuple[TurnKind, ...]) -> TurnRequest | None:
+        """Return the request of these kinds that is due first, among those that may have a turn."""
+        due = min(
+            (request for request in self._started if request.kind in kinds),
+            key=lambda request: request.due_ns,
+            default=None,
+        )
+        for kind in kinds:
+            heap = self._waiting[kind]
             while heap and heap[0][2] not in self._requests:
                 heapq.heappop(heap)
             if not heap or not self.may_begin(kind):
                 continue
             if due is None or heap[0][0] < due.due_ns:
                 due = heap[0][2]
-        if due is not None and due.worker is None:
-            heapq.heappop(self._waiting[due.kind])
-            self._start(due)
         return due
 
     def _start(self, request: TurnRequest) -> None:

@@ -4,7 +4,7 @@ Sources: `KafkaApis.processResponseCallback` and `IncrementalFetchContext`.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from broker.cluster.cluster import Cluster
@@ -26,7 +26,12 @@ from broker.responses import EncodedParts
 from protocol import messages
 from protocol.codec import encode_body
 from protocol.errors import ErrorCode
-from protocol.fetch import SHORT_VERSION_MIN, TOPIC_ID_VERSION_MIN, encode_response, encode_topics
+from protocol.fetch import (
+    RESPONSE_VERSION_MIN,
+    TOPIC_ID_VERSION_MIN,
+    encode_response,
+    encode_topics,
+)
 from protocol.pacing import paced_elements
 
 LEADER_VERSION_MIN = 16
@@ -41,8 +46,8 @@ _MOVED = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EP
 class Fetch:
     """A request with its session, and the partitions that exist and that do not.
 
-    `is_short`: it has few partitions, so that it takes no turns. A session with many partitions has
-    `logs`.
+    `is_short`: it has few partitions and batches, so that it takes no turns. A session with many
+    partitions has `logs`.
     """
 
     context: RequestContext
@@ -54,6 +59,11 @@ class Fetch:
     max_wait_ms: int
     is_short: bool
     logs: SessionLogs | None = None
+
+    def lengthen(self) -> None:
+        """Have it take turns: it reads very many batches."""
+        self.params = replace(self.params, takes_turns=True)
+        self.is_short = False
 
     def in_turns(self, work: Callable[[], None]) -> None:
         """Carry out what a timer does for it: at once, if it is short."""
@@ -96,7 +106,7 @@ def respond(fetch: Fetch, read: list[SentPartition], now_ms: int) -> Any:
 def _short_topics(fetch: Fetch, sent: list[SentPartition]) -> list[bytes] | None:
     """Return the encoded topics of the response, if that has no rare fields."""
     version = fetch.context.api_version
-    if version < SHORT_VERSION_MIN or not _is_current(fetch):
+    if version < RESPONSE_VERSION_MIN or not _is_current(fetch):
         return None
     if version >= LEADER_VERSION_MIN and any(
         data.error_code in _MOVED for _cached, data in paced_elements(sent)

@@ -1,17 +1,46 @@
 """Wait for new records, without polling (Kafka's `DelayedFetch`)."""
 
+from collections.abc import Callable
 from functools import partial
 
 from broker.cluster.fetch_sessions import CachedPartition, SentPartition
 from broker.cluster.partition_log import PartitionLog
 from broker.fetch.fetch_response import Fetch, respond
-from broker.fetch.partition_read import ReadResult, WaitingBytes, find_partition, read_partitions
+from broker.fetch.partition_read import (
+    ManyBatchesError,
+    ReadResult,
+    WaitingBytes,
+    find_partition,
+    read_partitions,
+)
 from broker.pending_response import PendingResponse
 from protocol.pacing import current_turn, paced_elements
 
 
 def read_or_wait(fetch: Fetch) -> object:
-    """Return the response, or a `PendingResponse` if there are too few bytes to read."""
+    """Return the response, or a `PendingResponse` if there are too few bytes to read.
+
+    With very many batches the request takes turns, and the response may be pending as well.
+    """
+    try:
+        return _read_or_wait(fetch)
+    except ManyBatchesError:
+        fetch.lengthen()
+    pending = PendingResponse()
+    fetch.in_turns(partial(_respond_later, fetch, pending))
+    return pending.response if pending.is_done else pending
+
+
+def _respond_later(fetch: Fetch, pending: PendingResponse) -> None:
+    response = _read_or_wait(fetch)
+    if isinstance(response, PendingResponse):  # its batches were deleted during a pause
+        pending.follow(response)
+        response.attach(pending.complete)
+    else:
+        pending.complete(response)
+
+
+def _read_or_wait(fetch: Fetch) -> object:
     result = _read(fetch)
     if not fetch.known or fetch.max_wait_ms <= 0 or result.is_final:
         return respond(fetch, result.partitions, fetch.context.now_ms)
@@ -20,12 +49,18 @@ def read_or_wait(fetch: Fetch) -> object:
     return waiting.pending
 
 
-def respond_again(fetch: Fetch, now_ms: int) -> object:
-    """Read again after a wait, and return the response.
+def respond_again(fetch: Fetch, now_ms: int, deliver: Callable[[object], None]) -> None:
+    """Read again after a wait, and deliver the response: now, or later if it takes turns.
 
     Partitions may have moved or been deleted since then: they are checked again.
     """
-    return respond(fetch, _read(fetch).partitions, now_ms)
+    try:
+        read = _read(fetch).partitions
+    except ManyBatchesError:
+        fetch.lengthen()
+        fetch.in_turns(partial(respond_again, fetch, now_ms, deliver))
+    else:
+        deliver(respond(fetch, read, now_ms))
 
 
 def _read(fetch: Fetch) -> ReadResult:
@@ -100,7 +135,7 @@ class _WaitingFetch:
             self._fetch.in_turns(partial(self._respond, now_ms))
 
     def _respond(self, now_ms: int) -> None:
-        self.pending.complete(respond_again(self._fetch, now_ms))
+        respond_again(self._fetch, now_ms, self.pending.complete)
 
 
 class _WaitingPartition:

@@ -11,12 +11,13 @@ from broker.administration.epoch_end import UNDEFINED, epoch_end_offset
 from broker.cluster.cluster import Cluster
 from broker.cluster.fetch_sessions import CachedPartition, FetchPartitionData, SentPartition
 from broker.cluster.leader_epoch import leader_epoch_error
-from broker.cluster.partition_log import PartitionLog
+from broker.cluster.partition_log import SHORT_BATCHES_MAX, PartitionLog
 from broker.cluster.topics import Partition
 from broker.fetch.replica_selection import LEADER, preferred_read_replica
+from broker.responses import JOINED_PARTS_MAX, PART_BYTES_MIN
 from protocol import records
 from protocol.errors import ErrorCode
-from protocol.pacing import paced_elements
+from protocol.pacing import paced, paced_elements
 
 
 @dataclass(slots=True)
@@ -35,11 +36,17 @@ class FetchParams:
     requires_leader: bool = True
     reads_committed: bool = False
     supports_zstd: bool = True
+    takes_turns: bool = False
+    """Whether the request may read very many batches: it pauses then."""
 
     @property
     def is_from_follower(self) -> bool:
         """Whether a broker sent the request, to replicate."""
         return self.replica_id >= 0
+
+
+class ManyBatchesError(Exception):
+    """A request would read more batches than one without `FetchParams.takes_turns` may."""
 
 
 class ReadResult(NamedTuple):
@@ -76,9 +83,12 @@ def read_partitions(
     The first partition with records returns at least one batch, however large it is (KIP-74). With
     `omit_unchanged` the result leaves out partitions without records whose offsets are those of
     the last response.
+
+    Raises:
+        ManyBatchesError: it is long, and `params` do not say that it takes turns.
     """
     sent: list[SentPartition] = []
-    byte_count = 0
+    byte_count = batch_count = 0
     remaining = params.bytes_max
     is_final = False
     for cached in paced_elements(requested):
@@ -105,6 +115,9 @@ def read_partitions(
         sent.append((cached, data))
         if data.batches:
             record_bytes = data.record_bytes
+            batch_count += len(data.batches)
+            if batch_count > SHORT_BATCHES_MAX and not params.takes_turns:
+                raise ManyBatchesError
             byte_count += record_bytes
             remaining = max(0, remaining - record_bytes)
         if (
@@ -287,23 +300,37 @@ def _with_records(
     if limit < 0:
         return FetchPartitionData(ErrorCode.UNKNOWN_SERVER_ERROR)  # an IllegalArgumentException
     log, fetch_offset = partition.log, cached.fetch_offset
-    batches = log.read(
-        fetch_offset,
-        limit,
-        at_least_one=at_least_one,
-        end_offset=_end_offset(params, partition),
-    )
-    if not params.supports_zstd and any(map(records.is_zstd, batches)):
-        return FetchPartitionData(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
-    data.batches = batches
-    if params.reads_committed:
+    end_offset = _end_offset(params, partition)
+    if params.takes_turns:
+        runs = log.read_runs(fetch_offset, limit, at_least_one=at_least_one, end_offset=end_offset)
+    else:
+        batches = log.read_short(
+            fetch_offset, limit, at_least_one=at_least_one, end_offset=end_offset
+        )
+        runs = iter((batches,))
+    last = b""
+    for batches in runs:
+        if not params.supports_zstd and any(map(records.is_zstd, batches)):
+            return FetchPartitionData(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
         if batches:
-            read_end = records.last_offset(batches[-1]) + 1
+            last = batches[-1]
+            data.batches = [*data.batches, *_joined(batches)] if params.takes_turns else batches
+    if params.reads_committed:
+        if last:
+            read_end = records.last_offset(last) + 1
             aborted = log.transaction_index.overlapping(fetch_offset, read_end)
             data.aborted_transactions = tuple(aborted)
         elif limit == 0:
             data.aborted_transactions = ()
     return data
+
+
+def _joined(batches: list[bytes]) -> list[bytes]:
+    """Return the bytes of small batches in a few parts; it takes time to go through many."""
+    if sum(map(len, batches)) >= PART_BYTES_MIN * len(batches):
+        return batches
+    starts = paced(range(0, len(batches), JOINED_PARTS_MAX))
+    return [b"".join(batches[start : start + JOINED_PARTS_MAX]) for start in starts]
 
 
 def _end_offset(params: FetchParams, partition: Partition) -> int:

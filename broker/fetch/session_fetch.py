@@ -5,6 +5,7 @@ once (`broker/fetch/session_plan.py`). Each other request, and each partition wi
 the ordinary path (`fetch_wait.read_or_wait`). With many partitions a request takes turns (ADR 23).
 """
 
+from functools import partial
 from struct import Struct
 
 from broker.cluster.cluster import Cluster
@@ -195,13 +196,14 @@ class SessionWait:
         self._is_due = False
         plan, session = self._plan, self._session
         read = read_session(plan, session) if self._is_usual() else None
-        context: RequestContext | None = None
         if read is not None:
-            response: object = encode_found(plan, session, read[0])
+            self._complete(None, encode_found(plan, session, read[0]))
         else:
             context = self.request_context()  # it gets the throttle time of a quota
             fetch = ordinary_fetch(context, self._cluster, plan, session, self._epoch)
-            response = respond_again(fetch, now_ms)
+            respond_again(fetch, now_ms, partial(self._complete, context))
+
+    def _complete(self, context: RequestContext | None, response: object) -> None:
         if not self.is_done:
             self.is_done = True
             self.complete(response, context)

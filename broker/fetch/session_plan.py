@@ -10,7 +10,7 @@ from uuid import UUID
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.fetch_sessions import CachedPartition, FetchSession
-from broker.cluster.partition_log import PartitionLog
+from broker.cluster.partition_log import RUN_BATCHES, SHORT_BATCHES_MAX, PartitionLog
 from broker.cluster.topics import Partition, Topic
 from broker.fetch.fetch_params import CONSUMER_REPLICA_ID, ISOLATION_LEVELS, fetch_params
 from broker.fetch.partition_read import FetchParams
@@ -204,6 +204,11 @@ A plain tuple, for the hot path.
 """
 
 
+def _are_many(batches: Sequence[bytes], found: Sequence[Found]) -> bool:
+    """Return whether a request is long that has read these batches after those found before."""
+    return len(batches) + sum(len(entry[5]) for entry in found) > SHORT_BATCHES_MAX
+
+
 def read_session(plan: SessionPlan, session: FetchSession) -> tuple[list[Found], int] | None:
     """Return what to send and how many bytes of records that are; None for something unusual.
 
@@ -235,7 +240,7 @@ def read_session(plan: SessionPlan, session: FetchSession) -> tuple[list[Found],
         batches: Sequence[bytes] = ()
         record_bytes = 0
         if offset < readable_end:
-            batches = log.read(
+            batches = log.read_short(
                 offset,
                 min(cached.max_bytes, remaining),
                 at_least_one=total_bytes == 0,
@@ -245,6 +250,8 @@ def read_session(plan: SessionPlan, session: FetchSession) -> tuple[list[Found],
                 record_bytes = len(batches[0])
             elif batches:
                 record_bytes = sum(map(len, batches))
+                if len(batches) > RUN_BATCHES and _are_many(batches, found):
+                    return None
             elif reads_committed:
                 return None
             total_bytes += record_bytes

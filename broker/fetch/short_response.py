@@ -14,6 +14,7 @@ from protocol.pacing import paced_elements
 _TAGS_OF_PARTITION = b"\x00"
 _NO_REPLICA = -1
 _DATA = fetch.DATA.pack
+_DATA_OF_OLD = fetch.DATA_OF_OLD.pack
 
 
 def encode_sent(version: int, sent: Sequence[SentPartition]) -> list[bytes] | None:
@@ -22,6 +23,7 @@ def encode_sent(version: int, sent: Sequence[SentPartition]) -> list[bytes] | No
     None if a partition has a tagged field, or if something is too long.
     """
     tags = _TAGS_OF_PARTITION if version >= fetch.FLEXIBLE_VERSION_MIN else b""
+    has_start = version >= fetch.LOG_START_OFFSET_VERSION_MIN
     # Nearly all partitions have one of two middles, and in a long response no records.
     middles = {
         aborted: fetch.encode_middle(version, aborted, _NO_REPLICA) or b"" for aborted in (None, ())
@@ -45,13 +47,13 @@ def encode_sent(version: int, sent: Sequence[SentPartition]) -> list[bytes] | No
                 return None
             beginning, parts, count, last = found, [], 0, topic
         count += 1
-        offsets = _DATA(
+        fields = (
             cached.partition_index,
             data.error_code,
             data.high_watermark,
             data.last_stable_offset,
-            data.log_start_offset,
         )
+        offsets = _DATA(*fields, data.log_start_offset) if has_start else _DATA_OF_OLD(*fields)
         aborted = data.aborted_transactions
         is_plain = not aborted and data.preferred_read_replica == _NO_REPLICA
         if is_plain and not data.batches:

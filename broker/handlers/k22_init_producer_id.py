@@ -24,22 +24,30 @@ from typing import Any
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import transaction_ownership_error
-from broker.cluster.transactions import end_prepared
+from broker.cluster.transactions import end_prepared, has_many_partitions
 from broker.request.context import RequestContext
-from broker.routes import handles
+from broker.routes import TAKES_TURNS, handles
 from broker.transactions.coordinator import InitResult, ProducerIdAndEpoch
 from broker.transactions.transaction import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.init_producer_id import encode_producer, read_init_producer_id
+from protocol.init_producer_id import (
+    ShortInitProducerId,
+    encode_producer,
+    read_init_producer_id,
+)
 
 FENCED_VERSION_MIN = 4
 """The first version that knows PRODUCER_FENCED (KIP-588)."""
 
 
 @handles(ApiKey.INIT_PRODUCER_ID, read_short=read_init_producer_id)
-def handle_init_producer_id(context: RequestContext, request: Any, cluster: Cluster) -> bytes:
+def handle_init_producer_id(context: RequestContext, request: Any, cluster: Cluster) -> object:
     """Kafka's `KafkaApis.handleInitProducerIdRequest`; the response is the encoded body."""
+    if isinstance(request, ShortInitProducerId) and has_many_partitions(
+        cluster, request.transactional_id
+    ):
+        return TAKES_TURNS
     # Before v3 a request has neither; the schema's default is -1.
     has_id = request.producer_id != NO_PRODUCER_ID
     producer_id, producer_epoch = NO_PRODUCER_ID, NO_PRODUCER_EPOCH

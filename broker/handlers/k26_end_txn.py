@@ -16,13 +16,13 @@ Behaviour:
 from typing import Any
 
 from broker.cluster.cluster import Cluster
-from broker.cluster.transactions import end_requested
+from broker.cluster.transactions import end_requested, has_many_partitions
 from broker.request.context import RequestContext
-from broker.routes import handles
+from broker.routes import TAKES_TURNS, handles
 from broker.transactions.coordinator import ProducerIdAndEpoch
 from broker.transactions.transaction import EPOCH_BUMP_VERSION_MIN
 from protocol.api_keys import ApiKey
-from protocol.end_txn import encode_response, read_end_txn
+from protocol.end_txn import ShortEndTxn, encode_response, read_end_txn
 from protocol.errors import ErrorCode
 
 FENCED_VERSION_MIN = 2
@@ -31,8 +31,10 @@ BUMP_VERSION_MIN = 5
 
 
 @handles(ApiKey.END_TXN, read_short=read_end_txn)
-def handle_end_txn(context: RequestContext, request: Any, cluster: Cluster) -> bytes:
+def handle_end_txn(context: RequestContext, request: Any, cluster: Cluster) -> object:
     """Kafka's `KafkaApis.handleEndTxnRequest`; the response is the encoded body."""
+    if isinstance(request, ShortEndTxn) and has_many_partitions(cluster, request.transactional_id):
+        return TAKES_TURNS
     return end_txn_body(
         cluster,
         context.broker_id,

@@ -149,6 +149,7 @@ def _fetch(
             bytes_max=bytes_max,
             bytes_min=min(request.min_bytes, bytes_max),
             reads_committed=isolation_level == "read_committed",
+            takes_turns=True,
         ),
         request.group_id,
         request.member_id,

@@ -1,5 +1,7 @@
 """Transactions: list and abort them, and remove transactional ids."""
 
+from functools import partial
+
 import msgspec
 
 from broker.cluster.internal_topics import TRANSACTION_STATE
@@ -55,11 +57,15 @@ def get_transaction(admin: Admin, path: TransactionPath) -> TransactionView:
 
 
 @operation("POST", "/v1/transactions/{transactional_id}/abort", tag="transactions")
-def abort_transaction(admin: Admin, path: TransactionPath) -> TransactionView:
+async def abort_transaction(admin: Admin, path: TransactionPath) -> TransactionView:
     """Abort an ongoing transaction, as the coordinator does after its timeout.
 
     Its producer is fenced. The state is PrepareAbort until the leaders of all partitions are up.
     """
+    return await admin.in_turns(partial(_abort, admin, path))
+
+
+def _abort(admin: Admin, path: TransactionPath) -> TransactionView:
     transaction = _transaction(admin, path.transactional_id)
     if transaction.state is not TransactionState.ONGOING:
         raise Problem(

@@ -96,7 +96,8 @@ class Transaction:
     one before the latest bump, which a retry may name; -1 if no retry is accepted.
     `next_producer_id` is set while a transaction ends that used the last epoch of its producer id.
     `partitions` are those that still need a marker. `marker_requests` are markers that were sent
-    as requests and may still get a response, by partition. `transaction_version` is that of the
+    as requests and may still get a response, by partition. `has_marker_writer` is true while
+    somebody writes its markers in turns, or will soon. `transaction_version` is that of the
     client, or of the cluster if the coordinator ended the transaction. `log` is None until the
     partition of its records exists.
     """
@@ -112,6 +113,7 @@ class Transaction:
     state: TransactionState = TransactionState.EMPTY
     partitions: dict[TopicPartition, None] = field(default_factory=dict)
     marker_requests: dict[TopicPartition, MarkerRequest] = field(default_factory=dict)
+    has_marker_writer: bool = False
     start_ms: int = NO_TIME
     transaction_version: int = 0
     log: TransactionLogPartition | None = None

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from contextvars import copy_context
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -18,6 +19,7 @@ from unittest.mock import patch
 from broker.cluster.cluster import Cluster
 from broker.dispatch.connection import Connection
 from broker.dispatch.dispatcher import Dispatcher
+from broker.dispatch.turns import TURN_NS
 from broker.request.context import RequestContext
 from broker.responses import ConnectionOutput
 from broker.routes import ROUTES
@@ -84,6 +86,19 @@ class AttackedBroker:
 
         `change`, which costs nothing, comes when nothing is left for the first time.
         """
+        return self._handle(frame, now_ms, change)
+
+    def carry_out(self, work: Callable[[], None]) -> Cost:
+        """Carry out what a timer does until nothing is left to do now."""
+        return self._handle(b"", NOW_MS, None, work)
+
+    def _handle(
+        self,
+        frame: bytes,
+        now_ms: int,
+        change: Callable[[], None] | None,
+        work: Callable[[], None] | None = None,
+    ) -> Cost:
         ready: list[None] = []
         connection = Connection(
             self.dispatcher,
@@ -103,7 +118,7 @@ class AttackedBroker:
             if isinstance(result, ConnectionOutput):
                 outputs.append(result)
 
-        step(lambda: connection.receive(frame, now_ms))
+        step(work or (lambda: connection.receive(frame, now_ms)))
         while True:
             if ready:
                 ready.pop()
@@ -127,6 +142,18 @@ class AttackedBroker:
             response_bytes=sum(map(len, written)),
             close_reason=next((o.close_reason for o in outputs if o.close_reason), None),
         )
+
+
+class PausingBroker(AttackedBroker):
+    """Its requests pause wherever they may."""
+
+    def __init__(self) -> None:
+        self._clock = count(0, TURN_NS)
+        super().__init__(partitions=1, groups=0, quotas=0)
+
+    def now_ns(self) -> int:
+        """See `AttackedBroker.now_ns`."""
+        return next(self._clock)
 
 
 class _CountingTurn:

@@ -4,13 +4,10 @@ The clock of these tests ends a turn at each place where a request may pause. `s
 measures the CPU time of the turns.
 """
 
-from itertools import count
-
 import pytest
 
-from broker.dispatch.turns import TURN_NS
 from protocol.pacing import LOOK_EVERY
-from tests.attack.attacked_broker import AttackedBroker
+from tests.attack.attacked_broker import PausingBroker
 from tests.attack.long_sessions import LongSession
 
 PARTITIONS = 20_000
@@ -26,18 +23,6 @@ CHANGES_ALL = {
     "is beyond the end of all",
     "has an error in all",
 }
-
-
-class PausingBroker(AttackedBroker):
-    """Its requests pause wherever they may."""
-
-    def __init__(self) -> None:
-        self._clock = count(0, TURN_NS)
-        super().__init__(partitions=1, groups=0, quotas=0)
-
-    def now_ns(self) -> int:
-        """See `AttackedBroker.now_ns`."""
-        return next(self._clock)
 
 
 @pytest.mark.slow

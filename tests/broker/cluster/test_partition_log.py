@@ -234,7 +234,7 @@ def test_runs_of_batches_are_read_as_one_after_the_other(
         expected.append(batches[number])
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(partition_log, "_RUN_BATCHES", 2)
+        patch.setattr(partition_log, "RUN_BATCHES", 2)
         found = log.read(fetch_offset, bytes_max, at_least_one=at_least_one, end_offset=end_offset)
 
     assert found == expected
@@ -259,3 +259,45 @@ def test_batches_are_sorted_by_timestamp_in_runs(timestamps: list[int]) -> None:
 
     assert found == sorted(range(len(timestamps)), key=lambda number: -timestamps[number])
     assert longest_sort == min(3, len(timestamps))
+
+
+def log_of(sizes: list[int]) -> PartitionLog:
+    """Return a log of batches with a value of each size."""
+    log = PartitionLog()
+    for offset, size in enumerate(sizes):
+        batch = make_batch(bytes(size))
+        log.append(offset.to_bytes(8, "big") + batch[8:], 1, 0)
+    return log
+
+
+@given(
+    st.lists(st.integers(0, 9), max_size=20),
+    st.integers(0, 20),
+    st.integers(0, 21),
+    st.integers(-1, 1_000),
+    st.booleans(),
+)
+def test_very_many_batches_are_read_in_runs(
+    sizes: list[int], fetch_offset: int, end_offset: int, bytes_max: int, at_least_one: bool
+) -> None:
+    log = log_of(sizes)
+    expected = log.read(fetch_offset, bytes_max, at_least_one=at_least_one, end_offset=end_offset)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(partition_log, "RUN_BATCHES", 2)
+        patch.setattr(partition_log, "SHORT_BATCHES_MAX", 3)
+        found = log.read(fetch_offset, bytes_max, at_least_one=at_least_one, end_offset=end_offset)
+
+    assert found == expected
+
+
+def test_a_read_in_runs_ends_at_batches_that_are_deleted_between_two_of_them() -> None:
+    log = log_of([1] * 20)
+    first_batches = list(log.rewind())[:4]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(partition_log, "RUN_BATCHES", 2)
+        patch.setattr(partition_log, "SHORT_BATCHES_MAX", 3)
+        runs = log.read_runs(0, 10**6, at_least_one=True)
+        assert next(runs) == first_batches
+        log.advance_start(7)
+        assert list(runs) == []

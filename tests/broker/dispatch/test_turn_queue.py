@@ -1,9 +1,11 @@
 """Which request has the next turn."""
 
+from greenlet import getcurrent
 from hypothesis import given
 from hypothesis import strategies as st
 
 from broker.dispatch.turn_queue import (
+    LIGHT_TURNS_MAX,
     NS_PER_BYTE,
     STARTED_MAX,
     TurnKind,
@@ -16,6 +18,14 @@ SIZES = st.sampled_from([0, 1, 40_000, 60_000, 1 << 20, 16 << 20])
 
 def request_of(frame_bytes: int, kind: TurnKind) -> TurnRequest:
     return TurnRequest(lambda: b"", frame_bytes, kind)
+
+
+def turn_of(queue: TurnQueue) -> TurnRequest:
+    """Give a request its next turn, as `Turns` does."""
+    request = queue.next_request()
+    assert request is not None
+    request.worker = getcurrent()
+    return request
 
 
 @given(
@@ -46,7 +56,9 @@ def test_each_request_has_a_turn_within_the_limits_and_bytes_are_counted(
         served.append(due)
         queue.remove(due)
     assert sorted(map(id, served)) == sorted(map(id, left))
-    assert [request.due_ns for request in served] == sorted(request.due_ns for request in left)
+    for is_light in (True, False):
+        due = [it.due_ns for it in served if (it.kind is TurnKind.LIGHT) is is_light]
+        assert due == sorted(due)
     assert len(queue) == queue._frame_bytes == sum(queue._started_counts.values()) == 0
 
 
@@ -62,6 +74,25 @@ def test_a_large_request_is_passed_for_as_long_as_its_size_says() -> None:
         turns.append(due)
         queue.remove(due)
     assert turns == [early, large, late]
+
+
+def test_light_requests_have_four_of_five_turns() -> None:
+    queue = TurnQueue(frame_bytes_max=-1)
+    heavy = [request_of(1 << 20, TurnKind.HEAVY) for _ in range(6)]
+    for request in heavy:
+        queue.add(request, 0)
+    light = [request_of(0, TurnKind.LIGHT) for _ in range(2)]
+    for request in light:
+        queue.add(request, 10**12)
+
+    turns = [turn_of(queue) for _ in range(10)]
+
+    assert turns == ([light[0]] * LIGHT_TURNS_MAX + [heavy[0]]) * 2
+    queue.remove(light[0])
+    queue.remove(heavy[0])
+    assert [turn_of(queue) for _ in range(5)] == [light[1]] * LIGHT_TURNS_MAX + [heavy[1]]
+    queue.remove(light[1])
+    assert turn_of(queue) is heavy[1]
 
 
 def test_the_limit_of_bytes_is_inclusive_and_optional() -> None:

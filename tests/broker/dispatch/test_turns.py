@@ -119,10 +119,10 @@ def test_a_produce_request_with_much_to_do_passes_other_requests_of_its_size() -
     produce = response_of(loop.turns.run(loop.work("produce"), 64 * KIB))
     while not produce:
         loop.run_once()
-    assert (
-        loop.done
-        == [str(number) for number in range(HEAVY_MAX) for _ in range(2)] + ["produce"] * STEPS
-    )
+    began = 2 * HEAVY_MAX
+    assert loop.done[:began] == [str(number) for number in range(HEAVY_MAX) for _ in range(2)]
+    assert loop.done.count("produce") == STEPS
+    assert len(loop.done) - began - STEPS <= 2  # at most one turn of the others
 
 
 def test_only_a_few_requests_hold_decoded_elements() -> None:

@@ -13,7 +13,7 @@ from tests.broker.cluster_builder import NOW_MS, make_cluster, make_context
 from tests.broker.fetch.fetches import make_fetch
 
 
-@pytest.mark.parametrize("version", range(5, 19))
+@pytest.mark.parametrize("version", range(4, 19))
 def test_a_response_has_the_bytes_of_the_message(version: int) -> None:
     cluster = make_cluster(1)
     topic = cluster.create_topic("t", [(1,)] * 2, {})

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
+from broker.cluster import partition_log
 from broker.cluster.fetch_sessions import FetchSession
 from broker.cluster.transaction_index import AbortedTransaction
 from broker.dispatch import fetch_cache
@@ -17,7 +18,7 @@ from broker.dispatch.dispatcher import Dispatcher
 from broker.dispatch.fetch_cache import CachedWait
 from broker.dispatch.turn_queue import TurnKind
 from broker.dispatch.turns import TURN_NS
-from broker.fetch import session_fetch, session_logs, session_plan
+from broker.fetch import partition_read, session_fetch, session_logs, session_plan
 from broker.handlers import k01_fetch
 from broker.produce.append import append_batch
 from protocol import messages, pacing
@@ -300,6 +301,17 @@ def as_long(steps: Sequence[Step], between: Sequence[Step] | None = None) -> dic
         return run(steps, between)
 
 
+def as_many(steps: Sequence[Step], between: Sequence[Step] | None = None) -> dict[str, Any]:
+    """Return the result if two batches are very many."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (partition_log, partition_read, session_plan):
+            patch.setattr(module, "SHORT_BATCHES_MAX", 1)
+        for module in (partition_log, session_plan):
+            patch.setattr(module, "RUN_BATCHES", 1)
+        patch.setattr(partition_read, "JOINED_PARTS_MAX", 1)
+        return run(steps, between)
+
+
 def fetch(*named: tuple[str, int, int], **changes: Any) -> Step:
     usual: dict[str, Any] = {
         "connection": 0,
@@ -389,6 +401,8 @@ def test_a_session_goes_on_the_same_way_without_the_shortcut(found: list[Step]) 
     assert with_shortcut == without
     assert as_long([fetch(*ALL), *found]) == without
     assert as_long([fetch(*ALL), *found], between=()) == without
+    assert as_many([fetch(*ALL), *found]) == without
+    assert as_many([fetch(*ALL), *found], between=()) == without
     assert with_shortcut["bugs"] == []
 
 
@@ -399,11 +413,13 @@ def test_changes_between_the_turns_of_a_request_leave_nothing_broken(
 ) -> None:
     end: list[Step] = [("lose", {"connection": 0}), ("lose", {"connection": 1})]
 
-    result = as_long([fetch(*ALL), *found, *end], between)
-
-    assert result["bugs"] == []
-    assert not any(result["waiters"])
-    assert result["due"] is None
+    for result in (
+        as_long([fetch(*ALL), *found, *end], between),
+        as_many([fetch(*ALL), *found, *end], between),
+    ):
+        assert result["bugs"] == []
+        assert not any(result["waiters"])
+        assert result["due"] is None
 
 
 @pytest.mark.parametrize("turns_before", range(12))
@@ -479,7 +495,7 @@ def test_a_change_while_a_request_waits_has_the_same_result(
     assert taken
 
 
-@pytest.mark.parametrize(("partition_count", "kinds"), [(100, []), (101, [TurnKind.HEAVY] * 2)])
+@pytest.mark.parametrize(("partition_count", "kinds"), [(100, []), (101, [TurnKind.LIGHT] * 2)])
 @pytest.mark.parametrize("change", [("advance", {"duration_ms": 1}), ("set_quota", {"rate": 1.0})])
 def test_a_session_with_more_than_a_hundred_partitions_takes_turns(
     partition_count: int, kinds: list[TurnKind], change: Step

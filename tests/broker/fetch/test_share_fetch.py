@@ -1,6 +1,10 @@
 """ShareFetch: what is read, and how long it waits."""
 
+import pytest
+
+from broker.cluster import partition_log
 from broker.cluster.transaction_index import AbortedTransaction
+from broker.fetch import partition_read
 from protocol.errors import ErrorCode
 from protocol.pacing import LOOK_EVERY
 from tests.broker.interleaving import run_with_pauses
@@ -98,6 +102,21 @@ def test_only_the_batches_with_acquired_records_are_sent() -> None:
     (response,) = driver.fetch(1, max_records=3)
 
     assert (acquired(response), values(response)) == ([(0, 2, 1)], [b"a", b"b", b"c"])
+
+
+def test_very_many_batches_are_acquired_like_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (partition_log, partition_read):
+        monkeypatch.setattr(module, "SHORT_BATCHES_MAX", 1)
+    monkeypatch.setattr(partition_log, "RUN_BATCHES", 1)
+    driver = ShareDriver()
+    driver.join(1)
+    for value in (b"a", b"b", b"c"):
+        driver.produce(value)
+
+    (response,) = driver.fetch(1)
+
+    assert acquired(response) == [(0, 2, 1)]
+    assert values(response) == [b"a", b"b", b"c"]
 
 
 def test_deleted_records_are_skipped() -> None:

@@ -23,7 +23,7 @@ def cached(name: str, version: int, index: int) -> CachedPartition:
     return CachedPartition(name, topic_id, index, 0, 100)
 
 
-@pytest.mark.parametrize("version", range(5, 19))
+@pytest.mark.parametrize("version", range(4, 19))
 def test_partitions_of_one_topic_in_a_row_share_an_entry(version: int) -> None:
     transaction = AbortedTransaction(
         producer_id=7, first_offset=3, last_offset=4, last_stable_offset=5

@@ -1,5 +1,7 @@
 """Transactions over the admin port."""
 
+import asyncio
+
 import pytest
 
 from broker.cluster.coordinators import ensure_internal_topic, move_transaction_coordinator
@@ -121,16 +123,16 @@ def test_a_transaction_is_listed_with_its_producer_partitions_and_age() -> None:
 def test_only_an_ongoing_transaction_can_be_aborted() -> None:
     admin = make_admin()
     with pytest.raises(Problem, match="no transactional id 't'") as caught:
-        abort_transaction(admin, PATH)
+        asyncio.run(abort_transaction(admin, PATH))
     assert caught.value.status == 404
     create_topic(admin, NewTopicBody("a"))
     producer = begin(admin)
     produce(admin, b"x", producer)
-    view = abort_transaction(admin, PATH)
+    view = asyncio.run(abort_transaction(admin, PATH))
     assert (view.state, view.producer_epoch) == ("CompleteAbort", 1)
     assert outcomes(admin, RecordsQuery()) == [("x", "aborted")]
     with pytest.raises(Problem, match="CompleteAbort") as caught:
-        abort_transaction(admin, PATH)
+        asyncio.run(abort_transaction(admin, PATH))
     assert caught.value.status == 409
 
 
@@ -139,7 +141,7 @@ def test_an_aborted_transaction_waits_for_the_leaders_of_its_partitions() -> Non
     create_topic(admin, NewTopicBody("a"))
     produce(admin, b"x", begin(admin))
     admin.cluster.set_leader(admin.partition("a", 0), NO_LEADER, NOW_MS)
-    view = abort_transaction(admin, PATH)
+    view = asyncio.run(abort_transaction(admin, PATH))
     assert (view.state, view.age_ms) == ("PrepareAbort", 300)
     assert view.partitions == [TransactionPartitionView("a", 0)]
     assert outcomes(admin, RecordsQuery()) == [("x", "open")]

@@ -1,0 +1,29 @@
+"""Requests that end a transaction of many partitions take turns.
+
+`scripts/bench attack` measures the CPU time of the turns.
+"""
+
+from broker.cluster.transactions import SHORT_PARTITIONS_MAX
+from broker.transactions.transaction import COMPLETE
+from tests.attack.attacked_broker import PausingBroker
+from tests.attack.long_transactions import LongTransactions
+
+
+def test_the_end_of_a_transaction_of_many_partitions_takes_a_turn_for_each() -> None:
+    partitions = 2 * SHORT_PARTITIONS_MAX
+    broker = PausingBroker()
+    transactions = LongTransactions(broker, partitions)
+    for name, send in transactions.requests():
+        cost = send()
+        assert cost.turns >= partitions, name
+        assert transactions.transaction.state in COMPLETE, name
+        assert not broker.bugs, name
+
+
+def test_the_end_of_a_transaction_of_few_partitions_takes_no_turns() -> None:
+    broker = PausingBroker()
+    transactions = LongTransactions(broker, SHORT_PARTITIONS_MAX)
+    for name, send in transactions.requests():
+        cost = send()
+        assert cost.turns < SHORT_PARTITIONS_MAX, name
+        assert transactions.transaction.state in COMPLETE, name
