@@ -144,6 +144,10 @@ def max_timestamp(batch: bytes) -> int:
     return timestamp
 
 
+unpack_max_timestamp = Struct(f">{_MAX_TIMESTAMP_POSITION}xq").unpack_from
+"""Returns a tuple of the largest timestamp of a stored batch, for a `map` over many."""
+
+
 def last_offset(batch: bytes) -> int:
     """Return the offset of the last record of a stored batch."""
     return int(_BASE_OFFSET.unpack_from(batch, 0)[0] + _DELTA.unpack_from(batch, _DELTA_AT)[0])

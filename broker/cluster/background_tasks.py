@@ -10,6 +10,10 @@ from broker.cluster.transactions import start_transaction_tasks
 EXPIRY_STEPS_PER_TURN = 500
 """A step checks a few dozen producers; this many steps take about 10 ms."""
 
+RETENTION_BATCHES_PER_TURN = 10_000
+"""A step counts as another one; to delete this many takes a few milliseconds."""
+RETENTION_BATCHES_PER_STEP = 10_000
+
 
 def start_background_tasks(cluster: Cluster, now_ms: int) -> None:
     """Start the tasks, which repeat until the cluster's timers are cleared."""
@@ -23,23 +27,50 @@ def start_background_tasks(cluster: Cluster, now_ms: int) -> None:
 
 def apply_retention(cluster: Cluster, now_ms: int) -> None:
     """Delete batches past `retention.ms`, in every partition whose policy deletes."""
-    for topic in cluster.topics.all():
-        for partition in topic.partitions:
-            config = topic.on_broker(partition.leader_id).config
-            retention_ms = config["retention.ms"]
-            if retention_ms >= 0 and "delete" in config["cleanup.policy"]:
-                cluster.delete_records_older_than(partition, now_ms - retention_ms)
+    for _ in _retention_steps(cluster, now_ms):
+        pass
 
 
 def _schedule_retention(cluster: Cluster, due_ms: int) -> None:
     """Check at `due_ms` and then at every interval, as Kafka's `LogManager.startup` schedules."""
 
     def run(now_ms: int) -> None:
-        apply_retention(cluster, now_ms)
-        interval_ms = cluster.config["log.retention.check.interval.ms"]
-        _schedule_retention(cluster, now_ms + interval_ms)
+        _delete_expired(cluster, _retention_steps(cluster, now_ms), now_ms)
 
     cluster.timers.schedule(due_ms, run)
+
+
+def _delete_expired(cluster: Cluster, steps: Iterator[int], now_ms: int) -> None:
+    """Delete batches for some steps; continue a millisecond later."""
+    left = RETENTION_BATCHES_PER_TURN
+    for count in steps:
+        left -= count + 1
+        if left <= 0:
+            cluster.timers.schedule(
+                now_ms + 1, lambda now_ms: _delete_expired(cluster, steps, now_ms)
+            )
+            return
+    interval_ms = cluster.config["log.retention.check.interval.ms"]
+    _schedule_retention(cluster, now_ms + interval_ms)
+
+
+def _retention_steps(cluster: Cluster, begun_ms: int) -> Iterator[int]:
+    """Delete what was past its time at `begun_ms`; yield the batches deleted in each step."""
+    for topic in tuple(cluster.topics.all()):
+        for partition in topic.partitions:
+            count = RETENTION_BATCHES_PER_STEP
+            # Between two steps the topic may be deleted, and its configuration change.
+            while count == RETENTION_BATCHES_PER_STEP and cluster.topics.get(topic.name) is topic:
+                config = topic.on_broker(partition.leader_id).config
+                retention_ms = config["retention.ms"]
+                if retention_ms < 0 or "delete" not in config["cleanup.policy"]:
+                    break
+                before = partition.log.batch_count
+                cluster.delete_records_older_than(
+                    partition, begun_ms - retention_ms, RETENTION_BATCHES_PER_STEP
+                )
+                count = before - partition.log.batch_count
+                yield count
 
 
 def _schedule_token_expiry(cluster: Cluster, now_ms: int) -> None:

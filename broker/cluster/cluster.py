@@ -440,9 +440,9 @@ class Cluster(LateCoordinators):
         self._freed(partition, before_bytes - partition.log.size_bytes)
         partition.log.wake(now_ms)
 
-    def delete_records_older_than(self, partition: Partition, timestamp: int) -> None:
-        """Delete the oldest batches whose records are all older than `timestamp`."""
-        self._freed(partition, partition.log.drop_older_than(timestamp))
+    def delete_records_older_than(self, partition: Partition, timestamp: int, count: int) -> None:
+        """Delete the oldest batches whose records are all older than `timestamp`, up to `count`."""
+        self._freed(partition, partition.log.drop_older_than(timestamp, count))
 
     def _freed(self, partition: Partition, byte_count: int) -> None:
         if partition.compaction is None:

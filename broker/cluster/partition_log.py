@@ -10,12 +10,19 @@ All replicas of a partition share this log, so followers always have the leader'
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
+from heapq import merge
 from types import MappingProxyType
 from typing import TypeAlias, cast
 
 from broker.cluster.transaction_index import TransactionIndex
-from protocol.pacing import paced_range
-from protocol.records import batch_base_offset, last_offset, max_timestamp, unpack_base_offset
+from protocol.pacing import paced, paced_range
+from protocol.records import (
+    batch_base_offset,
+    last_offset,
+    max_timestamp,
+    unpack_base_offset,
+    unpack_max_timestamp,
+)
 
 RUN_BATCHES = 256
 """Batches that are read together where a request has room for all of them."""
@@ -31,6 +38,8 @@ _USUAL_EPOCHS = ((0, 0),)
 """Of logs whose leader has not changed: one object for all of them."""
 _BATCHES_PER_STEP = 64
 """Batches whose timestamps are read between two looks at the time."""
+_SORTED_TOGETHER = 1024
+"""Batches that are sorted between two looks at the time; then these runs are merged."""
 
 
 class PartitionLog:
@@ -67,6 +76,11 @@ class PartitionLog:
     def batch_count(self) -> int:
         """Number of stored batches."""
         return len(self._batches)
+
+    def has_batch(self, batch: bytes) -> bool:
+        """Whether this object is stored, not only one that equals it."""
+        batches = self._batches
+        return bool(batches) and batches[self._index_of(batch_base_offset(batch))] is batch
 
     def append(self, batch: bytes, offset_count: int, leader_epoch: int) -> None:
         """Store a batch already stamped with `log_end_offset` as its base offset."""
@@ -249,14 +263,19 @@ class PartitionLog:
     def batches_by_max_timestamp(self) -> Iterator[bytes]:
         """Yield all batches, largest timestamps first; with equal ones the earlier batch first."""
         batches = self._batches[:]
-        if batches:
-            times = array("q", _timestamps(batches))
-            # Most callers need only one, and to sort a long log takes long.
-            first = times.index(max(times))
-            yield batches[first]
-            for index in sorted(range(len(times)), key=lambda index: (-times[index], index)):
-                if index != first:
-                    yield batches[index]
+        if not batches:
+            return
+        times = array("q", _timestamps(batches))
+        # Most callers need only one, and to sort a long log takes long.
+        first = _index_of_max(times)
+        yield batches[first]
+        runs = [
+            array("q", sorted(run, key=times.__getitem__, reverse=True))
+            for run in paced(_sort_runs(len(times)))
+        ]
+        for index in merge(*runs, key=times.__getitem__, reverse=True):
+            if index != first:
+                yield batches[index]
 
     def epoch_of(self, offset: int) -> int:
         """Return the leader epoch in which an offset was written; -1 if it is unknown."""
@@ -302,11 +321,14 @@ class PartitionLog:
             count += 1
         return self._drop_oldest(count)
 
-    def drop_older_than(self, timestamp: int) -> int:
-        """Delete the oldest batches whose records are all older than `timestamp`."""
+    def drop_older_than(self, timestamp: int, batches_max: int | None = None) -> int:
+        """Delete the oldest batches whose records are all older; return the bytes freed.
+
+        At most `batches_max` batches are deleted.
+        """
         count = 0
-        for batch in self._batches:
-            if max_timestamp(batch) >= timestamp:
+        for (batch_timestamp,) in map(unpack_max_timestamp, self._batches[:batches_max]):
+            if batch_timestamp >= timestamp:
                 break
             count += 1
         return self._drop_oldest(count)
@@ -355,3 +377,22 @@ def _timestamps(batches: list[bytes]) -> Iterator[int]:
     for step in paced_range(-(-len(batches) // _BATCHES_PER_STEP)):
         first = step * _BATCHES_PER_STEP
         yield from map(max_timestamp, batches[first : first + _BATCHES_PER_STEP])
+
+
+def _sort_runs(count: int) -> list[range]:
+    """Return so many indexes in runs that are short enough to be sorted without a pause."""
+    return [
+        range(start, min(start + _SORTED_TOGETHER, count))
+        for start in range(0, count, _SORTED_TOGETHER)
+    ]
+
+
+def _index_of_max(times: "array[int]") -> int:
+    """Return the index of the largest of some timestamps, the first of equal ones."""
+    largest, found = times[0], 0
+    for run in paced(_sort_runs(len(times))):
+        part = times[run.start : run.stop]
+        if max(part) > largest:
+            largest = max(part)
+            found = run.start + part.index(largest)
+    return found

@@ -76,7 +76,7 @@ class ProduceCache:
         self._run: RequestRun | None = None
         """That of the shape that was used last by a run."""
         self._shapes: dict[bytes, RequestShape] = {}
-        """All of them, by their keys; for one partition, any that was used with this key."""
+        """All of them, by API key, version and key; for one partition, any that was used so."""
         self._key_lengths: set[int] = set()
         self._latest: RequestShape | None = None
         """The shape that was learnt last."""
@@ -314,7 +314,11 @@ class ProduceCache:
         cluster = self._services.cluster
         if self._shape is not None and self._shape.produce_version != cluster.produce_version:
             self._forget()
-        if end - start > LONG_BODY_BYTES or self._find(buffer, start, broker_id) is not None:
+        if end - start > LONG_BODY_BYTES:
+            return
+        known = self._find(buffer, start, broker_id)
+        if known is not None:
+            self._shape = known  # `respond` does not look for one of another version
             return
         if self._latest is not None and self._latest.is_used:
             self._pause = 0
@@ -332,15 +336,16 @@ class ProduceCache:
         target_count = sum(len(known.targets) for known in self._shapes.values())
         if target_count + len(shape.targets) > TARGETS_MAX:
             self._forget()
-        self._shapes[shape.key] = self._shape = shape
+        self._shapes[shape.api + shape.key] = self._shape = shape
         self._key_lengths.add(len(shape.key))
 
     def _find(self, buffer: bytes | bytearray, start: int, broker_id: int) -> RequestShape | None:
         """Return a known shape that begins as this request, or that of another partition."""
+        api = bytes(buffer[start : start + API_BYTES])
         position = start + CONSTANT_AT
         for length in self._key_lengths:
             end = position + length
-            shape = self._shapes.get(bytes(buffer[position:end]))
+            shape = self._shapes.get(api + buffer[position:end])
             if shape is None:
                 continue
             if len(shape.targets) > 1:
@@ -351,7 +356,7 @@ class ProduceCache:
             shape.is_used = True
             other = shape_of_partition(shape, broker_id, index_bytes)
             if other is not None:
-                self._shapes[shape.key] = other
+                self._shapes[api + shape.key] = other
             return other
         return None
 

@@ -11,7 +11,7 @@ from broker.administration.epoch_end import UNDEFINED, epoch_end_offset
 from broker.cluster.cluster import Cluster
 from broker.cluster.fetch_sessions import CachedPartition, FetchPartitionData, SentPartition
 from broker.cluster.leader_epoch import leader_epoch_error
-from broker.cluster.partition_log import SHORT_BATCHES_MAX
+from broker.cluster.partition_log import SHORT_BATCHES_MAX, PartitionLog
 from broker.cluster.topics import Partition
 from broker.fetch.replica_selection import LEADER, preferred_read_replica
 from broker.responses import JOINED_PARTS_MAX, PART_BYTES_MIN
@@ -137,10 +137,21 @@ def is_satisfied(
     return any(waiting_bytes.is_enough_with(cached) for cached in requested)
 
 
+class _Counted(NamedTuple):
+    """The bytes of one partition that were counted: at most `limit`, up to `end_offset`."""
+
+    log: PartitionLog | None
+    fetch_offset: int
+    limit: int
+    end_offset: int
+    byte_count: int
+
+
 class WaitingBytes:
     """How many bytes a fetch that waits could read by now (Kafka's `DelayedFetch.tryComplete`).
 
-    A change of one partition costs one look at this partition, however many the request names.
+    A change of one partition costs one look at its new batches, however many partitions the request
+    names, and however much of this one it has counted.
     """
 
     def __init__(
@@ -149,8 +160,8 @@ class WaitingBytes:
         """`read` is what the request found before it began to wait: less than `bytes_min`."""
         self._cluster = cluster
         self._params = params
-        self._by_partition = {cached: data.record_bytes for cached, data in read if data.batches}
-        self._total = sum(self._by_partition.values())
+        self._counted = {cached: self._read(cached, data) for cached, data in read if data.batches}
+        self._total = sum(counted.byte_count for counted in self._counted.values())
 
     def is_enough_with(self, cached: CachedPartition) -> bool:
         """Look at a partition again; return whether the fetch may complete: bytes, or an error."""
@@ -158,15 +169,52 @@ class WaitingBytes:
         partition = checked_partition(cluster, params, cached)
         if isinstance(partition, ErrorCode):
             return True
-        log, fetch_offset = partition.log, cached.fetch_offset
-        if not log.log_start_offset <= fetch_offset <= log.log_end_offset:
+        log = partition.log
+        if not log.log_start_offset <= cached.fetch_offset <= log.log_end_offset:
             return True
-        if fetch_offset < log.log_end_offset:
-            limit = min(params.bytes_min, max(1, cached.max_bytes))
-            found = log.readable_bytes(fetch_offset, limit, _end_offset(params, partition))
-            self._total += found - self._by_partition.get(cached, 0)
-            self._by_partition[cached] = found
+        if cached.fetch_offset < log.log_end_offset:
+            counted = self._counted.get(cached)
+            found = self._count(counted, cached, log, _end_offset(params, partition))
+            self._total += found.byte_count - (0 if counted is None else counted.byte_count)
+            self._counted[cached] = found
         return self._total >= params.bytes_min
+
+    def _read(self, cached: CachedPartition, data: FetchPartitionData) -> _Counted:
+        """Return what was counted by a read, which may have paused since."""
+        first, last = data.batches[0], data.batches[-1]
+        fetch_offset = cached.fetch_offset
+        partition = find_partition(self._cluster, cached)
+        log = None if partition is None else partition.log
+        if log is not None and not (
+            log.has_batch(last)
+            and records.batch_base_offset(first) <= fetch_offset <= records.last_offset(first)
+        ):
+            log = None  # the topic was created again, or the client fetches from another offset
+        end_offset = records.last_offset(last) + 1
+        return _Counted(log, fetch_offset, self._limit(cached), end_offset, data.record_bytes)
+
+    def _count(
+        self, counted: _Counted | None, cached: CachedPartition, log: PartitionLog, end_offset: int
+    ) -> _Counted:
+        """Count new batches; count all again if what was counted is not as it was."""
+        fetch_offset, limit = cached.fetch_offset, self._limit(cached)
+        if (
+            counted is None
+            or counted.log is not log
+            or counted.fetch_offset != fetch_offset
+            or counted.limit != limit
+            or not fetch_offset < counted.end_offset <= end_offset
+            or log.has_gaps  # compaction may have removed counted batches
+        ):
+            start_offset, byte_count = fetch_offset, 0
+        else:
+            start_offset, byte_count = counted.end_offset, counted.byte_count
+        if byte_count < limit:
+            byte_count += log.readable_bytes(start_offset, limit - byte_count, end_offset)
+        return _Counted(log, fetch_offset, limit, end_offset, min(byte_count, limit))
+
+    def _limit(self, cached: CachedPartition) -> int:
+        return min(self._params.bytes_min, max(1, cached.max_bytes))
 
 
 def checked_partition(

@@ -1,6 +1,11 @@
 """Retention and the expiry of producers run regularly, in short steps."""
 
+import pytest
+
+from broker.cluster import background_tasks
 from broker.cluster.background_tasks import start_background_tasks
+from broker.cluster.cluster import Cluster
+from broker.cluster.topics import Topic
 from broker.security.delegation_tokens import Principal
 from tests.broker.cluster.stored_records import DAY_MS, append, stored_bytes
 from tests.broker.cluster_builder import NOW_MS, make_cluster
@@ -50,6 +55,56 @@ def test_the_delay_of_the_first_retention_check_is_a_key() -> None:
     assert topic.partitions[0].log.log_start_offset == 0
     cluster.timers.run_due(NOW_MS + 5)
     assert topic.partitions[0].log.log_start_offset == 1
+
+
+def expired_batches(count: int, monkeypatch: pytest.MonkeyPatch) -> tuple[Cluster, Topic]:
+    """Return a cluster, whose turns are short, with batches that expire a day later."""
+    monkeypatch.setattr(background_tasks, "RETENTION_BATCHES_PER_STEP", 10)
+    monkeypatch.setattr(background_tasks, "RETENTION_BATCHES_PER_TURN", 10)
+    cluster = make_cluster(**{"log.retention.check.interval.ms": "100000"})
+    topic = cluster.create_topic("a", [(1,), (1,)], {"retention.ms": str(DAY_MS)})
+    for _ in range(count):
+        for partition in (0, 1):
+            append(cluster, topic, 100, partition=partition, timestamp=NOW_MS)
+    start_background_tasks(cluster, NOW_MS + DAY_MS)
+    cluster.timers.run_due(NOW_MS + DAY_MS + 30_001)
+    return cluster, topic
+
+
+def test_many_expired_batches_are_deleted_in_short_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster, topic = expired_batches(35, monkeypatch)
+    logs = [partition.log for partition in topic.partitions]
+    counts = [sum(log.batch_count for log in logs)]
+    now_ms = NOW_MS + DAY_MS + 30_001
+    while cluster.timers.next_due_ms() == now_ms + 1:
+        now_ms += 1
+        cluster.timers.run_due(now_ms)
+        counts.append(sum(log.batch_count for log in logs))
+
+    # The rest of a partition and the first batches of the next one are one turn.
+    assert counts == [60, 50, 40, 25, 15, 5, 0]
+    assert cluster.log_bytes == stored_bytes(cluster) == 0
+    # Done: the next check comes after the interval again.
+    append(cluster, topic, 100, timestamp=NOW_MS)
+    cluster.timers.run_due(now_ms + 99_999)
+    assert logs[0].batch_count == 1
+    cluster.timers.run_due(now_ms + 100_000)
+    assert logs[0].batch_count == 0
+
+
+@pytest.mark.parametrize("change", ["delete", "keep"])
+def test_what_changes_between_two_steps_of_retention_counts(
+    change: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster, topic = expired_batches(15, monkeypatch)
+    if change == "delete":
+        cluster.delete_topic(topic, NOW_MS)
+    else:
+        cluster.alter_topic_config(topic, {"retention.ms": "-1"})
+
+    cluster.timers.run_due(NOW_MS + DAY_MS + 40_000)
+
+    assert cluster.log_bytes == stored_bytes(cluster) == (0 if change == "delete" else 2000)
 
 
 def test_a_hundred_thousand_producers_expire_in_short_steps() -> None:

@@ -1,6 +1,7 @@
 """The log against a simple model: a list of batches with linear search."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -75,12 +76,16 @@ class LogAgainstModel(RuleBasedStateMachine):
             del self.kept[0]
         self.check_dropped(self.log.drop_beyond_size(retention_bytes), before)
 
-    @rule(timestamp=st.integers(-1, 10))
-    def drop_older_than(self, timestamp: int) -> None:
+    @rule(timestamp=st.integers(-1, 10), batches_max=st.sampled_from((None, 0, 1, 3)))
+    def drop_older_than(self, timestamp: int, batches_max: int | None) -> None:
         before = list(self.kept)
-        while self.kept and self.kept[0].max_timestamp < timestamp:
+        while (
+            self.kept
+            and self.kept[0].max_timestamp < timestamp
+            and len(before) - len(self.kept) != batches_max
+        ):
             del self.kept[0]
-        self.check_dropped(self.log.drop_older_than(timestamp), before)
+        self.check_dropped(self.log.drop_older_than(timestamp, batches_max), before)
 
     def check_dropped(self, dropped_bytes: int, before: list[Kept]) -> None:
         gone = before[: len(before) - len(self.kept)]
@@ -233,6 +238,27 @@ def test_runs_of_batches_are_read_as_one_after_the_other(
         found = log.read(fetch_offset, bytes_max, at_least_one=at_least_one, end_offset=end_offset)
 
     assert found == expected
+
+
+@given(st.lists(st.integers(-1, 5), max_size=20))
+def test_batches_are_sorted_by_timestamp_in_runs(timestamps: list[int]) -> None:
+    log = PartitionLog()
+    for number, timestamp in enumerate(timestamps):
+        log.append(filled_batch(number, 1, timestamp, filler=number), 1, 0)
+    longest_sort = 0
+
+    def counting(run: range, **options: Any) -> list[int]:
+        nonlocal longest_sort
+        longest_sort = max(longest_sort, len(run))
+        return sorted(run, **options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(partition_log, "_SORTED_TOGETHER", 3)
+        patch.setattr(partition_log, "sorted", counting, raising=False)
+        found = [records.batch_base_offset(batch) for batch in log.batches_by_max_timestamp()]
+
+    assert found == sorted(range(len(timestamps)), key=lambda number: -timestamps[number])
+    assert longest_sort == min(3, len(timestamps))
 
 
 def log_of(sizes: list[int]) -> PartitionLog:

@@ -78,6 +78,7 @@ def rarely(values: Any, usual: Any) -> st.SearchStrategy[Any]:
     )
 
 
+VERSIONS = (3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13)
 usual_produces = st.builds(
     Produce,
     topics=st.sampled_from((("t",), ("t",), TOPICS)),
@@ -154,13 +155,18 @@ def plans(draw: st.DrawFn) -> list[Produce | Change]:
     # After three reads, a read of a single request is tried at once.
     steps: list[Produce | Change] = [usual] * draw(st.sampled_from((1, 3)))
     for _ in range(draw(st.integers(1, 8))):
-        what = draw(st.integers(0, 5))
+        what = draw(st.integers(0, 6))
         if what <= 2:
             steps.append(draw(changes))
         if what == 3:
             steps.append(replace(usual, **draw(others)))
         if what == 4:
             steps.append(replace(usual, indexes=draw(st.sampled_from(((0,), (1,), (2,))))))
+        if what == 5:
+            # Requests of two versions may have the same bytes behind the version.
+            alike = [version for version in VERSIONS if (version >= 9) == (usual.version >= 9)]
+            other = replace(usual, version=draw(st.sampled_from(alike)))
+            steps += [replace(other, indexes=(0, 1)), other]
         steps.append(replace(usual, **draw(variations)))
     return steps
 
@@ -181,7 +187,6 @@ WARM = Produce(count=3)
 """The second request of a connection is learnt, the third is responded to by the cache."""
 RUNS = (Produce(count=2), Produce(count=2))
 """After them a read of a single request is tried at once."""
-VERSIONS = (3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -208,6 +213,16 @@ def test_every_version_is_cached(version: int, acks: int, producer_id: int) -> N
 )
 def test_requests_stay_cached(change: Change) -> None:
     assert hits_of([WARM, change, Produce(count=5)]) == 1 + 5
+
+
+@pytest.mark.parametrize(("first", "second"), [(8, 3), (3, 8), (6, 7), (11, 12), (9, 12)])
+def test_requests_of_two_versions_are_cached_each(first: int, second: int) -> None:
+    """They have the same bytes behind the version, but other responses and rules."""
+    one, other = Produce(version=first, count=3), Produce(version=second, count=3)
+    steps = [one, replace(other, indexes=(0, 1)), other, one, other]
+
+    # The ordinary path takes the first two requests, and the first one after each change.
+    assert hits_of(steps) == 1 + 2 * 4
 
 
 def test_known_producer_ids_are_cached_under_their_quota() -> None:

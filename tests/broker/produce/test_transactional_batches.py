@@ -269,6 +269,10 @@ def plans(draw: st.DrawFn) -> list[Produce | Change]:
             steps.append(draw(changes))
         if usual.version < 12 and draw(st.integers(0, 9)):
             steps.append(added)
+        if draw(st.integers(0, 5)) == 0:
+            # Requests of two versions may have the same bytes behind the version.
+            other = replace(usual, version=draw(st.sampled_from((9, 11, 12))))
+            steps += [replace(other, indexes=(0, 1)), other]
         steps.append(replace(usual, **draw(produces)))
         if draw(st.integers(0, 3)):
             steps.append(draw(ends))
@@ -351,6 +355,19 @@ def test_a_cached_path_without_a_check_is_found(
     usual = Produce(transactional_id="a", version=12)
     for warm in (WARM, [*WARM, *[usual] * 3]):  # after these a read of one request is tried at once
         assert_needed([*warm, unusual, replace(unusual, damage=None)], function, right, wrong)
+
+
+@pytest.mark.parametrize(("first", "second"), [(12, 11), (11, 12)])
+def test_a_partition_is_added_by_the_versions_that_add_it(first: int, second: int) -> None:
+    one, other = (Produce(transactional_id="a", version=version) for version in (first, second))
+    steps: list[Produce | Change] = [("init", "a"), ("add_partition", "a", "t", 0)]
+    steps += [replace(one, count=3), replace(other, indexes=(0, 1), count=3)]
+    steps += [("end", "a", True, 3), other, other, ("end", "a", True, 3), one]
+
+    with ordinary_path():
+        ordinary = run(steps)
+
+    assert run(steps) == ordinary
 
 
 def test_batches_of_two_producers_take_the_ordinary_path() -> None:
