@@ -57,8 +57,10 @@ def test_each_request_has_a_turn_within_the_limits_and_bytes_are_counted(
         queue.remove(due)
     assert sorted(map(id, served)) == sorted(map(id, left))
     for is_light in (True, False):
-        due = [it.due_ns for it in served if (it.kind is TurnKind.LIGHT) is is_light]
-        assert due == sorted(due)
+        times = [
+            request.due_ns for request in served if (request.kind is TurnKind.LIGHT) is is_light
+        ]
+        assert times == sorted(times)
     assert len(queue) == queue._frame_bytes == sum(queue._started_counts.values()) == 0
 
 
