@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 USAGE_ERROR, INTERRUPTED = 2, 130
 SUBCOMMANDS = {
-    "archive-classes": "loadgen.archive_classes",
-    "compare": "loadgen.compare",
-    "learn": "loadgen.learn",
-    "pack": "loadgen.pack",
-    "quotas": "loadgen.propose_quotas",
-    "summarize": "loadgen.summarize",
+    "archive-classes": ".archive_classes",
+    "compare": ".compare",
+    "learn": ".learn",
+    "pack": ".pack",
+    "quotas": ".propose_quotas",
+    "summarize": ".summarize",
 }
 """Names that come before the other arguments, and their modules, which a run does not import.
 
@@ -38,7 +38,9 @@ A plan file with such a name is `./NAME`."""
 def main(arguments: Sequence[str], own_broker: OwnBrokerFactory) -> int:
     """Run a plan in a new Spark session, or a subcommand; return the exit status."""
     if arguments and arguments[0] in SUBCOMMANDS:
-        command: Callable[[Sequence[str]], int] = import_module(SUBCOMMANDS[arguments[0]]).main
+        command: Callable[[Sequence[str]], int] = import_module(
+            SUBCOMMANDS[arguments[0]], __package__
+        ).main
         return run_to_exit_status(lambda: command(arguments[1:]))
     if arguments and arguments[0] == "find":
         from loadgen import find  # noqa: PLC0415 - as in SUBCOMMANDS

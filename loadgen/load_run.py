@@ -57,11 +57,11 @@ if TYPE_CHECKING:
 
 _NEEDED_LATER = (
     "pandas",  # by Spark for what Arrow carries
-    "loadgen.spark_job",
-    "loadgen.analysis.summary",
-    "loadgen.analysis.read_back",
-    "loadgen.analysis.charts",
-    "loadgen.analysis.report",
+    ".spark_job",
+    ".analysis.summary",
+    ".analysis.read_back",
+    ".analysis.charts",
+    ".analysis.report",
 )
 _LEAD_S = 0.5
 """From the last worker's readiness to time zero, where the workers meet at the driver."""
@@ -199,7 +199,7 @@ def _started_for(plan: Plan, own_broker: OwnBrokerFactory) -> AbstractContextMan
 def _import_ahead() -> None:
     """Import what the run needs later, while Spark starts."""
     for name in _NEEDED_LATER:
-        import_module(name)
+        import_module(name, __package__)
 
 
 def _workers_of(plan: Plan, options: argparse.Namespace) -> int:
