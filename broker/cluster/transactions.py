@@ -3,8 +3,9 @@
 Markers are written at once where the leader is up. Where it is not, or has too few in-sync
 replicas, the transaction stays prepared, and the marker is written when brokers or leaders change.
 
-A transaction of many partitions takes turns (ADR 23). It stays prepared between two turns, and its
-markers have one writer at a time, which looks at everything again after each pause.
+The markers of a transaction have one writer at a time, which looks at everything again after each
+pause: one of many partitions takes turns (ADR 23), and a marker that is sent as a request may wait.
+A second writer could write its marker into the next transaction of the producer's epoch.
 
 Sources: Kafka's `TransactionMarkerChannelManager`, `TransactionMarkerRequestCompletionHandler` and
 `KafkaApis.handleWriteTxnMarkersRequest`.
@@ -22,7 +23,6 @@ from broker.transactions.coordinator import ProducerIdAndEpoch
 from broker.transactions.ending import EndResult
 from broker.transactions.marker import REQUEST_TIMEOUT_MS, Marker, MarkerRequest
 from broker.transactions.transaction import (
-    PREPARED,
     TopicPartition,
     Transaction,
     TransactionState,
@@ -154,34 +154,37 @@ def _write_markers(cluster: Cluster, transaction: Transaction, now_ms: int) -> b
 def _write_to_partitions(
     cluster: Cluster, transaction: Transaction, coordinating: Partition | None, now_ms: int
 ) -> bool:
-    remaining = transaction.partitions
     if transaction.has_marker_writer:
-        return False  # it goes on after the others, and completes the transaction
-    if len(remaining) > SHORT_PARTITIONS_MAX:
-        transaction.has_marker_writer = True
-        try:
-            _write_in_turns(cluster, transaction, coordinating, now_ms)
-        finally:
-            transaction.has_marker_writer = False
-        if not _is_prepared(cluster, transaction):
-            return True  # the coordinator has forgotten it
-    elif coordinating is None or not is_reachable(cluster, coordinating.leader_id):
+        # It goes on when the others are done, and completes the transaction.
+        transaction.writes_markers_again = True
         return False
-    else:
-        marker = _marker(transaction, coordinating)
-        # A fault rule may move leaders while a marker is written, and this is then called again.
-        for partition in tuple(remaining):
-            _write_if_missing(cluster, transaction, partition, marker, now_ms)
-    if transaction.state not in PREPARED:
-        return True
-    return not remaining and cluster.transactions.complete(transaction, now_ms)
+    transaction.has_marker_writer = True
+    try:
+        # Once again at most: a fault rule may move leaders each time a marker is written.
+        for _ in range(2):
+            transaction.writes_markers_again = False
+            _write_all(cluster, transaction, coordinating, now_ms)
+            if not transaction.writes_markers_again:
+                break
+    finally:
+        transaction.has_marker_writer = False
+    if not _is_prepared(cluster, transaction):
+        return True  # the coordinator has forgotten it
+    if coordinating is None or not is_reachable(cluster, coordinating.leader_id):
+        return False
+    return not transaction.partitions and cluster.transactions.complete(transaction, now_ms)
 
 
-def _write_in_turns(
+def _write_all(
     cluster: Cluster, transaction: Transaction, coordinating: Partition | None, now_ms: int
 ) -> None:
-    """Write markers, and pause between them; stop when the coordinator cannot go on."""
-    for partition in paced(transaction.partitions):
+    """Write the missing markers; stop when the coordinator cannot go on.
+
+    With many there are pauses between them. One that is sent as a request may pause in any case.
+    """
+    is_long = len(transaction.partitions) > SHORT_PARTITIONS_MAX
+    partitions = tuple(transaction.partitions)
+    for partition in paced(partitions) if is_long else partitions:
         if (
             not _is_prepared(cluster, transaction)
             or coordinating is None

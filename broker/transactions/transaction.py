@@ -97,8 +97,9 @@ class Transaction:
     `next_producer_id` is set while a transaction ends that used the last epoch of its producer id.
     `partitions` are those that still need a marker. `marker_requests` are markers that were sent
     as requests and may still get a response, by partition. `has_marker_writer` is true while
-    somebody writes its markers in turns, or will soon. `transaction_version` is that of the
-    client, or of the cluster if the coordinator ended the transaction. `log` is None until the
+    somebody writes its markers, or will soon, and `writes_markers_again` if another wanted to in
+    between. `transaction_version` is that of the client, or of the cluster if the coordinator ended
+    the transaction. `log` is None until the
     partition of its records exists.
     """
 
@@ -114,6 +115,7 @@ class Transaction:
     partitions: dict[TopicPartition, None] = field(default_factory=dict)
     marker_requests: dict[TopicPartition, MarkerRequest] = field(default_factory=dict)
     has_marker_writer: bool = False
+    writes_markers_again: bool = False
     start_ms: int = NO_TIME
     transaction_version: int = 0
     log: TransactionLogPartition | None = None
