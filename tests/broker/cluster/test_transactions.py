@@ -2,7 +2,11 @@
 
 import pytest
 
+from broker.cluster import transactions
 from broker.cluster.background_tasks import start_background_tasks
+from broker.pending_response import PendingResponse
+from broker.transactions.coordinator import ProducerIdAndEpoch
+from broker.transactions.marker import Marker, MarkerRequest
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import NOW_MS
 from tests.broker.transactional_driver import (
@@ -75,6 +79,47 @@ def test_one_timer_writes_missing_markers_however_often_a_producer_asks() -> Non
     for _ in range(10):
         assert driver.init()[0] == ErrorCode.CONCURRENT_TRANSACTIONS
     assert len(cluster.timers) == timers + 1
+
+
+class SlowSender:
+    """Sends markers, while another request wants to write those of the same transaction."""
+
+    is_needed = True
+
+    def __init__(self, driver: TransactionDriver) -> None:
+        self.driver = driver
+        self.sent: list[tuple[int, Marker]] = []
+
+    def send(
+        self, node_id: int, _topic: str, partition_index: int, marker: Marker, now_ms: int
+    ) -> MarkerRequest:
+        self.sent.append((partition_index, marker))
+        transactions.end_prepared(self.driver.cluster, "tx", now_ms)
+        pending = PendingResponse()
+        pending.complete(NONE)
+        return MarkerRequest(marker, node_id, now_ms, pending)
+
+
+def test_a_marker_that_is_being_sent_is_not_sent_by_another_request() -> None:
+    driver = make_driver()
+    _, producer = driver.init()
+    driver.add(producer, 0)
+    driver.add(producer, 1)
+    sender = SlowSender(driver)
+    driver.cluster.marker_sender = sender
+
+    transactions.end_requested(
+        driver.cluster,
+        driver.broker_id,
+        "tx",
+        ProducerIdAndEpoch(producer.producer_id, producer.producer_epoch),
+        is_commit=True,
+        transaction_version=0,
+        now_ms=NOW_MS,
+    )
+
+    assert [index for index, _marker in sender.sent] == [0, 1]
+    assert driver.describe().transaction_state == "CompleteCommit"
 
 
 def test_read_committed_waits_at_the_first_open_transaction() -> None:
