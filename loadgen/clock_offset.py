@@ -8,10 +8,10 @@ import socket
 import struct
 import threading
 from contextlib import closing, suppress
-from types import TracebackType
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 from loadgen import clock
+from loadgen.tcp_server import TcpServer
 
 EXCHANGES = 10
 TIMEOUT_S = 2.0
@@ -62,44 +62,22 @@ def _received(connection: socket.socket) -> int:
     return int(time_us)
 
 
-class ClockServer:
+class ClockServer(TcpServer):
     """Sends the driver's time to workers that ask for it, in threads."""
 
     def __init__(self, host: str = "127.0.0.1") -> None:
         """Listen on `host`, which the workers must reach."""
-        self._socket = socket.create_server((host, 0), backlog=1024)
-        self._thread = threading.Thread(target=self._accept, name="load-clock", daemon=True)
+        super().__init__("load-clock", host)
 
-    @property
-    def address(self) -> tuple[str, int]:
-        """Host and port for the workers."""
-        host, port = self._socket.getsockname()[:2]
-        return host, port
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        exception_type: type[BaseException] | None,
-        exception: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        with suppress(OSError):  # `accept` returns only after this
-            self._socket.shutdown(socket.SHUT_RDWR)
-        self._socket.close()
-        self._thread.join()
-
-    def _accept(self) -> None:
+    def _serve(self) -> None:
         while True:
             try:
                 connection, _ = self._socket.accept()
             except OSError:
                 return
-            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+            threading.Thread(target=self._send_times, args=(connection,), daemon=True).start()
 
-    def _serve(self, connection: socket.socket) -> None:
+    def _send_times(self, connection: socket.socket) -> None:
         with closing(connection), suppress(OSError):
             connection.settimeout(TIMEOUT_S)
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -4,16 +4,15 @@ That of Spark lets them go up to a second apart, since it looks once a second.
 """
 
 import socket
-import threading
 from contextlib import ExitStack, suppress
-from types import TracebackType
-from typing import Self
+
+from loadgen.tcp_server import TcpServer
 
 MESSAGE_BYTES_MAX = 1024
 RECEIVE_TIMEOUT_S = 2.0
 
 
-class MeetingPlace:
+class MeetingPlace(TcpServer):
     """Sends the messages of all workers to each of them, once all have come; in a thread.
 
     Attributes:
@@ -22,31 +21,9 @@ class MeetingPlace:
 
     def __init__(self, workers: int, host: str = "127.0.0.1") -> None:
         """Wait for so many workers, which must reach `host`."""
+        super().__init__("load-meeting", host)
         self.arrived = 0
         self._workers = workers
-        self._socket = socket.create_server((host, 0), backlog=1024)
-        self._thread = threading.Thread(target=self._serve, name="load-meeting", daemon=True)
-
-    @property
-    def address(self) -> tuple[str, int]:
-        """Host and port for the workers."""
-        host, port = self._socket.getsockname()[:2]
-        return host, port
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        exception_type: type[BaseException] | None,
-        exception: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        with suppress(OSError):  # `accept` returns only after this
-            self._socket.shutdown(socket.SHUT_RDWR)
-        self._socket.close()
-        self._thread.join()
 
     def _serve(self) -> None:
         with ExitStack() as stack:

@@ -78,6 +78,7 @@ SHELLS = {
     "loadgen/clock.py",
     "loadgen/clock_offset.py",
     "loadgen/meeting_place.py",
+    "loadgen/tcp_server.py",
     "loadgen/clients/consume_transform_produce.py",
     "loadgen/clients/admin_client.py",
     "loadgen/clients/connection_storm.py",
