@@ -290,68 +290,50 @@ class RequestRun:
         max_timestamp: int,
         now_ms: int,
     ) -> bool:
-        """Record a batch with a producer, or return False if it will not simply be appended."""
-        shape, producers = self.shape, self._partition.producers
-        if shape.is_transactional:
-            # fmt: off
-            return attributes >= shape.attributes_min and self._apply_in_transaction(
-                cluster, producer_id, epoch, sequence, last_delta, base_offset, max_timestamp,
-                now_ms,
-            )
-            # fmt: on
-        if producers.check(producer_id, epoch, sequence, last_delta) is not APPEND:
-            return False
-        producers.apply(producer_id, epoch, sequence, last_delta, base_offset, max_timestamp)
-        return True
+        """Record a batch with a producer, or return False if it will not simply be appended.
 
-    def _apply_in_transaction(
-        self,
-        cluster: Cluster,
-        producer_id: int,
-        epoch: int,
-        sequence: int,
-        last_delta: int,
-        base_offset: int,
-        max_timestamp: int,
-        now_ms: int,
-    ) -> bool:
-        """Verify and check a batch of the shape's transactional id, and apply it to its producer.
-
-        False if it must not be appended; it is verified nevertheless, as on the ordinary path.
+        A batch of a transaction is verified before, as on the ordinary path, also if it is refused.
         """
         shape, partition = self.shape, self._partition
-        transactional_id = shape.transactional_id
-        assert transactional_id is not None
-        if self._adds_partition and begin_transaction(
-            cluster,
-            transactional_id,
-            partition,
-            producer_id,
-            epoch,
-            sequence,
-            last_delta,
-            base_offset,
-            max_timestamp,
-            now_ms,
-        ):
-            return True
-        error_code = verify_produced(
-            cluster,
-            self._broker_id,
-            shape.api_version,
-            transactional_id,
-            partition,
-            producer_id,
-            epoch,
-            sequence,
-            now_ms,
-        )
-        if error_code is not ErrorCode.NONE:
-            return False
+        is_transactional = shape.is_transactional
+        if is_transactional:
+            transactional_id = shape.transactional_id
+            assert transactional_id is not None
+            if attributes < shape.attributes_min:
+                return False
+            if self._adds_partition and begin_transaction(
+                cluster,
+                transactional_id,
+                partition,
+                producer_id,
+                epoch,
+                sequence,
+                last_delta,
+                base_offset,
+                max_timestamp,
+                now_ms,
+            ):
+                return True
+            error_code = verify_produced(
+                cluster,
+                self._broker_id,
+                shape.api_version,
+                transactional_id,
+                partition,
+                producer_id,
+                epoch,
+                sequence,
+                now_ms,
+            )
+            if error_code is not ErrorCode.NONE:
+                return False
         producers = partition.producers
-        if producers.check(producer_id, epoch, sequence, last_delta, True) is not APPEND:
+        decision = producers.check(producer_id, epoch, sequence, last_delta, is_transactional)
+        if decision is not APPEND:
             return False
-        producers.apply(producer_id, epoch, sequence, last_delta, base_offset, max_timestamp, True)
+        producers.apply(
+            producer_id, epoch, sequence, last_delta, base_offset, max_timestamp, is_transactional
+        )
         return True
 
     def _set_parts(self, log_start_offset: int) -> None:

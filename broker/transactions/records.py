@@ -108,37 +108,24 @@ def transaction_batch(
     numbers, and is built in a fraction of the time.
     """
     transactional_id, partitions = transaction.transactional_id, tuple(transaction.partitions)
-    if (
-        log_transaction_version < FLEXIBLE_TRANSACTION_VERSION_MIN
-        or len(partitions) > _SHORT_PARTITIONS_MAX
-        or len(transactional_id) > _SHORT_ID_LENGTH_MAX
-    ):
+    if not _is_usual(log_transaction_version, transactional_id, partitions):
         value = transaction_value(transaction, log_transaction_version)
         record = transaction_key(transactional_id), value
         return uncompressed_batch((record,), base_offset, leader_epoch, timestamp_ms)
     state = transaction.state
-    pack, batch_length, until_timestamps, until_value, partitions_field, end = _layout(
+    layout = _layout(
         transactional_id,
         None if state is TransactionState.EMPTY else partitions,
         transaction.transaction_version,
     )
-    checked = pack(
-        until_timestamps,
-        timestamp_ms,
-        timestamp_ms,
-        until_value,
-        transaction.producer_id,
+    return layout.batch(
+        transaction,
         transaction.producer_epoch,
-        transaction.timeout_ms,
         TRANSACTION_STATUS[state],
-        partitions_field,
         transaction.last_update_ms,
-        transaction.start_ms,
-        end,
-    )
-    return (
-        pack_stored_header(base_offset, batch_length, leader_epoch, MAGIC, crc32c(checked))
-        + checked
+        base_offset,
+        leader_epoch,
+        timestamp_ms,
     )
 
 
@@ -157,35 +144,30 @@ def end_batches(
     transaction version 2 and the producer id has a further epoch. None for unusual records.
     """
     transactional_id, partitions = transaction.transactional_id, tuple(transaction.partitions)
-    if (
-        log_transaction_version < FLEXIBLE_TRANSACTION_VERSION_MIN
-        or len(partitions) > _SHORT_PARTITIONS_MAX
-        or len(transactional_id) > _SHORT_ID_LENGTH_MAX
-    ):
+    if not _is_usual(log_transaction_version, transactional_id, partitions):
         return None
     prepared, completed = _end_layouts(transactional_id, partitions)
     prepared_status, completed_status = _COMMIT_STATUS if is_commit else _ABORT_STATUS
-    producer_id, producer_epoch = transaction.producer_id, transaction.producer_epoch + 1
-    timeout_ms, start_ms = transaction.timeout_ms, transaction.start_ms
-    pack, batch_length, until_timestamps, until_value, partitions_field, end = prepared
-    # fmt: off
-    checked = pack(
-        until_timestamps, now_ms, now_ms, until_value, producer_id, producer_epoch, timeout_ms,
-        prepared_status, partitions_field, now_ms, start_ms, end,
+    epoch = transaction.producer_epoch + 1
+    return [
+        prepared.batch(
+            transaction, epoch, prepared_status, now_ms, base_offset, leader_epoch, now_ms
+        ),
+        completed.batch(
+            transaction, epoch, completed_status, now_ms, base_offset + 1, leader_epoch, now_ms
+        ),
+    ]
+
+
+def _is_usual(
+    log_transaction_version: int, transactional_id: str, partitions: tuple[TopicPartition, ...]
+) -> bool:
+    """Return whether the batch of such a record has a layout."""
+    return (
+        log_transaction_version >= FLEXIBLE_TRANSACTION_VERSION_MIN
+        and len(partitions) <= _SHORT_PARTITIONS_MAX
+        and len(transactional_id) <= _SHORT_ID_LENGTH_MAX
     )
-    # fmt: on
-    crc = crc32c(checked)
-    first = pack_stored_header(base_offset, batch_length, leader_epoch, MAGIC, crc) + checked
-    pack, batch_length, until_timestamps, until_value, partitions_field, end = completed
-    # fmt: off
-    checked = pack(
-        until_timestamps, now_ms, now_ms, until_value, producer_id, producer_epoch, timeout_ms,
-        completed_status, partitions_field, now_ms, start_ms, end,
-    )
-    # fmt: on
-    crc = crc32c(checked)
-    second = pack_stored_header(base_offset + 1, batch_length, leader_epoch, MAGIC, crc) + checked
-    return [first, second]
 
 
 class _Layout(NamedTuple):
@@ -200,6 +182,35 @@ class _Layout(NamedTuple):
     """All between the timestamps of the batch and the producer id in the value."""
     partitions: bytes
     end: bytes
+
+    def batch(
+        self,
+        transaction: Transaction,
+        producer_epoch: int,
+        status: int,
+        last_update_ms: int,
+        base_offset: int,
+        leader_epoch: int,
+        now_ms: int,
+    ) -> bytes:
+        """Return the stored batch of a record with these fields and the rest of the transaction."""
+        pack, batch_length, until_timestamps, until_value, partitions, end = self
+        checked = pack(
+            until_timestamps,
+            now_ms,
+            now_ms,
+            until_value,
+            transaction.producer_id,
+            producer_epoch,
+            transaction.timeout_ms,
+            status,
+            partitions,
+            last_update_ms,
+            transaction.start_ms,
+            end,
+        )
+        crc = crc32c(checked)
+        return pack_stored_header(base_offset, batch_length, leader_epoch, MAGIC, crc) + checked
 
 
 @lru_cache(maxsize=1024)

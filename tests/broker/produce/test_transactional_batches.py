@@ -330,17 +330,17 @@ CHECKS: tuple[tuple[Any, str, str, Produce], ...] = (
         Produce(indexes=(1,), gap=3),
     ),
     (
-        RequestRun._apply_in_transaction,
+        RequestRun._is_recorded,
         "error_code is not ErrorCode.NONE",
         "False",
         Produce(producer_epoch=1),
     ),
-    (RequestRun._apply_in_transaction, "is not APPEND", "is None", Produce(gap=1)),
+    (RequestRun._is_recorded, "is not APPEND", "is None", Produce(gap=1)),
     *(
         (RequestRun._is_recorded, *check)
         for check in (
-            ("attributes >= shape.attributes_min", "True", Produce(is_outside=True)),
-            ("and self._apply_in_transaction(", "or str(", Produce(producer_epoch=1)),
+            ("attributes < shape.attributes_min", "False", Produce(is_outside=True)),
+            ("if is_transactional:", "if False:", Produce(producer_epoch=1)),
         )
     ),
 )
