@@ -106,7 +106,7 @@ class ClientFile(io.RawIOBase):
     def write(self, data: Any) -> int:
         """Write all of the bytes."""
         with _os_errors():
-            # Arrow gives a buffer of its own, which the client would copy byte by byte.
+            # The client copies everything but `bytes` element by element, so also Arrow's buffers.
             return int(self._file.write(bytes(data)))
 
     def close(self) -> None:

@@ -158,6 +158,8 @@ def _write_to_partitions(
         # It goes on when the others are done, and completes the transaction.
         transaction.writes_markers_again = True
         return False
+    if coordinating is None:
+        return False
     transaction.has_marker_writer = True
     try:
         # Once again at most: a fault rule may move leaders each time a marker is written.
@@ -170,13 +172,15 @@ def _write_to_partitions(
         transaction.has_marker_writer = False
     if not _is_prepared(cluster, transaction):
         return True  # the coordinator has forgotten it
-    if coordinating is None or not is_reachable(cluster, coordinating.leader_id):
-        return False
-    return not transaction.partitions and cluster.transactions.complete(transaction, now_ms)
+    return (
+        not transaction.partitions
+        and is_reachable(cluster, coordinating.leader_id)
+        and cluster.transactions.complete(transaction, now_ms)
+    )
 
 
 def _write_all(
-    cluster: Cluster, transaction: Transaction, coordinating: Partition | None, now_ms: int
+    cluster: Cluster, transaction: Transaction, coordinating: Partition, now_ms: int
 ) -> None:
     """Write the missing markers; stop when the coordinator cannot go on.
 
@@ -185,10 +189,8 @@ def _write_all(
     is_long = len(transaction.partitions) > SHORT_PARTITIONS_MAX
     partitions = tuple(transaction.partitions)
     for partition in paced(partitions) if is_long else partitions:
-        if (
-            not _is_prepared(cluster, transaction)
-            or coordinating is None
-            or not is_reachable(cluster, coordinating.leader_id)
+        if not (
+            _is_prepared(cluster, transaction) and is_reachable(cluster, coordinating.leader_id)
         ):
             return
         # After a pause the coordinator may be another.

@@ -99,8 +99,7 @@ class Transaction:
     as requests and may still get a response, by partition. `has_marker_writer` is true while
     somebody writes its markers, or will soon, and `writes_markers_again` if another wanted to in
     between. `transaction_version` is that of the client, or of the cluster if the coordinator ended
-    the transaction. `log` is None until the
-    partition of its records exists.
+    the transaction. `log` is None until the partition of its records exists.
     """
 
     transactional_id: str

@@ -1,4 +1,4 @@
-"""Run a small load in a process of its own, with `--out` on a file system of Hadoop."""
+"""Run a small load in a subprocess, with `--out` on a file system of Hadoop."""
 
 import os
 import subprocess

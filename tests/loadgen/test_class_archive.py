@@ -10,7 +10,7 @@ from loadgen import class_archive
 
 @pytest.fixture
 def spark_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a folder with jars, for a Java of its own and an empty cache."""
+    """Make a Java installation, one of Spark and an empty cache folder; return that of Spark."""
     home = tmp_path / "spark home"
     (home / "jars").mkdir(parents=True)
     java = tmp_path / "jdk" / "bin" / "java"
