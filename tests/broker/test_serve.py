@@ -21,6 +21,7 @@ from broker.config.broker_config import BrokerConfig
 from broker.request.context import RequestContext
 from broker.serve import ServeOptions, start_server
 from tests.broker.connection_driver import break_metadata, fetch_frame, metadata_frame
+from tests.free_ports import free_port_run
 
 TIMEOUT_S = 20
 
@@ -42,23 +43,6 @@ def serving(
             yield process, process.stdout.readline()
         finally:
             process.kill()
-
-
-def free_ports(count: int) -> int:
-    """Return the first of `count` adjacent ports that were just free."""
-    for first in range(20_000, 30_000, 17):
-        sockets = []
-        try:
-            for port in range(first, first + count):
-                sockets.append(socket.create_server(("127.0.0.1", port)))  # noqa: PERF401
-        except OSError:
-            continue
-        else:
-            return first
-        finally:
-            for bound in sockets:
-                bound.close()
-    raise AssertionError("no free ports")
 
 
 def parse_first_line(line: str) -> list[tuple[str, int]]:
@@ -104,7 +88,7 @@ def test_an_ipv6_address_is_printed_in_brackets() -> None:
 
 
 def test_several_brokers_have_consecutive_ports() -> None:
-    first = free_ports(3)
+    first = free_port_run(3)
     with serving("--port", str(first), "--brokers", "3") as (_, line):
         addresses = parse_first_line(line)
         assert addresses == [("127.0.0.1", first + index) for index in range(3)]
@@ -181,7 +165,7 @@ def test_advertised_ports_are_consecutive_and_port_0_becomes_the_bound_port() ->
     advertised = ("-o", "advertised.listeners=PLAINTEXT://kafka.test:9000")
     with serving("--port", "0", "--brokers", "2", *advertised) as (_, line):
         assert parse_first_line(line) == [("kafka.test", 9000), ("kafka.test", 9001)]
-    first = free_ports(1)
+    first = free_port_run(1)
     advertised = ("-o", "advertised.listeners=PLAINTEXT://kafka.test:0")
     with serving("--port", str(first), *advertised) as (_, line):
         assert parse_first_line(line) == [("kafka.test", first)]

@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tests.interop.apache_kafka import ApacheKafka, free_ports
+from tests.free_ports import free_port_run
+from tests.interop.apache_kafka import ApacheKafka
 
 
 class ApacheCluster:
@@ -22,14 +23,14 @@ class ApacheCluster:
         `properties` are added to server.properties. `advertised_ports` are those of a proxy in
         front of `ports`.
         """
-        controller_port, *ports = free_ports(1 + broker_count)
-        self.ports = ports
-        advertised = advertised_ports or ports
+        controller_port = free_port_run(1 + broker_count)
+        self.ports = range(controller_port + 1, controller_port + 1 + broker_count)
+        advertised = advertised_ports or self.ports
         controller = f"127.0.0.1:{controller_port}"
-        self.bootstrap_servers = ",".join(f"127.0.0.1:{port}" for port in ports)
+        self.bootstrap_servers = ",".join(f"127.0.0.1:{port}" for port in self.ports)
         self.brokers: dict[int, ApacheKafka] = {}
         for node_id, (port, advertised_port) in enumerate(
-            zip(ports, advertised, strict=True), start=1
+            zip(self.ports, advertised, strict=True), start=1
         ):
             listener = f"PLAINTEXT://127.0.0.1:{port}"
             is_controller = node_id == 1

@@ -4,16 +4,15 @@ One process is broker and controller (KRaft). The jars are fetched once, into a 
 of the tree; after that a start takes about three seconds and no network.
 """
 
-import socket
 import subprocess
 import threading
 from collections import deque
 from collections.abc import Mapping
-from contextlib import ExitStack
 from pathlib import Path
 
 from scenarios.clients.java import java_command
 from scenarios.maven import fetch_jars
+from tests.free_ports import free_port_run
 
 VERSION = "4.1.0"
 # With ELR every topic would show min.insync.replicas as set by someone.
@@ -56,11 +55,13 @@ class ApacheKafka:
         self._features = dict(features)
         self._overrides = dict(properties or {})
         self._log: deque[str] = deque(maxlen=200)
-        self._is_up = threading.Event()
+        self._is_up = False
+        self._is_up_or_ended = threading.Event()
         self._process: subprocess.Popen[str] | None = None
         self._node_id = node_id
         self._controller = controller or self
-        plaintext, sasl, tls, self._controller_port = free_ports(4)
+        plaintext = free_port_run(4)
+        sasl, tls, self._controller_port = range(plaintext + 1, plaintext + 4)
         self.bootstrap_servers = f"127.0.0.1:{plaintext}"
         self.sasl_servers = f"127.0.0.1:{sasl}"
         self.tls_servers = f"127.0.0.1:{tls}"
@@ -75,7 +76,8 @@ class ApacheKafka:
             CannotRunError: no java, no mvn, or nothing comes from Maven Central.
         """
         self.prepare()
-        self._is_up.clear()
+        self._is_up_or_ended.clear()
+        self._is_up = False
         self._process = subprocess.Popen(
             [*self._java(), "kafka.Kafka", str(self._properties)],
             stdin=subprocess.DEVNULL,
@@ -86,7 +88,8 @@ class ApacheKafka:
         )
         self._reader = threading.Thread(target=self._read_log, daemon=True)
         self._reader.start()
-        if not self._is_up.wait(_START_TIMEOUT_S) or self._process.poll() is not None:
+        self._is_up_or_ended.wait(_START_TIMEOUT_S)
+        if not self._is_up:
             self.stop()
             raise AssertionError("Apache Kafka did not start:\n" + "".join(self._log))
 
@@ -145,8 +148,9 @@ class ApacheKafka:
         for line in self._process.stderr:
             self._log.append(line)
             if _STARTED in line:
-                self._is_up.set()
-        self._is_up.set()  # it ended: there is nothing to wait for
+                self._is_up = True
+                self._is_up_or_ended.set()
+        self._is_up_or_ended.set()
 
     def _write_properties(self) -> None:
         listeners = (
@@ -214,12 +218,3 @@ def _run(command: list[str]) -> None:
         command, check=False, capture_output=True, text=True, timeout=_START_TIMEOUT_S
     )
     assert done.returncode == 0, f"{command}:\n{done.stdout}{done.stderr}"
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports that nobody listened on a moment ago."""
-    with ExitStack() as stack:
-        return [
-            stack.enter_context(socket.create_server(("127.0.0.1", 0))).getsockname()[1]
-            for _ in range(count)
-        ]

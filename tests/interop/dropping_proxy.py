@@ -7,7 +7,6 @@ connection is reset. All the client can do is send the same batches again.
 
 import asyncio
 import random
-import socket
 import threading
 from collections import Counter
 from collections.abc import Sequence
@@ -27,29 +26,9 @@ MORE_RESPONSES_MAX = 4
 # so the wait is long until enough responses were lost at once.
 MORE_RESPONSES_WAIT_S, MORE_RESPONSES_WAIT_MAX_S = 0.005, 0.1
 START_TIMEOUT_S = 10.0
-# Below the ports that systems hand out to outgoing connections.
-_PORTS = range(20_000, 32_000)
 _SIZE = Struct(">i")
 _REQUEST_START = Struct(">hhi")
 _IN_LOG = {ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER}
-
-
-def free_port_run(count: int) -> int:
-    """The first of `count` free ports in a row."""
-    rng = random.Random()  # not seeded: two runs on one machine must not want the same ports
-    while True:
-        first = rng.randrange(_PORTS.start, _PORTS.stop - count)
-        if all(_is_free(port) for port in range(first, first + count)):
-            return first
-
-
-def _is_free(port: int) -> bool:
-    with closing(socket.socket()) as probe:
-        try:
-            probe.bind((HOST, port))
-        except OSError:
-            return False
-    return True
 
 
 @dataclass(slots=True)

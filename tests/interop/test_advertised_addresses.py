@@ -16,7 +16,7 @@ from confluent_kafka.admin import (
 from kafka import KafkaConsumer, KafkaProducer
 
 from mock_kafka import MockKafka
-from tests.interop.dropping_proxy import free_port_run
+from tests.free_ports import free_port_run
 from tests.interop.tcp_forwarder import HOST, TcpForwarder
 
 UNREACHABLE = {"advertised.listeners": f"PLAINTEXT://{HOST}:1"}

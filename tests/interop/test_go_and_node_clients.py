@@ -8,9 +8,10 @@ from mock_kafka import ConfigValue, MockKafka
 from scenarios.clients.confluent_kafka import CONFLUENT
 from scenarios.clients.interface import by_partition
 from scenarios.maven import CannotRunError
+from tests.free_ports import free_port_run
 from tests.interop.client_program import Lines
 from tests.interop.conftest import broker_errors
-from tests.interop.dropping_proxy import HOST, DroppingProxy, free_port_run
+from tests.interop.dropping_proxy import HOST, DroppingProxy
 from tests.interop.go_and_node_clients import CLIENTS
 
 RECORD_COUNT = 3000

@@ -9,9 +9,10 @@ from protocol.errors import ErrorCode
 from scenarios.clients.confluent_kafka import CONFLUENT, create_topic
 from scenarios.clients.interface import by_partition
 from scenarios.maven import CannotRunError
+from tests.free_ports import free_port_run
 from tests.interop.client_program import Lines
 from tests.interop.conftest import CONFIG, broker_errors
-from tests.interop.dropping_proxy import HOST, DroppingProxy, free_port_run
+from tests.interop.dropping_proxy import HOST, DroppingProxy
 from tests.interop.java_clients import JavaClients, compile_java_clients
 
 VERSIONS = (pytest.param("3.9.2", marks=pytest.mark.long), "4.1.0")

@@ -17,7 +17,8 @@ from client.errors import SecurityError
 from client.producer.delivery import Delivered, DeliveryTimeoutError
 from client.security import SaslSettings, Security, TlsSettings
 from mock_kafka import ConfigValue, MockKafka
-from tests.interop.dropping_proxy import HOST, DroppingProxy, free_port_run
+from tests.free_ports import free_port_run
+from tests.interop.dropping_proxy import HOST, DroppingProxy
 
 
 def read(servers: str, topic: str, count: int) -> list[Any]:

@@ -26,8 +26,9 @@ from scenarios.clients.confluent_kafka import create_topic
 from scenarios.clients.deadline import Deadline
 from scenarios.clients.installed import ClientName, load_client
 from scenarios.clients.interface import Config, Delivery, ProducerOptions, Record
+from tests.free_ports import free_port_run
 from tests.interop.conftest import broker_errors
-from tests.interop.dropping_proxy import HOST, DroppingProxy, Tally, free_port_run
+from tests.interop.dropping_proxy import HOST, DroppingProxy, Tally
 
 BROKER_COUNT = 3
 # So that requests in flight carry different partitions to one broker, or, with librdkafka, which

@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import threading
@@ -17,6 +16,7 @@ import pytest
 import loadgen
 from loadgen import pack
 from mock_kafka import MockKafka
+from tests.free_ports import free_port_run
 
 PACKAGE = Path(loadgen.__file__).parent
 START_TIMEOUT_S = 60
@@ -30,13 +30,6 @@ topics: [{name: t, partitions: 2}]
 lateness_p99_ms: 1000
 tenants: [{name: a, behaviour: steady, topic: t, clients: 4, rate: 50}]
 """
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @pytest.fixture
@@ -95,7 +88,7 @@ def daemon(
 def spark_cluster(spark_home: Path, folder: Path) -> Iterator[str]:
     """Run a master and two workers whose processes have none of our packages; yield its address."""
     environment = {**daemon_environment(spark_home), "PYTHONPATH": ""}
-    port = free_port()
+    port = free_port_run(1)
     master = f"spark://127.0.0.1:{port}"
     with ExitStack() as stack:
         words = ["org.apache.spark.deploy.master.Master", "--host", "127.0.0.1"]

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.interop.dropping_proxy import free_port_run
+from tests.free_ports import free_port_run
 from tests.interop.tcp_forwarder import TcpForwarder
 
 DOCKERFILE = Path(__file__).parent.parent.parent / "Dockerfile"

@@ -8,7 +8,7 @@ import pytest
 from mock_kafka import MockKafka
 from mock_kafka.control import Control
 from mock_kafka.health import wait_until_healthy
-from tests.interop.dropping_proxy import free_port_run
+from tests.free_ports import free_port_run
 
 
 def test_without_a_wait_a_cluster_that_is_not_there_is_an_error_at_once() -> None:

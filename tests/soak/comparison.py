@@ -17,8 +17,9 @@ from kafka import KafkaAdminClient, TopicPartition
 
 from mock_kafka import ConfigValue, MockKafka
 from scenarios.clients.confluent_kafka import create_topic
+from tests.free_ports import free_port_run
 from tests.interop.apache_cluster import ApacheCluster
-from tests.interop.dropping_proxy import HOST, DroppingProxy, free_port_run
+from tests.interop.dropping_proxy import HOST, DroppingProxy
 from tests.soak.disturbances import BROKERS, PARTITIONS
 from tests.soak.log_numbers import read_numbers
 from tests.soak.programs import RunningClient, starters
