@@ -86,6 +86,13 @@ MEASUREMENTS = (
     ),
     Measurement(
         "produce",
+        f"1x5 of {PARTITIONS} partitions idempotent",
+        _load(1, 5, requests=PARTITIONED_REQUESTS, partition_count=PARTITIONS, is_idempotent=True),
+        _at_most_kfake({"server_us_per_request": 0.6}),
+        RIVALS,
+    ),
+    Measurement(
+        "produce",
         "confluent-kafka, one record a request",
         _client,
         _at_most_kfake({"server_us_per_record": 1.0}),

@@ -350,7 +350,7 @@ def flood() -> Iterator[tuple[str, Figures, Sequence[Bar]]]:
     bars = [
         Bar("producer_ids_kept", "at most", figures["producer_ids_promised"]),
         Bar("resident_growth_mb", "at most", 20),
-        Bar("neighbour_p99_ratio", "at most", 1.5, is_timing=True),
+        Bar("neighbour_p99_ratio", "at most", 1.3, is_timing=True),
     ]
     yield f"{producer_id_flood.IDS} ids", figures, bars
 

@@ -52,6 +52,7 @@ ROWS = (
     ),
     Row(ALTERNATIVES, "the same, 99th percentile", "produce 1x1", "p99_us", decimals=0),
     Row(ALTERNATIVES, "Produce to 20 partitions", "produce 1x5 of 20 partitions"),
+    Row(ALTERNATIVES, "this, idempotent", "produce 1x5 of 20 partitions idempotent"),
     Row(
         ALTERNATIVES,
         "one record a request by confluent-kafka, 5 in flight",
