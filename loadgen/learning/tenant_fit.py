@@ -61,7 +61,7 @@ def fit_of(stream: Stream, traffic: Traffic) -> TenantFit | None:
 def record_bytes_for(batch_bytes: float, records: int) -> int:
     """Return the size of values with which a batch of `records` is about this large."""
     size = round(batch_bytes / records)
-    for _ in range(2):
+    for _ in range(3):  # lengths in a record take more bytes in a larger one
         size = min(max(_RECORD_BYTES_MIN, size), _RECORD_BYTES_MAX)
         size += round((batch_bytes - len(record_batch(records, size, 0)[0])) / records)
     return min(max(_RECORD_BYTES_MIN, size), _RECORD_BYTES_MAX)
