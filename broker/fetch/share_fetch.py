@@ -32,7 +32,7 @@ from broker.share_groups.acquisition import (
 from broker.share_groups.sessions import ShareSessionKey, TopicIdPartition
 from protocol.control_records import ControlRecordType, decode_control_key
 from protocol.errors import ErrorCode
-from protocol.pacing import current_turn, paced, paced_elements
+from protocol.pacing import current_turn, paced, paced_elements, paced_range
 from protocol.records import (
     CONTROL_FLAG,
     LOG_OVERHEAD_BYTES,
@@ -282,7 +282,7 @@ class _WaitingShareFetch:
         self._changed: dict[_WaitingSharePartition, None] = {}
         """What has changed since a look at all partitions was planned."""
         self._is_due = self._is_over = False
-        self.pending = PendingResponse(on_cancel=self._end, on_force_complete=self._finish)
+        self.pending = PendingResponse(on_cancel=self._cancel, on_force_complete=self._finish)
         self._deadline = fetch.cluster.timers.schedule(now_ms + fetch.max_wait_ms, self._finish)
 
     def watch(self, now_ms: int) -> None:
@@ -312,7 +312,12 @@ class _WaitingShareFetch:
         """Respond soon if there is enough now that one partition has changed."""
         if self._is_due:
             self._changed[wait] = None
-        elif wait.is_enough(self._bytes):
+            return
+        try:
+            is_enough = wait.is_enough(self._bytes)
+        except Exception:  # noqa: BLE001 - the response has it; the caller is another request
+            is_enough = True
+        if is_enough:
             self._plan_look(now_ms)
 
     def _plan_look(self, now_ms: int) -> None:
@@ -323,7 +328,8 @@ class _WaitingShareFetch:
 
     def _look(self, now_ms: int) -> None:
         if not self._is_over:
-            self._fetch.cluster.in_turns(partial(self._look_at_all, now_ms))
+            look = partial(self._look_at_all, now_ms)
+            self._fetch.cluster.in_turns(partial(self._attempt, look))
 
     def _look_at_all(self, now_ms: int) -> None:
         self._changed.clear()
@@ -334,6 +340,8 @@ class _WaitingShareFetch:
         for wait in paced_elements(tuple(self._waits)):
             wait.is_enough(counted)
         self._bytes = counted
+        if self._is_over:  # during a pause
+            return
         self._is_due = False
         for wait in paced_elements(tuple(self._changed)):
             self.look_again(wait, now_ms)
@@ -343,19 +351,34 @@ class _WaitingShareFetch:
             return True
         return self._fetch.is_satisfied(self._fetch.readable(self._loaded))
 
-    def _end(self) -> None:
-        """Wait no longer."""
-        self._is_over = True
-        self._fetch.cluster.timers.cancel(self._deadline)
-        for wait in self._waits:
+    def _attempt(self, work: Callable[[], object]) -> None:
+        """Do some work; after a bug the client gets no response, and this waits no longer."""
+        self.pending.attempt(work)
+        if self.pending.is_done:
+            self._cancel()
+
+    def _end(self, work: Callable[[], object]) -> None:
+        """Wait no longer: leave the partitions, and then do some work, in turns."""
+        if not self._is_over:
+            self._is_over = True
+            self._fetch.cluster.timers.cancel(self._deadline)
+            self._fetch.cluster.in_turns(partial(self._leave, work))
+
+    def _leave(self, work: Callable[[], object]) -> None:
+        waits = self._waits
+        # They refer to this object: reference counting frees the request.
+        for _ in paced_range(len(waits)):
+            wait = waits.pop()
             wait.log.leave(wait)
             wait.led.leave(wait)
-        self._waits.clear()  # they refer to this object: reference counting frees the request
+        self._changed.clear()
+        work()
+
+    def _cancel(self) -> None:
+        self._end(_nothing)
 
     def _finish(self, now_ms: int) -> None:
-        if not self._is_over:
-            self._end()
-            self._fetch.cluster.in_turns(partial(self._complete, now_ms))
+        self._end(partial(self.pending.attempt, partial(self._complete, now_ms)))
 
     def _complete(self, now_ms: int) -> None:
         # Leaders may have moved, and share partitions may have been dropped: look again.
@@ -363,6 +386,10 @@ class _WaitingShareFetch:
         current = fetch.load(now_ms)
         result = fetch.acquire(current, fetch.readable(current), now_ms)
         self.pending.complete(self._respond(result, now_ms))
+
+
+def _nothing() -> None:
+    """Do nothing more: the client is gone, or has its response."""
 
 
 class _WaitingSharePartition:
