@@ -19,7 +19,7 @@ from broker.cluster.internal_topics import GROUP_METADATA
 from broker.cluster.topics import Partition, Topic
 from broker.cluster.transaction_index import AbortedTransaction
 from broker.timers import TimerCallback
-from broker.transactions.coordinator import ProducerIdAndEpoch
+from broker.transactions.coordinator import ProducerIdAndEpoch, TransactionCoordinator
 from broker.transactions.ending import EndResult
 from broker.transactions.marker import REQUEST_TIMEOUT_MS, Marker, MarkerRequest
 from broker.transactions.transaction import (
@@ -113,22 +113,25 @@ def _end(
 
 
 def end_all_prepared(cluster: Cluster, now_ms: int) -> None:
-    """Write the markers that could not be written before; those of long transactions soon.
+    """Write the markers that could not be written before: soon, in turns.
 
-    The caller may be in the middle of a change of the cluster, where nothing may pause.
+    The caller may be in the middle of a change of the cluster, where nothing may pause, and of very
+    many changes. One look at all prepared transactions serves all of them.
     """
-    for transaction in tuple(cluster.transactions.prepared.values()):
-        if len(transaction.partitions) <= SHORT_PARTITIONS_MAX:
-            _write_markers(cluster, transaction, now_ms)
-        elif not transaction.has_marker_writer:
-            transaction.has_marker_writer = True
-            cluster.timers.schedule(now_ms, partial(_write_soon, cluster, transaction))
+    transactions = cluster.transactions
+    if transactions.prepared and not transactions.is_look_scheduled:
+        transactions.is_look_scheduled = True
+        cluster.timers.schedule(now_ms, partial(_look_at_prepared, cluster, transactions))
 
 
-def _write_soon(cluster: Cluster, transaction: Transaction, now_ms: int) -> None:
-    """Write the markers of a long transaction in turns; a timer calls this."""
-    transaction.has_marker_writer = False
-    cluster.in_turns(partial(end_prepared, cluster, transaction.transactional_id, now_ms))
+def _look_at_prepared(cluster: Cluster, transactions: TransactionCoordinator, now_ms: int) -> None:
+    transactions.is_look_scheduled = False
+    cluster.in_turns(partial(_end_each, cluster, now_ms))
+
+
+def _end_each(cluster: Cluster, now_ms: int) -> None:
+    for transactional_id in paced(cluster.transactions.prepared):
+        end_prepared(cluster, transactional_id, now_ms)
 
 
 def _schedule_retry(cluster: Cluster, now_ms: int) -> None:
@@ -355,7 +358,7 @@ def start_transaction_tasks(cluster: Cluster, now_ms: int) -> None:
     _repeat(
         cluster,
         "transaction.remove.expired.transaction.cleanup.interval.ms",
-        cluster.transactions.expire,
+        lambda now_ms: cluster.in_turns(partial(cluster.transactions.expire, now_ms)),
         now_ms,
     )
 
