@@ -41,6 +41,8 @@ _NEEDS_NO_MARKER = frozenset(
 """Errors of a partition that has its marker, or can't have records of the transaction."""
 SHORT_PARTITIONS_MAX = 100
 """Partitions of a transaction whose markers are written in one go."""
+SHORT_OFFSETS_MAX = 1_000
+"""Offsets in a transaction that become valid in one go."""
 RETRY_MS = 1_000
 """How often markers are tried again that no change of a broker or a leader has released."""
 
@@ -51,10 +53,19 @@ def is_reachable(cluster: Cluster, node_id: int | None) -> bool:
     return broker is not None and broker.is_alive and broker.availability is _UP
 
 
-def has_many_partitions(cluster: Cluster, transactional_id: str | None) -> bool:
-    """Return whether to end the transaction of this id takes long."""
+def takes_long_to_end(cluster: Cluster, transactional_id: str | None) -> bool:
+    """Return whether the transaction of this id has many partitions or committed offsets."""
     transaction = cluster.transactions.get(transactional_id) if transactional_id else None
-    return transaction is not None and len(transaction.partitions) > SHORT_PARTITIONS_MAX
+    if transaction is None:
+        return False
+    if len(transaction.partitions) > SHORT_PARTITIONS_MAX:
+        return True
+    offsets, producer_id = cluster.groups.transactional_offsets, transaction.producer_id
+    return bool(offsets) and any(
+        offsets.pending_count(index, producer_id) > SHORT_OFFSETS_MAX
+        for name, index in transaction.partitions
+        if name == OFFSETS_TOPIC
+    )
 
 
 def end_requested(
@@ -338,9 +349,9 @@ def store_marker(
         log.transaction_index.append(
             AbortedTransaction(producer_id, first_offset, offset, partition.last_stable_offset)
         )
+    cluster.appended(topic, partition, len(batch), now_ms)
     if topic.name == OFFSETS_TOPIC:
         cluster.groups.end_transaction(partition.partition_index, producer_id, is_commit=is_commit)
-    cluster.appended(topic, partition, len(batch), now_ms)
 
 
 # Timeouts and expiry -------------------------------------------------------------------------
