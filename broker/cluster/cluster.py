@@ -293,7 +293,7 @@ class Cluster(LateCoordinators):
         for partition in topic.partitions:
             self.freed(partition, partition.log.size_bytes)
             # What remembers the partition for the next request of a client keeps no records.
-            partition.log.advance_start(partition.log.log_end_offset)
+            self._size_retention.discard(partition.log.take_all(), now_ms)
             partition.leader_id = NO_LEADER
             partition.log.wake(now_ms)
 

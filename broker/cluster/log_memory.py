@@ -52,7 +52,15 @@ class SizeRetention:
         self._has_found_all = False
         """Whether the last search found all partitions with more than their newest batch."""
         self._search_again_ms = _NEVER_MS
+        self._discarded: list[list[bytes]] = []
+        """Batches of deleted topics whose memory is not free yet."""
         self._is_scheduled = False
+
+    def discard(self, batches: list[bytes], now_ms: int) -> None:
+        """Free the memory of batches that no log has any more, and nobody else changes."""
+        if batches:
+            self._discarded.append(batches)
+            self._schedule(now_ms)
 
     def after_append(
         self, topic: Topic, partition: Partition, byte_count: int, now_ms: int
@@ -70,7 +78,8 @@ class SizeRetention:
         self._schedule(now_ms)
 
     def _schedule(self, now_ms: int) -> None:
-        if (self._too_large or self._frees_memory) and not self._is_scheduled:
+        is_needed = self._too_large or self._frees_memory or self._discarded
+        if is_needed and not self._is_scheduled:
             self._is_scheduled = True
             self._cluster.timers.schedule(now_ms + 1, self._go_on)
 
@@ -87,6 +96,14 @@ class SizeRetention:
                 left -= self._shrink(topic.on_broker(partition.leader_id), partition, left) + 1
         if self._frees_memory and left > 0:
             self._free(left, now_ms)
+        left = BATCHES_PER_STEP
+        while self._discarded and left > 0:
+            batches = self._discarded[-1]
+            count = min(left, len(batches))
+            left -= count + 1
+            del batches[-count:]
+            if not batches:
+                self._discarded.pop()
         self._schedule(now_ms)
 
     def _shrink(self, topic: Topic, partition: Partition, batches_max: int) -> int:

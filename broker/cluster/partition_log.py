@@ -303,6 +303,14 @@ class PartitionLog:
         else:
             self._drop_oldest(self._index_of(offset))
 
+    def take_all(self) -> list[bytes]:
+        """Delete all batches, and return them: to free the memory of very many takes long."""
+        batches, self._batches = self._batches, []
+        self.size_bytes = 0
+        self.log_start_offset = self.log_end_offset
+        self.transaction_index.drop_before(self.log_start_offset)
+        return batches
+
     def drop_beyond_size(self, retention_bytes: int, batches_max: int) -> int:
         """Delete the oldest batches beyond `retention_bytes`; return the bytes freed.
 

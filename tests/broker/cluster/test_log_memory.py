@@ -147,3 +147,24 @@ def test_partitions_with_one_batch_are_not_searched_with_each_append(
 
     assert searches <= 2
     assert cluster.log_bytes == stored_bytes(cluster) == 5000
+
+
+def test_a_deleted_topic_frees_its_batches_in_short_steps() -> None:
+    cluster = make_cluster(1)
+    topic = filled(cluster, "a", 25, partitions=2)
+    batches = [partition.log._batches for partition in topic.partitions]
+
+    cluster.delete_topic(topic, NOW_MS)
+
+    assert cluster.log_bytes == 0
+    assert [partition.log.batch_count for partition in topic.partitions] == [0, 0]
+    assert [partition.log.log_start_offset for partition in topic.partitions] == [25, 25]
+    counts, now_ms = [sum(map(len, batches))], NOW_MS
+    while (due_ms := cluster.timers.next_due_ms()) is not None:
+        assert due_ms == now_ms + 1
+        now_ms = due_ms
+        cluster.timers.run_due(now_ms)
+        counts.append(sum(map(len, batches)))
+    assert counts[0] == 50
+    assert counts[-1] == 0
+    assert max(before - after for before, after in pairwise(counts)) <= STEP
