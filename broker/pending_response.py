@@ -7,7 +7,15 @@ disconnects first, the connection calls `cancel`.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """Stands for a response that could not be made; to encode it raises `error`."""
+
+    error: Exception
 
 
 class Waiting(Protocol):
@@ -51,6 +59,17 @@ class PendingResponse:
             self._response = response
         else:
             deliver(response)
+
+    def attempt(self, work: Callable[[], object]) -> None:
+        """Do what completes it; if that raises, the response is `Failed`.
+
+        Who calls this is a timer or the request of another client: a bug must not hurt them, and
+        the client that waits must not wait for ever.
+        """
+        try:
+            work()
+        except Exception as error:  # noqa: BLE001 - the dispatcher reports it
+            self.complete(Failed(error))
 
     def cancel(self) -> None:
         """Inform the owner of the state that the client is gone."""

@@ -19,7 +19,7 @@ from broker.cluster.finalized_features import features_at_start
 from broker.cluster.group_log import GroupLog
 from broker.cluster.internal_topics import GROUP_METADATA, TRANSACTION_STATE, note_appended
 from broker.cluster.late_coordinators import LateCoordinators
-from broker.cluster.log_memory import drop_from_largest
+from broker.cluster.log_memory import SizeRetention
 from broker.cluster.made_partitions import (
     Assignments,
     MadePartitions,
@@ -125,6 +125,7 @@ class Cluster(LateCoordinators):
         """Bytes of all stored batches of all partitions, without those of internal topics."""
         self.log_bytes_max: int = config["log.memory.max.bytes"]
         """What `log_bytes` may be, before old batches are deleted."""
+        self._size_retention = SizeRetention(self)
         self.limits_producer_ids = self._limits_producer_ids()
         """Whether a broker stops, as if out of memory, when it leads too many producer ids."""
         # The broker of the next topic's first partition, so that leaders spread over the brokers.
@@ -290,9 +291,9 @@ class Cluster(LateCoordinators):
         self.share.delete_topic(topic, now_ms)
         self.groups.note_topic_change(topic.name)
         for partition in topic.partitions:
-            self._freed(partition, partition.log.size_bytes)
+            self.freed(partition, partition.log.size_bytes)
             # What remembers the partition for the next request of a client keeps no records.
-            partition.log.advance_start(partition.log.log_end_offset)
+            self._size_retention.discard(partition.log.take_all(), now_ms)
             partition.leader_id = NO_LEADER
             partition.log.wake(now_ms)
 
@@ -424,12 +425,8 @@ class Cluster(LateCoordinators):
             note_appended(topic, partition, now_ms)
         else:
             self.log_bytes += byte_count
-        if 0 <= topic.retention_bytes < log.size_bytes:
-            self._freed(partition, log.drop_beyond_size(topic.retention_bytes))
-        if self.log_bytes > self.log_bytes_max:
-            # It frees more than needed, so that the next appends need not search for the largest.
-            target_bytes = self.log_bytes_max - self.log_bytes_max // 8
-            self.log_bytes -= drop_from_largest(self.topics.all(), self.log_bytes - target_bytes)
+        if 0 <= topic.retention_bytes < log.size_bytes or self.log_bytes > self.log_bytes_max:
+            self._size_retention.after_append(topic, partition, byte_count, now_ms)
         if log.waiters:
             log.wake(now_ms)
 
@@ -437,13 +434,14 @@ class Cluster(LateCoordinators):
         """Move a partition's log start offset up; `offset` lies within the log."""
         before_bytes = partition.log.size_bytes
         partition.log.advance_start(offset)
-        self._freed(partition, before_bytes - partition.log.size_bytes)
+        self.freed(partition, before_bytes - partition.log.size_bytes)
         partition.log.wake(now_ms)
 
     def delete_records_older_than(self, partition: Partition, timestamp: int, count: int) -> None:
         """Delete the oldest batches whose records are all older than `timestamp`, up to `count`."""
-        self._freed(partition, partition.log.drop_older_than(timestamp, count))
+        self.freed(partition, partition.log.drop_older_than(timestamp, count))
 
-    def _freed(self, partition: Partition, byte_count: int) -> None:
+    def freed(self, partition: Partition, byte_count: int) -> None:
+        """Account for deleted batches."""
         if partition.compaction is None:
             self.log_bytes -= byte_count

@@ -131,12 +131,15 @@ class ControllerQueue:
         timer: Timer | None = None
 
         def expire(now_ms: int) -> None:
-            self._in_turns(lambda: pending.complete(timed_out(now_ms)))
+            self._in_turns(lambda: pending.attempt(lambda: pending.complete(timed_out(now_ms))))
 
         def apply(now_ms: int) -> None:
-            response = finish(now_ms)
-            self._timers.cancel(timer)
-            pending.complete(response)
+            def respond() -> None:
+                response = finish(now_ms)
+                self._timers.cancel(timer)
+                pending.complete(response)
+
+            pending.attempt(respond)
 
         pending = PendingResponse(
             on_cancel=lambda: self._timers.cancel(timer), on_force_complete=expire

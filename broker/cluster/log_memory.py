@@ -1,23 +1,158 @@
-"""Free memory: delete the oldest records of the largest partitions."""
+"""Free memory: delete the oldest batches beyond `retention.bytes` and `log.memory.max.bytes`.
+
+An append deletes about as much as it has added, which is enough while the bounds stay as they are.
+What is left then, after a bound was lowered or because few large batches displace very many small
+ones, is deleted in short steps of a timer, as retention by time is. In Kafka no append deletes
+anything, and a task comes later.
+"""
 
 from collections.abc import Iterable
+from heapq import nlargest
+from typing import Protocol
 
-from broker.cluster.topics import Topic
+from broker.cluster.partition_log import PartitionLog
+from broker.cluster.topics import Partition, Topic, TopicTable
+from broker.timers import Timers
+
+BATCHES_PER_STEP = 20_000
+"""To delete this many takes a few milliseconds, and they have more than a megabyte."""
+BYTES_PER_BATCH = 8
+"""An append deletes one batch at most for each of so many bytes; none is smaller."""
+LOGS_PER_SEARCH = 1024
+"""Logs that one look at all partitions finds."""
+SEARCH_AGAIN_MS = 1000
+"""How long after all partitions have only their newest batch an append looks at its own one."""
+_NEVER_MS = -1
 
 
-def drop_from_largest(topics: Iterable[Topic], byte_count: int) -> int:
-    """Delete the oldest batches of the largest partitions; return the bytes freed.
+class Stored(Protocol):
+    """The records of a cluster."""
 
-    It ends when `byte_count` bytes are free. Internal topics and the newest batch of each partition
-    stay, so fewer bytes may be freed.
-    """
-    logs = [
-        partition.log for topic in topics if not topic.is_internal for partition in topic.partitions
-    ]
-    logs.sort(key=lambda log: log.size_bytes, reverse=True)
-    freed_bytes = 0
-    for log in logs:
-        if freed_bytes >= byte_count:
-            break
-        freed_bytes += log.drop_at_least(byte_count - freed_bytes)
-    return freed_bytes
+    topics: TopicTable
+    timers: Timers
+    log_bytes: int
+    log_bytes_max: int
+
+    def freed(self, partition: Partition, byte_count: int) -> None:
+        """Count bytes that were deleted."""
+        ...
+
+
+class SizeRetention:
+    """What is beyond a bound, and the timer that deletes it."""
+
+    def __init__(self, cluster: Stored) -> None:
+        self._cluster = cluster
+        self._too_large: dict[Partition, None] = {}
+        """Partitions with more than `retention.bytes`."""
+        self._largest: list[PartitionLog] = []
+        """Those from which batches are deleted to free memory, the largest one last."""
+        self._frees_memory = False
+        """Whether memory was beyond its bound, and has not been freed."""
+        self._has_found_all = False
+        """Whether the last search found all partitions with more than their newest batch."""
+        self._search_again_ms = _NEVER_MS
+        self._discarded: list[list[bytes]] = []
+        """Batches of deleted topics whose memory is not free yet."""
+        self._is_scheduled = False
+
+    def discard(self, batches: list[bytes], now_ms: int) -> None:
+        """Free the memory of batches that no log has any more, and nobody else changes."""
+        if batches:
+            self._discarded.append(batches)
+            self._schedule(now_ms)
+
+    def after_append(
+        self, topic: Topic, partition: Partition, byte_count: int, now_ms: int
+    ) -> None:
+        """Delete some of what is beyond a bound after `byte_count` bytes were appended."""
+        batches_max = min(BATCHES_PER_STEP, byte_count // BYTES_PER_BATCH + 1)
+        self._shrink(topic, partition, batches_max)
+        cluster = self._cluster
+        excess = cluster.log_bytes - cluster.log_bytes_max
+        if excess > 0:
+            if now_ms >= self._search_again_ms:
+                self._free(batches_max, now_ms)
+            elif not topic.is_internal:
+                cluster.log_bytes -= partition.log.drop_at_least(excess, batches_max)
+        self._schedule(now_ms)
+
+    def _schedule(self, now_ms: int) -> None:
+        is_needed = self._too_large or self._frees_memory or self._discarded
+        if is_needed and not self._is_scheduled:
+            self._is_scheduled = True
+            self._cluster.timers.schedule(now_ms + 1, self._go_on)
+
+    def _go_on(self, now_ms: int) -> None:
+        self._is_scheduled = False
+        left = BATCHES_PER_STEP
+        while self._too_large and left > 0:
+            partition = next(iter(self._too_large))
+            topic = self._cluster.topics.get(partition.topic_name)
+            if topic is None or topic.partition(partition.partition_index) is not partition:
+                del self._too_large[partition]  # it was deleted
+                left -= 1
+            else:
+                left -= self._shrink(topic.on_broker(partition.leader_id), partition, left) + 1
+        if self._frees_memory and left > 0:
+            self._free(left, now_ms)
+        left = BATCHES_PER_STEP
+        while self._discarded and left > 0:
+            batches = self._discarded[-1]
+            count = min(left, len(batches))
+            left -= count + 1
+            del batches[-count:]
+            if not batches:
+                self._discarded.pop()
+        self._schedule(now_ms)
+
+    def _shrink(self, topic: Topic, partition: Partition, batches_max: int) -> int:
+        """Delete what is beyond `retention.bytes`; return how many batches were deleted."""
+        log, count = partition.log, 0
+        if 0 <= topic.retention_bytes < log.size_bytes:
+            before = log.batch_count
+            self._cluster.freed(partition, log.drop_beyond_size(topic.retention_bytes, batches_max))
+            count = before - log.batch_count
+        if count == batches_max:
+            self._too_large[partition] = None
+        else:
+            self._too_large.pop(partition, None)
+        return count
+
+    def _free(self, batches_max: int, now_ms: int) -> None:
+        """Delete the oldest batches of the largest partitions.
+
+        It frees more than needed, so that the next appends need not search for the largest. The
+        newest batch of each partition stays, and internal topics stay.
+        """
+        cluster, largest = self._cluster, self._largest
+        target_bytes = cluster.log_bytes_max - cluster.log_bytes_max // 8
+        if not largest:
+            largest += reversed(_largest_logs(cluster.topics.all()))
+            self._has_found_all = len(largest) < LOGS_PER_SEARCH
+        left = batches_max
+        while largest and left > 0 and cluster.log_bytes > target_bytes:
+            log = largest[-1]
+            before = log.batch_count
+            cluster.log_bytes -= log.drop_at_least(cluster.log_bytes - target_bytes, left)
+            left -= before - log.batch_count + 1
+            if log.batch_count <= 1:
+                largest.pop()
+        self._frees_memory = cluster.log_bytes > target_bytes
+        if not self._frees_memory:
+            largest.clear()
+        elif not largest and self._has_found_all:
+            self._frees_memory = False
+            self._search_again_ms = now_ms + SEARCH_AGAIN_MS
+
+
+def _largest_logs(topics: Iterable[Topic]) -> list[PartitionLog]:
+    """Return the logs from which batches may be deleted, up to `LOGS_PER_SEARCH`, largest first."""
+    logs = (
+        partition.log
+        for topic in topics
+        if not topic.is_internal
+        for partition in topic.partitions
+        if partition.log.batch_count > 1
+    )
+    return nlargest(LOGS_PER_SEARCH, logs, key=lambda log: log.size_bytes)

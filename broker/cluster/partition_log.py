@@ -286,6 +286,12 @@ class PartitionLog:
             found = epoch
         return found
 
+    def steps_to(self, offset: int, batches_max: int) -> list[int]:
+        """Return offsets up to `offset`, the last one, with at most so many batches between two."""
+        index_end = len(self._batches) if offset >= self.log_end_offset else self._index_of(offset)
+        indexes = range(batches_max, index_end, batches_max)
+        return [*(batch_base_offset(self._batches[index]) for index in indexes), offset]
+
     def advance_start(self, offset: int) -> None:
         """Move the log start offset up to `offset`; drop the batches that end before it."""
         if offset <= self.log_start_offset:
@@ -297,26 +303,38 @@ class PartitionLog:
         else:
             self._drop_oldest(self._index_of(offset))
 
-    def drop_beyond_size(self, retention_bytes: int) -> int:
+    def take_all(self) -> list[bytes]:
+        """Delete all batches, and return them: to free the memory of very many takes long."""
+        batches, self._batches = self._batches, []
+        self.size_bytes = 0
+        self.log_start_offset = self.log_end_offset
+        self.transaction_index.drop_before(self.log_start_offset)
+        return batches
+
+    def drop_beyond_size(self, retention_bytes: int, batches_max: int) -> int:
         """Delete the oldest batches beyond `retention_bytes`; return the bytes freed.
 
-        The rest has at least that size, and the newest batch stays, like Kafka's active segment.
+        The rest has at least that size, and the newest batch stays, like Kafka's active segment. At
+        most `batches_max` batches are deleted.
         """
         count, size_bytes = 0, self.size_bytes
-        while count < len(self._batches) - 1:
+        count_max = min(batches_max, len(self._batches) - 1)
+        while count < count_max:
             size_bytes -= len(self._batches[count])
             if size_bytes < retention_bytes:
                 break
             count += 1
         return self._drop_oldest(count)
 
-    def drop_at_least(self, byte_count: int) -> int:
+    def drop_at_least(self, byte_count: int, batches_max: int) -> int:
         """Delete the oldest batches until `byte_count` bytes are free; return the bytes freed.
 
-        The newest batch stays, so fewer bytes may be freed.
+        The newest batch stays, and at most `batches_max` batches are deleted, so fewer bytes may be
+        freed.
         """
         count, freed_bytes = 0, 0
-        while freed_bytes < byte_count and count < len(self._batches) - 1:
+        count_max = min(batches_max, len(self._batches) - 1)
+        while freed_bytes < byte_count and count < count_max:
             freed_bytes += len(self._batches[count])
             count += 1
         return self._drop_oldest(count)

@@ -19,7 +19,7 @@ from broker.cluster.internal_topics import GROUP_METADATA
 from broker.cluster.topics import Partition, Topic
 from broker.cluster.transaction_index import AbortedTransaction
 from broker.timers import TimerCallback
-from broker.transactions.coordinator import ProducerIdAndEpoch
+from broker.transactions.coordinator import ProducerIdAndEpoch, TransactionCoordinator
 from broker.transactions.ending import EndResult
 from broker.transactions.marker import REQUEST_TIMEOUT_MS, Marker, MarkerRequest
 from broker.transactions.transaction import (
@@ -41,6 +41,8 @@ _NEEDS_NO_MARKER = frozenset(
 """Errors of a partition that has its marker, or can't have records of the transaction."""
 SHORT_PARTITIONS_MAX = 100
 """Partitions of a transaction whose markers are written in one go."""
+SHORT_OFFSETS_MAX = 1_000
+"""Offsets in a transaction that become valid in one go."""
 RETRY_MS = 1_000
 """How often markers are tried again that no change of a broker or a leader has released."""
 
@@ -51,10 +53,19 @@ def is_reachable(cluster: Cluster, node_id: int | None) -> bool:
     return broker is not None and broker.is_alive and broker.availability is _UP
 
 
-def has_many_partitions(cluster: Cluster, transactional_id: str | None) -> bool:
-    """Return whether to end the transaction of this id takes long."""
+def takes_long_to_end(cluster: Cluster, transactional_id: str | None) -> bool:
+    """Return whether the transaction of this id has many partitions or committed offsets."""
     transaction = cluster.transactions.get(transactional_id) if transactional_id else None
-    return transaction is not None and len(transaction.partitions) > SHORT_PARTITIONS_MAX
+    if transaction is None:
+        return False
+    if len(transaction.partitions) > SHORT_PARTITIONS_MAX:
+        return True
+    offsets, producer_id = cluster.groups.transactional_offsets, transaction.producer_id
+    return bool(offsets) and any(
+        offsets.pending_count(index, producer_id) > SHORT_OFFSETS_MAX
+        for name, index in transaction.partitions
+        if name == OFFSETS_TOPIC
+    )
 
 
 def end_requested(
@@ -113,22 +124,25 @@ def _end(
 
 
 def end_all_prepared(cluster: Cluster, now_ms: int) -> None:
-    """Write the markers that could not be written before; those of long transactions soon.
+    """Write the markers that could not be written before: soon, in turns.
 
-    The caller may be in the middle of a change of the cluster, where nothing may pause.
+    The caller may be in the middle of a change of the cluster, where nothing may pause, and of very
+    many changes. One look at all prepared transactions serves all of them.
     """
-    for transaction in tuple(cluster.transactions.prepared.values()):
-        if len(transaction.partitions) <= SHORT_PARTITIONS_MAX:
-            _write_markers(cluster, transaction, now_ms)
-        elif not transaction.has_marker_writer:
-            transaction.has_marker_writer = True
-            cluster.timers.schedule(now_ms, partial(_write_soon, cluster, transaction))
+    transactions = cluster.transactions
+    if transactions.prepared and not transactions.is_look_scheduled:
+        transactions.is_look_scheduled = True
+        cluster.timers.schedule(now_ms, partial(_look_at_prepared, cluster, transactions))
 
 
-def _write_soon(cluster: Cluster, transaction: Transaction, now_ms: int) -> None:
-    """Write the markers of a long transaction in turns; a timer calls this."""
-    transaction.has_marker_writer = False
-    cluster.in_turns(partial(end_prepared, cluster, transaction.transactional_id, now_ms))
+def _look_at_prepared(cluster: Cluster, transactions: TransactionCoordinator, now_ms: int) -> None:
+    transactions.is_look_scheduled = False
+    cluster.in_turns(partial(_end_each, cluster, now_ms))
+
+
+def _end_each(cluster: Cluster, now_ms: int) -> None:
+    for transactional_id in paced(cluster.transactions.prepared):
+        end_prepared(cluster, transactional_id, now_ms)
 
 
 def _schedule_retry(cluster: Cluster, now_ms: int) -> None:
@@ -335,9 +349,9 @@ def store_marker(
         log.transaction_index.append(
             AbortedTransaction(producer_id, first_offset, offset, partition.last_stable_offset)
         )
+    cluster.appended(topic, partition, len(batch), now_ms)
     if topic.name == OFFSETS_TOPIC:
         cluster.groups.end_transaction(partition.partition_index, producer_id, is_commit=is_commit)
-    cluster.appended(topic, partition, len(batch), now_ms)
 
 
 # Timeouts and expiry -------------------------------------------------------------------------
@@ -355,7 +369,7 @@ def start_transaction_tasks(cluster: Cluster, now_ms: int) -> None:
     _repeat(
         cluster,
         "transaction.remove.expired.transaction.cleanup.interval.ms",
-        cluster.transactions.expire,
+        lambda now_ms: cluster.in_turns(partial(cluster.transactions.expire, now_ms)),
         now_ms,
     )
 

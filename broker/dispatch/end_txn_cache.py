@@ -9,7 +9,7 @@ from struct import Struct
 from typing import NamedTuple
 
 from broker.cluster.cluster import Cluster
-from broker.cluster.transactions import has_many_partitions
+from broker.cluster.transactions import takes_long_to_end
 from broker.cluster.usual_transaction import end_transaction
 from broker.dispatch.produce_services import ProduceServices
 from broker.handlers.k26_end_txn import BUMP_VERSION_MIN, end_txn_body
@@ -99,7 +99,7 @@ class EndTxnCache:
             cluster, broker_id, name, producer_id, epoch, now_ms, is_commit=result == 1
         ):
             body = encode_with_producer(0, 0, producer_id, epoch + 1)
-        elif has_many_partitions(cluster, name):
+        elif takes_long_to_end(cluster, name):
             return None  # the dispatcher lets it take turns
         else:
             body = end_txn_body(

@@ -5,6 +5,7 @@ do behind any delayed response in Kafka, and moving the clock ends it.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 from broker.cluster.brokers import Availability
 from broker.cluster.cluster import Cluster
@@ -112,9 +113,14 @@ class Injection:
             self._on_response(result.encode(result.pending.response), now_ms)
         else:
             self._inner, encode = result
-            self._inner.attach(lambda late: self._on_response(encode(late), self._now_ms()))
+            self._inner.attach(lambda late: self._on_late_response(encode, late))
             if self._is_forced:
                 self._inner.force_complete(now_ms)
+
+    def _on_late_response(
+        self, encode: Callable[[Any], CompletedResponse], response: object
+    ) -> None:
+        self._pending.attempt(lambda: self._on_response(encode(response), self._now_ms()))
 
     def _on_response(self, response: CompletedResponse, now_ms: int) -> None:
         self._inner = None
@@ -147,7 +153,7 @@ class Injection:
 
         def run(now_ms: int) -> None:
             self._timer = self._next_step = None
-            then(now_ms)
+            self._pending.attempt(lambda: then(now_ms))
 
         self._next_step = run
         self._timer = self._cluster.timers.schedule(now_ms + delay_ms, run)

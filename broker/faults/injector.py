@@ -12,9 +12,10 @@ from broker.faults.stale_view import StaleView
 from broker.faults.table import FaultTable
 from broker.fetch.fetch_context import complete_request, sessionless_request
 from broker.fetch.share_session_parts import complete_share_request, partitions_withheld
+from broker.pending_response import Failed
 from broker.request.context import RequestContext
 from broker.request.encoding import BugReporter, close_on_error
-from broker.responses import DispatchResult
+from broker.responses import DispatchResult, PendingFrame
 from broker.routes import Route
 from protocol import codec, produce
 from protocol.api_keys import ApiKey
@@ -91,9 +92,15 @@ class Injector:
         )
 
         handle_body = self._handler(route, context, body, handle, withheld)
-        return Injection(
+        result = Injection(
             self._cluster, self._table, context, decision, handle_body, response
         ).begin()
+        if not isinstance(result, PendingFrame):
+            return result
+        return PendingFrame(
+            result.pending,
+            lambda late: close_on_error(context, self._report_bug, lambda: _raise_if_failed(late)),
+        )
 
     def _handler(
         self, route: Route, context: RequestContext, body: bytes, handle: Handle, withheld: Any
@@ -110,3 +117,9 @@ class Injector:
                 return handle(route, context, body, 0, len(body), cluster)
 
         return lambda cluster: close_on_error(context, self._report_bug, lambda: run(cluster))
+
+
+def _raise_if_failed(response: Any) -> Any:
+    if type(response) is Failed:
+        raise response.error
+    return response

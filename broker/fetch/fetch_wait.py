@@ -13,8 +13,8 @@ from broker.fetch.partition_read import (
     find_partition,
     read_partitions,
 )
-from broker.pending_response import PendingResponse
-from protocol.pacing import current_turn, paced_elements
+from broker.pending_response import Failed, PendingResponse
+from protocol.pacing import current_turn, paced_elements, paced_range
 
 
 def read_or_wait(fetch: Fetch) -> object:
@@ -27,7 +27,7 @@ def read_or_wait(fetch: Fetch) -> object:
     except ManyBatchesError:
         fetch.lengthen()
     pending = PendingResponse()
-    fetch.in_turns(partial(_respond_later, fetch, pending))
+    fetch.in_turns(partial(pending.attempt, partial(_respond_later, fetch, pending)))
     return pending.response if pending.is_done else pending
 
 
@@ -52,15 +52,18 @@ def _read_or_wait(fetch: Fetch) -> object:
 def respond_again(fetch: Fetch, now_ms: int, deliver: Callable[[object], None]) -> None:
     """Read again after a wait, and deliver the response: now, or later if it takes turns.
 
-    Partitions may have moved or been deleted since then: they are checked again.
+    Partitions may have moved or been deleted since then: they are checked again. What this raises
+    is delivered as `Failed`.
     """
     try:
-        read = _read(fetch).partitions
+        response = respond(fetch, _read(fetch).partitions, now_ms)
     except ManyBatchesError:
         fetch.lengthen()
         fetch.in_turns(partial(respond_again, fetch, now_ms, deliver))
-    else:
-        deliver(respond(fetch, read, now_ms))
+        return
+    except Exception as error:  # noqa: BLE001 - the dispatcher reports it
+        response = Failed(error)
+    deliver(response)
 
 
 def _read(fetch: Fetch) -> ReadResult:
@@ -89,7 +92,7 @@ class _WaitingFetch:
         self._bytes = WaitingBytes(fetch.cluster, fetch.params, read)
         self._waits: list[_WaitingPartition] = []
         self._is_due = self._is_over = False
-        self.pending = PendingResponse(on_cancel=self._end, on_force_complete=self._finish)
+        self.pending = PendingResponse(on_cancel=self._cancel, on_force_complete=self._finish)
         self._deadline = fetch.cluster.timers.schedule(
             fetch.context.now_ms + fetch.max_wait_ms, self._finish
         )
@@ -116,26 +119,41 @@ class _WaitingFetch:
 
     def look_again(self, cached: CachedPartition, now_ms: int) -> None:
         """Respond soon, if this partition has changed in such a way."""
-        if not self._is_due and self._bytes.is_enough_with(cached):
+        if self._is_due or self._is_over:
+            return
+        try:
+            is_enough = self._bytes.is_enough_with(cached)
+        except Exception:  # noqa: BLE001 - the response has it; the caller is another request
+            is_enough = True
+        if is_enough:
             # Respond after the request that woke this one, with all records that it appended.
             self._is_due = True
             self._fetch.cluster.timers.schedule(now_ms, self._finish)
 
-    def _end(self) -> None:
-        """Wait no longer."""
-        self._is_over = True
-        self._fetch.cluster.timers.cancel(self._deadline)
-        for wait in self._waits:
+    def _end(self, work: Callable[[], object]) -> None:
+        """Wait no longer: leave the partitions, and then do some work, in turns."""
+        if not self._is_over:
+            self._is_over = True
+            self._fetch.cluster.timers.cancel(self._deadline)
+            self._fetch.in_turns(partial(self._leave, work))
+
+    def _leave(self, work: Callable[[], object]) -> None:
+        waits = self._waits
+        # They refer to this object: reference counting frees the request.
+        for _ in paced_range(len(waits)):
+            wait = waits.pop()
             wait.log.leave(wait)
-        self._waits.clear()  # they refer to this object: reference counting frees the request
+        work()
+
+    def _cancel(self) -> None:
+        self._end(_nothing)
 
     def _finish(self, now_ms: int) -> None:
-        if not self._is_over:
-            self._end()
-            self._fetch.in_turns(partial(self._respond, now_ms))
+        self._end(partial(respond_again, self._fetch, now_ms, self.pending.complete))
 
-    def _respond(self, now_ms: int) -> None:
-        respond_again(self._fetch, now_ms, self.pending.complete)
+
+def _nothing() -> None:
+    """Do nothing more: the client is gone."""
 
 
 class _WaitingPartition:

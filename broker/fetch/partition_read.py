@@ -3,7 +3,7 @@
 Sources: Kafka's `ReplicaManager.readFromLog`, `Partition.fetchRecords` and `DelayedFetch`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -130,11 +130,11 @@ def read_partitions(
 
 
 def is_satisfied(
-    cluster: Cluster, params: FetchParams, requested: Iterable[CachedPartition]
+    cluster: Cluster, params: FetchParams, requested: Collection[CachedPartition]
 ) -> bool:
     """Return whether a fetch may complete: an error, or enough bytes."""
     waiting_bytes = WaitingBytes(cluster, params, ())
-    return any(waiting_bytes.is_enough_with(cached) for cached in requested)
+    return any(map(waiting_bytes.is_enough_with, paced_elements(tuple(requested))))
 
 
 class _Counted(NamedTuple):
@@ -178,6 +178,12 @@ class WaitingBytes:
             self._total += found.byte_count - (0 if counted is None else counted.byte_count)
             self._counted[cached] = found
         return self._total >= params.bytes_min
+
+    def leave_out(self, cached: CachedPartition) -> None:
+        """Count a partition no more until the next look at it."""
+        counted = self._counted.pop(cached, None)
+        if counted is not None:
+            self._total -= counted.byte_count
 
     def _read(self, cached: CachedPartition, data: FetchPartitionData) -> _Counted:
         """Return what was counted by a read, which may have paused since."""

@@ -22,7 +22,7 @@ from broker.fetch.session_plan import (
     take_rows,
 )
 from broker.fetch.session_response import encode_found
-from broker.pending_response import PendingResponse
+from broker.pending_response import Failed, PendingResponse
 from broker.request.context import RequestContext
 from broker.routes import TAKES_TURNS
 from broker.timers import Timer
@@ -148,10 +148,14 @@ class SessionWait:
 
     def __call__(self, now_ms: int) -> None:
         """Look at the partitions again: one of them has changed."""
-        if not self._is_due and self._is_satisfied():
-            # Respond after the request that woke this one, with all records that it appended.
-            self._is_due = True
-            self._cluster.timers.call_soon(now_ms, self._finish_due)
+        try:
+            if self._is_due or not self._is_satisfied():
+                return
+        except Exception:  # noqa: BLE001, S110 - the response has it; the caller is another request
+            pass
+        # Respond after the request that woke this one, with all records that it appended.
+        self._is_due = True
+        self._cluster.timers.call_soon(now_ms, self._finish_due)
 
     def _is_satisfied(self) -> bool:
         plan = self._plan
@@ -195,9 +199,14 @@ class SessionWait:
         self._forget()
         self._is_due = False
         plan, session = self._plan, self._session
-        read = read_session(plan, session) if self._is_usual() else None
-        if read is not None:
-            self._complete(None, encode_found(plan, session, read[0]))
+        try:
+            read = read_session(plan, session) if self._is_usual() else None
+            body = None if read is None else encode_found(plan, session, read[0])
+        except Exception as error:  # noqa: BLE001 - the dispatcher reports it
+            self._complete(self.request_context(), Failed(error))
+            return
+        if body is not None:
+            self._complete(None, body)
         else:
             context = self.request_context()  # it gets the throttle time of a quota
             fetch = ordinary_fetch(context, self._cluster, plan, session, self._epoch)

@@ -18,6 +18,7 @@ from broker.errors import (
 from broker.share_groups.acknowledgement import AcknowledgementBatch, are_valid
 from broker.share_groups.sessions import TopicIdPartition
 from protocol.errors import ErrorCode
+from protocol.pacing import paced, paced_elements
 
 UUID_TEXT_LENGTH_MAX = 24
 
@@ -39,15 +40,15 @@ def acknowledge_topics(
     """
     leader = cluster.share.leaders[broker_id]
     result: AcknowledgeResult = {}
-    for topic_request in topics:
-        topic = cluster.topics.get_by_id(topic_request.topic_id)
-        for entry in topic_request.partitions:
+    for topic_request in paced(topics):
+        for entry in paced(topic_request.partitions):
+            topic = cluster.topics.get_by_id(topic_request.topic_id)
             partition = TopicIdPartition(topic_request.topic_id, entry.partition_index)
             batches = [
                 AcknowledgementBatch(
                     batch.first_offset, batch.last_offset, tuple(batch.acknowledge_types)
                 )
-                for batch in entry.acknowledgement_batches
+                for batch in paced_elements(entry.acknowledgement_batches)
             ]
             if topic is None:
                 result[partition] = UNKNOWN_TOPIC_ID

@@ -6,6 +6,8 @@ Sources: Kafka's `SharePartitionManager.processShareFetch`, `DelayedShareFetch` 
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.fetch_sessions import CachedPartition, FetchPartitionData
@@ -13,7 +15,12 @@ from broker.cluster.partition_log import PartitionLog
 from broker.cluster.share_leaders import LedSharePartition
 from broker.cluster.share_loading import load_share_partition
 from broker.errors import UNKNOWN_PARTITION, UNKNOWN_TOPIC_ID, Refusal
-from broker.fetch.partition_read import FetchParams, is_satisfied, read_partitions
+from broker.fetch.partition_read import (
+    FetchParams,
+    WaitingBytes,
+    is_satisfied,
+    read_partitions,
+)
 from broker.pending_response import PendingResponse
 from broker.share_groups.acquisition import (
     AbortedRange,
@@ -22,9 +29,10 @@ from broker.share_groups.acquisition import (
     overlapping_bytes,
     record_count,
 )
-from broker.share_groups.sessions import TopicIdPartition
+from broker.share_groups.sessions import ShareSessionKey, TopicIdPartition
 from protocol.control_records import ControlRecordType, decode_control_key
 from protocol.errors import ErrorCode
+from protocol.pacing import current_turn, paced, paced_elements, paced_range
 from protocol.records import (
     CONTROL_FLAG,
     LOG_OVERHEAD_BYTES,
@@ -34,6 +42,8 @@ from protocol.records import (
 )
 
 RECORD_LOCK_DURATION_KEY = "share.record.lock.duration.ms"
+BATCHES_MAX = 10_000
+"""Batches of a partition that one request acquires at most; the next one goes on behind them."""
 
 
 @dataclass(slots=True)
@@ -68,19 +78,19 @@ class ShareFetch:
         """Return the share partitions that this broker leads; note the others as refused."""
         loaded = {}
         self.refused.clear()
-        for requested in self.partitions:
+        for requested in paced_elements(self.partitions):
             led = self._load(requested, now_ms)
             if isinstance(led, Refusal):
                 self.refused[requested] = SharePartitionData(led.error_code, led.message)
             else:
                 loaded[requested] = led
-        if any(led.is_dropped for led in loaded.values()):
+        if any(led.is_dropped for led in paced_elements(tuple(loaded.values()))):
             self._refuse_deleted(loaded)
         return loaded
 
     def _refuse_deleted(self, loaded: dict[TopicIdPartition, LedSharePartition]) -> None:
         """Refuse what was deleted after it was loaded, while another partition was loaded."""
-        for requested in tuple(loaded):
+        for requested in paced_elements(tuple(loaded)):
             if self.cluster.topics.get_by_id(requested.topic_id) is None:
                 del loaded[requested]
                 self.refused[requested] = SharePartitionData(
@@ -103,24 +113,23 @@ class ShareFetch:
     ) -> dict[TopicIdPartition, CachedPartition]:
         """Return where to read the partitions of which records may be acquired."""
         acquirable = [
-            requested for requested, led in loaded.items() if led.share_partition.can_acquire()
+            (requested, led.share_partition)
+            for requested, led in paced_elements(tuple(loaded.items()))
+            if led.share_partition.can_acquire()
         ]
         bytes_max = self.params.bytes_max // max(1, len(acquirable))
-        return {
-            requested: CachedPartition(
-                self._topic_name(requested),
-                requested.topic_id,
-                requested.partition_index,
-                loaded[requested].share_partition.next_fetch_offset(),
-                bytes_max,
-            )
-            for requested in acquirable
-        }
-
-    def _topic_name(self, requested: TopicIdPartition) -> str:
-        topic = self.cluster.topics.get_by_id(requested.topic_id)
-        assert topic is not None
-        return topic.name
+        readable = {}
+        for requested, share_partition in paced_elements(acquirable):
+            topic = self.cluster.topics.get_by_id(requested.topic_id)
+            if topic is not None:  # else it was deleted during a pause
+                readable[requested] = CachedPartition(
+                    topic.name,
+                    requested.topic_id,
+                    requested.partition_index,
+                    share_partition.next_fetch_offset(),
+                    bytes_max,
+                )
+        return readable
 
     def is_satisfied(self, readable: Mapping[TopicIdPartition, CachedPartition]) -> bool:
         """Return whether to respond now: enough bytes, or an error."""
@@ -142,16 +151,20 @@ class ShareFetch:
         ).partitions
         result: dict[TopicIdPartition, SharePartitionData] = {}
         left = self.records_max
-        for cached, data in read:
+        for cached, data in paced(read):
             requested = keys[id(cached)]
             led = loaded[requested]
-            if led.is_dropped:
+            if led.is_dropped or not self._has_session():
                 # Another request came in while this one read. The member fetches again.
                 result[requested] = SharePartitionData()
                 continue
             result[requested] = entry = self._acquire(led, cached, data, left, now_ms)
             left -= record_count(entry.acquired)
         return result | self.refused
+
+    def _has_session(self) -> bool:
+        sessions = self.cluster.share.leaders[self.params.broker_id].sessions
+        return sessions.get(ShareSessionKey(self.group_id, self.member_id)) is not None
 
     def _acquire(
         self,
@@ -168,7 +181,7 @@ class ShareFetch:
         if data.error_code is not ErrorCode.NONE:
             return SharePartitionData(data.error_code)
         records = data.records
-        batches = list(_batches(records))
+        batches = list(islice(_batches(records), BATCHES_MAX))
         lock_ms: int = self.cluster.share.setting(self.group_id, RECORD_LOCK_DURATION_KEY)
         acquired = led.share_partition.acquire(
             self.member_id,
@@ -229,61 +242,184 @@ def fetch_or_wait(
     readable = fetch.readable(loaded)
     if not loaded or fetch.max_wait_ms <= 0 or fetch.is_satisfied(readable):
         return respond(fetch.acquire(loaded, readable, now_ms), now_ms)
-    return _wait(fetch, loaded, respond, now_ms)
+    waiting = _WaitingShareFetch(fetch, loaded, respond, now_ms)
+    waiting.watch(now_ms)
+    return waiting.pending
 
 
-def _wait(
-    fetch: ShareFetch,
-    loaded: Mapping[TopicIdPartition, LedSharePartition],
-    respond: Callable[[ShareFetchResult, int], object],
-    now_ms: int,
-) -> PendingResponse:
-    """Wait for new or released records, or the end of `max_wait_ms`."""
-    cluster, timers = fetch.cluster, fetch.cluster.timers
-    topics = (cluster.topics.get_by_id(requested.topic_id) for requested in loaded)
-    logs = [
-        topic.partitions[requested.partition_index].log
-        for topic, requested in zip(topics, loaded, strict=True)
-        if topic is not None
-    ]
-    waits: list[tuple[PartitionLog | LedSharePartition, Callable[[int], None]]] = []
-    is_due = False
+class _WaitingShareFetch:
+    """A request that waits for new or released records, or the end of `max_wait_ms`.
 
-    def forget() -> None:
-        timers.cancel(deadline)
-        for place, waiter in waits:
-            place.leave(waiter)
-        waits.clear()  # they refer to this function: reference counting frees the request
+    A change of one partition costs one look at it. If there seems to be enough then, all partitions
+    are looked at, in turns: another member may have acquired records of them.
+    """
 
-    def finish(now_ms: int) -> None:
-        forget()
+    __slots__ = (
+        "_bytes",
+        "_changed",
+        "_deadline",
+        "_fetch",
+        "_is_due",
+        "_is_over",
+        "_loaded",
+        "_respond",
+        "_waits",
+        "pending",
+    )
+
+    def __init__(
+        self,
+        fetch: ShareFetch,
+        loaded: Mapping[TopicIdPartition, LedSharePartition],
+        respond: Callable[[ShareFetchResult, int], object],
+        now_ms: int,
+    ) -> None:
+        self._fetch = fetch
+        self._loaded = loaded
+        self._respond = respond
+        self._waits: list[_WaitingSharePartition] = []
+        self._bytes = WaitingBytes(fetch.cluster, fetch.params, ())
+        self._changed: dict[_WaitingSharePartition, None] = {}
+        """What has changed since a look at all partitions was planned."""
+        self._is_due = self._is_over = False
+        self.pending = PendingResponse(on_cancel=self._cancel, on_force_complete=self._finish)
+        self._deadline = fetch.cluster.timers.schedule(now_ms + fetch.max_wait_ms, self._finish)
+
+    def watch(self, now_ms: int) -> None:
+        """Have all partitions call this request when they change, and count what they have."""
+        topics = self._fetch.cluster.topics
+        for requested, led in paced_elements(tuple(self._loaded.items())):
+            if self._is_over:  # during a pause
+                return
+            topic = topics.get_by_id(requested.topic_id)
+            if topic is None:
+                self._plan_look(now_ms)  # it was deleted during a pause
+                continue
+            index = requested.partition_index
+            cached = CachedPartition(
+                topic.name, topic.topic_id, index, 0, self._fetch.params.bytes_max
+            )
+            wait = _WaitingSharePartition(self, led, topic.partitions[index].log, cached)
+            self._waits.append(wait)
+            wait.log.wait(wait)
+            wait.led.wait(wait)
+            wait.is_enough(self._bytes)
+        turn = current_turn()
+        if turn is not None and turn.is_long:
+            self._plan_look(now_ms)  # nobody woke this request for what came during a pause
+
+    def look_again(self, wait: "_WaitingSharePartition", now_ms: int) -> None:
+        """Respond soon if there is enough now that one partition has changed."""
+        if self._is_due:
+            self._changed[wait] = None
+            return
+        try:
+            is_enough = wait.is_enough(self._bytes)
+        except Exception:  # noqa: BLE001 - the response has it; the caller is another request
+            is_enough = True
+        if is_enough:
+            self._plan_look(now_ms)
+
+    def _plan_look(self, now_ms: int) -> None:
+        if not self._is_due and not self._is_over:
+            # After the request that woke this one, with all records that it appended.
+            self._is_due = True
+            self._fetch.cluster.timers.schedule(now_ms, self._look)
+
+    def _look(self, now_ms: int) -> None:
+        if not self._is_over:
+            look = partial(self._look_at_all, now_ms)
+            self._fetch.cluster.in_turns(partial(self._attempt, look))
+
+    def _look_at_all(self, now_ms: int) -> None:
+        self._changed.clear()
+        if self._is_ready():
+            self._finish(now_ms)
+            return
+        counted = WaitingBytes(self._fetch.cluster, self._fetch.params, ())
+        for wait in paced_elements(tuple(self._waits)):
+            wait.is_enough(counted)
+        self._bytes = counted
+        if self._is_over:  # during a pause
+            return
+        self._is_due = False
+        for wait in paced_elements(tuple(self._changed)):
+            self.look_again(wait, now_ms)
+
+    def _is_ready(self) -> bool:
+        if any(led.is_dropped for led in paced_elements(tuple(self._loaded.values()))):
+            return True
+        return self._fetch.is_satisfied(self._fetch.readable(self._loaded))
+
+    def _attempt(self, work: Callable[[], object]) -> None:
+        """Do some work; after a bug the client gets no response, and this waits no longer."""
+        self.pending.attempt(work)
+        if self.pending.is_done:
+            self._cancel()
+
+    def _end(self, work: Callable[[], object]) -> None:
+        """Wait no longer: leave the partitions, and then do some work, in turns."""
+        if not self._is_over:
+            self._is_over = True
+            self._fetch.cluster.timers.cancel(self._deadline)
+            self._fetch.cluster.in_turns(partial(self._leave, work))
+
+    def _leave(self, work: Callable[[], object]) -> None:
+        waits = self._waits
+        # They refer to this object: reference counting frees the request.
+        for _ in paced_range(len(waits)):
+            wait = waits.pop()
+            wait.log.leave(wait)
+            wait.led.leave(wait)
+        self._changed.clear()
+        work()
+
+    def _cancel(self) -> None:
+        self._end(_nothing)
+
+    def _finish(self, now_ms: int) -> None:
+        self._end(partial(self.pending.attempt, partial(self._complete, now_ms)))
+
+    def _complete(self, now_ms: int) -> None:
         # Leaders may have moved, and share partitions may have been dropped: look again.
+        fetch = self._fetch
         current = fetch.load(now_ms)
         result = fetch.acquire(current, fetch.readable(current), now_ms)
-        pending.complete(respond(result, now_ms))
+        self.pending.complete(self._respond(result, now_ms))
 
-    def finish_if_satisfied(now_ms: int) -> None:
-        # Another member may have acquired the records since this was scheduled.
-        nonlocal is_due
-        is_due = False
-        if not pending.is_done and is_ready(now_ms):
-            finish(now_ms)
 
-    def is_ready(_now_ms: int) -> bool:
-        if any(led.is_dropped for led in loaded.values()):
+def _nothing() -> None:
+    """Do nothing more: the client is gone, or has its response."""
+
+
+class _WaitingSharePartition:
+    """The waiter of one partition: a request may have very many, so it is a small object."""
+
+    __slots__ = ("_cached", "_fetch", "led", "log")
+
+    def __init__(
+        self,
+        fetch: _WaitingShareFetch,
+        led: LedSharePartition,
+        log: PartitionLog,
+        cached: CachedPartition,
+    ) -> None:
+        self._fetch = fetch
+        self._cached = cached
+        self.led = led
+        self.log = log
+
+    def __call__(self, now_ms: int) -> None:
+        """Look at the partition again: it has changed."""
+        self._fetch.look_again(self, now_ms)
+
+    def is_enough(self, found: WaitingBytes) -> bool:
+        """Count what may be acquired; return whether a fetch may complete: bytes, or an error."""
+        if self.led.is_dropped:
             return True
-        return fetch.is_satisfied(fetch.readable(loaded))
-
-    def look_again(now_ms: int) -> None:
-        nonlocal is_due
-        if not is_due and is_ready(now_ms):
-            is_due = True
-            timers.schedule(now_ms, finish_if_satisfied)
-
-    pending = PendingResponse(on_cancel=forget, on_force_complete=finish)
-    deadline = timers.schedule(now_ms + fetch.max_wait_ms, finish)
-    places: list[PartitionLog | LedSharePartition] = [*logs, *loaded.values()]
-    for place in places:
-        waits.append((place, look_again))
-        place.wait(look_again)
-    return pending
+        share_partition = self.led.share_partition
+        if not share_partition.can_acquire():
+            found.leave_out(self._cached)
+            return False
+        self._cached.fetch_offset = share_partition.next_fetch_offset()
+        return found.is_enough_with(self._cached)

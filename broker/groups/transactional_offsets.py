@@ -15,7 +15,7 @@ from broker.groups.requests import CommitRequest
 from broker.groups.results import CommittedOffset
 from protocol.coordinator_records import CoordinatorRecord
 from protocol.errors import ErrorCode
-from protocol.pacing import paced
+from protocol.pacing import paced, paced_elements
 
 OffsetKey = tuple[str, str, int]
 """Group id, topic name, partition index."""
@@ -93,6 +93,14 @@ class TransactionalOffsets:
         """Return whether an open transaction commits any offset of a group."""
         return any(key[0] == group_id for key in self._producer_ids)
 
+    def __len__(self) -> int:
+        """Return the number of transactions that have pending offsets, in each partition."""
+        return len(self._pending)
+
+    def pending_count(self, offsets_partition: int, producer_id: int) -> int:
+        """Return how many offsets of a producer wait for a marker in a partition."""
+        return len(self._pending.get((offsets_partition, producer_id), ()))
+
     def groups_of(self, offsets_partition: int, producer_id: int) -> set[str]:
         """Return the groups for which a producer has pending offsets."""
         return {key[0] for key in self._pending.get((offsets_partition, producer_id), ())}
@@ -100,13 +108,21 @@ class TransactionalOffsets:
     def complete(
         self, offsets_partition: int, producer_id: int
     ) -> Iterator[tuple[OffsetKey, CommittedOffset]]:
-        """Remove a producer's pending offsets; yield those that no later commit has replaced."""
+        """Remove a producer's pending offsets; yield those that no later commit has replaced.
+
+        With many there are pauses. Another request may commit or delete offsets that are left then,
+        as before the marker.
+        """
         source = (offsets_partition, producer_id)
-        for key, pending in self._pending.pop(source, {}).items():
-            self._discard_source(key, source)
-            if pending.number:
-                self.replace(key, before=pending.number)
-                yield key, pending.committed
+        for key in paced_elements(tuple(self._pending.get(source, ()))):
+            pending = self._pending.get(source, {}).pop(key, None)
+            if pending is not None:
+                self._discard_source(key, source)
+                if pending.number:
+                    self.replace(key, before=pending.number)
+                    yield key, pending.committed
+        if not self._pending.get(source, True):
+            del self._pending[source]
 
     def replace(self, key: OffsetKey, before: int | None = None) -> None:
         """Have a commit win over pending ones: all of them, or those with a lower number."""

@@ -83,7 +83,8 @@ def handle_join_group(context: RequestContext, request: Any, cluster: Cluster) -
             can_skip_assignment=version >= SKIP_ASSIGNMENT_VERSION_MIN,
             subscriptions=subscriptions,
         ),
-        lambda result: pending.complete(_response(result, version)),
+        # A member's response must not hurt the others of the group.
+        lambda result: pending.attempt(lambda: pending.complete(_response(result, version))),
         context.now_ms,
     )
     return pending

@@ -51,7 +51,8 @@ def handle_sync_group(context: RequestContext, request: Any, cluster: Cluster) -
                 for assignment in request.assignments
             },
         ),
-        lambda result: pending.complete(_response(result, version)),
+        # A member's response must not hurt the others of the group.
+        lambda result: pending.attempt(lambda: pending.complete(_response(result, version))),
         context.now_ms,
     )
     return pending

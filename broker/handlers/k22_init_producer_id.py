@@ -24,7 +24,7 @@ from typing import Any
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import transaction_ownership_error
-from broker.cluster.transactions import end_prepared, has_many_partitions
+from broker.cluster.transactions import end_prepared, takes_long_to_end
 from broker.request.context import RequestContext
 from broker.routes import TAKES_TURNS, handles
 from broker.transactions.coordinator import InitResult, ProducerIdAndEpoch
@@ -44,7 +44,7 @@ FENCED_VERSION_MIN = 4
 @handles(ApiKey.INIT_PRODUCER_ID, read_short=read_init_producer_id)
 def handle_init_producer_id(context: RequestContext, request: Any, cluster: Cluster) -> object:
     """Kafka's `KafkaApis.handleInitProducerIdRequest`; the response is the encoded body."""
-    if isinstance(request, ShortInitProducerId) and has_many_partitions(
+    if isinstance(request, ShortInitProducerId) and takes_long_to_end(
         cluster, request.transactional_id
     ):
         return TAKES_TURNS

@@ -16,7 +16,7 @@ Behaviour:
 from typing import Any
 
 from broker.cluster.cluster import Cluster
-from broker.cluster.transactions import end_requested, has_many_partitions
+from broker.cluster.transactions import end_requested, takes_long_to_end
 from broker.request.context import RequestContext
 from broker.routes import TAKES_TURNS, handles
 from broker.transactions.coordinator import ProducerIdAndEpoch
@@ -33,7 +33,7 @@ BUMP_VERSION_MIN = 5
 @handles(ApiKey.END_TXN, read_short=read_end_txn)
 def handle_end_txn(context: RequestContext, request: Any, cluster: Cluster) -> object:
     """Kafka's `KafkaApis.handleEndTxnRequest`; the response is the encoded body."""
-    if isinstance(request, ShortEndTxn) and has_many_partitions(cluster, request.transactional_id):
+    if isinstance(request, ShortEndTxn) and takes_long_to_end(cluster, request.transactional_id):
         return TAKES_TURNS
     return end_txn_body(
         cluster,

@@ -52,7 +52,9 @@ from broker.share_groups.sessions import (
 )
 from protocol import messages
 from protocol.api_keys import ApiKey
+from protocol.codec import encode_body
 from protocol.errors import ErrorCode
+from protocol.pacing import paced_elements
 
 ISOLATION_LEVEL_KEY = "share.isolation.level"
 
@@ -109,31 +111,33 @@ def _open_session(
     if epoch == INITIAL_EPOCH:
         if _has_acknowledgements(request):
             return Refusal(ErrorCode.INVALID_REQUEST, None)
-        return sessions.open(key, requested, context.connection_id)
+        # The session copies the keys, whose hashes are known then.
+        partitions = dict.fromkeys(paced_elements(requested))
+        return sessions.open(key, partitions, context.connection_id)
     session = sessions.resume(key, epoch)
     if isinstance(session, ShareSession):
         forgotten = [
             TopicIdPartition(topic.topic_id, index)
-            for topic in request.forgotten_topics_data
-            for index in topic.partitions
+            for topic in paced_elements(request.forgotten_topics_data)
+            for index in paced_elements(topic.partitions)
         ]
-        session.update(requested, forgotten)
+        session.update(paced_elements(requested), paced_elements(forgotten))
     return session
 
 
 def _partitions(topics: Any) -> list[TopicIdPartition]:
     return [
         TopicIdPartition(topic.topic_id, partition.partition_index)
-        for topic in topics
-        for partition in topic.partitions
+        for topic in paced_elements(topics)
+        for partition in paced_elements(topic.partitions)
     ]
 
 
 def _has_acknowledgements(request: Any) -> bool:
     return any(
         partition.acknowledgement_batches
-        for topic in request.topics
-        for partition in topic.partitions
+        for topic in paced_elements(request.topics)
+        for partition in paced_elements(topic.partitions)
     )
 
 
@@ -201,18 +205,18 @@ def _respond(
         # A response to a full request has all partitions.
         sent = {
             partition: data
-            for partition, data in result.items()
+            for partition, data in paced_elements(tuple(result.items()))
             if session.take_into_response(
                 partition, data.error_code, has_records=bool(data.records)
             )
         }
-    if any(cluster.topics.get_by_id(partition.topic_id) is None for partition in sent):
+    if any(cluster.topics.get_by_id(p.topic_id) is None for p in paced_elements(tuple(sent))):
         # Kafka 4.1 fails when it counts the bytes of a topic whose name it does not know.
         return _error(ErrorCode.UNKNOWN_SERVER_ERROR)
     response = _response(context, request, cluster, sent, acknowledged)
     if not cluster.quotas.clients.is_enabled:
         return response
-    body = response.encode(version=context.api_version)
+    body = encode_body(response, context.api_version)
     if not charge_fetch(context, cluster, len(body) + SIZE_BYTES, now_ms):
         return _response(context, request, cluster, {}, acknowledged)
     return body
@@ -227,7 +231,7 @@ def _response(
 ) -> Any:
     entries: dict[Any, dict[int, Any]] = {}
     moved: list[Partition] = []
-    for (topic_id, index), data in sent.items():
+    for (topic_id, index), data in paced_elements(tuple(sent.items())):
         entry = entries.setdefault(topic_id, {})[index] = _entry(index, data)
         topic = cluster.topics.get_by_id(topic_id)
         partition = None if topic is None else topic.partition(index)
@@ -236,7 +240,7 @@ def _response(
             entry.current_leader = _PartitionData.LeaderIdAndEpoch(
                 leader_id=partition.leader_id, leader_epoch=partition.leader_epoch
             )
-    for (topic_id, index), refusal in acknowledged.items():
+    for (topic_id, index), refusal in paced_elements(tuple(acknowledged.items())):
         by_index = entries.setdefault(topic_id, {})
         entry = by_index.setdefault(index, _entry(index, SharePartitionData()))
         if refusal is not None:
@@ -248,7 +252,7 @@ def _response(
         ),
         responses=[
             _TopicResponse(topic_id=topic_id, partitions=list(by_index.values()))
-            for topic_id, by_index in entries.items()
+            for topic_id, by_index in paced_elements(tuple(entries.items()))
         ],
         node_endpoints=[
             _Response.NodeEndpoint(
@@ -267,7 +271,8 @@ def _entry(partition_index: int, data: SharePartitionData) -> Any:
         records=data.records,
         current_leader=_PartitionData.LeaderIdAndEpoch(),
         acquired_records=[
-            _PartitionData.AcquiredRecords(**acquired._asdict()) for acquired in data.acquired
+            _PartitionData.AcquiredRecords(**acquired._asdict())
+            for acquired in paced_elements(data.acquired)
         ],
     )
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from struct import Struct
 from typing import Any, TypeVar
 
+from broker.pending_response import Failed
 from broker.request.context import RequestContext
 from broker.responses import Close, CompletedResponse, EncodedParts, Throttled, ThrottlingQuota
 from broker.routes import Route
@@ -24,6 +25,9 @@ def encode_response(route: Route, context: RequestContext, response: Any) -> Com
 
     `response` is a message, an encoded body, a `Close`, or None for no response. If a quota
     throttles the request, the result is `Throttled`.
+
+    Raises:
+        Exception: what a `Failed` has; it was raised while the request waited.
     """
     quota = context.throttled_by
     if response is None:
@@ -39,6 +43,8 @@ def encode_response(route: Route, context: RequestContext, response: Any) -> Com
         response = response.joined()
     body = response
     if not isinstance(response, (bytes, bytearray)):
+        if type(response) is Failed:
+            raise response.error
         if context.throttle_time_ms and hasattr(response, "throttle_time_ms"):
             response.throttle_time_ms = context.throttle_time_ms
         body = codec.encode_body(response, context.api_version)

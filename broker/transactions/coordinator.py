@@ -28,6 +28,7 @@ from broker.transactions.transaction import (
     TransactionState,
 )
 from protocol.errors import ErrorCode
+from protocol.pacing import paced_elements
 
 
 class ProducerIdAndEpoch(NamedTuple):
@@ -67,6 +68,8 @@ class TransactionCoordinator:
         """Transactions whose markers are not all written, by transactional id."""
         self.is_retry_scheduled = False
         """Whether a timer will write the missing markers."""
+        self.is_look_scheduled = False
+        """Whether all prepared transactions will be looked at after the current request."""
 
     def __len__(self) -> int:
         return len(self._transactions)
@@ -270,15 +273,20 @@ class TransactionCoordinator:
         """Return the ongoing transactions that are older than their timeout."""
         return [
             transaction
-            for transaction in self._transactions.values()
+            for transaction in paced_elements(tuple(self._transactions.values()))
             if transaction.has_timed_out(now_ms)
         ]
 
     def expire(self, now_ms: int) -> None:
         """Remove the transactional ids that had no transaction for the time of their expiry."""
         latest_ms = now_ms - self.config["transactional.id.expiration.ms"]
-        for transaction in tuple(self._transactions.values()):
-            if transaction.state in IDLE and transaction.last_update_ms <= latest_ms:
+        for transaction in paced_elements(tuple(self._transactions.values())):
+            # Another request may have used or removed it during a pause.
+            if (
+                transaction.state in IDLE
+                and transaction.last_update_ms <= latest_ms
+                and self._transactions.get(transaction.transactional_id) is transaction
+            ):
                 self.remove(transaction, now_ms)
 
     def remove(self, transaction: Transaction, now_ms: int) -> ErrorCode:

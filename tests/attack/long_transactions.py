@@ -1,19 +1,23 @@
 """Transactions of thousands of partitions: the small requests that end them have much to do."""
 
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
+from broker.cluster.coordinators import ensure_internal_topic
+from broker.cluster.internal_topics import GROUP_METADATA
 from broker.cluster.transactions import abort_timed_out
+from broker.groups.results import CommittedOffset
 from broker.transactions.coordinator import ProducerIdAndEpoch
-from broker.transactions.transaction import Transaction
+from broker.transactions.transaction import TopicPartition, Transaction
 from protocol import messages
 from tests.attack.attacked_broker import AttackedBroker, Cost
 from tests.broker.connection_driver import NOW_MS, request_frame
 
 TOPIC = "long-transactions"
 TRANSACTIONAL_ID = "long"
+GROUP = "long"
 TIMEOUT_MS = 10_000
 
 Send = Callable[[], Cost]
@@ -29,6 +33,8 @@ class LongTransactions:
         find = messages.FindCoordinatorRequest(version=3, key=TRANSACTIONAL_ID, key_type=1)
         broker.handle(request_frame(find, 3, 1))
         self._handle(*self._init(4))
+        ensure_internal_topic(broker.cluster, GROUP_METADATA)
+        self._offsets_index = broker.cluster.group_log.partition_index(GROUP)
 
     @property
     def transaction(self) -> Transaction:
@@ -50,12 +56,24 @@ class LongTransactions:
         self._begin()
         yield "a timeout aborts", partial(self._broker.carry_out, self._time_out)
 
-    def _begin(self) -> None:
+    def requests_with_offsets(self, offset_count: int) -> Iterator[tuple[str, Send]]:
+        """Yield the same for a transaction that commits offsets and has no other partition."""
+        for is_commit in (True, False):
+            self._begin([(GROUP_METADATA.name, self._offsets_index)])
+            offsets = self._broker.cluster.groups.transactional_offsets
+            for index in range(offset_count):
+                key = (GROUP, TOPIC, index)
+                committed = CommittedOffset(index, -1, "", NOW_MS)
+                offsets.add(self._offsets_index, self.transaction.producer_id, key, committed)
+            name = f"END_TXN with offsets {'commits' if is_commit else 'aborts'}"
+            yield name, partial(self._handle, *self._end(4, is_commit))
+
+    def _begin(self, places: Sequence[TopicPartition] | None = None) -> None:
         transaction = self.transaction
         error_code = self._broker.cluster.transactions.add_partitions(
             TRANSACTIONAL_ID,
             ProducerIdAndEpoch(transaction.producer_id, transaction.producer_epoch),
-            self._places,
+            self._places if places is None else places,
             transaction_version=2,
             now_ms=NOW_MS,
         )

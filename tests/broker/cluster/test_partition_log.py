@@ -66,15 +66,16 @@ class LogAgainstModel(RuleBasedStateMachine):
         self.start_offset = max(self.start_offset, offset)
         self.kept = [batch for batch in self.kept if batch.end_offset > self.start_offset]
 
-    @rule(retention_bytes=st.integers(0, 400))
-    def drop_beyond_size(self, retention_bytes: int) -> None:
+    @rule(retention_bytes=st.integers(0, 400), batches_max=st.sampled_from((0, 1, 3, 1000)))
+    def drop_beyond_size(self, retention_bytes: int, batches_max: int) -> None:
         before = list(self.kept)
         while (
             len(self.kept) > 1
+            and len(before) - len(self.kept) < batches_max
             and sum(len(batch.data) for batch in self.kept[1:]) >= retention_bytes
         ):
             del self.kept[0]
-        self.check_dropped(self.log.drop_beyond_size(retention_bytes), before)
+        self.check_dropped(self.log.drop_beyond_size(retention_bytes, batches_max), before)
 
     @rule(timestamp=st.integers(-1, 10), batches_max=st.sampled_from((None, 0, 1, 3)))
     def drop_older_than(self, timestamp: int, batches_max: int | None) -> None:

@@ -4,11 +4,13 @@ import pytest
 
 from broker.cluster import transactions
 from broker.cluster.background_tasks import start_background_tasks
+from broker.cluster.cluster import Cluster
 from broker.pending_response import PendingResponse
 from broker.transactions.coordinator import ProducerIdAndEpoch
 from broker.transactions.marker import Marker, MarkerRequest
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import NOW_MS
+from tests.broker.interleaving import run_with_pauses
 from tests.broker.transactional_driver import (
     TransactionDriver,
     make_driver,
@@ -79,6 +81,41 @@ def test_one_timer_writes_missing_markers_however_often_a_producer_asks() -> Non
     for _ in range(10):
         assert driver.init()[0] == ErrorCode.CONCURRENT_TRANSACTIONS
     assert len(cluster.timers) == timers + 1
+
+
+def test_one_look_at_the_prepared_transactions_serves_many_changes_of_leaders(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cluster = transactional_cluster(2)
+    topic = cluster.topics.get("t")
+    assert topic is not None
+    drivers = [TransactionDriver(cluster, transactional_id=f"tx-{n}") for n in range(3)]
+    for driver in drivers:
+        driver.broker_id = cluster.transaction_coordinator_id(driver.transactional_id) or 0
+        _, producer = driver.init()
+        driver.add(producer, 0)
+        cluster.set_leader(topic.partitions[0], -1, NOW_MS)
+        cluster.timers.run_due(NOW_MS)
+        driver.end(producer, commit=True)
+    looks: list[str] = []
+    end_prepared = transactions.end_prepared
+
+    def look(cluster: Cluster, transactional_id: str, now_ms: int) -> None:
+        looks.append(transactional_id)
+        end_prepared(cluster, transactional_id, now_ms)
+
+    monkeypatch.setattr(transactions, "end_prepared", look)
+
+    for leader_id in (1, 2) * 5:
+        cluster.set_leader(topic.partitions[0], leader_id, NOW_MS)
+        cluster.set_leader(topic.partitions[1], leader_id, NOW_MS)
+    assert not looks  # the caller changes the cluster
+    pauses: list[int] = []
+    run_with_pauses(lambda: cluster.timers.run_due(NOW_MS), lambda: pauses.append(len(looks)))
+
+    assert looks == ["tx-0", "tx-1", "tx-2"]
+    assert pauses == [0, 1, 2]
+    assert not cluster.transactions.prepared
 
 
 class SlowSender:

@@ -1,6 +1,7 @@
 """ShareFetch: what is read, and how long it waits."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -9,15 +10,16 @@ from broker.cluster import partition_log
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Topic
 from broker.cluster.transaction_index import AbortedTransaction
-from broker.fetch import partition_read
+from broker.fetch import partition_read, share_fetch
 from broker.produce.append import append_batch
+from broker.share_groups.share_partition import SharePartition
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.pacing import LOOK_EVERY
 from tests.batches import make_batch
 from tests.broker.cluster_builder import make_context
-from tests.broker.interleaving import once, run_with_pauses
+from tests.broker.interleaving import at_pause, once, run_with_pauses
 from tests.broker.share_driver import (
     ACCEPT,
     GROUP,
@@ -276,3 +278,124 @@ def test_a_topic_that_changes_while_another_one_is_loaded(
             expected,
             0 if other_age_ms else 1,
         )
+
+
+class Looks:
+    """Counts looks at share partitions."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.count = 0
+        can_acquire = SharePartition.can_acquire
+
+        def counted(share_partition: SharePartition) -> bool:
+            self.count += 1
+            return can_acquire(share_partition)
+
+        monkeypatch.setattr(SharePartition, "can_acquire", counted)
+
+
+def test_an_append_costs_a_fetch_that_waits_one_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    driver = ShareDriver(partition_count=50)
+    driver.join(1)
+    size_bytes = len(make_batch(b"a"))
+    indexes = list(range(50))
+    received = driver.fetch(1, partitions=indexes, max_wait_ms=500, min_bytes=10 * size_bytes)
+    looks = Looks(monkeypatch)
+
+    for index in range(9):
+        driver.produce(b"a", partition_index=index % 3)
+
+    assert received == []
+    assert looks.count == 9
+    driver.produce(b"a", partition_index=7)
+    assert len(values(received[0])) >= 1
+
+
+def test_records_that_another_member_has_taken_do_not_count(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    driver = ShareDriver(partition_count=3)
+    driver.join(1)
+    size_bytes = len(make_batch(b"a"))
+    received = driver.fetch(1, partitions=[0, 1, 2], max_wait_ms=500, min_bytes=4 * size_bytes)
+    driver.produce(b"a", partition_index=0)
+    driver.produce(b"a", partition_index=0)
+    driver.fetch(2, partitions=[0])  # takes both
+    looks, counts = Looks(monkeypatch), []
+
+    for _ in range(4):
+        driver.produce(b"a", partition_index=1)
+        counts.append(looks.count)
+        assert bool(received) == (len(counts) == 4)
+
+    # At the second record there seemed to be enough: it looked at all partitions.
+    assert counts[0] == 1
+    assert counts[1] > 1 + 3
+    assert counts[2] == counts[1] + 1
+
+
+PAUSES = range(1, 25)
+
+
+def waiting_fetch(bytes_min: int) -> tuple[ShareDriver, list[Any]]:
+    """Return a fetch that waits at so many partitions that each loop over them pauses."""
+    driver = ShareDriver(partition_count=2 * LOOK_EVERY)
+    driver.join(1)
+    indexes = list(range(2 * LOOK_EVERY))
+    return driver, driver.fetch(1, partitions=indexes, max_wait_ms=500, min_bytes=bytes_min)
+
+
+@pytest.mark.parametrize("number", PAUSES)
+def test_what_changes_while_all_partitions_are_looked_at_counts(number: int) -> None:
+    driver, received = waiting_fetch(2 * len(make_batch(b"a")))
+    driver.produce(b"a", partition_index=0)
+    driver.fetch(2, partitions=[0])  # takes it
+
+    change = at_pause(number, lambda: driver.produce(b"a", partition_index=2))
+    run_with_pauses(lambda: driver.produce(b"a", partition_index=1), change)
+    driver.produce(b"a", partition_index=LOOK_EVERY + 1)
+
+    assert received
+
+
+@pytest.mark.parametrize("number", PAUSES)
+def test_a_topic_that_is_deleted_while_the_wait_ends_hurts_nobody(number: int) -> None:
+    driver, received = waiting_fetch(1)
+
+    change = at_pause(number, partial(delete, driver.cluster, driver.topic, driver.now_ms))
+    run_with_pauses(lambda: driver.produce(b"a", partition_index=1), change)
+    driver.advance(0)
+
+    assert received[0].error_code in {ErrorCode.NONE, ErrorCode.UNKNOWN_SERVER_ERROR}
+
+
+def test_a_partition_of_very_many_batches_is_acquired_in_several_requests(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(share_fetch, "BATCHES_MAX", 2)
+    driver = ShareDriver()
+    driver.join(1)
+    for value in (b"a", b"b", b"c"):
+        driver.produce(value)
+
+    first, second = driver.fetch(1)[0], driver.fetch(1)[0]
+
+    assert (acquired(first), values(first)) == ([(0, 1, 1)], [b"a", b"b"])
+    assert (acquired(second), values(second)) == ([(2, 2, 1)], [b"c"])
+
+
+def test_a_member_whose_session_ends_while_it_reads_acquires_nothing() -> None:
+    """Another member has a session, so that the records in flight stay."""
+    driver = ShareDriver(partition_count=LOOK_EVERY + 1)
+    driver.join(1)
+    driver.fetch(2, partitions=[0], connection_id=2)
+    driver.produce(b"a", b"b")
+    leader = driver.cluster.share.leaders[1]
+
+    indexes = list(range(LOOK_EVERY + 1))
+    (response,) = run_with_pauses(
+        lambda: driver.fetch(1, partitions=indexes), lambda: leader.disconnect(1, driver.now_ms)
+    )
+
+    assert acquired(response) == []
+    assert driver.acquire(2) == [(0, 1, 1)]

@@ -1,7 +1,13 @@
 """Pending offsets: which commit wins, and what a marker moves."""
 
+from collections.abc import Callable
+
+import pytest
+
 from broker.groups.results import CommittedOffset
 from broker.groups.transactional_offsets import TransactionalOffsets
+from protocol.pacing import LOOK_EVERY
+from tests.broker.interleaving import run_with_pauses
 
 NOW_MS = 1_700_000_000_000
 PARTITION, A, B = 7, 1, 2
@@ -53,3 +59,53 @@ def test_deleted_offsets_and_groups_are_not_pending() -> None:
     offsets.remove_group("g")
     assert not offsets.has_pending("g")
     assert complete(offsets, A) == []
+
+
+COUNT = 2 * LOOK_EVERY
+
+
+def complete_with_pauses(
+    change: Callable[[TransactionalOffsets], object],
+) -> tuple[TransactionalOffsets, list[int], list[int]]:
+    """Complete many offsets, with a change in the second pause.
+
+    Returns the offsets that become valid, and how many were pending in each pause.
+    """
+    offsets = TransactionalOffsets()
+    for number in range(COUNT):
+        offsets.add(PARTITION, A, ("g", "t", number), committed(number))
+    counts: list[int] = []
+
+    def pause() -> None:
+        counts.append(offsets.pending_count(PARTITION, A))
+        if len(counts) == 2:
+            change(offsets)
+
+    return offsets, run_with_pauses(lambda: complete(offsets, A), pause), counts
+
+
+def test_many_offsets_become_valid_with_pauses() -> None:
+    offsets, found, counts = complete_with_pauses(lambda _offsets: None)
+    assert found == list(range(COUNT))
+    assert counts == [COUNT, LOOK_EVERY]
+    assert len(offsets) == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "kept"),
+    [
+        (lambda offsets: offsets.replace(("g", "t", COUNT - 1)), COUNT - 1),
+        (lambda offsets: offsets.remove(("g", "t", COUNT - 1)), COUNT - 1),
+        (lambda offsets: offsets.remove_topic("t"), LOOK_EVERY),
+        (lambda offsets: offsets.remove_group("g"), LOOK_EVERY),
+        (lambda offsets: offsets.replace(("g", "t", 0)), COUNT),
+        (lambda offsets: complete(offsets, A), LOOK_EVERY),
+    ],
+)
+def test_what_comes_in_a_pause_wins(
+    change: Callable[[TransactionalOffsets], object], kept: int
+) -> None:
+    offsets, found, _counts = complete_with_pauses(change)
+    assert found == list(range(kept))
+    assert len(offsets) == 0
+    assert not offsets.has_pending("g")

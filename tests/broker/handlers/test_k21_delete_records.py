@@ -1,12 +1,16 @@
+from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
 from broker.cluster.cluster import Cluster
+from broker.handlers import k21_delete_records
 from protocol import messages
 from protocol.errors import ErrorCode
 from tests.batches import filled_batch
 from tests.broker.cluster_builder import NOW_MS, call, make_cluster
+from tests.broker.interleaving import run_with_pauses
 
 VERSIONS = range(3)
 _Topic = messages.DeleteRecordsRequest.DeleteRecordsTopic
@@ -99,3 +103,48 @@ def test_an_offset_beyond_the_high_watermark_deletes_nothing() -> None:
 
     assert delete(cluster, ("a", 0, 11)) == [(ErrorCode.OFFSET_OUT_OF_RANGE, -1)]
     assert cluster.log_bytes == 350
+
+
+def delete_in_steps(
+    cluster: Cluster, offset: int, monkeypatch: pytest.MonkeyPatch, change: Callable[[], object]
+) -> tuple[list[int], list[tuple[int, int]]]:
+    """Return how many batches each of the steps of two batches deleted, and the response.
+
+    `change` happens after the first of them.
+    """
+    monkeypatch.setattr(k21_delete_records, "BATCHES_PER_STEP", 2)
+    topic = cluster.topics.get("a")
+    assert topic is not None
+    log = topic.partitions[0].log
+    counts = [log.batch_count]
+
+    def pause() -> None:
+        if log.batch_count < counts[-1]:
+            counts.append(log.batch_count)
+            if len(counts) == 2:
+                change()
+
+    results = run_with_pauses(lambda: delete(cluster, ("a", 0, offset)), pause)
+    counts.append(log.batch_count)
+    return [before - after for before, after in pairwise(counts)], results
+
+
+@pytest.mark.parametrize(("offset", "steps"), [(-1, [2, 2, 1]), (10, [2, 2, 1]), (9, [2, 2])])
+def test_very_many_batches_are_deleted_in_steps_with_pauses(
+    offset: int, steps: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster = cluster_with_ten_records()
+    found, results = delete_in_steps(cluster, offset, monkeypatch, lambda: None)
+    assert found == steps
+    assert results == [(ErrorCode.NONE, 10 if offset < 0 else offset)]
+
+
+def test_a_leader_that_moves_in_a_pause_deletes_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = cluster_with_ten_records()
+    topic = cluster.topics.get("a")
+    assert topic is not None
+    found, results = delete_in_steps(
+        cluster, 10, monkeypatch, lambda: cluster.set_leader(topic.partitions[0], 2, NOW_MS)
+    )
+    assert found == [2, 0]
+    assert results == [(ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)]

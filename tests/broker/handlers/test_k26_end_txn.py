@@ -64,6 +64,7 @@ def test_a_transaction_stays_prepared_until_the_leader_is_there_again(
     assert driver.add((current.producer_id, current.producer_epoch), 0) == [busy]
     assert topic.partitions[0].last_stable_offset == 0
     failover.start_broker(cluster, 1, NOW_MS)
+    cluster.timers.run_due(NOW_MS)
     assert driver.describe().transaction_state == "CompleteCommit"
     assert topic.partitions[0].last_stable_offset == 2
 
