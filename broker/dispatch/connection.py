@@ -237,6 +237,9 @@ class Connection:
             return NOTHING
         self._pending = None
         response, self._ready_response = self._ready_response, None
+        if type(response) is bytes and self._reader.is_empty and not self._muted_until_ms:
+            self._has_more = False
+            return new_output((response, None, False, 0, ()))
         out: list[bytes] = []
         self._finish(response, out, now_ms)
         if self._close_reason is not None:
