@@ -13,6 +13,7 @@ from broker.cluster.fetch_sessions import FetchSession, next_epoch
 from broker.fetch.fetch_context import FetchContext
 from broker.fetch.fetch_response import Fetch
 from broker.fetch.fetch_wait import read_or_wait, respond_again
+from broker.fetch.newest_batch import encode_newest
 from broker.fetch.partition_read import is_satisfied
 from broker.fetch.session_plan import (
     SessionPlan,
@@ -170,10 +171,12 @@ class SessionWait:
 
     def _is_usual(self) -> bool:
         """Whether nothing but records has changed since the request came."""
-        cluster, session = self._cluster, self._session
+        cluster, session, plan = self._cluster, self._session, self._plan
+        # With `SessionPlan.is_good`, inlined.
         return (
             session.epoch == self._epoch
-            and self._plan.is_good(session, cluster)
+            and plan.change_count == session.change_count
+            and plan.produce_version == cluster.produce_version
             and not cluster.quotas.clients.is_enabled
         )
 
@@ -195,8 +198,11 @@ class SessionWait:
         self._forget()
         self._is_due = False
         plan, session = self._plan, self._session
-        read = read_session(plan, session) if self._is_usual() else None
-        if read is not None:
+        is_usual = self._is_usual()
+        newest = encode_newest(plan) if is_usual else None
+        if newest is not None:
+            self._complete(None, newest)
+        elif is_usual and (read := read_session(plan, session)) is not None:
             self._complete(None, encode_found(plan, session, read[0]))
         else:
             context = self.request_context()  # it gets the throttle time of a quota
