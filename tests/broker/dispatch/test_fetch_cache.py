@@ -17,7 +17,7 @@ from broker.dispatch import fetch_cache
 from broker.dispatch.connection import Connection
 from broker.dispatch.fetch_cache import LAYOUTS_MAX, PAUSE_MAX, FetchCache
 from broker.fetch import session_fetch
-from broker.responses import PARTS_BYTES_MIN
+from broker.responses import PARTS_BYTES_MIN, WAITING
 from protocol import messages
 from protocol.codec import DecodeError
 from protocol.pacing import MessageTooLargeError
@@ -100,8 +100,9 @@ def test_a_request_waits_for_a_record_and_the_next_one_after_it() -> None:
     log = made.broker.cluster.topics.get(TOPIC).partitions[0].log  # type: ignore[union-attr]
     for _ in range(3):
         output = made.connection.receive(made.next_request(), made.broker.now_ms)
-        assert output.write == b""
+        assert output is WAITING
         assert made.connection.is_waiting
+        assert not made.connection.buffered_bytes
         assert len(log.waiters) == 1
         made.produce()
         made.broker.cluster.timers.run_due(made.broker.now_ms)
