@@ -18,6 +18,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeAlias, TypeVar
 
+from benchmarks.busy_polling import poll
 from benchmarks.cost_clock import Cost, CostClock
 from benchmarks.report import print_line, progress
 from benchmarks.request_bytes import (
@@ -175,7 +176,7 @@ def exchange(server_pid: int, producers: Sequence[LoadProducer]) -> Cost:
     for producer in producers:
         producer.connection.socket.send(next(producer.frames))
     while open_count:
-        events = epoll.poll(RESPONSE_WAIT_S)
+        events = poll(epoll, RESPONSE_WAIT_S)
         if not events:
             raise LoadError(f"no response for {RESPONSE_WAIT_S} s")
         for fd, _ in events:

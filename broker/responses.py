@@ -122,6 +122,8 @@ DispatchResult = PendingFrame | CompletedResponse
 """A response now or later."""
 
 NOTHING = ConnectionOutput(b"", None, has_more=False)
+WAITING = ConnectionOutput(b"", None, has_more=False)
+"""The same if the read was one request, which waits: with no bytes left nothing is to be done."""
 
 
 def frame_of(response: CompletedResponse) -> bytes | None:

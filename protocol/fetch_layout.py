@@ -29,6 +29,10 @@ _ROW = Struct(">iiqi8xiB")
 """A partition of a flexible version, without its log start offset."""
 _ROW_OF_OLD = Struct(">iiq8xi")
 
+_OFFSET_AT = 8
+_OFFSET_BYTES = 8
+"""Where the fetch offset is in the bytes of a partition, in all versions from 9 on."""
+
 Row = tuple[int, int, int, int]
 """Index, leader epoch, fetch offset and maximum of bytes of a partition."""
 
@@ -113,29 +117,49 @@ class FetchFrameLayout(NamedTuple):
     """
 
     unpack: Callable[[bytes], tuple[Any, ...]]
-    """Returns start, correlation id, constant, session epoch, names, rows and rest."""
+    """Returns start, correlation id, constant, session epoch, names, rows and rest.
+
+    Of a layout with one partition it returns the fetch offset in place of the rows.
+    """
     start: bytes
     """The size of the frame, its API key and version."""
     constant: bytes
     """From the client id to the session id."""
     names: bytes
+    """With one partition up to its fetch offset."""
     rest: bytes
+    """With one partition what comes behind its fetch offset."""
 
     @staticmethod
     def of(
-        layout: FetchLayout, frame: bytes | bytearray, start: int, body_at: int, end: int
+        layout: FetchLayout,
+        frame: bytes | bytearray,
+        start: int,
+        body_at: int,
+        end: int,
+        *,
+        has_one: bool = False,
     ) -> "FetchFrameLayout":
-        """Return that of `frame[start:end]`, a size and a request; its body begins at `body_at`."""
+        """Return that of `frame[start:end]`, a size and a request; its body begins at `body_at`.
+
+        `has_one`: all frames name one partition, in the same way except for its fetch offset.
+        """
         epoch_at = body_at + layout.names_at - EPOCH_BYTES
         constant_at = start + FRAME_START_BYTES + CORRELATION_BYTES
-        rows_bytes = layout.rows_end - layout.rows_at
+        changing_at, changing_end = body_at + layout.rows_at, body_at + layout.rows_end
+        changing = f"{changing_end - changing_at}s"
+        if has_one:
+            changing_at += _OFFSET_AT
+            changing_end, changing = changing_at + _OFFSET_BYTES, "q"
+        names = bytes(frame[body_at + layout.names_at : changing_at])
+        rest = bytes(frame[changing_end:end])
         return FetchFrameLayout(
             Struct(
                 f">{FRAME_START_BYTES}s{CORRELATION_BYTES}s{epoch_at - constant_at}si"
-                f"{len(layout.names)}s{rows_bytes}s{len(layout.rest)}s"
+                f"{len(names)}s{changing}{len(rest)}s"
             ).unpack,
             bytes(frame[start : start + FRAME_START_BYTES]),
             bytes(frame[constant_at:epoch_at]),
-            layout.names,
-            layout.rest,
+            names,
+            rest,
         )

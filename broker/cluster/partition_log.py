@@ -222,6 +222,13 @@ class PartitionLog:
             index += 1
         return chosen
 
+    def newest_from(self, offset: int) -> bytes | None:
+        """Return the newest batch if it begins at `offset`: then it is what `read` returns."""
+        batches = self._batches
+        if batches and unpack_base_offset(batches[-1])[0] == offset:
+            return batches[-1]
+        return None
+
     def readable_bytes(
         self, fetch_offset: int, bytes_max: int, end_offset: int | None = None
     ) -> int:

@@ -14,6 +14,7 @@ from broker.pending_response import Waiting
 from broker.request.session import Session
 from broker.responses import (
     NOTHING,
+    WAITING,
     Close,
     CompletedResponse,
     ConnectionOutput,
@@ -41,6 +42,8 @@ other clients, and the memory that they take.
 HEAVY_BYTES_MIN = 1 << 20
 """From this size on the rest of a request is not read while too many wait for their turns."""
 
+_RESULTS = (PendingFrame, EncodedParts, Throttled, Close, bytes, type(None))
+"""The types of a `DispatchResult`. To make their union in each request takes 0.6 µs."""
 _PRODUCE_KEY = ApiKey.PRODUCE.to_bytes(2, "big")
 _FETCH_KEY = ApiKey.FETCH.to_bytes(2, "big")
 
@@ -207,12 +210,12 @@ class Connection:
         """Return the output of a request that the fetch cache has handled."""
         if type(response) is bytes:
             return new_output((response, None, False, 0, ()))
-        if isinstance(response, PendingFrame | EncodedParts | Throttled | Close | bytes | None):
+        if isinstance(response, _RESULTS):
             if response is not None:
                 self._take_other(response, out, now_ms)
             return self._output(out)
         self._pending = response
-        return NOTHING
+        return WAITING
 
     def deliver(self, response: CompletedResponse) -> None:
         """Take the response to a request that has waited."""
@@ -237,6 +240,9 @@ class Connection:
             return NOTHING
         self._pending = None
         response, self._ready_response = self._ready_response, None
+        if type(response) is bytes and self._reader.is_empty and not self._muted_until_ms:
+            self._has_more = False
+            return new_output((response, None, False, 0, ()))
         out: list[bytes] = []
         self._finish(response, out, now_ms)
         if self._close_reason is not None:

@@ -15,8 +15,16 @@ from broker.cluster.cluster import Cluster
 from broker.cluster.fetch_sessions import FetchSession, next_epoch
 from broker.faults.table import FaultTable
 from broker.fetch.fetch_wait import read_or_wait
+from broker.fetch.newest_batch import encode_newest
 from broker.fetch.session_fetch import SessionWait, ordinary_fetch
-from broker.fetch.session_plan import SessionPlan, layout_of, read_session, take_rows
+from broker.fetch.session_plan import (
+    NamedPartition,
+    SessionPlan,
+    layout_of,
+    named_partition,
+    read_session,
+    take_rows,
+)
 from broker.fetch.session_response import encode_found
 from broker.journal.journal import Journal
 from broker.request.context import RequestContext, context_of_frame
@@ -60,22 +68,24 @@ class FetchServices:
 class _Known:
     """A layout of the requests of a session, and the request that waits."""
 
-    __slots__ = ("is_flexible", "is_used", "layout", "plan", "session", "topic", "wait")
+    __slots__ = ("is_used", "layout", "named", "plan", "session", "topic", "wait")
 
     def __init__(
         self,
         layout: FetchFrameLayout,
         topic: str | UUID,
+        named: NamedPartition | None,
         plan: SessionPlan,
         session: FetchSession,
         wait: "CachedWait",
     ) -> None:
         self.layout = layout
         self.topic = topic
+        self.named = named
+        """The partition if the requests have one, and then its offset in place of the rows."""
         self.plan = plan
         self.session = session
         self.wait = wait
-        self.is_flexible = plan.is_flexible
         self.is_used = False
 
 
@@ -172,20 +182,26 @@ class FetchCache:
         ):
             return None
         try:
-            if rows and not take_rows(plan, session, known.topic, rows):
+            named = known.named
+            if named is not None:
+                if not named.take_offset(rows):
+                    return None
+            elif rows and not take_rows(plan, session, known.topic, rows):
                 return None
             known.is_used = True
             session.epoch = next_epoch(epoch)
             session.note_use(now_ms)
-            read = read_session(plan, session)
-            if read is None:
-                return self._respond_ordinarily(known, data, now_ms)
-            found, byte_count = read
-            if byte_count < plan.params.bytes_min and plan.max_wait_ms > 0:
-                wait = known.wait
-                wait.begin(data, now_ms)
-                return wait
-            body = encode_found(plan, session, found)
+            body: bytes | EncodedParts | None = encode_newest(plan)
+            if body is None:
+                read = read_session(plan, session)
+                if read is None:
+                    return self._respond_ordinarily(known, data, now_ms)
+                found, byte_count = read
+                if byte_count < plan.params.bytes_min and plan.max_wait_ms > 0:
+                    wait = known.wait
+                    wait.begin(data, now_ms)
+                    return wait
+                body = encode_found(plan, session, found)
         except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
             return closed_by(error, context_of_frame(data, self._peer, now_ms), services.report_bug)
         if isinstance(body, bytes):
@@ -252,9 +268,13 @@ class FetchCache:
             wait = latest.wait
         else:
             wait = CachedWait(self._services, plan, session, peer, self._deliver)
+        named = named_partition(plan, layout.topic, layout.rows_of(buffer, body_at))
         return _Known(
-            FetchFrameLayout.of(layout, buffer, start - SIZE_BYTES, body_at, end),
+            FetchFrameLayout.of(
+                layout, buffer, start - SIZE_BYTES, body_at, end, has_one=named is not None
+            ),
             layout.topic,
+            named,
             plan,
             session,
             wait,

@@ -13,6 +13,7 @@ from broker.cluster.fetch_sessions import FetchSession, next_epoch
 from broker.fetch.fetch_context import FetchContext
 from broker.fetch.fetch_response import Fetch
 from broker.fetch.fetch_wait import read_or_wait, respond_again
+from broker.fetch.newest_batch import encode_newest
 from broker.fetch.partition_read import is_satisfied
 from broker.fetch.session_plan import (
     SessionPlan,
@@ -174,10 +175,12 @@ class SessionWait:
 
     def _is_usual(self) -> bool:
         """Whether nothing but records has changed since the request came."""
-        cluster, session = self._cluster, self._session
+        cluster, session, plan = self._cluster, self._session, self._plan
+        # With `SessionPlan.is_good`, inlined.
         return (
             session.epoch == self._epoch
-            and self._plan.is_good(session, cluster)
+            and plan.change_count == session.change_count
+            and plan.produce_version == cluster.produce_version
             and not cluster.quotas.clients.is_enabled
         )
 
@@ -200,8 +203,7 @@ class SessionWait:
         self._is_due = False
         plan, session = self._plan, self._session
         try:
-            read = read_session(plan, session) if self._is_usual() else None
-            body = None if read is None else encode_found(plan, session, read[0])
+            body = self._usual_body()
         except Exception as error:  # noqa: BLE001 - the dispatcher reports it
             self._complete(self.request_context(), Failed(error))
             return
@@ -211,6 +213,17 @@ class SessionWait:
             context = self.request_context()  # it gets the throttle time of a quota
             fetch = ordinary_fetch(context, self._cluster, plan, session, self._epoch)
             respond_again(fetch, now_ms, partial(self._complete, context))
+
+    def _usual_body(self) -> bytes | None:
+        """Return the encoded body, or None if the ordinary path must respond."""
+        plan, session = self._plan, self._session
+        if not self._is_usual():
+            return None
+        newest = encode_newest(plan)
+        if newest is not None:
+            return newest
+        read = read_session(plan, session)
+        return None if read is None else encode_found(plan, session, read[0])
 
     def _complete(self, context: RequestContext | None, response: object) -> None:
         if not self.is_done:

@@ -63,6 +63,12 @@ class SessionPlan:
     empty: bytes
     """The response without partitions."""
     layouts: dict[tuple[int, bytes], FetchLayout] = field(default_factory=dict)
+    only: tuple[CachedPartition, Target] | None = field(init=False, default=None)
+    """The partition of a session that has one."""
+
+    def __post_init__(self) -> None:
+        if len(self.targets) == 1:
+            [self.only] = self.targets.items()
 
     def is_good(self, session: FetchSession, cluster: Cluster) -> bool:
         """Whether nothing but offsets and logs has changed since the plan was made."""
@@ -195,6 +201,41 @@ def take_rows(
         cached.current_leader_epoch = leader_epoch
         cached.max_bytes = max_bytes
     return True
+
+
+class NamedPartition:
+    """The partition of a session that has one, as equal requests name it except for its offset."""
+
+    __slots__ = ("_cached", "_leader_epoch", "_log", "_max_bytes")
+
+    def __init__(self, cached: CachedPartition, log: PartitionLog) -> None:
+        """The session has taken a request that names it, while its plan was good."""
+        self._cached = cached
+        self._log = log
+        self._leader_epoch = cached.current_leader_epoch
+        self._max_bytes = cached.max_bytes
+
+    def take_offset(self, offset: int) -> bool:
+        """Note in the session what a request asks for, as `take_rows` does."""
+        log, cached = self._log, self._cached
+        if not log.log_start_offset <= offset <= log.log_end_offset:
+            return False
+        cached.fetch_offset = offset
+        cached.current_leader_epoch = self._leader_epoch
+        cached.max_bytes = self._max_bytes
+        return True
+
+
+def named_partition(
+    plan: SessionPlan, topic: str | UUID, rows: bytes | bytearray
+) -> NamedPartition | None:
+    """Return the only partition of a session if the request that it took last names it."""
+    if plan.only is None:
+        return None
+    cached, target = plan.only
+    row = cached.partition_index, cached.current_leader_epoch, cached.fetch_offset, cached.max_bytes
+    is_named = cached.key[0] == topic and read_rows(rows, is_flexible=plan.is_flexible) == [row]
+    return NamedPartition(cached, target.log) if is_named else None
 
 
 Found = tuple[CachedPartition, Target, int, int, int, Sequence[bytes], int]

@@ -122,7 +122,7 @@ class RequestRun:
         """
         layout = self._layouts.get(len(data)) or self._layout_of_read(data)
         log = self._log
-        if layout is None or log.waiters or cluster.log_bytes + len(data) > cluster.log_bytes_max:
+        if layout is None or cluster.log_bytes + len(data) > cluster.log_bytes_max:
             return None
         unpack, start, piece, batch_length, _at, _end, covered_range, around_place = layout
         # fmt: off
@@ -139,8 +139,6 @@ class RequestRun:
             if index_bytes != self._index_bytes and not self._go_to(index_bytes):
                 return None
             log = self._log
-            if log.waiters:
-                return None
         covered = data[covered_range]
         if (
             found_start != start
@@ -175,6 +173,8 @@ class RequestRun:
         batch = _stored_header(base_offset, batch_length, leader_epoch, _MAGIC, crc) + covered
         log.append(batch, count, leader_epoch)
         cluster.log_bytes += len(batch)
+        if log.waiters:
+            log.wake(now_ms)  # the fetches respond after the reads of this turn of the event loop
         if not shape.acks:
             return b""
         if log.log_start_offset != self._start_offset:

@@ -13,7 +13,7 @@ from broker.cluster.cluster import Cluster
 from broker.dispatch.connection import Connection
 from broker.dispatch.dispatcher import Dispatcher
 from broker.log import log
-from broker.responses import ConnectionOutput
+from broker.responses import WAITING, ConnectionOutput
 from broker.server.accept_queue import AcceptQueue
 from broker.server.listener_security import ListenerSecurity
 from broker.timers import Timer
@@ -261,7 +261,9 @@ class ClientProtocol(asyncio.Protocol):
         server = self._server
         server.is_receiving = True
         try:
-            self._perform(connection.receive_other(data, now_ms))
+            output = connection.receive_other(data, now_ms)
+            if output is not WAITING or self._is_paused:
+                self._perform(output)
         finally:
             server.is_receiving = False
             if self._timers.has_soon:

@@ -49,6 +49,26 @@ def test_the_rows_of_a_request_are_those_that_the_reader_finds(
     assert request_frame == head + constant[6:] + epoch_bytes + names + row_bytes + rest
 
 
+@given(st.sampled_from(VERSIONS), st.tuples(INT32, INT32, INT64, st.just(-1), INT64, INT32))
+def test_a_layout_with_one_partition_has_its_offset_in_place_of_the_rows(
+    version: int, row: Any
+) -> None:
+    head = b"size" + b"apiv" + b"corr" + b"client"
+    body = body_of(version, [row])
+    request = read_fetch(version, body, 0, len(body))
+    assert request is not None
+    layout = FetchLayout.of(version, request, body, 0, len(body))
+    frame = head + body
+
+    found = FetchFrameLayout.of(layout, frame, 0, len(head), len(frame), has_one=True)
+
+    _start, _correlation_id, constant, epoch, names, offset, rest = found.unpack(frame)
+    assert (constant, names, rest) == (found.constant, found.names, found.rest)
+    assert (epoch, offset) == (6, row[2])
+    epoch_bytes, offset_bytes = (6).to_bytes(4), row[2].to_bytes(8, signed=True)
+    assert frame == b"sizeapivcorr" + constant + epoch_bytes + names + offset_bytes + rest
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 def test_other_bytes_around_the_rows_do_not_fit(version: int) -> None:
     body = body_of(version, [(0, 1, 2, -1, 3, 4)])

@@ -17,7 +17,7 @@ from broker.dispatch import fetch_cache
 from broker.dispatch.connection import Connection
 from broker.dispatch.fetch_cache import LAYOUTS_MAX, PAUSE_MAX, FetchCache
 from broker.fetch import session_fetch
-from broker.responses import PARTS_BYTES_MIN
+from broker.responses import PARTS_BYTES_MIN, WAITING
 from protocol import messages
 from protocol.codec import DecodeError
 from protocol.pacing import MessageTooLargeError
@@ -100,8 +100,9 @@ def test_a_request_waits_for_a_record_and_the_next_one_after_it() -> None:
     log = made.broker.cluster.topics.get(TOPIC).partitions[0].log  # type: ignore[union-attr]
     for _ in range(3):
         output = made.connection.receive(made.next_request(), made.broker.now_ms)
-        assert output.write == b""
+        assert output is WAITING
         assert made.connection.is_waiting
+        assert not made.connection.buffered_bytes
         assert len(log.waiters) == 1
         made.produce()
         made.broker.cluster.timers.run_due(made.broker.now_ms)
@@ -202,6 +203,20 @@ def test_a_request_with_one_other_byte_is_not_taken() -> None:
         assert session.epoch == epoch
 
 
+def test_a_request_that_asks_for_more_than_another_offset_is_learnt_again() -> None:
+    made = Consumer()
+    partition = made.cache._known[len(made.next_request())].named
+    assert partition is not None
+    for size in (99, 1 << 19):
+        request = fetch_load.fetch_request(
+            TOPIC, made.produced - 1, made.session.session_id, made.session.epoch
+        )
+        request.topics[0].partitions[0].partition_max_bytes = size
+        made.check(made.consumer.receive(request_bytes.frame_request(request, 0)))
+        (cached,) = made.session.partitions.values()
+        assert cached.max_bytes == size
+
+
 def test_a_response_with_many_records_is_in_parts() -> None:
     made = Consumer()
     made.connection._writes_parts = True
@@ -238,6 +253,7 @@ def test_an_exception_closes_the_connection_as_in_the_ordinary_path(
     if module is session_fetch:
         monkeypatch.setattr(FetchCache, "respond", lambda *_arguments: None)
     monkeypatch.setattr(module, "encode_found", fail)
+    monkeypatch.setattr(module, "encode_newest", fail)
 
     output = made.connection.receive(made.next_request(), made.broker.now_ms)
 

@@ -19,9 +19,12 @@ from broker.dispatch.fetch_cache import CachedWait
 from broker.dispatch.turn_queue import TurnKind
 from broker.dispatch.turns import TURN_NS
 from broker.fetch import partition_read, session_fetch, session_logs, session_plan
+from broker.fetch.session_plan import NamedPartition
 from broker.handlers import k01_fetch
 from broker.produce.append import append_batch
-from protocol import messages, pacing
+from broker.responses import PARTS_BYTES_MIN
+from producer_state.rules import APPEND
+from protocol import messages, pacing, records
 from protocol.api_keys import ApiKey
 from tests.batches import make_batch
 from tests.broker.cluster_builder import ALL_VERSIONS, NOW_MS, make_cluster, make_context
@@ -115,6 +118,21 @@ class Client:
             append_batch(
                 context, self.cluster, known, known.partitions[partition], batch, 0, len(batch)
             )
+
+    def produce_long(self, topic: str, partition: int) -> None:
+        self.produce(topic, partition, [bytes(PARTS_BYTES_MIN)])
+
+    def begin_transaction(self, topic: str, partition: int) -> None:
+        known = self.cluster.topics.get(topic)
+        if known is not None:
+            found = known.partitions[partition]
+            if found.producers.first_unstable_offset < 0:
+                end, batch = found.log.log_end_offset, make_batch(b"t")
+                assert found.producers.check(8, 0, 0, 0, True) is APPEND
+                found.producers.apply(8, 0, 0, 0, end, NOW_MS, True)
+                stamped = records.stamp(batch, 0, len(batch), end, found.leader_epoch)
+                found.log.append(stamped, 1, found.leader_epoch)
+                found.log.wake(self.now_ms)
 
     def delete_records(self, topic: str, partition: int) -> None:
         known = self.cluster.topics.get(topic)
@@ -271,6 +289,7 @@ def counted_shortcuts() -> Iterator[list[object]]:
         noting(session_fetch, "encode_found")
         noting(session_fetch.SessionWait, "wait")
         noting(fetch_cache, "encode_found")
+        noting(fetch_cache, "encode_newest")
         yield found
 
 
@@ -389,6 +408,33 @@ steps = st.one_of(
     changes,
 )
 
+ONE = [("a", 0, 0)]
+FIRST = {"topic": "a", "partition": 0}
+one = st.builds(
+    fetch,
+    connection=st.sampled_from([0] * 15 + [1]),
+    named=st.sampled_from([*[ONE] * 8, [], [], [("a", 0, -1)], [("a", 0, 5)]]),
+    epoch_change=st.sampled_from([0] * 18 + [-1, 1]),
+    partition_bytes=st.sampled_from([10_000] * 12 + [60, -1]),
+    leader_epoch=st.sampled_from([-1] * 12 + [0, 1]),
+    **mostly,
+)
+changes_of_one = st.one_of(
+    st.tuples(
+        st.sampled_from(["delete_records", "abort", "begin_transaction", "produce_long"]),
+        st.just(FIRST),
+    ),
+    st.tuples(
+        st.just("advance"), st.fixed_dictionaries({"duration_ms": st.sampled_from([1, 100])})
+    ),
+    changes,
+    requests,
+)
+# `one_of` would drop what is there twice.
+steps_of_one = st.sampled_from([*[one] * 10, *[st.just(produce())] * 8, changes_of_one]).flatmap(
+    lambda chosen: chosen
+)
+
 losses = st.tuples(st.just("lose"), st.fixed_dictionaries({"connection": st.integers(0, 1)}))
 
 
@@ -403,6 +449,22 @@ def test_a_session_goes_on_the_same_way_without_the_shortcut(found: list[Step]) 
     assert as_long([fetch(*ALL), *found], between=()) == without
     assert as_many([fetch(*ALL), *found]) == without
     assert as_many([fetch(*ALL), *found], between=()) == without
+    assert with_shortcut["bugs"] == []
+
+
+@settings(max_examples=examples(500), deadline=None)
+@given(st.lists(steps_of_one, min_size=5, max_size=30), st.fixed_dictionaries(mostly))
+def test_a_session_of_one_partition_goes_on_the_same_way_without_the_shortcut(
+    found: list[Step], usual: dict[str, int]
+) -> None:
+    # With so many requests a connection remembers them, and so does the session.
+    begun = [fetch(*ONE, **usual), *[produce(), fetch(*ONE, **usual)] * 3]
+
+    with counted_calls(NamedPartition, "take_offset") as taken:
+        with_shortcut, without, _taken = both([*begun, *found])
+    event(f"taken: {min(len(taken), 5)}")
+
+    assert with_shortcut == without
     assert with_shortcut["bugs"] == []
 
 

@@ -1,5 +1,6 @@
 """A plan has the partitions of usual sessions, and reads what the ordinary path reads."""
 
+import struct
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 
 from broker.cluster.fetch_sessions import must_send
 from broker.fetch.partition_read import read_partitions
-from broker.fetch.session_plan import read_session
+from broker.fetch.session_plan import NamedPartition, named_partition, read_session
 from tests.broker.fetch.planned_sessions import append, make_session, plan_of
 
 VERSIONS = [9, 12, 13, 18]
@@ -47,6 +48,51 @@ def test_a_session_with_one_unusual_partition_has_no_targets(field: str, value: 
 def test_an_unusual_request_has_no_targets(changes: dict[str, Any]) -> None:
     cluster, session = make_session(12)
     assert not plan_of(cluster, session, 12, **changes).targets
+
+
+def rows_of(*row: int) -> bytes:
+    index, leader_epoch, offset, fetched_epoch, max_bytes = row
+    return struct.pack(">iiqiqiB", index, leader_epoch, offset, fetched_epoch, -1, max_bytes, 0)
+
+
+def test_only_the_request_that_a_session_of_one_partition_took_last_names_it() -> None:
+    cluster, session = make_session(12)
+    for key in list(session.partitions)[1:]:
+        del session.partitions[key]
+    (cached,) = session.partitions.values()
+    cached.current_leader_epoch, cached.fetch_offset, cached.max_bytes = 0, 0, 99
+    plan = plan_of(cluster, session, 12)
+    assert plan.only == (cached, plan.targets[cached])
+
+    named = named_partition(plan, "a", rows_of(0, 0, 0, -1, 99))
+    assert named is not None
+    for topic, rows in (
+        ("b", rows_of(0, 0, 0, -1, 99)),
+        ("a", rows_of(1, 0, 0, -1, 99)),
+        ("a", rows_of(0, -1, 0, -1, 99)),
+        ("a", rows_of(0, 0, 1, -1, 99)),
+        ("a", rows_of(0, 0, 0, 0, 99)),
+        ("a", rows_of(0, 0, 0, -1, 98)),
+        ("a", b""),
+    ):
+        assert named_partition(plan, topic, rows) is None
+
+
+def test_the_offset_of_a_named_partition_is_taken_within_its_log() -> None:
+    cluster, session = make_session(12)
+    for key in list(session.partitions)[1:]:
+        del session.partitions[key]
+    (cached,) = session.partitions.values()
+    plan = plan_of(cluster, session, 12)
+    append(cluster, "a", 0, b"v")
+    named = NamedPartition(cached, plan.targets[cached].log)
+    cached.max_bytes, cached.current_leader_epoch = 1, 0
+
+    assert not named.take_offset(2)
+    assert not named.take_offset(-1)
+    assert (cached.fetch_offset, cached.max_bytes, cached.current_leader_epoch) == (0, 1, 0)
+    assert named.take_offset(1)
+    assert (cached.fetch_offset, cached.max_bytes, cached.current_leader_epoch) == (1, 1 << 20, -1)
 
 
 @given(
