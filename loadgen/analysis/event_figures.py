@@ -33,11 +33,12 @@ def _tenant(name: str, rows: Rows) -> dict[str, Any]:
 
 def heat_of(rows: Rows) -> Rows:
     """Return the cells of the heat map: events by time and latency."""
-    return [
+    cells = [
         {"cell": row["cell"], "bin": row["heat_bin"], "events": row["events"]}
         for row in rows
         if row["cell"] is not None
     ]
+    return sorted(cells, key=lambda cell: (cell["cell"], cell["bin"]))
 
 
 def latencies_of(rows: Rows) -> Rows:

@@ -60,8 +60,7 @@ EVENTS = """
                 FROM (SELECT *, coalesce(completed_us, :end_us) - intended_us AS response_us
                       FROM events)
                 GROUP BY ALL))
-    GROUP BY GROUPING SETS ((tenant, bin), (cell, heat_bin))
-    ORDER BY tenant, bin, cell, heat_bin"""
+    GROUP BY GROUPING SETS ((tenant, bin), (cell, heat_bin))"""
 LATENCIES = """
     SELECT second, tenant, min(bin) FILTER (WHERE until_here >= 0.5 * events) AS p50,
            min(bin) FILTER (WHERE until_here >= 0.9 * events) AS p90,
@@ -122,7 +121,7 @@ BATCHES = """
                       GROUP BY event_id, producer_id, place)
                 GROUP BY event_id, producer_id)
           WHERE number > 0 GROUP BY event_id)
-    GROUP BY number ORDER BY number"""
+    GROUP BY number"""
 BATCH_VIEWS = {
     "sent_batches": """
         SELECT event_id, coalesce(producer_id, -1) AS producer_id,

@@ -90,7 +90,7 @@ def summarise(spark: "SparkSession", data: RunData) -> dict[str, Any]:
     if rows is None:
         rows = read_results(spark, data.results_path).count()
     is_small = rows < COMPILED_ROWS_MIN
-    partitions = max(SHUFFLE_PARTITIONS_MIN, ceil(rows / ROWS_PER_PARTITION))
+    partitions = 1 if is_small else max(SHUFFLE_PARTITIONS_MIN, ceil(rows / ROWS_PER_PARTITION))
     settings = {
         "spark.sql.shuffle.partitions": str(partitions),
         **(query_settings.INTERPRETED if is_small else {}),
