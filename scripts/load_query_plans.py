@@ -27,8 +27,8 @@ _HEAD = """\
 scripts.load_query_plans` writes this page.*
 
 `Exchange` is a shuffle; the window functions and the `DISTINCT`s need one each. Nothing but the
-result of a query goes to the driver: one row per tenant, user, second, cell of the heat map, or
-point of a chart.
+result of a query goes to the driver: one row per tenant, user, second, cell of the heat map, point
+of a chart, or bin of a percentile.
 """
 _PLAN_NAMES = ("mixed-tenants", "exactly-once")
 _CONFIG = {

@@ -2,63 +2,90 @@
 
 Times are in µs since the start of the measured part. Error codes 0 and 46 are acknowledgements: 46
 is DUPLICATE_SEQUENCE_NUMBER. Nor is 79 an error: MEMBER_ID_REQUIRED has the id with which to join.
+
+Latencies are counted in the bins of `latencies`: Spark adds counts up cheaply, while the sketches
+of `percentile_approx` cost more than all the rest of a summary.
 """
 
+from math import log
+
+from loadgen.analysis.latencies import GROWTH
+
+# The bin of a time is `if(t < 1, 0, floor(ln(t) / :ln_growth))`, as in `latencies.bin_of`.
+ARGUMENTS = {"ln_growth": log(GROWTH)}
+
 VIEWS = {
-    # Rows of scheduled events, without the warm-up.
-    "measured": "SELECT * FROM results WHERE intended_us >= 0 AND event_id >= 0",
     "events": """
         SELECT tenant, event_id, min(intended_us) AS intended_us,
                max(response_us) FILTER (
                    WHERE status = 'responded' AND error_code IN (0, 46)
                          AND main_apis[tenant] IN (api, 'any')
                ) AS completed_us
-        FROM (SELECT *, map_from_arrays(:tenants, :main_apis) AS main_apis FROM measured)
+        FROM (SELECT *, map_from_arrays(:tenants, :main_apis) AS main_apis FROM results
+              WHERE intended_us >= 0 AND event_id >= 0)
         WHERE array_contains(:tenants, tenant) GROUP BY tenant, event_id""",
 }
 
-TENANTS = """
-    SELECT tenant, count(*) AS events, count(completed_us) AS completed,
-           percentile_approx(response_us, array(0.5, 0.9, 0.99, 0.999)) AS response_us,
-           max(response_us) AS response_max_us
-    FROM (SELECT *, coalesce(completed_us, :end_us) - intended_us AS response_us FROM events)
-    GROUP BY tenant ORDER BY tenant"""
 REQUESTS = """
-    SELECT tenant, api, status, kind, error_code, count(*) AS requests,
-           percentile_approx(response_us - sent_us, array(0.5, 0.99)) AS service_us,
+    SELECT tenant, api, status, kind, error_code,
+           if(service_us < 1, 0, CAST(floor(ln(service_us) / :ln_growth) AS INT)) AS bin,
+           count(*) AS requests,
            sum(throttle_time_ms) AS throttle_ms, max(throttle_time_ms) AS throttle_max_ms,
            sum(bytes) AS bytes, sum(mutations) AS mutations, count(sent_us) AS sent,
            count_if(throttle_time_ms > 0) AS throttled, count_if(early_us > 1000) AS sent_early,
            max(early_us) AS early_max_us,
-           count_if(early_us > :tolerance_us AND response_us - sent_us < early_us - :tolerance_us)
+           count_if(early_us > :tolerance_us AND service_us < early_us - :tolerance_us)
                AS responded_early,
            max(coalesce(response_us, sent_us)) AS end_us
-    FROM results GROUP BY tenant, api, status, kind, error_code
-    ORDER BY tenant, api, status, kind, error_code"""
+    FROM (SELECT *, response_us - sent_us AS service_us FROM results)
+    GROUP BY tenant, api, status, kind, error_code, bin"""
 SECONDS = """
     SELECT floor(sent_us / 1e6) AS second, tenant, count(*) AS requests,
            count_if(status = 'responded') AS responded,
            count_if(status = 'responded' AND error_code NOT IN (0, 46, 79)) AS errors,
            count_if(throttle_time_ms > 0) AS throttled, max(throttle_time_ms) AS throttle_max_ms
     FROM results WHERE sent_us IS NOT NULL GROUP BY second, tenant ORDER BY second, tenant"""
+# Each row is a bin of a tenant's latencies, or a cell of the heat map: time and 24 bins from 64 µs,
+# of which three are a factor of four.
+EVENTS = """
+    SELECT tenant, bin, cell, heat_bin, sum(events) AS events, sum(completed) AS completed,
+           max(response_max_us) AS response_max_us
+    FROM (SELECT *, CAST(least(23, greatest(0, floor(1.5 * ((bin + 0.5) * :ln_growth / ln(2) - 6))))
+                         AS INT) AS heat_bin
+          FROM (SELECT tenant, floor(intended_us / :cell_us) AS cell,
+                       if(response_us < 1, 0, CAST(floor(ln(response_us) / :ln_growth) AS INT))
+                           AS bin,
+                       count(*) AS events, count(completed_us) AS completed,
+                       max(response_us) AS response_max_us
+                FROM (SELECT *, coalesce(completed_us, :end_us) - intended_us AS response_us
+                      FROM events)
+                GROUP BY ALL))
+    GROUP BY GROUPING SETS ((tenant, bin), (cell, heat_bin))"""
 LATENCIES = """
-    SELECT floor(intended_us / 1e6) AS second, tenant,
-           percentile_approx(response_us, array(0.5, 0.9, 0.99)) AS response_us
-    FROM (SELECT *, coalesce(completed_us, :end_us) - intended_us AS response_us FROM events)
+    SELECT second, tenant, min(bin) FILTER (WHERE until_here >= 0.5 * events) AS p50,
+           min(bin) FILTER (WHERE until_here >= 0.9 * events) AS p90,
+           min(bin) FILTER (WHERE until_here >= 0.99 * events) AS p99
+    FROM (SELECT second, tenant, bin,
+                 sum(events) OVER (PARTITION BY second, tenant ORDER BY bin) AS until_here,
+                 sum(events) OVER (PARTITION BY second, tenant) AS events
+          FROM (SELECT floor(intended_us / 1e6) AS second, tenant,
+                       if(response_us < 1, 0, CAST(floor(ln(response_us) / :ln_growth) AS INT))
+                           AS bin,
+                       count(*) AS events
+                FROM (SELECT *, coalesce(completed_us, :end_us) - intended_us AS response_us
+                      FROM events) GROUP BY ALL))
     GROUP BY second, tenant ORDER BY second, tenant"""
-HEAT = """
-    SELECT floor(intended_us / :cell_us) AS cell,
-           least(23, greatest(0, floor(1.5 * log2(greatest(response_us, 1) / 64)))) AS bin,
-           count(*) AS events
-    FROM (SELECT *, coalesce(completed_us, :end_us) - intended_us AS response_us FROM events)
-    GROUP BY cell, bin ORDER BY cell, bin"""
 LATENESS = """
-    SELECT percentile_approx(submitted_us - intended_us, array(0.5, 0.99)) AS lateness_us,
-           percentile_approx(sent_us - intended_us, array(0.5, 0.99))
-               FILTER (WHERE attempt = 1 AND early_us = 0) AS sent_us
-    FROM measured
-    WHERE attempt <= 1 AND status != 'not_sent'
-          AND array_contains(CAST(:open_tenants AS ARRAY<STRING>), tenant)"""
+    SELECT if(late_us < 1, 0, CAST(floor(ln(late_us) / :ln_growth) AS INT)) AS lateness_bin,
+           CASE WHEN attempt = 1 AND early_us = 0
+                THEN if(delay_us < 1, 0, CAST(floor(ln(delay_us) / :ln_growth) AS INT)) END
+               AS sent_bin,
+           count(*) AS events
+    FROM (SELECT *, submitted_us - intended_us AS late_us, sent_us - intended_us AS delay_us
+          FROM results
+          WHERE intended_us >= 0 AND event_id >= 0 AND attempt <= 1 AND status != 'not_sent'
+                AND array_contains(CAST(:open_tenants AS ARRAY<STRING>), tenant))
+    GROUP BY ALL"""
 EXPIRIES = """
     SELECT tenant, count_if(expired_us IS NOT NULL) AS expired,
            max(coalesce(expired_us, completed_us) - submitted_us) AS latest_us
@@ -66,39 +93,51 @@ EXPIRIES = """
                  min(response_us) FILTER (WHERE status = 'expired') AS expired_us,
                  min(response_us) FILTER (WHERE status = 'responded' AND error_code IN (0, 46))
                      AS completed_us
-          FROM results WHERE event_id >= 0 AND api = 'Produce' GROUP BY tenant, event_id)
+          FROM results WHERE event_id >= 0 AND api = 'Produce'
+               AND array_contains(CAST(:expiring_tenants AS ARRAY<STRING>), tenant)
+          GROUP BY tenant, event_id)
     GROUP BY tenant"""
-# Batches match by producer id, epoch and sequence, or by offset without a producer id.
-STORED = """
-    SELECT acknowledged.tenant, count(*) AS acknowledged,
-           count_if(coalesce(times, 0) = 0) AS missing
-    FROM (SELECT DISTINCT tenant, topic, partition, producer_id, epoch, sequence, event_id,
-                 CASE WHEN producer_id IS NULL THEN base_offset END AS base_offset
-          FROM results WHERE api = 'Produce' AND status = 'responded' AND error_code IN (0, 46)
-         ) AS acknowledged
-    LEFT JOIN (SELECT topic, partition, producer_id, epoch, sequence, event_id,
-                      CASE WHEN producer_id < 0 THEN base_offset END AS base_offset,
-                      count(*) AS times
-               FROM read_back GROUP BY ALL) AS stored
-    ON acknowledged.topic = stored.topic AND acknowledged.partition = stored.partition
-       AND acknowledged.event_id = stored.event_id
-       AND coalesce(acknowledged.producer_id, -1) = stored.producer_id
-       AND coalesce(acknowledged.epoch, -1) = stored.epoch
-       AND coalesce(acknowledged.sequence, -1) = stored.sequence
-       AND acknowledged.base_offset <=> stored.base_offset
-    GROUP BY acknowledged.tenant"""
-# An event is one batch, or several batches with different sequences.
-REPEATED = """
-    SELECT tenant, sum(times - 1) AS repeated
-    FROM (SELECT tenant, stored.event_id, count(*) AS times
-          FROM read_back AS stored
-          JOIN (SELECT DISTINCT tenant, event_id, coalesce(producer_id, -1) AS producer_id
-                FROM results WHERE api = 'Produce') AS sent
-          ON stored.event_id = sent.event_id AND stored.producer_id = sent.producer_id
-          GROUP BY tenant, stored.event_id,
-                   CASE WHEN array_contains(CAST(:of_several AS ARRAY<STRING>), tenant)
-                   THEN struct(stored.producer_id, stored.epoch, stored.sequence) END)
-    GROUP BY tenant"""
+# What was sent and what was read back goes through one shuffle, by event, and needs no join. A
+# batch is known by producer id and place: topic, partition, epoch and sequence, or the offset
+# without a producer id. The hash of a place only has to differ within an event. An event is one
+# batch, or several batches at different places. Tenants are numbers, since Spark sorts to find the
+# largest string.
+BATCHES = """
+    SELECT element_at(:tenants, number) AS tenant, sum(acknowledged) AS acknowledged,
+           sum(missing) AS missing,
+           sum(CASE WHEN array_contains(CAST(:of_several AS ARRAY<STRING>),
+                                        element_at(:tenants, number))
+               THEN times - firsts ELSE greatest(0, times - 1) END) AS repeated
+    FROM (SELECT event_id, max(number) AS number, sum(acknowledged) AS acknowledged,
+                 sum(missing) AS missing, sum(times) AS times, sum(firsts) AS firsts
+          FROM (SELECT event_id, producer_id, max(number) AS number,
+                       count_if(is_acknowledged) AS acknowledged,
+                       count_if(is_acknowledged AND times = 0) AS missing,
+                       sum(times) AS times, count_if(number > 0 AND times > 0) AS firsts
+                FROM (SELECT event_id, producer_id, place, max(number) AS number,
+                             max(is_acknowledged) AS is_acknowledged, sum(times) AS times
+                      FROM (SELECT * FROM sent_batches UNION ALL SELECT * FROM stored_batches
+                            DISTRIBUTE BY event_id)
+                      GROUP BY event_id, producer_id, place)
+                GROUP BY event_id, producer_id)
+          WHERE number > 0 GROUP BY event_id)
+    GROUP BY number"""
+BATCH_VIEWS = {
+    "sent_batches": """
+        SELECT event_id, coalesce(producer_id, -1) AS producer_id,
+               xxhash64(topic, partition, coalesce(epoch, -1), coalesce(sequence, -1),
+                        CASE WHEN producer_id IS NULL THEN base_offset END) AS place,
+               CAST(array_position(:tenants, tenant) AS INT) AS number,
+               status = 'responded' AND coalesce(error_code IN (0, 46), false) AS is_acknowledged,
+               0 AS times
+        FROM results WHERE api = 'Produce'""",
+    "stored_batches": """
+        SELECT event_id, producer_id,
+               xxhash64(topic, partition, coalesce(epoch, -1), coalesce(sequence, -1),
+                        CASE WHEN producer_id < 0 THEN base_offset END) AS place,
+               0 AS number, false AS is_acknowledged, 1 AS times
+        FROM read_back""",
+}
 # The events that a closed loop adds have larger ids.
 EVENTS_SEEN = """
     SELECT count(DISTINCT event_id) AS events FROM results

@@ -4,7 +4,7 @@ The driver gets one row per user and broker, or per bucket, and at most `POINTS_
 line of a chart.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from loadgen.analysis import checks
@@ -20,13 +20,18 @@ Rows = list[dict[str, Any]]
 POINTS_MAX = 1000
 TOPIC_BEHAVIOURS = {"topic-creator", "topic-expander", "topic-deleter"}
 VIEWS = {
-    # The first success of each producer id, numbered in the order of time.
+    # The first success of each producer id, numbered in the order of time; ids without a success
+    # come last.
     "new_ids": """
-        SELECT *, row_number() OVER (PARTITION BY user, node ORDER BY first_us) AS number,
-               count(*) OVER (PARTITION BY user, node) AS ids
-        FROM (SELECT user, node, producer_id, min(response_us) AS first_us FROM results
-              WHERE api = 'Produce' AND producer_id IS NOT NULL AND status = 'responded'
-                    AND error_code = 0 GROUP BY user, node, producer_id)""",
+        SELECT user, node, first_us,
+               row_number() OVER (PARTITION BY user, node ORDER BY first_us NULLS LAST) AS number,
+               count(first_us) OVER (PARTITION BY user, node) AS ids,
+               min(sent_us) OVER (PARTITION BY user, node) AS start_us
+        FROM (SELECT user, node, producer_id, min(sent_us) AS sent_us,
+                     min(response_us) FILTER (WHERE status = 'responded' AND error_code = 0)
+                         AS first_us
+              FROM results WHERE api = 'Produce' AND producer_id IS NOT NULL
+              GROUP BY user, node, producer_id)""",
     # Accepted mutations with their sum so far.
     "charged": """
         SELECT bucket, rate, burst, user, tenant, sent_us, response_us, mutations,
@@ -35,27 +40,20 @@ VIEWS = {
                    PARTITION BY bucket ORDER BY response_us ROWS UNBOUNDED PRECEDING) AS total
         FROM results JOIN mutation_buckets USING (tenant) WHERE mutations > 0""",
 }
-ID_BOUNDS = """
-    WITH starts AS (
-        SELECT user, node, min(sent_us) AS start_us FROM results
-        WHERE api = 'Produce' AND producer_id IS NOT NULL GROUP BY user, node),
-    bounds AS (
-        SELECT user, node, number,
-               quota + (first_us - start_us + :clock_us) / 1e6D * quota / window_s AS allowed
-        FROM starts JOIN id_quotas USING (user) LEFT JOIN new_ids USING (user, node))
-    SELECT user, node, count(number) AS ids, max(allowed) AS allowed,
-           max(number - allowed) AS excess
-    FROM bounds GROUP BY user, node ORDER BY user, node"""
 MUTATION_BOUNDS = """
     SELECT bucket, sum(mutations) AS mutations, max(allowed) AS allowed,
            max(total - allowed) AS excess
     FROM (SELECT *, rate * (response_us - start_us + :clock_us) / 1e6D + burst AS allowed
           FROM charged)
     GROUP BY bucket"""
-# A point stands for several ids or responses if there are many.
+# A point stands for several ids or responses if there are many. A user without any id has one too.
 IDS = """
-    SELECT user, node, max(first_us) AS first_us, count(*) AS ids
-    FROM new_ids GROUP BY user, node, ceil(number / ceil(ids / :points_max))
+    SELECT user, node, max(first_us) AS first_us, count(first_us) AS ids, max(allowed) AS allowed,
+           max(number - allowed) AS excess
+    FROM (SELECT *, quota + (first_us - start_us + :clock_us) / 1e6D * quota / window_s AS allowed
+          FROM new_ids LEFT JOIN id_quotas USING (user))
+    GROUP BY user, node,
+             CASE WHEN first_us IS NOT NULL THEN ceil(number / ceil(ids / :points_max)) END
     ORDER BY user, node, first_us"""
 MUTATIONS = """
     SELECT user, tenant, min(sent_us) AS sent_us, max(response_us) AS response_us,
@@ -67,9 +65,8 @@ MUTATIONS = """
     ORDER BY response_us"""
 
 QUERIES = {
-    "id_bounds": ID_BOUNDS,
-    "mutation_bounds": MUTATION_BOUNDS,
     "ids": IDS,
+    "mutation_bounds": MUTATION_BOUNDS,
     "mutations": MUTATIONS,
 }
 ARGUMENTS = {"clock_us": CLOCK_US, "points_max": POINTS_MAX}
@@ -95,8 +92,35 @@ def open_quota_views(spark: "SparkSession", plan: Plan, target: PreparedTarget) 
         spark.sql(sql).createOrReplaceTempView(name)
 
 
+def id_bounds_of(points: Rows, users: Collection[str]) -> Rows:
+    """Return ids and bounds of each user and broker, from the rows of `IDS`.
+
+    `users` are those with a quota.
+    """
+    found: dict[tuple[str, int], dict[str, Any]] = {}
+    for point in points:
+        user, node = point["user"], point["node"]
+        if user in users:
+            none = {"user": user, "node": node, "ids": 0, "allowed": None, "excess": None}
+            bounds = found.setdefault((user, node), none)
+            bounds["ids"] += point["ids"]
+            for name in ("allowed", "excess"):
+                known = [row[name] for row in (bounds, point) if row[name] is not None]
+                bounds[name] = max(known, default=None)
+    return list(found.values())
+
+
+def id_points_of(points: Rows) -> Rows:
+    """Return the points of the chart of ids, from the rows of `IDS`."""
+    names = ("user", "node", "first_us", "ids")
+    return [{name: point[name] for name in names} for point in points if point["ids"]]
+
+
 def quota_verdicts(plan: Plan, target: PreparedTarget, found: Mapping[str, Rows]) -> list[Verdict]:
-    """Return a verdict for each user and broker with a quota, and for each bucket of mutations."""
+    """Return a verdict for each user and broker with a quota, and for each bucket of mutations.
+
+    `found` has the rows of `id_bounds_of` as `id_bounds`, and those of the query `mutation_bounds`.
+    """
     window_s = target.config["producer.id.quota.window.size.seconds"]
     quotas = {
         tenant.principal: plan.quota_of(tenant, "producer_ids_rate")

@@ -1,7 +1,9 @@
-"""What follows from the rows of `queries.REQUESTS`: one for each kind of request and outcome."""
+"""What follows from the rows of `queries.REQUESTS`: a group is a kind of request and outcome."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
+
+from loadgen.analysis.latencies import Latencies
 
 Rows = list[dict[str, Any]]
 
@@ -10,6 +12,44 @@ ACKNOWLEDGED = (0, 46)
 NO_ERRORS = (*ACKNOWLEDGED, 79)
 """79 is MEMBER_ID_REQUIRED, which has the id with which to join."""
 _ONLY_HERE = ("sent", "throttled", "sent_early", "early_max_us", "responded_early", "end_us")
+
+
+_KEYS = ("tenant", "api", "status", "kind", "error_code")
+_SUMS = (
+    "requests",
+    "throttle_ms",
+    "bytes",
+    "mutations",
+    "sent",
+    "throttled",
+    "sent_early",
+    "responded_early",
+)
+_SERVICE_SHARES = (0.5, 0.99)
+
+
+def groups_of(rows: Rows) -> Rows:
+    """Return the groups in the order of their keys, of rows for each bin of the response times."""
+    members: dict[tuple[Any, ...], Rows] = {}
+    for row in rows:
+        members.setdefault(tuple(row[key] for key in _KEYS), []).append(row)
+    # Nothing comes first, as in SQL.
+    order = sorted(members, key=lambda group: [(key is not None, key) for key in group])
+    return [{**dict(zip(_KEYS, key, strict=True)), **_figures(members[key])} for key in order]
+
+
+def _figures(rows: Rows) -> dict[str, Any]:
+    sums = {name: _sum(row[name] for row in rows) for name in _SUMS}
+    times = Latencies((row["bin"], row["requests"]) for row in rows if row["bin"] is not None)
+    return {
+        "requests": sums["requests"],
+        "service_us": times.percentiles_us(_SERVICE_SHARES),
+        "throttle_ms": sums["throttle_ms"],
+        "throttle_max_ms": _max(row["throttle_max_ms"] for row in rows),
+        **sums,
+        "early_max_us": _max(row["early_max_us"] for row in rows),
+        "end_us": _max(row["end_us"] for row in rows),
+    }
 
 
 def requests_of(groups: Rows) -> Rows:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from client.errors import error_name
 from loadgen import query_settings
-from loadgen.analysis import checks, queries, quota_bounds, request_groups
+from loadgen.analysis import checks, event_figures, queries, quota_bounds, request_groups
 from loadgen.analysis.checks import Verdict
 from loadgen.analysis.committed_offsets import CommittedOffset
 from loadgen.analysis.quota_bounds import (
@@ -90,7 +90,7 @@ def summarise(spark: "SparkSession", data: RunData) -> dict[str, Any]:
     if rows is None:
         rows = read_results(spark, data.results_path).count()
     is_small = rows < COMPILED_ROWS_MIN
-    partitions = max(SHUFFLE_PARTITIONS_MIN, ceil(rows / ROWS_PER_PARTITION))
+    partitions = 1 if is_small else max(SHUFFLE_PARTITIONS_MIN, ceil(rows / ROWS_PER_PARTITION))
     settings = {
         "spark.sql.shuffle.partitions": str(partitions),
         **(query_settings.INTERPRETED if is_small else {}),
@@ -126,13 +126,13 @@ class _Summary:
         data, plan = self._data, self._data.plan
         sql_by_name = queries_of(data)
         with ThreadPoolExecutor(_CONCURRENT_QUERIES) as pool:
-            of_groups = pool.submit(self._rows, sql_by_name.pop("requests"))
+            of_requests = pool.submit(self._rows, sql_by_name.pop("requests"))
             running = {
                 name: pool.submit(self._rows, sql_by_name[name])
                 for name in sql_by_name.keys() - NEEDS_THE_GROUPS
                 if name in needed_queries(data)
             }
-            groups = of_groups.result()
+            groups = request_groups.groups_of(of_requests.result())
             totals = request_groups.totals_of(groups)
             measured_us = round(plan.duration_s * 1e6)
             totals["not_due"] = 0
@@ -146,14 +146,19 @@ class _Summary:
             self._arguments = {**self._arguments, "end_us": end_us, "cell_us": cell_us}
             has_mutations = any(group["mutations"] for group in groups)
             for name in NEEDS_THE_GROUPS:
-                if name != "mutations" or has_mutations:
+                if name in needed_queries(data) and (has_mutations or name not in OF_MUTATIONS):
                     running[name] = pool.submit(self._rows, sql_by_name[name])
             found = {
                 name: running[name].result() if name in running else [] for name in sql_by_name
             }
+        points = found["ids"]
+        found["ids"] = quota_bounds.id_points_of(points)
+        found["id_bounds"] = quota_bounds.id_bounds_of(points, id_quotas(plan, data.target))
         found["throttles"] = request_groups.throttles_of(groups)
         found["duplicates"] = request_groups.duplicates_of(groups)
-        [lateness] = found["lateness"]
+        found["tenants"] = event_figures.tenants_of(found["events"])
+        found["latencies"] = event_figures.latencies_of(found["latencies"])
+        lateness = event_figures.lateness_of(found["lateness"])
         shares = [row["completed"] / row["events"] for row in found["tenants"] if row["events"]]
         has_read_back = data.read_back_path is not None
         verdicts = [
@@ -175,7 +180,7 @@ class _Summary:
             "workers": found["workers"],
             "verdicts": [verdict.as_dict() for verdict in verdicts],
             "series": {
-                "heat": {"cell_us": cell_us, "cells": found["heat"]},
+                "heat": {"cell_us": cell_us, "cells": event_figures.heat_of(found["events"])},
                 **{name: found[name] for name in ("seconds", "latencies", "ids", "mutations")},
             },
         }
@@ -193,6 +198,8 @@ def arguments_of(plan: Plan) -> dict[str, Any]:
         "open_tenants": [tenant.name for tenant in tenants if tenant.arrival != "closed"],
         "of_several": [t.name for t in tenants if t.behaviour in SEVERAL_BATCHES],
         "tolerance_us": checks.MUTE_TOLERANCE_US,
+        "expiring_tenants": [t.name for t in tenants if t.behaviour == "delivery-timeout"],
+        **queries.ARGUMENTS,
         **quota_bounds.ARGUMENTS,
     }
 
@@ -201,20 +208,20 @@ def queries_of(data: RunData) -> dict[str, str]:
     """Return the queries of a summary by name, over the views of `open_views`."""
     return {
         "requests": queries.REQUESTS,
-        "tenants": queries.TENANTS,
+        "events": queries.EVENTS,
         "latencies": queries.LATENCIES,
-        "heat": queries.HEAT,
         "seconds": queries.SECONDS,
         **quota_bounds.QUERIES,
         "expiries": queries.EXPIRIES,
         "lateness": queries.LATENESS,
         "workers": queries.WORKERS,
-        **({"stored": queries.STORED, "repeated": queries.REPEATED} if data.read_back_path else {}),
+        **({"batches": queries.BATCHES} if data.read_back_path else {}),
         **(TRANSACTION_QUERIES if data.judges_transactions else {}),
     }
 
 
-NEEDS_THE_GROUPS = ("tenants", "latencies", "heat", "mutations")
+OF_MUTATIONS = ("mutations", "mutation_bounds")
+NEEDS_THE_GROUPS = ("events", "latencies", *OF_MUTATIONS)
 """The queries that depend on the result of the query `requests`."""
 
 
@@ -222,7 +229,6 @@ def needed_queries(data: RunData) -> set[str]:
     """Return the queries whose result is not known to be empty by the plan."""
     plan, target = data.plan, data.target
     unneeded = {
-        "id_bounds": not id_quotas(plan, target),
         "mutation_bounds": not mutation_buckets(plan, target),
         "expiries": all(tenant.behaviour != "delivery-timeout" for tenant in plan.tenants),
     }
@@ -243,7 +249,8 @@ def open_views(spark: "SparkSession", data: RunData, partitions: int | None) -> 
         open_transaction_views(spark, data.plan, data.committed_offsets)
     open_quota_views(spark, data.plan, data.target)
     arguments = arguments_of(data.plan)
-    for name, sql in queries.VIEWS.items():
+    views = {**queries.VIEWS, **(queries.BATCH_VIEWS if data.read_back_path else {})}
+    for name, sql in views.items():
         spark.sql(sql, arguments).createOrReplaceTempView(name)
 
 
@@ -344,21 +351,20 @@ def _delivery_verdicts(plan: Plan, rows: Rows) -> list[Verdict]:
 def stored_verdicts(plan: Plan, found: Mapping[str, Rows]) -> list[Verdict]:
     """Return a verdict for each tenant whose batches were read back, from the rows of the queries.
 
-    `found` has the rows of `STORED` and `REPEATED` of `queries` as `stored` and `repeated`.
+    `found` has the rows of `queries.BATCHES` as `batches`.
     """
-    by_tenant: Mapping[str, dict[str, Any]] = {row["tenant"]: row for row in found["stored"]}
-    times = {row["tenant"]: row["repeated"] for row in found["repeated"]}
+    by_tenant: Mapping[str, dict[str, Any]] = {row["tenant"]: row for row in found["batches"]}
     verdicts = []
     for tenant in plan.tenants:
         if tenant.behaviour in MAIN_APIS or tenant.is_judged_by_record:
             continue
-        row = by_tenant.get(tenant.name, {"acknowledged": 0, "missing": 0})
+        row = by_tenant.get(tenant.name, {"acknowledged": 0, "missing": 0, "repeated": 0})
         verdicts.append(
             checks.exactly_once(
                 tenant.name,
                 row["acknowledged"],
                 row["missing"],
-                int(times.get(tenant.name) or 0),
+                row["repeated"],
                 can_repeat=tenant.behaviour in CAN_REPEAT or not tenant.is_idempotent,
             )
         )

@@ -11,6 +11,7 @@ from math import floor
 from typing import Any
 
 from loadgen.analysis.checks import Verdict
+from loadgen.analysis.latencies import Latencies, bin_of
 from loadgen.analysis.quota_bounds import quota_verdicts
 from loadgen.analysis.summary import (
     error_label,
@@ -19,7 +20,6 @@ from loadgen.analysis.summary import (
     stored_verdicts,
 )
 from loadgen.analysis.transactions import TRANSACTION_QUERIES, transaction_verdicts
-from loadgen.live.latencies import Latencies, bin_of
 from loadgen.live.quota_bounds import NO_BOUNDS, QuotaBounds
 from loadgen.plan.plan import Plan
 from loadgen.plan.run_spec import PreparedTarget
@@ -244,7 +244,7 @@ class LiveFigures:
                     "tenant": tenant.name,
                     "events": latencies.counts.total(),
                     "completed": completed,
-                    "response_us": latencies.percentiles_us(PERCENTILES),
+                    "response_us": latencies.percentiles_us(PERCENTILES, longest_us),
                     "response_max_us": longest_us,
                     "requests_per_s": last.requests,
                     "responses_per_s": last.responded,
@@ -342,7 +342,7 @@ class LiveFigures:
             verdicts = [_later(row, TOO_MANY) if row in unknown else row for row in verdicts]
         if plan.read_back and plan.topics:
             after = [
-                *stored_verdicts(plan, {"stored": [], "repeated": []}),
+                *stored_verdicts(plan, {"batches": []}),
                 *transaction_verdicts(plan, {name: [] for name in TRANSACTION_QUERIES}),
             ]
             verdicts += [_later(verdict, AFTER_THE_RUN) for verdict in after]

@@ -11,6 +11,8 @@ from loadgen.analysis.quota_bounds import (
     ARGUMENTS,
     POINTS_MAX,
     QUERIES,
+    id_bounds_of,
+    id_points_of,
     open_quota_views,
     quota_verdicts,
 )
@@ -43,14 +45,14 @@ Judge = Callable[..., tuple[dict[str, str], dict[str, list[dict[str, Any]]]]]
 @pytest.fixture
 def judge(spark: "SparkSession") -> Judge:
     def run(
-        ids: list[tuple[int, int]],
+        ids: list[tuple[int, int | None]],
         mutations: list[tuple[str, int, int]] = (),  # type: ignore[assignment]
     ) -> tuple[dict[str, str], dict[str, list[dict[str, Any]]]]:
-        """Take node and time of the first success of each id, and accepted mutations."""
+        """Take node and time of the first success of each id, if any, and accepted mutations."""
         rows: list[dict[str, Any]] = [
             {"user": "u", "tenant": "writer", "api": "Produce", "node": node, "producer_id": number,
-             "sent_us": 0, "response_us": time_us, "status": "responded", "error_code": 0,
-             "mutations": 0}
+             "sent_us": 0, "response_us": time_us, "error_code": 0, "mutations": 0,
+             "status": "lost" if time_us is None else "responded"}
             for number, (node, time_us) in enumerate(ids)
         ]  # fmt: skip
         rows += [
@@ -65,6 +67,8 @@ def judge(spark: "SparkSession") -> Judge:
             name: [row.asDict() for row in spark.sql(sql, ARGUMENTS).collect()]
             for name, sql in QUERIES.items()
         }
+        found["id_bounds"] = id_bounds_of(found["ids"], {"u"})
+        found["ids"] = id_points_of(found["ids"])
         verdicts = quota_verdicts(PLAN, TARGET, found)
         return {verdict.scope: verdict.verdict for verdict in verdicts}, found
 
@@ -105,3 +109,10 @@ def test_many_ids_and_mutations_are_few_points_with_the_same_sums(judge: Judge) 
         assert sum(point[column] for point in points) == total
     assert max(point["first_us"] for point in found["ids"]) == count - 1
     assert len(judge([(1, 0), (1, 1)])[1]["ids"]) == 2
+
+
+def test_a_user_whose_ids_never_succeed_has_a_verdict_and_no_point(judge: Judge) -> None:
+    verdicts, found = judge([(1, None)])
+    assert verdicts["user u at broker 1"] == "passed"
+    assert found["ids"] == []
+    assert [row["ids"] for row in found["id_bounds"]] == [0]

@@ -1,12 +1,21 @@
 """Sums over the groups of requests, compared with the same sums over the rows."""
 
 from collections import Counter
+from math import ceil
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadgen.analysis.request_groups import duplicates_of, requests_of, throttles_of, totals_of
+from loadgen.analysis.latencies import bin_of
+from loadgen.analysis.request_groups import (
+    duplicates_of,
+    groups_of,
+    requests_of,
+    throttles_of,
+    totals_of,
+)
 
 TOLERANCE_US = 2_000
 Row = dict[str, Any]
@@ -43,15 +52,18 @@ def ends_us(rows: list[Row]) -> list[int]:
 
 
 def grouped(rows: list[Row]) -> list[Row]:
-    """Do what the query does."""
+    """Do what the query does, and add its rows up."""
     groups: dict[tuple[Any, ...], list[Row]] = {}
     keys = ("tenant", "api", "status", "kind", "error_code")
     for row in rows:
-        groups.setdefault(tuple(row[key] for key in keys), []).append(row)
-    return [
+        number = None if row["response_us"] is None else bin_of(row["response_us"])
+        groups.setdefault((*(row[key] for key in keys), number), []).append(row)
+    found = [
         {
-            **dict(zip(keys, group, strict=True)),
+            **dict(zip((*keys, "bin"), group, strict=True)),
             "requests": len(members),
+            "bytes": 10 * len(members),
+            "mutations": len(members),
             "throttle_ms": sum(numbers(members, "throttle_time_ms"))
             if numbers(members, "throttle_time_ms")
             else None,
@@ -65,6 +77,7 @@ def grouped(rows: list[Row]) -> list[Row]:
         }
         for group, members in groups.items()
     ]
+    return groups_of(found)
 
 
 @given(rows_of_requests)
@@ -113,6 +126,27 @@ def test_duplicates_are_counted_by_kind_and_error_code(rows: list[Row]) -> None:
     assert {(row["kind"], row["error_code"]): row["requests"] for row in found} == counts
     order = [(row["kind"], row["error_code"] is not None, row["error_code"] or 0) for row in found]
     assert order == sorted(order)
+
+
+@given(rows_of_requests)
+def test_a_group_is_the_sum_of_its_bins_with_the_percentiles_of_its_times(rows: list[Row]) -> None:
+    groups = grouped(rows)
+    keys = ("tenant", "api", "status", "kind", "error_code")
+    found = [tuple(group[key] for key in keys) for group in groups]
+    assert set(found) == {tuple(row[key] for key in keys) for row in rows}
+    # Nothing comes first, as in SQL.
+    order = [tuple((part is not None, part) for part in key) for key in found]
+    assert order == sorted(order)
+    for key, group in zip(found, groups, strict=True):
+        mine = [row for row in rows if tuple(row[name] for name in keys) == key]
+        assert (group["requests"], group["bytes"]) == (len(mine), 10 * len(mine))
+        times = sorted(max(1, time) for time in numbers(mine, "response_us"))
+        if not times:
+            assert group["service_us"] is None
+            continue
+        middle, high = group["service_us"]
+        assert middle == pytest.approx(times[ceil(len(times) / 2) - 1], rel=0.006)
+        assert high == pytest.approx(times[-1], rel=0.006)  # there are fewer than 100
 
 
 def test_the_table_of_requests_has_no_columns_of_the_other_sums() -> None:

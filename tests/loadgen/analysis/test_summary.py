@@ -167,7 +167,8 @@ def test_a_good_run_passes_every_check(judge: Callable[..., dict[str, Any]]) -> 
         "end_us": 30_000 + SECOND + 50_000,
     }
     [writer] = [tenant for tenant in summary["tenants"] if tenant["tenant"] == "writer"]
-    assert (writer["events"], writer["completed"], writer["response_us"][0]) == (4, 4, 500.0)
+    assert (writer["events"], writer["completed"], writer["response_max_us"]) == (4, 4, 500)
+    assert writer["response_us"] == [pytest.approx(500.0, rel=0.005)] * 4
     assert summary["throttles"] == [
         {
             "tenant": "deaf",
@@ -180,6 +181,64 @@ def test_a_good_run_passes_every_check(judge: Callable[..., dict[str, Any]]) -> 
         }
     ]
     assert summary["workers"] == [{"worker": 0, "cpu_us": 5, "wall_us": 10, "rows": 11}]
+
+
+@pytest.mark.parametrize(
+    ("sent", "in_topic", "details"),
+    [
+        pytest.param(
+            [{}, {"sequence": 2}, {"sequence": 3}],
+            [{}, {"sequence": 2}, {"sequence": 3}, {"sequence": 3}],
+            "3 acknowledged, 0 missing, 1 stored twice",
+            id="an event of several batches",
+        ),
+        pytest.param(
+            [{}],
+            [{"partition": 1}],
+            "1 acknowledged, 1 missing, 1 stored twice",
+            id="in another partition",
+        ),
+        pytest.param(
+            [{}], [{}, {"producer_id": 8}], "1 acknowledged, 0 missing, 0 stored twice",
+            id="a batch of another client",
+        ),
+        pytest.param(
+            [{"status": "lost", "response_us": None, "error_code": None}, {"attempt": 2}],
+            [{}],
+            "1 acknowledged, 0 missing, 0 stored twice",
+            id="sent twice and stored once",
+        ),
+    ],
+)  # fmt: skip
+def test_each_batch_is_looked_for_at_its_place(
+    judge: Callable[..., dict[str, Any]], sent: list[Row], in_topic: list[Row], details: str
+) -> None:
+    rows = [row(1, "again", **{"sequence": 1, **changes}) for changes in sent]
+    in_topic = [row(1, "again", **{"sequence": 1, **changes}) for changes in in_topic]
+    summary = judge(rows, stored(*in_topic))
+    [found] = [v["details"] for v in summary["verdicts"] if v["scope"] == "tenant again"]
+    assert found == details
+
+
+def test_batches_without_producer_id_are_known_by_their_offset(
+    judge: Callable[..., dict[str, Any]],
+) -> None:
+    none: Row = {"producer_id": None, "epoch": None, "sequence": None}
+    lost: Row = {"status": "lost", "response_us": None, "error_code": None, "base_offset": None}
+    rows = [
+        row(1, **none),
+        row(2, **none, base_offset=9),
+        row(3, **none, **lost),
+        row(3, **none, attempt=2, base_offset=4),
+    ]
+    kept = [(1, 1), (3, 3), (3, 4)]
+    in_topic = [
+        row(event, producer_id=-1, epoch=-1, sequence=-1, base_offset=offset)
+        for event, offset in kept
+    ]
+    summary = judge(rows, stored(*in_topic))
+    [found] = [v["details"] for v in summary["verdicts"] if v["scope"] == "tenant writer"]
+    assert found == "3 acknowledged, 1 missing, 1 stored twice"
 
 
 def test_a_bad_run_fails_every_check(judge: Callable[..., dict[str, Any]]) -> None:

@@ -3,8 +3,8 @@
 from typing import Any
 
 from client.resources import Address
+from loadgen.analysis.latencies import bin_of
 from loadgen.live.figures import Batch, LiveFigures
-from loadgen.live.latencies import bin_of
 from loadgen.plan.plan import Plan, Tenant, Topic
 from loadgen.plan.run_spec import PreparedTarget, Topology
 from tests.loadgen.summaries import CONFIG

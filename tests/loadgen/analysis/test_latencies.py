@@ -1,10 +1,11 @@
 """Percentiles of counts in bins."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loadgen.live.latencies import Latencies, bin_of
+from loadgen.analysis.latencies import Latencies, bin_of
 from tests.examples import examples
 
 TIMES = st.lists(st.integers(1, 10**9), min_size=1, max_size=200)
@@ -37,3 +38,10 @@ def test_no_time_has_no_percentile() -> None:
 
 def test_times_below_a_microsecond_are_in_the_first_bin() -> None:
     assert bin_of(-5) == bin_of(0) == bin_of(1) == 0
+
+
+def test_no_percentile_is_above_the_longest_time() -> None:
+    # The middle of the bin of 1000 µs is above it.
+    [found] = latencies_of([1000]).percentiles_us([0.5]) or []
+    assert found == pytest.approx(1002.8, abs=0.1)
+    assert latencies_of([1000]).percentiles_us([0.5], longest_us=1000) == [1000]

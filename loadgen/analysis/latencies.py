@@ -13,6 +13,11 @@ def bin_of(time_us: float) -> int:
     return floor(log(max(1.0, time_us)) / log(GROWTH))
 
 
+def time_of(number: int) -> float:
+    """Return the time in µs that stands for a bin."""
+    return float(GROWTH ** (number + 0.5))
+
+
 class Latencies:
     """The number of times in each bin; there are at most 2800 bins up to an hour and more."""
 
@@ -26,8 +31,13 @@ class Latencies:
         """Add `count` times to a bin."""
         self.counts[number] += count
 
-    def percentiles_us(self, shares: Sequence[float]) -> list[float] | None:
-        """Return the time that each share of all times does not exceed; None without any."""
+    def percentiles_us(
+        self, shares: Sequence[float], longest_us: float | None = None
+    ) -> list[float] | None:
+        """Return the time that each share of all times does not exceed; None without any.
+
+        `longest_us` is the longest of the times if it is known: no percentile is above it.
+        """
         total = self.counts.total()
         if not total:
             return None
@@ -38,8 +48,8 @@ class Latencies:
                 rank -= self.counts[number]
                 if rank <= 0:
                     break
-            found.append(GROWTH ** (number + 0.5))
-        return found
+            found.append(time_of(number))
+        return found if longest_us is None else [min(time_us, longest_us) for time_us in found]
 
     def __add__(self, other: "Latencies") -> "Latencies":
         both = Latencies()

@@ -1,0 +1,63 @@
+"""What follows from the rows of `queries.EVENTS`, `LATENCIES` and `LATENESS`: counts in bins."""
+
+from typing import Any
+
+from loadgen.analysis.latencies import Latencies, time_of
+
+Rows = list[dict[str, Any]]
+
+SHARES = (0.5, 0.9, 0.99, 0.999)
+LATENESS_SHARES = (0.5, 0.99)
+
+
+def tenants_of(rows: Rows) -> Rows:
+    """Return the events of each tenant and the percentiles of their latencies."""
+    by_tenant: dict[str, Rows] = {}
+    for row in rows:
+        if row["tenant"] is not None:
+            by_tenant.setdefault(row["tenant"], []).append(row)
+    return [_tenant(name, bins) for name, bins in sorted(by_tenant.items())]
+
+
+def _tenant(name: str, rows: Rows) -> dict[str, Any]:
+    longest_us = max(row["response_max_us"] for row in rows)
+    latencies = Latencies((row["bin"], row["events"]) for row in rows)
+    return {
+        "tenant": name,
+        "events": sum(row["events"] for row in rows),
+        "completed": sum(row["completed"] for row in rows),
+        "response_us": latencies.percentiles_us(SHARES, longest_us),
+        "response_max_us": longest_us,
+    }
+
+
+def heat_of(rows: Rows) -> Rows:
+    """Return the cells of the heat map: events by time and latency."""
+    cells = [
+        {"cell": row["cell"], "bin": row["heat_bin"], "events": row["events"]}
+        for row in rows
+        if row["cell"] is not None
+    ]
+    return sorted(cells, key=lambda cell: (cell["cell"], cell["bin"]))
+
+
+def latencies_of(rows: Rows) -> Rows:
+    """Return the percentiles of each second and tenant."""
+    return [
+        {
+            "second": row["second"],
+            "tenant": row["tenant"],
+            "response_us": [time_of(row[name]) for name in ("p50", "p90", "p99")],
+        }
+        for row in rows
+    ]
+
+
+def lateness_of(rows: Rows) -> dict[str, list[float] | None]:
+    """Return the median and the p99 of how late events were submitted, and first sent."""
+
+    def percentiles_us(name: str) -> list[float] | None:
+        bins = ((row[name], row["events"]) for row in rows if row[name] is not None)
+        return Latencies(bins).percentiles_us(LATENESS_SHARES)
+
+    return {"lateness_us": percentiles_us("lateness_bin"), "sent_us": percentiles_us("sent_bin")}
