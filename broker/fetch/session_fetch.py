@@ -25,6 +25,7 @@ from broker.fetch.session_plan import (
 from broker.fetch.session_response import encode_found
 from broker.pending_response import Failed, PendingResponse
 from broker.request.context import RequestContext
+from broker.responses import EncodedParts
 from broker.routes import TAKES_TURNS
 from broker.timers import Timer
 from protocol.fetch import (
@@ -214,7 +215,7 @@ class SessionWait:
             fetch = ordinary_fetch(context, self._cluster, plan, session, self._epoch)
             respond_again(fetch, now_ms, partial(self._complete, context))
 
-    def _usual_body(self) -> bytes | None:
+    def _usual_body(self) -> bytes | EncodedParts | None:
         """Return the encoded body, or None if the ordinary path must respond."""
         plan, session = self._plan, self._session
         if not self._is_usual():
