@@ -58,7 +58,7 @@ class SizeRetention:
 
     def discard(self, batches: list[bytes], now_ms: int) -> None:
         """Free the memory of batches that no log has any more, and nobody else changes."""
-        if batches:
+        if len(batches) > BATCHES_PER_STEP:
             self._discarded.append(batches)
             self._schedule(now_ms)
 
