@@ -194,7 +194,7 @@ STORAGE_MUTANTS: tuple[Mutant, ...] = (
     edited(
         "A fetch whose client is gone stays in the log.",
         "memory",
-        fetch_wait._WaitingFetch._end,
+        fetch_wait._WaitingFetch._leave,
         "wait.log.leave(wait)",
         "pass",
     ),
@@ -225,15 +225,15 @@ STORAGE_MUTANTS: tuple[Mutant, ...] = (
         "Deleted records still count as memory.",
         "memory",
         Cluster.delete_records_before,
-        "self._freed(partition, before_bytes - partition.log.size_bytes)",
+        "self.freed(partition, before_bytes - partition.log.size_bytes)",
         "pass",
     ),
     edited(
         "The bound of memory holds for each partition.",
         "memory",
         Cluster.appended,
-        "if self.log_bytes > self.log_bytes_max:",
-        "if log.size_bytes > self.log_bytes_max:",
+        "or self.log_bytes > self.log_bytes_max:",
+        "or log.size_bytes > self.log_bytes_max:",
         SmallLogsWorld,
     ),
     edited(
