@@ -110,7 +110,9 @@ def test_a_fetch_that_fails_while_a_producer_wakes_it(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("count", [1, 3])
-@pytest.mark.parametrize("broken", ["read_session", "encode_found", "ordinary_fetch"])
+@pytest.mark.parametrize(
+    "broken", ["encode_newest", "read_session", "encode_found", "ordinary_fetch"]
+)
 def test_a_fetch_of_a_session_that_fails(
     count: int, broken: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -129,6 +131,7 @@ def test_a_fetch_of_a_session_that_fails(
     if broken == "ordinary_fetch":
         monkeypatch.setattr(session_fetch.SessionWait, "_is_satisfied", boom)
         broken = "read_session"
+    monkeypatch.setattr(session_fetch, "encode_newest", lambda _plan: None)
     monkeypatch.setattr(session_fetch, broken, boom)
     clients.append()
     clients.check("FETCH")
