@@ -276,7 +276,8 @@ class Cluster(LateCoordinators):
     ) -> None:
         """Add one partition per assignment to a topic; the assignments were checked before."""
         alive_ids = self.alive_broker_ids()
-        topic.partitions += new_partitions(topic, assignments, made, alive_ids, self.config)
+        config, timers = self.config, self.timers
+        topic.partitions += new_partitions(topic, assignments, made, alive_ids, config, timers)
         self.groups.note_topic_change(topic.name)
 
     def delete_topic(self, topic: Topic, now_ms: int) -> None:

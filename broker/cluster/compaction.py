@@ -11,14 +11,16 @@ Sources: Kafka's `Cleaner` and `CleanedTransactionMetadata` (which records remai
 `LogCleanerManager`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Generator, Iterator, Sequence
 
 from broker.cluster.partition_log import PartitionLog
+from broker.timers import Timers
 from protocol.batch_builder import BatchBuilder, stamp_producer
 from protocol.records import (
     COMPRESSION_MASK,
     COMPRESSION_NAMES,
     TRANSACTIONAL_FLAG,
+    Record,
     batch_base_offset,
     read_header,
     read_records,
@@ -29,6 +31,12 @@ STALE_RECORDS_MIN = 1000
 """Stale records that a partition keeps at least, so that a few commits can be read one by one."""
 
 KeysAndValues = Sequence[tuple[bytes, bytes | None]]
+
+BATCHES_PER_STEP = 5_000
+"""Batches that one step of a compaction looks at: with single records that takes some ms."""
+
+RECORDS_PER_STEP = 1_000
+"""Records of a batch that one step of a compaction decodes or encodes."""
 
 TOMBSTONES_MAX = 1000
 """Deleted keys of which a partition keeps the record, even before `delete.retention.ms`."""
@@ -44,6 +52,8 @@ class Compaction:
         "_open_batches",
         "_record_count",
         "_tombstones",
+        "is_running",
+        "timers",
     )
 
     def __init__(self) -> None:
@@ -58,6 +68,10 @@ class Compaction:
         """Base offset and records of the batches of open transactions, by producer id."""
         self._batches_of_marker: dict[int, tuple[int, ...]] = {}
         """Base offsets of the batches of a committed transaction, by that of its marker."""
+        self.is_running = False
+        """Whether a compaction has begun that is not at its end."""
+        self.timers: Timers | None = None
+        """They continue a compaction that takes long; without them it is done in one go."""
 
     def add(self, base_offset: int, records: KeysAndValues, now_ms: int) -> None:
         """Note the keys and values of an appended batch."""
@@ -155,23 +169,46 @@ class Compaction:
 
     def compact(self, log: PartitionLog, now_ms: int, delete_retention_ms: int) -> None:
         """Remove stale records, and old deletions; offsets stay, and so does the newest batch."""
-        self._expire_tombstones(now_ms - delete_retention_ms)
-        # A batch with at most half of its records live is rewritten, others stay as they are.
-        kept: dict[int, bytes] = {}
-        self._record_count = 0
+        for _ in self.steps(log, now_ms, delete_retention_ms):
+            pass
+
+    def steps(self, log: PartitionLog, now_ms: int, delete_retention_ms: int) -> Iterator[None]:
+        """Compact as `compact` does, and yield after each short step.
+
+        Batches may be appended between two steps. They stay as they are, and a record that they
+        make stale may stay until the next compaction. One compaction of a log is at work at a time.
+        """
+        self.is_running = True
+        try:
+            yield from self._steps(log, now_ms - delete_retention_ms)
+        finally:
+            self.is_running = False
+
+    def _steps(self, log: PartitionLog, deleted_until_ms: int) -> Iterator[None]:
+        batches, record_count = list(log.rewind()), self._record_count
+        start_offset, end_offset = log.log_start_offset, log.log_end_offset
         open_offsets = {
             base_offset
-            for batches in self._open_batches.values()
-            for base_offset, _records in batches
+            for batches_of_producer in self._open_batches.values()
+            for base_offset, _records in batches_of_producer
         }
-        newest = log.batch_count - 1
+        yield from self._expire_tombstones(deleted_until_ms)
+        # A batch with at most half of its records live is rewritten, others stay as they are.
+        kept: dict[int, bytes] = {}
+        kept_records = freed_bytes = work = 0
+        newest = len(batches) - 1
         live_counts = self._live_counts
         has_transactions = bool(open_offsets or self._batches_of_marker)
-        for index, batch in enumerate(log.rewind()):
+        for index, batch in enumerate(batches):
+            work += 1
+            if work >= BATCHES_PER_STEP:
+                work = 0
+                yield
             base_offset = batch_base_offset(batch)
             live_count = live_counts.get(base_offset, 0)
             if not (live_count or has_transactions or index == newest):
                 live_counts.pop(base_offset, None)
+                freed_bytes += len(batch)
                 continue
             is_needed = (
                 index == newest
@@ -181,51 +218,77 @@ class Compaction:
             if not is_needed and not live_count:  # most batches: don't decode their headers
                 live_counts.pop(base_offset, None)
                 self._batches_of_marker.pop(base_offset, None)
+                freed_bytes += len(batch)
                 continue
             records_count = read_header(batch, 0).records_count
             if is_needed or 2 * live_count > records_count:
                 kept[base_offset] = batch
-                self._record_count += records_count
-            else:
-                kept[base_offset] = self._without_stale(batch)
-                self._record_count += live_count
-        log.replace_batches(list(kept.values()))
-        # No record of an aborted transaction is left.
-        log.transaction_index.drop_before(log.log_end_offset)
+                kept_records += records_count
+                continue
+            work += records_count * BATCHES_PER_STEP // RECORDS_PER_STEP
+            records = yield from self._live_records(batch)
+            if records:
+                kept[base_offset] = yield from _rewritten(batch, records)
+                kept_records += len(records)
+            else:  # all became stale between two steps
+                live_counts.pop(base_offset, None)
+            freed_bytes += len(batch) - len(kept.get(base_offset, b""))
+        if log.log_start_offset != start_offset:
+            return  # its oldest batches were deleted; the next compaction looks at the others
+        log.replace_batches(list(kept.values()), end_offset, freed_bytes)
+        self._record_count += kept_records - record_count
+        # No record of a transaction that was aborted before is left.
+        log.transaction_index.drop_before(end_offset)
+        while batches:
+            del batches[-BATCHES_PER_STEP:]  # frees the memory of those that are not in the log
+            if batches:
+                yield
 
-    def _without_stale(self, batch: bytes) -> bytes:
-        """Return a batch with the last records of their keys only, at the same offsets."""
-        header = read_header(batch, 0)
-        last_of_key = {
-            record.key: record
-            for record in read_records(batch)
-            if self._batch_of_key.get(record.key or b"") == header.base_offset
-        }
-        builder = BatchBuilder(COMPRESSION_NAMES[header.attributes & COMPRESSION_MASK], len(batch))
-        for record in sorted(last_of_key.values()):
-            builder.append(
-                record.timestamp,
-                record.key,
-                record.value,
-                record.headers,
-                offset_delta=record.offset - header.base_offset,
-            )
-        rewritten = builder.build()
-        if header.producer_id >= 0 or header.base_sequence >= 0:
-            rewritten = stamp_producer(
-                rewritten,
-                header.producer_id,
-                header.producer_epoch,
-                header.base_sequence,
-                is_transactional=bool(header.attributes & TRANSACTIONAL_FLAG),
-            )
-        epoch = header.partition_leader_epoch
-        return stamp(rewritten, 0, len(rewritten), batch_base_offset(batch), epoch)
+    def _live_records(self, batch: bytes) -> Generator[None, None, list[Record]]:
+        """Return the records of a batch that are the last of their keys."""
+        base_offset = batch_base_offset(batch)
+        last_of_key = {}
+        for number, record in enumerate(read_records(batch), 1):
+            if self._batch_of_key.get(record.key or b"") == base_offset:
+                last_of_key[record.key] = record
+            if number % RECORDS_PER_STEP == 0:
+                yield
+        return sorted(last_of_key.values())
 
-    def _expire_tombstones(self, until_ms: int) -> None:
+    def _expire_tombstones(self, until_ms: int) -> Iterator[None]:
         excess_count = len(self._tombstones) - TOMBSTONES_MAX
         for index, (key, deleted_ms) in enumerate(tuple(self._tombstones.items())):
             if index >= excess_count and deleted_ms > until_ms:
                 break
-            del self._tombstones[key]
-            self._live_counts[self._batch_of_key.pop(key)] -= 1
+            if index % BATCHES_PER_STEP == BATCHES_PER_STEP - 1:
+                yield
+            if self._tombstones.get(key) == deleted_ms:  # else it was written again since
+                del self._tombstones[key]
+                self._live_counts[self._batch_of_key.pop(key)] -= 1
+
+
+def _rewritten(batch: bytes, records: list[Record]) -> Generator[None, None, bytes]:
+    """Return a batch with some of its records only, at the same offsets."""
+    header = read_header(batch, 0)
+    builder = BatchBuilder(COMPRESSION_NAMES[header.attributes & COMPRESSION_MASK], len(batch))
+    for number, record in enumerate(records, 1):
+        builder.append(
+            record.timestamp,
+            record.key,
+            record.value,
+            record.headers,
+            offset_delta=record.offset - header.base_offset,
+        )
+        if number % RECORDS_PER_STEP == 0:
+            yield
+    rewritten = builder.build()
+    if header.producer_id >= 0 or header.base_sequence >= 0:
+        rewritten = stamp_producer(
+            rewritten,
+            header.producer_id,
+            header.producer_epoch,
+            header.base_sequence,
+            is_transactional=bool(header.attributes & TRANSACTIONAL_FLAG),
+        )
+    epoch = header.partition_leader_epoch
+    return stamp(rewritten, 0, len(rewritten), batch_base_offset(batch), epoch)

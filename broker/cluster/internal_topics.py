@@ -9,7 +9,7 @@ Sources: Kafka's `Topic`, `AutoTopicCreationManager`, `GroupCoordinatorService.p
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from broker.cluster.compaction import Compaction
 from broker.cluster.topics import (
@@ -20,6 +20,7 @@ from broker.cluster.topics import (
     Topic,
 )
 from broker.config.broker_config import BrokerConfig
+from broker.timers import Timers
 from protocol.batch_builder import BatchBuilder, stamp_producer, uncompressed_batch
 from protocol.control_records import ControlRecordType, decode_control_key
 from protocol.coordinator_records import COORDINATOR_SEQUENCE, CoordinatorRecord
@@ -259,8 +260,22 @@ def batch_bytes_max(records: Sequence[CoordinatorRecord]) -> int:
 
 
 def compact(topic: Topic, partition: Partition, compaction: Compaction, now_ms: int) -> None:
-    """Remove the stale records of a partition."""
-    compaction.compact(partition.log, now_ms, topic.config["delete.retention.ms"])
+    """Remove the stale records of a partition: at once, or in steps of a timer if there are many.
+
+    The caller is in the middle of a request, and its next append may come before the last step.
+    """
+    if compaction.is_running:
+        return
+    steps = compaction.steps(partition.log, now_ms, topic.config["delete.retention.ms"])
+    _go_on(steps, compaction.timers, now_ms)
+
+
+def _go_on(steps: Iterator[None], timers: Timers | None, now_ms: int) -> None:
+    """Do the next step of a compaction; without timers all of them."""
+    for _ in steps:
+        if timers is not None:
+            timers.schedule(now_ms + 1, partial(_go_on, steps, timers))
+            return
 
 
 def _split(

@@ -7,6 +7,7 @@ from broker.cluster.compaction import Compaction
 from broker.cluster.producer_rules import new_producers
 from broker.cluster.topics import INTERNAL_TOPICS, NO_LEADER, Partition, Topic
 from broker.config.broker_config import BrokerConfig
+from broker.timers import Timers
 from protocol.pacing import LOOK_EVERY, current_turn, paced_elements
 
 Assignments = Sequence[tuple[int, ...]]
@@ -84,9 +85,17 @@ def new_partitions(
     made: MadePartitions | None,
     alive_ids: Sequence[int],
     config: BrokerConfig,
+    timers: Timers,
 ) -> list[Partition]:
-    """Return the next partitions of a topic: those that were made before, if they still fit."""
+    """Return the next partitions of a topic: those that were made before, if they still fit.
+
+    `timers` are for the compaction of internal topics.
+    """
     made_of = len(topic.partitions), assignments, alive_ids, config
-    if made is not None and made.fits(*made_of):
-        return made.partitions
-    return make_partitions(topic.name, *made_of)
+    fits = made is not None and made.fits(*made_of)
+    partitions = made.partitions if made and fits else make_partitions(topic.name, *made_of)
+    if topic.is_internal:
+        for partition in partitions:
+            if partition.compaction is not None:
+                partition.compaction.timers = timers
+    return partitions

@@ -115,10 +115,15 @@ class PartitionLog:
         """Return an iterator over all batches, the oldest first."""
         return iter(self._batches)
 
-    def replace_batches(self, batches: list[bytes]) -> None:
-        """Store what compaction has left of the batches; the log's start and end stay."""
+    def replace_batches(self, batches: list[bytes], end_offset: int, freed_bytes: int) -> None:
+        """Store what compaction has left of the batches before `end_offset`.
+
+        Together they have `freed_bytes` less than before. The log's start and end stay.
+        """
+        if end_offset < self.log_end_offset:
+            batches += self._batches[self._index_of(end_offset) :]
         self._batches = batches
-        self.size_bytes = sum(map(len, batches))
+        self.size_bytes -= freed_bytes
         self.has_gaps = True
 
     def wait(self, waiter: Waiter) -> None:

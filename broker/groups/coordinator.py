@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any
 
 from broker.errors import Refusal
+from broker.groups.any_group import is_empty, tombstones_of
 from broker.groups.consumer import classic_members
 from broker.groups.consumer.assignment import Assignment
 from broker.groups.consumer.group import ConsumerGroup
@@ -30,7 +31,7 @@ from broker.groups.consumer.requests import (
 )
 from broker.groups.consumer.topics import NO_TOPICS, TopicSource
 from broker.groups.group import Group
-from broker.groups.group_table import GroupTable, is_empty, tombstones_of
+from broker.groups.group_table import GroupTable
 from broker.groups.joining import join as join_group
 from broker.groups.leaving import leave as leave_group
 from broker.groups.migration import can_downgrade, fill_downgraded, upgrade

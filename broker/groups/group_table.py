@@ -5,19 +5,21 @@ the checks is that of Kafka's `OffsetMetadataManager`.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
+from broker.groups.any_group import AnyGroup, is_empty, is_idle, tombstones_of
 from broker.groups.commit_check import check_commit
 from broker.groups.consumer.group import ConsumerGroup
 from broker.groups.consumer.membership import ConsumerMembership
+from broker.groups.deleted_offsets import RECORDS_PER_STEP, DeletedOffsets
 from broker.groups.group import Group
-from broker.groups.offset_expiry import is_expired
+from broker.groups.offset_expiry import expires_ms_of, is_expired
 from broker.groups.offsets import OffsetTable
 from broker.groups.records import (
     AppendRecords,
     group_key,
     group_value,
-    offset_key,
 )
 from broker.groups.repeated_commit import RepeatedCommit
 from broker.groups.requests import CommitRequest
@@ -29,16 +31,16 @@ from broker.groups.transactional_offsets import (
     prepare_commit,
 )
 from broker.timers import Timer, Timers
-from protocol.coordinator_records import CoordinatorRecord
 from protocol.errors import ErrorCode
 from protocol.pacing import paced
 
 MINUTE_MS = 60_000
-_DEFAULT_RETENTION_MS = -1
-"""Retention time of a commit that leaves it to the configuration."""
 
-AnyGroup = Group | ConsumerGroup
-"""A group of either protocol. Both have an id, a type, a state and committed offsets."""
+OFFSETS_PER_DELETION = 1_000
+"""Offsets that an OffsetDelete deletes in one go."""
+
+OFFSETS_PER_STEP = 5_000
+"""Offsets that one step of the expiry looks at; a group counts as one."""
 
 
 class GroupTable:
@@ -63,6 +65,9 @@ class GroupTable:
         self._is_share_group = is_share_group
         self._groups: dict[str, AnyGroup] = {}
         self.transactional_offsets = TransactionalOffsets()
+        self._deleted = DeletedOffsets(
+            timers, append_records, lambda key: self.committed(*key) is not None
+        )
         self._expiry_timer: Timer | None = None
 
     def __len__(self) -> int:
@@ -79,7 +84,7 @@ class GroupTable:
 
         A commit without a generation creates a missing group, without members.
         """
-        expires_ms = _expires_ms(request.retention_ms, now_ms)
+        expires_ms = expires_ms_of(request.retention_ms, now_ms)
         metadata_max: int = self.config["offset.metadata.max.bytes"]
         prepared = prepare_commit(request, now_ms, metadata_max, expires_ms)
         # A rebalance during a pause may give the partitions to another member: check after it.
@@ -156,6 +161,10 @@ class GroupTable:
         `verify`, after the last pause, says whether the transaction takes them.
         """
         prepared = prepare_commit(request, now_ms, self.config["offset.metadata.max.bytes"])
+        keys = [key for key, _committed in prepared.offsets]
+        for start in paced(range(0, len(keys), RECORDS_PER_STEP)):
+            self._deleted.write_before(keys[start : start + RECORDS_PER_STEP], now_ms)
+        self._deleted.write_before(keys, now_ms)  # of those that were deleted in a pause
         error_code = verify()
         if error_code is not ErrorCode.NONE:
             return (error_code,) * len(request.offsets)
@@ -220,17 +229,26 @@ class GroupTable:
             return ErrorCode.GROUP_ID_NOT_FOUND, ()
         if isinstance(group, Group) and not is_empty(group) and not group.is_consumer_group:
             return ErrorCode.NON_EMPTY_GROUP, ()
-        error_codes = []
+        error_codes: list[ErrorCode] = []
+        for start in paced(range(0, len(partitions), OFFSETS_PER_DELETION)):
+            part = partitions[start : start + OFFSETS_PER_DELETION]
+            error_codes += self._delete_part(group, part, now_ms)
+        return ErrorCode.NONE, tuple(error_codes)
+
+    def _delete_part(
+        self, group: AnyGroup, partitions: Sequence[tuple[str, int]], now_ms: int
+    ) -> Iterator[ErrorCode]:
         deleted = []
         for topic_name, partition_index in partitions:
             if group.is_subscribed_to(topic_name):
-                error_codes.append(ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC)
+                yield ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
             else:
                 deleted.append((topic_name, partition_index))
-                self.transactional_offsets.remove((group_id, topic_name, partition_index))
-                error_codes.append(ErrorCode.NONE)
-        self._remove_offsets(group, deleted, now_ms)
-        return ErrorCode.NONE, tuple(error_codes)
+                yield ErrorCode.NONE
+        if self._groups.get(group.group_id) is group:  # else it was deleted in a pause
+            for topic_name, partition_index in deleted:
+                self.transactional_offsets.remove((group.group_id, topic_name, partition_index))
+            self._remove_offsets(group, deleted, now_ms)
 
     def note_topic_change(self, name: str) -> None:
         """Have groups that subscribe to a topic look at it again, with their next heartbeat."""
@@ -241,21 +259,21 @@ class GroupTable:
 
     def forget_topic(self, name: str, now_ms: int) -> None:
         """Delete all committed offsets of a topic that was deleted."""
-        for group in self._groups.values():
-            indexes = group.offsets.partition_indexes(name)
-            if indexes:
-                self._remove_offsets(group, [(name, index) for index in indexes], now_ms)
         self.transactional_offsets.remove_topic(name)
+        taken = [
+            (group.group_id, group.offsets.take_topic(name)) for group in self._groups.values()
+        ]
+        deleted = ((group_id, {name: indexes}) for group_id, indexes in taken if indexes)
+        self._deleted.delete(deleted, now_ms)
 
     def _remove_offsets(
         self, group: AnyGroup, partitions: Iterable[tuple[str, int]], now_ms: int
     ) -> None:
-        tombstones: list[CoordinatorRecord] = []
+        deleted: dict[str, list[int]] = {}
         for topic_name, partition_index in partitions:
             if group.offsets.remove(topic_name, partition_index):
-                tombstones.append((offset_key(group.group_id, topic_name, partition_index), None))
-        if tombstones:
-            self._append_records(group.group_id, tombstones, now_ms)
+                deleted.setdefault(topic_name, []).append(partition_index)
+        self._deleted.delete([(group.group_id, deleted)], now_ms)
 
     # Groups --------------------------------------------------------------------------------
 
@@ -298,6 +316,7 @@ class GroupTable:
         """
         groups = tuple(self._groups.values())
         self._groups.clear()
+        self._deleted.clear()
         self.transactional_offsets = TransactionalOffsets()
         for group in groups:
             self._close(group)
@@ -338,11 +357,10 @@ class GroupTable:
             self._schedule_expiry(now_ms)
 
     def _drop(self, group: AnyGroup, now_ms: int) -> None:
-        partitions = [(name, index) for name, index, _committed in group.offsets]
-        self._remove_offsets(group, partitions, now_ms)
+        self.transactional_offsets.remove_group(group.group_id)
+        self._deleted.delete([(group.group_id, group.offsets.take_all())], now_ms)
         self._append_records(group.group_id, tombstones_of(group), now_ms)
         self._close(group)
-        self.transactional_offsets.remove_group(group.group_id)
         del self._groups[group.group_id]
 
     def _close(self, group: AnyGroup) -> None:
@@ -371,52 +389,55 @@ class GroupTable:
         self._expiry_timer = self._timers.schedule(now_ms + interval_ms, self._run_expiry)
 
     def _run_expiry(self, now_ms: int) -> None:
-        self.expire_offsets(now_ms)
+        self._go_on_expiring(self._expire(now_ms), now_ms)
+
+    def _go_on_expiring(self, steps: Iterator[None], now_ms: int) -> None:
+        for _ in steps:
+            again = partial(self._go_on_expiring, steps)
+            self._expiry_timer = self._timers.schedule(now_ms + 1, again)
+            return
         self._expiry_timer = None
         if self._groups:
             self._schedule_expiry(now_ms)
 
     def expire_offsets(self, now_ms: int) -> None:
         """Delete offsets past their retention, and empty groups without offsets."""
+        for _ in self._expire(now_ms):
+            pass
+
+    def _expire(self, now_ms: int) -> Iterator[None]:
+        """Do what `expire_offsets` does, and yield after each short step."""
         retention_ms = self.config["offsets.retention.minutes"] * MINUTE_MS
+        left = OFFSETS_PER_STEP
         for group in tuple(self._groups.values()):
-            expired = [
-                (topic_name, partition_index)
-                for topic_name, partition_index, committed in group.offsets
-                if is_expired(group, topic_name, committed, retention_ms, now_ms)
-                and not self.is_unstable(group.group_id, topic_name, partition_index)
-            ]
-            self._remove_offsets(group, expired, now_ms)
-            has_pending = self.transactional_offsets.has_pending(group.group_id)
-            if _is_idle(group) and not group.offsets and not has_pending:
-                self._drop(group, now_ms)
+            offsets = list(group.offsets)
+            while offsets and self._groups.get(group.group_id) is group:
+                looked_at, offsets = offsets[:left], offsets[left:]
+                expired = [
+                    (topic_name, partition_index)
+                    for topic_name, partition_index, _committed in looked_at
+                    if self._is_expired(group, topic_name, partition_index, retention_ms, now_ms)
+                ]
+                self._remove_offsets(group, expired, now_ms)
+                left -= len(looked_at)
+                if left <= 0:
+                    left = OFFSETS_PER_STEP
+                    yield
+            if self._groups.get(group.group_id) is group:
+                has_pending = self.transactional_offsets.has_pending(group.group_id)
+                if is_idle(group) and not group.offsets and not has_pending:
+                    self._drop(group, now_ms)
+            left -= 1
+            if left <= 0:
+                left = OFFSETS_PER_STEP
+                yield
 
-
-def _expires_ms(retention_ms: int, now_ms: int) -> int | None:
-    """Return when committed offsets expire; None if the configuration decides.
-
-    Kafka adds two Java longs (`OffsetMetadataManager.expireTimestampMs`): beyond the largest one
-    the sum is negative, and the offsets expire at once.
-    """
-    if retention_ms == _DEFAULT_RETENTION_MS:
-        return None
-    return (now_ms + retention_ms + (1 << 63)) % (1 << 64) - (1 << 63)
-
-
-def tombstones_of(group: AnyGroup) -> list[CoordinatorRecord]:
-    """Return the records that delete a group, without its offsets."""
-    if isinstance(group, ConsumerGroup):
-        return group.tombstones()
-    return [(group_key(group.group_id), None)]
-
-
-def is_empty(group: AnyGroup) -> bool:
-    """Return whether a group has no members."""
-    if isinstance(group, ConsumerGroup):
-        return group.is_empty
-    return group.state is GroupState.EMPTY
-
-
-def _is_idle(group: AnyGroup) -> bool:
-    """Whether it has no members and nobody is about to join."""
-    return is_empty(group) and not (isinstance(group, Group) and group.members.pending)
+    def _is_expired(
+        self, group: AnyGroup, name: str, index: int, retention_ms: int, now_ms: int
+    ) -> bool:
+        committed = group.offsets.get(name, index)  # another step may have seen another one
+        return (
+            committed is not None
+            and is_expired(group, name, committed, retention_ms, now_ms)
+            and not self.is_unstable(group.group_id, name, index)
+        )

@@ -4,6 +4,9 @@ from broker.groups.consumer.group import ConsumerGroup
 from broker.groups.group import Group
 from broker.groups.results import CommittedOffset, GroupState
 
+_DEFAULT_RETENTION_MS = -1
+"""Retention time of a commit that leaves it to the configuration."""
+
 
 def is_expired(
     group: Group | ConsumerGroup,
@@ -34,3 +37,14 @@ def is_expired(
     if committed.expires_ms is not None:
         return now_ms >= committed.expires_ms
     return now_ms - since_ms >= retention_ms
+
+
+def expires_ms_of(retention_ms: int, now_ms: int) -> int | None:
+    """Return when committed offsets expire; None if the configuration decides.
+
+    Kafka adds two Java longs (`OffsetMetadataManager.expireTimestampMs`): beyond the largest one
+    the sum is negative, and the offsets expire at once.
+    """
+    if retention_ms == _DEFAULT_RETENTION_MS:
+        return None
+    return (now_ms + retention_ms + (1 << 63)) % (1 << 64) - (1 << 63)

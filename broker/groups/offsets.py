@@ -41,6 +41,11 @@ class OffsetTable:
             del self._by_topic[topic_name]
         return committed is not None
 
-    def partition_indexes(self, topic_name: str) -> list[int]:
-        """Return the partitions of a topic that have a committed offset."""
-        return list(self._by_topic.get(topic_name, ()))
+    def take_topic(self, topic_name: str) -> dict[int, CommittedOffset]:
+        """Delete the committed offsets of a topic, and return them by partition index."""
+        return self._by_topic.pop(topic_name, {})
+
+    def take_all(self) -> dict[str, dict[int, CommittedOffset]]:
+        """Delete all committed offsets, and return them by topic name and partition index."""
+        taken, self._by_topic = self._by_topic, {}
+        return taken

@@ -4,7 +4,7 @@ They are in a transactional batch of the group's partition of `__consumer_offset
 arrives. Source: Kafka's `OffsetMetadataManager`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from broker.groups.commit_check import check_commit
@@ -19,6 +19,9 @@ from protocol.pacing import paced, paced_elements
 
 OffsetKey = tuple[str, str, int]
 """Group id, topic name, partition index."""
+
+_Source = tuple[int, int]
+"""Partition of `__consumer_offsets`, producer id."""
 
 
 class PendingCommit(NamedTuple):
@@ -41,8 +44,13 @@ class TransactionalOffsets:
 
     def __init__(self) -> None:
         # By partition of `__consumer_offsets` and producer id.
-        self._pending: dict[tuple[int, int], dict[OffsetKey, PendingCommit]] = {}
-        self._producer_ids: dict[OffsetKey, set[tuple[int, int]]] = {}
+        self._pending: dict[_Source, dict[OffsetKey, PendingCommit]] = {}
+        self._sources: dict[str, dict[str, dict[int, set[_Source]]]] = {}
+        """By group id, topic name and partition index: whose pending offsets count.
+
+        Others were deleted with their group or topic; until their marker they are only forgotten
+        here, for there may be very many.
+        """
         self._commit_count = 0
 
     def add(
@@ -57,7 +65,9 @@ class TransactionalOffsets:
         source = (offsets_partition, producer_id)
         pending = self._pending.setdefault(source, {})
         pending[key] = PendingCommit(self._commit_count, committed)
-        self._producer_ids.setdefault(key, set()).add(source)
+        group_id, topic_name, partition_index = key
+        indexes = self._sources.setdefault(group_id, {}).setdefault(topic_name, {})
+        indexes.setdefault(partition_index, set()).add(source)
 
     def commit(
         self,
@@ -87,11 +97,11 @@ class TransactionalOffsets:
 
     def is_pending(self, group_id: str, topic_name: str, partition_index: int) -> bool:
         """Return whether an open transaction commits the offset of a partition."""
-        return (group_id, topic_name, partition_index) in self._producer_ids
+        return bool(self._sources_of((group_id, topic_name, partition_index)))
 
     def has_pending(self, group_id: str) -> bool:
         """Return whether an open transaction commits any offset of a group."""
-        return any(key[0] == group_id for key in self._producer_ids)
+        return group_id in self._sources
 
     def __len__(self) -> int:
         """Return the number of transactions that have pending offsets, in each partition."""
@@ -100,10 +110,6 @@ class TransactionalOffsets:
     def pending_count(self, offsets_partition: int, producer_id: int) -> int:
         """Return how many offsets of a producer wait for a marker in a partition."""
         return len(self._pending.get((offsets_partition, producer_id), ()))
-
-    def groups_of(self, offsets_partition: int, producer_id: int) -> set[str]:
-        """Return the groups for which a producer has pending offsets."""
-        return {key[0] for key in self._pending.get((offsets_partition, producer_id), ())}
 
     def complete(
         self, offsets_partition: int, producer_id: int
@@ -116,42 +122,56 @@ class TransactionalOffsets:
         source = (offsets_partition, producer_id)
         for key in paced_elements(tuple(self._pending.get(source, ()))):
             pending = self._pending.get(source, {}).pop(key, None)
-            if pending is not None:
-                self._discard_source(key, source)
-                if pending.number:
-                    self.replace(key, before=pending.number)
-                    yield key, pending.committed
+            if pending is not None and self._discard_source(key, source) and pending.number:
+                self.replace(key, before=pending.number)
+                yield key, pending.committed
         if not self._pending.get(source, True):
             del self._pending[source]
 
     def replace(self, key: OffsetKey, before: int | None = None) -> None:
         """Have a commit win over pending ones: all of them, or those with a lower number."""
-        for source in self._producer_ids.get(key, ()):
+        for source in self._sources_of(key) if self._sources else ():
             pending = self._pending[source][key]
             if before is None or pending.number < before:
                 self._pending[source][key] = PendingCommit(0, pending.committed)
 
     def remove(self, key: OffsetKey) -> None:
         """Delete the pending offsets of a partition."""
-        for source in self._producer_ids.pop(key, ()):
+        for source in tuple(self._sources_of(key)):
+            self._discard_source(key, source)
             del self._pending[source][key]
 
     def remove_topic(self, topic_name: str) -> None:
         """Delete the pending offsets of a topic, for all groups."""
-        for key in [key for key in self._producer_ids if key[1] == topic_name]:
-            self.remove(key)
+        for group_id, topics in tuple(self._sources.items()):
+            if topics.pop(topic_name, None) is not None and not topics:
+                del self._sources[group_id]
 
     def remove_group(self, group_id: str) -> None:
         """Delete the pending offsets of a group."""
-        for key in [key for key in self._producer_ids if key[0] == group_id]:
-            self.remove(key)
+        self._sources.pop(group_id, None)
 
-    def _discard_source(self, key: OffsetKey, source: tuple[int, int]) -> None:
-        sources = self._producer_ids.get(key)
-        if sources is not None:
-            sources.discard(source)
-            if not sources:
-                del self._producer_ids[key]
+    def _sources_of(self, key: OffsetKey) -> Collection[_Source]:
+        group_id, topic_name, partition_index = key
+        topics = self._sources.get(group_id)
+        indexes = None if topics is None else topics.get(topic_name)
+        return () if indexes is None else indexes.get(partition_index, ())
+
+    def _discard_source(self, key: OffsetKey, source: _Source) -> bool:
+        """Note that a pending offset is none any more; return whether it was one."""
+        if source not in self._sources_of(key):
+            return False
+        group_id, topic_name, partition_index = key
+        topics = self._sources[group_id]
+        indexes = topics[topic_name]
+        indexes[partition_index].discard(source)
+        if not indexes[partition_index]:
+            del indexes[partition_index]
+        if not indexes:
+            del topics[topic_name]
+        if not topics:
+            del self._sources[group_id]
+        return True
 
 
 def prepare_commit(

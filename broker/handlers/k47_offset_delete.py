@@ -18,7 +18,7 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.pacing import paced
+from protocol.pacing import paced, paced_stream
 
 _TopicResponse = messages.OffsetDeleteResponse.OffsetDeleteResponseTopic
 
@@ -46,7 +46,7 @@ def handle_offset_delete(context: RequestContext, request: Any, cluster: Cluster
         )
     if error_code is not ErrorCode.NONE:
         return messages.OffsetDeleteResponse(version=context.api_version, error_code=error_code)
-    for (topic_name, index), partition_error in zip(known, error_codes, strict=True):
+    for (topic_name, index), partition_error in paced_stream(zip(known, error_codes, strict=True)):
         results.setdefault(topic_name, []).append(_result(index, partition_error))
     return messages.OffsetDeleteResponse(
         version=context.api_version,

@@ -1,5 +1,6 @@
 """Compaction keeps the last record of every key, at its offset, and bounds all others."""
 
+from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
@@ -42,6 +43,9 @@ class CompactedLog:
 
     def compact(self, now_ms: int = 0) -> None:
         self.compaction.compact(self.log, now_ms, DAY_MS)
+
+    def steps(self, now_ms: int = 0) -> Iterator[None]:
+        return self.compaction.steps(self.log, now_ms, DAY_MS)
 
     def records(self) -> list[Record]:
         """Return what a consumer reads that fetches one batch after the other."""
@@ -250,24 +254,41 @@ _KEYS = st.lists(st.sampled_from([b"a", b"b", b"c", b"d"]), min_size=1, max_size
             st.tuples(st.just("compact"), st.none(), st.none()),
         ),
         max_size=30,
-    )
+    ),
+    st.booleans(),
 )
-def test_committed_records_survive_compaction_and_aborted_ones_do_not(steps: list[Any]) -> None:
+def test_committed_records_survive_compaction_and_aborted_ones_do_not(
+    steps: list[Any], takes_steps: bool
+) -> None:
+    """With `takes_steps` one step of a compaction comes after each action."""
+    with pytest.MonkeyPatch.context() as patch:
+        if takes_steps:
+            patch.setattr(compaction, "BATCHES_PER_STEP", 1)
+            patch.setattr(compaction, "RECORDS_PER_STEP", 1)
+        _check_committed_records(steps)
+
+
+def _check_committed_records(steps: list[Any]) -> None:
     log = TransactionalLog()
     numbers = count()
+    running: Iterator[None] = iter(())
 
     def records(keys: list[bytes]) -> list[CoordinatorRecord]:
         return [(key, b"%d" % next(numbers)) for key in keys]
 
     for action, producer_id, keys in steps:
         if action == "compact":
-            log.compact()
+            if not log.compaction.is_running:
+                running = log.steps()
         elif action != "append":
             log.end(producer_id, is_commit=action == "commit")
         elif producer_id < 0:
             log.append(*records(keys))
         else:
             log.append_transactional(producer_id, *records(keys))
+        next(running, None)
+    for _ in running:
+        pass
     log.compact()
     kept = {record.offset for batch in log.log.rewind() for record in read_records(batch)}
     assert kept.issuperset(offset for offsets in log.open.values() for offset in offsets)
@@ -276,6 +297,9 @@ def test_committed_records_survive_compaction_and_aborted_ones_do_not(steps: lis
     log.append((b"end", b""))
     log.compact()
 
+    assert log.log.size_bytes == sum(map(len, log.log.rewind()))
+    stored = sum(read_header(batch, 0).records_count for batch in log.log.rewind())
+    assert log.compaction._record_count == stored
     found = log.committed()
     assert found.items() <= log.by_offset.items()
     assert dict(found[offset] for offset in sorted(found)) == dict(
@@ -301,3 +325,52 @@ def test_a_rewritten_batch_of_a_transaction_keeps_its_producer() -> None:
     log.append((b"c", b"6"))
     log.compact()
     assert all(not read_header(b, 0).attributes for b in log.log.rewind())
+
+
+def test_the_deletion_of_a_key_that_is_written_again_between_two_steps_is_not_forgotten_twice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(compaction, "BATCHES_PER_STEP", 1)
+    log = CompactedLog()
+    log.append((b"a", None), (b"b", None))
+    steps = log.steps(now_ms=DAY_MS)
+    next(steps)
+    log.append((b"a", b"1"), (b"b", None), now_ms=1)
+    for _ in steps:
+        pass
+    log.compact()
+    assert [(record.key, record.value) for record in log.records()] == [(b"a", b"1"), (b"b", None)]
+
+
+def test_a_compaction_of_many_batches_or_records_takes_steps(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(compaction, "BATCHES_PER_STEP", 10)
+    monkeypatch.setattr(compaction, "RECORDS_PER_STEP", 5)
+    log = CompactedLog()
+    for _ in range(100):
+        log.append((b"key", b"value"))
+    assert len(list(log.steps())) >= 2 * (100 // 10) - 2  # looks at each, then frees each
+    many = CompactedLog()
+    many.append(*numbered([b"%d" % number for number in range(100)]))
+    many.append(*numbered([b"%d" % number for number in range(60)]))
+    assert len(list(many.steps())) >= (100 + 40) // 5
+    assert len(many.records()) == 100
+
+
+def test_a_log_whose_batches_were_deleted_between_two_steps_stays_as_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(compaction, "BATCHES_PER_STEP", 1)
+    log = CompactedLog()
+    for name in b"aab":
+        log.append((bytes((name,)), b""))
+    steps = log.steps()
+    next(steps)
+    log.log.take_all()
+    for _ in steps:
+        pass
+    assert log.log.batch_count == log.log.size_bytes == 0
+    log.append((b"c", b"1"))
+    log.compact()
+    assert [record.key for record in log.records()] == [b"c"]

@@ -2,6 +2,7 @@
 
 import pytest
 
+from broker.cluster import compaction
 from broker.cluster.coordinators import ensure_internal_topic
 from broker.cluster.internal_topics import GROUP_METADATA, append_records, partition_for
 from protocol.coordinator_records import CoordinatorRecord
@@ -65,3 +66,36 @@ def test_records_wake_fetches_that_wait_and_do_not_count_as_records_of_users() -
     append_records(topic, topic.partitions[7], [(b"k", b"v")], 0, NOW_MS)
     assert woken == [NOW_MS]
     assert cluster.log_bytes == 0
+
+
+def test_a_compaction_of_many_records_goes_on_in_short_steps_of_a_timer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(compaction, "RECORDS_PER_STEP", 100)
+    cluster = make_cluster(1)
+    topic = ensure_internal_topic(cluster, GROUP_METADATA)
+    assert topic is not None
+    partition = topic.partitions[0]
+    records: list[CoordinatorRecord] = [(b"key %d" % n, b"1") for n in range(2000)]
+    append_records(topic, partition, records, 0, NOW_MS)
+    append_records(topic, partition, records[:1200], 0, NOW_MS)
+    assert not len(cluster.timers)
+
+    append_records(topic, partition, records[:1200], 0, NOW_MS)
+    now_ms = NOW_MS
+    while (due_ms := cluster.timers.next_due_ms()) is not None:
+        assert due_ms == now_ms + 1
+        now_ms = due_ms
+        # What comes between two steps stays, and begins no other compaction.
+        append_records(topic, partition, [(b"key 1999", b"%d" % now_ms)], 0, now_ms)
+        assert len(cluster.timers) == 1
+        cluster.timers.run_due(now_ms)
+
+    steps = now_ms - NOW_MS
+    assert steps >= (2000 + 800) // 100
+    found = [record for batch in partition.log.rewind() for record in read_records(batch)]
+    assert len(found) == 1999 + steps
+    assert {record.key: record.value for record in found} == {
+        **dict(records),
+        b"key 1999": b"%d" % now_ms,
+    }

@@ -162,7 +162,7 @@ def test_records_of_aborted_transactions_are_not_delivered_to_read_committed_gro
     aborted = bytearray(batches[0])
     aborted[43:51] = (7).to_bytes(8)
     aborted[22] |= 0x10
-    log.replace_batches([bytes(aborted), batches[1]])
+    log.replace_batches([bytes(aborted), batches[1]], log.log_end_offset, 0)
 
     assert driver.acquire(1) == [(2, 2, 1)]
     assert driver.acknowledge_code(1, (0, 1, [ACCEPT])) == ErrorCode.INVALID_RECORD_STATE

@@ -29,7 +29,6 @@ def test_offsets_are_pending_until_their_transaction_ends() -> None:
     assert offsets.is_pending(*KEY)
     assert not offsets.is_pending("g", "t", 1)
     assert (offsets.has_pending("g"), offsets.has_pending("h")) == (True, False)
-    assert offsets.groups_of(PARTITION, A) == {"g"}
     assert complete(offsets, B) == []
     assert complete(offsets, A) == [4]
     assert not offsets.is_pending(*KEY)
@@ -59,6 +58,21 @@ def test_deleted_offsets_and_groups_are_not_pending() -> None:
     offsets.remove_group("g")
     assert not offsets.has_pending("g")
     assert complete(offsets, A) == []
+
+
+def test_a_group_that_is_created_again_has_no_offsets_of_transactions_before() -> None:
+    offsets = TransactionalOffsets()
+    offsets.add(PARTITION, A, KEY, committed(1))
+    offsets.remove_group("g")
+    offsets.add(PARTITION, B, KEY, committed(2))
+    assert complete(offsets, A) == []
+    assert offsets.is_pending(*KEY)
+    assert complete(offsets, B) == [2]
+    offsets.add(PARTITION, A, KEY, committed(3))
+    offsets.remove_topic("t")
+    offsets.add(PARTITION, A, KEY, committed(4))
+    assert complete(offsets, A) == [4]
+    assert len(offsets) == 0
 
 
 COUNT = 2 * LOOK_EVERY
