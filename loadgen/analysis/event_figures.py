@@ -6,7 +6,7 @@ from loadgen.analysis.latencies import Latencies, time_of
 
 Rows = list[dict[str, Any]]
 
-SHARES = (0.5, 0.9, 0.99, 0.999)
+PERCENTILES = (0.5, 0.9, 0.99, 0.999)
 LATENESS_SHARES = (0.5, 0.99)
 
 
@@ -26,7 +26,7 @@ def _tenant(name: str, rows: Rows) -> dict[str, Any]:
         "tenant": name,
         "events": sum(row["events"] for row in rows),
         "completed": sum(row["completed"] for row in rows),
-        "response_us": latencies.percentiles_us(SHARES, longest_us),
+        "response_us": latencies.percentiles_us(PERCENTILES, longest_us),
         "response_max_us": longest_us,
     }
 

@@ -11,6 +11,7 @@ from math import floor
 from typing import Any
 
 from loadgen.analysis.checks import Verdict
+from loadgen.analysis.event_figures import PERCENTILES
 from loadgen.analysis.latencies import Latencies, bin_of
 from loadgen.analysis.quota_bounds import quota_verdicts
 from loadgen.analysis.summary import (
@@ -28,7 +29,6 @@ Rows = list[dict[str, Any]]
 
 SHOWN_S = 300
 """The series have the newest seconds."""
-PERCENTILES = (0.5, 0.9, 0.99, 0.999)
 SERIES_PERCENTILES = (0.5, 0.9, 0.99)
 AFTER_THE_RUN = "known when the topics are read back, after the run"
 TOO_MANY = "too many rows to judge during the run; the summary will"

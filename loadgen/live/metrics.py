@@ -7,7 +7,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from loadgen.live.figures import PERCENTILES
+from loadgen.analysis.event_figures import PERCENTILES
 
 _TENANT = ("tenant",)
 _THROTTLES = {
