@@ -1,5 +1,8 @@
 """The batches that idempotent producers wrote to one partition: decide about one, and store it."""
 
+from collections.abc import Iterable
+from typing import TypeAlias
+
 from producer_state.expiry import ExpiringProducers
 from producer_state.row_layout import (
     BATCH,
@@ -255,3 +258,74 @@ class ProducerBatches(ExpiringProducers):
         if transactional is not None:
             return Entry(producer_epoch, batches, floor, *transactional)
         return Entry(producer_epoch, batches, floor, last_timestamp=batches[0].timestamp)
+
+
+ProducedBatch: TypeAlias = tuple[ProducerBatches, int, int, int, int, int, int]
+"""Whose batch it is, and all that `ProducerBatches.apply` takes; a plain tuple, for the hot path.
+
+State of the partition, producer id, epoch, base sequence, last offset delta, base offset, and
+largest timestamp in ms.
+"""
+
+
+# Hot path: one loop instead of a call of `check` for each batch.
+def are_next(batches: Iterable[ProducedBatch]) -> bool:
+    """Return whether each batch goes on where its producer stopped; this changes nothing.
+
+    If so, `check` would let all be appended. Else it has to decide about each: one is of a producer
+    that is new to its partition, or wrote in transactions there, or something is wrong. No two
+    batches are of the same partition.
+    """
+    for state, producer_id, producer_epoch, base_sequence, *_rest in batches:
+        table = state._table
+        is_found = producer_id == table.found_id
+        position = table.found_position if is_found else table.find(producer_id)
+        if position < 0 or producer_id in state._transactional:
+            return False
+        known_epoch, known_sequence = _unpack_last_sequence(table.bucket, position + ID_BYTES)
+        if producer_epoch != known_epoch or base_sequence != (known_sequence + 1) & SEQUENCE_MAX:
+            return False
+    return True
+
+
+# Hot path: one loop instead of a call of `apply` for each batch.
+def apply_each(batches: Iterable[ProducedBatch]) -> None:
+    """Store batches outside of transactions, each as `apply` does, after `check` or `are_next`."""
+    for (
+        state,
+        producer_id,
+        producer_epoch,
+        base_sequence,
+        last_offset_delta,
+        base_offset,
+        timestamp_ms,
+    ) in batches:
+        table = state._table
+        last_sequence = (base_sequence + last_offset_delta) & SEQUENCE_MAX
+        if (
+            producer_id == table.found_id
+            and table.found_position >= 0
+            and state._layout.has_floor
+            and last_sequence & _FLOOR_PERIOD_MASK > last_offset_delta
+            and producer_id not in state._transactional
+        ):
+            _pack_newest_into(
+                table.bucket,
+                table.found_position + ID_BYTES,
+                producer_epoch,
+                base_sequence,
+                last_sequence,
+                base_offset,
+                timestamp_ms,
+            )
+            if timestamp_ms < state._oldest_ms:  # noqa: PLR1730 - as in `apply`
+                state._oldest_ms = timestamp_ms
+        else:
+            state.apply(
+                producer_id,
+                producer_epoch,
+                base_sequence,
+                last_offset_delta,
+                base_offset,
+                timestamp_ms,
+            )

@@ -66,10 +66,10 @@ class SuccessResponse:
     __slots__ = (
         "_arguments",
         "_base_offset_at",
+        "_base_offsets",
         "_correlation_id_at",
-        "_has_start_offsets",
-        "_offsets",
         "_pack",
+        "_start_offsets",
         "_throttle_time_at",
         "pack_parts",
     )
@@ -120,8 +120,10 @@ class SuccessResponse:
         self._throttle_time_at = argument_at[throttle_time]
         # Bytes and integers take turns, so these integers are every second argument.
         first = argument_at[base_offsets[0]]
-        self._offsets = slice(first, first + 2 * len(base_offsets + start_offsets), 2)
-        self._has_start_offsets = bool(start_offsets)
+        step = 4 if start_offsets else 2
+        end = first + step * len(base_offsets)
+        self._base_offsets = slice(first, end, step)
+        self._start_offsets = slice(first + 2, end + 2, step) if start_offsets else None
         """Versions 3 and 4 have none."""
 
         between_bytes = base_offsets[0] - 8
@@ -137,31 +139,36 @@ class SuccessResponse:
         other._base_offset_at = self._base_offset_at
         other._correlation_id_at = self._correlation_id_at
         other._throttle_time_at = self._throttle_time_at
-        other._offsets = self._offsets
-        other._has_start_offsets = self._has_start_offsets
+        other._base_offsets = self._base_offsets
+        other._start_offsets = self._start_offsets
         other.pack_parts = self.pack_parts
         other._arguments = arguments = self._arguments.copy()
         # Index and error code are before the base offset.
-        before_at = self._offsets.start - 1
+        before_at = self._base_offsets.start - 1
         before = arguments[before_at]
         assert isinstance(before, bytes)
         arguments[before_at] = index_bytes.join(around_index(before))
         return other
 
-    def encode(self, correlation_id: int, offsets: Sequence[int], throttle_time_ms: int) -> bytes:
-        """Return the frame.
-
-        `offsets` has base offset and log start offset of each partition, one behind the other.
-        """
+    def encode(
+        self,
+        correlation_id: int,
+        base_offsets: Sequence[int],
+        log_start_offsets: Sequence[int],
+        throttle_time_ms: int,
+    ) -> bytes:
+        """Return the frame, from one offset of each kind for each partition."""
         arguments = self._arguments
         arguments[self._correlation_id_at] = correlation_id
         arguments[self._throttle_time_at] = throttle_time_ms
-        arguments[self._offsets] = offsets if self._has_start_offsets else offsets[::2]
+        arguments[self._base_offsets] = base_offsets
+        if self._start_offsets is not None:
+            arguments[self._start_offsets] = log_start_offsets
         return self._pack(*arguments)
 
     def parts(self, log_start_offset: int) -> tuple[bytes, bytes, bytes]:
         """Return the bytes around the correlation id and the base offset of the only partition."""
-        frame = self.encode(0, (0, log_start_offset), 0)
+        frame = self.encode(0, (0,), (log_start_offset,), 0)
         correlation_id_end, base_offset_end = 8, self._base_offset_at + 8
         return frame[:4], frame[correlation_id_end : self._base_offset_at], frame[base_offset_end:]
 

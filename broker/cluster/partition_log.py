@@ -9,10 +9,10 @@ All replicas of a partition share this log, so followers always have the leader'
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from heapq import merge
 from types import MappingProxyType
-from typing import TypeAlias, cast
+from typing import cast
 
 from broker.cluster.transaction_index import TransactionIndex
 from protocol.pacing import paced, paced_range
@@ -375,31 +375,25 @@ class PartitionLog:
         return dropped_bytes
 
 
-LogBatch: TypeAlias = tuple[PartitionLog, bytes, int, int]
-"""A stamped batch, how many offsets it takes, and its leader epoch. A plain tuple, for speed."""
-
-
 # Hot path: one loop instead of three calls for each batch.
-def append_to_logs(batches: list[LogBatch], now_ms: int) -> tuple[list[int], int]:
-    """Append each batch to its log and wake who waits there, in this order.
-
-    Returns base offset and log start offset of each, one behind the other, and the bytes of all.
-    """
-    offsets: list[int] = []
-    stored_bytes = 0
-    for log, batch, offset_count, leader_epoch in batches:
+def append_to_logs(
+    logs: Sequence[PartitionLog],
+    batches: Sequence[bytes],
+    end_offsets: Sequence[int],
+    leader_epochs: Sequence[int],
+    now_ms: int,
+) -> None:
+    """Append a stamped batch to each log, which then ends at its offset; wake who waits there."""
+    for log, batch, log_end_offset, leader_epoch in zip(
+        logs, batches, end_offsets, leader_epochs, strict=True
+    ):
         if leader_epoch != log._newest_epoch:
             log._begin_epoch(leader_epoch)
-        base_offset = log.log_end_offset
         log._batches.append(batch)
-        log.log_end_offset = base_offset + offset_count
-        size_bytes = len(batch)
-        log.size_bytes += size_bytes
-        stored_bytes += size_bytes
+        log.log_end_offset = log_end_offset
+        log.size_bytes += len(batch)
         if log.waiters:
             log.wake(now_ms)
-        offsets += (base_offset, log.log_start_offset)
-    return offsets, stored_bytes
 
 
 def _timestamps(batches: list[bytes]) -> Iterator[int]:

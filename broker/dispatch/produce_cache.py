@@ -9,12 +9,8 @@ from typing import TYPE_CHECKING
 
 from broker.dispatch.produce_services import ProduceServices
 from broker.produce.acknowledge import note_batch
-from broker.produce.fitting_batches import (
-    FittingBatches,
-    belong_to_transaction,
-    fitting_batches,
-    store_fitting,
-)
+from broker.produce.batch_layout import FittingBatches
+from broker.produce.fitting_batches import belong_to_transaction, fitting_batches, store_fitting
 from broker.produce.request_run import RequestRun
 from broker.produce.request_shape import INDEX_BYTES, RequestShape, shape_of, shape_of_partition
 from broker.request.context import RequestContext
@@ -135,13 +131,14 @@ class ProduceCache:
         if quotas.is_enabled or services.journal.is_enabled or services.acknowledgements.is_enabled:
             return self._respond_accounted(shape, batches, frame, peer, now_ms)
         try:
-            offsets = store_fitting(cluster, shape, batches, end - start, now_ms)
+            start_offsets = store_fitting(cluster, shape, batches, end - start, now_ms)
         except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
             services.report_bug(error, _context(shape, frame, peer, now_ms))
             return Close(f"internal error in PRODUCE v{shape.api_version}: {error!r}")
         if not shape.acks:
             return NO_RESPONSE
-        return shape.response.encode(correlation_id_of(buffer, start), offsets, 0)
+        correlation_id = correlation_id_of(buffer, start)
+        return shape.response.encode(correlation_id, batches.base_offsets, start_offsets, 0)
 
     def respond_to_one(self, data: bytes, now_ms: int) -> bytes | None:
         """Handle a read that is one request of the latest run, or an EndTxn; None changes nothing.
@@ -291,10 +288,10 @@ class ProduceCache:
         is_limited = cluster.quotas.clients.is_enabled
         if is_limited:
             services.start_stopwatch(context)
-        offsets = store_fitting(cluster, shape, batches, frame[2] - frame[1], now_ms)
+        start_offsets = store_fitting(cluster, shape, batches, frame[2] - frame[1], now_ms)
         if context.acknowledgements is not None:
             for target, stored in zip(shape.targets, batches.stored, strict=True):
-                header = read_header(stored[1], 0)
+                header = read_header(stored, 0)
                 base_offset = header.base_offset
                 note_batch(
                     context, target.topic, target.partition, header, base_offset, is_append=True
@@ -303,8 +300,12 @@ class ProduceCache:
             charge_produce(context, cluster, expects_response=shape.acks != 0)
         response = None
         if shape.acks:
-            throttle_time_ms = context.throttle_time_ms
-            response = shape.response.encode(context.correlation_id, offsets, throttle_time_ms)
+            response = shape.response.encode(
+                context.correlation_id,
+                batches.base_offsets,
+                start_offsets,
+                context.throttle_time_ms,
+            )
         quota = context.throttled_by
         return response if quota is None else throttled_response(context, quota, response)
 

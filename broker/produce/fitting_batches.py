@@ -3,18 +3,18 @@
 It gives no reason for others: only the ordinary path knows the rules.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from struct import Struct
 from struct import error as struct_error
-from typing import NamedTuple, TypeAlias
 
 from broker.cluster.cluster import Cluster
-from broker.cluster.partition_log import LogBatch, append_to_logs
-from broker.cluster.topics import Partition
+from broker.cluster.partition_log import append_to_logs
 from broker.produce.append import store_batch
+from broker.produce.batch_layout import BatchLayout, FittingBatches, IsKnownProducer
 from broker.produce.request_shape import VARINT_BYTES_MAX, BatchStart, RequestShape
 from broker.produce.transactional_batches import verify_produced
+from producer_state.producer_batches import ProducedBatch, apply_each
 from producer_state.rules import APPEND
 from protocol import codec, records
 from protocol.checksum import crc32c
@@ -26,6 +26,8 @@ _SIZE = Struct(">i")
 _BATCH_START = Struct(">qi")
 """Base offset and length."""
 _HEADER_BYTES = records.HEADER_BYTES
+LAYOUTS_MAX = 4
+"""Sizes of requests whose layout one shape remembers, to bound memory."""
 _SIZE_BYTES_MAX = 5
 """Of a size field, of any kind."""
 _OVERHEAD_BYTES, _MAGIC, _CRC_START = (
@@ -34,23 +36,8 @@ _OVERHEAD_BYTES, _MAGIC, _CRC_START = (
     records.CRC_START,
 )
 
-IsKnownProducer: TypeAlias = Callable[[int, int], bool]
-"""Whether the quota of producer ids (KIP-936) has nothing to decide about an id at a time."""
-ProducerBatch: TypeAlias = tuple[Partition, int, int, int, int, int]
-"""Partition, producer id, epoch, base sequence, last offset delta and largest timestamp."""
 
-
-class FittingBatches(NamedTuple):
-    """The batches of a request, one for each target of its shape, that will be appended."""
-
-    stored: list[LogBatch]
-    """In the order of the request, with the offsets that they will have."""
-    produced: list[ProducerBatch]
-    """What is to be known of those with a producer id."""
-
-
-# Hot path: inlined on purpose.
-def fitting_batches(  # noqa: C901, PLR0912
+def fitting_batches(
     shape: RequestShape,
     frame: bytes | bytearray,
     start: int,
@@ -64,12 +51,31 @@ def fitting_batches(  # noqa: C901, PLR0912
     """
     if end - start > shape.frame_bytes_max:
         return None
-    stored: list[LogBatch] = []
-    produced: list[ProducerBatch] = []
-    append = stored.append
+    layout = shape.layouts.get(end - start)
+    if layout is not None:
+        latest_ms = now_ms + shape.timestamp_after_max_ms
+        batches = layout.fitting_batches(
+            frame, start, latest_ms, now_ms, is_known_producer, shape.end_offsets
+        )
+        if batches is not None:
+            return batches
+    return _fitting_one_by_one(shape, frame, start, end, now_ms, is_known_producer)
+
+
+# Hot path: inlined on purpose.
+def _fitting_one_by_one(  # noqa: C901, PLR0912
+    shape: RequestShape,
+    frame: bytes | bytearray,
+    start: int,
+    end: int,
+    now_ms: int,
+    is_known_producer: IsKnownProducer | None,
+) -> FittingBatches | None:
+    """Return the batches of a request that has no layout, or another one than that of its size."""
+    stored, produced = list[bytes](), list[ProducedBatch]()
+    base_offsets, end_offsets = list[int](), list[int]()
     latest_ms, attributes_max = now_ms + shape.timestamp_after_max_ms, shape.attributes_max
-    is_transactional = shape.is_transactional
-    position = start + CONSTANT_AT
+    position, is_transactional = start + CONSTANT_AT, shape.is_transactional
     size_bytes, batch_length, covered_bytes, known_start = shape.latest_start
     try:
         for layouts, piece, partition, log in shape.rows:
@@ -98,6 +104,7 @@ def fitting_batches(  # noqa: C901, PLR0912
             covered_at += position
             position = covered_at + covered_bytes
             covered = frame[covered_at:position]
+            base_offset = log.log_end_offset
             if (
                 found_piece != piece
                 or magic != _MAGIC
@@ -116,23 +123,60 @@ def fitting_batches(  # noqa: C901, PLR0912
                         return None
                 if is_known_producer is not None and not is_known_producer(producer_id, now_ms):
                     return None
-                produced.append(
-                    (partition, producer_id, epoch, sequence, last_delta, max_timestamp)
-                )
+                # fmt: off
+                produced.append((
+                    partition.producers, producer_id, epoch, sequence, last_delta, base_offset,
+                    max_timestamp,
+                ))
+                # fmt: on
             elif is_transactional:
                 return None  # it belongs to no transaction
             leader_epoch = partition.leader_epoch
-            header = pack_stored_header(log.log_end_offset, batch_length, leader_epoch, _MAGIC, crc)
-            append((log, header + covered, count, leader_epoch))
+            header = pack_stored_header(base_offset, batch_length, leader_epoch, _MAGIC, crc)
+            stored.append(header + covered)
+            base_offsets.append(base_offset)
+            end_offsets.append(base_offset + count)
     except struct_error:  # the frame ends before
         return None
     if position > end or frame[position:end] != shape.suffix:
         return None
-    return FittingBatches(stored, produced)
+    if len(stored) > 1 and len(produced) in {0, len(stored)}:
+        _learn_layout(shape, frame, start, end, stored)
+    return FittingBatches(stored, base_offsets, end_offsets, produced)
+
+
+def _learn_layout(
+    shape: RequestShape,
+    frame: bytes | bytearray,
+    start: int,
+    end: int,
+    stored: Sequence[bytes],
+) -> None:
+    """Make a layout of a request that fits, if the one before had its size."""
+    if shape.is_transactional:
+        return
+    if end - start != shape.latest_bytes:
+        shape.latest_bytes = end - start
+        return
+    places: list[tuple[int, int]] = []
+    position = CONSTANT_AT
+    for (_layouts, piece, *_), batch in zip(shape.rows, stored, strict=True):
+        size = len(batch)
+        field = codec.encode_unsigned_varint(size + 1) if shape.is_flexible else _SIZE.pack(size)
+        batch_at = position + len(piece) + len(field)
+        position = batch_at + size
+        places.append((batch_at, position))
+    layout = shape.layouts.get(end - start)
+    if layout is None or layout.places != places:
+        if len(shape.layouts) >= LAYOUTS_MAX:
+            shape.layouts.clear()
+        partitions = [target.partition for target in shape.targets]
+        layout = shape.layouts[end - start] = BatchLayout(places, end - start, partitions)
+    layout.learn(frame, start)
 
 
 def belong_to_transaction(
-    cluster: Cluster, shape: RequestShape, produced: Sequence[ProducerBatch], now_ms: int
+    cluster: Cluster, shape: RequestShape, produced: Iterable[ProducedBatch], now_ms: int
 ) -> bool:
     """Verify fitting batches of a transactional id; return whether all of them will be appended.
 
@@ -140,9 +184,12 @@ def belong_to_transaction(
     """
     transactional_id, api_version = shape.transactional_id, shape.api_version
     assert transactional_id is not None
-    first = produced[0]
-    for partition, producer_id, epoch, sequence, last_delta, _timestamp in produced:
-        if producer_id != first[1] or epoch != first[2]:
+    found: set[tuple[int, int]] = set()
+    for target, batch in zip(shape.targets, produced, strict=True):
+        partition = target.partition
+        producers, producer_id, epoch, sequence, last_delta, *_rest = batch
+        found.add((producer_id, epoch))
+        if len(found) > 1:
             return False
         error_code = verify_produced(
             cluster,
@@ -157,7 +204,7 @@ def belong_to_transaction(
         )
         if error_code is not ErrorCode.NONE:
             return False
-        decision = partition.producers.check(producer_id, epoch, sequence, last_delta, True)
+        decision = producers.check(producer_id, epoch, sequence, last_delta, True)
         if decision is not APPEND:
             return False
     return True
@@ -166,39 +213,37 @@ def belong_to_transaction(
 def store_fitting(
     cluster: Cluster, shape: RequestShape, batches: FittingBatches, request_bytes: int, now_ms: int
 ) -> list[int]:
-    """Append the batches; return base offset and log start offset of each, one behind the other.
+    """Append the batches; return the log start offset of each partition.
 
     `request_bytes` is at least what they take.
     """
-    stored, produced = batches
+    stored, _base_offsets, end_offsets, produced = batches
     if (
         shape.can_free
         or cluster.limits_producer_ids
         or cluster.log_bytes + request_bytes > cluster.log_bytes_max
     ):
         return _store_each(cluster, shape, stored, now_ms)
-    is_transactional = shape.is_transactional
-    for partition, producer_id, epoch, sequence, last_delta, max_timestamp in produced:
-        partition.producers.apply(
-            producer_id,
-            epoch,
-            sequence,
-            last_delta,
-            partition.log.log_end_offset,
-            max_timestamp,
-            is_transactional,
-        )
-    offsets, stored_bytes = append_to_logs(stored, now_ms)
-    cluster.log_bytes += stored_bytes
-    return offsets
+    if shape.is_transactional:
+        for producers, *fields in produced:
+            producer_id, epoch, sequence, last_delta, base_offset, max_timestamp = fields
+            producers.apply(
+                producer_id, epoch, sequence, last_delta, base_offset, max_timestamp, True
+            )
+    else:
+        apply_each(produced)
+    shape.end_offsets = end_offsets
+    append_to_logs(shape.logs, stored, end_offsets, shape.leader_epochs, now_ms)
+    cluster.log_bytes += sum(map(len, stored))
+    return [log.log_start_offset for log in shape.logs]
 
 
 def _store_each(
-    cluster: Cluster, shape: RequestShape, stored: list[LogBatch], now_ms: int
+    cluster: Cluster, shape: RequestShape, stored: Sequence[bytes], now_ms: int
 ) -> list[int]:
     """Append batches of which each may free older ones or forget producers."""
-    offsets: list[int] = []
-    for target, (log, batch, _count, _epoch) in zip(shape.targets, stored, strict=True):
+    log_start_offsets: list[int] = []
+    for target, batch in zip(shape.targets, stored, strict=True):
         header = read_header(batch, 0)
         store_batch(
             cluster,
@@ -213,8 +258,8 @@ def _store_each(
             now_ms,
             shape.is_transactional,
         )
-        offsets += (header.base_offset, log.log_start_offset)
-    return offsets
+        log_start_offsets.append(target.partition.log.log_start_offset)
+    return log_start_offsets
 
 
 def _start_at(

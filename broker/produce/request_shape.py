@@ -4,7 +4,7 @@ A `RequestShape` has what the ordinary path (`broker/handlers/k00_produce.py`) w
 a request again: topics, partitions and their settings.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from struct import Struct
@@ -15,6 +15,7 @@ from broker.cluster.partition_log import PartitionLog
 from broker.cluster.topics import Partition, Topic
 from broker.produce.append import ACKS_ALL
 from broker.produce.batch_check import ZSTD_PRODUCE_VERSION_MIN
+from broker.produce.batch_layout import BatchLayout
 from protocol import codec, produce, records
 from protocol.compression import ZSTD
 from protocol.pacing import LOOK_EVERY
@@ -93,6 +94,14 @@ class RequestShape:
     timestamp_after_max_ms: int = field(init=False)
     can_free: bool = field(init=False)
     """Whether a batch may free older ones."""
+    logs: tuple[PartitionLog, ...] = field(init=False)
+    leader_epochs: tuple[int, ...] = field(init=False)
+    layouts: dict[int, BatchLayout] = field(default_factory=dict)
+    """Those of requests of several partitions, by their size in bytes."""
+    latest_bytes: int = 0
+    """The size of the latest request that had none of them."""
+    end_offsets: Sequence[int] = ()
+    """Where the logs ended behind the batches that were appended last."""
     latest_start: BatchStart = field(init=False)
     """That of the latest batch: the next one often has the same size."""
 
@@ -102,6 +111,8 @@ class RequestShape:
             (_layouts(len(piece), is_flexible=is_flexible), piece, partition, partition.log)
             for piece, _topic, partition, _bytes_max, _after_max_ms in targets
         )
+        self.logs = tuple(target.partition.log for target in targets)
+        self.leader_epochs = tuple(target.partition.leader_epoch for target in targets)
         self.batch_bytes_max = min(target.batch_bytes_max for target in targets)
         self.timestamp_after_max_ms = min(target.timestamp_after_max_ms for target in targets)
         self.can_free = any(target.topic.retention_bytes >= 0 for target in targets)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from producer_state.producer_batches import apply_each, are_next
 from producer_state.producer_state_manager import ProducerStateManager
 from producer_state.rules import APPEND, SEQUENCE_MAX
 
@@ -79,6 +80,71 @@ def test_the_shorter_way_stores_the_same(batches: int, sent: list[SentBatch]) ->
     assert [shorter.expire(now_ms, 50) for now_ms in (60, 200)] == [
         usual.expire(now_ms, 50) for now_ms in (60, 200)
     ]
+
+
+@both_rules
+@given(
+    stored=st.lists(st.lists(sent_batches, max_size=3), min_size=1, max_size=4),
+    sent=st.lists(sent_batches, min_size=4, max_size=4),
+)
+def test_batches_for_several_partitions_are_stored_as_one_by_one(
+    batches: int, stored: list[list[SentBatch]], sent: list[SentBatch]
+) -> None:
+    usual = [new_producers(batches) for _ in stored]
+    together = [new_producers(batches) for _ in stored]
+    for partition, before in enumerate(stored):
+        sequence = 0
+        for number, batch in enumerate(before):
+            for producers in (usual[partition], together[partition]):
+                is_known = is_stored(producers, batch, sequence, number)
+            sequence += is_known * (batch.last_offset_delta + 1)
+    request = [
+        (batch.producer_id, batch.epoch, next_sequence(state, batch), batch.last_offset_delta)
+        for state, batch in zip(usual, sent, strict=False)
+    ]
+    decisions = [
+        state.check(*fields) is APPEND for state, fields in zip(usual, request, strict=True)
+    ]
+    produced = [
+        (state, *fields, 100, batch.timestamp_ms)
+        for state, fields, batch in zip(together, request, sent, strict=False)
+    ]
+
+    if are_next(produced):
+        assert all(decisions)
+    if all(decisions):
+        for state, fields, batch in zip(usual, request, sent, strict=False):
+            state.apply(*fields, 100, batch.timestamp_ms)
+        apply_each(produced)
+    for state, other in zip(usual, together, strict=True):
+        assert other.describe() == state.describe()
+        assert [other.entry(number) for number in range(3)] == [
+            state.entry(number) for number in range(3)
+        ]
+        assert other.expire(120, 50) == state.expire(120, 50)
+
+
+def next_sequence(producers: ProducerStateManager, batch: SentBatch) -> int:
+    """Return the sequence number that a producer sends next, moved by the gap of its batch."""
+    entry = producers.entry(batch.producer_id)
+    is_known = entry is not None and entry.batches and entry.producer_epoch == batch.epoch
+    last_sequence = entry.batches[0].last_sequence if entry and is_known else -1
+    return (last_sequence + 1 + batch.gap) & SEQUENCE_MAX
+
+
+@both_rules
+def test_batches_that_go_on_in_all_partitions_are_next(batches: int) -> None:
+    first, second = new_producers(batches), new_producers(batches)
+    for producers, count in ((first, 3), (second, 2)):
+        for sequence in range(count):
+            assert is_stored(
+                producers, SentBatch(1, 0, 0, 0, 5, is_transactional=False), sequence, 0
+            )
+
+    assert are_next([(first, 1, 0, 3, 0, 3, 5), (second, 1, 0, 2, 0, 2, 5)])
+    assert not are_next([(first, 1, 0, 3, 0, 3, 5), (second, 1, 0, 3, 0, 2, 5)])
+    assert not are_next([(first, 1, 1, 3, 0, 3, 5)])
+    assert not are_next([(first, 2, 0, 0, 0, 3, 5)])
 
 
 @both_rules

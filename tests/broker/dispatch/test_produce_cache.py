@@ -12,9 +12,10 @@ from broker.cluster.cluster import Cluster
 from broker.dispatch import produce_cache
 from broker.dispatch.produce_cache import TARGETS_MAX, ProduceCache
 from broker.produce import request_run, request_shape
+from broker.produce.batch_layout import BatchLayout
 from broker.produce.fitting_batches import (
+    _fitting_one_by_one,
     _start_at,
-    fitting_batches,
     store_fitting,
 )
 from broker.produce.request_run import RequestRun
@@ -402,11 +403,11 @@ def test_a_cache_without_a_check_is_found(
 START_CHECK = "if batch_start != known_start:\n                    return None"
 BATCHES: tuple[tuple[Any, str, str, Produce], ...] = (
     *(
-        (fitting_batches, START_CHECK, "pass", Produce(damage=damage))
+        (_fitting_one_by_one, START_CHECK, "pass", Produce(damage=damage))
         for damage in ((0, ">q", 1, False), (8, ">i", 90, False))
     ),
     *(
-        (fitting_batches, *check)
+        (_fitting_one_by_one, *check)
         for check in (
             ("crc32c(covered) != crc", "False", Produce(damage=(17, ">I", 1, False))),
             ("magic != _MAGIC", "False", Produce(damage=(16, ">b", 1, True))),
@@ -432,6 +433,66 @@ def test_a_cache_that_takes_any_batch_is_found(
     warm = replace(WARM, producer_id=min(unusual.producer_id, 7), indexes=several or (0,))
     steps: list[Produce | Change] = [("configure", "t", "max.message.bytes", "200"), warm, unusual]
     assert_needed(steps, function, right, wrong)
+
+
+OF_TWO = Produce(indexes=(0, 1), producer_id=7, count=5)
+"""The last of them has a layout."""
+NEXT = replace(OF_TWO, count=1)
+
+LAYOUT_CHECKS: tuple[tuple[str, str, Sequence[Produce | Change]], ...] = (
+    ("parts[::3] != self._constants", "False", [replace(NEXT, damage=(0, ">q", 1, False))]),
+    ("parts[::3] != self._constants", "False", [replace(NEXT, damage=(8, ">i", 90, False))]),
+    ("parts[::3] != self._constants", "False", [replace(NEXT, damage=(16, ">b", 1, True))]),
+    (
+        "parts[::3] != self._constants",
+        "False",
+        [
+            replace(OF_TWO, producer_id=-1),
+            replace(NEXT, producer_id=-1, indexes=(0, 2)),
+        ],
+    ),
+    ("fields[::7] != self._attributes", "False", [replace(NEXT, damage=(21, ">h", 0x20, True))]),
+    ("fields[1::7] != self._last_deltas", "False", [replace(NEXT, damage=(23, ">i", 3, True))]),
+    ("fields[6::7] != self._counts", "False", [replace(NEXT, damage=(57, ">i", 0, True))]),
+    ("max(max_timestamps) > latest_ms", "False", [replace(NEXT, later_ms=4_000_000)]),
+    ("tuple(map(crc32c, covered)) != crcs", "False", [replace(NEXT, damage=(17, ">I", 1, False))]),
+    ("not are_next(produced)", "False", [replace(NEXT, gap=1)]),
+    ("sequences != self._next_sequences", "False", [replace(NEXT, gap=1)]),
+    # A new epoch has to begin with the sequence number 0, and a new producer may begin with any.
+    ("fields[4::7] != self._epochs", "False", [replace(NEXT, producer_epoch=1, gap=5)]),
+    ("fields[3::7] != self._ids", "False", [replace(NEXT, producer_id=8, gap=5)]),
+    # Another connection of the producer was faster, and this request is a duplicate.
+    (
+        "base_offsets != latest_end_offsets",
+        "False",
+        [replace(NEXT, connection=1), replace(NEXT, gap=-1)],
+    ),
+    # A request of another size was appended last, and this one is a duplicate.
+    (
+        "self._end_offsets is not latest_end_offsets",
+        "False",
+        [replace(OF_TWO, value=b"another", count=5), NEXT, replace(NEXT, value=b"another", gap=-1)],
+    ),
+    (
+        "is_known_producer(producer_id, now_ms)",
+        "True",
+        [
+            ("set_quota", "producer_ids_rate", 1.0, False),
+            NEXT,
+            ("advance", 7_200_000),
+            *(replace(NEXT, connection=1, producer_id=number) for number in range(20, 40)),
+            NEXT,
+        ],
+    ),
+)
+
+
+@pytest.mark.parametrize(("right", "wrong", "steps"), LAYOUT_CHECKS)
+def test_a_layout_without_a_check_is_found(
+    right: str, wrong: str, steps: Sequence[Produce | Change]
+) -> None:
+    """After five requests of one size the next one is compared with the layout of these."""
+    assert_needed([OF_TWO, *steps], BatchLayout.fitting_batches, right, wrong)
 
 
 RUN_CHECKS: tuple[tuple[Any, str, str, Sequence[Produce | Change]], ...] = (
@@ -751,7 +812,7 @@ def test_requests_of_one_read_are_one_run() -> None:
 @pytest.mark.parametrize(
     ("function", "wrong"),
     [
-        (store_fitting, ("in produced:", "in None:")),
+        (store_fitting, ("append_to_logs(", "append_to_logs(None, ")),
         (RequestRun._store, ("count != last", "count.none != last")),
         (RequestRun.respond_to_one, ("count != last", "count.none != last")),
     ],

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from broker.produce.append import append_batch
 from broker.produce.batch_check import read_batch
-from broker.produce.fitting_batches import belong_to_transaction, fitting_batches
+from broker.produce.fitting_batches import _fitting_one_by_one, belong_to_transaction
 from broker.produce.request_run import RequestRun
 from broker.produce.transactional_batches import verify_batch
 from broker.transactions.transaction import LAST_EPOCH
@@ -315,7 +315,7 @@ WARM: list[Produce | Change] = [
     Produce(transactional_id="a", version=12, count=3),
 ]
 CHECKS: tuple[tuple[Any, str, str, Produce], ...] = (
-    (fitting_batches, "attributes < shape.attributes_min", "False", Produce(is_outside=True)),
+    (_fitting_one_by_one, "attributes < shape.attributes_min", "False", Produce(is_outside=True)),
     (
         belong_to_transaction,
         "error_code is not ErrorCode.NONE",
@@ -350,7 +350,7 @@ CHECKS: tuple[tuple[Any, str, str, Produce], ...] = (
 def test_a_cached_path_without_a_check_is_found(
     function: Any, right: str, wrong: str, unusual: Produce
 ) -> None:
-    is_run = function not in {fitting_batches, belong_to_transaction}
+    is_run = function not in {_fitting_one_by_one, belong_to_transaction}
     unusual = replace(unusual, transactional_id="a", version=12, cut=None if is_run else 9)
     usual = Produce(transactional_id="a", version=12)
     for warm in (WARM, [*WARM, *[usual] * 3]):  # after these a read of one request is tried at once
