@@ -56,6 +56,8 @@ USERS = (1, 100, 1_000, 10_000)
 PRODUCER_IDS = (1, 1_000, 100_000, 1_000_000)
 GROUPS = (1, 100, 1_000, 10_000)
 TCP_REQUESTS = 40_000
+WARM_REQUESTS = 6
+"""Requests of each connection before the clock runs: the first ones are learnt."""
 BYTE_RATE, REQUEST_PERCENTAGE = 1e12, 1e6
 """High enough to throttle nobody."""
 
@@ -135,6 +137,7 @@ def _connections(size: int) -> float:
             in_flight=1,
             requests=max(TCP_REQUESTS, 4 * size),
             is_idempotent=False,
+            warm_up=max(raw_load.WARM_UP_REQUESTS, WARM_REQUESTS * size),
         )
         figures = load_process.run(words, client_cpu)
     return 1e6 / float(figures["server_us_per_request"])

@@ -26,6 +26,8 @@ from protocol.api_keys import ApiKey
 TOPIC = "produce"
 READ_BYTES = 1 << 20
 RESPONSE_WAIT_S = 20
+WARM_UP_REQUESTS = 5_000
+"""Of all connections together."""
 
 
 @dataclass(slots=True)
@@ -312,12 +314,13 @@ def command(
     requests: int,
     is_idempotent: bool,
     partition_count: int = 1,
+    warm_up: int = WARM_UP_REQUESTS,
 ) -> list[str]:
     """Return the module and arguments that run this load against a server."""
     host, port = server.address
     words = ["benchmarks.raw_load", host, port, server.pid]
     words += ["--connections", connection_count, "--in-flight", in_flight, "--requests", requests]
-    words += ["--partitions", partition_count]
+    words += ["--partitions", partition_count, "--warm-up", warm_up]
     words += ["--idempotent"] if is_idempotent else []
     return [str(word) for word in words]
 
@@ -332,7 +335,7 @@ def main() -> None:
         "--in-flight", type=int, default=50, help="requests in flight, with one connection only"
     )
     parser.add_argument("--requests", type=int, default=100_000)
-    parser.add_argument("--warm-up", type=int, default=5_000)
+    parser.add_argument("--warm-up", type=int, default=WARM_UP_REQUESTS)
     parser.add_argument("--partitions", type=int, default=1, help="batches in each request")
     parser.add_argument("--idempotent", action="store_true")
     arguments = parser.parse_args()

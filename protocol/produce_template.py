@@ -72,6 +72,7 @@ class SuccessResponse:
         "_start_offsets",
         "_throttle_time_at",
         "pack_parts",
+        "pack_parts_of",
     )
 
     def __init__(self, api_version: int, request: ProduceRequest) -> None:
@@ -131,6 +132,10 @@ class SuccessResponse:
         self.pack_parts: Callable[..., bytes]
         self.pack_parts = Struct(f">4s4s{between_bytes}sq{after_bytes}s").pack
         """Return the frame from `parts` with correlation id (bytes) and base offset in between."""
+        index_at = between_bytes - _INDEX_AND_CODE_BYTES
+        self.pack_parts_of: Callable[..., bytes]
+        self.pack_parts_of = Struct(f">4s4s{index_at}si{_CODE_BYTES}sq{after_bytes}s").pack
+        """The same for any partition, with `around_index` of the middle part and the index."""
 
     def for_partition(self, index_bytes: bytes) -> "SuccessResponse":
         """Return the response to the same request for another partition of its only topic."""
@@ -142,6 +147,7 @@ class SuccessResponse:
         other._base_offsets = self._base_offsets
         other._start_offsets = self._start_offsets
         other.pack_parts = self.pack_parts
+        other.pack_parts_of = self.pack_parts_of
         other._arguments = arguments = self._arguments.copy()
         # Index and error code are before the base offset.
         before_at = self._base_offsets.start - 1

@@ -206,7 +206,7 @@ class ProduceCache:
             return 0
         run = self._run
         if run is None or run.shape is not shape:
-            run = self._run = RequestRun(shape)
+            run = self._run = services.run_of(shape)
         try:
             if not data.startswith(shape.targets[0].piece, _CONSTANT_AT):
                 return self._append_elsewhere(run, data, now_ms, responses)
@@ -331,6 +331,9 @@ class ProduceCache:
             shape = shape_of(cluster, broker_id, buffer, start, end)
         except DecodeError:  # a fault rule responded to it
             shape = None
+        if shape is not None and len(shape.targets) == 1:
+            run = self._services.known_run(shape)
+            shape = shape if run is None else run.shape
         self._latest = shape
         if shape is None:
             return

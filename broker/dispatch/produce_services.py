@@ -1,14 +1,21 @@
 """What the inline caches of connections need of their dispatcher."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TypeAlias
+from weakref import WeakValueDictionary
 
 from broker.audit.acknowledgements import Acknowledgements
 from broker.cluster.cluster import Cluster
 from broker.faults.table import FaultTable
 from broker.journal.journal import Journal
+from broker.produce.request_run import RequestRun
+from broker.produce.request_shape import RequestShape
 from broker.request.context import RequestContext
 from broker.request.encoding import BugReporter
+
+RunKey: TypeAlias = tuple[int, bytes, bytes, bytes]
+"""All that requests to one partition of a broker have in common, except for their batches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,3 +29,27 @@ class ProduceServices:
     report_bug: BugReporter
     now_ns: Callable[[], int]
     start_stopwatch: Callable[[RequestContext], None]
+    runs: "WeakValueDictionary[RunKey, RequestRun]" = field(default_factory=WeakValueDictionary)
+    """Those of all connections, while one uses them.
+
+    Connections that send the same share one: a request then touches less memory, and most of what
+    it touches is in the processor's cache.
+    """
+
+    def known_run(self, shape: RequestShape) -> RequestRun | None:
+        """Return the run of a shape that equals this one, if there is one."""
+        run = self.runs.get(_run_key(shape))
+        is_known = run is not None and run.produce_version == shape.produce_version
+        return run if is_known else None
+
+    def run_of(self, shape: RequestShape) -> RequestRun:
+        """Return the run of a shape with one partition, and make it known."""
+        run = self.known_run(shape)
+        if run is None or run.shape is not shape:
+            run = self.runs[_run_key(shape)] = RequestRun(shape)
+        return run
+
+
+def _run_key(shape: RequestShape) -> RunKey:
+    (target,) = shape.targets
+    return target.partition.leader_id, shape.api, target.piece, shape.suffix

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.usual_transaction import begin_transaction
-from broker.produce.request_shape import RequestShape, appendable_partition
+from broker.produce.request_shape import INDEX_BYTES, RequestShape, appendable_partition
 from broker.produce.transactional_batches import (
     ADDS_PARTITION_VERSION_MIN,
     verify_produced,
@@ -32,7 +32,8 @@ _SIZE = Struct(">i")
 _BATCH_START = Struct(">qi")
 """Base offset and length."""
 _VARINT_BYTES_MAX = 5
-_unpack_index = _SIZE.unpack
+# Without a sign, more attributes than the known ones and a negative delta fit nothing.
+_BATCH_FIELDS = "4xbIHI8xqqhii"
 _unpack_size, _stored_header = _SIZE.unpack_from, records.pack_stored_header
 _HEADER_BYTES, _OVERHEAD_BYTES = records.HEADER_BYTES, records.LOG_OVERHEAD_BYTES
 _MAGIC, _CRC_START = records.MAGIC, records.CRC_START
@@ -44,8 +45,6 @@ FrameLayout: TypeAlias = tuple[
     int,
     int,
     int,
-    slice,
-    tuple[bytes, bytes],
 ]
 """Where the parts of all frames of one size are, counted from the size field.
 
@@ -54,10 +53,25 @@ FrameLayout: TypeAlias = tuple[
 - The expected bytes of size and API.
 - Those from the client id to the length of the batch.
 - The length of the batch.
-- Where the bytes begin that the CRC covers, where the batch ends, and the range between them.
-- What is around the index of the partition in the constant piece.
+- Where the bytes begin that the CRC covers, and where the batch ends.
 
 A plain tuple, for the hot path.
+"""
+ReadLayout: TypeAlias = tuple[
+    Callable[[bytes, int], tuple[Any, ...]],
+    bytes,
+    bytes,
+    bytes,
+    int,
+    slice,
+]
+"""Where the parts of a read are that is one frame, for any partition.
+
+- A function that returns size and API, correlation id, what is before the index of the partition,
+  the index, what is behind it, and what a batch has after its leader epoch.
+- The expected bytes of size and API, before the index, and behind it up to the length of the batch.
+- The length of the batch.
+- The bytes that the CRC covers.
 """
 
 
@@ -65,6 +79,7 @@ class RequestRun:
     """The requests of one shape that has one partition, or of it for another one of the topic."""
 
     __slots__ = (
+        "__weakref__",
         "_acks",
         "_adds_partition",
         "_after",
@@ -72,14 +87,14 @@ class RequestRun:
         "_between",
         "_between_parts",
         "_broker_id",
-        "_index_bytes",
-        "_is_elsewhere",
+        "_index",
         "_layouts",
         "_log",
-        "_own_index_bytes",
+        "_own_index",
         "_pack_response",
+        "_pack_response_of",
         "_partition",
-        "_place",
+        "_read_layouts",
         "_start_offset",
         "_timestamp_after_max_ms",
         "_topic",
@@ -91,27 +106,26 @@ class RequestRun:
     def __init__(self, shape: RequestShape) -> None:
         self.shape = shape
         self.produce_version = shape.produce_version
-        piece, topic, self._partition, _bytes_max, after_max_ms = shape.targets[0]
+        _piece, topic, self._partition, _bytes_max, after_max_ms = shape.targets[0]
         self._log = self._partition.log
         self._topic, self._acks = topic, shape.acks
         self._broker_id = self._partition.leader_id
         self._adds_partition = shape.api_version >= ADDS_PARTITION_VERSION_MIN
-        # Where the index of the partition is in the piece.
-        self._place = slice(len(shape.key), len(piece))
-        self._index_bytes = self._own_index_bytes = piece[self._place]
-        self._is_elsewhere = False
-        """Whether the latest request was for another partition than the shape."""
+        self._own_index = self._index = self._partition.partition_index
+        """That of the shape, and that of the latest request."""
         self._timestamp_after_max_ms = after_max_ms
         self.can_free = topic.retention_bytes >= 0
         """Whether each batch may free older ones, until the configuration changes."""
         self._layouts: dict[int, FrameLayout] = {}
+        self._read_layouts: dict[int, ReadLayout] = {}
         self._start_offset = -1
         self._pack_response = shape.response.pack_parts
+        self._pack_response_of = shape.response.pack_parts_of
         self._before = self._between = self._after = b""
         self._between_parts = b"", b""
 
     # Hot path: inlined on purpose.
-    def respond_to_one(  # noqa: C901
+    def respond_to_one(
         self, cluster: Cluster, data: bytes, now_ms: int
     ) -> bytes | None:
         """Append the batch of the only request of a read, and return the response.
@@ -120,37 +134,32 @@ class RequestRun:
         is empty with acks=0. The caller has made sure of the same as that of `append`, and that
         `can_free` is false. The request may be for another partition.
         """
-        layout = self._layouts.get(len(data)) or self._layout_of_read(data)
-        log = self._log
+        layout = self._read_layouts.get(len(data)) or self._layout_of_read(data)
         if layout is None or cluster.log_bytes + len(data) > cluster.log_bytes_max:
             return None
-        unpack, start, piece, batch_length, _at, _end, covered_range, around_place = layout
+        unpack, start, before, behind, batch_length, covered_range = layout
         # fmt: off
         (
-            found_start, correlation_id, found_piece, magic, crc, attributes,
+            found_start, correlation_id, found_before, index, found_behind, magic, crc, attributes,
             last_delta, max_timestamp, producer_id, epoch, sequence, count,
         ) = unpack(data, 0)
         # fmt: on
         shape = self.shape
-        if found_piece != piece or self._is_elsewhere:
-            index_bytes = found_piece[self._place]
-            if found_piece != index_bytes.join(around_place):
-                return None
-            if index_bytes != self._index_bytes and not self._go_to(index_bytes):
-                return None
-            log = self._log
         covered = data[covered_range]
         if (
             found_start != start
+            or found_before != before
+            or found_behind != behind
             or magic != _MAGIC
             or attributes > shape.attributes_max
             or count != last_delta + 1
             or max_timestamp > now_ms + self._timestamp_after_max_ms
             or crc32c(covered) != crc
             or not data.endswith(shape.suffix)
+            or (index != self._index and not self._go_to(index))
         ):
             return None
-        partition = self._partition
+        partition, log = self._partition, self._log
         base_offset = log.log_end_offset
         if producer_id >= 0:
             if sequence < 0:
@@ -179,8 +188,9 @@ class RequestRun:
             return b""
         if log.log_start_offset != self._start_offset:
             self._set_parts(log.log_start_offset)
-        return self._pack_response(
-            self._before, correlation_id, self._between, base_offset, self._after
+        between, code = self._between_parts
+        return self._pack_response_of(
+            self._before, correlation_id, between, index, code, base_offset, self._after
         )
 
     def append(self, cluster: Cluster, buffer: bytes, now_ms: int, responses: list[bytes]) -> int:
@@ -189,7 +199,7 @@ class RequestRun:
         It stops at the first request that is not complete, has another shape or is unusual. The
         caller has made sure that nothing but the log and the producer's state has to change.
         """
-        if self._is_elsewhere and not self._go_to(self._own_index_bytes):
+        if self._index != self._own_index and not self._go_to(self._own_index):
             return 0
         if self.can_free or cluster.log_bytes + len(buffer) > cluster.log_bytes_max:
             return 0  # more than that may change with each batch
@@ -224,7 +234,7 @@ class RequestRun:
                     layout = self._layouts.get(size + SIZE_BYTES) or self._lay_out(size)
                     if layout is None:
                         break
-                    unpack, start, piece, batch_length, covered_at, batch_end_at, *_rest = layout
+                    unpack, start, piece, batch_length, covered_at, batch_end_at = layout
                     known_size = size
                 frame_end = position + 4 + size
                 if frame_end > buffer_end:
@@ -339,29 +349,40 @@ class RequestRun:
     def _set_parts(self, log_start_offset: int) -> None:
         """Make the parts of responses that are the same while the log start offset stays."""
         self._start_offset = log_start_offset
-        self._before, between, self._after = self.shape.response.parts(log_start_offset)
-        self._between_parts = around_index(between)
-        self._between = self._index_bytes.join(self._between_parts)
+        self._before, self._between, self._after = self.shape.response.parts(log_start_offset)
+        self._between_parts = around_index(self._between)
 
-    def _go_to(self, index_bytes: bytes) -> bool:
+    def _go_to(self, index: int) -> bool:
         """Append to another partition of the topic from now on; False if it takes no batches."""
         # A change of leaders or of replicas in sync makes a new shape.
-        partition = appendable_partition(
-            self._topic, _unpack_index(index_bytes)[0], self._broker_id, self._acks
-        )
+        partition = appendable_partition(self._topic, index, self._broker_id, self._acks)
         if partition is None:
             return False
-        self._partition, self._log = partition, partition.log
-        self._is_elsewhere = index_bytes != self._own_index_bytes
-        self._index_bytes = index_bytes
-        self._between = index_bytes.join(self._between_parts)
+        self._partition, self._log, self._index = partition, partition.log, index
         return True
 
-    def _layout_of_read(self, data: bytes) -> FrameLayout | None:
+    def _layout_of_read(self, data: bytes) -> ReadLayout | None:
         """Return the layout of a read that is one frame of this shape; None for another read."""
         size = len(data) - SIZE_BYTES
-        begins_alike = data.startswith(self.shape.key, SIZE_BYTES + CONSTANT_AT)
-        return self._lay_out(size) if begins_alike and _unpack_size(data)[0] == size else None
+        key, key_at = self.shape.key, SIZE_BYTES + CONSTANT_AT
+        if not data.startswith(key, key_at) or _unpack_size(data)[0] != size:
+            return None
+        layout = self._lay_out(size)
+        if layout is None:
+            return None
+        _unpack, start, piece, batch_length, covered_at, batch_end = layout
+        behind = piece[len(key) + INDEX_BYTES :]
+        if len(self._read_layouts) >= LAYOUTS_MAX:
+            self._read_layouts.clear()
+        self._read_layouts[len(data)] = found = (
+            _read_struct(len(key), len(behind)).unpack_from,
+            start,
+            key,
+            behind,
+            batch_length,
+            slice(covered_at, batch_end),
+        )
+        return found
 
     def _lay_out(self, size: int) -> FrameLayout | None:
         """Return the layout of frames of a size; None if they cannot have a batch that fits."""
@@ -387,24 +408,26 @@ def _layout(shape: RequestShape, size: int) -> FrameLayout | None:
     batch_length = batch_size - _OVERHEAD_BYTES
     piece = target.piece + size_field + _BATCH_START.pack(0, batch_length)
     batch_start = SIZE_BYTES + size - len(shape.suffix) - batch_size
-    covered = slice(batch_start + _CRC_START, batch_start + batch_size)
     return (
         _frame_struct(len(piece)).unpack_from,
         _SIZE.pack(size) + shape.api,
         piece,
         batch_length,
-        covered.start,
-        covered.stop,
-        covered,
-        (shape.key, piece[len(target.piece) :]),
+        batch_start + _CRC_START,
+        batch_start + batch_size,
     )
 
 
 @lru_cache(maxsize=256)
 def _frame_struct(piece_bytes: int) -> Struct:
     """Return the layout of frames up to the number of records."""
-    # Without a sign, more attributes than the known ones and a negative delta fit nothing.
-    return Struct(f">{SIZE_BYTES + API_BYTES}s4s{piece_bytes}s4xbIHI8xqqhii")
+    return Struct(f">{SIZE_BYTES + API_BYTES}s4s{piece_bytes}s{_BATCH_FIELDS}")
+
+
+@lru_cache(maxsize=256)
+def _read_struct(before_bytes: int, behind_bytes: int) -> Struct:
+    """Return the same with the index of the partition between two parts of the piece."""
+    return Struct(f">{SIZE_BYTES + API_BYTES}s4s{before_bytes}si{behind_bytes}s{_BATCH_FIELDS}")
 
 
 def _batch_size(rest_bytes: int, *, is_flexible: bool) -> int | None:

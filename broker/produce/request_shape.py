@@ -219,6 +219,7 @@ def appendable_partition(topic: Topic, index: int, broker_id: int, acks: int) ->
         return None
     if (
         acks == ACKS_ALL
+        and topic.min_insync_replicas > 1  # a leader is in sync; its ISR is one object more to read
         and len(partition.isr) < topic.min_insync_replicas
         and topic.has_too_few_in_sync(partition)
     ):

@@ -607,10 +607,18 @@ def test_a_read_of_one_request_without_a_check_is_found(
     assert_needed(steps, function, check, "False")
 
 
+PIECE_CHECKS: tuple[tuple[Any, str, str, Produce], ...] = (
+    (RequestRun._store, "found_piece != piece", "False", Produce(indexes=(1,))),
+    *(
+        (function, check, "False", Produce(damage=damage))
+        for function, check in (
+            (RequestRun._store, "found_piece != piece"),
+            (RequestRun.respond_to_one, "found_behind != behind"),
+        )
+        for damage in ((0, ">q", 1, False), (8, ">i", 70, False))
+    ),
+)
 BATCH_CHECKS: tuple[tuple[str, str, Produce], ...] = (
-    ("found_piece != piece", "False", Produce(indexes=(1,))),
-    ("found_piece != piece", "False", Produce(damage=(0, ">q", 1, False))),
-    ("found_piece != piece", "False", Produce(damage=(8, ">i", 70, False))),
     ("magic != _MAGIC", "False", Produce(damage=(16, ">b", 1, True))),
     ("crc32c(covered) != crc", "False", Produce(damage=(17, ">I", 1, False))),
     ("attributes > ", "None is ", Produce(damage=(21, ">h", 0x20, True))),
@@ -620,6 +628,7 @@ BATCH_CHECKS: tuple[tuple[str, str, Produce], ...] = (
     ("not self._is_recorded(", "None is self._is_recorded(", Produce(producer_id=7, gap=1)),
 )
 RUN_BATCHES: tuple[tuple[Any, str, str, Produce], ...] = (
+    *PIECE_CHECKS,
     *((RequestRun._store, *check) for check in BATCH_CHECKS),
     *((RequestRun.respond_to_one, *check) for check in BATCH_CHECKS),
     (RequestRun._is_recorded, "is not APPEND", "is None", Produce(producer_id=7, gap=1)),
@@ -734,23 +743,26 @@ def test_a_run_wakes_who_waits(
 
 ELSEWHERE = Produce(indexes=(1,))
 ELSEWHERE_CHECKS: tuple[tuple[Any, str, str, Sequence[Produce | Change]], ...] = (
+    (RequestRun.respond_to_one, "index != self._index and", "False and", [ELSEWHERE]),
     (
         RequestRun.respond_to_one,
-        "found_piece != piece or self._is_elsewhere",
-        "found_piece != piece",
-        [ELSEWHERE, ELSEWHERE, Produce()],
+        "found_before != before",
+        "False",
+        [Produce(), replace(ELSEWHERE, acks=0)],
     ),
-    *(
-        (RequestRun.respond_to_one, "found_piece != index_bytes.join(around_place)", "False", other)
-        for other in ([], [replace(ELSEWHERE, acks=0)])
-    ),
+    (RequestRun.respond_to_one, "found_behind != behind", "False", []),
     (
         RequestRun.respond_to_one,
-        "not self._go_to(index_bytes)",
+        "not self._go_to(index)",
         "False",
         [replace(ELSEWHERE, indexes=(PARTITIONS,))],
     ),
-    (RequestRun.append, "if self._is_elsewhere and", "if False and", [ELSEWHERE, *RUNS]),
+    (
+        RequestRun.append,
+        "if self._index != self._own_index and",
+        "if False and",
+        [ELSEWHERE, *RUNS],
+    ),
     (
         ProduceCache._append_elsewhere,
         "self._journal.is_enabled",
