@@ -15,7 +15,7 @@ from broker.cluster.cluster import Cluster
 from broker.cluster.fetch_sessions import FetchSession, next_epoch
 from broker.faults.table import FaultTable
 from broker.fetch.fetch_wait import read_or_wait
-from broker.fetch.newest_batch import encode_newest
+from broker.fetch.newest_batch import encode_newest, has_to_wait
 from broker.fetch.session_fetch import SessionWait, ordinary_fetch
 from broker.fetch.session_plan import (
     NamedPartition,
@@ -154,7 +154,9 @@ class FetchCache:
         self._pause = self._skip = 0
 
     # Hot path: inlined on purpose.
-    def respond(self, data: bytes, now_ms: int) -> CachedWait | PendingFrame | CompletedResponse:
+    def respond(  # noqa: C901
+        self, data: bytes, now_ms: int
+    ) -> CachedWait | PendingFrame | CompletedResponse:
         """Handle a request, or return None and change nothing: the ordinary path has to take it."""
         known = self._known.get(len(data))
         if known is None:
@@ -191,6 +193,10 @@ class FetchCache:
             known.is_used = True
             session.epoch = next_epoch(epoch)
             session.note_use(now_ms)
+            if has_to_wait(plan):
+                wait = known.wait
+                wait.begin(data, now_ms)
+                return wait
             body: bytes | EncodedParts | None = encode_newest(plan)
             if body is None:
                 read = read_session(plan, session)

@@ -1,6 +1,7 @@
 """Respond in one step to a consumer of one partition that keeps up: it gets the newest batch.
 
-`read_session` and `encode_found` do the same in two steps, and for all other reads.
+Or it waits for that batch. `read_session` and `encode_found` do the same in two steps, and all
+other reads.
 """
 
 from broker.fetch.session_plan import SessionPlan
@@ -13,6 +14,15 @@ _DATA = DATA.pack
 _NO_ERROR = int(ErrorCode.NONE)
 _TAGS = b"\x00\x00\x00"
 """No tagged fields of partition, topic and response."""
+
+
+def has_to_wait(plan: SessionPlan) -> bool:
+    """Whether a request waits that has read its only partition up to the end.
+
+    If not, `encode_newest` or `read_session` finds out.
+    """
+    only = plan.only
+    return only is not None and plan.may_wait and only[0].fetch_offset == only[1].log.log_end_offset
 
 
 # Hot path: inlined on purpose.

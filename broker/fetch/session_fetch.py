@@ -161,8 +161,6 @@ class SessionWait:
 
     def _is_satisfied(self) -> bool:
         plan = self._plan
-        if not self._is_usual():
-            return is_satisfied(self._cluster, plan.params, plan.targets)
         reads_committed = plan.params.reads_committed
         for cached, target in plan.targets.items():
             offset, log = cached.fetch_offset, target.log
@@ -172,7 +170,7 @@ class SessionWait:
                 end_offset = log.log_end_offset
             if offset < end_offset or not log.log_start_offset <= offset <= log.log_end_offset:
                 return True
-        return False
+        return not self._is_usual() and is_satisfied(self._cluster, plan.params, plan.targets)
 
     def _is_usual(self) -> bool:
         """Whether nothing but records has changed since the request came."""

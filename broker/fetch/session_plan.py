@@ -65,8 +65,11 @@ class SessionPlan:
     layouts: dict[tuple[int, bytes], FetchLayout] = field(default_factory=dict)
     only: tuple[CachedPartition, Target] | None = field(init=False, default=None)
     """The partition of a session that has one."""
+    may_wait: bool = field(init=False)
+    """Whether a request without records waits for some."""
 
     def __post_init__(self) -> None:
+        self.may_wait = self.max_wait_ms > 0 and self.params.bytes_min > 0
         if len(self.targets) == 1:
             [self.only] = self.targets.items()
 

@@ -125,9 +125,7 @@ class RequestRun:
         self._between_parts = b"", b""
 
     # Hot path: inlined on purpose.
-    def respond_to_one(
-        self, cluster: Cluster, data: bytes, now_ms: int
-    ) -> bytes | None:
+    def respond_to_one(self, cluster: Cluster, data: bytes, now_ms: int) -> bytes | None:
         """Append the batch of the only request of a read, and return the response.
 
         None changes nothing: the read is something else, or the request is unusual. The response

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from broker.cluster.topics import Partition
 from broker.cluster.transaction_index import AbortedTransaction
 from broker.fetch import newest_batch
-from broker.fetch.newest_batch import encode_newest
+from broker.fetch.newest_batch import encode_newest, has_to_wait
 from broker.fetch.session_plan import read_session
 from broker.fetch.session_response import encode_found
 from broker.responses import PARTS_BYTES_MIN
@@ -120,3 +120,43 @@ def test_a_session_of_several_partitions_is_left_to_the_two_steps() -> None:
     cluster, session = make_session(12)
     append(cluster, "a", 0, b"v")
     assert encode_newest(plan_of(cluster, session, 12)) is None
+
+
+@pytest.mark.parametrize("isolation_level", [0, 1])
+@pytest.mark.parametrize("change", CHANGES)
+@given(st.lists(st.sampled_from([1, 200]), max_size=3), st.integers(-1, 4))
+def test_who_has_to_wait_finds_no_records(
+    isolation_level: int, change: str, sizes: list[int], offset: int
+) -> None:
+    if not sizes and change == "open transaction":
+        return
+    cluster, session = make_session(12)
+    for key in list(session.partitions)[1:]:
+        del session.partitions[key]
+    plan = plan_of(cluster, session, 12, isolation_level=isolation_level)
+    for size in sizes:
+        append(cluster, "a", 0, bytes(size))
+    topic = cluster.topics.get("a")
+    assert topic is not None
+    CHANGES[change](topic.partitions[0])
+    (cached,) = session.partitions.values()
+    cached.fetch_offset = offset
+
+    waits = has_to_wait(plan)
+
+    assert waits == (offset == len(sizes))
+    if waits:
+        assert encode_newest(plan) is None
+        read = read_session(plan, session)
+        assert read is None or read[1] == 0
+
+
+def test_a_request_that_may_not_wait_or_has_several_partitions_is_left() -> None:
+    cluster, session = make_session(12)
+    assert not has_to_wait(plan_of(cluster, session, 12))
+    for key in list(session.partitions)[1:]:
+        del session.partitions[key]
+
+    assert has_to_wait(plan_of(cluster, session, 12))
+    assert not has_to_wait(plan_of(cluster, session, 12, max_wait_ms=0))
+    assert not has_to_wait(plan_of(cluster, session, 12, min_bytes=0))
