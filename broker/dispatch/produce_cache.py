@@ -5,6 +5,7 @@ and everything unusual; `broker/produce/request_shape.py` knows what is usual. N
 takes turns: it is short, and nothing in it pauses.
 """
 
+from struct import Struct
 from typing import TYPE_CHECKING
 
 from broker.dispatch.produce_services import ProduceServices
@@ -35,6 +36,7 @@ TARGETS_MAX = 64
 """Partitions of all shapes of a connection, to bound memory."""
 PAUSE_MAX = 1023
 """Requests between two that are learnt, for a client whose requests never have the same shape."""
+_unpack_size = Struct(">i").unpack_from
 NO_RESPONSE = b""
 """The response to a request with acks=0 that was handled."""
 
@@ -179,10 +181,12 @@ class ProduceCache:
         """Handle the requests at the beginning of a read, as `respond`; return where others begin.
 
         These are requests of the latest shape, or one EndTxn of a transactional producer. It
-        handles none if each of them would have to be charged to a quota, noted in the audit, or
-        passed to a listener of the journal.
+        handles none if each of them would have to be charged to a quota; or if the shape has one
+        partition, and each would be noted in the audit, or passed to a listener of the journal.
         """
         shape = self._shape
+        if shape is not None and shape.layouts:
+            return self._respond_to_frames(shape, data, peer, now_ms, responses)
         if (
             shape is None
             or data[FRAME_SIZE_BYTES:_API_END] != shape.api
@@ -215,6 +219,25 @@ class ProduceCache:
             return run.append(cluster, data, now_ms, responses)
         except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
             return self.close_after_bug(error, data, peer, now_ms)
+
+    def _respond_to_frames(
+        self, shape: RequestShape, data: bytes, peer: Peer, now_ms: int, responses: list[bytes]
+    ) -> int | Close:
+        """Handle the requests for several partitions that have a size with a layout."""
+        if self._cluster.quotas.clients.is_enabled:
+            return 0  # one of them may mute the connection
+        layouts, position, data_end = shape.layouts, 0, len(data)
+        while data_end - position > FRAME_SIZE_BYTES:
+            start = position + FRAME_SIZE_BYTES
+            end = start + _unpack_size(data, position)[0]
+            if end - start not in layouts or end > data_end:
+                break
+            response = self.respond((data, start, end), peer, now_ms)
+            if not isinstance(response, bytes):
+                return response if isinstance(response, Close) else position
+            responses.append(response)
+            position = end
+        return position
 
     def _append_elsewhere(
         self, run: RequestRun, data: bytes, now_ms: int, responses: list[bytes]

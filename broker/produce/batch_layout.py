@@ -35,6 +35,8 @@ class FittingBatches(NamedTuple):
 
     stored: Sequence[bytes]
     """The batches with the offsets that they will have."""
+    stored_bytes: int
+    """The size of all batches together."""
     base_offsets: Sequence[int]
     end_offsets: Sequence[int]
     """Where the logs will end."""
@@ -61,6 +63,7 @@ class BatchLayout:
         "_logs",
         "_next_sequences",
         "_states",
+        "_stored_bytes",
         "_unpack",
         "_unpack_headers",
         "places",
@@ -82,6 +85,7 @@ class BatchLayout:
             headers += f"{covered_at - position}xHI8xqqhii{records_bytes}x"
             position = batch_end
         self.places = places
+        self._stored_bytes = sum(batch_end - batch_start for batch_start, batch_end in places)
         # Returns what is before the CRC, the CRC, and what it covers, of each batch.
         self._unpack = Struct(f"{parts}{end - position}s").unpack_from
         # Returns attributes, last offset delta, largest timestamp, producer id, epoch, base
@@ -165,4 +169,5 @@ class BatchLayout:
             self._end_offsets = end_offsets
             self._next_sequences = tuple(map(add, sequences, counts))
         headers = map(_pack_header, base_offsets, self._headers, crcs)
-        return FittingBatches(list(map(add, headers, covered)), base_offsets, end_offsets, produced)
+        stored = list(map(add, headers, covered))
+        return FittingBatches(stored, self._stored_bytes, base_offsets, end_offsets, produced)

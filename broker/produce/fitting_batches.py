@@ -142,7 +142,7 @@ def _fitting_one_by_one(  # noqa: C901, PLR0912
         return None
     if len(stored) > 1 and len(produced) in {0, len(stored)}:
         _learn_layout(shape, frame, start, end, stored)
-    return FittingBatches(stored, base_offsets, end_offsets, produced)
+    return FittingBatches(stored, sum(map(len, stored)), base_offsets, end_offsets, produced)
 
 
 def _learn_layout(
@@ -217,7 +217,7 @@ def store_fitting(
 
     `request_bytes` is at least what they take.
     """
-    stored, _base_offsets, end_offsets, produced = batches
+    stored, stored_bytes, _base_offsets, end_offsets, produced = batches
     if (
         shape.can_free
         or cluster.limits_producer_ids
@@ -234,7 +234,7 @@ def store_fitting(
         apply_each(produced)
     shape.end_offsets = end_offsets
     append_to_logs(shape.logs, stored, end_offsets, shape.leader_epochs, now_ms)
-    cluster.log_bytes += sum(map(len, stored))
+    cluster.log_bytes += stored_bytes
     return [log.log_start_offset for log in shape.logs]
 
 

@@ -495,6 +495,21 @@ def test_a_layout_without_a_check_is_found(
     assert_needed([OF_TWO, *steps], BatchLayout.fitting_batches, right, wrong)
 
 
+def test_requests_for_several_partitions_in_one_read_are_cached() -> None:
+    assert hits_of([OF_TWO, replace(OF_TWO, cut=700), OF_TWO]) == 13
+
+
+def test_a_mute_between_requests_for_several_partitions_is_kept() -> None:
+    steps: list[Produce | Change] = [
+        OF_TWO,
+        ("set_quota", "producer_byte_rate", 1.0, False),
+        OF_TWO,
+        ("advance", 3_600_000),
+    ]
+    check = "self._cluster.quotas.clients.is_enabled"
+    assert_needed(steps, ProduceCache._respond_to_frames, check, "False")
+
+
 RUN_CHECKS: tuple[tuple[Any, str, str, Sequence[Produce | Change]], ...] = (
     (
         ProduceCache.respond_to_run,
