@@ -57,7 +57,6 @@ if TYPE_CHECKING:
 
 
 _NEEDED_LATER = (
-    "pandas",  # by Spark for what Arrow carries
     ".spark_job",
     ".analysis.summary",
     ".analysis.read_back",
