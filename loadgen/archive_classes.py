@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -18,10 +18,11 @@ from loadgen import class_archive, query_settings
 from loadgen.analysis.read_back import SCHEMA as READ_BACK_SCHEMA
 from loadgen.analysis.summary import RunData, summarise
 from loadgen.command_error import CommandError
+from loadgen.plan.plan import Plan
 from loadgen.plan.plan_file import load_plan
 from loadgen.plan.run_spec import PreparedTarget, Topology
 from loadgen.preparation import CONFIG_KEYS
-from loadgen.rows import SCHEMA
+from loadgen.rows import ARROW_SCHEMA, SCHEMA
 from loadgen.spark_session import load_session
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 PLANS = ("mixed-tenants", "exactly-once")
 """Together they have all queries."""
+STORED = ("t", 0, 0, 0, 0, 0, 1, 0, None, None, None)
+"""A row of `READ_BACK_SCHEMA`."""
 END_TIMEOUT_S = 300.0
 MASTER = "local[2]"
 
@@ -86,7 +89,7 @@ def make(archive: Path) -> None:
 
 
 def use_what_a_run_uses(spark: "SparkSession", folder: Path) -> None:
-    """Let the JVM load the classes of a run; `folder` is for empty rows."""
+    """Let the JVM load the classes of a run; `folder` is for a few rows."""
 
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from pyspark import BarrierTaskContext  # noqa: PLC0415 - exists only inside a task
@@ -94,12 +97,21 @@ def use_what_a_run_uses(spark: "SparkSession", folder: Path) -> None:
         BarrierTaskContext.get().allGather("")
         yield from batches
 
-    results, read_back = f"{folder}/results", f"{folder}/read-back"
     target = PreparedTarget(Topology({1: Address("h", 1)}, 1, {}), dict(CONFIG_KEYS))
     with query_settings.changed(spark, query_settings.INTERPRETED):
-        workers = spark.range(0, 2, numPartitions=2)
-        workers.mapInArrow(task, "id bigint", barrier=True).collect()
-        spark.createDataFrame([], SCHEMA).write.parquet(results)
-        spark.createDataFrame([], READ_BACK_SCHEMA).write.parquet(read_back)
+        spark.range(0, 2, numPartitions=2).mapInArrow(task, "id bigint", barrier=True).collect()
+    numbers = spark.sparkContext.parallelize(range(2), 2)
+    numbers.barrier().mapPartitions(lambda numbers: numbers).collect()
     for name in PLANS:
-        summarise(spark, RunData(load_plan(name), target, results, read_back, rows=1))
+        plan = load_plan(name)
+        results, read_back = f"{folder}/results-{name}", f"{folder}/read-back-{name}"
+        spark.createDataFrame(rows_of(plan), SCHEMA).write.parquet(results)
+        spark.createDataFrame([STORED], READ_BACK_SCHEMA).write.parquet(read_back)
+        summarise(spark, RunData(plan, target, results, read_back, rows=len(plan.tenants)))
+
+
+def rows_of(plan: Plan) -> list[dict[str, Any]]:
+    """Return one row for each tenant."""
+    row: dict[str, Any] = dict.fromkeys(ARROW_SCHEMA.names, 0)
+    row |= {"api": "Produce", "status": "responded", "kind": "new", "topic": "t", "mutations": 1}
+    return [row | {"tenant": tenant.name, "user": tenant.principal} for tenant in plan.tenants]

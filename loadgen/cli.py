@@ -51,7 +51,9 @@ def main(arguments: Sequence[str], own_broker: OwnBrokerFactory) -> int:
 
         return run_to_exit_status(lambda: replay.main(arguments[1:], own_broker, _session))
     options = parser_of("mock-kafka load").parse_args(arguments)
-    return run_to_exit_status(lambda: run(options, lambda: _session(options), own_broker))
+    return run_to_exit_status(
+        lambda: run(options, lambda: _session(options), own_broker, ends_session=True)
+    )
 
 
 @contextmanager
@@ -65,6 +67,7 @@ def _session(options: argparse.Namespace) -> Iterator["SparkSession"]:
                 Path(folder),
                 environment=options.environment,
                 jvm_options=class_archive.options(),
+                starts_workers=True,
             )
         )
 

@@ -35,7 +35,7 @@ def main(arguments: Sequence[str]) -> int:
     ) -> AbstractContextManager[OwnBroker]:
         raise LoadError("spark-submit needs the address of a cluster: --bootstrap-server")
 
-    return run_to_exit_status(lambda: run(options, session, no_broker))
+    return run_to_exit_status(lambda: run(options, session, no_broker, ends_session=True))
 
 
 if __name__ == "__main__":

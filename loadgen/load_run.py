@@ -37,6 +37,7 @@ from loadgen.run_record import RunRecord
 from loadgen.session_start import SessionStart
 from loadgen.spark_session import (
     concurrent_tasks_max,
+    end_python_jobs,
     first_line,
     is_local,
     jvm_pid,
@@ -56,7 +57,6 @@ if TYPE_CHECKING:
 
 
 _NEEDED_LATER = (
-    "pandas",  # by Spark for what Arrow carries
     ".spark_job",
     ".analysis.summary",
     ".analysis.read_back",
@@ -96,10 +96,12 @@ def run(
     options: argparse.Namespace,
     session: Callable[[], AbstractContextManager["SparkSession"]],
     own_broker: OwnBrokerFactory,
+    *,
+    ends_session: bool = False,
 ) -> int:
     """Run the plan and return the exit status.
 
-    `outputs.exit_status` describes it.
+    `outputs.exit_status` describes it. The arguments are those of `run_plan`.
 
     Raises:
         LoadError, PlanError, PreparationError, SessionError, StorageError: the load could not
@@ -109,7 +111,9 @@ def run(
     console = Console(stderr=True)
     with phases.measured("plan"):
         plan = _plan_of(options)
-    summary, storage = run_plan(plan, options, session, own_broker, console, phases=phases)
+    summary, storage = run_plan(
+        plan, options, session, own_broker, console, phases=phases, ends_session=ends_session
+    )
     print_outputs(summary, storage)
     console.print(phases.as_line())
     return exit_status_of(summary, console)
@@ -123,6 +127,8 @@ def run_plan(
     console: Console,
     ctrl_c: CtrlC | None = None,
     phases: Phases | None = None,
+    *,
+    ends_session: bool = False,
 ) -> tuple[dict[str, Any], Storage]:
     """Run the plan, write its outputs, and return its summary and where they are.
 
@@ -135,6 +141,7 @@ def run_plan(
         console: for the progress.
         ctrl_c: knows afterwards whether Ctrl-C was pressed.
         phases: measures the phases of the run.
+        ends_session: whether the session ends with the run.
 
     Raises:
         LoadError, PlanError, PreparationError, SessionError, StorageError: the load could not
@@ -182,6 +189,8 @@ def run_plan(
             _send_and_read_back(
                 spark, record, storage, console, ctrl_c, broker, admin_port, phases, live
             )
+            if ends_session:
+                end_python_jobs(spark)
             with phases.measured("summary"):
                 summary = summary_of_run(spark, storage, record)
             if live is not None:

@@ -52,7 +52,9 @@ def main(arguments: Sequence[str], own_broker: OwnBrokerFactory, session: Sessio
         events_file = Path(folder) / "events.parquet"
         pq.write_table(found.events, events_file)
         plan = replace(found.plan, events_file=str(events_file))
-        summary, storage = run_plan(plan, options, lambda: session(options), own_broker, console)
+        summary, storage = run_plan(
+            plan, options, lambda: session(options), own_broker, console, ends_session=True
+        )
     print_outputs(summary, storage)
     return exit_status_of(summary, console)
 

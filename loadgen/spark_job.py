@@ -1,6 +1,6 @@
 """The Spark job of a load: write the schedule, send the load, write the results."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from math import ceil
 from pathlib import Path
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from loadgen import query_settings
 from loadgen.meeting_place import meet
 from loadgen.plan import schedule
 from loadgen.plan.run_spec import RunSpec
@@ -54,21 +53,17 @@ def run_load(spark: "SparkSession", spec: RunSpec, storage: Storage) -> list[Wor
     for worker, mine in enumerate(schedule.by_worker(events, spec.workers)):
         storage.write(schedule.file_of(mine), *spec.folder("schedule"), _schedule_of(worker))
 
-    def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def task(_numbers: Iterable[int]) -> Iterator[WorkerReport]:
         from pyspark import BarrierTaskContext  # noqa: PLC0415 - exists only inside a task
 
-        for _ in batches:
-            pass  # the numbers of the workers
         context = BarrierTaskContext.get()
         worker = context.partitionId()
         mine = read_schedule(storage, *spec.folder("schedule"), _schedule_of(worker))
-        yield batch_of(work(spec, storage, worker, mine, _gather_of(spec, context)))
+        yield from work(spec, storage, worker, mine, _gather_of(spec, context))
 
-    # There is nothing to compute that would be worth compiling.
-    with query_settings.changed(spark, query_settings.INTERPRETED):
-        workers = spark.range(0, spec.workers, numPartitions=spec.workers)
-        reports = workers.mapInArrow(task, REPORT_SCHEMA, barrier=True)
-        return [WorkerReport(**row.asDict()) for row in reports.collect()]
+    # There are no rows: a query would only keep the workers waiting while Spark plans it.
+    numbers = spark.sparkContext.parallelize(range(spec.workers), spec.workers)
+    return numbers.barrier().mapPartitions(task).collect()
 
 
 def _gather_of(spec: RunSpec, context: "BarrierTaskContext") -> Gather:

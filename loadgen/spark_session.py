@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib.resources import as_file, files
@@ -16,6 +17,7 @@ from loadgen.command_error import CommandError
 from protocol.properties import parse_properties
 
 if TYPE_CHECKING:
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
 REQUIRED_SPARK_SETTINGS = {
@@ -30,6 +32,7 @@ LOCAL_SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     # Stages that are not part of a load; a summary chooses its own from the number of rows.
     "spark.sql.shuffle.partitions": "2",
+    "spark.python.daemon.module": "loadgen.worker_daemon",
 }
 """What is quicker and quieter on one machine."""
 _PY4J = "An error occurred while calling"
@@ -57,12 +60,14 @@ def load_session(
     environment: Path | None = None,
     jvm_options: str = "",
     end_timeout_s: float = _END_TIMEOUT_S,
+    starts_workers: bool = False,
 ) -> Iterator["SparkSession"]:
     """Start a JVM and a session, and stop them after the block; the log is folder/spark.log.
 
     `more` are settings in addition to those of `settings`. `environment` is an archive of
     `mock-kafka load pack` for the executors. `jvm_options` are further ones of the driver's JVM,
-    which is killed if it does not end within `end_timeout_s`.
+    which is killed if it does not end within `end_timeout_s`. `starts_workers` starts Python
+    workers in advance if the master is local.
 
     Raises:
         PackError: there is no such archive.
@@ -104,7 +109,11 @@ def load_session(
             raise SessionError(f"Spark does not start; see {folder / 'spark.log'}") from error
         try:
             try:
-                session = SparkSession(SparkContext(conf=conf, gateway=gateway))
+                context = SparkContext(conf=conf, gateway=gateway)
+                slots = slots_of(master)
+                if starts_workers and slots is not None:
+                    _start_workers(context, slots)
+                session = SparkSession(context)
             except Exception as error:
                 raise SessionError(
                     f"no Spark at {master}: {first_line(error)}; see {folder / 'spark.log'}"
@@ -118,6 +127,27 @@ def load_session(
             with suppress(Exception):
                 gateway.shutdown()
             _end(gateway.proc, end_timeout_s)
+
+
+def _start_workers(context: "SparkContext", count: int) -> None:
+    """Start Python workers for the first job, in a thread; the first job says why none starts."""
+
+    def start() -> None:
+        with suppress(Exception):
+            context.parallelize(range(count), count).foreachPartition(lambda _: None)
+
+    threading.Thread(target=start, name="load-workers", daemon=True).start()
+
+
+def end_python_jobs(session: "SparkSession") -> None:
+    """Prepare a session for its end; from now on no job may use Python.
+
+    PySpark has a server for the accumulators of such jobs, which looks only once a second whether
+    it shall end, and stopping the session waits for it.
+    """
+    server = getattr(session.sparkContext, "_accumulatorServer", None)
+    if server is not None:
+        threading.Thread(target=server.shutdown, name="load-accumulators", daemon=True).start()
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from loadgen.analysis import checks
 from loadgen.analysis.checks import CLOCK_US, Verdict
+from loadgen.analysis.local_rows import open_rows
 from loadgen.plan.plan import Plan
 from loadgen.plan.run_spec import PreparedTarget
 
@@ -53,16 +54,14 @@ IDS = """
     FROM (SELECT *, quota + (first_us - start_us + :clock_us) / 1e6D * quota / window_s AS allowed
           FROM new_ids LEFT JOIN id_quotas USING (user))
     GROUP BY user, node,
-             CASE WHEN first_us IS NOT NULL THEN ceil(number / ceil(ids / :points_max)) END
-    ORDER BY user, node, first_us"""
+             CASE WHEN first_us IS NOT NULL THEN ceil(number / ceil(ids / :points_max)) END"""
 MUTATIONS = """
     SELECT user, tenant, min(sent_us) AS sent_us, max(response_us) AS response_us,
            sum(mutations) AS mutations
     FROM (SELECT *, row_number() OVER (PARTITION BY user, tenant ORDER BY response_us) AS number,
                  count(*) OVER (PARTITION BY user, tenant) AS responses
           FROM results WHERE mutations > 0)
-    GROUP BY user, tenant, ceil(number / ceil(responses / :points_max))
-    ORDER BY response_us"""
+    GROUP BY user, tenant, ceil(number / ceil(responses / :points_max))"""
 
 QUERIES = {
     "ids": IDS,
@@ -75,19 +74,15 @@ ARGUMENTS = {"clock_us": CLOCK_US, "points_max": POINTS_MAX}
 
 def open_quota_views(spark: "SparkSession", plan: Plan, target: PreparedTarget) -> None:
     """Open the views of the queries, over the view `results`."""
-    quotas = id_quotas(plan, target)
-    spark.createDataFrame(
-        [(user, *values) for user, values in quotas.items()],
-        "user string, quota double, window_s double",
-    ).coalesce(1).createOrReplaceTempView("id_quotas")
-    spark.createDataFrame(
-        [
-            (bucket, tenant, rate, burst)
-            for bucket, (tenants, rate, burst, _) in mutation_buckets(plan, target).items()
-            for tenant in tenants
-        ],
-        "bucket string, tenant string, rate double, burst double",
-    ).coalesce(1).createOrReplaceTempView("mutation_buckets")
+    quotas = [(user, *values) for user, values in id_quotas(plan, target).items()]
+    open_rows(spark, "id_quotas", "user string, quota double, window_s double", quotas)
+    buckets = [
+        (bucket, tenant, rate, burst)
+        for bucket, (tenants, rate, burst, _) in mutation_buckets(plan, target).items()
+        for tenant in tenants
+    ]
+    schema = "bucket string, tenant string, rate double, burst double"
+    open_rows(spark, "mutation_buckets", schema, buckets)
     for name, sql in VIEWS.items():
         spark.sql(sql).createOrReplaceTempView(name)
 

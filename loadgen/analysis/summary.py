@@ -149,7 +149,8 @@ class _Summary:
                 if name in needed_queries(data) and (has_mutations or name not in OF_MUTATIONS):
                     running[name] = pool.submit(self._rows, sql_by_name[name])
             found = {
-                name: running[name].result() if name in running else [] for name in sql_by_name
+                name: _in_order(name, running[name].result()) if name in running else []
+                for name in sql_by_name
             }
         points = found["ids"]
         found["ids"] = quota_bounds.id_points_of(points)
@@ -189,6 +190,12 @@ class _Summary:
         return [row.asDict() for row in self._spark.sql(sql, self._arguments).collect()]
 
 
+def _in_order(name: str, rows: Rows) -> Rows:
+    """Return the rows of a query in the order of `ORDERS`; nothing comes first, as in SQL."""
+    columns = ORDERS.get(name, ())
+    return sorted(rows, key=lambda row: [(row[key] is not None, row[key]) for key in columns])
+
+
 def arguments_of(plan: Plan) -> dict[str, Any]:
     """Return the parameters of the queries, without those that depend on the rows."""
     tenants = plan.tenants
@@ -220,6 +227,14 @@ def queries_of(data: RunData) -> dict[str, str]:
     }
 
 
+ORDERS = {
+    "seconds": ("second", "tenant"),
+    "latencies": ("second", "tenant"),
+    "ids": ("user", "node", "first_us"),
+    "mutations": ("response_us",),
+    "workers": ("worker",),
+}
+"""The order of the rows of a query. Spark would shuffle them again to sort them."""
 OF_MUTATIONS = ("mutations", "mutation_bounds")
 NEEDS_THE_GROUPS = ("events", "latencies", *OF_MUTATIONS)
 """The queries that depend on the result of the query `requests`."""

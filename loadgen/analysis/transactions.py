@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from loadgen.analysis import checks
 from loadgen.analysis.checks import Verdict
 from loadgen.analysis.committed_offsets import CommittedOffset
+from loadgen.analysis.local_rows import open_rows
 from loadgen.plan.plan import Plan
 
 if TYPE_CHECKING:
@@ -78,12 +79,9 @@ def open_transaction_views(
         for tenant in plan.tenants
         if tenant.is_judged_by_record
     ]
-    spark.createDataFrame(tenants, TENANTS_SCHEMA).coalesce(1).createOrReplaceTempView(
-        "judged_tenants"
-    )
-    spark.createDataFrame(
-        list(committed_offsets), "tenant string, partition int, committed_offset bigint"
-    ).coalesce(1).createOrReplaceTempView("committed_offsets")
+    open_rows(spark, "judged_tenants", TENANTS_SCHEMA, tenants)
+    schema = "tenant string, partition int, committed_offset bigint"
+    open_rows(spark, "committed_offsets", schema, committed_offsets)
 
 
 def transaction_verdicts(plan: Plan, found: Mapping[str, Rows]) -> list[Verdict]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from loadgen import archive_classes, class_archive
-from loadgen.archive_classes import ArchiveError, main, make, use_what_a_run_uses
+from loadgen.archive_classes import PLANS, ArchiveError, main, make, use_what_a_run_uses
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -62,4 +62,4 @@ def test_where_there_can_be_no_archive_the_command_says_what_it_needs(
 
 def test_a_session_can_do_what_is_recorded(spark: "SparkSession", tmp_path: Path) -> None:
     use_what_a_run_uses(spark, tmp_path)
-    assert (tmp_path / "results").is_dir()
+    assert (tmp_path / f"results-{PLANS[0]}").is_dir()

@@ -1,6 +1,8 @@
 """Spark sessions with the settings that a load needs."""
 
 import logging
+import threading
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
@@ -8,7 +10,9 @@ import pytest
 from loadgen.spark_session import (
     REQUIRED_SPARK_SETTINGS,
     _quiet_py4j,
+    _start_workers,
     concurrent_tasks_max,
+    end_python_jobs,
     first_line,
     settings,
     slots_of,
@@ -16,6 +20,7 @@ from loadgen.spark_session import (
 )
 
 if TYPE_CHECKING:
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
 
@@ -34,6 +39,24 @@ class FakeSession:
 
     def __init__(self, **changes: str) -> None:
         self.conf: Any = FakeConf(**changes)
+
+
+class FakeContext:
+    """A fake context, whose jobs fail."""
+
+    def __init__(self) -> None:
+        self.has_job = threading.Event()
+        self.partitions: list[int] = []
+
+    def parallelize(self, numbers: range, partitions: int) -> "FakeContext":
+        assert len(numbers) == partitions
+        self.partitions.append(partitions)
+        return self
+
+    def foreachPartition(self, function: Any) -> None:  # noqa: N802 - as in Spark
+        assert function([]) is None
+        self.has_job.set()
+        raise ConnectionResetError
 
 
 def wrong_settings(**changes: str) -> list[str]:
@@ -101,3 +124,17 @@ def test_py4j_logs_nothing_in_a_session_even_with_the_root_logger(
     assert [record.pathname for record in caplog.records] == ["/lib/other/java_gateway.py"]
     log_by("/lib/py4j/java_gateway.py")
     assert len(caplog.records) == 2
+
+
+def test_workers_are_started_by_a_job_whose_failure_is_no_error() -> None:
+    context = FakeContext()
+    _start_workers(cast("SparkContext", context), 3)
+    assert context.has_job.wait(10)
+    assert context.partitions == [3]
+
+
+def test_the_server_of_accumulators_ends_before_the_session() -> None:
+    has_ended = threading.Event()
+    context = SimpleNamespace(_accumulatorServer=SimpleNamespace(shutdown=has_ended.set))
+    end_python_jobs(cast("SparkSession", SimpleNamespace(sparkContext=context)))
+    assert has_ended.wait(10)
