@@ -3,7 +3,8 @@
 Source: Kafka's `ProducerStateManager.removeExpiredProducers`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
 from producer_state.row_layout import Layout
 from producer_state.row_table import RowTable, id_at
@@ -12,6 +13,13 @@ from producer_state.transactions import PartitionTransactions, TransactionalEntr
 _NO_ENTRIES: dict[int, TransactionalEntry] = {}
 # Later than every timestamp: the bound of a partition without producers.
 _NEVER_MS = 2**63
+
+BatchColumns: TypeAlias = tuple[
+    Sequence[int], Sequence[int], Sequence[int], Sequence[int], Sequence[int], Sequence[int]
+]
+"""Producer ids, epochs, base sequences, last offset deltas, base offsets and largest timestamps in
+ms of the batches of a request, one for each of its partitions.
+"""
 
 
 class ExpiringProducers:
@@ -23,15 +31,21 @@ class ExpiringProducers:
     __slots__ = (
         "_is_round_open",
         "_layout",
+        "_noted",
+        "_noted_index",
         "_oldest_ms",
-        "_table",
+        "_row_table",
         "_transactional",
         "_transactions",
     )
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
-        self._table = RowTable(layout.row_bytes)
+        self._row_table = RowTable(layout.row_bytes)
+        self._noted: BatchColumns | None = None
+        """A request whose batch for this partition is not in the table yet; see `note_each`."""
+        self._noted_index = 0
+        """Which of its batches that is."""
         # Most partitions never have a transaction.
         self._transactions: PartitionTransactions | None = None
         self._transactional = _NO_ENTRIES
@@ -39,6 +53,17 @@ class ExpiringProducers:
         self._oldest_ms = _NEVER_MS
         # During a round of expiry `_oldest_ms` covers only the producers already checked.
         self._is_round_open = False
+
+    @property
+    def _table(self) -> RowTable:
+        """The rows of all producers, with the batch that was only noted."""
+        if self._noted is not None:
+            self._write_noted()
+        return self._row_table
+
+    def _write_noted(self) -> None:
+        """Write the row of the batch that was only noted."""
+        raise NotImplementedError
 
     def expire(self, now_ms: int, expiration_ms: int) -> int:
         """Remove producers that wrote nothing for `expiration_ms` or longer; return how many.
@@ -57,12 +82,12 @@ class ExpiringProducers:
         latest_expired_ms = now_ms - expiration_ms
         if self._transactions is not None:
             self._transactions.expire_verifications(latest_expired_ms)
+        table = self._table
         if self._oldest_ms > latest_expired_ms and not self._is_round_open:
             return
         self._is_round_open = True
         # Each step lowers the bound to the oldest producer that it keeps.
         self._oldest_ms = _NEVER_MS
-        table = self._table
         bucket_index = 0
         while bucket_index < table.bucket_count:
             yield self._expire_bucket(bucket_index, latest_expired_ms)

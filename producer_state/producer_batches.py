@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import TypeAlias
 
-from producer_state.expiry import ExpiringProducers
+from producer_state.expiry import BatchColumns, ExpiringProducers
 from producer_state.row_layout import (
     BATCH,
     BATCHES_AT,
@@ -59,6 +59,25 @@ class ProducerBatches(ExpiringProducers):
             self._transactions = PartitionTransactions()
             self._transactional = self._transactions.entries
         return self._transactions
+
+    @property
+    def keeps_one_batch(self) -> bool:
+        """Whether the rule is KIP-758's, under which `note_each` may be used."""
+        return self._layout.has_floor
+
+    def _write_noted(self) -> None:
+        noted, index = self._noted, self._noted_index
+        assert noted is not None
+        self._noted = None
+        producer_ids, epochs, sequences, last_offset_deltas, base_offsets, timestamps_ms = noted
+        self.apply(
+            producer_ids[index],
+            epochs[index],
+            sequences[index],
+            last_offset_deltas[index],
+            base_offsets[index],
+            timestamps_ms[index],
+        )
 
     def check(
         self,
@@ -123,7 +142,9 @@ class ProducerBatches(ExpiringProducers):
         Returns False, and changes nothing, for any other batch and for producers that write in
         transactions: `check` has to decide about these.
         """
-        table = self._table
+        if self._noted is not None:
+            self._write_noted()
+        table = self._row_table
         is_found = producer_id == table.found_id
         position = table.found_position if is_found else table.find(producer_id)
         if position < 0:
@@ -329,3 +350,34 @@ def apply_each(batches: Iterable[ProducedBatch]) -> None:
                 base_offset,
                 timestamp_ms,
             )
+
+
+# Hot path: mostly two assignments for each batch.
+def note_each(partitions: Iterable[ProducerBatches], batches: BatchColumns) -> None:
+    """Store batches as `apply` does, but most of them only when somebody looks at the state.
+
+    Under KIP-758's rule a producer's newest batch replaces the one before, so most batches of a
+    producer that goes on would be written only to be written over. Each of these goes on directly
+    behind the batch that was stored last in its partition, which is of the same producer, and
+    outside of transactions. No more than `requests_without_floor` may follow each other.
+    """
+    for index, state in enumerate(partitions):
+        is_known = state._noted is not None
+        state._noted = batches
+        state._noted_index = index
+        if not is_known:
+            # Somebody has looked since then, and may have removed the producer: it has to begin
+            # again with this batch. To write that once more changes nothing.
+            state._write_noted()
+            state._noted = batches
+
+
+def requests_without_floor(base_sequences: Iterable[int], counts: Iterable[int]) -> int:
+    """Return how many requests may be noted that go on with these sequence numbers.
+
+    Each has so many records. The batch behind them has to be written, because it moves the floor.
+    """
+    return min(
+        -base_sequence % _FLOOR_PERIOD // count
+        for base_sequence, count in zip(base_sequences, counts, strict=True)
+    )

@@ -11,7 +11,13 @@ from struct import Struct
 from typing import NamedTuple, TypeAlias
 
 from broker.cluster.topics import Partition
-from producer_state.producer_batches import ProducedBatch, are_next
+from producer_state.expiry import BatchColumns
+from producer_state.producer_batches import (
+    ProducedBatch,
+    ProducerBatches,
+    are_next,
+    requests_without_floor,
+)
 from protocol.checksum import crc32c
 from protocol.produce_template import CONSTANT_AT
 from protocol.records import (
@@ -40,8 +46,10 @@ class FittingBatches(NamedTuple):
     base_offsets: Sequence[int]
     end_offsets: Sequence[int]
     """Where the logs will end."""
-    produced: Iterable[ProducedBatch]
-    """To be read once: what is to be known of the batches that have a producer id."""
+    produced: Iterable[ProducedBatch] = ()
+    """What is to be known of the batches that have a producer id."""
+    noted: tuple[Sequence[ProducerBatches], BatchColumns] | None = None
+    """The same with the state of the partitions, if it is enough to note that."""
 
 
 class BatchLayout:
@@ -59,9 +67,11 @@ class BatchLayout:
         "_has_producers",
         "_headers",
         "_ids",
+        "_keeps_one_batch",
         "_last_deltas",
         "_logs",
         "_next_sequences",
+        "_notes_left",
         "_states",
         "_stored_bytes",
         "_unpack",
@@ -98,8 +108,11 @@ class BatchLayout:
         )
         self._logs = tuple(partition.log for partition in partitions)
         self._states = tuple(partition.producers for partition in partitions)
+        self._keeps_one_batch = all(state.keeps_one_batch for state in self._states)
         # Where the logs end and which sequence numbers follow behind the latest request.
         self._end_offsets: Sequence[int] = ()
+        self._notes_left = 0
+        """Requests that may be noted before one has to be written."""
         self._next_sequences: tuple[int, ...] = ()
 
     def learn(self, frame: bytes | bytearray, start: int) -> None:
@@ -144,24 +157,34 @@ class BatchLayout:
         counts = self._counts
         base_offsets = [log.log_end_offset for log in self._logs]
         end_offsets = list(map(add, base_offsets, counts))
-        produced: Iterable[ProducedBatch] = ()
+        produced: Sequence[ProducedBatch] = ()
+        noted: tuple[Sequence[ProducerBatches], BatchColumns] | None = None
         if self._has_producers:
             sequences = fields[5::7]
-            # fmt: off
-            produced = zip(
-                self._states, self._ids, self._epochs, sequences, self._last_deltas, base_offsets,
-                max_timestamps, strict=True,
+            columns = (
+                self._ids,
+                self._epochs,
+                sequences,
+                self._last_deltas,
+                base_offsets,
+                max_timestamps,
             )
-            # fmt: on
             # Only what is appended changes the state of a producer, until that expires.
             if (
-                self._end_offsets is not latest_end_offsets
-                or base_offsets != latest_end_offsets
-                or sequences != self._next_sequences
+                self._end_offsets is latest_end_offsets
+                and base_offsets == latest_end_offsets
+                and sequences == self._next_sequences
+                and self._notes_left
             ):
-                produced = list(produced)
+                self._notes_left -= 1
+                noted = self._states, columns
+            else:
+                produced = list(zip(self._states, *columns, strict=True))
                 if not are_next(produced):
                     return None
+                self._notes_left = self._keeps_one_batch and requests_without_floor(
+                    map(add, sequences, counts), counts
+                )
             if is_known_producer is not None and not all(
                 is_known_producer(producer_id, now_ms) for producer_id in self._ids
             ):
@@ -170,4 +193,6 @@ class BatchLayout:
             self._next_sequences = tuple(map(add, sequences, counts))
         headers = map(_pack_header, base_offsets, self._headers, crcs)
         stored = list(map(add, headers, covered))
-        return FittingBatches(stored, self._stored_bytes, base_offsets, end_offsets, produced)
+        return FittingBatches(
+            stored, self._stored_bytes, base_offsets, end_offsets, produced, noted
+        )

@@ -14,7 +14,7 @@ from broker.produce.append import store_batch
 from broker.produce.batch_layout import BatchLayout, FittingBatches, IsKnownProducer
 from broker.produce.request_shape import VARINT_BYTES_MAX, BatchStart, RequestShape
 from broker.produce.transactional_batches import verify_produced
-from producer_state.producer_batches import ProducedBatch, apply_each
+from producer_state.producer_batches import ProducedBatch, apply_each, note_each
 from producer_state.rules import APPEND
 from protocol import codec, records
 from protocol.checksum import crc32c
@@ -217,7 +217,7 @@ def store_fitting(
 
     `request_bytes` is at least what they take.
     """
-    stored, stored_bytes, _base_offsets, end_offsets, produced = batches
+    stored, stored_bytes, _base_offsets, end_offsets, produced, noted = batches
     if (
         shape.can_free
         or cluster.limits_producer_ids
@@ -230,6 +230,8 @@ def store_fitting(
             producers.apply(
                 producer_id, epoch, sequence, last_delta, base_offset, max_timestamp, True
             )
+    elif noted is not None:
+        note_each(*noted)
     else:
         apply_each(produced)
     shape.end_offsets = end_offsets

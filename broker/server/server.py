@@ -82,6 +82,8 @@ class Server:
         self._alarm_due_ms = 0
         """The time for which the alarm was set."""
         self._rings_soon = False
+        self._has_earlier_timer = False
+        """Whether `_ring_soon` has to look at the timers, and to set the alarm."""
         self._is_ringing = False
         self.is_receiving = False
         """Whether a connection handles a read now; it calls `ring_now` then."""
@@ -317,8 +319,10 @@ class Server:
 
     def _drain_ready(self) -> None:
         """Resume each ready connection once; those with more to do wait a loop iteration."""
+        self._resume_ready(self.clock.now_ms())
+
+    def _resume_ready(self, now_ms: int) -> None:
         batch, self._ready = self._ready, []
-        now_ms = self.clock.now_ms()
         for protocol in batch:
             protocol.resume_connection(now_ms)
 
@@ -373,17 +377,18 @@ class Server:
         """Have timers run that are due then; an alarm that rings earlier is set again then."""
         assert self._loop is not None
         if self._rings_soon:
-            return  # it sets the alarm
+            self._has_earlier_timer = True
+            return
+        if self._alarm is not None and self._alarm_due_ms <= due_ms:
+            return
         delay_s = self.clock.wait_s(due_ms - self.clock.now_ms())
         if delay_s is None:
             return
         if delay_s <= 0:
-            self._rings_soon = True
+            self._rings_soon = self._has_earlier_timer = True
             self._loop.call_soon(self._ring_soon)
             return
         if self._alarm is not None:
-            if self._alarm_due_ms <= due_ms:
-                return
             self._alarm.cancel()
         # The event loop's time stands while the machine is suspended, the broker's does not.
         self._alarm = self._loop.call_later(min(delay_s, ALARM_S_MAX), self._ring)
@@ -395,6 +400,9 @@ class Server:
             return  # the server has stopped
         if self.cluster.timers.has_soon:
             self.ring_now(self.clock.now_ms())
+        if not self._has_earlier_timer:
+            return  # most often a record has woken a consumer
+        self._has_earlier_timer = False
         # The connections that the timers make ready need no further turn of the event loop.
         self._is_ringing = not self._ready
         self._run_due()
@@ -414,7 +422,7 @@ class Server:
             log.exception("timer failed")
         if self._is_ringing:
             self._is_ringing = False
-            self._drain_ready()
+            self._resume_ready(now_ms)
 
     def _ring(self) -> None:
         self._alarm = None

@@ -3,15 +3,25 @@
 Both are also compared with a model in `test_producers_machine.py`.
 """
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from producer_state.producer_batches import apply_each, are_next
+from producer_state.expiry import BatchColumns
+from producer_state.producer_batches import (
+    apply_each,
+    are_next,
+    note_each,
+    requests_without_floor,
+)
 from producer_state.producer_state_manager import ProducerStateManager
 from producer_state.rules import APPEND, SEQUENCE_MAX
+from protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 both_rules = pytest.mark.parametrize("batches", [5, 1], ids=["kafka", "kip-758"])
 
@@ -145,6 +155,74 @@ def test_batches_that_go_on_in_all_partitions_are_next(batches: int) -> None:
     assert not are_next([(first, 1, 0, 3, 0, 3, 5), (second, 1, 0, 3, 0, 2, 5)])
     assert not are_next([(first, 1, 1, 3, 0, 3, 5)])
     assert not are_next([(first, 2, 0, 0, 0, 3, 5)])
+
+
+def columns_of(*batches: tuple[int, ...]) -> BatchColumns:
+    """Return columns of (producer id, epoch, base sequence, last offset delta, offset, time)."""
+    one, two, three, four, five, six = zip(*batches, strict=True)
+    return one, two, three, four, five, six
+
+
+def test_a_noted_batch_is_there_for_whoever_looks() -> None:
+    looks: dict[str, Callable[[ProducerStateManager], object]] = {
+        "describe": lambda producers: producers.describe()[0].last_sequence == 3,
+        "entry": lambda producers: (
+            (entry := producers.entry(1)) and entry.batches[0].base_offset == 3
+        ),
+        "check": lambda producers: producers.check(1, 0, 4, 0) is APPEND,
+        "next": lambda producers: are_next([(producers, 1, 0, 4, 0, 4, 5)]),
+        "apply": lambda producers: producers.apply_next(1, 0, 4, 0, 4, 5),
+        "marker": lambda producers: producers.check_marker(1, -1, 0) is not ErrorCode.NONE,
+        "expire": lambda producers: producers.expire(1_000, 1_000) == 0,
+    }
+    for name, look in looks.items():
+        producers = new_producers(1)
+        producers.apply(1, 0, 0, 0, 0, 0)
+        for sequence in (1, 2, 3):
+            note_each([producers], columns_of((1, 0, sequence, 0, sequence, 10)))
+        assert look(producers), name
+
+
+def test_what_was_noted_moves_the_bound_of_expiry() -> None:
+    producers = new_producers(1)
+    producers.apply(1, 0, 0, 0, 0, 100)
+    for sequence in (1, 2):
+        note_each([producers], columns_of((1, 0, sequence, 0, sequence, 20)))
+
+    assert producers.expire(80, 60) == 1
+    assert not producers.describe()
+
+
+def test_a_producer_that_was_removed_begins_with_the_first_batch_that_is_noted() -> None:
+    producers = new_producers(1)
+    producers.apply(1, 0, 0, 0, 0, 0)
+    note_each([producers], columns_of((1, 0, 1, 0, 1, 0)))
+    assert producers.expire(100, 50) == 1
+
+    for sequence in (2, 3, 4):
+        note_each([producers], columns_of((1, 0, sequence, 0, sequence, 100)))
+    entry = producers.entry(1)
+    assert entry is not None
+    assert entry.floor == 2
+
+
+@pytest.mark.parametrize(
+    ("base_sequences", "counts", "expected"),
+    [
+        ([1], [1], 2**29 - 1),
+        ([0], [1], 0),
+        ([2**29 - 6], [2], 3),
+        ([2**29 - 6], [4], 1),
+        ([2**29 - 6], [7], 0),
+        ([2**29 + 1], [1], 2**29 - 1),
+        ([2**31], [1], 0),
+        ([1, 2**29 - 10], [1, 5], 2),
+    ],
+)
+def test_batches_are_noted_until_one_moves_the_floor(
+    base_sequences: list[int], counts: list[int], expected: int
+) -> None:
+    assert requests_without_floor(base_sequences, counts) == expected
 
 
 @both_rules

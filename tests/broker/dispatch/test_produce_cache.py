@@ -457,20 +457,20 @@ LAYOUT_CHECKS: tuple[tuple[str, str, Sequence[Produce | Change]], ...] = (
     ("max(max_timestamps) > latest_ms", "False", [replace(NEXT, later_ms=4_000_000)]),
     ("tuple(map(crc32c, covered)) != crcs", "False", [replace(NEXT, damage=(17, ">I", 1, False))]),
     ("not are_next(produced)", "False", [replace(NEXT, gap=1)]),
-    ("sequences != self._next_sequences", "False", [replace(NEXT, gap=1)]),
+    ("sequences == self._next_sequences", "True", [replace(NEXT, gap=1)]),
     # A new epoch has to begin with the sequence number 0, and a new producer may begin with any.
     ("fields[4::7] != self._epochs", "False", [replace(NEXT, producer_epoch=1, gap=5)]),
     ("fields[3::7] != self._ids", "False", [replace(NEXT, producer_id=8, gap=5)]),
     # Another connection of the producer was faster, and this request is a duplicate.
     (
-        "base_offsets != latest_end_offsets",
-        "False",
+        "base_offsets == latest_end_offsets",
+        "True",
         [replace(NEXT, connection=1), replace(NEXT, gap=-1)],
     ),
     # A request of another size was appended last, and this one is a duplicate.
     (
-        "self._end_offsets is not latest_end_offsets",
-        "False",
+        "self._end_offsets is latest_end_offsets",
+        "True",
         [replace(OF_TWO, value=b"another", count=5), NEXT, replace(NEXT, value=b"another", gap=-1)],
     ),
     (

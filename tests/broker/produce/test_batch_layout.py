@@ -28,8 +28,8 @@ def a_frame(
     return request_frame(request, version, 1)
 
 
-def cluster_and_shape(frame: bytes) -> tuple[Cluster, RequestShape]:
-    cluster = make_cluster(1, **ALL_VERSIONS)
+def cluster_and_shape(frame: bytes, **overrides: str) -> tuple[Cluster, RequestShape]:
+    cluster = make_cluster(1, **{**ALL_VERSIONS, **overrides})
     cluster.create_topic("t", [(1,)] * 2, {})
     shape = shape_of(cluster, 1, frame, 4, len(frame))
     assert shape is not None
@@ -122,6 +122,37 @@ def test_a_producer_that_has_expired_goes_on() -> None:
     assert is_stored(cluster, shape, a_frame(b"x", b"y", sequence=5))
     for producers in managers:
         assert [found.last_sequence for found in producers.describe()] == [5]
+
+
+def test_a_batch_that_moves_the_floor_is_written_at_once() -> None:
+    cluster, shape = cluster_and_shape(a_frame(b"x", b"y"))
+    first = 2**29 - 7
+    are_noted = []
+    for sequence in range(first, first + 10):
+        assert is_stored(cluster, shape, a_frame(b"x", b"y", sequence=sequence))
+        states = [target.partition.producers for target in shape.targets]
+        are_noted.append([state._noted is not None for state in states])
+
+    # Two are learnt, and the third is the first that later ones go on from.
+    written, noted = [False, False], [True, True]
+    assert are_noted == [written] * 3 + [noted] * 4 + [written] + [noted] * 2
+    assert [found.last_sequence for state in states for found in state.describe()] == [
+        first + 9
+    ] * 2
+
+
+@pytest.mark.parametrize("batches", ["1", "5"])
+def test_the_state_is_the_same_under_both_rules(batches: str) -> None:
+    cluster, shape = cluster_and_shape(a_frame(b"x", b"y"), **{"producer.state.batches": batches})
+    for sequence in range(9):
+        assert is_stored(cluster, shape, a_frame(b"x", b"y", sequence=sequence))
+
+    for target in shape.targets:
+        entry = target.partition.producers.entry(7)
+        assert entry is not None
+        assert [batch.base_offset for batch in entry.batches] == list(
+            range(8, 8 - int(batches), -1)
+        )
 
 
 def test_batches_that_were_not_stored_are_no_reason_to_accept_the_next() -> None:
