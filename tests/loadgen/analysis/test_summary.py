@@ -13,9 +13,9 @@ from loadgen.admin_port import AdminPort
 from loadgen.analysis.checks import DUPLICATES_CHECK, THIS_RUN
 from loadgen.analysis.read_back import ARROW_SCHEMA as STORED_SCHEMA
 from loadgen.analysis.read_back import partition_batches
-from loadgen.analysis.summary import RunData, summarise
+from loadgen.analysis.summary import ORDERS, RunData, _in_order, queries_of, summarise
 from loadgen.plan.plan import Plan, Quota, Tenant
-from loadgen.plan.plan_file import parse_plan
+from loadgen.plan.plan_file import load_plan, parse_plan
 from loadgen.plan.run_spec import PreparedTarget, RunSpec, Topology
 from loadgen.preparation import prepare
 from loadgen.rows import ARROW_SCHEMA
@@ -341,3 +341,23 @@ def test_the_same_seed_has_the_same_verdicts(spark: "SparkSession", tmp_path: Pa
         (ONCE, "tenant again"): "passed",
         (ONCE, "tenant late"): "passed",
     }
+
+
+def test_rows_come_in_the_order_of_their_query_and_nothing_first() -> None:
+    rows = [
+        {"user": "b", "node": 1, "first_us": 5},
+        {"user": "a", "node": 2, "first_us": 7},
+        {"user": "a", "node": 2, "first_us": None},
+        {"user": "a", "node": 1, "first_us": 9},
+    ]
+
+    assert _in_order("ids", rows) == [rows[3], rows[2], rows[1], rows[0]]
+    assert _in_order("requests", rows) == rows
+
+
+def test_each_order_is_that_of_a_query() -> None:
+    target = PreparedTarget(Topology({1: Address("h", 1)}, 1, {}), {})
+    queries = queries_of(RunData(load_plan("mixed-tenants"), target, "", "", rows=1))
+
+    assert set(ORDERS) <= set(queries)
+    assert not any("ORDER BY" in queries[name].rpartition("GROUP BY")[2] for name in ORDERS)
