@@ -5,7 +5,7 @@ that stays is then compared as bytes, and two calls of C return the rest, whatev
 partitions.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from operator import add
 from struct import Struct
 from typing import NamedTuple, TypeAlias
@@ -46,7 +46,7 @@ class FittingBatches(NamedTuple):
     base_offsets: Sequence[int]
     end_offsets: Sequence[int]
     """Where the logs will end."""
-    produced: Iterable[ProducedBatch] = ()
+    produced: Sequence[ProducedBatch] = ()
     """What is to be known of the batches that have a producer id."""
     noted: tuple[Sequence[ProducerBatches], BatchColumns] | None = None
     """The same with the state of the partitions, if it is enough to note that."""

@@ -3,7 +3,7 @@
 It gives no reason for others: only the ordinary path knows the rules.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from struct import Struct
 from struct import error as struct_error
@@ -176,7 +176,7 @@ def _learn_layout(
 
 
 def belong_to_transaction(
-    cluster: Cluster, shape: RequestShape, produced: Iterable[ProducedBatch], now_ms: int
+    cluster: Cluster, shape: RequestShape, produced: Sequence[ProducedBatch], now_ms: int
 ) -> bool:
     """Verify fitting batches of a transactional id; return whether all of them will be appended.
 
@@ -184,12 +184,11 @@ def belong_to_transaction(
     """
     transactional_id, api_version = shape.transactional_id, shape.api_version
     assert transactional_id is not None
-    found: set[tuple[int, int]] = set()
+    first = produced[0]
     for target, batch in zip(shape.targets, produced, strict=True):
         partition = target.partition
         producers, producer_id, epoch, sequence, last_delta, *_rest = batch
-        found.add((producer_id, epoch))
-        if len(found) > 1:
+        if producer_id != first[1] or epoch != first[2]:
             return False
         error_code = verify_produced(
             cluster,
