@@ -227,11 +227,33 @@ class Connection:
         self._resting_cache = None
         self._reader.feed(data)
 
+    def take_response(self) -> bytes | None:
+        """Take the response that has arrived to the only request, and return what to write.
+
+        None changes nothing: call `resume`. This is all of `resume` for most requests that wait.
+        """
+        response, pending = self._ready_response, self._pending
+        if (
+            type(response) is not bytes
+            or not response
+            or self._close_reason is not None
+            or (pending is not None and not pending.is_done)
+            or self._muted_until_ms
+            or not self._reader.is_empty
+        ):
+            return None
+        self._pending = self._ready_response = None
+        self._has_more = False
+        return response
+
     def resume(self, now_ms: int) -> ConnectionOutput:
         """Continue with a pending response that has arrived, then with the requests behind it.
 
         During a mute this does nothing.
         """
+        ready = self.take_response()
+        if ready is not None:
+            return new_output((ready, None, False, 0, ()))
         if (
             self._close_reason is not None
             or (self._pending is not None and not self._pending.is_done)
@@ -240,9 +262,6 @@ class Connection:
             return NOTHING
         self._pending = None
         response, self._ready_response = self._ready_response, None
-        if type(response) is bytes and self._reader.is_empty and not self._muted_until_ms:
-            self._has_more = False
-            return new_output((response, None, False, 0, ()))
         out: list[bytes] = []
         self._finish(response, out, now_ms)
         if self._close_reason is not None:

@@ -271,8 +271,16 @@ class ClientProtocol(asyncio.Protocol):
 
     def resume_connection(self, now_ms: int) -> None:
         """Continue after a pending response is complete or other clients were served."""
-        if self.connection is not None and not self._is_write_paused and not self.is_isolated:
-            self._perform(self.connection.resume(now_ms))
+        connection = self.connection
+        if connection is None or self._is_write_paused or self.is_isolated:
+            return
+        if not self._is_paused and not self._acknowledgements.is_enabled:
+            # Nothing of `_perform` but the write.
+            response = connection.take_response()
+            if response is not None:
+                self._transport.write(response)
+                return
+        self._perform(connection.resume(now_ms))
 
     def _perform(self, effects: ConnectionOutput) -> None:
         if self.is_isolated:

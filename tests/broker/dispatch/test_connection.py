@@ -93,6 +93,38 @@ def test_a_second_request_waits_for_the_response_to_the_first() -> None:
     assert not client.connection.is_waiting
 
 
+def test_the_response_of_a_wait_is_taken_if_no_other_request_is_behind() -> None:
+    cluster = make_cluster()
+    cluster.create_topic("t", [(1,)], {})
+    alone, followed = Client(cluster), Client(cluster)
+    alone.send(fetch_frame(1, "t", max_wait_ms=500))
+    followed.send(fetch_frame(1, "t", max_wait_ms=500) + metadata_frame(2))
+    assert alone.connection.take_response() is None
+
+    cluster.timers.run_due(NOW_MS + 500)
+
+    assert followed.connection.take_response() is None
+    assert followed.connection.resume(NOW_MS + 500).write
+    assert followed.connection.take_response() is None
+    response = alone.connection.take_response()
+    assert response is not None
+    assert int.from_bytes(response[4:8]) == 1
+    assert not alone.connection.is_waiting
+    assert alone.connection.take_response() is None
+    assert not alone.connection.resume(NOW_MS + 500).write
+
+
+def test_no_response_is_taken_after_the_close() -> None:
+    cluster = make_cluster()
+    cluster.create_topic("t", [(1,)], {})
+    client = Client(cluster)
+    client.send(fetch_frame(1, "t", max_wait_ms=500))
+    cluster.timers.run_due(NOW_MS + 500)
+    client.connection.lose()
+
+    assert client.connection.take_response() is None
+
+
 def test_a_turn_writes_a_bounded_number_of_response_bytes_and_the_next_turn_continues() -> None:
     cluster = make_cluster()
     for number in range(100):
