@@ -32,7 +32,7 @@ LOCAL_SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     # Stages that are not part of a load; a summary chooses its own from the number of rows.
     "spark.sql.shuffle.partitions": "2",
-    "spark.python.daemon.module": "loadgen.worker_daemon",
+    "spark.python.daemon.module": f"{__package__}.worker_daemon",
 }
 """What is quicker and quieter on one machine."""
 _PY4J = "An error occurred while calling"

@@ -32,7 +32,7 @@ def main() -> None:
     import pyspark.worker  # noqa: F401, PLC0415 - from the path above
     from pyspark.daemon import manager  # noqa: PLC0415
 
-    import loadgen.spark_job  # noqa: F401, PLC0415
+    from loadgen import spark_job  # noqa: F401, PLC0415
 
     manager()
 
