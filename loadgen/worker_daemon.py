@@ -1,8 +1,8 @@
 """Spark's daemon of Python workers, which imports what a worker of the load needs before it forks.
 
-Spark starts this module in place of its own (`spark.python.daemon.module`) where the driver and the
-workers share a host. Each worker would otherwise import everything by itself, while all of them
-wait for the last one.
+With a local master the setting `spark.python.daemon.module` makes Spark start this module instead
+of `pyspark.daemon`. Otherwise each worker would import everything itself, and all of them wait for
+the last one.
 
 The threads that numpy and pyarrow have after their import are those of OpenBLAS and jemalloc, which
 are prepared for a fork.

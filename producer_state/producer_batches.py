@@ -309,49 +309,6 @@ def are_next(batches: Iterable[ProducedBatch]) -> bool:
     return True
 
 
-# Hot path: one loop instead of a call of `apply` for each batch.
-def apply_each(batches: Iterable[ProducedBatch]) -> None:
-    """Store batches outside of transactions, each as `apply` does, after `check` or `are_next`."""
-    for (
-        state,
-        producer_id,
-        producer_epoch,
-        base_sequence,
-        last_offset_delta,
-        base_offset,
-        timestamp_ms,
-    ) in batches:
-        table = state._table
-        last_sequence = (base_sequence + last_offset_delta) & SEQUENCE_MAX
-        if (
-            producer_id == table.found_id
-            and table.found_position >= 0
-            and state._layout.has_floor
-            and last_sequence & _FLOOR_PERIOD_MASK > last_offset_delta
-            and producer_id not in state._transactional
-        ):
-            _pack_newest_into(
-                table.bucket,
-                table.found_position + ID_BYTES,
-                producer_epoch,
-                base_sequence,
-                last_sequence,
-                base_offset,
-                timestamp_ms,
-            )
-            if timestamp_ms < state._oldest_ms:  # noqa: PLR1730 - as in `apply`
-                state._oldest_ms = timestamp_ms
-        else:
-            state.apply(
-                producer_id,
-                producer_epoch,
-                base_sequence,
-                last_offset_delta,
-                base_offset,
-                timestamp_ms,
-            )
-
-
 # Hot path: mostly two assignments for each batch.
 def note_each(partitions: Iterable[ProducerBatches], batches: BatchColumns) -> None:
     """Store batches as `apply` does, but most of them only when somebody looks at the state.

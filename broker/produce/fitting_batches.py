@@ -14,7 +14,7 @@ from broker.produce.append import store_batch
 from broker.produce.batch_layout import BatchLayout, FittingBatches, IsKnownProducer
 from broker.produce.request_shape import VARINT_BYTES_MAX, BatchStart, RequestShape
 from broker.produce.transactional_batches import verify_produced
-from producer_state.producer_batches import ProducedBatch, apply_each, note_each
+from producer_state.producer_batches import ProducedBatch, note_each
 from producer_state.rules import APPEND
 from protocol import codec, records
 from protocol.checksum import crc32c
@@ -223,16 +223,19 @@ def store_fitting(
         or cluster.log_bytes + request_bytes > cluster.log_bytes_max
     ):
         return _store_each(cluster, shape, stored, now_ms)
-    if shape.is_transactional:
-        for producers, *fields in produced:
-            producer_id, epoch, sequence, last_delta, base_offset, max_timestamp = fields
-            producers.apply(
-                producer_id, epoch, sequence, last_delta, base_offset, max_timestamp, True
-            )
-    elif noted is not None:
+    if noted is not None:
         note_each(*noted)
-    else:
-        apply_each(produced)
+    is_transactional = shape.is_transactional
+    for producers, producer_id, epoch, sequence, last_delta, base_offset, max_timestamp in produced:
+        producers.apply(
+            producer_id,
+            epoch,
+            sequence,
+            last_delta,
+            base_offset,
+            max_timestamp,
+            is_transactional,
+        )
     shape.end_offsets = end_offsets
     append_to_logs(shape.logs, stored, end_offsets, shape.leader_epochs, now_ms)
     cluster.log_bytes += stored_bytes

@@ -8,11 +8,13 @@ import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
+from broker.cluster.cluster import Cluster
+from broker.cluster.fetch_sessions import FetchSession
 from broker.cluster.topics import Partition
 from broker.cluster.transaction_index import AbortedTransaction
 from broker.fetch import newest_batch
 from broker.fetch.newest_batch import encode_newest, has_to_wait
-from broker.fetch.session_plan import read_session
+from broker.fetch.session_plan import SessionPlan, read_session
 from broker.fetch.session_response import encode_found
 from broker.responses import PARTS_BYTES_MIN
 from producer_state.rules import APPEND
@@ -38,13 +40,19 @@ CHANGES: dict[str, Callable[[Partition], object]] = {
 }
 
 
-def in_one_and_two_steps(
-    version: int, isolation_level: int, sizes: Sequence[int], offset: int, change: str
-) -> tuple[Any, Any]:
-    """Return the response in one step, and that in two, each with what the session notes."""
+def make_session_of_one(version: int) -> tuple[Cluster, FetchSession]:
+    """Return a session of the first partition of "a" alone."""
     cluster, session = make_session(version)
     for key in list(session.partitions)[1:]:
         del session.partitions[key]
+    return cluster, session
+
+
+def session_at(
+    version: int, isolation_level: int, sizes: Sequence[int], offset: int, change: str
+) -> tuple[SessionPlan, FetchSession]:
+    """Return a session that has read its partition up to `offset`; then something has changed."""
+    cluster, session = make_session_of_one(version)
     plan = plan_of(cluster, session, version, isolation_level=isolation_level)
     for size in sizes:
         append(cluster, "a", 0, bytes(size))
@@ -53,6 +61,15 @@ def in_one_and_two_steps(
     CHANGES[change](topic.partitions[0])
     (cached,) = session.partitions.values()
     cached.fetch_offset = offset
+    return plan, session
+
+
+def in_one_and_two_steps(
+    version: int, isolation_level: int, sizes: Sequence[int], offset: int, change: str
+) -> tuple[Any, Any]:
+    """Return the response in one step, and that in two, each with what the session notes."""
+    plan, session = session_at(version, isolation_level, sizes, offset, change)
+    (cached,) = session.partitions.values()
 
     def in_two_steps() -> object:
         read = read_session(plan, session)
@@ -130,17 +147,7 @@ def test_who_has_to_wait_finds_no_records(
 ) -> None:
     if not sizes and change == "open transaction":
         return
-    cluster, session = make_session(12)
-    for key in list(session.partitions)[1:]:
-        del session.partitions[key]
-    plan = plan_of(cluster, session, 12, isolation_level=isolation_level)
-    for size in sizes:
-        append(cluster, "a", 0, bytes(size))
-    topic = cluster.topics.get("a")
-    assert topic is not None
-    CHANGES[change](topic.partitions[0])
-    (cached,) = session.partitions.values()
-    cached.fetch_offset = offset
+    plan, session = session_at(12, isolation_level, sizes, offset, change)
 
     waits = has_to_wait(plan)
 
@@ -154,9 +161,8 @@ def test_who_has_to_wait_finds_no_records(
 def test_a_request_that_may_not_wait_or_has_several_partitions_is_left() -> None:
     cluster, session = make_session(12)
     assert not has_to_wait(plan_of(cluster, session, 12))
-    for key in list(session.partitions)[1:]:
-        del session.partitions[key]
 
+    cluster, session = make_session_of_one(12)
     assert has_to_wait(plan_of(cluster, session, 12))
     assert not has_to_wait(plan_of(cluster, session, 12, max_wait_ms=0))
     assert not has_to_wait(plan_of(cluster, session, 12, min_bytes=0))
