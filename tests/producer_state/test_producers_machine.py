@@ -216,6 +216,7 @@ class ProducersAgainstModel(RuleBasedStateMachine):
             expected != APPENDED
             or not self.producers.keeps_one_batch
             or self.latest != (producer_id, epoch)
+            or producer_id in self.transactional
             or self.end_offset % 5 == 0
             or not requests_without_floor([sequence], [count])
         ):
