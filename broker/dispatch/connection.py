@@ -31,6 +31,7 @@ from protocol.framing import Frame, FrameError, FrameReader
 if TYPE_CHECKING:  # imported with the first Produce request
     from broker.dispatch.fetch_cache import FetchCache
     from broker.dispatch.produce_cache import ProduceCache
+    from broker.dispatch.shared_run import SharedRun
 
 WRITE_BYTES_PER_TURN = 256 * 1024
 """Bytes of responses written to one client before other clients are served.
@@ -52,6 +53,7 @@ class Connection:
     """The state machine of one connection."""
 
     __slots__ = (
+        "_at_once",
         "_close_reason",
         "_dispatcher",
         "_fetch_cache",
@@ -59,15 +61,14 @@ class Connection:
         "_has_failed",
         "_has_more",
         "_has_parts",
-        "_last_cache",
         "_muted_until_ms",
         "_on_ready",
         "_pending",
         "_produce_cache",
         "_reader",
         "_ready_response",
-        "_resting_cache",
         "_throttled_by",
+        "_was_run",
         "_writes_parts",
         "broker_id",
         "client_host",
@@ -105,10 +106,10 @@ class Connection:
             self._reader = FrameReader(sasl_bytes_max, "sasl.server.max.receive.size")
         self._on_ready = on_ready
         self._produce_cache: ProduceCache | None = None
-        self._last_cache: ProduceCache | None = None
-        """The cache if the last read was a run of requests and nothing else."""
-        self._resting_cache: ProduceCache | None = None
-        """The same of the last two reads, while no bytes, response, mute or close wait."""
+        self._was_run = False
+        """Whether the last read was a run of requests and nothing else."""
+        self._at_once: SharedRun | ProduceCache | None = None
+        """What handles reads like the last two, while no bytes, response, mute or close wait."""
         self._has_failed = False
         """Whether the connection has to be closed because of a bug in `respond_at_once`."""
         self._fetch_cache: FetchCache | None = None
@@ -162,15 +163,17 @@ class Connection:
         None changes nothing: pass the read to `receive_other`. This is most of `receive` for a
         producer that has one request in flight.
         """
-        cache = self._resting_cache
-        if cache is None:
+        at_once = self._at_once
+        if at_once is None:
             return None
         try:
-            return cache.respond_to_one(data, now_ms)
+            return at_once.respond_at_once(data, now_ms)
         except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
+            cache = self._produce_cache
+            assert cache is not None
             self._close_reason = cache.close_after_bug(error, data, self, now_ms).reason
             self._has_failed = True
-            self._resting_cache = None
+            self._at_once = None
             return None
 
     def receive_other(self, data: bytes, now_ms: int) -> ConnectionOutput:
@@ -187,20 +190,21 @@ class Connection:
             if cache is not None:
                 result = cache.respond_to_run(data, self, now_ms, out)
                 if result == len(data):
-                    self._resting_cache, self._last_cache = self._last_cache, cache
+                    self._at_once = cache.at_once if self._was_run else None
+                    self._was_run = True
                     return new_output((b"".join(out), None, False, 0, ()))
                 if isinstance(result, Close):
                     self._close_reason = result.reason
-                    self._resting_cache = None
+                    self._at_once = None
                     return ConnectionOutput(b"".join(out), result.reason, has_more=False)
                 run_end = result
             fetches = self._fetch_cache
             if fetches is not None and not run_end:
                 response = fetches.respond(data, now_ms)
                 if response is not None:
-                    self._resting_cache = self._last_cache = None
+                    self._at_once, self._was_run = None, False
                     return self._taken(response, out, now_ms)
-        self._resting_cache = self._last_cache = None
+        self._at_once, self._was_run = None, False
         reader.feed(data, run_end)
         return self._advance(out, now_ms) if self._muted_until_ms <= now_ms else NOTHING
 
@@ -224,7 +228,7 @@ class Connection:
 
     def hold(self, data: bytes) -> None:
         """Feed bytes without handling them, for a client that does not read its responses."""
-        self._resting_cache = None
+        self._at_once = None
         self._reader.feed(data)
 
     def take_response(self) -> bytes | None:
@@ -281,7 +285,7 @@ class Connection:
         """Cancel the pending response: the client has disconnected."""
         if self._close_reason is None:
             self._close_reason = "client disconnected"
-        self._resting_cache = None
+        self._at_once = None
         if self._pending is not None:
             self._pending.cancel()
         # Both may refer to this object: reference counting frees it.

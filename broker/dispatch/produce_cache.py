@@ -9,14 +9,14 @@ from struct import Struct
 from typing import TYPE_CHECKING
 
 from broker.dispatch.produce_services import ProduceServices
+from broker.dispatch.shared_run import SharedRun
 from broker.produce.acknowledge import note_batch
 from broker.produce.batch_layout import FittingBatches
 from broker.produce.fitting_batches import belong_to_transaction, fitting_batches, store_fitting
-from broker.produce.request_run import RequestRun
 from broker.produce.request_shape import INDEX_BYTES, RequestShape, shape_of, shape_of_partition
 from broker.request.context import RequestContext
 from broker.request.encoding import close_on_error, throttled_response
-from broker.request.session import Peer, Session
+from broker.request.session import NEVER_MS, Peer, Session
 from broker.request.throttling import charge_produce
 from broker.responses import Close, CompletedResponse
 from protocol.api_keys import ApiKey
@@ -71,7 +71,7 @@ class ProduceCache:
         self._session = session
         self._shape: RequestShape | None = None
         """The shape that was used last; it is as old as all others."""
-        self._run: RequestRun | None = None
+        self._run: SharedRun | None = None
         """That of the shape that was used last by a run."""
         self._shapes: dict[bytes, RequestShape] = {}
         """All of them, by API key, version and key; for one partition, any that was used so."""
@@ -142,31 +142,31 @@ class ProduceCache:
         correlation_id = correlation_id_of(buffer, start)
         return shape.response.encode(correlation_id, batches.base_offsets, start_offsets, 0)
 
-    def respond_to_one(self, data: bytes, now_ms: int) -> bytes | None:
+    @property
+    def at_once(self) -> "SharedRun | ProduceCache":
+        """What to call for more reads like the latest ones, as long as `respond_to_run` did so.
+
+        It is the run if nothing of the connection matters. Pass an exception to `close_after_bug`.
+        """
+        run = self._run
+        if run is None or self._ends is not None or self._session.limited_from_ms != NEVER_MS:
+            return self
+        return run
+
+    def respond_at_once(self, data: bytes, now_ms: int) -> bytes | None:
         """Handle a read that is one request of the latest run, or an EndTxn; None changes nothing.
 
-        Call it only if `respond_to_run` has handled a whole read since others handled one. What it
-        looks at and this does not changes `produce_version`. Requests for the journal are left to
-        others. Pass an exception to `close_after_bug`.
+        Call it only if `respond_to_run` has handled a whole read since others handled one.
         """
         if self._ends is not None and data.startswith(_END_TXN_KEY, FRAME_SIZE_BYTES):
             return self._ends.respond(data, now_ms)
-        run, cluster = self._run, self._cluster
-        if (
-            self._journal.is_enabled
-            or run is None
-            or run.can_free
-            or run.produce_version != cluster.produce_version
-            or self._session.limited_from_ms <= now_ms
-            or cluster.quotas.clients.is_enabled
-            or self._acknowledgements.is_enabled
-            or self._faults.is_enabled
-        ):
+        run = self._run
+        if run is None or self._session.limited_from_ms <= now_ms:
             return None
-        return run.respond_to_one(cluster, data, now_ms)
+        return run.respond_at_once(data, now_ms)
 
     def close_after_bug(self, error: Exception, data: bytes, peer: Peer, now_ms: int) -> Close:
-        """Report an exception of `respond_to_one`, which must not hurt other clients."""
+        """Report an exception of `respond_at_once`, which must not hurt other clients."""
         if self._ends is not None and data.startswith(_END_TXN_KEY, FRAME_SIZE_BYTES):
             return self._ends.close_after_bug(error, data, peer, now_ms)
         assert self._run is not None
@@ -240,7 +240,7 @@ class ProduceCache:
         return position
 
     def _append_elsewhere(
-        self, run: RequestRun, data: bytes, now_ms: int, responses: list[bytes]
+        self, run: SharedRun, data: bytes, now_ms: int, responses: list[bytes]
     ) -> int:
         """Handle a read that is one request for another partition of the topic."""
         if self._journal.is_enabled or run.can_free:
@@ -262,7 +262,7 @@ class ProduceCache:
         return self._ends
 
     def _append_and_record(
-        self, run: RequestRun, data: bytes, peer: Peer, now_ms: int, responses: list[bytes]
+        self, run: SharedRun, data: bytes, peer: Peer, now_ms: int, responses: list[bytes]
     ) -> int:
         services = self._services
         started_ns = services.now_ns()

@@ -7,9 +7,9 @@ from weakref import WeakValueDictionary
 
 from broker.audit.acknowledgements import Acknowledgements
 from broker.cluster.cluster import Cluster
+from broker.dispatch.shared_run import SharedRun
 from broker.faults.table import FaultTable
 from broker.journal.journal import Journal
-from broker.produce.request_run import RequestRun
 from broker.produce.request_shape import RequestShape
 from broker.request.context import RequestContext
 from broker.request.encoding import BugReporter
@@ -29,24 +29,26 @@ class ProduceServices:
     report_bug: BugReporter
     now_ns: Callable[[], int]
     start_stopwatch: Callable[[RequestContext], None]
-    runs: "WeakValueDictionary[RunKey, RequestRun]" = field(default_factory=WeakValueDictionary)
+    runs: "WeakValueDictionary[RunKey, SharedRun]" = field(default_factory=WeakValueDictionary)
     """Those of all connections, while one uses them.
 
     Connections that send the same share one: a request then touches less memory, and most of what
     it touches is in the processor's cache.
     """
 
-    def known_run(self, shape: RequestShape) -> RequestRun | None:
+    def known_run(self, shape: RequestShape) -> SharedRun | None:
         """Return the run of a shape that equals this one, if there is one."""
         run = self.runs.get(_run_key(shape))
         is_known = run is not None and run.produce_version == shape.produce_version
         return run if is_known else None
 
-    def run_of(self, shape: RequestShape) -> RequestRun:
+    def run_of(self, shape: RequestShape) -> SharedRun:
         """Return the run of a shape with one partition, and make it known."""
         run = self.known_run(shape)
         if run is None or run.shape is not shape:
-            run = self.runs[_run_key(shape)] = RequestRun(shape)
+            run = self.runs[_run_key(shape)] = SharedRun(
+                shape, self.cluster, self.faults, self.journal, self.acknowledgements
+            )
         return run
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from benchmarks.instructions import COUNTS, PYTHON, count_c_calls, count_instructions, figures
-from broker.dispatch.produce_cache import ProduceCache
+from broker.dispatch.shared_run import SharedRun
 
 ALLOWED_SHARE = 0.1
 
@@ -45,15 +45,15 @@ def test_every_request_has_a_figure_in_every_kept_version() -> None:
 
 def test_work_that_is_added_to_a_request_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     name = "Produce, one in a read"
-    respond_to_one = ProduceCache.respond_to_one
+    respond_at_once = SharedRun.respond_at_once
 
-    def slower(cache: ProduceCache, data: bytes, now_ms: int) -> Any:
+    def slower(run: SharedRun, data: bytes, now_ms: int) -> Any:
         for _ in range(20):
             len(data)
-        return respond_to_one(cache, data, now_ms)
+        return respond_at_once(run, data, now_ms)
 
     before = COUNTS[name]()
-    monkeypatch.setattr(ProduceCache, "respond_to_one", slower)
+    monkeypatch.setattr(SharedRun, "respond_at_once", slower)
     after = COUNTS[name]()
 
     assert after[0] > before[0] * (1 + ALLOWED_SHARE)

@@ -268,7 +268,9 @@ class Run:
         self.dispatcher.acknowledgements.is_enabled = is_enabled
 
     def end_session(self, number: int, after_ms: int) -> None:
-        self.connections[number].session.limited_from_ms = self.now_ms + after_ms
+        connection = self.connections[number]
+        connection.session.limited_from_ms = self.now_ms + after_ms
+        connection.hold(b"")  # what changes a session comes with a request of the connection
 
     def log_in(self, number: int, principal: str) -> None:
         self.connections[number].session.authenticate(principal, None)
@@ -336,7 +338,7 @@ def ordinary_path() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ProduceCache, "respond", lambda *_arguments: None)
         patch.setattr(ProduceCache, "respond_to_run", lambda *_arguments: 0)
-        patch.setattr(ProduceCache, "respond_to_one", lambda *_arguments: None)
+        patch.setattr(Connection, "respond_at_once", lambda *_arguments: None)
         yield
 
 
@@ -345,7 +347,7 @@ def counted_hits() -> Iterator[list[Frame]]:
     """Collect the requests that caches respond to."""
     hits: list[Frame] = []
     respond, respond_to_run = ProduceCache.respond, ProduceCache.respond_to_run
-    respond_to_one = ProduceCache.respond_to_one
+    respond_at_once = Connection.respond_at_once
 
     def counting(cache: ProduceCache, frame: Frame, peer: Peer, now_ms: int) -> Any:
         response = respond(cache, frame, peer, now_ms)
@@ -363,15 +365,15 @@ def counted_hits() -> Iterator[list[Frame]]:
             hits.append(frame)
         return run_end
 
-    def counting_one(cache: ProduceCache, data: bytes, now_ms: int) -> bytes | None:
-        response = respond_to_one(cache, data, now_ms)
+    def counting_one(connection: Connection, data: bytes, now_ms: int) -> bytes | None:
+        response = respond_at_once(connection, data, now_ms)
         if response is not None:
             hits.append((data, SIZE_BYTES, len(data)))
         return response
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ProduceCache, "respond", counting)
-        patch.setattr(ProduceCache, "respond_to_one", counting_one)
+        patch.setattr(Connection, "respond_at_once", counting_one)
         patch.setattr(ProduceCache, "respond_to_run", counting_run)
         yield hits
 

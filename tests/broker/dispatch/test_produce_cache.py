@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from broker.cluster.cluster import Cluster
 from broker.dispatch import produce_cache
 from broker.dispatch.produce_cache import TARGETS_MAX, ProduceCache
+from broker.dispatch.shared_run import SharedRun
 from broker.produce import request_run, request_shape
 from broker.produce.batch_layout import BatchLayout
 from broker.produce.fitting_batches import (
@@ -587,22 +588,27 @@ def test_a_run_without_a_check_is_found(
 
 
 ONE_CHECKS: tuple[tuple[Any, str, Sequence[Produce | Change]], ...] = (
-    (ProduceCache.respond_to_one, "self._faults.is_enabled", [("add_error_rule", None)]),
+    (SharedRun.respond_at_once, "self._faults.is_enabled", [("add_error_rule", None)]),
     (
-        ProduceCache.respond_to_one,
+        ProduceCache.respond_at_once,
         "self._session.limited_from_ms <= now_ms",
-        [("end_session", 0, 0)],
+        [("end_session", 0, 5), *[Produce()] * 3, ("advance", 5)],
     ),
-    (ProduceCache.respond_to_one, "self._journal.is_enabled", [("keep_journal", True)]),
-    (ProduceCache.respond_to_one, "self._acknowledgements.is_enabled", [("audit", True)]),
     (
-        ProduceCache.respond_to_one,
-        "cluster.quotas.clients.is_enabled",
+        vars(ProduceCache)["at_once"].fget,
+        "self._session.limited_from_ms != NEVER_MS",
+        [("end_session", 0, 5), *[Produce()] * 3, ("advance", 5)],
+    ),
+    (SharedRun.respond_at_once, "self._journal.is_enabled", [("keep_journal", True)]),
+    (SharedRun.respond_at_once, "self._acknowledgements.is_enabled", [("audit", True)]),
+    (
+        SharedRun.respond_at_once,
+        "self._quotas.is_enabled",
         [("set_quota", "producer_byte_rate", 1.0, False)],
     ),
     (
-        ProduceCache.respond_to_one,
-        "run.produce_version != cluster.produce_version",
+        SharedRun.respond_at_once,
+        "self.produce_version != cluster.produce_version",
         [("lead", "t", 0, -1)],
     ),
     (
@@ -852,7 +858,7 @@ def test_an_error_in_the_cached_path_closes_only_its_connection(
         made.do(step)
     with pytest.MonkeyPatch.context() as patch:
         if function is not RequestRun.respond_to_one:
-            patch.setattr(ProduceCache, "respond_to_one", lambda *_arguments: None)
+            patch.setattr(SharedRun, "respond_at_once", lambda *_arguments: None)
         if function is store_fitting:
             patch.setattr(ProduceCache, "respond_to_run", lambda *_arguments: 0)
         edit(patch, function, *wrong)
