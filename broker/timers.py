@@ -36,7 +36,8 @@ class Timers:
         self._heap: list[tuple[int, int, Timer]] = []
         self._scheduled_count = 0
         self._cancelled_count = 0
-        self._soon: deque[TimerCallback] = deque()
+        self.soon: deque[TimerCallback] = deque()
+        """The calls of `call_soon` that have not run yet."""
         self.latest_ms = 0
         """The time at which callbacks last ran."""
         # The server's alarm: called when a new timer is due before all others.
@@ -76,8 +77,8 @@ class Timers:
 
         A call cannot be cancelled.
         """
-        self._soon.append(callback)
-        if len(self._soon) == 1:
+        self.soon.append(callback)
+        if len(self.soon) == 1:
             self._plan_soon(now_ms)
 
     def _plan_soon(self, now_ms: int) -> None:
@@ -86,14 +87,9 @@ class Timers:
         else:
             self.schedule(now_ms, self.run_soon)
 
-    @property
-    def has_soon(self) -> bool:
-        """Whether calls of `call_soon` have not run yet."""
-        return bool(self._soon)
-
     def run_soon(self, now_ms: int) -> None:
         """Run the calls of `call_soon`; those that they schedule come later."""
-        soon = self._soon
+        soon = self.soon
         self.latest_ms = now_ms
         try:
             for _ in range(len(soon)):
@@ -132,7 +128,7 @@ class Timers:
             timer.callback = None
             timer.heap_due_ms = None
         self._heap.clear()
-        self._soon.clear()
+        self.soon.clear()
         self._cancelled_count = 0
 
     def next_due_ms(self) -> int | None:

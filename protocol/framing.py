@@ -21,19 +21,16 @@ class FrameError(Exception):
 class FrameReader:
     """Collect bytes and return complete frames, oldest first."""
 
-    __slots__ = ("_buffer", "_position", "frame_bytes_max", "limit_name")
+    __slots__ = ("_buffer", "_position", "frame_bytes_max", "is_empty", "limit_name")
 
     def __init__(self, frame_bytes_max: int, limit_name: str = "socket.request.max.bytes") -> None:
         """`frame_bytes_max` is inclusive, and the value of the key `limit_name`."""
         self._buffer: bytes | bytearray = b""
         self._position = 0
+        self.is_empty = True
+        """Whether there are no bytes of frames that were not returned."""
         self.frame_bytes_max = frame_bytes_max
         self.limit_name = limit_name
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether there are no bytes of frames that were not returned."""
-        return self._position == len(self._buffer)
 
     @property
     def buffered_bytes(self) -> int:
@@ -58,6 +55,7 @@ class FrameReader:
             grown += data
             self._buffer = grown
             self._position = 0
+        self.is_empty = self._position == len(self._buffer)
 
     def next_frame(self) -> Frame | None:
         """Return the next complete frame, or None.
@@ -81,7 +79,7 @@ class FrameReader:
             return None
         if end == len(buffer):
             # An idle or muted connection keeps no buffer.
-            self._buffer, self._position = b"", 0
+            self._buffer, self._position, self.is_empty = b"", 0, True
         else:
             self._position = end
         return buffer, position + 4, end

@@ -15,7 +15,7 @@ from broker.cluster.cluster import Cluster
 from broker.cluster.fetch_sessions import FetchSession, next_epoch
 from broker.faults.table import FaultTable
 from broker.fetch.fetch_wait import read_or_wait
-from broker.fetch.newest_batch import encode_newest, has_to_wait
+from broker.fetch.newest_batch import frame_newest, has_to_wait
 from broker.fetch.session_fetch import SessionWait, ordinary_fetch
 from broker.fetch.session_plan import (
     NamedPartition,
@@ -116,15 +116,19 @@ class CachedWait(SessionWait):
         self._now_ms = now_ms
         self.wait(now_ms)
 
+    def encode(self) -> bytes | EncodedParts | None:
+        """See `SessionWait.encode`; this is a frame."""
+        frame = frame_newest(self.plan, self._data[8:12])
+        if frame is not None:
+            return frame
+        body = super().encode()
+        return None if body is None else _framed(self.plan, self._data, body)
+
     def complete(self, response: object, context: RequestContext | None) -> None:
         """See `SessionWait.complete`."""
         if context is None:
-            if isinstance(response, EncodedParts):
-                correlation_id = int.from_bytes(self._data[8:12], signed=True)
-                self._deliver(frame_parts(correlation_id, response, self.plan.is_flexible))
-            else:
-                assert isinstance(response, bytes)
-                self._deliver(_framed(self.plan, self._data, response))
+            assert isinstance(response, bytes | EncodedParts)
+            self._deliver(response)
             return
         services = self._services
         late = close_on_error(
@@ -154,9 +158,7 @@ class FetchCache:
         self._pause = self._skip = 0
 
     # Hot path: inlined on purpose.
-    def respond(  # noqa: C901
-        self, data: bytes, now_ms: int
-    ) -> CachedWait | PendingFrame | CompletedResponse:
+    def respond(self, data: bytes, now_ms: int) -> CachedWait | PendingFrame | CompletedResponse:
         """Handle a request, or return None and change nothing: the ordinary path has to take it."""
         known = self._known.get(len(data))
         if known is None:
@@ -197,22 +199,20 @@ class FetchCache:
                 wait = known.wait
                 wait.begin(data, now_ms)
                 return wait
-            body: bytes | EncodedParts | None = encode_newest(plan)
-            if body is None:
-                read = read_session(plan, session)
-                if read is None:
-                    return self._respond_ordinarily(known, data, now_ms)
-                found, byte_count = read
-                if byte_count < plan.params.bytes_min and plan.max_wait_ms > 0:
-                    wait = known.wait
-                    wait.begin(data, now_ms)
-                    return wait
-                body = encode_found(plan, session, found)
+            frame = frame_newest(plan, data[8:12])
+            if frame is not None:
+                return frame
+            read = read_session(plan, session)
+            if read is None:
+                return self._respond_ordinarily(known, data, now_ms)
+            found, byte_count = read
+            if byte_count < plan.params.bytes_min and plan.max_wait_ms > 0:
+                wait = known.wait
+                wait.begin(data, now_ms)
+                return wait
+            return _framed(plan, data, encode_found(plan, session, found))
         except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
             return closed_by(error, context_of_frame(data, self._peer, now_ms), services.report_bug)
-        if isinstance(body, bytes):
-            return _framed(plan, data, body)
-        return frame_parts(int.from_bytes(data[8:12], signed=True), body, plan.is_flexible)
 
     def _respond_ordinarily(
         self, known: _Known, data: bytes, now_ms: int
@@ -287,8 +287,10 @@ class FetchCache:
         )
 
 
-def _framed(plan: SessionPlan, data: bytes, body: bytes) -> bytes:
+def _framed(plan: SessionPlan, data: bytes, body: bytes | EncodedParts) -> bytes | EncodedParts:
     """Return the frame of a body; `data` is the request with its size."""
+    if isinstance(body, EncodedParts):
+        return frame_parts(int.from_bytes(data[8:12], signed=True), body, plan.is_flexible)
     if plan.is_flexible:
         return b"".join((_FRAME_SIZE(len(body) + 5), data[8:12], b"\x00", body))
     return b"".join((_FRAME_SIZE(len(body) + 4), data[8:12], body))

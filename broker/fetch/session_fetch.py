@@ -13,7 +13,6 @@ from broker.cluster.fetch_sessions import FetchSession, next_epoch
 from broker.fetch.fetch_context import FetchContext
 from broker.fetch.fetch_response import Fetch
 from broker.fetch.fetch_wait import read_or_wait, respond_again
-from broker.fetch.newest_batch import encode_newest
 from broker.fetch.partition_read import is_satisfied
 from broker.fetch.session_plan import (
     SessionPlan,
@@ -141,7 +140,7 @@ class SessionWait:
             target.log.wait(self)
 
     def complete(self, response: object, context: RequestContext | None) -> None:
-        """Take the response: an encoded body, or what the ordinary path returned for `context`."""
+        """Take the response: an encoded one, or what the ordinary path returned for `context`."""
         raise NotImplementedError
 
     def request_context(self) -> RequestContext:
@@ -200,27 +199,22 @@ class SessionWait:
     def _finish(self, now_ms: int) -> None:
         self._forget()
         self._is_due = False
-        plan, session = self._plan, self._session
         try:
-            body = self._usual_body()
+            encoded = self.encode() if self._is_usual() else None
         except Exception as error:  # noqa: BLE001 - the dispatcher reports it
             self._complete(self.request_context(), Failed(error))
             return
-        if body is not None:
-            self._complete(None, body)
+        if encoded is not None:
+            self._complete(None, encoded)
         else:
             context = self.request_context()  # it gets the throttle time of a quota
+            plan, session = self._plan, self._session
             fetch = ordinary_fetch(context, self._cluster, plan, session, self._epoch)
             respond_again(fetch, now_ms, partial(self._complete, context))
 
-    def _usual_body(self) -> bytes | EncodedParts | None:
-        """Return the encoded body, or None if the ordinary path must respond."""
+    def encode(self) -> bytes | EncodedParts | None:
+        """Return the encoded response, or None if the ordinary path must respond."""
         plan, session = self._plan, self._session
-        if not self._is_usual():
-            return None
-        newest = encode_newest(plan)
-        if newest is not None:
-            return newest
         read = read_session(plan, session)
         return None if read is None else encode_found(plan, session, read[0])
 

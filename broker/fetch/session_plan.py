@@ -22,6 +22,9 @@ from protocol.fetch_layout import FetchLayout, read_rows
 
 LAYOUTS_MAX = 64
 """Layouts of requests that one session remembers, to bound memory."""
+_CORRELATION_ID_BYTES = 4
+_TAGS = b"\x00\x00\x00"
+"""No tagged fields of partition, topic and response."""
 _KEY_BYTES = 18
 """Enough for the number of topics, a topic id and the number of its partitions."""
 
@@ -37,6 +40,21 @@ class Target(NamedTuple):
     topic: str | UUID
     topic_beginning: bytes
     before: bytes
+
+
+class OnlyPartition(NamedTuple):
+    """The partition of a session that has one, and what responses with its newest batch have.
+
+    `head` is between their correlation id and the index of the partition, `tail` behind the
+    records. `fixed_bytes` counts all of the frame behind its size, but the records and their size.
+    """
+
+    cached: CachedPartition
+    log: PartitionLog
+    partition: Partition
+    head: bytes
+    tail: bytes
+    fixed_bytes: int
 
 
 @dataclass(slots=True, eq=False)
@@ -63,15 +81,25 @@ class SessionPlan:
     empty: bytes
     """The response without partitions."""
     layouts: dict[tuple[int, bytes], FetchLayout] = field(default_factory=dict)
-    only: tuple[CachedPartition, Target] | None = field(init=False, default=None)
-    """The partition of a session that has one."""
+    only: OnlyPartition | None = field(init=False, default=None)
+    """Set if the session has one partition."""
     may_wait: bool = field(init=False)
     """Whether a request without records waits for some."""
 
     def __post_init__(self) -> None:
         self.may_wait = self.max_wait_ms > 0 and self.params.bytes_min > 0
         if len(self.targets) == 1:
-            [self.only] = self.targets.items()
+            [(cached, target)] = self.targets.items()
+            head = b"\x00" + target.before if self.is_flexible else target.before
+            tail = _TAGS if self.is_flexible else b""
+            fixed_bytes = (
+                _CORRELATION_ID_BYTES
+                + len(head)
+                + fetch_codec.DATA.size
+                + len(self.middle)
+                + len(tail)
+            )
+            self.only = OnlyPartition(cached, target.log, target.partition, head, tail, fixed_bytes)
 
     def is_good(self, session: FetchSession, cluster: Cluster) -> bool:
         """Whether nothing but offsets and logs has changed since the plan was made."""
@@ -235,10 +263,10 @@ def named_partition(
     """Return the only partition of a session if the request that it took last names it."""
     if plan.only is None:
         return None
-    cached, target = plan.only
+    cached, log, *_ = plan.only
     row = cached.partition_index, cached.current_leader_epoch, cached.fetch_offset, cached.max_bytes
     is_named = cached.key[0] == topic and read_rows(rows, is_flexible=plan.is_flexible) == [row]
-    return NamedPartition(cached, target.log) if is_named else None
+    return NamedPartition(cached, log) if is_named else None
 
 
 Found = tuple[CachedPartition, Target, int, int, int, Sequence[bytes], int]

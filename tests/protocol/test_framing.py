@@ -31,12 +31,14 @@ def test_any_chunking_gives_the_same_frames(
     for number, cut in enumerate([*cuts, len(stream)]):
         reader.feed(stream[position : position + cut])
         position += cut
+        assert reader.is_empty == (reader.buffered_bytes == 0)
         # A muted connection feeds without taking; a view into a taken frame must survive both.
         if number >= len(takes) or takes[number]:
             while (frame := reader.next_frame()) is not None:
                 buffer, start, end = frame
                 held.append(memoryview(buffer)[start:end])
                 seen.append(bytes(buffer[start:end]))
+                assert reader.is_empty == (reader.buffered_bytes == 0)
     seen += drain(reader)
 
     assert seen == payloads

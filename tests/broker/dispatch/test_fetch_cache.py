@@ -253,7 +253,7 @@ def test_an_exception_closes_the_connection_as_in_the_ordinary_path(
     if module is session_fetch:
         monkeypatch.setattr(FetchCache, "respond", lambda *_arguments: None)
     monkeypatch.setattr(module, "encode_found", fail)
-    monkeypatch.setattr(module, "encode_newest", fail)
+    monkeypatch.setattr(fetch_cache, "frame_newest", fail)
 
     output = made.connection.receive(made.next_request(), made.broker.now_ms)
 

@@ -4,11 +4,13 @@ A handler's exceptions are caught when the request comes (`test_dispatcher`). Th
 later: by a timer, in a later turn, or while another client's request wakes the one that waits.
 """
 
+from itertools import product
 from typing import Any
 
 import pytest
 
 from broker.cluster.cluster import Cluster
+from broker.dispatch import fetch_cache
 from broker.dispatch.dispatcher import Dispatcher
 from broker.faults.rule import fault_rule
 from broker.fetch import fetch_wait, session_fetch, share_fetch
@@ -109,12 +111,15 @@ def test_a_fetch_that_fails_while_a_producer_wakes_it(monkeypatch: pytest.Monkey
     clients.check("FETCH")
 
 
-@pytest.mark.parametrize("count", [1, 3])
 @pytest.mark.parametrize(
-    "broken", ["encode_newest", "read_session", "encode_found", "ordinary_fetch"]
+    ("broken", "count"),
+    [
+        ("frame_newest", 3),
+        *product(["read_session", "encode_found", "ordinary_fetch"], [1, 3]),
+    ],
 )
 def test_a_fetch_of_a_session_that_fails(
-    count: int, broken: str, monkeypatch: pytest.MonkeyPatch
+    broken: str, count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first request takes the ordinary dispatch, later ones the cache of the connection."""
     clients = Clients()
@@ -131,8 +136,8 @@ def test_a_fetch_of_a_session_that_fails(
     if broken == "ordinary_fetch":
         monkeypatch.setattr(session_fetch.SessionWait, "_is_satisfied", boom)
         broken = "read_session"
-    monkeypatch.setattr(session_fetch, "encode_newest", lambda _plan: None)
-    monkeypatch.setattr(session_fetch, broken, boom)
+    monkeypatch.setattr(fetch_cache, "frame_newest", lambda *_arguments: None)
+    monkeypatch.setattr(fetch_cache if broken == "frame_newest" else session_fetch, broken, boom)
     clients.append()
     clients.check("FETCH")
 

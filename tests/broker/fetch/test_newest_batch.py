@@ -13,11 +13,12 @@ from broker.cluster.fetch_sessions import FetchSession
 from broker.cluster.topics import Partition
 from broker.cluster.transaction_index import AbortedTransaction
 from broker.fetch import newest_batch
-from broker.fetch.newest_batch import encode_newest, has_to_wait
+from broker.fetch.newest_batch import frame_newest, has_to_wait
 from broker.fetch.session_plan import SessionPlan, read_session
 from broker.fetch.session_response import encode_found
-from broker.responses import PARTS_BYTES_MIN
+from broker.responses import PARTS_BYTES_MIN, EncodedParts
 from producer_state.rules import APPEND
+from protocol.codec import frame_header
 from tests.broker.cluster_builder import NOW_MS
 from tests.broker.fetch.planned_sessions import append, make_session, plan_of
 from tests.simulation.patches import edit
@@ -73,10 +74,15 @@ def in_one_and_two_steps(
 
     def in_two_steps() -> object:
         read = read_session(plan, session)
-        return None if read is None else encode_found(plan, session, read[0])
+        if read is None:
+            return None
+        body = encode_found(plan, session, read[0])
+        if isinstance(body, EncodedParts):
+            return body
+        return frame_header(7, len(body), has_tagged_header=plan.is_flexible) + body
 
     noted: list[Any] = []
-    for respond in (partial(encode_newest, plan), in_two_steps):
+    for respond in (partial(frame_newest, plan, (7).to_bytes(4)), in_two_steps):
         cached.high_watermark = cached.log_start_offset = -1
         noted.append((respond(), cached.high_watermark, cached.log_start_offset))
     return noted[0], noted[1]
@@ -111,7 +117,7 @@ def test_it_takes_the_newest_batch_of_usual_size(version: int, isolation_level: 
 @pytest.mark.parametrize(
     ("check", "instead", "sizes", "offset", "change"),
     [
-        ("stable_offset != end_offset", "False", [10], 0, "open transaction"),
+        ("not is_stable or", "False or", [10], 0, "open transaction"),
         ("len(log.transaction_index)", "False", [10], 0, "aborted transaction"),
         ("record_bytes >= PARTS_BYTES_MIN", "False", [PARTS_BYTES_MIN], 0, "nothing"),
         ("if batch is None:", "if False:", [10, 10], 0, "nothing"),
@@ -129,14 +135,14 @@ def test_without_a_check_it_is_another_response(
 
     assert is_the_same()
     with pytest.MonkeyPatch.context() as patch:
-        edit(patch, newest_batch.encode_newest, check, instead)
+        edit(patch, newest_batch.frame_newest, check, instead)
         assert not is_the_same()
 
 
 def test_a_session_of_several_partitions_is_left_to_the_two_steps() -> None:
     cluster, session = make_session(12)
     append(cluster, "a", 0, b"v")
-    assert encode_newest(plan_of(cluster, session, 12)) is None
+    assert frame_newest(plan_of(cluster, session, 12), bytes(4)) is None
 
 
 @pytest.mark.parametrize("isolation_level", [0, 1])
@@ -153,7 +159,7 @@ def test_who_has_to_wait_finds_no_records(
 
     assert waits == (offset == len(sizes))
     if waits:
-        assert encode_newest(plan) is None
+        assert frame_newest(plan, bytes(4)) is None
         read = read_session(plan, session)
         assert read is None or read[1] == 0
 

@@ -301,7 +301,7 @@ def counted_shortcuts() -> Iterator[list[object]]:
         noting(session_fetch, "encode_found")
         noting(session_fetch.SessionWait, "wait")
         noting(fetch_cache, "encode_found")
-        noting(fetch_cache, "encode_newest")
+        noting(fetch_cache, "frame_newest")
         yield found
 
 

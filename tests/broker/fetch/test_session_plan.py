@@ -62,7 +62,8 @@ def test_only_the_request_that_a_session_of_one_partition_took_last_names_it() -
     (cached,) = session.partitions.values()
     cached.current_leader_epoch, cached.fetch_offset, cached.max_bytes = 0, 0, 99
     plan = plan_of(cluster, session, 12)
-    assert plan.only == (cached, plan.targets[cached])
+    assert plan.only is not None
+    assert (plan.only.cached, plan.only.log) == (cached, plan.targets[cached].log)
 
     named = named_partition(plan, "a", rows_of(0, 0, 0, -1, 99))
     assert named is not None
