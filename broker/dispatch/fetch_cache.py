@@ -45,7 +45,7 @@ LAYOUTS_MAX = 16
 """Sizes of frames that a connection remembers, to bound memory."""
 PAUSE_MAX = 1023
 """Requests between two that are learnt, for a client whose requests never have the same layout."""
-_SESSION_BYTES_MIN = 32
+_SESSION_BYTES_MIN = 26
 """The fewest bytes of a request with a session behind its client id."""
 
 _FRAME_SIZE = Struct(">i").pack

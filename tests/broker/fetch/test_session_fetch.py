@@ -617,3 +617,14 @@ def test_a_quota_set_while_a_request_waits_in_the_cache_throttles_and_mutes(
     assert found == without
     # The client is mute: its next request gets its response seconds later.
     assert found["written"][-1][0] > found["written"][-2][0] + 1000
+
+
+@pytest.mark.parametrize("version", [9, 11, 12, 13, 15, 18])
+def test_a_connection_remembers_requests_that_name_no_partition(version: int) -> None:
+    client = Client()
+    for step in [fetch(*ONE, version=version), *[fetch(version=version)] * 4]:
+        client.do(step)
+
+    with counted_calls(fetch_cache.FetchCache, "learn") as learnt:
+        client.do(fetch(version=version))
+    assert not learnt
