@@ -24,7 +24,11 @@ from benchmarks.request_bytes import LoadError, ProduceRequests, UnmeasuredConne
 from protocol.api_keys import ApiKey
 
 TOPIC = "produce"
-READ_BYTES = 1 << 20
+READ_BYTES = 1 << 16
+"""More than all responses in flight have, and so little that a read is no mapping of its own.
+
+A process may have 65,530 of those, and the bytes of each read are kept.
+"""
 RESPONSE_WAIT_S = 20
 WARM_UP_REQUESTS = 5_000
 """Of all connections together."""
