@@ -3,9 +3,9 @@
 Source: Kafka's `ProducerStateManager.removeExpiredProducers`.
 """
 
-from collections.abc import Iterator, Sequence
-from typing import TypeAlias
+from collections.abc import Iterator
 
+from producer_state.noted_batches import NotedBatches
 from producer_state.row_layout import Layout
 from producer_state.row_table import RowTable, id_at
 from producer_state.transactions import PartitionTransactions, TransactionalEntry
@@ -13,13 +13,6 @@ from producer_state.transactions import PartitionTransactions, TransactionalEntr
 _NO_ENTRIES: dict[int, TransactionalEntry] = {}
 # Later than every timestamp: the bound of a partition without producers.
 _NEVER_MS = 2**63
-
-BatchColumns: TypeAlias = tuple[
-    Sequence[int], Sequence[int], Sequence[int], Sequence[int], Sequence[int], Sequence[int]
-]
-"""Producer ids, epochs, base sequences, last offset deltas, base offsets and largest timestamps in
-ms of the batches of a request, one for each of its partitions.
-"""
 
 
 class ExpiringProducers:
@@ -42,8 +35,8 @@ class ExpiringProducers:
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
         self._row_table = RowTable(layout.row_bytes)
-        self._noted: BatchColumns | None = None
-        """A request whose batch for this partition is not in the table yet; see `note_each`."""
+        self._noted: NotedBatches | None = None
+        """The batches of a request, of which that for this partition is not in the table yet."""
         self._noted_index = 0
         """Which of its batches that is."""
         # Most partitions never have a transaction.

@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from typing import TypeAlias
 
-from producer_state.expiry import BatchColumns, ExpiringProducers
+from producer_state.expiry import ExpiringProducers
+from producer_state.noted_batches import NotedBatches
 from producer_state.row_layout import (
     BATCH,
     BATCHES_AT,
@@ -62,14 +63,27 @@ class ProducerBatches(ExpiringProducers):
 
     @property
     def keeps_one_batch(self) -> bool:
-        """Whether the rule is KIP-758's, under which `note_each` may be used."""
+        """Whether the rule is KIP-758's, under which batches may be noted."""
         return self._layout.has_floor
+
+    def note(self, noted: NotedBatches, index: int) -> None:
+        """See `NotingState`."""
+        if self._noted is noted:
+            return
+        # Somebody has looked since the batch before, and may have removed the producer: it has to
+        # begin again with this one. To write that once more changes nothing.
+        self._noted, self._noted_index = noted, index
+        self._write_noted()
+        self._noted = noted
 
     def _write_noted(self) -> None:
         noted, index = self._noted, self._noted_index
         assert noted is not None
         self._noted = None
-        producer_ids, epochs, sequences, last_offset_deltas, base_offsets, timestamps_ms = noted
+        noted.is_everywhere = False
+        producer_ids, epochs, sequences, last_offset_deltas, base_offsets, timestamps_ms = (
+            noted.columns
+        )
         self.apply(
             producer_ids[index],
             epochs[index],
@@ -307,26 +321,6 @@ def are_next(batches: Iterable[ProducedBatch]) -> bool:
         if producer_epoch != known_epoch or base_sequence != (known_sequence + 1) & SEQUENCE_MAX:
             return False
     return True
-
-
-# Hot path: mostly two assignments for each batch.
-def note_each(partitions: Iterable[ProducerBatches], batches: BatchColumns) -> None:
-    """Store batches as `apply` does, but most of them only when somebody looks at the state.
-
-    Under KIP-758's rule a producer's newest batch replaces the one before, so most batches of a
-    producer that goes on would be written only to be written over. Each of these goes on directly
-    behind the batch that was stored last in its partition, which is of the same producer, and
-    outside of transactions. No more than `requests_without_floor` may follow each other.
-    """
-    for index, state in enumerate(partitions):
-        is_known = state._noted is not None
-        state._noted = batches
-        state._noted_index = index
-        if not is_known:
-            # Somebody has looked since then, and may have removed the producer: it has to begin
-            # again with this batch. To write that once more changes nothing.
-            state._write_noted()
-            state._noted = batches
 
 
 def requests_without_floor(base_sequences: Iterable[int], counts: Iterable[int]) -> int:

@@ -6,12 +6,13 @@ partitions.
 """
 
 from collections.abc import Callable, Sequence
-from operator import add
+from functools import lru_cache
+from operator import add, call
 from struct import Struct
 from typing import NamedTuple, TypeAlias
 
 from broker.cluster.topics import Partition
-from producer_state.expiry import BatchColumns
+from producer_state.noted_batches import BatchColumns, NotedBatches
 from producer_state.producer_batches import (
     ProducedBatch,
     ProducerBatches,
@@ -29,8 +30,6 @@ from protocol.records import (
 )
 
 _LENGTH_TO_MAGIC = Struct(">iib")
-_pack_header = Struct(">q9sI").pack
-"""Packs base offset, what follows it in the header of a stored batch, and CRC."""
 
 IsKnownProducer: TypeAlias = Callable[[int, int], bool]
 """Whether the quota of producer ids (KIP-936) has nothing to decide about an id at a time."""
@@ -48,7 +47,7 @@ class FittingBatches(NamedTuple):
     """Where the logs will end."""
     produced: Sequence[ProducedBatch] = ()
     """What is to be known of the batches that have a producer id."""
-    noted: tuple[Sequence[ProducerBatches], BatchColumns] | None = None
+    noted: tuple[NotedBatches, Sequence[ProducerBatches], BatchColumns] | None = None
     """The same with the state of the partitions, if it is enough to note that."""
 
 
@@ -71,7 +70,9 @@ class BatchLayout:
         "_last_deltas",
         "_logs",
         "_next_sequences",
+        "_noted",
         "_notes_left",
+        "_packers",
         "_states",
         "_stored_bytes",
         "_unpack",
@@ -101,6 +102,11 @@ class BatchLayout:
         # Returns attributes, last offset delta, largest timestamp, producer id, epoch, base
         # sequence, and number of records of each batch.
         self._unpack_headers = Struct(headers).unpack_from
+        # Pack a batch as it is stored: base offset, what follows up to the CRC, CRC, and the rest.
+        self._packers = tuple(
+            _stored_batch(batch_end - batch_start - CRC_START).pack
+            for batch_start, batch_end in places
+        )
         # What is between base offset and CRC of a stored batch: length, leader epoch and magic.
         self._headers = tuple(
             _LENGTH_TO_MAGIC.pack(end - start - LOG_OVERHEAD_BYTES, partition.leader_epoch, MAGIC)
@@ -109,10 +115,11 @@ class BatchLayout:
         self._logs = tuple(partition.log for partition in partitions)
         self._states = tuple(partition.producers for partition in partitions)
         self._keeps_one_batch = all(state.keeps_one_batch for state in self._states)
-        # Where the logs end and which sequence numbers follow behind the latest request.
-        self._end_offsets: Sequence[int] = ()
+        self._noted = NotedBatches()
         self._notes_left = 0
         """Requests that may be noted before one has to be written."""
+        # Where the logs end and which sequence numbers follow behind the latest request.
+        self._end_offsets: Sequence[int] = ()
         self._next_sequences: tuple[int, ...] = ()
 
     def learn(self, frame: bytes | bytearray, start: int) -> None:
@@ -158,7 +165,7 @@ class BatchLayout:
         base_offsets = [log.log_end_offset for log in self._logs]
         end_offsets = list(map(add, base_offsets, counts))
         produced: Sequence[ProducedBatch] = ()
-        noted: tuple[Sequence[ProducerBatches], BatchColumns] | None = None
+        noted: tuple[NotedBatches, Sequence[ProducerBatches], BatchColumns] | None = None
         if self._has_producers:
             sequences = fields[5::7]
             columns = (
@@ -177,7 +184,7 @@ class BatchLayout:
                 and self._notes_left
             ):
                 self._notes_left -= 1
-                noted = self._states, columns
+                noted = self._noted, self._states, columns
             else:
                 produced = list(zip(self._states, *columns, strict=True))
                 if not are_next(produced):
@@ -191,8 +198,13 @@ class BatchLayout:
                 return None
             self._end_offsets = end_offsets
             self._next_sequences = tuple(map(add, sequences, counts))
-        headers = map(_pack_header, base_offsets, self._headers, crcs)
-        stored = list(map(add, headers, covered))
+        stored = list(map(call, self._packers, base_offsets, self._headers, crcs, covered))
         return FittingBatches(
             stored, self._stored_bytes, base_offsets, end_offsets, produced, noted
         )
+
+
+@lru_cache(maxsize=256)
+def _stored_batch(covered_bytes: int) -> Struct:
+    """Return the layout of a stored batch whose CRC covers so many bytes."""
+    return Struct(f">q9sI{covered_bytes}s")

@@ -14,7 +14,7 @@ from broker.produce.append import store_batch
 from broker.produce.batch_layout import BatchLayout, FittingBatches, IsKnownProducer
 from broker.produce.request_shape import VARINT_BYTES_MAX, BatchStart, RequestShape
 from broker.produce.transactional_batches import verify_produced
-from producer_state.producer_batches import ProducedBatch, note_each
+from producer_state.producer_batches import ProducedBatch
 from producer_state.rules import APPEND
 from protocol import codec, records
 from protocol.checksum import crc32c
@@ -224,7 +224,8 @@ def store_fitting(
     ):
         return _store_each(cluster, shape, stored, now_ms)
     if noted is not None:
-        note_each(*noted)
+        noted_batches, states, columns = noted
+        noted_batches.note(states, columns)
     is_transactional = shape.is_transactional
     for producers, producer_id, epoch, sequence, last_delta, base_offset, max_timestamp in produced:
         producers.apply(

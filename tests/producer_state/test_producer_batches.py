@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from producer_state.expiry import BatchColumns
+from producer_state.noted_batches import BatchColumns, NotedBatches
 from producer_state.producer_batches import (
     are_next,
-    note_each,
     requests_without_floor,
 )
 from producer_state.producer_state_manager import ProducerStateManager
@@ -132,7 +131,7 @@ def test_batches_for_several_partitions_are_stored_as_one_by_one(
             state.apply(*fields, 100, batch.timestamp_ms)
         for is_noted, (state, *applied) in zip(are_noted, produced, strict=True):
             if is_noted:
-                note_each([state], columns_of(tuple(applied)))
+                NotedBatches().note([state], columns_of(tuple(applied)))
             else:
                 producer_id, epoch, sequence, last_delta, base_offset, timestamp_ms = applied
                 state.apply(producer_id, epoch, sequence, last_delta, base_offset, timestamp_ms)
@@ -188,16 +187,18 @@ def test_a_noted_batch_is_there_for_whoever_looks() -> None:
     for name, look in looks.items():
         producers = new_producers(1)
         producers.apply(1, 0, 0, 0, 0, 0)
+        noted = NotedBatches()
         for sequence in (1, 2, 3):
-            note_each([producers], columns_of((1, 0, sequence, 0, sequence, 10)))
+            noted.note([producers], columns_of((1, 0, sequence, 0, sequence, 10)))
         assert look(producers), name
 
 
 def test_what_was_noted_moves_the_bound_of_expiry() -> None:
     producers = new_producers(1)
     producers.apply(1, 0, 0, 0, 0, 100)
+    noted = NotedBatches()
     for sequence in (1, 2):
-        note_each([producers], columns_of((1, 0, sequence, 0, sequence, 20)))
+        noted.note([producers], columns_of((1, 0, sequence, 0, sequence, 20)))
 
     assert producers.expire(80, 60) == 1
     assert not producers.describe()
@@ -206,11 +207,12 @@ def test_what_was_noted_moves_the_bound_of_expiry() -> None:
 def test_a_producer_that_was_removed_begins_with_the_first_batch_that_is_noted() -> None:
     producers = new_producers(1)
     producers.apply(1, 0, 0, 0, 0, 0)
-    note_each([producers], columns_of((1, 0, 1, 0, 1, 0)))
+    noted = NotedBatches()
+    noted.note([producers], columns_of((1, 0, 1, 0, 1, 0)))
     assert producers.expire(100, 50) == 1
 
     for sequence in (2, 3, 4):
-        note_each([producers], columns_of((1, 0, sequence, 0, sequence, 100)))
+        noted.note([producers], columns_of((1, 0, sequence, 0, sequence, 100)))
     entry = producers.entry(1)
     assert entry is not None
     assert entry.floor == 2

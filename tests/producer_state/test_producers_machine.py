@@ -11,7 +11,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from producer_state.producer_batches import note_each, requests_without_floor
+from producer_state.noted_batches import NotedBatches
+from producer_state.producer_batches import requests_without_floor
 from producer_state.producer_state_manager import ProducerStateManager
 from producer_state.rules import Append, Decision, Duplicate, ProducerDescription, Refused
 from protocol.errors import ErrorCode
@@ -140,6 +141,7 @@ class ProducersAgainstModel(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
+        self.noted = NotedBatches()
         self.end_offset = 0
         self.now_ms = EXPIRATION_MS
         self.latest: tuple[int, int] | None = None
@@ -223,7 +225,7 @@ class ProducersAgainstModel(RuleBasedStateMachine):
             return False
         fields = producer_id, epoch, sequence, count - 1, self.end_offset, timestamp
         one, two, three, four, five, six = ([field] for field in fields)
-        note_each([self.producers], (one, two, three, four, five, six))
+        self.noted.note([self.producers], (one, two, three, four, five, six))
         return True
 
     def some_known(self, data: st.DataObject) -> tuple[int, Known]:
