@@ -42,7 +42,7 @@ from protocol import messages
 from protocol.checksum import crc32c
 
 MODULE = "benchmarks.growth"
-BARS = (Bar("worst_share", "at least", 0.5, is_timing=True),)
+BARS: Sequence[Bar] = (Bar("worst_share", "at least", 0.5, is_timing=True),)
 TOPIC = request_load.topic_names(1)[0]
 SEED = 17
 ROUNDS, ROUND_S = 5, 0.2
@@ -130,11 +130,11 @@ def _broker(partition_count: int = 1) -> InProcessBroker:
 
 
 def _connections(size: int, name: ServerName = "ours") -> float:
-    """As in the other dimensions, the round counts that took the least time."""
-    return max(_requests_per_s(size, name) for _ in range(TCP_ROUNDS))
+    """Return requests per second of CPU time, of the round that took the least of it."""
+    return max(_requests_per_cpu_s(size, name) for _ in range(TCP_ROUNDS))
 
 
-def _requests_per_s(connection_count: int, name: ServerName) -> float:
+def _requests_per_cpu_s(connection_count: int, name: ServerName) -> float:
     server_cpu, client_cpu = two_cpus()
     with serve(name, cpu=server_cpu) as server:
         words = raw_load.command(
@@ -305,9 +305,11 @@ def main() -> int:
             **{f"per_s_at_{size}": rate for size, rate in rates.items()},
         }
         command = f"python -m {MODULE} --only {name}"
+        case, bars = name, BARS
         if arguments.server != "ours":
             command += f" --server {arguments.server}"
-        lines.append(case_line("growth", name, figures, BARS, command))
+            case, bars = f"{name} of {arguments.server}", ()
+        lines.append(case_line("growth", case, figures, bars, command))
         print_line(lines[-1])
         charts.append(chart(name, rates))
     progress("\n".join(charts))

@@ -25,7 +25,7 @@ from protocol.api_keys import ApiKey
 
 TOPIC = "produce"
 READ_BYTES = 1 << 16
-"""More than all responses in flight have, and so little that a read is no mapping of its own.
+"""More than fifty responses have, and so little that a read is no mapping of its own.
 
 A process may have 65,530 of those, and the bytes of each read are kept.
 """
@@ -156,7 +156,7 @@ def run_one_by_one(
         if not events:
             raise LoadError(f"no response for {RESPONSE_WAIT_S} s, {left} missing")
         for fd, _ in events:
-            data = receive[fd](65536)
+            data = receive[fd](READ_BYTES)
             now_ns = clock()
             if len(data) != response_bytes:
                 raise LoadError(f"a response of {len(data)} instead of {response_bytes} bytes")

@@ -109,7 +109,7 @@ def print_line(line: Mapping[str, Any]) -> None:
 def case_line(
     measurement: str, case: str, figures: Figures, bars: Sequence[Bar], reproduce: str
 ) -> dict[str, Any]:
-    """Return the JSON line of a case that measures only our code, with its bars."""
+    """Return the JSON line of a case that measures one server, with its bars."""
     compared = [_compared(bar, figures[bar.figure]) for bar in bars]
     return {
         "measurement": measurement,

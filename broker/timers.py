@@ -36,8 +36,8 @@ class Timers:
         self._heap: list[tuple[int, int, Timer]] = []
         self._scheduled_count = 0
         self._cancelled_count = 0
-        self.soon: deque[TimerCallback] = deque()
-        """The calls of `call_soon` that have not run yet."""
+        self.soon_calls: deque[TimerCallback] = deque()
+        """The calls of `call_soon` that have not run yet; only it adds to them."""
         self.latest_ms = 0
         """The time at which callbacks last ran."""
         # The server's alarm: called when a new timer is due before all others.
@@ -77,8 +77,8 @@ class Timers:
 
         A call cannot be cancelled.
         """
-        self.soon.append(callback)
-        if len(self.soon) == 1:
+        self.soon_calls.append(callback)
+        if len(self.soon_calls) == 1:
             self._plan_soon(now_ms)
 
     def _plan_soon(self, now_ms: int) -> None:
@@ -89,7 +89,7 @@ class Timers:
 
     def run_soon(self, now_ms: int) -> None:
         """Run the calls of `call_soon`; those that they schedule come later."""
-        soon = self.soon
+        soon = self.soon_calls
         self.latest_ms = now_ms
         try:
             for _ in range(len(soon)):
@@ -128,7 +128,7 @@ class Timers:
             timer.callback = None
             timer.heap_due_ms = None
         self._heap.clear()
-        self.soon.clear()
+        self.soon_calls.clear()
         self._cancelled_count = 0
 
     def next_due_ms(self) -> int | None:

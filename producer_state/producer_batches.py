@@ -72,6 +72,8 @@ class ProducerBatches(ExpiringProducers):
             return
         # Somebody has looked since the batch before, and may have removed the producer: it has to
         # begin again with this one. To write that once more changes nothing.
+        if self._noted is not None:
+            self._noted.is_everywhere = False  # its latest batch here is older than this one
         self._noted, self._noted_index = noted, index
         self._write_noted()
         self._noted = noted

@@ -53,7 +53,6 @@ class Connection:
     """The state machine of one connection."""
 
     __slots__ = (
-        "_at_once",
         "_close_reason",
         "_dispatcher",
         "_fetch_cache",
@@ -67,6 +66,7 @@ class Connection:
         "_produce_cache",
         "_reader",
         "_ready_response",
+        "_responder",
         "_throttled_by",
         "_was_run",
         "_writes_parts",
@@ -108,7 +108,7 @@ class Connection:
         self._produce_cache: ProduceCache | None = None
         self._was_run = False
         """Whether the last read was a run of requests and nothing else."""
-        self._at_once: SharedRun | ProduceCache | None = None
+        self._responder: SharedRun | ProduceCache | None = None
         """What handles reads like the last two, while no bytes, response, mute or close wait."""
         self._has_failed = False
         """Whether the connection has to be closed because of a bug in `respond_at_once`."""
@@ -163,17 +163,17 @@ class Connection:
         None changes nothing: pass the read to `receive_other`. This is most of `receive` for a
         producer that has one request in flight.
         """
-        at_once = self._at_once
-        if at_once is None:
+        responder = self._responder
+        if responder is None:
             return None
         try:
-            return at_once.respond_at_once(data, now_ms)
+            return responder.respond_at_once(data, now_ms)
         except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
             cache = self._produce_cache
             assert cache is not None
             self._close_reason = cache.close_after_bug(error, data, self, now_ms).reason
             self._has_failed = True
-            self._at_once = None
+            self._responder = None
             return None
 
     def receive_other(self, data: bytes, now_ms: int) -> ConnectionOutput:
@@ -190,21 +190,21 @@ class Connection:
             if cache is not None:
                 result = cache.respond_to_run(data, self, now_ms, out)
                 if result == len(data):
-                    self._at_once = cache.at_once if self._was_run else None
+                    self._responder = cache.responder if self._was_run else None
                     self._was_run = True
                     return new_output((b"".join(out), None, False, 0, ()))
                 if isinstance(result, Close):
                     self._close_reason = result.reason
-                    self._at_once = None
+                    self._responder = None
                     return ConnectionOutput(b"".join(out), result.reason, has_more=False)
                 run_end = result
             fetches = self._fetch_cache
             if fetches is not None and not run_end:
                 response = fetches.respond(data, now_ms)
                 if response is not None:
-                    self._at_once, self._was_run = None, False
+                    self._responder, self._was_run = None, False
                     return self._taken(response, out, now_ms)
-        self._at_once, self._was_run = None, False
+        self._responder, self._was_run = None, False
         reader.feed(data, run_end)
         return self._advance(out, now_ms) if self._muted_until_ms <= now_ms else NOTHING
 
@@ -228,7 +228,7 @@ class Connection:
 
     def hold(self, data: bytes) -> None:
         """Feed bytes without handling them, for a client that does not read its responses."""
-        self._at_once = None
+        self._responder, self._was_run = None, False
         self._reader.feed(data)
 
     def take_response(self) -> bytes | None:
@@ -285,7 +285,7 @@ class Connection:
         """Cancel the pending response: the client has disconnected."""
         if self._close_reason is None:
             self._close_reason = "client disconnected"
-        self._at_once = None
+        self._responder = None
         if self._pending is not None:
             self._pending.cancel()
         # Both may refer to this object: reference counting frees it.

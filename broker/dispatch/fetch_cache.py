@@ -127,7 +127,7 @@ class CachedWait(SessionWait):
     def complete(self, response: object, context: RequestContext | None) -> None:
         """See `SessionWait.complete`."""
         if context is None:
-            assert isinstance(response, bytes | EncodedParts)
+            assert isinstance(response, (bytes, EncodedParts))
             self._deliver(response)
             return
         services = self._services

@@ -143,15 +143,16 @@ class ProduceCache:
         return shape.response.encode(correlation_id, batches.base_offsets, start_offsets, 0)
 
     @property
-    def at_once(self) -> "SharedRun | ProduceCache":
-        """What to call for more reads like the latest ones, as long as `respond_to_run` did so.
+    def responder(self) -> "SharedRun | ProduceCache | None":
+        """What may respond at once to reads like those that `respond_to_run` handles.
 
-        It is the run if nothing of the connection matters. Pass an exception to `close_after_bug`.
+        It is the run if nothing of the connection matters: only a request of its own can give its
+        session an end. Pass an exception to `close_after_bug`.
         """
-        run = self._run
-        if run is None or self._ends is not None or self._session.limited_from_ms != NEVER_MS:
+        if self._ends is not None or self._session.limited_from_ms != NEVER_MS:
             return self
-        return run
+        run = self._run
+        return run if run is not None and run.shape is self._shape else None
 
     def respond_at_once(self, data: bytes, now_ms: int) -> bytes | None:
         """Handle a read that is one request of the latest run, or an EndTxn; None changes nothing.

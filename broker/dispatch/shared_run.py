@@ -9,7 +9,7 @@ from broker.produce.request_shape import RequestShape
 
 
 class SharedRun(RequestRun):
-    """A run that knows what else may take part in a request, which is the same for all of them.
+    """A run that knows what else may take part in a request, which all connections share.
 
     A request that needs nothing but this touches less memory of its connection. With thousands of
     connections none of that is in the processor's cache.
@@ -35,9 +35,9 @@ class SharedRun(RequestRun):
     def respond_at_once(self, data: bytes, now_ms: int) -> bytes | None:
         """Handle a read that is one request of this run; None changes nothing.
 
-        The caller has made sure that the session of the connection has not ended. What the ordinary
-        path looks at and this does not changes `produce_version`. Requests for the journal are left
-        to others.
+        The caller makes sure that the session of the connection has not ended, or has no end. What
+        the ordinary path looks at and this does not changes `produce_version`. Requests for the
+        journal are left to others.
         """
         cluster = self._cluster
         if (

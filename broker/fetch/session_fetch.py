@@ -185,6 +185,7 @@ class SessionWait:
     def cancel(self) -> None:
         """Wait no longer: the client is gone."""
         self.is_done = True
+        self._is_due = False
         self._forget()
 
     def _forget(self) -> None:

@@ -45,8 +45,9 @@ class Target(NamedTuple):
 class OnlyPartition(NamedTuple):
     """The partition of a session that has one, and what responses with its newest batch have.
 
-    `head` is between their correlation id and the index of the partition, `tail` behind the
-    records. `fixed_bytes` counts all of the frame behind its size, but the records and their size.
+    `head` is between their correlation id and the index of the partition, with the tags of the
+    frame's header; `tail` is behind the records. `fixed_bytes` counts all of the frame behind its
+    size, but the records and their size.
     """
 
     cached: CachedPartition

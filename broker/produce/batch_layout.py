@@ -48,7 +48,7 @@ class FittingBatches(NamedTuple):
     produced: Sequence[ProducedBatch] = ()
     """What is to be known of the batches that have a producer id."""
     noted: tuple[NotedBatches, Sequence[ProducerBatches], BatchColumns] | None = None
-    """The same with the state of the partitions, if it is enough to note that."""
+    """Where to note the same, and the state of the partitions, if it is enough to note that."""
 
 
 class BatchLayout:

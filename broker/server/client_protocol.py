@@ -266,7 +266,7 @@ class ClientProtocol(asyncio.Protocol):
                 self._perform(output)
         finally:
             server.is_receiving = False
-            if self._timers.soon:
+            if self._timers.soon_calls:
                 server.ring_now(now_ms)
 
     def resume_connection(self, now_ms: int) -> None:

@@ -398,7 +398,7 @@ class Server:
         self._rings_soon = False
         if self.cluster.timers.on_earlier is None:
             return  # the server has stopped
-        if self.cluster.timers.soon:
+        if self.cluster.timers.soon_calls:
             self.ring_now(self.clock.now_ms())
         if not self._has_earlier_timer:
             return  # most often a record has woken a consumer
@@ -438,8 +438,8 @@ class Server:
     def _settle(self) -> None:
         timers, turns = self.cluster.timers, self.dispatcher.turns
         turns.finish_all()
-        while self._ready or timers.soon:
-            if timers.soon:
+        while self._ready or timers.soon_calls:
+            if timers.soon_calls:
                 self.ring_now(self.clock.now_ms())
             self._drain_ready()
             turns.finish_all()

@@ -155,7 +155,7 @@ def test_calls_share_a_timer_and_those_they_schedule_come_later() -> None:
 
     assert timers.run_due(7) == 2
     assert called == [("first", 7), ("second", 7), ("later", 7)]
-    assert not timers.soon
+    assert not timers.soon_calls
 
 
 def test_a_call_that_fails_does_not_stop_the_others() -> None:

@@ -23,22 +23,28 @@ def entries(states: list[ProducerStateManager]) -> list[Entry | None]:
     return [state.entry(PRODUCER_ID) for state in states]
 
 
-@given(st.lists(st.none() | st.integers(0, PARTITIONS - 1), max_size=20))
+@given(
+    st.lists(
+        st.tuples(st.just("request"), st.sampled_from([0, 0, 1]))
+        | st.tuples(st.just("look"), st.integers(0, PARTITIONS - 1)),
+        max_size=20,
+    )
+)
 def test_whoever_looks_finds_the_batches_of_the_latest_request(
-    looked_at: list[int | None],
+    steps: list[tuple[str, int]],
 ) -> None:
-    """Each None is a request; a number is the partition that somebody looks at."""
+    """Requests are of one of two connections; the second one leaves out the last partition."""
     noting, applying = new_states(), new_states()
-    noted, sequence = NotedBatches(), 0
-    for index in looked_at:
-        if index is not None:
-            assert noting[index].describe() == applying[index].describe()
+    noted = NotedBatches(), NotedBatches()
+    for sequence, (step, number) in enumerate(steps, 1):
+        if step == "look":
+            assert noting[number].describe() == applying[number].describe()
             continue
-        sequence += 1
         row = PRODUCER_ID, EPOCH, sequence, 0, sequence, sequence
         one, two, three, four, five, six = ((field,) * PARTITIONS for field in row)
-        noted.note(noting, (one, two, three, four, five, six))
-        for state in applying:
+        partitions = slice(0, PARTITIONS - number)
+        noted[number].note(noting[partitions], (one, two, three, four, five, six))
+        for state in applying[partitions]:
             state.apply(*row)
 
     assert entries(noting) == entries(applying)

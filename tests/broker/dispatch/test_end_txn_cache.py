@@ -6,7 +6,7 @@ import pytest
 
 from broker.dispatch import end_txn_cache
 from broker.dispatch.end_txn_cache import FRAME_BYTES_MAX, EndTxnCache, shape_of
-from tests.broker.dispatch.produce_runs import Change, Produce
+from tests.broker.dispatch.produce_runs import Change, Produce, counted_calls
 from tests.broker.dispatch.transactional_runs import TransactionalRun, assert_needed, hits_of
 
 PRODUCE = Produce(transactional_id="a", version=12)
@@ -72,6 +72,20 @@ def test_a_cache_without_a_check_is_found(
     right: str, wrong: str, steps: Sequence[Produce | Change]
 ) -> None:
     assert_needed([*WARM, PRODUCE, *steps, END, END], EndTxnCache.respond, right, wrong)
+
+
+def test_the_ends_of_usual_transactions_are_handled_at_once() -> None:
+    made = TransactionalRun()
+    for step in WARM:
+        made.do(step)
+
+    with (
+        counted_calls(EndTxnCache, "respond") as at_once,
+        counted_calls(EndTxnCache, "respond_to_read") as later,
+    ):
+        for step in TRANSACTION * 3:
+            made.do(step)
+    assert (len(at_once), len(later)) == (3, 0)
 
 
 def test_what_is_not_one_usual_request_has_no_shape() -> None:

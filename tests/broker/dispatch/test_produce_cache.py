@@ -595,7 +595,7 @@ ONE_CHECKS: tuple[tuple[Any, str, Sequence[Produce | Change]], ...] = (
         [("end_session", 0, 5), *[Produce()] * 3, ("advance", 5)],
     ),
     (
-        vars(ProduceCache)["at_once"].fget,
+        ProduceCache.responder,
         "self._session.limited_from_ms != NEVER_MS",
         [("end_session", 0, 5), *[Produce()] * 3, ("advance", 5)],
     ),
