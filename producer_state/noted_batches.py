@@ -15,7 +15,7 @@ class NotingState(Protocol):
     """The state of a partition, as far as batches are noted there."""
 
     def note(self, noted: "NotedBatches", index: int) -> None:
-        """Write the batch with this index; whoever looks at the state writes those after it."""
+        """Write the batch with this index; later ones are written when somebody looks."""
         ...
 
 

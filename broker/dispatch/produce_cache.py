@@ -212,6 +212,7 @@ class ProduceCache:
         run = self._run
         if run is None or run.shape is not shape:
             run = self._run = services.run_of(shape)
+            shape = self._take_shape(run.shape)
         try:
             if not data.startswith(shape.targets[0].piece, _CONSTANT_AT):
                 return self._append_elsewhere(run, data, now_ms, responses)
@@ -387,6 +388,13 @@ class ProduceCache:
                 self._shapes[api + shape.key] = other
             return other
         return None
+
+    def _take_shape(self, shape: RequestShape) -> RequestShape:
+        """Use a shape that may be another connection's, in place of an equal one."""
+        if self._latest is self._shape:
+            self._latest = shape
+        self._shapes[shape.api + shape.key] = self._shape = shape
+        return shape
 
     def _forget(self) -> None:
         self._shape = None

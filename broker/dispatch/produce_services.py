@@ -43,9 +43,9 @@ class ProduceServices:
         return run if is_known else None
 
     def run_of(self, shape: RequestShape) -> SharedRun:
-        """Return the run of a shape with one partition, and make it known."""
+        """Return the run of a shape with one partition, or of one that equals it."""
         run = self.known_run(shape)
-        if run is None or run.shape is not shape:
+        if run is None:
             run = self.runs[_run_key(shape)] = SharedRun(
                 shape, self.cluster, self.faults, self.journal, self.acknowledgements
             )

@@ -30,7 +30,7 @@ def entries(states: list[ProducerStateManager]) -> list[Entry | None]:
         max_size=20,
     )
 )
-def test_whoever_looks_finds_the_batches_of_the_latest_request(
+def test_everyone_who_looks_finds_the_batches_of_the_latest_request(
     steps: list[tuple[str, int]],
 ) -> None:
     """Requests are of one of two connections; the second one leaves out the last partition."""
