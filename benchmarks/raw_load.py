@@ -25,9 +25,9 @@ from protocol.api_keys import ApiKey
 
 TOPIC = "produce"
 READ_BYTES = 1 << 16
-"""More than fifty responses have, and so little that a read is no mapping of its own.
+"""Larger than fifty responses, and smaller than the buffers that malloc maps one by one.
 
-A process may have 65,530 of those, and the bytes of each read are kept.
+A process may have 65,530 mappings, and the load keeps the bytes of each read.
 """
 RESPONSE_WAIT_S = 20
 WARM_UP_REQUESTS = 5_000

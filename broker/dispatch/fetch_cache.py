@@ -7,7 +7,6 @@ everything unusual.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from struct import Struct
 from typing import Any
 from uuid import UUID
 
@@ -47,8 +46,6 @@ PAUSE_MAX = 1023
 """Requests between two that are learnt, for a client whose requests never have the same layout."""
 _SESSION_BYTES_MIN = 26
 """The fewest bytes of a request with a session behind its client id."""
-
-_FRAME_SIZE = Struct(">i").pack
 
 Deliver = Callable[[CompletedResponse], None]
 
@@ -289,8 +286,7 @@ class FetchCache:
 
 def _framed(plan: SessionPlan, data: bytes, body: bytes | EncodedParts) -> bytes | EncodedParts:
     """Return the frame of a body; `data` is the request with its size."""
+    correlation_id = int.from_bytes(data[8:12], signed=True)
     if isinstance(body, EncodedParts):
-        return frame_parts(int.from_bytes(data[8:12], signed=True), body, plan.is_flexible)
-    if plan.is_flexible:
-        return b"".join((_FRAME_SIZE(len(body) + 5), data[8:12], b"\x00", body))
-    return b"".join((_FRAME_SIZE(len(body) + 4), data[8:12], body))
+        return frame_parts(correlation_id, body, plan.is_flexible)
+    return codec.frame_response(correlation_id, body, has_tagged_header=plan.is_flexible)

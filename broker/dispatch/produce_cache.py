@@ -45,11 +45,7 @@ class ProduceCache:
     """The shapes of the Produce requests of one connection."""
 
     __slots__ = (
-        "_acknowledgements",
-        "_cluster",
         "_ends",
-        "_faults",
-        "_journal",
         "_key_lengths",
         "_latest",
         "_pause",
@@ -64,10 +60,6 @@ class ProduceCache:
     def __init__(self, services: ProduceServices, session: Session) -> None:
         """`session` is that of the connection."""
         self._services = services
-        self._cluster = services.cluster
-        self._faults = services.faults
-        self._journal = services.journal
-        self._acknowledgements = services.acknowledgements
         self._session = session
         self._shape: RequestShape | None = None
         """The shape that was used last; it is as old as all others."""
@@ -146,8 +138,8 @@ class ProduceCache:
     def responder(self) -> "SharedRun | ProduceCache | None":
         """What may respond at once to reads like those that `respond_to_run` handles.
 
-        It is the run if nothing of the connection matters: only a request of its own can give its
-        session an end. Pass an exception to `close_after_bug`.
+        It is the run if the connection ends no transactions and its session has no end; only a
+        request of the connection can change that. Pass an exception to `close_after_bug`.
         """
         if self._ends is not None or self._session.limited_from_ms != NEVER_MS:
             return self
@@ -226,7 +218,7 @@ class ProduceCache:
         self, shape: RequestShape, data: bytes, peer: Peer, now_ms: int, responses: list[bytes]
     ) -> int | Close:
         """Handle the requests for several partitions that have a size with a layout."""
-        if self._cluster.quotas.clients.is_enabled:
+        if self._services.cluster.quotas.clients.is_enabled:
             return 0  # one of them may mute the connection
         layouts, position, data_end = shape.layouts, 0, len(data)
         while data_end - position > FRAME_SIZE_BYTES:
@@ -245,9 +237,7 @@ class ProduceCache:
         self, run: SharedRun, data: bytes, now_ms: int, responses: list[bytes]
     ) -> int:
         """Handle a read that is one request for another partition of the topic."""
-        if self._journal.is_enabled or run.can_free:
-            return 0
-        response = run.respond_to_one(self._cluster, data, now_ms)
+        response = run.respond_at_once(data, now_ms)
         if response is None:
             return 0
         run.shape.is_used = True
@@ -356,9 +346,6 @@ class ProduceCache:
             shape = shape_of(cluster, broker_id, buffer, start, end)
         except DecodeError:  # a fault rule responded to it
             shape = None
-        if shape is not None and len(shape.targets) == 1:
-            run = self._services.known_run(shape)
-            shape = shape if run is None else run.shape
         self._latest = shape
         if shape is None:
             return

@@ -36,17 +36,12 @@ class ProduceServices:
     it touches is in the processor's cache.
     """
 
-    def known_run(self, shape: RequestShape) -> SharedRun | None:
-        """Return the run of a shape that equals this one, if there is one."""
-        run = self.runs.get(_run_key(shape))
-        is_known = run is not None and run.produce_version == shape.produce_version
-        return run if is_known else None
-
     def run_of(self, shape: RequestShape) -> SharedRun:
         """Return the run of a shape with one partition, or of one that equals it."""
-        run = self.known_run(shape)
-        if run is None:
-            run = self.runs[_run_key(shape)] = SharedRun(
+        key = _run_key(shape)
+        run = self.runs.get(key)
+        if run is None or run.produce_version != shape.produce_version:
+            run = self.runs[key] = SharedRun(
                 shape, self.cluster, self.faults, self.journal, self.acknowledgements
             )
         return run

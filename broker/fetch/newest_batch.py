@@ -24,10 +24,9 @@ def has_to_wait(plan: SessionPlan) -> bool:
     If not, `frame_newest` or `read_session` finds out.
     """
     only = plan.only
-    if only is None or not plan.may_wait:
-        return False
-    cached, log, *_rest = only
-    return cached.fetch_offset == log.log_end_offset
+    return (
+        only is not None and plan.may_wait and only.cached.fetch_offset == only.log.log_end_offset
+    )
 
 
 # Hot path: inlined on purpose.

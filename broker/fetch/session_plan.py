@@ -264,10 +264,10 @@ def named_partition(
     """Return the only partition of a session if the request that it took last names it."""
     if plan.only is None:
         return None
-    cached, log, *_ = plan.only
+    cached = plan.only.cached
     row = cached.partition_index, cached.current_leader_epoch, cached.fetch_offset, cached.max_bytes
     is_named = cached.key[0] == topic and read_rows(rows, is_flexible=plan.is_flexible) == [row]
-    return NamedPartition(cached, log) if is_named else None
+    return NamedPartition(cached, plan.only.log) if is_named else None
 
 
 Found = tuple[CachedPartition, Target, int, int, int, Sequence[bytes], int]

@@ -507,7 +507,7 @@ def test_a_mute_between_requests_for_several_partitions_is_kept() -> None:
         OF_TWO,
         ("advance", 3_600_000),
     ]
-    check = "self._cluster.quotas.clients.is_enabled"
+    check = "self._services.cluster.quotas.clients.is_enabled"
     assert_needed(steps, ProduceCache._respond_to_frames, check, "False")
 
 
@@ -785,14 +785,14 @@ ELSEWHERE_CHECKS: tuple[tuple[Any, str, str, Sequence[Produce | Change]], ...] =
         [ELSEWHERE, *RUNS],
     ),
     (
-        ProduceCache._append_elsewhere,
+        SharedRun.respond_at_once,
         "self._journal.is_enabled",
         "False",
         [("keep_journal", True), ELSEWHERE],
     ),
     (
-        ProduceCache._append_elsewhere,
-        "run.can_free",
+        SharedRun.respond_at_once,
+        "self.can_free",
         "False",
         [("configure", "t", "retention.bytes", "100"), WARM, *[ELSEWHERE] * 3],
     ),
