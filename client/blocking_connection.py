@@ -42,7 +42,11 @@ class BlockingConnection:
         self.codec = ProtocolCodec(client_id)
         try:
             self.socket = socket.create_connection(address, timeout=timeout_s)
-            self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            try:
+                self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            except OSError:  # the broker has closed it already
+                self.close()
+                raise
         except OSError as error:
             raise UnreachableError(
                 f"cannot connect to {address.host}:{address.port}: {error.strerror or error}"

@@ -109,8 +109,9 @@ class _WaitingFetch:
                 self._waits.append(wait)
                 partition.log.wait(wait)
         turn = current_turn()
-        if turn is not None and turn.is_long:
-            # The read may have paused: nobody woke this request for what came then.
+        # There may be enough beyond the batches that fit into the response. A read that paused has
+        # not seen what came then, and nobody woke this request for it.
+        if self._bytes.has_any or (turn is not None and turn.is_long):
             now_ms = self._fetch.context.now_ms
             for cached in paced_elements(_to_look_at(self._fetch)):
                 if self._is_due or self._is_over:

@@ -163,6 +163,11 @@ class WaitingBytes:
         self._counted = {cached: self._read(cached, data) for cached, data in read if data.batches}
         self._total = sum(counted.byte_count for counted in self._counted.values())
 
+    @property
+    def has_any(self) -> bool:
+        """Whether there is something to read."""
+        return self._total > 0
+
     def is_enough_with(self, cached: CachedPartition) -> bool:
         """Look at a partition again; return whether the fetch may complete: bytes, or an error."""
         cluster, params = self._cluster, self._params

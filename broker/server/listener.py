@@ -128,11 +128,15 @@ def cannot_listen(host: str, port: int, error: OSError | OverflowError) -> Liste
 
 def _bind(family: socket.AddressFamily, address: tuple[str, int]) -> socket.socket:
     bound = socket.socket(family, socket.SOCK_STREAM)
-    bound.setblocking(False)
-    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    if family == socket.AF_INET6:
-        bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-    bound.bind(address)
+    try:
+        bound.setblocking(False)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        bound.bind(address)
+    except OSError:
+        bound.close()
+        raise
     return bound
 
 

@@ -152,9 +152,13 @@ class DroppingProxy:
         await self._stop.wait()
         for listener in listeners:
             listener.close()
-        for connection in self._connections:
-            connection.cancel()
-        await asyncio.gather(*self._connections, return_exceptions=True)
+        # A connection that was just accepted becomes a task of its own later.
+        ended: set[asyncio.Task[None]] = set()
+        while others := asyncio.all_tasks() - {asyncio.current_task()}:
+            for connection in self._connections - ended:
+                connection.cancel()
+                ended.add(connection)
+            await asyncio.wait(others, return_when=asyncio.FIRST_COMPLETED)
 
     def _handler(self, upstream_port: int) -> Any:
         async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -186,7 +190,7 @@ class _Link:
     async def run(self, upstream_port: int) -> None:
         try:
             reader, writer = await asyncio.open_connection(HOST, upstream_port)
-        except OSError:
+        except (OSError, asyncio.CancelledError):
             self._client_writer.transport.abort()
             return
         requests = asyncio.create_task(self._forward_requests(writer))

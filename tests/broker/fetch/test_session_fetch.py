@@ -451,6 +451,7 @@ losses = st.tuples(st.just("lose"), st.fixed_dictionaries({"connection": st.inte
 @settings(max_examples=examples(300), deadline=None)
 @given(st.lists(steps, max_size=25))
 @example([*[fetch(max_wait_ms=100)] * 2, fetch(max_wait_ms=100, epoch_change=1), produce()])
+@example([*[produce()] * 2, fetch(max_wait_ms=100, max_bytes=100, min_bytes=200)])
 def test_a_session_goes_on_the_same_way_without_the_shortcut(found: list[Step]) -> None:
     with_shortcut, without, taken = both([fetch(*ALL), *found])
     event(f"taken: {min(taken, 5)}")

@@ -348,6 +348,30 @@ def test_a_fetch_waits_for_its_minimum_across_partitions() -> None:
     assert not any(part.log.waiters for part in topic.partitions)
 
 
+@pytest.mark.parametrize(
+    ("fetch_offsets", "partition_batches", "is_enough"),
+    [({0: 0}, 2, True), ({0: 0, 1: 0}, 2, True), ({0: 0}, 1, False), ({0: 0, 1: 0}, 1, True)],
+)
+def test_bytes_that_do_not_fit_into_the_response_count_for_its_minimum(
+    fetch_offsets: dict[int, int], partition_batches: int, is_enough: bool
+) -> None:
+    cluster = cluster_with_records(0)
+    batch = make_batch(b"x" * 50)
+    for index in range(2):
+        for _ in range(partition_batches):
+            append(cluster, batch, index)
+
+    # The minimum is no more than the maximum, and only one batch fits.
+    bytes_max = len(batch) * 3 // 2
+    found = ask(cluster, fetch_offsets, max_wait_ms=500, min_bytes=1000, max_bytes=bytes_max)
+    cluster.timers.run_due(NOW_MS)
+    assert found.is_done is is_enough
+
+    cluster.timers.run_due(NOW_MS + 500)
+    returned = parts(reread(found.response)).values()
+    assert sum(len(part.records) for part in returned) == len(batch)
+
+
 def test_a_fetch_returns_available_records_after_max_wait_ms() -> None:
     cluster = cluster_with_records(1)
     pending = ask(cluster, {0: 0}, max_wait_ms=500, min_bytes=100_000)
