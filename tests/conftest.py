@@ -5,6 +5,7 @@ import re
 import signal
 import threading
 from collections.abc import Generator, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -73,11 +74,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Audit every MockKafka that an interop test starts, and collect what its clients leave."""
-    if not item.get_closest_marker("interop"):
-        return (yield)
+    """Audit every MockKafka that an interop test starts, and collect what any test leaves."""
     left_connections.watch()
-    with audited:
+    with audited if item.get_closest_marker("interop") else nullcontext():
         result = yield
     left_connections.collect()
     return result

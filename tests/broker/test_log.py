@@ -1,21 +1,8 @@
 """The log imports structlog with the first line that it writes."""
 
-from collections.abc import Iterator
-
-import pytest
-import structlog
 from structlog.testing import capture_logs
 
 from broker.log import Log
-
-
-@pytest.fixture(autouse=True)
-def default_configuration() -> Iterator[None]:
-    """Write lines of all levels: an earlier test may have configured structlog in this process."""
-    before = structlog.get_config()
-    structlog.reset_defaults()
-    yield
-    structlog.configure(**before)
 
 
 def test_structlog_is_configured_once_before_the_first_line() -> None:

@@ -138,8 +138,12 @@ def through_aiokafka(
             )
         if mechanism == "OAUTHBEARER":
             settings["sasl_oauth_token_provider"] = AioToken()
-        async with aiokafka.AIOKafkaProducer(**settings) as producer:
+        producer = aiokafka.AIOKafkaProducer(**settings)
+        try:
+            await producer.start()
             await producer.send_and_wait(topic, b"hello")
+        finally:
+            await producer.stop()
         consumer = aiokafka.AIOKafkaConsumer(topic, auto_offset_reset="earliest", **settings)
         async with consumer:
             value = (await asyncio.wait_for(consumer.getone(), 20)).value

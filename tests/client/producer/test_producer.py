@@ -19,6 +19,7 @@ from client.producer.delivery import (
     RecordTooLargeError,
 )
 from tests.client.producer.served_cluster import NOBODY, serving
+from tests.default_log import default_log
 
 SHORT: dict[str, Any] = {"delivery_timeout_ms": 80, "request_timeout_ms": 50}
 
@@ -160,7 +161,7 @@ async def test_the_smaller_window_applies_and_a_mismatch_is_logged_once(
     settings = ProducerSettings(
         batch_size=1, max_in_flight_sequence_number_per_connection=configured
     )
-    with capture_logs() as logs:
+    with default_log(), capture_logs() as logs:
         async with serving(**config) as served, Producer(served.servers, settings) as producer:
             futures = [await producer.send("orders", b"%d" % number) for number in range(50)]
             await producer.flush()
