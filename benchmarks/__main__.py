@@ -60,6 +60,7 @@ PROGRAMS = {
     "groups": "benchmarks.groups",
     "growth": "benchmarks.growth",
     "instructions": "benchmarks.instructions",
+    "journal": "benchmarks.journal_cost",
     "produce-profile": "benchmarks.produce_profile",
     "spark": "benchmarks.spark_load",
     "durations": "benchmarks.durations",

@@ -121,9 +121,10 @@ def _counts_of(next_call: Callable[[], Callable[[], object]], requests_per_call:
     return counts[0], counts[1]
 
 
-def _connection() -> InProcessConnection:
+def _connection(*, is_recorded: bool = False) -> InProcessConnection:
     broker = InProcessBroker()
     broker.create_topic(TOPIC, 1)
+    broker.dispatcher.journal.is_enabled = is_recorded
     return broker.connect()
 
 
@@ -173,9 +174,9 @@ def _ordinary_produce() -> Counts:
         return _produce(1)
 
 
-def _fetch() -> Counts:
+def _fetch(*, is_recorded: bool = False) -> Counts:
     """A consumer that keeps up: one record, in a fetch session."""
-    connection = _connection()
+    connection = _connection(is_recorded=is_recorded)
     requests = fetch_load.SessionRequests(connection, TOPIC)
     produce = bytes(request_bytes.produce_requests(TOPIC, 1).frames)
 
@@ -193,10 +194,11 @@ def _repeated(case: str) -> Counts:
     return _counts(connection, lambda: request_bytes.frame_request(request, 0))
 
 
-def _transaction() -> Counts:
+def _transaction(*, is_recorded: bool = False) -> Counts:
     """A transaction of one record: Produce v12 and EndTxn v5, in a read each."""
     broker = InProcessBroker()
     broker.create_topic(transactions.TOPIC, 1)
+    broker.dispatcher.journal.is_enabled = is_recorded
     connection = broker.connect()
     producer = transactions.Producer(connection, "counted")
     producer.init()
@@ -227,11 +229,13 @@ COUNTS: Mapping[str, Callable[[], Counts]] = {
     ),
     "Produce, without the inline cache": _ordinary_produce,
     "Fetch of one record": _fetch,
+    "Fetch of one record, in a journal": lambda: _fetch(is_recorded=True),
     "Heartbeat": lambda: _repeated("heartbeat"),
     "ConsumerGroupHeartbeat": lambda: _repeated("consumer-heartbeat"),
     "OffsetCommit": lambda: _repeated("offset-commit"),
     "InitProducerId": lambda: _repeated("init-producer-id"),
     "transaction of one record": _transaction,
+    "transaction of one record, in a journal": lambda: _transaction(is_recorded=True),
 }
 
 

@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Literal
@@ -65,8 +66,23 @@ class ServerProcess:
         return status_bytes(self.pid, "VmHWM")
 
 
+_further_options: ContextVar[tuple[str, ...]] = ContextVar("further_options", default=())
+
+
+@contextmanager
+def with_options(*options: str) -> Iterator[None]:
+    """Have all of our brokers in a with block start with these KEY=VALUE, too."""
+    token = _further_options.set((*_further_options.get(), *options))
+    try:
+        yield
+    finally:
+        _further_options.reset(token)
+
+
 def command(name: ServerName, brokers: int = 1, options: Sequence[str] = ()) -> list[str]:
     """The command line of a server; `options` are KEY=VALUE of our broker's configuration."""
+    if name == "ours":
+        options = (*options, *_further_options.get())
     overrides = [part for option in options for part in ("-o", option)]
     programs: dict[ServerName, Callable[[], list[str]]] = {
         "ours": lambda: [sys.executable, "-m", "broker", "serve", "--port", "0"],

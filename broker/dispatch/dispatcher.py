@@ -97,7 +97,13 @@ class Dispatcher:
         from broker.dispatch.fetch_cache import FetchServices  # noqa: PLC0415 - see ADR 24
 
         return FetchServices(
-            self._cluster, self.faults, self.journal, self._report_bug, self._framed_fetch
+            self._cluster,
+            self.faults,
+            self.journal,
+            self._report_bug,
+            self._framed_fetch,
+            self._now_ns,
+            self._note,
         )
 
     def _framed_fetch(self, context: RequestContext, response: Any) -> DispatchResult:

@@ -2,7 +2,7 @@
 
 A transactional producer sends one after each of its transactions, alone in a read: the same bytes
 with another correlation id and epoch (ADR 25). What it does is the same as in the handler. While
-requests are recorded, timed for a quota or subject to fault rules, the dispatcher handles them.
+requests are timed for a quota or subject to fault rules, the dispatcher handles them.
 """
 
 from struct import Struct
@@ -13,7 +13,7 @@ from broker.cluster.transactions import takes_long_to_end
 from broker.cluster.usual_transaction import end_transaction
 from broker.dispatch.produce_services import ProduceServices
 from broker.handlers.k26_end_txn import BUMP_VERSION_MIN, end_txn_body
-from broker.request.context import context_of_frame
+from broker.request.context import Sender, context_of_frame
 from broker.request.session import Peer, Session
 from broker.responses import Close
 from protocol import codec
@@ -61,7 +61,7 @@ class EndTxnShape(NamedTuple):
 class EndTxnCache:
     """The shape of the latest EndTxn of one connection."""
 
-    __slots__ = ("_cluster", "_faults", "_journal", "_services", "_session", "_shape")
+    __slots__ = ("_cluster", "_faults", "_journal", "_sender", "_services", "_session", "_shape")
 
     def __init__(self, services: ProduceServices, session: Session) -> None:
         """`session` is that of the connection."""
@@ -71,18 +71,20 @@ class EndTxnCache:
         self._journal = services.journal
         self._session = session
         self._shape: EndTxnShape | None = None
+        self._sender: Sender | None = None
+        """Who sends requests of the shape, for the journal."""
 
     def respond(self, data: bytes, now_ms: int) -> bytes | None:
         """Handle a read that is an EndTxn like the latest one; None changes nothing.
 
         Pass an exception to `close_after_bug`.
         """
-        shape, cluster = self._shape, self._cluster
+        shape, cluster, journal = self._shape, self._cluster, self._journal
         if (
             shape is None
             or shape.produce_version != cluster.produce_version
             or self._faults.is_enabled
-            or self._journal.is_enabled
+            or (journal.is_enabled and len(data) > journal.run_bytes_max)
             or self._session.limited_from_ms <= now_ms
             or cluster.quotas.clients.request_percentage.is_enabled
         ):
@@ -95,6 +97,7 @@ class EndTxnCache:
         )
         if found != start or found_piece != piece or found_rest != rest or result > 1:
             return None
+        started_ns = self._services.now_ns() if journal.is_enabled else 0
         if api_version >= BUMP_VERSION_MIN and end_transaction(
             cluster, broker_id, name, producer_id, epoch, now_ms, is_commit=result == 1
         ):
@@ -106,6 +109,10 @@ class EndTxnCache:
                 cluster, broker_id, api_version, name, producer_id, epoch, result == 1, now_ms
             )
         response: bytes = before + correlation_id + between + body
+        if journal.is_enabled:
+            assert self._sender is not None
+            ended_ns = self._services.now_ns()
+            journal.add_one(self._sender, data, response, now_ms, started_ns, ended_ns)
         return response
 
     def respond_to_read(
@@ -117,6 +124,8 @@ class EndTxnCache:
         """
         if not data.startswith(_KEY, SIZE_BYTES):
             return 0
+        if self._sender is None or not self._sender.is_current:
+            self._sender = Sender(peer)
         try:
             response = self.respond(data, now_ms)
         except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
@@ -124,7 +133,7 @@ class EndTxnCache:
         if response is not None:
             responses.append(response)
             return len(data)
-        if not self._faults.is_enabled and not self._journal.is_enabled:
+        if not self._faults.is_enabled:
             self._shape = shape_of(self._cluster, peer.broker_id, data)
         return 0
 

@@ -25,8 +25,8 @@ from broker.fetch.session_plan import (
     take_rows,
 )
 from broker.fetch.session_response import encode_found
-from broker.journal.journal import Journal
-from broker.request.context import RequestContext, context_of_frame
+from broker.journal.journal import Entry, Journal
+from broker.request.context import RequestContext, Sender, context_of_frame
 from broker.request.encoding import BugReporter, close_on_error, closed_by, frame_parts
 from broker.request.session import Peer
 from broker.responses import CompletedResponse, EncodedParts, PendingFrame
@@ -60,6 +60,9 @@ class FetchServices:
     report_bug: BugReporter
     framed: Callable[[RequestContext, Any], PendingFrame | CompletedResponse]
     """Returns the frame of what the ordinary path returns, now or when it arrives."""
+    now_ns: Callable[[], int]
+    note: Callable[[Entry, PendingFrame | CompletedResponse], PendingFrame | CompletedResponse]
+    """Has the journal record a response, now or when it arrives."""
 
 
 class _Known:
@@ -89,7 +92,7 @@ class _Known:
 class CachedWait(SessionWait):
     """A request of a cache that waits; `deliver` takes the frame of its response."""
 
-    __slots__ = ("_data", "_deliver", "_now_ms", "_peer", "_services", "plan")
+    __slots__ = ("_data", "_deliver", "_entry", "_now_ms", "_peer", "_services", "plan")
 
     def __init__(
         self,
@@ -106,11 +109,13 @@ class CachedWait(SessionWait):
         self._deliver = deliver
         self._data = b""
         self._now_ms = 0
+        self._entry: Entry | None = None
 
-    def begin(self, data: bytes, now_ms: int) -> None:
-        """Wait for a record for this request."""
+    def begin(self, data: bytes, now_ms: int, entry: Entry | None) -> None:
+        """Wait for a record for this request, which may have an entry in the journal."""
         self._data = data
         self._now_ms = now_ms
+        self._entry = entry
         self.wait(now_ms)
 
     def encode(self) -> bytes | EncodedParts | None:
@@ -125,6 +130,10 @@ class CachedWait(SessionWait):
         """See `SessionWait.complete`."""
         if context is None:
             assert isinstance(response, (bytes, EncodedParts))
+            entry = self._entry
+            if entry is not None:
+                self._services.journal.end(entry, response, self._services.now_ns())
+                self._entry = None
             self._deliver(response)
             return
         services = self._services
@@ -132,17 +141,31 @@ class CachedWait(SessionWait):
             context, services.report_bug, lambda: services.framed(context, response)
         )
         assert not isinstance(late, PendingFrame)  # it has waited
+        if self._entry is not None:
+            services.journal.end(self._entry, late, services.now_ns())
+            self._entry = None
         self._deliver(late)
 
     def request_context(self) -> RequestContext:
         """See `SessionWait.request_context`."""
+        if self._entry is not None:
+            return self._entry.context
         return context_of_frame(self._data, self._peer, self._now_ms)
 
 
 class FetchCache:
     """The layouts of the Fetch requests of one connection."""
 
-    __slots__ = ("_deliver", "_known", "_latest", "_pause", "_peer", "_services", "_skip")
+    __slots__ = (
+        "_deliver",
+        "_known",
+        "_latest",
+        "_pause",
+        "_peer",
+        "_sender",
+        "_services",
+        "_skip",
+    )
 
     def __init__(self, services: FetchServices, peer: Peer, deliver: Deliver) -> None:
         """`deliver` takes the response to a request that has waited."""
@@ -152,10 +175,14 @@ class FetchCache:
         self._known: dict[int, _Known] = {}
         """Layouts by the size of the frame with its size field."""
         self._latest: _Known | None = None
+        self._sender: Sender | None = None
+        """Who sends the requests, for the journal."""
         self._pause = self._skip = 0
 
     # Hot path: inlined on purpose.
-    def respond(self, data: bytes, now_ms: int) -> CachedWait | PendingFrame | CompletedResponse:
+    def respond(  # noqa: C901, PLR0912
+        self, data: bytes, now_ms: int
+    ) -> CachedWait | PendingFrame | CompletedResponse:
         """Handle a request, or return None and change nothing: the ordinary path has to take it."""
         known = self._known.get(len(data))
         if known is None:
@@ -170,18 +197,19 @@ class FetchCache:
         ):
             return None
         session, plan, services = known.session, known.plan, self._services
-        cluster = services.cluster
+        cluster, journal = services.cluster, services.journal
         if (
             session.epoch != epoch
             or not session.is_open
             or plan.change_count != session.change_count
             or plan.produce_version != cluster.produce_version
             or services.faults.is_enabled
-            or services.journal.is_enabled
+            or (journal.is_enabled and len(data) > journal.run_bytes_max)
             or cluster.quotas.clients.is_enabled
             or self._peer.session.limited_from_ms <= now_ms
         ):
             return None
+        started_ns = services.now_ns() if journal.is_enabled else None
         try:
             named = known.named
             if named is not None:
@@ -194,31 +222,58 @@ class FetchCache:
             session.note_use(now_ms)
             if has_to_wait(plan):
                 wait = known.wait
-                wait.begin(data, now_ms)
+                entry = None
+                if started_ns is not None:
+                    entry = journal.begin_wait(self._current_sender(), data, now_ms, started_ns)
+                wait.begin(data, now_ms, entry)
                 return wait
-            frame = frame_newest(plan, data[8:12])
-            if frame is not None:
-                return frame
-            read = read_session(plan, session)
-            if read is None:
-                return self._respond_ordinarily(known, data, now_ms)
-            found, byte_count = read
-            if byte_count < plan.params.bytes_min and plan.max_wait_ms > 0:
-                wait = known.wait
-                wait.begin(data, now_ms)
-                return wait
-            return _framed(plan, data, encode_found(plan, session, found))
+            frame: bytes | EncodedParts | None = frame_newest(plan, data[8:12])
+            if frame is None:
+                read = read_session(plan, session)
+                if read is None:
+                    return self._respond_ordinarily(known, data, now_ms, started_ns)
+                found, byte_count = read
+                if byte_count < plan.params.bytes_min and plan.max_wait_ms > 0:
+                    wait = known.wait
+                    wait.begin(data, now_ms, self._entry_of(data, now_ms, started_ns))
+                    return wait
+                frame = _framed(plan, data, encode_found(plan, session, found))
+            if started_ns is not None:
+                sender, ended_ns = self._current_sender(), services.now_ns()
+                journal.add_one(sender, data, frame, now_ms, started_ns, ended_ns)
         except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
-            return closed_by(error, context_of_frame(data, self._peer, now_ms), services.report_bug)
+            context = context_of_frame(data, self._peer, now_ms)
+            close = closed_by(error, context, services.report_bug)
+            entry = self._entry_of(data, now_ms, started_ns)
+            if entry is not None:
+                journal.end(entry, close, services.now_ns())
+            return close
+        return frame
+
+    def _entry_of(self, data: bytes, now_ms: int, started_ns: int | None) -> Entry | None:
+        """Return the entry of a request that has no response yet; None if it is not recorded."""
+        if started_ns is None:
+            return None
+        journal = self._services.journal
+        return journal.begin_wait(self._current_sender(), data, now_ms, started_ns)
+
+    def _current_sender(self) -> Sender:
+        sender = self._sender
+        # With `Sender.is_current`, inlined.
+        if sender is None or sender.principal != sender.session.principal:
+            sender = self._sender = Sender(self._peer)
+        return sender
 
     def _respond_ordinarily(
-        self, known: _Known, data: bytes, now_ms: int
+        self, known: _Known, data: bytes, now_ms: int, started_ns: int | None
     ) -> PendingFrame | CompletedResponse:
         """Go on with a request that the session has taken, and that has become unusual."""
         services, session = self._services, known.session
-        context = context_of_frame(data, self._peer, now_ms)
+        entry = self._entry_of(data, now_ms, started_ns)
+        context = context_of_frame(data, self._peer, now_ms) if entry is None else entry.context
         fetch = ordinary_fetch(context, services.cluster, known.plan, session, session.epoch)
-        return services.framed(context, read_or_wait(fetch))
+        response = services.framed(context, read_or_wait(fetch))
+        return response if entry is None else services.note(entry, response)
 
     def learn(self, frame: Frame) -> None:
         """Remember the layout of a Fetch request that the ordinary path has handled."""

@@ -9,12 +9,13 @@ from struct import Struct
 from typing import TYPE_CHECKING
 
 from broker.dispatch.produce_services import ProduceServices
+from broker.dispatch.recorded_run import RecordedRun
 from broker.dispatch.shared_run import SharedRun
 from broker.produce.acknowledge import note_batch
 from broker.produce.batch_layout import FittingBatches
 from broker.produce.fitting_batches import belong_to_transaction, fitting_batches, store_fitting
 from broker.produce.request_shape import INDEX_BYTES, RequestShape, shape_of, shape_of_partition
-from broker.request.context import RequestContext
+from broker.request.context import RequestContext, Sender
 from broker.request.encoding import close_on_error, throttled_response
 from broker.request.session import NEVER_MS, Peer, Session
 from broker.request.throttling import charge_produce
@@ -49,6 +50,7 @@ class ProduceCache:
         "_key_lengths",
         "_latest",
         "_pause",
+        "_recorded",
         "_run",
         "_services",
         "_session",
@@ -65,6 +67,8 @@ class ProduceCache:
         """The shape that was used last; it is as old as all others."""
         self._run: SharedRun | None = None
         """That of the shape that was used last by a run."""
+        self._recorded: RecordedRun | None = None
+        """The same run while the journal records requests."""
         self._shapes: dict[bytes, RequestShape] = {}
         """All of them, by API key, version and key; for one partition, any that was used so."""
         self._key_lengths: set[int] = set()
@@ -135,7 +139,7 @@ class ProduceCache:
         return shape.response.encode(correlation_id, batches.base_offsets, start_offsets, 0)
 
     @property
-    def responder(self) -> "SharedRun | ProduceCache | None":
+    def responder(self) -> "SharedRun | RecordedRun | ProduceCache | None":
         """What may respond at once to reads like those that `respond_to_run` handles.
 
         It is the run if the connection ends no transactions and its session has no end; only a
@@ -144,7 +148,9 @@ class ProduceCache:
         if self._ends is not None or self._session.limited_from_ms != NEVER_MS:
             return self
         run = self._run
-        return run if run is not None and run.shape is self._shape else None
+        if run is None or run.shape is not self._shape:
+            return None
+        return self._recorded or run
 
     def respond_at_once(self, data: bytes, now_ms: int) -> bytes | None:
         """Handle a read that is one request of the latest run, or an EndTxn; None changes nothing.
@@ -153,7 +159,7 @@ class ProduceCache:
         """
         if self._ends is not None and data.startswith(_END_TXN_KEY, FRAME_SIZE_BYTES):
             return self._ends.respond(data, now_ms)
-        run = self._run
+        run = self._recorded or self._run
         if run is None or self._session.limited_from_ms <= now_ms:
             return None
         return run.respond_at_once(data, now_ms)
@@ -198,18 +204,19 @@ class ProduceCache:
             or cluster.limits_producer_ids
             or services.acknowledgements.is_enabled
             or services.faults.is_enabled
-            or (services.journal.is_enabled and not services.journal.takes_run(len(data)))
+            or (services.journal.is_enabled and len(data) > services.journal.run_bytes_max)
         ):
             return 0
         run = self._run
         if run is None or run.shape is not shape:
             run = self._run = services.run_of(shape)
             shape = self._take_shape(run.shape)
+        recorded = self._recorded = self._recorded_run(run, peer)
         try:
             if not data.startswith(shape.targets[0].piece, _CONSTANT_AT):
-                return self._append_elsewhere(run, data, now_ms, responses)
-            if services.journal.is_enabled:
-                return self._append_and_record(run, data, peer, now_ms, responses)
+                return self._append_elsewhere(recorded or run, data, now_ms, responses)
+            if recorded is not None:
+                return recorded.append(data, now_ms, responses)
             return run.append(cluster, data, now_ms, responses)
         except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
             return self.close_after_bug(error, data, peer, now_ms)
@@ -233,14 +240,24 @@ class ProduceCache:
             position = end
         return position
 
+    def _recorded_run(self, run: SharedRun, peer: Peer) -> RecordedRun | None:
+        """Return the run of this connection for the journal; None while it is not enabled."""
+        if not self._services.journal.is_enabled:
+            return None
+        recorded = self._recorded
+        if recorded is None or recorded.run is not run or not recorded.sender.is_current:
+            recorded = RecordedRun(run, Sender(peer), self._services)
+        return recorded
+
     def _append_elsewhere(
-        self, run: SharedRun, data: bytes, now_ms: int, responses: list[bytes]
+        self, run: SharedRun | RecordedRun, data: bytes, now_ms: int, responses: list[bytes]
     ) -> int:
         """Handle a read that is one request for another partition of the topic."""
         response = run.respond_at_once(data, now_ms)
         if response is None:
             return 0
-        run.shape.is_used = True
+        assert self._shape is not None
+        self._shape.is_used = True
         responses.append(response)
         return len(data)
 
@@ -252,18 +269,6 @@ class ProduceCache:
 
             self._ends = EndTxnCache(self._services, self._session)
         return self._ends
-
-    def _append_and_record(
-        self, run: SharedRun, data: bytes, peer: Peer, now_ms: int, responses: list[bytes]
-    ) -> int:
-        services = self._services
-        started_ns = services.now_ns()
-        end = run.append(services.cluster, data, now_ms, responses)
-        if end:
-            context = _context(run.shape, (data, FRAME_SIZE_BYTES, end), peer, now_ms)
-            now_ns = services.now_ns()
-            services.journal.add_run(context, data[:end], tuple(responses), started_ns, now_ns)
-        return end
 
     def _respond_accounted(
         self,

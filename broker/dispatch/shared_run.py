@@ -37,9 +37,10 @@ class SharedRun(RequestRun):
 
         The caller makes sure that the session of the connection has not ended, or has no end. What
         the ordinary path looks at and this does not changes `produce_version`. Requests for the
-        journal are left to others.
+        journal are left to others (`RecordedRun`).
         """
         cluster = self._cluster
+        # With `is_alone`, inlined.
         if (
             self._journal.is_enabled
             or self.can_free
@@ -50,3 +51,13 @@ class SharedRun(RequestRun):
         ):
             return None
         return self.respond_to_one(cluster, data, now_ms)
+
+    def is_alone(self) -> bool:
+        """Whether nothing but the journal may take part in a request."""
+        return not (
+            self.can_free
+            or self.produce_version != self._cluster.produce_version
+            or self._quotas.is_enabled
+            or self._acknowledgements.is_enabled
+            or self._faults.is_enabled
+        )

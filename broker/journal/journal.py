@@ -1,24 +1,22 @@
 """The journal: the last requests and their responses, for people and tests.
 
 It keeps one copy of each frame, and decodes a frame only when it is read. The journal is bounded in
-entries and in bytes. Requests that need nothing but their batches stored are recorded a read at a
-time (`EntryRun`).
+entries and in bytes. What inline caches have handled becomes an entry when somebody looks at it
+(`EntryRun`, `Journal.begin_wait`).
 """
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from enum import StrEnum
 from typing import Any
 
-from broker.request.context import RequestContext
+from broker.request.context import RequestContext, Sender
 from broker.request.session import Peer
-from broker.responses import Close, CompletedResponse, EncodedParts, Throttled, frame_of
+from broker.responses import Close, CompletedResponse, EncodedParts, Throttled
 from protocol import json_view
 from protocol.api_keys import ApiKey
 from protocol.codec import DecodeError, decode_response
 from protocol.framing import SIZE_BYTES
-from protocol.produce_template import correlation_id_of
 from protocol.request_targets import RequestTargets, request_targets
 
 
@@ -42,26 +40,38 @@ class Entry:
     """One request; `frame` is None if it exceeds the byte limit of the journal."""
 
     __slots__ = (
+        "_context",
+        "_response",
+        "byte_count",
         "close_reason",
-        "context",
+        "connection_id",
         "duration_us",
         "errors",
         "frame",
         "number",
         "outcome",
-        "response",
         "started_ns",
         "targets",
     )
+    count = 1
 
     def __init__(
-        self, number: int, context: RequestContext, frame: bytes | None, started_ns: int
+        self,
+        number: int,
+        connection_id: int,
+        context: "RequestContext | tuple[Sender, int]",
+        frame: bytes | None,
+        started_ns: int,
     ) -> None:
+        """In place of a context, sender and time of a request whose frame is kept are enough."""
         self.number = number
-        self.context = context
+        self.connection_id = connection_id
+        self._context = context
         self.frame = frame
+        self.byte_count = 0 if frame is None else len(frame)
+        """Bytes of the frames that it holds."""
         self.started_ns = started_ns
-        self.response: bytes | None = None
+        self._response: bytes | EncodedParts | None = None
         self.outcome = Outcome.WAITING
         self.close_reason: str | None = None
         self.duration_us: int | None = None
@@ -71,9 +81,26 @@ class Entry:
         """None until `errors_of` has decoded the response."""
 
     @property
-    def byte_count(self) -> int:
-        """Bytes of the frames that it holds."""
-        return len(self.frame or b"") + len(self.response or b"")
+    def context(self) -> RequestContext:
+        """The context of the request, always the same one."""
+        context = self._context
+        if isinstance(context, tuple):
+            assert self.frame is not None
+            sender, now_ms = context
+            context = self._context = sender.context_of(self.frame, now_ms)
+        return context
+
+    @property
+    def response(self) -> bytes | None:
+        """The frame of the response; None without one, and if it exceeds the byte limit."""
+        if isinstance(self._response, EncodedParts):
+            self._response = self._response.joined()
+        return self._response
+
+    def keep(self, response: "bytes | EncodedParts", byte_count: int) -> None:
+        """Keep the frame of the response; the bytes of parts are joined when somebody looks."""
+        self._response = response
+        self.byte_count += byte_count
 
 
 class Disconnect:
@@ -89,6 +116,7 @@ class Disconnect:
         "time_ms",
     )
     byte_count = 0
+    count = 1
 
     def __init__(
         self,
@@ -111,6 +139,7 @@ class Arrival:
 
     __slots__ = ("broker_id", "delay_ms", "fault", "number", "outcome", "peer", "time_ms")
     byte_count = 0
+    count = 1
 
     def __init__(
         self,
@@ -139,58 +168,58 @@ class EntryRun:
     They become entries when somebody looks at them, so to record them takes little time.
     """
 
-    __slots__ = (
-        "_context",
-        "_data",
-        "_duration_us",
-        "_entries",
-        "_responses",
-        "_started_ns",
-        "byte_count",
-        "count",
-        "number",
-    )
+    __slots__ = ("_entries", "_handled", "byte_count", "count", "number")
 
-    def __init__(
-        self,
-        number: int,
-        context: RequestContext,
-        data: bytes,
-        responses: Sequence[bytes],
-        started_ns: int,
-        now_ns: int,
-    ) -> None:
-        """`context` is that of any of the requests; without acks there are no responses."""
+    def __init__(self, number: int, count: int, byte_count: int, handled: "_Handled") -> None:
         self.number = number
         """That of the first entry."""
-        self.count = len(responses) or sum(1 for _ in _frames(data))
-        self.byte_count = sum(map(len, responses), len(data) - self.count * SIZE_BYTES)
-        self._context = context
-        self._data = data
-        self._responses = responses
-        self._started_ns = started_ns
-        self._duration_us = (now_ns - started_ns) // self.count // 1000
+        self.count = count
+        self.byte_count = byte_count
+        self._handled: _Handled | None = handled
         self._entries: list[Entry] | None = None
 
     def entries(self) -> list[Entry]:
         """Return the entries, always the same ones."""
         if self._entries is None:
-            self._entries = [
-                self._entry(index, frame) for index, frame in enumerate(_frames(self._data))
-            ]
-            self._data, self._responses = b"", ()
+            assert self._handled is not None
+            self._entries = self._entries_of(*self._handled)
+            self._handled = None
         return self._entries
 
-    def _entry(self, index: int, frame: bytes) -> Entry:
-        correlation_id = correlation_id_of(frame, 0)
-        context = replace(self._context, correlation_id=correlation_id, size_bytes=len(frame))
-        entry = Entry(self.number + index, context, frame, self._started_ns)
-        entry.duration_us = self._duration_us
-        entry.outcome = Outcome.NO_RESPONSE
-        if self._responses:
-            entry.outcome = Outcome.RESPONDED
-            entry.response = self._responses[index]
-        return entry
+    def _entries_of(
+        self,
+        sender: Sender,
+        data: bytes,
+        responses: "Sequence[bytes | EncodedParts]",
+        now_ms: int,
+        started_ns: int,
+        ended_ns: int,
+    ) -> list[Entry]:
+        duration_us = (ended_ns - started_ns) // self.count // 1000
+        entries = []
+        for index, frame in enumerate(_frames(data)):
+            entry = Entry(
+                self.number + index, sender.connection_id, (sender, now_ms), frame, started_ns
+            )
+            entry.duration_us = duration_us
+            entry.outcome = Outcome.NO_RESPONSE
+            if responses:
+                entry.outcome = Outcome.RESPONDED
+                response = responses[index]
+                entry.keep(response, _size_of(response))
+            entries.append(entry)
+        return entries
+
+
+_Handled = tuple[Sender, bytes, "Sequence[bytes | EncodedParts]", int, int, int]
+"""Who sent requests, their frames, their responses, when they came, and when both clocks read what.
+
+A plain tuple, for the hot path.
+"""
+
+
+def _size_of(response: bytes | EncodedParts) -> int:
+    return response.size_bytes if isinstance(response, EncodedParts) else len(response)
 
 
 def _frames(data: bytes) -> Iterator[bytes]:
@@ -223,6 +252,15 @@ class Journal:
         self._waiting: dict[int, Entry] = {}
         """The one request without a response, by connection id."""
         self._listeners: list[Listener] = []
+        self._set_run_bytes_max()
+
+    def _set_run_bytes_max(self) -> None:
+        self.run_bytes_max = -1 if self._listeners else self._bytes_max // 2
+        """`add_run`, `add_one` and `begin_wait` take requests up to this size, with their sizes.
+
+        A listener gets each request, and one that exceeds the byte limit is an entry without its
+        frame.
+        """
 
     def __len__(self) -> int:
         self._split_oldest()
@@ -265,59 +303,109 @@ class Journal:
     ) -> Entry:
         """Add a request; `buffer[start:end]` is its frame without the size."""
         frame = bytes(buffer[start:end]) if end - start <= self._bytes_max else None
-        entry = Entry(self._next_number, context, frame, started_ns)
+        entry = Entry(self._next_number, context.connection_id, context, frame, started_ns)
         self._add(entry)
         self._byte_count += 0 if frame is None else end - start
         return entry
 
-    def takes_run(self, byte_count: int) -> bool:
-        """Whether `add_run` may be called for requests of `byte_count` bytes.
+    # Hot path: inlined on purpose, as `add_one` and `end`.
+    def begin_wait(self, sender: Sender, data: bytes, now_ms: int, started_ns: int) -> Entry:
+        """Add a request whose response comes later, or never, as `begin` and `wait`.
 
-        A listener gets each request, and one that exceeds the byte limit is an entry without its
-        frame. No response to these requests is longer than its request.
+        It is all of `data`, with its size.
         """
-        return not self._listeners and 2 * byte_count <= self._bytes_max
+        number, connection_id = self._next_number, sender.connection_id
+        entry = Entry(number, connection_id, (sender, now_ms), data[SIZE_BYTES:], started_ns)
+        self._next_number = number + 1
+        self._line_count += 1
+        self._byte_count += entry.byte_count
+        self._lines.append(entry)
+        self._waiting[connection_id] = entry
+        if self._line_count > self._entries_max or self._byte_count > self._bytes_max:
+            self._drop_oldest()
+        return entry
+
+    def add_one(
+        self,
+        sender: Sender,
+        data: bytes,
+        response: bytes | EncodedParts,
+        now_ms: int,
+        started_ns: int,
+        ended_ns: int,
+    ) -> None:
+        """Add a request that was handled, with its response, which is empty if there is none.
+
+        `data` has the size of the request in front. The times in nanoseconds are when it began and
+        ended to be handled.
+        """
+        response_bytes = len(response) if type(response) is bytes else _size_of(response)
+        byte_count = len(data) - SIZE_BYTES + response_bytes
+        if byte_count > self._bytes_max:
+            entry = self.begin_wait(sender, data, now_ms, started_ns)
+            self.end(entry, response, ended_ns)
+            return
+        responses = (response,) if response else ()
+        handled = sender, data, responses, now_ms, started_ns, ended_ns
+        number = self._next_number
+        self._lines.append(EntryRun(number, 1, byte_count, handled))
+        self._next_number = number + 1
+        self._line_count += 1
+        self._byte_count += byte_count
+        if self._line_count > self._entries_max or self._byte_count > self._bytes_max:
+            self._drop_oldest()
 
     def add_run(
         self,
-        context: RequestContext,
+        sender: Sender,
         data: bytes,
         responses: Sequence[bytes],
+        now_ms: int,
         started_ns: int,
-        now_ns: int,
+        ended_ns: int,
     ) -> None:
-        """Add complete requests that were handled together, with their responses."""
-        run = EntryRun(self._next_number, context, data, responses, started_ns, now_ns)
-        self._next_number += run.count
-        self._lines.append(run)
-        self._line_count += run.count
-        self._byte_count += run.byte_count
+        """Add complete requests that were handled together, as `add_one`.
+
+        There is one response for each of them, none of which is longer than its request, or none.
+        """
+        count = len(responses) or sum(1 for _ in _frames(data))
+        byte_count = sum(map(len, responses), len(data) - count * SIZE_BYTES)
+        handled = sender, data, responses, now_ms, started_ns, ended_ns
+        self._lines.append(EntryRun(self._next_number, count, byte_count, handled))
+        self._next_number += count
+        self._line_count += count
+        self._byte_count += byte_count
         self._drop_oldest()
 
     def wait(self, entry: Entry) -> None:
         """Record that the response of a request comes later, or never."""
-        self._waiting[entry.context.connection_id] = entry
+        self._waiting[entry.connection_id] = entry
         self._changed(entry)
 
     def end(self, entry: Entry, response: CompletedResponse, now_ns: int) -> None:
         """Record the response of a request."""
-        self._waiting.pop(entry.context.connection_id, None)
+        self._waiting.pop(entry.connection_id, None)
         entry.duration_us = (now_ns - entry.started_ns) // 1000
         frame: Any = response
         entry.outcome = Outcome.RESPONDED
-        if isinstance(response, Close):
-            entry.outcome = Outcome.CLOSED
-            entry.close_reason = response.reason
-            frame = response.response
-        if isinstance(frame, Throttled | EncodedParts):
-            frame = frame_of(frame)
-        if frame is None and entry.close_reason is None:
-            entry.outcome = Outcome.NO_RESPONSE
-        is_kept = bool(self._lines) and entry.number >= self._lines[0].number
-        if frame is not None and is_kept and entry.byte_count + len(frame) <= self._bytes_max:
-            entry.response = frame
-            self._byte_count += len(frame)
-        self._changed(entry)
+        if type(response) is not bytes:
+            if isinstance(response, Close):
+                entry.outcome = Outcome.CLOSED
+                entry.close_reason = response.reason
+                frame = response.response
+            if isinstance(frame, Throttled):
+                frame = frame.frame
+            if frame is None and entry.close_reason is None:
+                entry.outcome = Outcome.NO_RESPONSE
+        if frame is not None and self._lines and entry.number >= self._lines[0].number:
+            frame_bytes = len(frame) if type(frame) is bytes else _size_of(frame)
+            if entry.byte_count + frame_bytes <= self._bytes_max:
+                entry.keep(frame, frame_bytes)
+                self._byte_count += frame_bytes
+                if self._byte_count > self._bytes_max:
+                    self._drop_oldest()
+        if self._listeners:
+            self._changed(entry)
 
     def disconnected(self, connection: Peer, reason: str, now_ms: int) -> None:
         """Record the end of a connection; a request that waits there gets no response."""
@@ -366,7 +454,13 @@ class Journal:
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Call `listener` with each new or changed line; return a function that unsubscribes it."""
         self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener)
+        self._set_run_bytes_max()
+
+        def unsubscribe() -> None:
+            self._listeners.remove(listener)
+            self._set_run_bytes_max()
+
+        return unsubscribe
 
     def _add(self, line: Line) -> None:
         self._next_number += 1
@@ -378,9 +472,8 @@ class Journal:
         lines, entries_max, bytes_max = self._lines, self._entries_max, self._bytes_max
         while self._line_count > entries_max or self._byte_count > bytes_max:
             oldest = lines[0]
-            count = 1
-            if isinstance(oldest, EntryRun):
-                count = oldest.count
+            count = oldest.count
+            if count > 1:
                 is_outside = (
                     self._line_count - count >= entries_max
                     or self._byte_count - oldest.byte_count >= bytes_max
@@ -401,7 +494,8 @@ class Journal:
             self._drop_oldest()
 
     def _changed(self, line: Line) -> None:
-        self._drop_oldest()
+        if self._line_count > self._entries_max or self._byte_count > self._bytes_max:
+            self._drop_oldest()
         if self._listeners:
             for listener in tuple(self._listeners):
                 listener(line)

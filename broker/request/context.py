@@ -87,16 +87,42 @@ class RequestContext:
         }
 
 
-def context_of_frame(data: bytes, peer: Peer, now_ms: int) -> RequestContext:
-    """Return the context of a request that is all of `data`, with its size."""
-    header = codec.decode_header(data, SIZE_BYTES, len(data))
+class Sender:
+    """A connection as it was when requests came: its principal may change later."""
+
+    __slots__ = ("broker_id", "client_host", "connection_id", "principal", "session")
+
+    def __init__(self, peer: Peer) -> None:
+        self.broker_id = peer.broker_id
+        self.connection_id = peer.connection_id
+        self.client_host = peer.client_host
+        self.session = peer.session
+        self.principal = peer.session.principal
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the connection is still as it was."""
+        return self.principal == self.session.principal
+
+    def context_of(self, frame: bytes, now_ms: int) -> RequestContext:
+        """Return the context of a request, which is all of `frame`, without its size."""
+        context = context_of_frame(frame, self, now_ms, start=0)
+        context.principal = self.principal
+        return context
+
+
+def context_of_frame(
+    data: bytes, peer: Peer, now_ms: int, start: int = SIZE_BYTES
+) -> RequestContext:
+    """Return the context of a request that is all of `data` from `start` on, behind its size."""
+    header = codec.decode_header(data, start, len(data))
     return RequestContext(
         header.api_key,
         header.api_version,
         header.correlation_id,
         header.client_id,
         now_ms,
-        len(data) - SIZE_BYTES,
+        len(data) - start,
         peer.broker_id,
         peer.connection_id,
         peer.client_host,

@@ -41,6 +41,8 @@ def test_every_version_is_cached(version: int, is_commit: bool) -> None:
         ([PRODUCE, ("make_available", 1, "ISOLATED"), END], 3),
         ([PRODUCE, ("advance", 11_000), ("abort_timed_out",), END], 3),
         ([PRODUCE, ("end_session", 0, 1), END], 3),
+        ([("keep_journal", True), *TRANSACTION, PRODUCE, ABORT], 4),
+        ([("keep_journal", True), END, ("log_in", 0, "alice"), END, ABORT], 5),
     ],
 )
 def test_the_state_of_a_transaction_does_not_matter(
@@ -51,7 +53,11 @@ def test_the_state_of_a_transaction_does_not_matter(
 
 CHECKS: tuple[tuple[str, str, Sequence[Produce | Change]], ...] = (
     ("self._faults.is_enabled", "False", [("add_rule_for_ends",)]),
-    ("self._journal.is_enabled", "False", [("keep_journal", True)]),
+    (
+        "len(data) > journal.run_bytes_max",
+        "False",
+        [("keep_journal", True), END, ("follow_journal",)],
+    ),
     ("self._session.limited_from_ms <= now_ms", "False", [("end_session", 0, 0)]),
     (
         "cluster.quotas.clients.request_percentage.is_enabled",

@@ -17,8 +17,10 @@ from broker.dispatch import fetch_cache
 from broker.dispatch.connection import Connection
 from broker.dispatch.fetch_cache import LAYOUTS_MAX, PAUSE_MAX, FetchCache
 from broker.fetch import session_fetch
+from broker.journal.journal import Entry, Journal, Outcome
 from broker.responses import PARTS_BYTES_MIN, WAITING
 from protocol import messages
+from protocol.api_keys import ApiKey
 from protocol.codec import DecodeError
 from protocol.pacing import MessageTooLargeError
 from tests.broker.dispatch.produce_runs import counted_calls
@@ -156,6 +158,70 @@ def test_a_broker_that_stops_responds_at_once() -> None:
     assert made.connection.resume(made.broker.now_ms).write
 
 
+def recorded(made: Consumer) -> list[Entry]:
+    """Return the requests in the journal."""
+    return [line for line in made.broker.dispatcher.journal if isinstance(line, Entry)]
+
+
+def test_the_journal_has_the_requests_that_are_taken() -> None:
+    made = Consumer()
+    made.broker.dispatcher.journal.is_enabled = True
+    requests, responses = [], []
+    for _ in range(2):
+        made.produce()
+        requests.append(made.next_request())
+        responses.append(made.consumer.receive(requests[-1]))
+    # This one waits.
+    requests.append(made.next_request())
+    made.connection.receive(requests[-1], made.broker.now_ms)
+    waiting = recorded(made)[-1]
+    assert (waiting.outcome, waiting.duration_us) == (Outcome.WAITING, None)
+    made.produce()
+    made.broker.cluster.timers.run_due(made.broker.now_ms)
+    responses.append(made.connection.resume(made.broker.now_ms).write)
+
+    fetches = [line for line in recorded(made) if line.context.api_key == ApiKey.FETCH]
+    assert [line.frame for line in fetches] == [request[4:] for request in requests]
+    assert [line.response for line in fetches] == responses
+    assert {line.outcome for line in fetches} == {Outcome.RESPONDED}
+    assert fetches[-1] is waiting
+    assert waiting.duration_us is not None
+
+
+def test_a_client_that_is_gone_closes_its_request_in_the_journal() -> None:
+    made = Consumer()
+    journal = made.broker.dispatcher.journal
+    journal.is_enabled = True
+    made.connection.receive(made.next_request(), made.broker.now_ms)
+    made.connection.lose()
+    journal.disconnected(made.connection, "gone", made.broker.now_ms)
+
+    (entry,) = recorded(made)
+    assert (entry.outcome, entry.close_reason) == (Outcome.CLOSED, "gone")
+
+
+def test_a_bug_is_in_the_journal(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Consumer()
+    made.produce()
+    made.broker.dispatcher.journal.is_enabled = True
+    bugs: list[BaseException] = []
+    services = replace(made.cache._services, report_bug=lambda bug, _context: bugs.append(bug))
+    monkeypatch.setattr(made.cache, "_services", services)
+    monkeypatch.setattr(fetch_cache, "frame_newest", None)
+    made.connection.receive(made.next_request(), made.broker.now_ms)
+
+    (entry,) = recorded(made)
+    assert entry.outcome is Outcome.CLOSED
+    assert "internal error in FETCH" in str(entry.close_reason)
+    assert len(bugs) == 1
+
+
+def follow(journal: Journal) -> None:
+    """Enable the journal, and listen."""
+    journal.is_enabled = True
+    journal.subscribe(lambda _line: None)
+
+
 CHANGES: dict[str, Callable[[Consumer], object]] = {
     "produce version": lambda made: setattr(made.broker.cluster, "produce_version", -1),
     "session ends": lambda made: made.broker.cluster.fetch_sessions[1].remove(
@@ -164,7 +230,7 @@ CHANGES: dict[str, Callable[[Consumer], object]] = {
     "all sessions end": lambda made: made.broker.cluster.fetch_sessions[1].clear(),
     "epoch": lambda made: setattr(made.session, "epoch", 1),
     "change of the session": lambda made: setattr(made.session, "change_count", 99),
-    "journal": lambda made: setattr(made.broker.dispatcher.journal, "is_enabled", True),
+    "listener of the journal": lambda made: follow(made.broker.dispatcher.journal),
     "faults": lambda made: setattr(made.broker.dispatcher.faults, "is_enabled", True),
     "end of the authentication": lambda made: setattr(
         made.connection.session, "limited_from_ms", made.broker.now_ms

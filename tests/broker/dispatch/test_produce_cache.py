@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from broker.cluster.cluster import Cluster
 from broker.dispatch import produce_cache
 from broker.dispatch.produce_cache import TARGETS_MAX, ProduceCache
+from broker.dispatch.recorded_run import RecordedRun
 from broker.dispatch.shared_run import SharedRun
 from broker.produce import request_run, request_shape
 from broker.produce.batch_layout import BatchLayout
@@ -155,7 +156,8 @@ def plans(draw: st.DrawFn) -> list[Produce | Change]:
     """Requests of one shape, with changes and other requests in between."""
     usual = draw(usual_produces)
     # After three reads, a read of a single request is tried at once.
-    steps: list[Produce | Change] = [usual] * draw(st.sampled_from((1, 3)))
+    steps: list[Produce | Change] = [("keep_journal", draw(st.booleans()))]
+    steps += [usual] * draw(st.sampled_from((1, 3)))
     for _ in range(draw(st.integers(1, 8))):
         what = draw(st.integers(0, 6))
         if what <= 2:
@@ -526,15 +528,21 @@ RUN_CHECKS: tuple[tuple[Any, str, str, Sequence[Produce | Change]], ...] = (
     ),
     (
         ProduceCache.respond_to_run,
-        "if services.journal.is_enabled:",
-        "if False:",
+        "len(data) > services.journal.run_bytes_max",
+        "False",
+        [("keep_journal", True), ("follow_journal",)],
+    ),
+    (
+        ProduceCache._recorded_run,
+        "not self._services.journal.is_enabled",
+        "True",
         [("keep_journal", True)],
     ),
     (
-        ProduceCache.respond_to_run,
-        "services.journal.takes_run(len(data))",
-        "True",
-        [("keep_journal", True), ("follow_journal",)],
+        ProduceCache._recorded_run,
+        "not recorded.sender.is_current",
+        "False",
+        [("keep_journal", True), WARM, ("log_in", 0, "alice")],
     ),
     (
         ProduceCache.respond_to_run,
@@ -587,6 +595,14 @@ def test_a_run_without_a_check_is_found(
     assert_needed(steps, function, right, wrong)
 
 
+RECORDED: tuple[Produce | Change, ...] = (("keep_journal", True), *[Produce()] * 3)
+"""After them a read of a single request is tried at once, and recorded."""
+IS_ALONE_CHECKS: tuple[tuple[str, Sequence[Produce | Change]], ...] = (
+    ("self.produce_version != self._cluster.produce_version", [("lead", "t", 0, -1)]),
+    ("self._quotas.is_enabled", [("set_quota", "producer_byte_rate", 1.0, False)]),
+    ("self._acknowledgements.is_enabled", [("audit", True)]),
+    ("self._faults.is_enabled", [("add_error_rule", None)]),
+)
 ONE_CHECKS: tuple[tuple[Any, str, Sequence[Produce | Change]], ...] = (
     (SharedRun.respond_at_once, "self._faults.is_enabled", [("add_error_rule", None)]),
     (
@@ -600,6 +616,18 @@ ONE_CHECKS: tuple[tuple[Any, str, Sequence[Produce | Change]], ...] = (
         [("end_session", 0, 5), *[Produce()] * 3, ("advance", 5)],
     ),
     (SharedRun.respond_at_once, "self._journal.is_enabled", [("keep_journal", True)]),
+    (
+        RecordedRun.respond_at_once,
+        "not journal.is_enabled",
+        [*RECORDED, ("keep_journal", False)],
+    ),
+    (
+        RecordedRun.respond_at_once,
+        "len(data) > journal.run_bytes_max",
+        [*RECORDED, ("follow_journal",)],
+    ),
+    (RecordedRun.respond_at_once, "not run.is_alone()", [*RECORDED, ("lead", "t", 0, -1)]),
+    *((SharedRun.is_alone, check, [*RECORDED, *steps]) for check, steps in IS_ALONE_CHECKS),
     (SharedRun.respond_at_once, "self._acknowledgements.is_enabled", [("audit", True)]),
     (
         SharedRun.respond_at_once,
@@ -789,6 +817,17 @@ ELSEWHERE_CHECKS: tuple[tuple[Any, str, str, Sequence[Produce | Change]], ...] =
         "self._journal.is_enabled",
         "False",
         [("keep_journal", True), ELSEWHERE],
+    ),
+    (
+        SharedRun.is_alone,
+        "self.can_free",
+        "False",
+        [
+            ("keep_journal", True),
+            ("configure", "t", "retention.bytes", "100"),
+            WARM,
+            *[ELSEWHERE] * 3,
+        ],
     ),
     (
         SharedRun.respond_at_once,

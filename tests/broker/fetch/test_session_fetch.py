@@ -21,6 +21,7 @@ from broker.dispatch.turns import TURN_NS
 from broker.fetch import partition_read, session_fetch, session_logs, session_plan
 from broker.fetch.session_plan import NamedPartition
 from broker.handlers import k01_fetch
+from broker.journal.journal import Entry, Line, Outcome
 from broker.produce.append import append_batch
 from broker.responses import PARTS_BYTES_MIN
 from producer_state.rules import APPEND
@@ -66,6 +67,7 @@ class Client:
             self.dispatcher.turns.call_later = lambda _delay_s, turn: self._turns.append(turn)
         self.now_ms = NOW_MS
         self.written: list[tuple[int, int, bytes]] = []
+        self.followed: list[tuple[Any, ...]] = []
         self.session_id, self.epoch, self.version = 0, 0, 0
         self.offsets: dict[tuple[str, int], int] = {}
         self.connections = [self._connect(number) for number in range(2)]
@@ -85,8 +87,8 @@ class Client:
     def do(self, step: Step) -> None:
         """Carry out a step, and what is due after it."""
         self._begin(step)
-        self.cluster.timers.run_due(self.now_ms)
         while True:
+            self.cluster.timers.run_due(self.now_ms)
             while self._turns:
                 self._turns.pop()()
                 if self._between:
@@ -94,9 +96,11 @@ class Client:
                 self.cluster.timers.run_due(self.now_ms)
             for number, connection in enumerate(self.connections):
                 self._note(number, connection.resume(self.now_ms))
-            if not self._turns:
+            due_ms = self.cluster.timers.next_due_ms()
+            if not self._turns and (due_ms is None or due_ms > self.now_ms):
                 return
-            # A response made room for a request that was queued behind it, which takes turns too.
+            # A response made room for a request that was queued behind it: it takes turns, or it
+            # completes at once.
 
     def _begin(self, step: Step) -> None:
         name, arguments = step
@@ -171,6 +175,14 @@ class Client:
 
     def set_journal(self, is_enabled: bool) -> None:
         self.dispatcher.journal.is_enabled = is_enabled
+
+    def follow_journal(self) -> None:
+        def take(line: Line) -> None:
+            # A request that takes turns is heard twice.
+            if isinstance(line, Entry) and line.outcome is not Outcome.WAITING:
+                self.followed.append(fields_of_line(line))
+
+        self.dispatcher.journal.subscribe(take)
 
     def advance(self, duration_ms: int) -> None:
         self.now_ms += duration_ms
@@ -279,6 +291,7 @@ class Client:
             ],
             "metrics": [str(found) for found in self.cluster.quotas.metrics.measure(self.now_ms)],
             "journal": [fields_of_line(line) for line in self.dispatcher.journal],
+            "followed": self.followed,
             "bugs": [repr(bug) for bug in self.bugs],
         }
 
@@ -406,6 +419,7 @@ changes = st.one_of(
         st.just("set_quota"), st.fixed_dictionaries({"rate": st.sampled_from([None, 100.0])})
     ),
     st.tuples(st.just("set_journal"), st.fixed_dictionaries({"is_enabled": st.booleans()})),
+    st.tuples(st.just("follow_journal"), st.just({})),
 )
 advances = st.tuples(
     st.just("advance"),
@@ -445,11 +459,13 @@ changes_of_one = st.one_of(
 )
 steps_of_one = _weighted(*[one] * 10, *[st.just(produce())] * 8, changes_of_one)
 
+RECORD: Step = ("set_journal", {"is_enabled": True})
 losses = st.tuples(st.just("lose"), st.fixed_dictionaries({"connection": st.integers(0, 1)}))
 
 
 @settings(max_examples=examples(300), deadline=None)
 @given(st.lists(steps, max_size=25))
+@example([RECORD, *[produce()] * 2, fetch(), fetch(), fetch(max_wait_ms=100), produce(), fetch()])
 @example([*[fetch(max_wait_ms=100)] * 2, fetch(max_wait_ms=100, epoch_change=1), produce()])
 @example([*[produce()] * 2, fetch(max_wait_ms=100, max_bytes=100, min_bytes=200)])
 def test_a_session_goes_on_the_same_way_without_the_shortcut(found: list[Step]) -> None:
@@ -465,12 +481,15 @@ def test_a_session_goes_on_the_same_way_without_the_shortcut(found: list[Step]) 
 
 
 @settings(max_examples=examples(500), deadline=None)
-@given(st.lists(steps_of_one, min_size=5, max_size=30), st.fixed_dictionaries(mostly))
+@given(
+    st.lists(steps_of_one, min_size=5, max_size=30), st.fixed_dictionaries(mostly), st.booleans()
+)
 def test_a_session_of_one_partition_goes_on_the_same_way_without_the_shortcut(
-    found: list[Step], usual: dict[str, int]
+    found: list[Step], usual: dict[str, int], is_recorded: bool
 ) -> None:
     # With so many requests a connection remembers them, and so does the session.
-    begun = [fetch(*ONE, **usual), *[produce(), fetch(*ONE, **usual)] * 3]
+    begun: list[Step] = [("set_journal", {"is_enabled": is_recorded})]
+    begun += [fetch(*ONE, **usual), *[produce(), fetch(*ONE, **usual)] * 3]
 
     with counted_calls(NamedPartition, "take_offset") as taken:
         with_shortcut, without, _taken = both([*begun, *found])

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from itertools import count
-from struct import pack, unpack
+from struct import pack
 from typing import Any
 
 import pytest
@@ -25,8 +25,8 @@ from broker.journal.journal import (
     targets_of,
 )
 from broker.pending_response import PendingResponse
-from broker.request.context import RequestContext
-from broker.responses import Close
+from broker.request.context import RequestContext, Sender, context_of_frame
+from broker.responses import Close, EncodedParts
 from broker.routes import ROUTES
 from protocol import messages
 from protocol.api_keys import ApiKey
@@ -225,51 +225,128 @@ def test_the_bounds_of_the_journal_always_hold(
     assert numbers == sorted(set(numbers))
 
 
+class TwoJournals:
+    """One gets requests as caches record them if it takes them so, the other as the dispatcher."""
+
+    def __init__(self, entries_max: int, bytes_max: int) -> None:
+        self.cached, self.ordinary = (
+            Journal(entries_max, bytes_max, is_enabled=True) for _ in range(2)
+        )
+        self._peer = connection(5)
+        self._sender = Sender(self._peer)
+        self._correlation_ids = count(1)
+
+    def clear(self) -> None:
+        self.cached.clear()
+        self.ordinary.clear()
+
+    def look(self) -> None:
+        assert [described(line) for line in self.cached] == [
+            described(line) for line in self.ordinary
+        ]
+
+    def run(self, frame_sizes: list[int], *, has_acks: bool) -> None:
+        """Handle requests of one read."""
+        frames = [self._new_frame(size) for size in frame_sizes]
+        responses = [frame[:8] for frame in frames] if has_acks else []
+        data = b"".join(map(framed, frames))
+        takes_run = len(data) <= self.cached.run_bytes_max
+        if takes_run:
+            self.cached.add_run(self._sender, data, responses, NOW_MS, 0, len(frames) * 7000)
+        for index, frame in enumerate(frames):
+            for journal in (self.ordinary,) if takes_run else (self.ordinary, self.cached):
+                self._begin(journal, frame, responses[index] if has_acks else None)
+
+    def one(self, frame_size: int, response: bytes | EncodedParts) -> None:
+        """Handle one request."""
+        frame = self._new_frame(frame_size)
+        if len(framed(frame)) > self.cached.run_bytes_max:
+            self._begin(self.cached, frame, response or None)
+        else:
+            self.cached.add_one(self._sender, framed(frame), response, NOW_MS, 0, 7000)
+        self._begin(self.ordinary, frame, response or None)
+
+    def wait(self, frame_size: int, response: bytes | None) -> None:
+        """Begin to handle one request, and end it with the response if it gets one."""
+        frame = self._new_frame(frame_size)
+        for journal in (self.ordinary, self.cached):
+            if journal is self.cached and len(framed(frame)) <= journal.run_bytes_max:
+                entry = journal.begin_wait(self._sender, framed(frame), NOW_MS, 0)
+            else:
+                entry = self._begin(journal, frame)
+                journal.wait(entry)
+            if response is not None:
+                journal.end(entry, response, 7000)
+
+    def _new_frame(self, size: int) -> bytes:
+        return pack(">hhih", ApiKey.PRODUCE, 8, next(self._correlation_ids), -1) + bytes(size - 10)
+
+    def _begin(
+        self, journal: Journal, frame: bytes, *responses: bytes | EncodedParts | None
+    ) -> Entry:
+        """Begin to handle a request, and end it if there is a response, or None for no response."""
+        context = context_of_frame(frame, self._peer, NOW_MS, start=0)
+        entry = journal.begin(context, frame, 0, len(frame), 0)
+        for response in responses:
+            journal.end(entry, response, 7000)
+        return entry
+
+
+def framed(frame: bytes) -> bytes:
+    return pack(">i", len(frame)) + frame
+
+
+sizes = st.integers(10, 30)
+responses = st.integers(0, 60).map(bytes)
+parts = st.integers(1, 60).map(lambda size: EncodedParts([bytes(1), bytes(size - 1)], size))
+
+
 @given(
     st.integers(1, 8),
     st.integers(20, 300),
-    st.booleans(),
     st.lists(
         st.one_of(
-            st.lists(st.integers(8, 30), min_size=1, max_size=5),
-            st.sampled_from(["clear", "look"]),
+            st.tuples(st.just("run"), st.lists(sizes, min_size=1, max_size=5), st.booleans()),
+            st.tuples(st.just("one"), sizes, st.one_of(responses, parts)),
+            st.tuples(st.just("wait"), sizes, st.one_of(st.none(), responses)),
+            st.sampled_from([("clear",), ("look",)]),
         ),
         max_size=30,
     ),
 )
-def test_a_journal_of_runs_has_the_same_lines_as_one_of_requests(
-    entries_max: int, bytes_max: int, has_acks: bool, steps: list[list[int] | str]
+def test_what_caches_record_has_the_same_lines_as_what_the_dispatcher_records(
+    entries_max: int, bytes_max: int, steps: list[tuple[Any, ...]]
 ) -> None:
-    runs, requests = (Journal(entries_max, bytes_max, is_enabled=True) for _ in range(2))
-    context = make_context(ApiKey.PRODUCE, 9)
-    correlation_ids = count(1)
-    for step in steps:
-        if step == "clear":
-            runs.clear()
-            requests.clear()
-        elif isinstance(step, str):  # look
-            assert [described(line) for line in runs] == [described(line) for line in requests]
+    both = TwoJournals(entries_max, bytes_max)
+    for name, *arguments in steps:
+        if name == "run":
+            both.run(arguments[0], has_acks=arguments[1])
         else:
-            frames = [bytes(4) + pack(">i", next(correlation_ids)) + bytes(n - 8) for n in step]
-            responses = [frame[:8] for frame in frames] if has_acks else []
-            data = b"".join(pack(">i", len(frame)) + frame for frame in frames)
-            made = [
-                replace(context, correlation_id=unpack(">i", frame[4:8])[0], size_bytes=len(frame))
-                for frame in frames
-            ]
-            if runs.takes_run(len(data)):
-                runs.add_run(context, data, responses, 0, len(frames) * 7000)
-            for index, frame in enumerate(frames):
-                response = responses[index] if has_acks else None
-                for journal in (runs, requests) if not runs.takes_run(len(data)) else (requests,):
-                    entry = journal.begin(made[index], frame, 0, len(frame), 0)
-                    journal.end(entry, response, 7000)
-        assert runs.last_number == requests.last_number
-    assert (len(runs), runs.byte_count) == (len(requests), requests.byte_count)
-    lines = [described(line) for line in runs]
-    assert lines == [described(line) for line in requests]
-    assert [described(line) for line in reversed(runs)] == lines[::-1]
-    assert all(first is second for first, second in zip(runs, runs, strict=True))
+            getattr(both, name)(*arguments)
+        assert both.cached.last_number == both.ordinary.last_number
+    cached, ordinary = both.cached, both.ordinary
+    assert (len(cached), cached.byte_count) == (len(ordinary), ordinary.byte_count)
+    lines = [described(line) for line in cached]
+    assert lines == [described(line) for line in ordinary]
+    assert [described(line) for line in reversed(cached)] == lines[::-1]
+    assert all(first is second for first, second in zip(cached, cached, strict=True))
+    assert sum(line.byte_count for line in cached) == cached.byte_count
+
+
+def test_a_request_has_the_principal_that_its_connection_had() -> None:
+    peer = connection(5)
+    sender = Sender(peer)
+    journal = Journal(5, 1000, is_enabled=True)
+    frame = metadata_frame(1)
+    journal.add_one(sender, frame, b"response", NOW_MS, 0, 0)
+    assert sender.is_current
+
+    peer.session.authenticate("alice", None)
+    assert not sender.is_current
+    (entry,) = journal
+    assert isinstance(entry, Entry)
+    assert entry.context.principal == "ANONYMOUS"
+    assert entry.context.now_ms == NOW_MS
 
 
 def described(line: Line) -> tuple[Any, ...]:
