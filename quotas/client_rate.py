@@ -92,6 +92,22 @@ class ClientRateQuotaManager(ThrottlingQuotaManager[_Counter]):
             return self._window_ms
         return throttle_ms
 
+    def rate_below_limit(
+        self, user: str, client_id: str | None, value: int, now_ms: int
+    ) -> SampledRate | None:
+        """Return the rate that a value may be recorded in, and nobody is throttled.
+
+        None if `record` has to find out: a limit may be reached, or a sample or counter begins.
+        """
+        counter = self._counters.known(user, client_id, now_ms)
+        if counter is None:
+            return None
+        if counter.limit is not None and not counter.stays_below(
+            value, counter.numerator, counter.denominator, now_ms
+        ):
+            return None
+        return counter
+
     def unrecord(self, user: str, client_id: str | None, value: int, now_ms: int) -> None:
         """Undo a `record`: the client does not get the response."""
         if self._limits.is_enabled:

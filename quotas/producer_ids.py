@@ -16,6 +16,7 @@ from quotas.metrics import Measurement, client_tags
 from quotas.producer_id_cache import ProducerIdQuotaManagerCache
 
 GROUP = "ProducerIds"
+_NEVER_MS = (1 << 63) - 1
 
 
 class _Counter(MeteredBucket):
@@ -109,9 +110,9 @@ class ProducerIdQuotaManager(ThrottlingQuotaManager[_Counter]):
     def known_until_ms(self, user: str) -> int:
         """Return until when an id just admitted would be admitted again without effect; 0: unknown.
 
-        A change of the limits ends that.
+        A change of the limits ends that. Without a limit nothing else does.
         """
-        return self._cache.known_until_ms(user)
+        return self._cache.known_until_ms(user) if self._is_limited(user) else _NEVER_MS
 
     def expire(self, now_ms: int) -> None:
         """Drop the layers whose window is over, and filters without layers."""

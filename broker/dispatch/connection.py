@@ -29,9 +29,9 @@ from protocol.api_keys import ApiKey
 from protocol.framing import Frame, FrameError, FrameReader
 
 if TYPE_CHECKING:  # imported with the first Produce request
+    from broker.dispatch.accounted_run import AccountedRun
     from broker.dispatch.fetch_cache import FetchCache
     from broker.dispatch.produce_cache import ProduceCache
-    from broker.dispatch.recorded_run import RecordedRun
     from broker.dispatch.shared_run import SharedRun
 
 WRITE_BYTES_PER_TURN = 256 * 1024
@@ -109,7 +109,7 @@ class Connection:
         self._produce_cache: ProduceCache | None = None
         self._was_run = False
         """Whether the last read was a run of requests and nothing else."""
-        self._responder: SharedRun | RecordedRun | ProduceCache | None = None
+        self._responder: SharedRun | AccountedRun | ProduceCache | None = None
         """What handles reads like the last two, while no bytes, response, mute or close wait."""
         self._has_failed = False
         """Whether the connection has to be closed because of a bug in `respond_at_once`."""

@@ -8,8 +8,8 @@ takes turns: it is short, and nothing in it pauses.
 from struct import Struct
 from typing import TYPE_CHECKING
 
+from broker.dispatch.accounted_run import AccountedRun
 from broker.dispatch.produce_services import ProduceServices
-from broker.dispatch.recorded_run import RecordedRun
 from broker.dispatch.shared_run import SharedRun
 from broker.produce.acknowledge import note_batch
 from broker.produce.batch_layout import FittingBatches
@@ -46,11 +46,11 @@ class ProduceCache:
     """The shapes of the Produce requests of one connection."""
 
     __slots__ = (
+        "_accounted",
         "_ends",
         "_key_lengths",
         "_latest",
         "_pause",
-        "_recorded",
         "_run",
         "_services",
         "_session",
@@ -67,8 +67,8 @@ class ProduceCache:
         """The shape that was used last; it is as old as all others."""
         self._run: SharedRun | None = None
         """That of the shape that was used last by a run."""
-        self._recorded: RecordedRun | None = None
-        """The same run while the journal records requests."""
+        self._accounted: AccountedRun | None = None
+        """The same run while the journal records requests, or quotas of clients are set."""
         self._shapes: dict[bytes, RequestShape] = {}
         """All of them, by API key, version and key; for one partition, any that was used so."""
         self._key_lengths: set[int] = set()
@@ -139,7 +139,7 @@ class ProduceCache:
         return shape.response.encode(correlation_id, batches.base_offsets, start_offsets, 0)
 
     @property
-    def responder(self) -> "SharedRun | RecordedRun | ProduceCache | None":
+    def responder(self) -> "SharedRun | AccountedRun | ProduceCache | None":
         """What may respond at once to reads like those that `respond_to_run` handles.
 
         It is the run if the connection ends no transactions and its session has no end; only a
@@ -150,7 +150,7 @@ class ProduceCache:
         run = self._run
         if run is None or run.shape is not self._shape:
             return None
-        return self._recorded or run
+        return self._accounted or run
 
     def respond_at_once(self, data: bytes, now_ms: int) -> bytes | None:
         """Handle a read that is one request of the latest run, or an EndTxn; None changes nothing.
@@ -159,7 +159,7 @@ class ProduceCache:
         """
         if self._ends is not None and data.startswith(_END_TXN_KEY, FRAME_SIZE_BYTES):
             return self._ends.respond(data, now_ms)
-        run = self._recorded or self._run
+        run = self._accounted or self._run
         if run is None or self._session.limited_from_ms <= now_ms:
             return None
         return run.respond_at_once(data, now_ms)
@@ -180,8 +180,8 @@ class ProduceCache:
         """Handle the requests at the beginning of a read, as `respond`; return where others begin.
 
         These are requests of the latest shape, or one EndTxn of a transactional producer. It
-        handles none if each of them would have to be charged to a quota; or if the shape has one
-        partition, and each would be noted in the audit, or passed to a listener of the journal.
+        handles none if the shape has one partition, and each would be noted in the audit, passed to
+        a listener of the journal, or timed for a quota.
         """
         shape = self._shape
         if shape is not None and shape.layouts:
@@ -200,7 +200,6 @@ class ProduceCache:
         if (
             shape.produce_version != cluster.produce_version
             or peer.session.limited_from_ms <= now_ms
-            or cluster.quotas.clients.is_enabled
             or cluster.limits_producer_ids
             or services.acknowledgements.is_enabled
             or services.faults.is_enabled
@@ -211,12 +210,12 @@ class ProduceCache:
         if run is None or run.shape is not shape:
             run = self._run = services.run_of(shape)
             shape = self._take_shape(run.shape)
-        recorded = self._recorded = self._recorded_run(run, peer)
+        accounted = self._accounted = self._accounted_run(run, peer)
         try:
             if not data.startswith(shape.targets[0].piece, _CONSTANT_AT):
-                return self._append_elsewhere(recorded or run, data, now_ms, responses)
-            if recorded is not None:
-                return recorded.append(data, now_ms, responses)
+                return self._append_elsewhere(accounted or run, data, now_ms, responses)
+            if accounted is not None:
+                return accounted.append(data, now_ms, responses)
             return run.append(cluster, data, now_ms, responses)
         except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
             return self.close_after_bug(error, data, peer, now_ms)
@@ -240,17 +239,18 @@ class ProduceCache:
             position = end
         return position
 
-    def _recorded_run(self, run: SharedRun, peer: Peer) -> RecordedRun | None:
-        """Return the run of this connection for the journal; None while it is not enabled."""
-        if not self._services.journal.is_enabled:
+    def _accounted_run(self, run: SharedRun, peer: Peer) -> AccountedRun | None:
+        """Return the run of this connection for journal and quotas; None while it needs neither."""
+        services = self._services
+        if not (services.journal.is_enabled or services.cluster.quotas.clients.is_enabled):
             return None
-        recorded = self._recorded
-        if recorded is None or recorded.run is not run or not recorded.sender.is_current:
-            recorded = RecordedRun(run, Sender(peer), self._services)
-        return recorded
+        accounted = self._accounted
+        if accounted is None or accounted.run is not run or not accounted.sender.is_current:
+            accounted = AccountedRun(run, Sender(peer), services)
+        return accounted
 
     def _append_elsewhere(
-        self, run: SharedRun | RecordedRun, data: bytes, now_ms: int, responses: list[bytes]
+        self, run: SharedRun | AccountedRun, data: bytes, now_ms: int, responses: list[bytes]
     ) -> int:
         """Handle a read that is one request for another partition of the topic."""
         response = run.respond_at_once(data, now_ms)

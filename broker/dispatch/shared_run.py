@@ -37,7 +37,7 @@ class SharedRun(RequestRun):
 
         The caller makes sure that the session of the connection has not ended, or has no end. What
         the ordinary path looks at and this does not changes `produce_version`. Requests for the
-        journal are left to others (`RecordedRun`).
+        journal and quotas are left to others (`AccountedRun`).
         """
         cluster = self._cluster
         # With `is_alone`, inlined.
@@ -53,11 +53,10 @@ class SharedRun(RequestRun):
         return self.respond_to_one(cluster, data, now_ms)
 
     def is_alone(self) -> bool:
-        """Whether nothing but the journal may take part in a request."""
+        """Whether nothing but the journal and quotas of clients may take part in a request."""
         return not (
             self.can_free
             or self.produce_version != self._cluster.produce_version
-            or self._quotas.is_enabled
             or self._acknowledgements.is_enabled
             or self._faults.is_enabled
         )

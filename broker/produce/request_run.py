@@ -125,12 +125,15 @@ class RequestRun:
         self._between_parts = b"", b""
 
     # Hot path: inlined on purpose.
-    def respond_to_one(self, cluster: Cluster, data: bytes, now_ms: int) -> bytes | None:
+    def respond_to_one(
+        self, cluster: Cluster, data: bytes, now_ms: int, only_producer_id: int | None = None
+    ) -> bytes | None:
         """Append the batch of the only request of a read, and return the response.
 
         None changes nothing: the read is something else, or the request is unusual. The response
         is empty with acks=0. The caller has made sure of the same as that of `append`, and that
-        `can_free` is false. The request may be for another partition.
+        `can_free` is false. The request may be for another partition. With `only_producer_id` a
+        batch of any other producer is unusual.
         """
         layout = self._read_layouts.get(len(data)) or self._layout_of_read(data)
         if layout is None or cluster.log_bytes + len(data) > cluster.log_bytes_max:
@@ -160,7 +163,7 @@ class RequestRun:
         partition, log = self._partition, self._log
         base_offset = log.log_end_offset
         if producer_id >= 0:
-            if sequence < 0:
+            if sequence < 0 or (only_producer_id is not None and producer_id != only_producer_id):
                 return None
             # fmt: off
             if (
@@ -191,11 +194,19 @@ class RequestRun:
             self._before, correlation_id, between, index, code, base_offset, self._after
         )
 
-    def append(self, cluster: Cluster, buffer: bytes, now_ms: int, responses: list[bytes]) -> int:
+    def append(
+        self,
+        cluster: Cluster,
+        buffer: bytes,
+        now_ms: int,
+        responses: list[bytes],
+        only_producer_id: int | None = None,
+    ) -> int:
         """Append batches from the beginning of `buffer` on; return where other bytes begin.
 
         It stops at the first request that is not complete, has another shape or is unusual. The
         caller has made sure that nothing but the log and the producer's state has to change.
+        `only_producer_id` is as in `respond_to_one`.
         """
         if self._index != self._own_index and not self._go_to(self._own_index):
             return 0
@@ -204,7 +215,7 @@ class RequestRun:
         log = self._log
         end_offset = log.log_end_offset
         try:
-            return self._store(cluster, buffer, now_ms, responses)
+            return self._store(cluster, buffer, now_ms, responses, only_producer_id)
         finally:
             # Who waits responds after this read in any case: one look is enough.
             if log.waiters and log.log_end_offset != end_offset:
@@ -212,7 +223,12 @@ class RequestRun:
 
     # Hot path: inlined on purpose.
     def _store(  # noqa: C901, PLR0912
-        self, cluster: Cluster, buffer: bytes, now_ms: int, responses: list[bytes]
+        self,
+        cluster: Cluster,
+        buffer: bytes,
+        now_ms: int,
+        responses: list[bytes],
+        only_producer_id: int | None,
     ) -> int:
         shape, log, partition = self.shape, self._log, self._partition
         latest_ms, is_transactional = now_ms + self._timestamp_after_max_ms, shape.is_transactional
@@ -257,7 +273,9 @@ class RequestRun:
                 ):
                     break
                 if producer_id >= 0:
-                    if sequence < 0:
+                    if sequence < 0 or (
+                        only_producer_id is not None and producer_id != only_producer_id
+                    ):
                         break
                     # fmt: off
                     if (

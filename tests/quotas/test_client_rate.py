@@ -188,3 +188,25 @@ def test_only_counters_of_the_last_hour_are_kept() -> None:
         setup.produce.record("u", f"c{number}", 1, number * 36_000)
 
     assert len(setup.produce._counters) <= 3 * 100
+
+
+def test_a_rate_below_its_limit_takes_a_value_without_a_decision() -> None:
+    setup = Setup()
+    setup.set(1000, user="A")
+    rate_of = setup.produce.rate_below_limit
+    assert rate_of("A", "c", 1, 0) is None, "nothing is known before the first value"
+    setup.produce.record("A", "c", 4000, 0)
+    setup.produce.record("B", "c", 4000, 0)
+
+    rate = rate_of("A", "c", 6000, 0)
+    assert rate is not None
+    assert rate_of("A", "c", 6001, 0) is None
+    rate.record(6000, 0)
+    assert setup.produce.record("A", "c", 0, 0) == 0
+    assert setup.produce.record("A", "c", 1, 0) > 0
+    assert rate_of("A", "c", 0, 0) is None
+    assert rate_of("A", "c", 0, 1000) is None, "a sample begins"
+    assert rate_of("B", "c", 10**9, 0) is not None, "there is no limit"
+    assert rate_of("B", "c", 10**9, 5000) is not None
+    setup.set(1000, user="B")
+    assert rate_of("B", "c", 0, 5000) is None, "the limits have changed"

@@ -390,3 +390,11 @@ def test_removing_a_quota_drops_the_remembered_ids() -> None:
     setup.set(10)
     assert setup.manager.track("user", 1_000_000, 0) == 0
     assert setup.measured(0)["live-layers"] == 1
+
+
+def test_an_id_of_a_user_without_a_quota_stays_known_until_the_limits_change() -> None:
+    setup = Setup(None)
+    setup.limits.set(make_entity([("user", "other")]), Fraction(5))
+    assert setup.new(0) == 0
+    assert setup.manager.known_until_ms("user") > 1000 * HOUR_MS
+    assert setup.manager.known_until_ms("other") == 0

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from broker.cluster.cluster import Cluster
 from broker.dispatch import produce_cache
+from broker.dispatch.accounted_run import AccountedRun
 from broker.dispatch.produce_cache import TARGETS_MAX, ProduceCache
-from broker.dispatch.recorded_run import RecordedRun
 from broker.dispatch.shared_run import SharedRun
 from broker.produce import request_run, request_shape
 from broker.produce.batch_layout import BatchLayout
@@ -533,14 +533,20 @@ RUN_CHECKS: tuple[tuple[Any, str, str, Sequence[Produce | Change]], ...] = (
         [("keep_journal", True), ("follow_journal",)],
     ),
     (
-        ProduceCache._recorded_run,
-        "not self._services.journal.is_enabled",
+        ProduceCache._accounted_run,
+        "not (services.journal.is_enabled or services.cluster.quotas.clients.is_enabled)",
         "True",
         [("keep_journal", True)],
     ),
     (
-        ProduceCache._recorded_run,
-        "not recorded.sender.is_current",
+        ProduceCache._accounted_run,
+        "not (services.journal.is_enabled or services.cluster.quotas.clients.is_enabled)",
+        "not services.journal.is_enabled",
+        [("set_quota", "producer_byte_rate", 1e9, False), WARM],
+    ),
+    (
+        ProduceCache._accounted_run,
+        "not accounted.sender.is_current",
         "False",
         [("keep_journal", True), WARM, ("log_in", 0, "alice")],
     ),
@@ -549,12 +555,6 @@ RUN_CHECKS: tuple[tuple[Any, str, str, Sequence[Produce | Change]], ...] = (
         "services.acknowledgements.is_enabled",
         "False",
         [("audit", True)],
-    ),
-    (
-        ProduceCache.respond_to_run,
-        "cluster.quotas.clients.is_enabled",
-        "False",
-        [("set_quota", "producer_byte_rate", 1.0, False)],
     ),
     (
         ProduceCache.respond_to_run,
@@ -599,7 +599,6 @@ RECORDED: tuple[Produce | Change, ...] = (("keep_journal", True), *[Produce()] *
 """After them a read of a single request is tried at once, and recorded."""
 IS_ALONE_CHECKS: tuple[tuple[str, Sequence[Produce | Change]], ...] = (
     ("self.produce_version != self._cluster.produce_version", [("lead", "t", 0, -1)]),
-    ("self._quotas.is_enabled", [("set_quota", "producer_byte_rate", 1.0, False)]),
     ("self._acknowledgements.is_enabled", [("audit", True)]),
     ("self._faults.is_enabled", [("add_error_rule", None)]),
 )
@@ -617,16 +616,11 @@ ONE_CHECKS: tuple[tuple[Any, str, Sequence[Produce | Change]], ...] = (
     ),
     (SharedRun.respond_at_once, "self._journal.is_enabled", [("keep_journal", True)]),
     (
-        RecordedRun.respond_at_once,
-        "not journal.is_enabled",
-        [*RECORDED, ("keep_journal", False)],
-    ),
-    (
-        RecordedRun.respond_at_once,
+        AccountedRun.respond_at_once,
         "len(data) > journal.run_bytes_max",
         [*RECORDED, ("follow_journal",)],
     ),
-    (RecordedRun.respond_at_once, "not run.is_alone()", [*RECORDED, ("lead", "t", 0, -1)]),
+    (AccountedRun.respond_at_once, "not run.is_alone()", [*RECORDED, ("lead", "t", 0, -1)]),
     *((SharedRun.is_alone, check, [*RECORDED, *steps]) for check, steps in IS_ALONE_CHECKS),
     (SharedRun.respond_at_once, "self._acknowledgements.is_enabled", [("audit", True)]),
     (

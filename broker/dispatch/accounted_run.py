@@ -1,0 +1,102 @@
+"""The run of a connection while the journal records requests, or quotas of clients are set."""
+
+from broker.dispatch.produce_services import ProduceServices
+from broker.dispatch.shared_run import SharedRun
+from broker.request.context import Sender
+from protocol.framing import SIZE_BYTES
+from quotas.sampled_rate import SampledRate
+
+_NO_ID = -1
+
+
+class AccountedRun:
+    """A shared run whose requests of one connection are recorded, charged to quotas, or both.
+
+    It charges only what throttles nobody, which is known before: the sizes of requests, and
+    producer ids that are not new (KIP-936). The time of handlers is left to others.
+    """
+
+    __slots__ = ("_cluster", "_journal", "_now_ns", "_quotas", "run", "sender")
+
+    def __init__(self, run: SharedRun, sender: Sender, services: ProduceServices) -> None:
+        self.run = run
+        self.sender = sender
+        self._cluster = services.cluster
+        self._quotas = services.cluster.quotas.clients
+        self._journal = services.journal
+        self._now_ns = services.now_ns
+
+    def respond_at_once(self, data: bytes, now_ms: int) -> bytes | None:
+        """Handle a read as `SharedRun.respond_at_once`, and account for it."""
+        journal, run = self._journal, self.run
+        is_recorded, is_charged = journal.is_enabled, self._quotas.is_enabled
+        if (
+            not (is_recorded or is_charged)
+            or (is_recorded and len(data) > journal.run_bytes_max)
+            or not run.is_alone()
+        ):
+            return None
+        rate = only_producer_id = None
+        if is_charged:
+            if not self._may_charge():
+                return None
+            if self._quotas.producer_byte_rate.is_enabled:
+                rate = self._rate(len(data) - SIZE_BYTES, now_ms)
+                if rate is None:
+                    return None
+            only_producer_id = self._only_producer_id(now_ms)
+        started_ns = self._now_ns() if is_recorded else 0
+        response = run.respond_to_one(self._cluster, data, now_ms, only_producer_id)
+        if response is None:
+            return None
+        if rate is not None:
+            rate.record(len(data) - SIZE_BYTES, now_ms)
+        if is_recorded:
+            journal.add_one(self.sender, data, response, now_ms, started_ns, self._now_ns())
+        return response
+
+    def append(self, data: bytes, now_ms: int, responses: list[bytes]) -> int:
+        """Handle requests as `RequestRun.append`, and account for them.
+
+        The caller has made sure that the journal takes them.
+        """
+        journal, run = self._journal, self.run
+        rate = only_producer_id = None
+        if self._quotas.is_enabled:
+            if not self._may_charge() or not run.shape.acks:
+                return 0
+            if self._quotas.producer_byte_rate.is_enabled:
+                rate = self._rate(len(data), now_ms)
+                if rate is None:
+                    return 0
+            only_producer_id = self._only_producer_id(now_ms)
+        started_ns = self._now_ns() if journal.is_enabled else 0
+        end = run.append(self._cluster, data, now_ms, responses, only_producer_id)
+        if not end:
+            return 0
+        if rate is not None:
+            # All values of one time count as their sum.
+            rate.record(end - len(responses) * SIZE_BYTES, now_ms)
+        if journal.is_enabled:
+            journal.add_run(
+                self.sender, data[:end], tuple(responses), now_ms, started_ns, self._now_ns()
+            )
+        return end
+
+    def _may_charge(self) -> bool:
+        return not self._quotas.request_percentage.is_enabled
+
+    def _rate(self, byte_count: int, now_ms: int) -> SampledRate | None:
+        """Return where so many bytes can be recorded, and nobody is throttled; None if unknown."""
+        sender = self.sender
+        manager = self._cluster.quotas.brokers[sender.broker_id].produce
+        return manager.rate_below_limit(
+            sender.principal, self.run.shape.client_id, byte_count, now_ms
+        )
+
+    def _only_producer_id(self, now_ms: int) -> int | None:
+        """Return the only producer id whose batches may be appended; None for any."""
+        if not self._quotas.producer_ids_rate.is_enabled:
+            return None
+        producer_ids = self.sender.session.producer_ids
+        return _NO_ID if producer_ids is None else producer_ids.known_id(now_ms)
