@@ -13,6 +13,7 @@ from protocol.pacing import paced_elements
 from quotas.entities import (
     CLIENT_ID,
     CONNECTION_CREATION_RATE,
+    CONSUMER_BYTE_RATE,
     CONTROLLER_MUTATION_RATE,
     ENTITY_TYPES,
     IP,
@@ -62,6 +63,7 @@ class ClientQuotas:
 
     __slots__ = (
         "_values",
+        "consumer_byte_rate",
         "is_enabled",
         "limits",
         "producer_byte_rate",
@@ -73,6 +75,7 @@ class ClientQuotas:
         self.is_enabled = False
         self._values: dict[Entity, dict[str, float]] = {}
         self.limits: Mapping[str, Limits] = {name: Limits() for name in QUOTA_KEYS}
+        self.consumer_byte_rate = self.limits[CONSUMER_BYTE_RATE.name]
         self.producer_byte_rate = self.limits[PRODUCER_BYTE_RATE.name]
         self.producer_ids_rate = self.limits[PRODUCER_IDS_RATE.name]
         self.request_percentage = self.limits[REQUEST_PERCENTAGE.name]

@@ -29,7 +29,7 @@ from broker.journal.journal import Entry, Journal
 from broker.request.context import RequestContext, Sender, context_of_frame
 from broker.request.encoding import BugReporter, close_on_error, closed_by, frame_parts
 from broker.request.session import Peer
-from broker.responses import CompletedResponse, EncodedParts, PendingFrame
+from broker.responses import PARTS_BYTES_MIN, CompletedResponse, EncodedParts, PendingFrame
 from protocol import codec
 from protocol.fetch import (
     FLEXIBLE_VERSION_MIN,
@@ -44,6 +44,9 @@ LAYOUTS_MAX = 16
 """Sizes of frames that a connection remembers, to bound memory."""
 PAUSE_MAX = 1023
 """Requests between two that are learnt, for a client whose requests never have the same layout."""
+NEWEST_BYTES_MAX = PARTS_BYTES_MIN + 1024
+"""More than a response with the newest batch has."""
+_CORRELATION_ID_BYTES = 4
 _SESSION_BYTES_MIN = 26
 """The fewest bytes of a request with a session behind its client id."""
 
@@ -93,6 +96,7 @@ class CachedWait(SessionWait):
     """A request of a cache that waits; `deliver` takes the frame of its response."""
 
     __slots__ = ("_data", "_deliver", "_entry", "_now_ms", "_peer", "_services", "plan")
+    charges_quotas = True
 
     def __init__(
         self,
@@ -118,12 +122,20 @@ class CachedWait(SessionWait):
         self._entry = entry
         self.wait(now_ms)
 
-    def encode(self) -> bytes | EncodedParts | None:
+    def encode(self, now_ms: int) -> bytes | EncodedParts | None:
         """See `SessionWait.encode`; this is a frame."""
-        frame = frame_newest(self.plan, self._data[8:12])
+        cluster, plan = self._services.cluster, self.plan
+        if cluster.quotas.clients.is_enabled:
+            if not may_charge(plan, cluster, self._peer, now_ms):
+                return None
+            frame = frame_newest(plan, self._data[8:12])
+            if frame is not None:
+                charge(plan, cluster, self._peer, frame, now_ms)
+            return frame
+        frame = frame_newest(plan, self._data[8:12])
         if frame is not None:
             return frame
-        body = super().encode()
+        body = super().encode(now_ms)
         return None if body is None else _framed(self.plan, self._data, body)
 
     def complete(self, response: object, context: RequestContext | None) -> None:
@@ -198,6 +210,7 @@ class FetchCache:
             return None
         session, plan, services = known.session, known.plan, self._services
         cluster, journal = services.cluster, services.journal
+        has_quotas = cluster.quotas.clients.is_enabled
         if (
             session.epoch != epoch
             or not session.is_open
@@ -205,7 +218,7 @@ class FetchCache:
             or plan.produce_version != cluster.produce_version
             or services.faults.is_enabled
             or (journal.is_enabled and len(data) > journal.run_bytes_max)
-            or cluster.quotas.clients.is_enabled
+            or (has_quotas and not may_charge(plan, cluster, self._peer, now_ms))
             or self._peer.session.limited_from_ms <= now_ms
         ):
             return None
@@ -227,9 +240,14 @@ class FetchCache:
                     entry = journal.begin_wait(self._current_sender(), data, now_ms, started_ns)
                 wait.begin(data, now_ms, entry)
                 return wait
-            frame: bytes | EncodedParts | None = frame_newest(plan, data[8:12])
-            if frame is None:
-                read = read_session(plan, session)
+            newest = frame_newest(plan, data[8:12])
+            frame: bytes | EncodedParts
+            if newest is not None:
+                frame = newest
+                if has_quotas:
+                    charge(plan, cluster, self._peer, newest, now_ms)
+            else:
+                read = None if has_quotas else read_session(plan, session)
                 if read is None:
                     return self._respond_ordinarily(known, data, now_ms, started_ns)
                 found, byte_count = read
@@ -294,9 +312,7 @@ class FetchCache:
     def _known_of(self, frame: Frame) -> _Known | None:
         """Return the layout of a request whose session has a plan; None for others."""
         buffer, start, end = frame
-        _key, version, _correlation_id, _client_id, body_at = codec.decode_header(
-            buffer, start, end
-        )
+        _key, version, _correlation_id, client_id, body_at = codec.decode_header(buffer, start, end)
         if version < LEADER_EPOCH_VERSION_MIN or end - body_at < _SESSION_BYTES_MIN:
             return None
         if version >= FLEXIBLE_VERSION_MIN:
@@ -313,6 +329,7 @@ class FetchCache:
             or not isinstance(plan, SessionPlan)
             or not 0 < len(plan.targets) <= PARTITIONS_MAX
             or not plan.is_good(session, cluster)
+            or plan.client != (peer.session.principal, client_id)
             or plan.params.bytes_min > 1
             or plan.api_version != version
             or not buffer.startswith(plan.beginning, body_at)
@@ -337,6 +354,32 @@ class FetchCache:
             session,
             wait,
         )
+
+
+def may_charge(plan: SessionPlan, cluster: Cluster, peer: Peer, now_ms: int) -> bool:
+    """Whether a response with the newest batch may be charged to quotas, and throttles nobody.
+
+    False if that is unknown: the ordinary path finds out.
+    """
+    principal, client_id = plan.client
+    quotas = cluster.quotas.clients
+    if (
+        quotas.request_percentage.is_enabled
+        or principal != peer.session.principal
+        or not plan.is_of(plan.client, cluster)
+    ):
+        return False
+    if not quotas.consumer_byte_rate.is_enabled:
+        return True
+    manager = cluster.quotas.brokers[peer.broker_id].fetch
+    return manager.rate_below_limit(principal, client_id, NEWEST_BYTES_MAX, now_ms) is not None
+
+
+def charge(plan: SessionPlan, cluster: Cluster, peer: Peer, frame: bytes, now_ms: int) -> None:
+    """Charge a response, of which `may_charge` was true, to the quota on bytes."""
+    principal, client_id = plan.client
+    byte_count = len(frame) - _CORRELATION_ID_BYTES - plan.is_flexible
+    cluster.quotas.brokers[peer.broker_id].fetch.record(principal, client_id, byte_count, now_ms)
 
 
 def _framed(plan: SessionPlan, data: bytes, body: bytes | EncodedParts) -> bytes | EncodedParts:

@@ -58,21 +58,23 @@ def fetch_in_session(
         return None
     if len(session.partitions) > PARTITIONS_MAX:
         return TAKES_TURNS
-    if version < LEADER_EPOCH_VERSION_MIN or cluster.quotas.clients.is_enabled:
+    if version < LEADER_EPOCH_VERSION_MIN:
         return None
+    has_quotas = cluster.quotas.clients.is_enabled
     plan = session.plan
     if (
         not isinstance(plan, SessionPlan)
         or not plan.is_good(session, cluster)
         or plan.api_version != version
         or frame[start:epoch_at] != plan.beginning
+        or (has_quotas and not plan.is_of((context.principal, context.client_id), cluster))
     ):
         request = read_fetch(version, frame, start, end)
         if request is None:
             return None
         plan = session.plan = plan_for(context, request, session, cluster)
-    if not plan.targets:
-        return None
+    if has_quotas or not plan.targets:
+        return None  # the cache of the connection may need the plan
     layout = layout_of(plan, frame, start, end)
     if layout is None or not take_rows(plan, session, layout.topic, layout.rows_of(frame, start)):
         return None
@@ -118,6 +120,8 @@ class SessionWait:
     """
 
     __slots__ = ("_cluster", "_deadline", "_epoch", "_is_due", "_plan", "_session", "is_done")
+    charges_quotas = False
+    """Whether `encode` charges quotas of clients."""
 
     def __init__(self, cluster: Cluster, plan: SessionPlan, session: FetchSession) -> None:
         self._cluster = cluster
@@ -179,7 +183,7 @@ class SessionWait:
             session.epoch == self._epoch
             and plan.change_count == session.change_count
             and plan.produce_version == cluster.produce_version
-            and not cluster.quotas.clients.is_enabled
+            and (self.charges_quotas or not cluster.quotas.clients.is_enabled)
         )
 
     def cancel(self) -> None:
@@ -201,7 +205,7 @@ class SessionWait:
         self._forget()
         self._is_due = False
         try:
-            encoded = self.encode() if self._is_usual() else None
+            encoded = self.encode(now_ms) if self._is_usual() else None
         except Exception as error:  # noqa: BLE001 - the dispatcher reports it
             self._complete(self.request_context(), Failed(error))
             return
@@ -213,7 +217,7 @@ class SessionWait:
             fetch = ordinary_fetch(context, self._cluster, plan, session, self._epoch)
             respond_again(fetch, now_ms, partial(self._complete, context))
 
-    def encode(self) -> bytes | EncodedParts | None:
+    def encode(self, _now_ms: int) -> bytes | EncodedParts | None:
         """Return the encoded response, or None if the ordinary path must respond."""
         plan, session = self._plan, self._session
         read = read_session(plan, session)

@@ -63,9 +63,14 @@ class SessionPlan:
     """What the requests of a session have in common.
 
     It is good while `Cluster.produce_version` and `FetchSession.change_count` stay. Without
-    `targets` no request of the session is usual.
+    `targets` no request of the session is usual. If quotas of clients are set, `is_of` has to be
+    true as well.
     """
 
+    client: tuple[str, str | None]
+    """Principal and client id, which quotas depend on."""
+    quota_version: int
+    """That of the limits of `consumer_byte_rate`."""
     produce_version: int
     change_count: int
     api_version: int
@@ -102,6 +107,13 @@ class SessionPlan:
             )
             self.only = OnlyPartition(cached, target.log, target.partition, head, tail, fixed_bytes)
 
+    def is_of(self, client: tuple[str, str | None], cluster: Cluster) -> bool:
+        """Whether it is for this principal and client id, and its limits have not changed."""
+        return (
+            self.quota_version == cluster.quotas.clients.consumer_byte_rate.version
+            and self.client == client
+        )
+
     def is_good(self, session: FetchSession, cluster: Cluster) -> bool:
         """Whether nothing but offsets and logs has changed since the plan was made."""
         return (
@@ -127,6 +139,8 @@ def plan_for(
     )
     nothing = fetch_codec.encode_topics(version, ())
     return SessionPlan(
+        (context.principal, context.client_id),
+        cluster.quotas.clients.consumer_byte_rate.version,
         produce_version,
         change_count,
         version,

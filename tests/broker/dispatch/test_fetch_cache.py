@@ -15,7 +15,7 @@ from benchmarks import fetch_load, request_bytes
 from benchmarks.in_process import InProcessBroker, InProcessConnection
 from broker.dispatch import fetch_cache
 from broker.dispatch.connection import Connection
-from broker.dispatch.fetch_cache import LAYOUTS_MAX, PAUSE_MAX, FetchCache
+from broker.dispatch.fetch_cache import LAYOUTS_MAX, PAUSE_MAX, CachedWait, FetchCache
 from broker.fetch import session_fetch
 from broker.journal.journal import Entry, Journal, Outcome
 from broker.responses import PARTS_BYTES_MIN, WAITING
@@ -239,6 +239,74 @@ CHANGES: dict[str, Callable[[Consumer], object]] = {
         (("user", "ANONYMOUS"),), [("consumer_byte_rate", 1.0)]
     ),
 }
+
+
+def limit(made: Consumer, key: str, value: float) -> None:
+    """Set a quota of all clients that are not authenticated."""
+    quotas = made.broker.cluster.quotas.clients
+    assert quotas.alter((("user", "ANONYMOUS"),), [(key, value)]) is None
+
+
+def limited_consumer() -> Consumer:
+    """Return a consumer that is far below its quota."""
+    made = Consumer()
+    limit(made, "consumer_byte_rate", 1e7)
+    for _ in range(6):
+        made.produce()
+        made.fetch()
+    return made
+
+
+def fetched_bytes(made: Consumer) -> int:
+    """Return the bytes that were charged."""
+    counters = made.broker.cluster.quotas.brokers[1].fetch._counters
+    return counters.get("ANONYMOUS", None, made.broker.now_ms).total(made.broker.now_ms)
+
+
+def test_requests_below_their_quota_are_taken_and_charged() -> None:
+    made = limited_consumer()
+    before = fetched_bytes(made)
+    with counted_calls(FetchCache, "respond") as responses:
+        made.produce()
+        made.fetch()
+    charged = fetched_bytes(made) - before
+    assert charged == len(responses[0]) - 5, "without size, correlation id and tags, with a size"
+
+    # One that waits is charged when it gets the record.
+    output = made.connection.receive(made.next_request(), made.broker.now_ms)
+    assert output is WAITING
+    made.produce()
+    made.broker.cluster.timers.run_due(made.broker.now_ms)
+    made.check(made.connection.resume(made.broker.now_ms).write)
+    assert fetched_bytes(made) - before == 2 * charged
+
+
+LIMIT_CHANGES: dict[str, Callable[[Consumer], object]] = {
+    "of the quota": lambda made: limit(made, "consumer_byte_rate", 2e7),
+    "to a small quota": lambda made: limit(made, "consumer_byte_rate", 10.0),
+    "of the time of requests": lambda made: limit(made, "request_percentage", 1e6),
+    "of the user": lambda made: setattr(made.connection.session, "principal", "alice"),
+}
+
+
+@pytest.mark.parametrize("change", LIMIT_CHANGES)
+def test_after_a_change_of_the_limits_the_ordinary_path_takes_the_request(change: str) -> None:
+    made = limited_consumer()
+    made.produce()
+    request = made.next_request()
+    LIMIT_CHANGES[change](made)
+    assert made.cache.respond(request, made.broker.now_ms) is None
+
+
+@pytest.mark.parametrize("change", LIMIT_CHANGES)
+def test_after_a_change_of_the_limits_a_wait_ends_on_the_ordinary_path(change: str) -> None:
+    made = limited_consumer()
+    made.connection.receive(made.next_request(), made.broker.now_ms)
+    LIMIT_CHANGES[change](made)
+    with counted_calls(CachedWait, "encode") as frames:
+        made.produce()
+        made.broker.cluster.timers.run_due(made.broker.now_ms)
+    assert frames == [None]
 
 
 @pytest.mark.parametrize("change", CHANGES)

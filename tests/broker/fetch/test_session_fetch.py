@@ -416,7 +416,7 @@ changes = st.one_of(
         ),
     ),
     st.tuples(
-        st.just("set_quota"), st.fixed_dictionaries({"rate": st.sampled_from([None, 100.0])})
+        st.just("set_quota"), st.fixed_dictionaries({"rate": st.sampled_from([None, 100.0, 1e7])})
     ),
     st.tuples(st.just("set_journal"), st.fixed_dictionaries({"is_enabled": st.booleans()})),
     st.tuples(st.just("follow_journal"), st.just({})),
@@ -482,13 +482,19 @@ def test_a_session_goes_on_the_same_way_without_the_shortcut(found: list[Step]) 
 
 @settings(max_examples=examples(500), deadline=None)
 @given(
-    st.lists(steps_of_one, min_size=5, max_size=30), st.fixed_dictionaries(mostly), st.booleans()
+    st.lists(steps_of_one, min_size=5, max_size=30),
+    st.fixed_dictionaries(mostly),
+    st.booleans(),
+    st.sampled_from([None, 1e7]),
 )
 def test_a_session_of_one_partition_goes_on_the_same_way_without_the_shortcut(
-    found: list[Step], usual: dict[str, int], is_recorded: bool
+    found: list[Step], usual: dict[str, int], is_recorded: bool, quota: float | None
 ) -> None:
     # With so many requests a connection remembers them, and so does the session.
-    begun: list[Step] = [("set_journal", {"is_enabled": is_recorded})]
+    begun: list[Step] = [
+        ("set_journal", {"is_enabled": is_recorded}),
+        ("set_quota", {"rate": quota}),
+    ]
     begun += [fetch(*ONE, **usual), *[produce(), fetch(*ONE, **usual)] * 3]
 
     with counted_calls(NamedPartition, "take_offset") as taken:
