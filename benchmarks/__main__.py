@@ -37,6 +37,7 @@ from benchmarks.server_process import (
     ServerName,
     machine_busy_seconds,
     two_cpus,
+    with_options,
 )
 from scenarios.maven import CannotRunError
 from tests.interop.apache_kafka import fetch_kafka_jars
@@ -60,7 +61,7 @@ PROGRAMS = {
     "groups": "benchmarks.groups",
     "growth": "benchmarks.growth",
     "instructions": "benchmarks.instructions",
-    "journal": "benchmarks.journal_cost",
+    "accounting": "benchmarks.accounting",
     "produce-profile": "benchmarks.produce_profile",
     "spark": "benchmarks.spark_load",
     "durations": "benchmarks.durations",
@@ -134,6 +135,13 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(NAMES))
     parser.add_argument("--rounds", type=int, default=3, help="rounds per server (default 3)")
     parser.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="of our broker's configuration; may be repeated",
+    )
+    parser.add_argument(
         "--servers",
         default=",".join(SERVER_NAMES),
         help=f"comma-separated: {', '.join(SERVER_NAMES)}",
@@ -149,6 +157,8 @@ def main() -> int:
     ]
     if unknown or not servers or arguments.rounds < 1:
         parser.error(f"unknown: {', '.join(sorted(unknown)) or arguments.servers}; see --help")
+    if arguments.write and arguments.option:
+        parser.error("--write keeps results without --option only")
     if "kfake" in servers:
         try:
             kfake.executable()
@@ -167,8 +177,9 @@ def main() -> int:
     for name in names:
         if name in PROGRAMS:
             is_complete &= run_program(name)
-        for measurement in MEASUREMENTS.get(name, ()):
-            is_complete &= run_measurement(measurement, servers, arguments.rounds, kept)
+        with with_options(*arguments.option):
+            for measurement in MEASUREMENTS.get(name, ()):
+                is_complete &= run_measurement(measurement, servers, arguments.rounds, kept)
     if arguments.write:
         results_page.write(kept)
     return 0 if is_complete else 1

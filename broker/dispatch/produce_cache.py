@@ -6,7 +6,7 @@ takes turns: it is short, and nothing in it pauses.
 """
 
 from struct import Struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from broker.dispatch.accounted_run import AccountedRun
 from broker.dispatch.produce_services import ProduceServices
@@ -26,6 +26,7 @@ from protocol.framing import SIZE_BYTES as FRAME_SIZE_BYTES
 from protocol.framing import Frame
 from protocol.produce_template import API_BYTES, CONSTANT_AT, correlation_id_of
 from protocol.records import read_header
+from quotas.sampled_rate import SampledRate
 
 if TYPE_CHECKING:
     from broker.dispatch.end_txn_cache import EndTxnCache
@@ -38,6 +39,8 @@ TARGETS_MAX = 64
 PAUSE_MAX = 1023
 """Requests between two that are learnt, for a client whose requests never have the same shape."""
 _unpack_size = Struct(">i").unpack_from
+_Note: TypeAlias = tuple[Sender, SampledRate | None, int | None]
+"""Who sent a request, where its bytes are charged, and when it began, if it is recorded."""
 NO_RESPONSE = b""
 """The response to a request with acks=0 that was handled."""
 
@@ -52,6 +55,7 @@ class ProduceCache:
         "_latest",
         "_pause",
         "_run",
+        "_sender",
         "_services",
         "_session",
         "_shape",
@@ -69,6 +73,8 @@ class ProduceCache:
         """That of the shape that was used last by a run."""
         self._accounted: AccountedRun | None = None
         """The same run while the journal records requests, or quotas of clients are set."""
+        self._sender: Sender | None = None
+        """Who sends the requests, for journal and quotas."""
         self._shapes: dict[bytes, RequestShape] = {}
         """All of them, by API key, version and key; for one partition, any that was used so."""
         self._key_lengths: set[int] = set()
@@ -81,7 +87,7 @@ class ProduceCache:
         self._skip = 1
 
     # Hot path: inlined on purpose.
-    def respond(  # noqa: C901
+    def respond(  # noqa: C901, PLR0912
         self, frame: Frame, peer: Peer, now_ms: int
     ) -> CompletedResponse:
         """Handle a request, or return None: the ordinary path has to take it.
@@ -126,17 +132,63 @@ class ProduceCache:
         ):
             return None
         shape.is_used = True
+        note = None
         if quotas.is_enabled or services.journal.is_enabled or services.acknowledgements.is_enabled:
-            return self._respond_accounted(shape, batches, frame, peer, now_ms)
+            note = self._note_of(shape, end - start, peer, now_ms)
+            if note is None:
+                return self._respond_accounted(shape, batches, frame, peer, now_ms)
         try:
             start_offsets = store_fitting(cluster, shape, batches, end - start, now_ms)
         except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
             services.report_bug(error, _context(shape, frame, peer, now_ms))
             return Close(f"internal error in PRODUCE v{shape.api_version}: {error!r}")
-        if not shape.acks:
-            return NO_RESPONSE
-        correlation_id = correlation_id_of(buffer, start)
-        return shape.response.encode(correlation_id, batches.base_offsets, start_offsets, 0)
+        response = NO_RESPONSE
+        if shape.acks:
+            correlation_id = correlation_id_of(buffer, start)
+            response = shape.response.encode(correlation_id, batches.base_offsets, start_offsets, 0)
+        if note is not None:
+            self._take_note(note, frame, response, now_ms)
+        return response
+
+    def _note_of(
+        self, shape: RequestShape, size_bytes: int, peer: Peer, now_ms: int
+    ) -> _Note | None:
+        """Return where a request is charged, which throttles nobody, and when it began.
+
+        None if it may throttle, or needs a context: nothing has changed then.
+        """
+        services = self._services
+        quotas, journal = services.cluster.quotas.clients, services.journal
+        if services.acknowledgements.is_enabled or (
+            journal.is_enabled and size_bytes + FRAME_SIZE_BYTES > journal.run_bytes_max
+        ):
+            return None
+        sender = self._sender
+        if sender is None or not sender.is_current:
+            sender = self._sender = Sender(peer)
+        rate = None
+        if quotas.is_enabled:
+            if quotas.request_percentage.is_enabled:
+                return None
+            if quotas.producer_byte_rate.is_enabled:
+                manager = services.cluster.quotas.brokers[sender.broker_id].produce
+                rate = manager.rate_below_limit(
+                    sender.principal, shape.client_id, size_bytes, now_ms
+                )
+                if rate is None:
+                    return None
+        return sender, rate, services.now_ns() if journal.is_enabled else None
+
+    def _take_note(self, note: _Note, frame: Frame, response: bytes, now_ms: int) -> None:
+        """Charge a request that was handled, and record it."""
+        sender, rate, started_ns = note
+        buffer, start, end = frame
+        if rate is not None:
+            rate.record(end - start, now_ms)
+        if started_ns is not None:
+            data = (end - start).to_bytes(FRAME_SIZE_BYTES, "big") + buffer[start:end]
+            services = self._services
+            services.journal.add_one(sender, data, response, now_ms, started_ns, services.now_ns())
 
     @property
     def responder(self) -> "SharedRun | AccountedRun | ProduceCache | None":
@@ -224,7 +276,8 @@ class ProduceCache:
         self, shape: RequestShape, data: bytes, peer: Peer, now_ms: int, responses: list[bytes]
     ) -> int | Close:
         """Handle the requests for several partitions that have a size with a layout."""
-        if self._services.cluster.quotas.clients.is_enabled:
+        quotas = self._services.cluster.quotas.clients
+        if quotas.is_enabled and self._note_of(shape, len(data), peer, now_ms) is None:
             return 0  # one of them may mute the connection
         layouts, position, data_end = shape.layouts, 0, len(data)
         while data_end - position > FRAME_SIZE_BYTES:

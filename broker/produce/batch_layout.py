@@ -61,6 +61,7 @@ class BatchLayout:
         "_attributes",
         "_constants",
         "_counts",
+        "_distinct_ids",
         "_end_offsets",
         "_epochs",
         "_has_producers",
@@ -128,6 +129,7 @@ class BatchLayout:
         self._constants = self._unpack(frame, start)[::3]
         self._attributes, self._last_deltas, self._counts = fields[::7], fields[1::7], fields[6::7]
         self._ids, self._epochs = fields[3::7], fields[4::7]
+        self._distinct_ids = tuple(set(self._ids))
         self._has_producers = self._ids[0] >= 0
         self._end_offsets = ()
 
@@ -193,7 +195,7 @@ class BatchLayout:
                     map(add, sequences, counts), counts
                 )
             if is_known_producer is not None and not all(
-                is_known_producer(producer_id, now_ms) for producer_id in self._ids
+                is_known_producer(producer_id, now_ms) for producer_id in self._distinct_ids
             ):
                 return None
             self._end_offsets = end_offsets

@@ -509,8 +509,51 @@ def test_a_mute_between_requests_for_several_partitions_is_kept() -> None:
         OF_TWO,
         ("advance", 3_600_000),
     ]
-    check = "self._services.cluster.quotas.clients.is_enabled"
+    check = "self._note_of(shape, len(data), peer, now_ms) is None"
     assert_needed(steps, ProduceCache._respond_to_frames, check, "False")
+
+
+BELOW: Change = ("set_quota", "producer_byte_rate", 1e6, False)
+NOTE_CHECKS: tuple[tuple[Any, str, str, Sequence[Produce | Change]], ...] = (
+    (
+        ProduceCache._note_of,
+        "services.acknowledgements.is_enabled or",
+        "False or",
+        [("keep_journal", True), ("audit", True)],
+    ),
+    (
+        ProduceCache._note_of,
+        "journal.is_enabled and size",
+        "False and size",
+        [("keep_journal", True), ("follow_journal",)],
+    ),
+    (
+        ProduceCache._note_of,
+        "not sender.is_current",
+        "False",
+        [("keep_journal", True), OF_TWO, ("log_in", 0, "alice")],
+    ),
+    (
+        ProduceCache._note_of,
+        "quotas.request_percentage.is_enabled",
+        "False",
+        [("set_quota", "request_percentage", 0.001, False)],
+    ),
+    (
+        ProduceCache._note_of,
+        "if rate is None:",
+        "if False:",
+        [BELOW, OF_TWO, ("set_quota", "producer_byte_rate", 200.0, False), *[OF_TWO] * 9],
+    ),
+    (ProduceCache._take_note, "rate is not None", "False", [BELOW]),
+)
+
+
+@pytest.mark.parametrize(("function", "right", "wrong", "steps"), NOTE_CHECKS)
+def test_a_request_for_several_partitions_that_is_not_noted_is_found(
+    function: Any, right: str, wrong: str, steps: Sequence[Produce | Change]
+) -> None:
+    assert_needed([*[OF_TWO] * 3, *steps, *[OF_TWO] * 3], function, right, wrong)
 
 
 RUN_CHECKS: tuple[tuple[Any, str, str, Sequence[Produce | Change]], ...] = (
