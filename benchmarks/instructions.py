@@ -10,9 +10,11 @@ loop is not counted.
 """
 
 import argparse
+import gc
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import CodeType, FrameType
@@ -53,6 +55,18 @@ def count_c_calls(call: Callable[[], Result]) -> tuple[int, Result]:
     return c_calls - 1, result  # without the call that ends the count
 
 
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Collect no garbage: hypothesis, for one, has a function called then, whose steps count."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
 if sys.version_info >= (3, 12):
 
     def count_instructions(call: Callable[[], Result]) -> tuple[int, Result]:
@@ -68,13 +82,14 @@ if sys.version_info >= (3, 12):
         event = monitoring.events.INSTRUCTION
         monitoring.use_tool_id(_TOOL_ID, "instructions")
         monitoring.register_callback(_TOOL_ID, event, on_instruction)
-        monitoring.set_events(_TOOL_ID, event)
-        try:
-            result = call()
-        finally:
-            monitoring.set_events(_TOOL_ID, 0)
-            monitoring.register_callback(_TOOL_ID, event, None)
-            monitoring.free_tool_id(_TOOL_ID)
+        with _no_collection():
+            monitoring.set_events(_TOOL_ID, event)
+            try:
+                result = call()
+            finally:
+                monitoring.set_events(_TOOL_ID, 0)
+                monitoring.register_callback(_TOOL_ID, event, None)
+                monitoring.free_tool_id(_TOOL_ID)
         return instructions, result
 
 else:
@@ -92,11 +107,12 @@ else:
             return on_event
 
         tracer = sys.gettrace()
-        sys.settrace(on_event)
-        try:
-            result = call()
-        finally:
-            sys.settrace(tracer)
+        with _no_collection():
+            sys.settrace(on_event)
+            try:
+                result = call()
+            finally:
+                sys.settrace(tracer)
         return instructions, result
 
 

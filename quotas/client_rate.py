@@ -99,9 +99,14 @@ class ClientRateQuotaManager(ThrottlingQuotaManager[_Counter]):
 
         None if `record` has to find out: a limit may be reached, or a sample or counter begins.
         """
-        counter = self._counters.known(user, client_id, now_ms)
-        if counter is None:
+        # As `ClientCounters.get` if it has to search or change nothing, inlined: each call counts.
+        counters = self._counters
+        if counters.version != self._limits.version:
             return None
+        counter = counters.by_client.get(user if counters.is_by_user else (user, client_id))
+        if counter is None or now_ms - counter.last_used_ms >= IDLE_MS:
+            return None
+        counter.last_used_ms = now_ms
         if counter.limit is not None and not counter.stays_below(
             value, counter.numerator, counter.denominator, now_ms
         ):

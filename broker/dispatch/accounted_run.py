@@ -16,37 +16,53 @@ class AccountedRun:
     producer ids that are not new (KIP-936). The time of handlers is left to others.
     """
 
-    __slots__ = ("_cluster", "_journal", "_now_ns", "_quotas", "run", "sender")
+    __slots__ = (
+        "_acknowledgements",
+        "_cluster",
+        "_faults",
+        "_journal",
+        "_now_ns",
+        "_quotas",
+        "run",
+        "sender",
+    )
 
     def __init__(self, run: SharedRun, sender: Sender, services: ProduceServices) -> None:
         self.run = run
         self.sender = sender
         self._cluster = services.cluster
         self._quotas = services.cluster.quotas.clients
+        self._faults = services.faults
         self._journal = services.journal
+        self._acknowledgements = services.acknowledgements
         self._now_ns = services.now_ns
 
+    # Hot path: inlined on purpose.
     def respond_at_once(self, data: bytes, now_ms: int) -> bytes | None:
         """Handle a read as `SharedRun.respond_at_once`, and account for it."""
-        journal, run = self._journal, self.run
-        is_recorded, is_charged = journal.is_enabled, self._quotas.is_enabled
+        journal, quotas, run, cluster = self._journal, self._quotas, self.run, self._cluster
+        is_recorded, is_charged = journal.is_enabled, quotas.is_enabled
         if (
-            not (is_recorded or is_charged)
+            run.can_free
+            or run.produce_version != cluster.produce_version
+            or self._acknowledgements.is_enabled
+            or self._faults.is_enabled
             or (is_recorded and len(data) > journal.run_bytes_max)
-            or not run.is_alone()
+            or not (is_recorded or is_charged)
         ):
             return None
         rate = only_producer_id = None
         if is_charged:
-            if not self._may_charge():
+            if quotas.request_percentage.is_enabled:
                 return None
-            if self._quotas.producer_byte_rate.is_enabled:
+            if quotas.producer_byte_rate.is_enabled:
                 rate = self._rate(len(data) - SIZE_BYTES, now_ms)
                 if rate is None:
                     return None
-            only_producer_id = self._only_producer_id(now_ms)
+            if quotas.producer_ids_rate.is_enabled:
+                only_producer_id = self._only_producer_id(now_ms)
         started_ns = self._now_ns() if is_recorded else 0
-        response = run.respond_to_one(self._cluster, data, now_ms, only_producer_id)
+        response = run.respond_to_one(cluster, data, now_ms, only_producer_id)
         if response is None:
             return None
         if rate is not None:
@@ -60,16 +76,17 @@ class AccountedRun:
 
         The caller has made sure that the journal takes them.
         """
-        journal, run = self._journal, self.run
+        journal, quotas, run = self._journal, self._quotas, self.run
         rate = only_producer_id = None
-        if self._quotas.is_enabled:
-            if not self._may_charge() or not run.shape.acks:
+        if quotas.is_enabled:
+            if quotas.request_percentage.is_enabled or not run.shape.acks:
                 return 0
-            if self._quotas.producer_byte_rate.is_enabled:
+            if quotas.producer_byte_rate.is_enabled:
                 rate = self._rate(len(data), now_ms)
                 if rate is None:
                     return 0
-            only_producer_id = self._only_producer_id(now_ms)
+            if quotas.producer_ids_rate.is_enabled:
+                only_producer_id = self._only_producer_id(now_ms)
         started_ns = self._now_ns() if journal.is_enabled else 0
         end = run.append(self._cluster, data, now_ms, responses, only_producer_id)
         if not end:
@@ -83,9 +100,6 @@ class AccountedRun:
             )
         return end
 
-    def _may_charge(self) -> bool:
-        return not self._quotas.request_percentage.is_enabled
-
     def _rate(self, byte_count: int, now_ms: int) -> SampledRate | None:
         """Return where so many bytes can be recorded, and nobody is throttled; None if unknown."""
         sender = self.sender
@@ -94,9 +108,7 @@ class AccountedRun:
             sender.principal, self.run.shape.client_id, byte_count, now_ms
         )
 
-    def _only_producer_id(self, now_ms: int) -> int | None:
-        """Return the only producer id whose batches may be appended; None for any."""
-        if not self._quotas.producer_ids_rate.is_enabled:
-            return None
+    def _only_producer_id(self, now_ms: int) -> int:
+        """Return the only producer id whose batches may be appended; -1 for none."""
         producer_ids = self.sender.session.producer_ids
         return _NO_ID if producer_ids is None else producer_ids.known_id(now_ms)

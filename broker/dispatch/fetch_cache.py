@@ -7,7 +7,7 @@ everything unusual.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from broker.cluster.cluster import Cluster
@@ -39,6 +39,7 @@ from protocol.fetch import (
 )
 from protocol.fetch_layout import FetchFrameLayout
 from protocol.framing import SIZE_BYTES, Frame
+from quotas.sampled_rate import SampledRate
 
 LAYOUTS_MAX = 16
 """Sizes of frames that a connection remembers, to bound memory."""
@@ -46,7 +47,6 @@ PAUSE_MAX = 1023
 """Requests between two that are learnt, for a client whose requests never have the same layout."""
 NEWEST_BYTES_MAX = PARTS_BYTES_MIN + 1024
 """More than a response with the newest batch has."""
-_CORRELATION_ID_BYTES = 4
 _SESSION_BYTES_MIN = 26
 """The fewest bytes of a request with a session behind its client id."""
 
@@ -126,11 +126,12 @@ class CachedWait(SessionWait):
         """See `SessionWait.encode`; this is a frame."""
         cluster, plan = self._services.cluster, self.plan
         if cluster.quotas.clients.is_enabled:
-            if not may_charge(plan, cluster, self._peer, now_ms):
+            rate = newest_rate(plan, cluster, self._peer, now_ms)
+            if rate is False:
                 return None
             frame = frame_newest(plan, self._data[8:12])
-            if frame is not None:
-                charge(plan, cluster, self._peer, frame, now_ms)
+            if frame is not None and rate is not None:
+                rate.record(len(frame) - plan.uncharged_bytes, now_ms)
             return frame
         frame = frame_newest(plan, self._data[8:12])
         if frame is not None:
@@ -211,6 +212,7 @@ class FetchCache:
         session, plan, services = known.session, known.plan, self._services
         cluster, journal = services.cluster, services.journal
         has_quotas = cluster.quotas.clients.is_enabled
+        rate = newest_rate(plan, cluster, self._peer, now_ms) if has_quotas else None
         if (
             session.epoch != epoch
             or not session.is_open
@@ -218,7 +220,7 @@ class FetchCache:
             or plan.produce_version != cluster.produce_version
             or services.faults.is_enabled
             or (journal.is_enabled and len(data) > journal.run_bytes_max)
-            or (has_quotas and not may_charge(plan, cluster, self._peer, now_ms))
+            or rate is False
             or self._peer.session.limited_from_ms <= now_ms
         ):
             return None
@@ -244,8 +246,8 @@ class FetchCache:
             frame: bytes | EncodedParts
             if newest is not None:
                 frame = newest
-                if has_quotas:
-                    charge(plan, cluster, self._peer, newest, now_ms)
+                if rate is not None:
+                    rate.record(len(newest) - plan.uncharged_bytes, now_ms)
             else:
                 read = None if has_quotas else read_session(plan, session)
                 if read is None:
@@ -356,30 +358,26 @@ class FetchCache:
         )
 
 
-def may_charge(plan: SessionPlan, cluster: Cluster, peer: Peer, now_ms: int) -> bool:
-    """Whether a response with the newest batch may be charged to quotas, and throttles nobody.
+def newest_rate(
+    plan: SessionPlan, cluster: Cluster, peer: Peer, now_ms: int
+) -> SampledRate | Literal[False] | None:
+    """Return where a response with the newest batch can be charged, and throttles nobody.
 
-    False if that is unknown: the ordinary path finds out.
+    None if no quota counts it; False if all that is unknown: the ordinary path finds out.
     """
-    principal, client_id = plan.client
-    quotas = cluster.quotas.clients
+    quotas, (principal, client_id) = cluster.quotas.clients, plan.client
+    limits = quotas.consumer_byte_rate
+    # With `SessionPlan.is_of`, inlined.
     if (
         quotas.request_percentage.is_enabled
+        or plan.quota_version != limits.version
         or principal != peer.session.principal
-        or not plan.is_of(plan.client, cluster)
     ):
         return False
-    if not quotas.consumer_byte_rate.is_enabled:
-        return True
+    if not limits.is_enabled:
+        return None
     manager = cluster.quotas.brokers[peer.broker_id].fetch
-    return manager.rate_below_limit(principal, client_id, NEWEST_BYTES_MAX, now_ms) is not None
-
-
-def charge(plan: SessionPlan, cluster: Cluster, peer: Peer, frame: bytes, now_ms: int) -> None:
-    """Charge a response, of which `may_charge` was true, to the quota on bytes."""
-    principal, client_id = plan.client
-    byte_count = len(frame) - _CORRELATION_ID_BYTES - plan.is_flexible
-    cluster.quotas.brokers[peer.broker_id].fetch.record(principal, client_id, byte_count, now_ms)
+    return manager.rate_below_limit(principal, client_id, NEWEST_BYTES_MAX, now_ms) or False
 
 
 def _framed(plan: SessionPlan, data: bytes, body: bytes | EncodedParts) -> bytes | EncodedParts:

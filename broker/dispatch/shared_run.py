@@ -40,7 +40,6 @@ class SharedRun(RequestRun):
         journal and quotas are left to others (`AccountedRun`).
         """
         cluster = self._cluster
-        # With `is_alone`, inlined.
         if (
             self._journal.is_enabled
             or self.can_free
@@ -51,12 +50,3 @@ class SharedRun(RequestRun):
         ):
             return None
         return self.respond_to_one(cluster, data, now_ms)
-
-    def is_alone(self) -> bool:
-        """Whether nothing but the journal and quotas of clients may take part in a request."""
-        return not (
-            self.can_free
-            or self.produce_version != self._cluster.produce_version
-            or self._acknowledgements.is_enabled
-            or self._faults.is_enabled
-        )

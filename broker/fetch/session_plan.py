@@ -92,7 +92,11 @@ class SessionPlan:
     may_wait: bool = field(init=False)
     """Whether a request without records waits for some."""
 
+    uncharged_bytes: int = field(init=False)
+    """Bytes of a response's frame that no quota counts: correlation id and tags."""
+
     def __post_init__(self) -> None:
+        self.uncharged_bytes = _CORRELATION_ID_BYTES + self.is_flexible
         self.may_wait = self.max_wait_ms > 0 and self.params.bytes_min > 0
         if len(self.targets) == 1:
             [(cached, target)] = self.targets.items()

@@ -207,6 +207,7 @@ def test_a_rate_below_its_limit_takes_a_value_without_a_decision() -> None:
     assert rate_of("A", "c", 0, 0) is None
     assert rate_of("A", "c", 0, 1000) is None, "a sample begins"
     assert rate_of("B", "c", 10**9, 0) is not None, "there is no limit"
-    assert rate_of("B", "c", 10**9, 5000) is not None
+    assert rate_of("B", "c", 10**9, IDLE_MS - 1) is not None
+    assert rate_of("B", "c", 10**9, 2 * IDLE_MS - 1) is None, "it is idle"
     setup.set(1000, user="B")
     assert rate_of("B", "c", 0, 5000) is None, "the limits have changed"

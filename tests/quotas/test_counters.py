@@ -120,18 +120,3 @@ def test_the_cache_of_clients_is_bounded(monkeypatch: pytest.MonkeyPatch) -> Non
 
     assert len(counters.by_client) <= 10
     assert [counters.get(f"u{number}", "c", 0) for number in range(100)] == first
-
-
-def test_a_known_counter_is_one_that_needs_no_search() -> None:
-    limits = Limits()
-    counters = ClientCounters(limits, Counted)
-    limits.set(USER, Fraction(1))
-    assert counters.known("u", "a", 0) is None
-    counter = counters.get("u", "a", 0)
-    assert counters.known("u", "b", IDLE_MS - 1) is counter
-    assert counter.last_used_ms == IDLE_MS - 1
-    assert counters.known("u", "a", 2 * IDLE_MS - 1) is None
-
-    counters.get("u", "a", 2 * IDLE_MS)
-    limits.set(USER, Fraction(2))
-    assert counters.known("u", "a", 2 * IDLE_MS) is None

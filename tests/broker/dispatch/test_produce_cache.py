@@ -640,8 +640,8 @@ def test_a_run_without_a_check_is_found(
 
 RECORDED: tuple[Produce | Change, ...] = (("keep_journal", True), *[Produce()] * 3)
 """After them a read of a single request is tried at once, and recorded."""
-IS_ALONE_CHECKS: tuple[tuple[str, Sequence[Produce | Change]], ...] = (
-    ("self.produce_version != self._cluster.produce_version", [("lead", "t", 0, -1)]),
+ACCOUNTED_CHECKS: tuple[tuple[str, Sequence[Produce | Change]], ...] = (
+    ("run.produce_version != cluster.produce_version", [("lead", "t", 0, -1)]),
     ("self._acknowledgements.is_enabled", [("audit", True)]),
     ("self._faults.is_enabled", [("add_error_rule", None)]),
 )
@@ -663,8 +663,10 @@ ONE_CHECKS: tuple[tuple[Any, str, Sequence[Produce | Change]], ...] = (
         "len(data) > journal.run_bytes_max",
         [*RECORDED, ("follow_journal",)],
     ),
-    (AccountedRun.respond_at_once, "not run.is_alone()", [*RECORDED, ("lead", "t", 0, -1)]),
-    *((SharedRun.is_alone, check, [*RECORDED, *steps]) for check, steps in IS_ALONE_CHECKS),
+    *(
+        (AccountedRun.respond_at_once, check, [*RECORDED, *steps])
+        for check, steps in ACCOUNTED_CHECKS
+    ),
     (SharedRun.respond_at_once, "self._acknowledgements.is_enabled", [("audit", True)]),
     (
         SharedRun.respond_at_once,
@@ -856,8 +858,8 @@ ELSEWHERE_CHECKS: tuple[tuple[Any, str, str, Sequence[Produce | Change]], ...] =
         [("keep_journal", True), ELSEWHERE],
     ),
     (
-        SharedRun.is_alone,
-        "self.can_free",
+        AccountedRun.respond_at_once,
+        "run.can_free",
         "False",
         [
             ("keep_journal", True),
