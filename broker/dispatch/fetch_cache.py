@@ -126,7 +126,10 @@ class CachedWait(SessionWait):
         """See `SessionWait.encode`; this is a frame."""
         cluster, plan = self._services.cluster, self.plan
         if cluster.quotas.clients.is_enabled:
-            rate = newest_rate(plan, cluster, self._peer, now_ms)
+            peer = self._peer
+            if not is_charged_as_planned(plan, cluster, peer):
+                return None
+            rate = newest_rate(plan, cluster, peer, now_ms)
             if rate is False:
                 return None
             frame = frame_newest(plan, self._data[8:12])
@@ -212,7 +215,6 @@ class FetchCache:
         session, plan, services = known.session, known.plan, self._services
         cluster, journal = services.cluster, services.journal
         has_quotas = cluster.quotas.clients.is_enabled
-        rate = newest_rate(plan, cluster, self._peer, now_ms) if has_quotas else None
         if (
             session.epoch != epoch
             or not session.is_open
@@ -220,7 +222,7 @@ class FetchCache:
             or plan.produce_version != cluster.produce_version
             or services.faults.is_enabled
             or (journal.is_enabled and len(data) > journal.run_bytes_max)
-            or rate is False
+            or (has_quotas and not is_charged_as_planned(plan, cluster, self._peer))
             or self._peer.session.limited_from_ms <= now_ms
         ):
             return None
@@ -242,11 +244,12 @@ class FetchCache:
                     entry = journal.begin_wait(self._current_sender(), data, now_ms, started_ns)
                 wait.begin(data, now_ms, entry)
                 return wait
-            newest = frame_newest(plan, data[8:12])
+            rate = newest_rate(plan, cluster, self._peer, now_ms) if has_quotas else None
+            newest = None if rate is False else frame_newest(plan, data[8:12])
             frame: bytes | EncodedParts
             if newest is not None:
                 frame = newest
-                if rate is not None:
+                if rate:
                     rate.record(len(newest) - plan.uncharged_bytes, now_ms)
             else:
                 read = None if has_quotas else read_session(plan, session)
@@ -358,25 +361,28 @@ class FetchCache:
         )
 
 
+def is_charged_as_planned(plan: SessionPlan, cluster: Cluster, peer: Peer) -> bool:
+    """Whether quotas charge what the plan says, and not the time of requests."""
+    quotas = cluster.quotas.clients
+    # With `SessionPlan.is_of`, inlined. The cache has looked at the client id.
+    return (
+        plan.quota_version == quotas.consumer_byte_rate.version
+        and plan.client[0] == peer.session.principal
+        and not quotas.request_percentage.is_enabled
+    )
+
+
 def newest_rate(
     plan: SessionPlan, cluster: Cluster, peer: Peer, now_ms: int
 ) -> SampledRate | Literal[False] | None:
     """Return where a response with the newest batch can be charged, and throttles nobody.
 
-    None if no quota counts it; False if all that is unknown: the ordinary path finds out.
+    None if no quota counts it; False if that is unknown: the ordinary path finds out.
     """
-    quotas, (principal, client_id) = cluster.quotas.clients, plan.client
-    limits = quotas.consumer_byte_rate
-    # With `SessionPlan.is_of`, inlined.
-    if (
-        quotas.request_percentage.is_enabled
-        or plan.quota_version != limits.version
-        or principal != peer.session.principal
-    ):
-        return False
-    if not limits.is_enabled:
+    if not cluster.quotas.clients.consumer_byte_rate.is_enabled:
         return None
     manager = cluster.quotas.brokers[peer.broker_id].fetch
+    principal, client_id = plan.client
     return manager.rate_below_limit(principal, client_id, NEWEST_BYTES_MAX, now_ms) or False
 
 

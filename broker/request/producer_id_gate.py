@@ -89,7 +89,7 @@ class ProducerIdGate:
 
     def is_known(self, producer_id: int, now_ms: int) -> bool:
         """Whether the last id that was admitted is used again, so that nothing has to be asked."""
-        return producer_id == self.known_id(now_ms)
+        return producer_id != _NO_ID and producer_id == self.known_id(now_ms)
 
     def known_id(self, now_ms: int) -> int:
         """Return the last id that was admitted, while nothing has to be asked for it; -1 if not."""
