@@ -4,9 +4,11 @@ from broker.dispatch.produce_services import ProduceServices
 from broker.dispatch.shared_run import SharedRun
 from broker.request.context import Sender
 from protocol.framing import SIZE_BYTES
-from quotas.sampled_rate import SampledRate
 
-_NO_ID = -1
+
+def _is_none_known(_producer_id: int, _now_ms: int) -> bool:
+    """Send all idempotent producers to the ordinary path: the connection has no gate yet."""
+    return False
 
 
 class AccountedRun:
@@ -51,18 +53,24 @@ class AccountedRun:
             or not (is_recorded or is_charged)
         ):
             return None
-        rate = only_producer_id = None
+        rate = is_known_producer = None
         if is_charged:
             if quotas.request_percentage.is_enabled:
                 return None
             if quotas.producer_byte_rate.is_enabled:
-                rate = self._rate(len(data) - SIZE_BYTES, now_ms)
+                sender = self.sender
+                rate = cluster.quotas.brokers[sender.broker_id].produce.rate_below_limit(
+                    sender.principal, run.shape.client_id, len(data) - SIZE_BYTES, now_ms
+                )
                 if rate is None:
                     return None
             if quotas.producer_ids_rate.is_enabled:
-                only_producer_id = self._only_producer_id(now_ms)
+                producer_ids = self.sender.session.producer_ids
+                is_known_producer = (
+                    _is_none_known if producer_ids is None else producer_ids.is_known
+                )
         started_ns = self._now_ns() if is_recorded else 0
-        response = run.respond_to_one(cluster, data, now_ms, only_producer_id)
+        response = run.respond_to_one(cluster, data, now_ms, is_known_producer)
         if response is None:
             return None
         if rate is not None:
@@ -76,19 +84,25 @@ class AccountedRun:
 
         The caller has made sure that the journal takes them.
         """
-        journal, quotas, run = self._journal, self._quotas, self.run
-        rate = only_producer_id = None
+        journal, quotas, run, cluster = self._journal, self._quotas, self.run, self._cluster
+        rate = is_known_producer = None
         if quotas.is_enabled:
             if quotas.request_percentage.is_enabled or not run.shape.acks:
                 return 0
             if quotas.producer_byte_rate.is_enabled:
-                rate = self._rate(len(data), now_ms)
+                sender = self.sender
+                rate = cluster.quotas.brokers[sender.broker_id].produce.rate_below_limit(
+                    sender.principal, run.shape.client_id, len(data), now_ms
+                )
                 if rate is None:
                     return 0
             if quotas.producer_ids_rate.is_enabled:
-                only_producer_id = self._only_producer_id(now_ms)
+                producer_ids = self.sender.session.producer_ids
+                is_known_producer = (
+                    _is_none_known if producer_ids is None else producer_ids.is_known
+                )
         started_ns = self._now_ns() if journal.is_enabled else 0
-        end = run.append(self._cluster, data, now_ms, responses, only_producer_id)
+        end = run.append(cluster, data, now_ms, responses, is_known_producer)
         if not end:
             return 0
         if rate is not None:
@@ -99,16 +113,3 @@ class AccountedRun:
                 self.sender, data[:end], tuple(responses), now_ms, started_ns, self._now_ns()
             )
         return end
-
-    def _rate(self, byte_count: int, now_ms: int) -> SampledRate | None:
-        """Return where so many bytes can be recorded, and nobody is throttled; None if unknown."""
-        sender = self.sender
-        manager = self._cluster.quotas.brokers[sender.broker_id].produce
-        return manager.rate_below_limit(
-            sender.principal, self.run.shape.client_id, byte_count, now_ms
-        )
-
-    def _only_producer_id(self, now_ms: int) -> int:
-        """Return the only producer id whose batches may be appended; -1 for none."""
-        producer_ids = self.sender.session.producer_ids
-        return _NO_ID if producer_ids is None else producer_ids.known_id(now_ms)

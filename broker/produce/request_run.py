@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.usual_transaction import begin_transaction
+from broker.produce.batch_layout import IsKnownProducer
 from broker.produce.request_shape import INDEX_BYTES, RequestShape, appendable_partition
 from broker.produce.transactional_batches import (
     ADDS_PARTITION_VERSION_MIN,
@@ -126,14 +127,18 @@ class RequestRun:
 
     # Hot path: inlined on purpose.
     def respond_to_one(
-        self, cluster: Cluster, data: bytes, now_ms: int, only_producer_id: int | None = None
+        self,
+        cluster: Cluster,
+        data: bytes,
+        now_ms: int,
+        is_known_producer: IsKnownProducer | None = None,
     ) -> bytes | None:
         """Append the batch of the only request of a read, and return the response.
 
         None changes nothing: the read is something else, or the request is unusual. The response
         is empty with acks=0. The caller has made sure of the same as that of `append`, and that
-        `can_free` is false. The request may be for another partition. With `only_producer_id` a
-        batch of any other producer is unusual.
+        `can_free` is false. The request may be for another partition. With
+        `is_known_producer` a batch of a producer for which it is false is unusual.
         """
         layout = self._read_layouts.get(len(data)) or self._layout_of_read(data)
         if layout is None or cluster.log_bytes + len(data) > cluster.log_bytes_max:
@@ -163,7 +168,9 @@ class RequestRun:
         partition, log = self._partition, self._log
         base_offset = log.log_end_offset
         if producer_id >= 0:
-            if sequence < 0 or (only_producer_id is not None and producer_id != only_producer_id):
+            if sequence < 0 or (
+                is_known_producer is not None and not is_known_producer(producer_id, now_ms)
+            ):
                 return None
             # fmt: off
             if (
@@ -200,13 +207,13 @@ class RequestRun:
         buffer: bytes,
         now_ms: int,
         responses: list[bytes],
-        only_producer_id: int | None = None,
+        is_known_producer: IsKnownProducer | None = None,
     ) -> int:
         """Append batches from the beginning of `buffer` on; return where other bytes begin.
 
         It stops at the first request that is not complete, has another shape or is unusual. The
         caller has made sure that nothing but the log and the producer's state has to change.
-        `only_producer_id` is as in `respond_to_one`.
+        `is_known_producer` is as in `respond_to_one`.
         """
         if self._index != self._own_index and not self._go_to(self._own_index):
             return 0
@@ -215,7 +222,7 @@ class RequestRun:
         log = self._log
         end_offset = log.log_end_offset
         try:
-            return self._store(cluster, buffer, now_ms, responses, only_producer_id)
+            return self._store(cluster, buffer, now_ms, responses, is_known_producer)
         finally:
             # Who waits responds after this read in any case: one look is enough.
             if log.waiters and log.log_end_offset != end_offset:
@@ -228,7 +235,7 @@ class RequestRun:
         buffer: bytes,
         now_ms: int,
         responses: list[bytes],
-        only_producer_id: int | None,
+        is_known_producer: IsKnownProducer | None,
     ) -> int:
         shape, log, partition = self.shape, self._log, self._partition
         latest_ms, is_transactional = now_ms + self._timestamp_after_max_ms, shape.is_transactional
@@ -274,7 +281,7 @@ class RequestRun:
                     break
                 if producer_id >= 0:
                     if sequence < 0 or (
-                        only_producer_id is not None and producer_id != only_producer_id
+                        is_known_producer is not None and not is_known_producer(producer_id, now_ms)
                     ):
                         break
                     # fmt: off

@@ -31,7 +31,6 @@ SENT_AHEAD_MS = 1_000
 After it, a producer that dropped the refused batch may continue in the same epoch.
 """
 
-_NO_ID = -1
 _SEQUENCES = 1 << 31
 
 _MESSAGE = "The throttling quota has been exceeded."
@@ -89,13 +88,11 @@ class ProducerIdGate:
 
     def is_known(self, producer_id: int, now_ms: int) -> bool:
         """Whether the last id that was admitted is used again, so that nothing has to be asked."""
-        return producer_id != _NO_ID and producer_id == self.known_id(now_ms)
-
-    def known_id(self, now_ms: int) -> int:
-        """Return the last id that was admitted, while nothing has to be asked for it; -1 if not."""
-        if now_ms < self._known_until_ms and self._version == self._limits.version:
-            return self._known_id
-        return _NO_ID
+        return (
+            producer_id == self._known_id
+            and now_ms < self._known_until_ms
+            and self._version == self._limits.version
+        )
 
     def refuse(
         self, context: RequestContext, partition: Partition, header: BatchHeader

@@ -18,10 +18,6 @@ class ProducerIds(Protocol):
         """Whether a batch of this id is admitted without a look at the quota."""
         ...
 
-    def known_id(self, now_ms: int) -> int:
-        """Return the only producer id for which `is_known` is true; -1 for none."""
-        ...
-
     def refuse(self, context: Any, partition: Any, header: Any) -> PartitionResult | None:
         """Return the error of a batch whose producer id may not be new, or None."""
         ...
