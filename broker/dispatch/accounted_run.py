@@ -1,9 +1,12 @@
 """The run of a connection while the journal records requests, or quotas of clients are set."""
 
+from typing import TypeAlias
+
 from broker.dispatch.produce_services import ProduceServices
 from broker.dispatch.shared_run import SharedRun
 from broker.request.context import Sender
-from protocol.framing import SIZE_BYTES
+from protocol.framing import SIZE_BYTES, Frame
+from quotas.sampled_rate import SampledRate
 
 
 def _is_none_known(_producer_id: int, _now_ms: int) -> bool:
@@ -113,3 +116,44 @@ class AccountedRun:
                 self.sender, data[:end], tuple(responses), now_ms, started_ns, self._now_ns()
             )
         return end
+
+
+Note: TypeAlias = tuple[Sender, SampledRate | None, int | None]
+"""Who sent a request, where its bytes are charged, and when it began, if it is recorded."""
+
+
+def note_of(
+    services: ProduceServices, sender: Sender, client_id: str | None, size_bytes: int, now_ms: int
+) -> Note | None:
+    """Return how to account for a request of any shape, which throttles nobody.
+
+    None if it may throttle, or needs a context: nothing has changed then.
+    """
+    quotas, journal = services.cluster.quotas.clients, services.journal
+    if services.acknowledgements.is_enabled or (
+        journal.is_enabled and size_bytes + SIZE_BYTES > journal.run_bytes_max
+    ):
+        return None
+    rate = None
+    if quotas.is_enabled:
+        if quotas.request_percentage.is_enabled:
+            return None
+        if quotas.producer_byte_rate.is_enabled:
+            manager = services.cluster.quotas.brokers[sender.broker_id].produce
+            rate = manager.rate_below_limit(sender.principal, client_id, size_bytes, now_ms)
+            if rate is None:
+                return None
+    return sender, rate, services.now_ns() if journal.is_enabled else None
+
+
+def take_note(
+    services: ProduceServices, note: Note, frame: Frame, response: bytes, now_ms: int
+) -> None:
+    """Charge a request that was handled, and record it."""
+    sender, rate, started_ns = note
+    buffer, start, end = frame
+    if rate is not None:
+        rate.record(end - start, now_ms)
+    if started_ns is not None:
+        data = (end - start).to_bytes(SIZE_BYTES, "big") + buffer[start:end]
+        services.journal.add_one(sender, data, response, now_ms, started_ns, services.now_ns())

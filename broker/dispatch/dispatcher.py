@@ -15,7 +15,8 @@ from broker.dispatch.marker_channel import MarkerChannel
 from broker.dispatch.turn_queue import TurnKind
 from broker.dispatch.turns import Turns
 from broker.faults.table import FaultTable
-from broker.journal.journal import Entry, Journal
+from broker.journal.journal import Journal
+from broker.journal.lines import Entry
 from broker.pending_response import PendingResponse
 from broker.request.authentication import response_raw_token
 from broker.request.context import RequestContext

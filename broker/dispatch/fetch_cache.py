@@ -25,7 +25,8 @@ from broker.fetch.session_plan import (
     take_rows,
 )
 from broker.fetch.session_response import encode_found
-from broker.journal.journal import Entry, Journal
+from broker.journal.journal import Journal
+from broker.journal.lines import Entry
 from broker.request.context import RequestContext, Sender, context_of_frame
 from broker.request.encoding import BugReporter, close_on_error, closed_by, frame_parts
 from broker.request.session import Peer

@@ -6,9 +6,9 @@ takes turns: it is short, and nothing in it pauses.
 """
 
 from struct import Struct
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
-from broker.dispatch.accounted_run import AccountedRun
+from broker.dispatch.accounted_run import AccountedRun, Note, note_of, take_note
 from broker.dispatch.produce_services import ProduceServices
 from broker.dispatch.shared_run import SharedRun
 from broker.produce.acknowledge import note_batch
@@ -26,7 +26,6 @@ from protocol.framing import SIZE_BYTES as FRAME_SIZE_BYTES
 from protocol.framing import Frame
 from protocol.produce_template import API_BYTES, CONSTANT_AT, correlation_id_of
 from protocol.records import read_header
-from quotas.sampled_rate import SampledRate
 
 if TYPE_CHECKING:
     from broker.dispatch.end_txn_cache import EndTxnCache
@@ -39,8 +38,6 @@ TARGETS_MAX = 64
 PAUSE_MAX = 1023
 """Requests between two that are learnt, for a client whose requests never have the same shape."""
 _unpack_size = Struct(">i").unpack_from
-_Note: TypeAlias = tuple[Sender, SampledRate | None, int | None]
-"""Who sent a request, where its bytes are charged, and when it began, if it is recorded."""
 NO_RESPONSE = b""
 """The response to a request with acks=0 that was handled."""
 
@@ -147,48 +144,17 @@ class ProduceCache:
             correlation_id = correlation_id_of(buffer, start)
             response = shape.response.encode(correlation_id, batches.base_offsets, start_offsets, 0)
         if note is not None:
-            self._take_note(note, frame, response, now_ms)
+            take_note(services, note, frame, response, now_ms)
         return response
 
     def _note_of(
         self, shape: RequestShape, size_bytes: int, peer: Peer, now_ms: int
-    ) -> _Note | None:
-        """Return where a request is charged, which throttles nobody, and when it began.
-
-        None if it may throttle, or needs a context: nothing has changed then.
-        """
-        services = self._services
-        quotas, journal = services.cluster.quotas.clients, services.journal
-        if services.acknowledgements.is_enabled or (
-            journal.is_enabled and size_bytes + FRAME_SIZE_BYTES > journal.run_bytes_max
-        ):
-            return None
+    ) -> Note | None:
+        """Return how to account for a request, if it has no need of `_respond_accounted`."""
         sender = self._sender
         if sender is None or not sender.is_current:
             sender = self._sender = Sender(peer)
-        rate = None
-        if quotas.is_enabled:
-            if quotas.request_percentage.is_enabled:
-                return None
-            if quotas.producer_byte_rate.is_enabled:
-                manager = services.cluster.quotas.brokers[sender.broker_id].produce
-                rate = manager.rate_below_limit(
-                    sender.principal, shape.client_id, size_bytes, now_ms
-                )
-                if rate is None:
-                    return None
-        return sender, rate, services.now_ns() if journal.is_enabled else None
-
-    def _take_note(self, note: _Note, frame: Frame, response: bytes, now_ms: int) -> None:
-        """Charge a request that was handled, and record it."""
-        sender, rate, started_ns = note
-        buffer, start, end = frame
-        if rate is not None:
-            rate.record(end - start, now_ms)
-        if started_ns is not None:
-            data = (end - start).to_bytes(FRAME_SIZE_BYTES, "big") + buffer[start:end]
-            services = self._services
-            services.journal.add_one(sender, data, response, now_ms, started_ns, services.now_ns())
+        return note_of(self._services, sender, shape.client_id, size_bytes, now_ms)
 
     @property
     def responder(self) -> "SharedRun | AccountedRun | ProduceCache | None":

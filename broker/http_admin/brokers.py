@@ -10,7 +10,7 @@ from broker.cluster.brokers import Broker
 from broker.config.keys import ConfigError
 from broker.http_admin.operation import Count, Input, Name, NodeId, Problem, operation
 from broker.http_admin.state import Admin
-from broker.journal.journal import Entry
+from broker.journal.lines import Entry
 from broker.server.listener import ListenError
 
 

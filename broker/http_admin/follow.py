@@ -11,7 +11,7 @@ import msgspec
 from broker.http_admin.operation import operation
 from broker.http_admin.requests import JournalQuery, WaitQuery, journal_filter, view
 from broker.http_admin.state import Admin
-from broker.journal.journal import Line
+from broker.journal.lines import Line
 from protocol.pacing import paced
 
 EVENTS_AHEAD_MAX = 1000

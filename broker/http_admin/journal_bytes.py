@@ -7,7 +7,7 @@ from typing import Any
 from broker.http_admin.operation import Count, Input, Problem, operation
 from broker.http_admin.requests import JournalQuery, journal_filter
 from broker.http_admin.state import Admin
-from broker.journal.journal import Entry, Line
+from broker.journal.lines import Entry, Line
 from broker.journal.pcap import PacketWriter, file_header
 from broker.journal.rendering import describe_line
 from protocol.api_keys import ApiKey

@@ -9,7 +9,7 @@ import msgspec
 
 from broker.http_admin.operation import Count, Input, NodeId, encode_result, operation
 from broker.http_admin.state import Admin
-from broker.journal.journal import Line
+from broker.journal.lines import Line
 from broker.journal.rendering import JournalFilter, describe_line
 from protocol.errors import ErrorCode, error_code_of
 from protocol.messages import API_NAMES, api_key_of

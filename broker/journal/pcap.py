@@ -6,7 +6,7 @@ port 9092, which Wireshark takes for Kafka, and the connection N at 10.1.x.y.
 
 from struct import Struct
 
-from broker.journal.journal import Entry
+from broker.journal.lines import Entry
 
 BROKER_PORT = 9092
 SEGMENT_BYTES_MAX = 60_000

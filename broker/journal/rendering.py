@@ -5,16 +5,8 @@ from typing import Any
 
 from broker.config.broker_config import BROKER_KEYS
 from broker.config.topic_keys import TOPIC_KEYS
-from broker.journal.journal import (
-    Arrival,
-    Disconnect,
-    Entry,
-    Line,
-    errors_of,
-    request_of,
-    response_of,
-    targets_of,
-)
+from broker.journal.journal import errors_of, request_of, response_of, targets_of
+from broker.journal.lines import Arrival, Disconnect, Entry, Line
 from protocol import json_view
 from protocol.request_targets import TopicNames
 

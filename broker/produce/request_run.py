@@ -5,14 +5,12 @@ and again. What does not change between them is checked once for all (ADR 25). `
 decides about all other requests of a shape, and both accept the same batches.
 """
 
-from collections.abc import Callable
-from functools import lru_cache
 from struct import Struct
-from typing import Any, TypeAlias
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.usual_transaction import begin_transaction
 from broker.produce.batch_layout import IsKnownProducer
+from broker.produce.frame_layout import FrameLayout, ReadLayout, frame_layout, read_struct
 from broker.produce.request_shape import INDEX_BYTES, RequestShape, appendable_partition
 from broker.produce.transactional_batches import (
     ADDS_PARTITION_VERSION_MIN,
@@ -21,59 +19,17 @@ from broker.produce.transactional_batches import (
 from producer_state.rules import APPEND
 from protocol import records
 from protocol.checksum import crc32c
-from protocol.codec import encode_unsigned_varint
 from protocol.errors import ErrorCode
 from protocol.framing import SIZE_BYTES
-from protocol.produce_template import API_BYTES, CONSTANT_AT, around_index
+from protocol.produce_template import CONSTANT_AT, around_index
 
 LAYOUTS_MAX = 64
 """Sizes of frames that one shape remembers, to bound memory."""
 
 _SIZE = Struct(">i")
-_BATCH_START = Struct(">qi")
-"""Base offset and length."""
-_VARINT_BYTES_MAX = 5
-# Without a sign, more attributes than the known ones and a negative delta fit nothing.
-_BATCH_FIELDS = "4xbIHI8xqqhii"
 _unpack_size, _stored_header = _SIZE.unpack_from, records.pack_stored_header
 _HEADER_BYTES, _OVERHEAD_BYTES = records.HEADER_BYTES, records.LOG_OVERHEAD_BYTES
 _MAGIC, _CRC_START = records.MAGIC, records.CRC_START
-
-FrameLayout: TypeAlias = tuple[
-    Callable[[bytes, int], tuple[Any, ...]],
-    bytes,
-    bytes,
-    int,
-    int,
-    int,
-]
-"""Where the parts of all frames of one size are, counted from the size field.
-
-- A function that returns size and API, correlation id, constant piece, and what a batch has after
-  its leader epoch.
-- The expected bytes of size and API.
-- Those from the client id to the length of the batch.
-- The length of the batch.
-- Where the bytes begin that the CRC covers, and where the batch ends.
-
-A plain tuple, for the hot path.
-"""
-ReadLayout: TypeAlias = tuple[
-    Callable[[bytes, int], tuple[Any, ...]],
-    bytes,
-    bytes,
-    bytes,
-    int,
-    slice,
-]
-"""Where the parts of a read are that is one frame, for any partition.
-
-- A function that returns size and API, correlation id, what is before the index of the partition,
-  the index, what is behind it, and what a batch has after its leader epoch.
-- The expected bytes of size and API, before the index, and behind it up to the length of the batch.
-- The length of the batch.
-- The bytes that the CRC covers.
-"""
 
 
 class RequestRun:
@@ -246,8 +202,7 @@ class RequestRun:
         pack_response, apply_next = self._pack_response, partition.producers.apply_next
         suffix, attributes_max = shape.suffix, shape.attributes_max
         has_response, leader_epoch = shape.acks != 0, partition.leader_epoch
-        batches: list[bytes] = []
-        buffer_end, known_size, position = len(buffer), 0, 0
+        batches, buffer_end, known_size, position = list[bytes](), len(buffer), 0, 0
         try:
             while buffer_end - position > _HEADER_BYTES:
                 (size,) = _unpack_size(buffer, position)
@@ -398,7 +353,7 @@ class RequestRun:
         if len(self._read_layouts) >= LAYOUTS_MAX:
             self._read_layouts.clear()
         self._read_layouts[len(data)] = found = (
-            _read_struct(len(key), len(behind)).unpack_from,
+            read_struct(len(key), len(behind)).unpack_from,
             start,
             key,
             behind,
@@ -409,56 +364,9 @@ class RequestRun:
 
     def _lay_out(self, size: int) -> FrameLayout | None:
         """Return the layout of frames of a size; None if they cannot have a batch that fits."""
-        layout = _layout(self.shape, size)
+        layout = frame_layout(self.shape, size)
         if layout is not None:
             if len(self._layouts) >= LAYOUTS_MAX:
                 self._layouts.clear()
             self._layouts[size + SIZE_BYTES] = layout
         return layout
-
-
-def _layout(shape: RequestShape, size: int) -> FrameLayout | None:
-    if not 0 < size <= shape.frame_bytes_max:
-        return None
-    (target,) = shape.targets
-    rest_bytes = size - CONSTANT_AT - len(target.piece) - len(shape.suffix)
-    batch_size = _batch_size(rest_bytes, is_flexible=shape.is_flexible)
-    if batch_size is None or not _HEADER_BYTES <= batch_size <= target.batch_bytes_max:
-        return None
-    size_field = _SIZE.pack(batch_size)
-    if shape.is_flexible:
-        size_field = encode_unsigned_varint(batch_size + 1)
-    batch_length = batch_size - _OVERHEAD_BYTES
-    piece = target.piece + size_field + _BATCH_START.pack(0, batch_length)
-    batch_start = SIZE_BYTES + size - len(shape.suffix) - batch_size
-    return (
-        _frame_struct(len(piece)).unpack_from,
-        _SIZE.pack(size) + shape.api,
-        piece,
-        batch_length,
-        batch_start + _CRC_START,
-        batch_start + batch_size,
-    )
-
-
-@lru_cache(maxsize=256)
-def _frame_struct(piece_bytes: int) -> Struct:
-    """Return the layout of frames up to the number of records."""
-    return Struct(f">{SIZE_BYTES + API_BYTES}s4s{piece_bytes}s{_BATCH_FIELDS}")
-
-
-@lru_cache(maxsize=256)
-def _read_struct(before_bytes: int, behind_bytes: int) -> Struct:
-    """Return the same with the index of the partition between two parts of the piece."""
-    return Struct(f">{SIZE_BYTES + API_BYTES}s4s{before_bytes}si{behind_bytes}s{_BATCH_FIELDS}")
-
-
-def _batch_size(rest_bytes: int, *, is_flexible: bool) -> int | None:
-    """Return the size of a batch that takes `rest_bytes` together with its size field."""
-    if not is_flexible:
-        return rest_bytes - _SIZE.size
-    for varint_bytes in range(1, _VARINT_BYTES_MAX + 1):
-        size = rest_bytes - varint_bytes
-        if size >= 0 and len(encode_unsigned_varint(size + 1)) == varint_bytes:
-            return size
-    return None

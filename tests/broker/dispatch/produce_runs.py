@@ -13,13 +13,14 @@ from broker.dispatch.connection import Connection
 from broker.dispatch.dispatcher import Dispatcher
 from broker.dispatch.produce_cache import ProduceCache
 from broker.faults import fault_rule
-from broker.journal.journal import Entry, Line
+from broker.journal.lines import Entry, Line
 from broker.request.session import Peer
 from protocol import messages
 from protocol.framing import SIZE_BYTES, Frame, FrameReader
 from tests.batches import altered, make_batch
 from tests.broker.cluster_builder import ALL_VERSIONS, make_cluster
 from tests.broker.connection_driver import FRAME_BYTES_MAX, NOW_MS
+from tests.simulation.patches import edit
 
 TOPICS = ("t", "topic-with-a-longer-name")
 PARTITIONS = 3
@@ -401,3 +402,23 @@ def run(steps: Sequence[Produce | Change], **overrides: str) -> dict[str, Any]:
     for step in steps:
         made.do(step)
     return made.result()
+
+
+def assert_needed(steps: Sequence[Produce | Change], function: Any, right: str, wrong: str) -> None:
+    """Both paths do the same, but not with another piece of source in place of the right one."""
+    with ordinary_path():
+        ordinary = run(steps)
+
+    assert run(steps) == ordinary
+    with pytest.MonkeyPatch.context() as patch:
+        edit(patch, function, right, wrong)
+        assert run(steps) != ordinary
+
+
+def hits_of(steps: Sequence[Produce | Change]) -> int:
+    """Return how many requests the cache responded to, after a comparison with the other path."""
+    with counted_hits() as hits:
+        cached = run(steps)
+    with ordinary_path():
+        assert run(steps) == cached
+    return len(hits)

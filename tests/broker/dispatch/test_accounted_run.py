@@ -5,9 +5,15 @@ from typing import Any
 import pytest
 
 from broker.dispatch.accounted_run import AccountedRun
-from broker.journal.journal import Entry, Outcome
-from tests.broker.dispatch.produce_runs import Change, Produce, Run, counted_calls
-from tests.broker.dispatch.test_produce_cache import assert_needed, hits_of
+from broker.journal.lines import Entry, Outcome
+from tests.broker.dispatch.produce_runs import (
+    Change,
+    Produce,
+    Run,
+    assert_needed,
+    counted_calls,
+    hits_of,
+)
 
 
 def accounted_run() -> Run:

@@ -17,7 +17,8 @@ from broker.dispatch import fetch_cache
 from broker.dispatch.connection import Connection
 from broker.dispatch.fetch_cache import LAYOUTS_MAX, PAUSE_MAX, CachedWait, FetchCache
 from broker.fetch import session_fetch
-from broker.journal.journal import Entry, Journal, Outcome
+from broker.journal.journal import Journal
+from broker.journal.lines import Entry, Outcome
 from broker.responses import PARTS_BYTES_MIN, WAITING
 from protocol import messages
 from protocol.api_keys import ApiKey

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from broker.cluster.cluster import Cluster
-from broker.dispatch import produce_cache
+from broker.dispatch import accounted_run, produce_cache
 from broker.dispatch.accounted_run import AccountedRun
 from broker.dispatch.produce_cache import TARGETS_MAX, ProduceCache
 from broker.dispatch.shared_run import SharedRun
-from broker.produce import request_run, request_shape
+from broker.produce import frame_layout, request_shape
 from broker.produce.batch_layout import BatchLayout
 from broker.produce.fitting_batches import (
     _fitting_one_by_one,
@@ -27,8 +27,9 @@ from tests.broker.dispatch.produce_runs import (
     Change,
     Produce,
     Run,
+    assert_needed,
     counted_calls,
-    counted_hits,
+    hits_of,
     ordinary_path,
     run,
 )
@@ -516,13 +517,13 @@ def test_a_mute_between_requests_for_several_partitions_is_kept() -> None:
 BELOW: Change = ("set_quota", "producer_byte_rate", 1e6, False)
 NOTE_CHECKS: tuple[tuple[Any, str, str, Sequence[Produce | Change]], ...] = (
     (
-        ProduceCache._note_of,
+        accounted_run.note_of,
         "services.acknowledgements.is_enabled or",
         "False or",
         [("keep_journal", True), ("audit", True)],
     ),
     (
-        ProduceCache._note_of,
+        accounted_run.note_of,
         "journal.is_enabled and size",
         "False and size",
         [("keep_journal", True), ("follow_journal",)],
@@ -534,18 +535,18 @@ NOTE_CHECKS: tuple[tuple[Any, str, str, Sequence[Produce | Change]], ...] = (
         [("keep_journal", True), OF_TWO, ("log_in", 0, "alice")],
     ),
     (
-        ProduceCache._note_of,
+        accounted_run.note_of,
         "quotas.request_percentage.is_enabled",
         "False",
         [("set_quota", "request_percentage", 0.001, False)],
     ),
     (
-        ProduceCache._note_of,
+        accounted_run.note_of,
         "if rate is None:",
         "if False:",
         [BELOW, OF_TWO, ("set_quota", "producer_byte_rate", 200.0, False), *[OF_TWO] * 9],
     ),
-    (ProduceCache._take_note, "rate is not None", "False", [BELOW]),
+    (accounted_run.take_note, "rate is not None", "False", [BELOW]),
 )
 
 
@@ -728,7 +729,7 @@ RUN_BATCHES: tuple[tuple[Any, str, str, Produce], ...] = (
         Produce(later_ms=4_000_000),
     ),
     (
-        request_run._layout,
+        frame_layout.frame_layout,
         "<= batch_size <= target.batch_bytes_max",
         "<= batch_size",
         Produce(value=b"x" * 400),
@@ -946,23 +947,3 @@ def test_an_error_in_the_cached_path_closes_only_its_connection(
     assert "internal error in PRODUCE v9" in str(made.written[-1])
     made.do(WARM)
     assert len(made.bugs) == 1
-
-
-def assert_needed(steps: Sequence[Produce | Change], function: Any, right: str, wrong: str) -> None:
-    """Both paths do the same, but not with another piece of source in place of the right one."""
-    with ordinary_path():
-        ordinary = run(steps)
-
-    assert run(steps) == ordinary
-    with pytest.MonkeyPatch.context() as patch:
-        edit(patch, function, right, wrong)
-        assert run(steps) != ordinary
-
-
-def hits_of(steps: Sequence[Produce | Change]) -> int:
-    """Return how many requests the cache responded to, after a comparison with the other path."""
-    with counted_hits() as hits:
-        cached = run(steps)
-    with ordinary_path():
-        assert run(steps) == cached
-    return len(hits)

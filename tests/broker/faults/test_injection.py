@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from broker.cluster.brokers import Availability
 from broker.cluster.cluster import Cluster
 from broker.faults.rule import FaultRule, fault_rule
-from broker.journal.journal import Entry
+from broker.journal.lines import Entry
 from broker.request.context import RequestContext
 from broker.routes import ROUTES
 from protocol import messages

@@ -21,7 +21,7 @@ from broker.dispatch.turns import TURN_NS
 from broker.fetch import partition_read, session_fetch, session_logs, session_plan
 from broker.fetch.session_plan import NamedPartition
 from broker.handlers import k01_fetch
-from broker.journal.journal import Entry, Line, Outcome
+from broker.journal.lines import Entry, Line, Outcome
 from broker.produce.append import append_batch
 from broker.responses import PARTS_BYTES_MIN
 from producer_state.rules import APPEND

@@ -14,7 +14,7 @@ from broker.http_admin.requests import (
     newest_lines,
 )
 from broker.http_admin.state import Admin
-from broker.journal.journal import Outcome
+from broker.journal.lines import Outcome
 from broker.journal.rendering import JournalFilter
 from mock_kafka.arguments import RequestFilter
 from protocol import messages

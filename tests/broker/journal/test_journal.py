@@ -12,18 +12,8 @@ from hypothesis import strategies as st
 import broker.handlers  # noqa: F401 - registers every API
 from broker.dispatch.connection import Connection
 from broker.dispatch.dispatcher import Dispatcher
-from broker.journal.journal import (
-    Arrival,
-    Disconnect,
-    Entry,
-    Journal,
-    Line,
-    Outcome,
-    errors_of,
-    request_of,
-    response_of,
-    targets_of,
-)
+from broker.journal.journal import Journal, errors_of, request_of, response_of, targets_of
+from broker.journal.lines import Arrival, Disconnect, Entry, Line, Outcome
 from broker.pending_response import PendingResponse
 from broker.request.context import RequestContext, Sender, context_of_frame
 from broker.responses import Close, EncodedParts

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from broker.http_admin.state import Admin
-from broker.journal.journal import Entry
+from broker.journal.lines import Entry
 from broker.journal.pcap import PacketWriter, file_header
 from protocol.api_keys import ApiKey
 from protocol.messages import API_NAMES, api_key_of

@@ -14,7 +14,7 @@ from broker.clock import BrokerClock, ClockMode
 from broker.cluster import failover
 from broker.cluster.brokers import Availability
 from broker.faults import fault_rule
-from broker.journal.journal import Arrival
+from broker.journal.lines import Arrival
 from broker.server.server import Server
 from protocol.api_keys import ApiKey
 from quotas.entities import make_entity
