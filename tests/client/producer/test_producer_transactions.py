@@ -118,6 +118,9 @@ async def test_a_transaction_that_timed_out_can_not_be_committed(version: int) -
         producer.begin_transaction()
         await (await producer.send("orders", b"late"))
         abort_timed_out(served.server.cluster, time.time_ns() // 1_000_000 + 2_000)
+        async with asyncio.timeout(20):
+            while ABORT not in log_of(served):  # noqa: ASYNC110 - it pauses on a busy machine
+                await asyncio.sleep(0)
         with pytest.raises((TransactionAbortableError, FatalTransactionError)):
             await producer.commit_transaction()
         assert log_of(served) == [b"late", ABORT]
