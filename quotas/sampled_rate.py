@@ -98,13 +98,10 @@ class SampledRate:
         """
         if now_ms - self._start_ms >= self._window_ms:
             return False
-        weighted = (self._older_total + self._sum + value) * 1000 * denominator
-        # The time span is never shorter than the first one, and what has expired only adds.
-        return weighted <= numerator * self._bearing_ms or self._is_below(
-            value, numerator, denominator, now_ms
-        )
-
-    def _is_below(self, value: int, numerator: int, denominator: int, now_ms: int) -> bool:
+        # The time span is never shorter than this, and what has expired since only adds.
+        total = self._older_total + self._sum + value
+        if total * 1000 * denominator <= numerator * self._bearing_ms:
+            return True
         window_ms = self.window_ms(now_ms)
         total = self._older_total + self._sum + value
         return total * 1000 * denominator <= numerator * window_ms

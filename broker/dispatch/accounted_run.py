@@ -4,6 +4,7 @@ from typing import TypeAlias
 
 from broker.dispatch.produce_services import ProduceServices
 from broker.dispatch.shared_run import SharedRun
+from broker.produce.batch_layout import IsKnownProducer
 from broker.request.context import Sender
 from protocol.framing import SIZE_BYTES, Frame
 from quotas.sampled_rate import SampledRate
@@ -28,6 +29,7 @@ class AccountedRun:
         "_journal",
         "_now_ns",
         "_quotas",
+        "_services",
         "run",
         "sender",
     )
@@ -35,6 +37,7 @@ class AccountedRun:
     def __init__(self, run: SharedRun, sender: Sender, services: ProduceServices) -> None:
         self.run = run
         self.sender = sender
+        self._services = services
         self._cluster = services.cluster
         self._quotas = services.cluster.quotas.clients
         self._faults = services.faults
@@ -42,7 +45,7 @@ class AccountedRun:
         self._acknowledgements = services.acknowledgements
         self._now_ns = services.now_ns
 
-    # Hot path: inlined on purpose.
+    # Hot path: `note_of` and `_is_known_producer`, inlined on purpose.
     def respond_at_once(self, data: bytes, now_ms: int) -> bytes | None:
         """Handle a read as `SharedRun.respond_at_once`, and account for it."""
         journal, quotas, run, cluster = self._journal, self._quotas, self.run, self._cluster
@@ -83,39 +86,32 @@ class AccountedRun:
         return response
 
     def append(self, data: bytes, now_ms: int, responses: list[bytes]) -> int:
-        """Handle requests as `RequestRun.append`, and account for them.
-
-        The caller has made sure that the journal takes them.
-        """
-        journal, quotas, run, cluster = self._journal, self._quotas, self.run, self._cluster
-        rate = is_known_producer = None
-        if quotas.is_enabled:
-            if quotas.request_percentage.is_enabled or not run.shape.acks:
-                return 0
-            if quotas.producer_byte_rate.is_enabled:
-                sender = self.sender
-                rate = cluster.quotas.brokers[sender.broker_id].produce.rate_below_limit(
-                    sender.principal, run.shape.client_id, len(data), now_ms
-                )
-                if rate is None:
-                    return 0
-            if quotas.producer_ids_rate.is_enabled:
-                producer_ids = self.sender.session.producer_ids
-                is_known_producer = (
-                    _is_none_known if producer_ids is None else producer_ids.is_known
-                )
-        started_ns = self._now_ns() if journal.is_enabled else 0
-        end = run.append(cluster, data, now_ms, responses, is_known_producer)
+        """Handle requests as `RequestRun.append`, and account for them."""
+        services, run = self._services, self.run
+        if self._quotas.is_enabled and not run.shape.acks:
+            return 0
+        note = note_of(services, self.sender, run.shape.client_id, len(data) - SIZE_BYTES, now_ms)
+        if note is None:
+            return 0
+        end = run.append(self._cluster, data, now_ms, responses, self._is_known_producer())
         if not end:
             return 0
+        _sender, rate, started_ns = note
         if rate is not None:
             # All values of one time count as their sum.
             rate.record(end - len(responses) * SIZE_BYTES, now_ms)
-        if journal.is_enabled:
-            journal.add_run(
-                self.sender, data[:end], tuple(responses), now_ms, started_ns, self._now_ns()
+        if started_ns is not None:
+            services.journal.add_run(
+                self.sender, data[:end], tuple(responses), now_ms, started_ns, services.now_ns()
             )
         return end
+
+    def _is_known_producer(self) -> IsKnownProducer | None:
+        """Return the function that says whose batches may be appended; None if all may be."""
+        if not self._quotas.producer_ids_rate.is_enabled:
+            return None
+        producer_ids = self.sender.session.producer_ids
+        return _is_none_known if producer_ids is None else producer_ids.is_known
 
 
 Note: TypeAlias = tuple[Sender, SampledRate | None, int | None]

@@ -13,7 +13,7 @@ from broker.cluster.transactions import takes_long_to_end
 from broker.cluster.usual_transaction import end_transaction
 from broker.dispatch.produce_services import ProduceServices
 from broker.handlers.k26_end_txn import BUMP_VERSION_MIN, end_txn_body
-from broker.request.context import Sender, context_of_frame
+from broker.request.context import Sender, context_of_frame, current_sender
 from broker.request.session import Peer, Session
 from broker.responses import Close
 from protocol import codec
@@ -124,8 +124,7 @@ class EndTxnCache:
         """
         if not data.startswith(_KEY, SIZE_BYTES):
             return 0
-        if self._sender is None or not self._sender.is_current:
-            self._sender = Sender(peer)
+        self._sender = current_sender(self._sender, peer)
         try:
             response = self.respond(data, now_ms)
         except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients

@@ -27,7 +27,7 @@ from broker.fetch.session_plan import (
 from broker.fetch.session_response import encode_found
 from broker.journal.journal import Journal
 from broker.journal.lines import Entry
-from broker.request.context import RequestContext, Sender, context_of_frame
+from broker.request.context import RequestContext, Sender, context_of_frame, current_sender
 from broker.request.encoding import BugReporter, close_on_error, closed_by, frame_parts
 from broker.request.session import Peer
 from broker.responses import PARTS_BYTES_MIN, CompletedResponse, EncodedParts, PendingFrame
@@ -126,19 +126,19 @@ class CachedWait(SessionWait):
     def encode(self, now_ms: int) -> bytes | EncodedParts | None:
         """See `SessionWait.encode`; this is a frame."""
         cluster, plan = self._services.cluster, self.plan
-        if cluster.quotas.clients.is_enabled:
-            peer = self._peer
-            if not is_charged_as_planned(plan, cluster, peer):
-                return None
-            rate = newest_rate(plan, cluster, peer, now_ms)
+        has_quotas = cluster.quotas.clients.is_enabled
+        rate: SampledRate | Literal[False] | None = None
+        if has_quotas:
+            if is_charged_as_planned(plan, cluster, self._peer):
+                rate = newest_rate(plan, cluster, self._peer, now_ms)
+            else:
+                rate = False
             if rate is False:
                 return None
-            frame = frame_newest(plan, self._data[8:12])
-            if frame is not None and rate is not None:
-                rate.record(len(frame) - plan.uncharged_bytes, now_ms)
-            return frame
         frame = frame_newest(plan, self._data[8:12])
-        if frame is not None:
+        if frame is not None and rate:
+            rate.record(len(frame) - plan.uncharged_bytes, now_ms)
+        if frame is not None or has_quotas:
             return frame
         body = super().encode(now_ms)
         return None if body is None else _framed(self.plan, self._data, body)
@@ -282,10 +282,7 @@ class FetchCache:
         return journal.begin_wait(self._current_sender(), data, now_ms, started_ns)
 
     def _current_sender(self) -> Sender:
-        sender = self._sender
-        # With `Sender.is_current`, inlined.
-        if sender is None or sender.principal != sender.session.principal:
-            sender = self._sender = Sender(self._peer)
+        sender = self._sender = current_sender(self._sender, self._peer)
         return sender
 
     def _respond_ordinarily(

@@ -15,7 +15,7 @@ from broker.produce.acknowledge import note_batch
 from broker.produce.batch_layout import FittingBatches
 from broker.produce.fitting_batches import belong_to_transaction, fitting_batches, store_fitting
 from broker.produce.request_shape import INDEX_BYTES, RequestShape, shape_of, shape_of_partition
-from broker.request.context import RequestContext, Sender
+from broker.request.context import RequestContext, Sender, current_sender
 from broker.request.encoding import close_on_error, throttled_response
 from broker.request.session import NEVER_MS, Peer, Session
 from broker.request.throttling import charge_produce
@@ -151,9 +151,7 @@ class ProduceCache:
         self, shape: RequestShape, size_bytes: int, peer: Peer, now_ms: int
     ) -> Note | None:
         """Return how to account for a request, if it has no need of `_respond_accounted`."""
-        sender = self._sender
-        if sender is None or not sender.is_current:
-            sender = self._sender = Sender(peer)
+        sender = self._sender = current_sender(self._sender, peer)
         return note_of(self._services, sender, shape.client_id, size_bytes, now_ms)
 
     @property
@@ -221,7 +219,6 @@ class ProduceCache:
             or cluster.limits_producer_ids
             or services.acknowledgements.is_enabled
             or services.faults.is_enabled
-            or (services.journal.is_enabled and len(data) > services.journal.run_bytes_max)
         ):
             return 0
         run = self._run
@@ -263,9 +260,10 @@ class ProduceCache:
         services = self._services
         if not (services.journal.is_enabled or services.cluster.quotas.clients.is_enabled):
             return None
-        accounted = self._accounted
-        if accounted is None or accounted.run is not run or not accounted.sender.is_current:
-            accounted = AccountedRun(run, Sender(peer), services)
+        accounted, sender = self._accounted, current_sender(self._sender, peer)
+        self._sender = sender
+        if accounted is None or accounted.run is not run or accounted.sender is not sender:
+            accounted = AccountedRun(run, sender, services)
         return accounted
 
     def _append_elsewhere(

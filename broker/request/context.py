@@ -111,6 +111,11 @@ class Sender:
         return context
 
 
+def current_sender(known: Sender | None, peer: Peer) -> Sender:
+    """Return the sender that is known for a connection, or a new one if that has changed."""
+    return known if known is not None and known.is_current else Sender(peer)
+
+
 def context_of_frame(
     data: bytes, peer: Peer, now_ms: int, start: int = SIZE_BYTES
 ) -> RequestContext:

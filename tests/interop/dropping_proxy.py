@@ -152,7 +152,7 @@ class DroppingProxy:
         await self._stop.wait()
         for listener in listeners:
             listener.close()
-        # A connection that was just accepted becomes a task of its own later.
+        # asyncio starts the task of an accepted connection in a later turn.
         ended: set[asyncio.Task[None]] = set()
         while others := asyncio.all_tasks() - {asyncio.current_task()}:
             for connection in self._connections - ended:

@@ -1,7 +1,7 @@
 """Produce requests with changes of the cluster in between, and all that they leave behind."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
@@ -404,7 +404,15 @@ def run(steps: Sequence[Produce | Change], **overrides: str) -> dict[str, Any]:
     return made.result()
 
 
-def assert_needed(steps: Sequence[Produce | Change], function: Any, right: str, wrong: str) -> None:
+def assert_needed(
+    steps: Sequence[Produce | Change],
+    function: Any,
+    right: str,
+    wrong: str,
+    *,
+    run: Callable[..., dict[str, Any]] = run,
+    ordinary_path: Callable[[], AbstractContextManager[None]] = ordinary_path,
+) -> None:
     """Both paths do the same, but not with another piece of source in place of the right one."""
     with ordinary_path():
         ordinary = run(steps)

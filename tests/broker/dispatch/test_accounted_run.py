@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from broker.dispatch.accounted_run import AccountedRun
+from broker.dispatch.accounted_run import AccountedRun, note_of
 from broker.journal.lines import Entry, Outcome
 from tests.broker.dispatch.produce_runs import (
     Change,
@@ -81,20 +81,50 @@ def test_requests_below_their_quotas_are_handled_in_runs(
     hits_of([quota, *[produce] * 9])
 
 
-CHECKS: tuple[tuple[str, str, str, float], ...] = (
-    ("quotas.request_percentage.is_enabled", "False", "request_percentage", 0.001),
-    ("client_id, len(data)", "client_id, 0 * len(data)", "producer_byte_rate", 100.0),
-    ("if rate is not None:", "if False:", "producer_byte_rate", 100_000.0),
-    ("quotas.producer_ids_rate.is_enabled", "False", "producer_ids_rate", 1.0),
+CHECKS: tuple[tuple[Any, str, str, str, float, int], ...] = (
+    (
+        AccountedRun.respond_at_once,
+        "quotas.request_percentage.is_enabled",
+        "False",
+        "request_percentage",
+        0.001,
+        1,
+    ),
+    (note_of, "quotas.request_percentage.is_enabled", "False", "request_percentage", 0.001, 5),
+    (
+        AccountedRun.respond_at_once,
+        "client_id, len(data)",
+        "client_id, 0 * len(data)",
+        "producer_byte_rate",
+        100.0,
+        1,
+    ),
+    (note_of, "client_id, size_bytes", "client_id, 0 * size_bytes", "producer_byte_rate", 100.0, 5),
+    (AccountedRun.respond_at_once, "rate is not None:", "False:", "producer_byte_rate", 1e5, 1),
+    (AccountedRun.append, "rate is not None:", "False:", "producer_byte_rate", 1e5, 5),
+    (
+        AccountedRun.respond_at_once,
+        "quotas.producer_ids_rate.is_enabled",
+        "False",
+        "producer_ids_rate",
+        1.0,
+        1,
+    ),
+    (
+        AccountedRun._is_known_producer,
+        "not self._quotas.producer_ids_rate.is_enabled",
+        "True",
+        "producer_ids_rate",
+        1.0,
+        5,
+    ),
 )
+"""The last number is how many requests are in a read."""
 
 
-@pytest.mark.parametrize(("right", "wrong", "key", "limit"), CHECKS)
-@pytest.mark.parametrize(
-    ("function", "count"), [(AccountedRun.respond_at_once, 1), (AccountedRun.append, 5)]
-)
+@pytest.mark.parametrize(("function", "right", "wrong", "key", "limit", "count"), CHECKS)
 def test_a_run_that_does_not_charge_is_found(
-    right: str, wrong: str, key: str, limit: float, function: Any, count: int
+    function: Any, right: str, wrong: str, key: str, limit: float, count: int
 ) -> None:
     first, second = (Produce(producer_id=number, count=count) for number in (7, 8))
     steps: list[Produce | Change] = [BYTE_RATE, *[first] * 5]
@@ -104,4 +134,4 @@ def test_a_run_that_does_not_charge_is_found(
 
 def test_requests_without_responses_are_charged() -> None:
     steps: list[Produce | Change] = [BYTE_RATE, *[Produce(acks=0, count=5)] * 5]
-    assert_needed(steps, AccountedRun.append, "or not run.shape.acks", "or False")
+    assert_needed(steps, AccountedRun.append, "and not run.shape.acks", "and False")

@@ -21,6 +21,7 @@ from broker.produce.fitting_batches import (
     store_fitting,
 )
 from broker.produce.request_run import RequestRun
+from broker.request.context import current_sender
 from tests.broker.dispatch.produce_runs import (
     PARTITIONS,
     TOPICS,
@@ -529,9 +530,9 @@ NOTE_CHECKS: tuple[tuple[Any, str, str, Sequence[Produce | Change]], ...] = (
         [("keep_journal", True), ("follow_journal",)],
     ),
     (
-        ProduceCache._note_of,
-        "not sender.is_current",
-        "False",
+        current_sender,
+        "known.is_current",
+        "True",
         [("keep_journal", True), OF_TWO, ("log_in", 0, "alice")],
     ),
     (
@@ -571,8 +572,8 @@ RUN_CHECKS: tuple[tuple[Any, str, str, Sequence[Produce | Change]], ...] = (
         [("end_session", 0, 0)],
     ),
     (
-        ProduceCache.respond_to_run,
-        "len(data) > services.journal.run_bytes_max",
+        accounted_run.note_of,
+        "size_bytes + SIZE_BYTES > journal.run_bytes_max",
         "False",
         [("keep_journal", True), ("follow_journal",)],
     ),
@@ -590,7 +591,7 @@ RUN_CHECKS: tuple[tuple[Any, str, str, Sequence[Produce | Change]], ...] = (
     ),
     (
         ProduceCache._accounted_run,
-        "not accounted.sender.is_current",
+        "accounted.sender is not sender",
         "False",
         [("keep_journal", True), WARM, ("log_in", 0, "alice")],
     ),

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,9 +15,9 @@ from broker.cluster.transactions import abort_timed_out, follow_leaders
 from broker.dispatch.dispatcher import Dispatcher
 from protocol import messages
 from protocol.api_keys import ApiKey
+from tests.broker.dispatch import produce_runs
 from tests.broker.dispatch.produce_runs import Change, Produce, Run, counted_hits
 from tests.broker.dispatch.produce_runs import ordinary_path as ordinary_produce_path
-from tests.simulation.patches import edit
 
 PARTITION_COUNT_KEY = TRANSACTION_STATE.partition_count_key
 
@@ -195,12 +196,4 @@ def hits_of(steps: Sequence[Produce | Change]) -> tuple[int, int]:
     return keys.count(ApiKey.PRODUCE), keys.count(ApiKey.END_TXN)
 
 
-def assert_needed(steps: Sequence[Produce | Change], function: Any, right: str, wrong: str) -> None:
-    """Both paths do the same, but not with another piece of source in place of the right one."""
-    with ordinary_path():
-        ordinary = run(steps)
-
-    assert run(steps) == ordinary
-    with pytest.MonkeyPatch.context() as patch:
-        edit(patch, function, right, wrong)
-        assert run(steps) != ordinary
+assert_needed = partial(produce_runs.assert_needed, run=run, ordinary_path=ordinary_path)
