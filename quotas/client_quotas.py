@@ -58,6 +58,7 @@ class ClientQuotas:
     """Values of quota keys by entity, and the resulting limits by key.
 
     `is_enabled`: whether any quota was ever set; before, requests need no lookup.
+    `version` changes with every change.
     The limits that every request needs are also attributes, named by their keys.
     """
 
@@ -69,10 +70,12 @@ class ClientQuotas:
         "producer_byte_rate",
         "producer_ids_rate",
         "request_percentage",
+        "version",
     )
 
     def __init__(self) -> None:
         self.is_enabled = False
+        self.version = 0
         self._values: dict[Entity, dict[str, float]] = {}
         self.limits: Mapping[str, Limits] = {name: Limits() for name in QUOTA_KEYS}
         self.consumer_byte_rate = self.limits[CONSUMER_BYTE_RATE.name]
@@ -105,6 +108,7 @@ class ClientQuotas:
             problem = _shadow_problem(changes)
         if problem is not None or validate_only:
             return problem
+        self.version += 1
         values = dict(self._values.get(entity, {}))
         for name, value in changes:
             if name not in QUOTA_KEYS:

@@ -34,10 +34,15 @@ REQUEST = RateKind("Request", "request-time", unit=10_000_000, is_capped=True)
 """Values are handler times in ns; the limit is in percent of one thread."""
 
 
-class _Counter(SampledRate):
+_UNLIMITED = 1 << 62
+"""More than the sum of all values of a rate."""
+
+
+class ClientRate(SampledRate):
     """The rate of one scope and its limit, also as a fraction of values per second."""
 
     __slots__ = (
+        "_safe_total",
         "_unit",
         "denominator",
         "last_used_ms",
@@ -54,17 +59,40 @@ class _Counter(SampledRate):
         self.limit: Fraction | None = None
         self.numerator = 0
         self.denominator = 1
+        self._safe_total = _UNLIMITED
+        """A total that is not above the limit, whatever the time."""
         self.last_used_ms = 0
         self.throttle_time: SampledAverage | None = None
 
     def set_limit(self, limit: "Fraction | None", now_ms: int) -> None:
+        """Use this limit from now on."""
         self.limit = limit
+        self._safe_total = _UNLIMITED
         if limit is not None:
             self.numerator = limit.numerator * self._unit
             self.denominator = limit.denominator
+            # The time span of a total is never shorter than `_bearing_ms`.
+            self._safe_total = self.numerator * self._bearing_ms // (1000 * self.denominator)
+
+    def allows(self, value: int, now_ms: int) -> bool:
+        """Return whether the value may be recorded now, and nobody is throttled.
+
+        False if `ClientRateQuotaManager.record` has to find out: the limit may be reached, or a
+        sample begins. The rate is that of its clients until a limit changes.
+        """
+        if now_ms - self._start_ms >= self._window_ms:
+            return False
+        # What has expired since only adds to the total.
+        if self._older_total + self._sum + value > self._safe_total:
+            window_ms = self.window_ms(now_ms)
+            total = self._older_total + self._sum + value
+            if total * 1000 * self.denominator > self.numerator * window_ms:
+                return False
+        self.last_used_ms = now_ms
+        return True
 
 
-class ClientRateQuotaManager(ThrottlingQuotaManager[_Counter]):
+class ClientRateQuotaManager(ThrottlingQuotaManager[ClientRate]):
     """One rate for each scope, over `sample_count` windows of `window_seconds`."""
 
     def __init__(
@@ -75,7 +103,7 @@ class ClientRateQuotaManager(ThrottlingQuotaManager[_Counter]):
         self._sample_count = sample_count
         self._window_ms = window_seconds * 1000
         self._counters = ClientCounters(
-            limits, lambda: _Counter(kind.unit, sample_count, self._window_ms)
+            limits, lambda: ClientRate(kind.unit, sample_count, self._window_ms)
         )
         self._exempt: SampledRate | None = None
 
@@ -92,26 +120,11 @@ class ClientRateQuotaManager(ThrottlingQuotaManager[_Counter]):
             return self._window_ms
         return throttle_ms
 
-    def rate_below_limit(
-        self, user: str, client_id: str | None, value: int, now_ms: int
-    ) -> SampledRate | None:
-        """Return the rate that a value may be recorded in, and nobody is throttled.
-
-        None if `record` has to find out: a limit may be reached, or a sample or counter begins.
-        """
-        # As `ClientCounters.get` if it has to search or change nothing, inlined: each call counts.
-        counters = self._counters
-        if counters.version != self._limits.version:
+    def rate_of(self, user: str, client_id: str | None, now_ms: int) -> ClientRate | None:
+        """Return the rate of a client, for `ClientRate.allows`; None if no quota counts it."""
+        if not self._limits.is_enabled:
             return None
-        counter = counters.by_client.get(user if counters.is_by_user else (user, client_id))
-        if counter is None or now_ms - counter.last_used_ms >= IDLE_MS:
-            return None
-        counter.last_used_ms = now_ms
-        if counter.limit is not None and not counter.stays_below(
-            value, counter.numerator, counter.denominator, now_ms
-        ):
-            return None
-        return counter
+        return self._counters.get(user, client_id, now_ms)
 
     def unrecord(self, user: str, client_id: str | None, value: int, now_ms: int) -> None:
         """Undo a `record`: the client does not get the response."""

@@ -91,21 +91,6 @@ class SampledRate:
             return 0
         return min((2 * excess + numerator) // (2 * numerator), THROTTLE_MAX_MS)
 
-    def stays_below(self, value: int, numerator: int, denominator: int, now_ms: int) -> bool:
-        """Return whether the rate with a further value is at most `numerator / denominator`.
-
-        It has to be in the newest sample; False if it would begin one.
-        """
-        if now_ms - self._start_ms >= self._window_ms:
-            return False
-        # The time span is never shorter than this, and what has expired since only adds.
-        total = self._older_total + self._sum + value
-        if total * 1000 * denominator <= numerator * self._bearing_ms:
-            return True
-        window_ms = self.window_ms(now_ms)
-        total = self._older_total + self._sum + value
-        return total * 1000 * denominator <= numerator * window_ms
-
     def _begin_sample(self, value: int, now_ms: int) -> None:
         start_ms = self._start_ms
         if start_ms != _NEVER_MS:

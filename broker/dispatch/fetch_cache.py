@@ -5,9 +5,9 @@ again, so that header and route are known, too. The ordinary dispatch handles th
 everything unusual.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 from uuid import UUID
 
 from broker.cluster.cluster import Cluster
@@ -17,6 +17,7 @@ from broker.fetch.fetch_wait import read_or_wait
 from broker.fetch.newest_batch import frame_newest, has_to_wait
 from broker.fetch.session_fetch import SessionWait, ordinary_fetch
 from broker.fetch.session_plan import (
+    Found,
     NamedPartition,
     SessionPlan,
     layout_of,
@@ -26,7 +27,7 @@ from broker.fetch.session_plan import (
 )
 from broker.fetch.session_response import encode_found
 from broker.journal.journal import Journal
-from broker.journal.lines import Entry
+from broker.journal.lines import Entry, size_of
 from broker.request.context import RequestContext, Sender, context_of_frame, current_sender
 from broker.request.encoding import BugReporter, close_on_error, closed_by, frame_parts
 from broker.request.session import Peer
@@ -40,13 +41,14 @@ from protocol.fetch import (
 )
 from protocol.fetch_layout import FetchFrameLayout
 from protocol.framing import SIZE_BYTES, Frame
-from quotas.sampled_rate import SampledRate
 
 LAYOUTS_MAX = 16
 """Sizes of frames that a connection remembers, to bound memory."""
 PAUSE_MAX = 1023
 """Requests between two that are learnt, for a client whose requests never have the same layout."""
-NEWEST_BYTES_MAX = PARTS_BYTES_MIN + 1024
+PARTITION_BYTES_MAX = 1024
+"""More than a partition takes in a response without its records, or than all else takes."""
+NEWEST_BYTES_MAX = PARTS_BYTES_MIN + 2 * PARTITION_BYTES_MAX
 """More than a response with the newest batch has."""
 _SESSION_BYTES_MIN = 26
 """The fewest bytes of a request with a session behind its client id."""
@@ -125,23 +127,18 @@ class CachedWait(SessionWait):
 
     def encode(self, now_ms: int) -> bytes | EncodedParts | None:
         """See `SessionWait.encode`; this is a frame."""
-        cluster, plan = self._services.cluster, self.plan
-        has_quotas = cluster.quotas.clients.is_enabled
-        rate: SampledRate | Literal[False] | None = None
-        if has_quotas:
-            if is_charged_as_planned(plan, cluster, self._peer):
-                rate = newest_rate(plan, cluster, self._peer, now_ms)
-            else:
-                rate = False
-            if rate is False:
-                return None
-        frame = frame_newest(plan, self._data[8:12])
-        if frame is not None and rate:
+        plan, data = self.plan, self._data
+        if plan.quota_version != self._services.cluster.quotas.clients.version:
+            return None
+        rate, frame = plan.charge.rate, None
+        if rate is None or rate.allows(NEWEST_BYTES_MAX, now_ms):
+            frame = frame_newest(plan, data[8:12])
+        if frame is None:
+            read = read_session(plan, self._session)
+            return None if read is None else _frame_read(plan, self._session, data, *read, now_ms)
+        if rate is not None:
             rate.record(len(frame) - plan.uncharged_bytes, now_ms)
-        if frame is not None or has_quotas:
-            return frame
-        body = super().encode(now_ms)
-        return None if body is None else _framed(self.plan, self._data, body)
+        return frame
 
     def complete(self, response: object, context: RequestContext | None) -> None:
         """See `SessionWait.complete`."""
@@ -215,7 +212,6 @@ class FetchCache:
             return None
         session, plan, services = known.session, known.plan, self._services
         cluster, journal = services.cluster, services.journal
-        has_quotas = cluster.quotas.clients.is_enabled
         if (
             session.epoch != epoch
             or not session.is_open
@@ -223,7 +219,8 @@ class FetchCache:
             or plan.produce_version != cluster.produce_version
             or services.faults.is_enabled
             or (journal.is_enabled and len(data) > journal.run_bytes_max)
-            or (has_quotas and not is_charged_as_planned(plan, cluster, self._peer))
+            or plan.quota_version != cluster.quotas.clients.version
+            or plan.charge.principal != self._peer.session.principal
             or self._peer.session.limited_from_ms <= now_ms
         ):
             return None
@@ -245,15 +242,12 @@ class FetchCache:
                     entry = journal.begin_wait(self._current_sender(), data, now_ms, started_ns)
                 wait.begin(data, now_ms, entry)
                 return wait
-            rate = newest_rate(plan, cluster, self._peer, now_ms) if has_quotas else None
-            newest = None if rate is False else frame_newest(plan, data[8:12])
-            frame: bytes | EncodedParts
-            if newest is not None:
-                frame = newest
-                if rate:
-                    rate.record(len(newest) - plan.uncharged_bytes, now_ms)
-            else:
-                read = None if has_quotas else read_session(plan, session)
+            rate = plan.charge.rate
+            frame: bytes | EncodedParts | None = None
+            if rate is None or rate.allows(NEWEST_BYTES_MAX, now_ms):
+                frame = frame_newest(plan, data[8:12])
+            if frame is None:
+                read = read_session(plan, session)
                 if read is None:
                     return self._respond_ordinarily(known, data, now_ms, started_ns)
                 found, byte_count = read
@@ -261,7 +255,11 @@ class FetchCache:
                     wait = known.wait
                     wait.begin(data, now_ms, self._entry_of(data, now_ms, started_ns))
                     return wait
-                frame = _framed(plan, data, encode_found(plan, session, found))
+                frame = _frame_read(plan, session, data, found, byte_count, now_ms)
+                if frame is None:
+                    return self._respond_ordinarily(known, data, now_ms, started_ns)
+            elif rate is not None:
+                rate.record(len(frame) - plan.uncharged_bytes, now_ms)
             if started_ns is not None:
                 sender, ended_ns = self._current_sender(), services.now_ns()
                 journal.add_one(sender, data, frame, now_ms, started_ns, ended_ns)
@@ -332,7 +330,7 @@ class FetchCache:
             or not isinstance(plan, SessionPlan)
             or not 0 < len(plan.targets) <= PARTITIONS_MAX
             or not plan.is_good(session, cluster)
-            or plan.client != (peer.session.principal, client_id)
+            or not plan.is_of(peer.session.principal, client_id, cluster)
             or plan.params.bytes_min > 1
             or plan.api_version != version
             or not buffer.startswith(plan.beginning, body_at)
@@ -359,29 +357,25 @@ class FetchCache:
         )
 
 
-def is_charged_as_planned(plan: SessionPlan, cluster: Cluster, peer: Peer) -> bool:
-    """Whether quotas charge what the plan says, and not the time of requests."""
-    quotas = cluster.quotas.clients
-    # With `SessionPlan.is_of`, inlined. The cache has looked at the client id.
-    return (
-        plan.quota_version == quotas.consumer_byte_rate.version
-        and plan.client[0] == peer.session.principal
-        and not quotas.request_percentage.is_enabled
-    )
+def _frame_read(
+    plan: SessionPlan,
+    session: FetchSession,
+    data: bytes,
+    found: Sequence[Found],
+    byte_count: int,
+    now_ms: int,
+) -> bytes | EncodedParts | None:
+    """Return the frame of what was read for a request, and charge it.
 
-
-def newest_rate(
-    plan: SessionPlan, cluster: Cluster, peer: Peer, now_ms: int
-) -> SampledRate | Literal[False] | None:
-    """Return where a response with the newest batch can be charged, and throttles nobody.
-
-    None if no quota counts it; False if that is unknown: the ordinary path finds out.
+    None changes nothing: a quota may throttle the client.
     """
-    if not cluster.quotas.clients.consumer_byte_rate.is_enabled:
+    charge = plan.charge
+    if not charge.allows(byte_count + (len(found) + 1) * PARTITION_BYTES_MAX, now_ms):
         return None
-    manager = cluster.quotas.brokers[peer.broker_id].fetch
-    principal, client_id = plan.client
-    return manager.rate_below_limit(principal, client_id, NEWEST_BYTES_MAX, now_ms) or False
+    frame = _framed(plan, data, encode_found(plan, session, found))
+    if charge.rate is not None:
+        charge.record(size_of(frame) - plan.uncharged_bytes, now_ms)
+    return frame
 
 
 def _framed(plan: SessionPlan, data: bytes, body: bytes | EncodedParts) -> bytes | EncodedParts:

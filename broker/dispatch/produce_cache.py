@@ -5,27 +5,25 @@ and everything unusual; `broker/produce/request_shape.py` knows what is usual. N
 takes turns: it is short, and nothing in it pauses.
 """
 
-from struct import Struct
 from typing import TYPE_CHECKING
 
-from broker.dispatch.accounted_run import AccountedRun, Note, note_of, take_note
+from broker.dispatch.accounted_request import NO_RESPONSE, context_of_shape, respond_accounted
+from broker.dispatch.accounted_run import AccountedRun
+from broker.dispatch.frame_run import append_frames
+from broker.dispatch.produce_charge import ProduceCharge, is_none_known
 from broker.dispatch.produce_services import ProduceServices
 from broker.dispatch.shared_run import SharedRun
-from broker.produce.acknowledge import note_batch
-from broker.produce.batch_layout import FittingBatches
+from broker.produce.batch_layout import IsKnownProducer
 from broker.produce.fitting_batches import belong_to_transaction, fitting_batches, store_fitting
 from broker.produce.request_shape import INDEX_BYTES, RequestShape, shape_of, shape_of_partition
-from broker.request.context import RequestContext, Sender, current_sender
-from broker.request.encoding import close_on_error, throttled_response
+from broker.request.context import Sender, current_sender
 from broker.request.session import NEVER_MS, Peer, Session
-from broker.request.throttling import charge_produce
 from broker.responses import Close, CompletedResponse
 from protocol.api_keys import ApiKey
 from protocol.codec import LONG_BODY_BYTES, DecodeError
 from protocol.framing import SIZE_BYTES as FRAME_SIZE_BYTES
 from protocol.framing import Frame
 from protocol.produce_template import API_BYTES, CONSTANT_AT, correlation_id_of
-from protocol.records import read_header
 
 if TYPE_CHECKING:
     from broker.dispatch.end_txn_cache import EndTxnCache
@@ -37,9 +35,6 @@ TARGETS_MAX = 64
 """Partitions of all shapes of a connection, to bound memory."""
 PAUSE_MAX = 1023
 """Requests between two that are learnt, for a client whose requests never have the same shape."""
-_unpack_size = Struct(">i").unpack_from
-NO_RESPONSE = b""
-"""The response to a request with acks=0 that was handled."""
 
 
 class ProduceCache:
@@ -47,6 +42,7 @@ class ProduceCache:
 
     __slots__ = (
         "_accounted",
+        "_charge",
         "_ends",
         "_key_lengths",
         "_latest",
@@ -69,9 +65,11 @@ class ProduceCache:
         self._run: SharedRun | None = None
         """That of the shape that was used last by a run."""
         self._accounted: AccountedRun | None = None
-        """The same run while the journal records requests, or quotas of clients are set."""
+        """The same run while the journal records it, or a quota counts producer ids."""
+        self._charge: ProduceCharge | None = None
+        """Where quotas charge requests that no run handles."""
         self._sender: Sender | None = None
-        """Who sends the requests, for journal and quotas."""
+        """Who sends the requests, for the journal."""
         self._shapes: dict[bytes, RequestShape] = {}
         """All of them, by API key, version and key; for one partition, any that was used so."""
         self._key_lengths: set[int] = set()
@@ -109,12 +107,8 @@ class ProduceCache:
         if shape.produce_version != cluster.produce_version:
             self._forget()
             return None
-        quotas = cluster.quotas.clients
-        is_known_producer = None
-        if quotas.is_enabled and quotas.producer_ids_rate.is_enabled:
-            if session.producer_ids is None:
-                return None
-            is_known_producer = session.producer_ids.is_known
+        quotas, journal = cluster.quotas.clients, services.journal
+        is_known_producer = self._is_known_producer(session)
         batches = fitting_batches(shape, buffer, start, end, now_ms, is_known_producer)
         if batches is None:
             shape = self._find(buffer, start, peer.broker_id)
@@ -129,30 +123,42 @@ class ProduceCache:
         ):
             return None
         shape.is_used = True
-        note = None
-        if quotas.is_enabled or services.journal.is_enabled or services.acknowledgements.is_enabled:
-            note = self._note_of(shape, end - start, peer, now_ms)
-            if note is None:
-                return self._respond_accounted(shape, batches, frame, peer, now_ms)
+        charge = started_ns = None
+        if quotas.is_enabled or journal.is_enabled or services.acknowledgements.is_enabled:
+            charge = self._charge_of(shape, peer, now_ms)
+            if (
+                services.acknowledgements.is_enabled
+                or (journal.is_enabled and end - start + FRAME_SIZE_BYTES > journal.run_bytes_max)
+                or not charge.allows(end - start, now_ms)
+            ):
+                return respond_accounted(services, shape, batches, frame, peer, now_ms)
+            if journal.is_enabled:
+                started_ns = services.now_ns()
         try:
             start_offsets = store_fitting(cluster, shape, batches, end - start, now_ms)
         except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
-            services.report_bug(error, _context(shape, frame, peer, now_ms))
+            services.report_bug(error, context_of_shape(shape, frame, peer, now_ms))
             return Close(f"internal error in PRODUCE v{shape.api_version}: {error!r}")
         response = NO_RESPONSE
         if shape.acks:
             correlation_id = correlation_id_of(buffer, start)
             response = shape.response.encode(correlation_id, batches.base_offsets, start_offsets, 0)
-        if note is not None:
-            take_note(services, note, frame, response, now_ms)
+        if charge is not None:
+            charge.record(end - start, now_ms)
+        if started_ns is not None:
+            data = (end - start).to_bytes(FRAME_SIZE_BYTES, "big") + buffer[start:end]
+            sender = self._sender = current_sender(self._sender, peer)
+            journal.add_one(sender, data, response, now_ms, started_ns, services.now_ns())
         return response
 
-    def _note_of(
-        self, shape: RequestShape, size_bytes: int, peer: Peer, now_ms: int
-    ) -> Note | None:
-        """Return how to account for a request, if it has no need of `_respond_accounted`."""
-        sender = self._sender = current_sender(self._sender, peer)
-        return note_of(self._services, sender, shape.client_id, size_bytes, now_ms)
+    def _charge_of(self, shape: RequestShape, peer: Peer, now_ms: int) -> ProduceCharge:
+        """Return where quotas charge the requests of a shape."""
+        charge, client_id, principal = self._charge, shape.client_id, peer.session.principal
+        if charge is None or charge.client_id != client_id or charge.principal != principal:
+            cluster = self._services.cluster
+            charge = ProduceCharge(cluster, peer.broker_id, principal, client_id, now_ms)
+            self._charge = charge
+        return charge
 
     @property
     def responder(self) -> "SharedRun | AccountedRun | ProduceCache | None":
@@ -185,9 +191,13 @@ class ProduceCache:
         if self._ends is not None and data.startswith(_END_TXN_KEY, FRAME_SIZE_BYTES):
             return self._ends.close_after_bug(error, data, peer, now_ms)
         assert self._run is not None
-        shape = self._run.shape
+        return self._close_after_bug(error, self._run.shape, data, peer, now_ms)
+
+    def _close_after_bug(
+        self, error: Exception, shape: RequestShape, data: bytes, peer: Peer, now_ms: int
+    ) -> Close:
         frame = data, FRAME_SIZE_BYTES, len(data)
-        self._services.report_bug(error, _context(shape, frame, peer, now_ms))
+        self._services.report_bug(error, context_of_shape(shape, frame, peer, now_ms))
         return Close(f"internal error in PRODUCE v{shape.api_version}: {error!r}")
 
     def respond_to_run(
@@ -222,16 +232,18 @@ class ProduceCache:
         ):
             return 0
         run = self._run
-        if run is None or run.shape is not shape:
-            run = self._run = services.run_of(shape)
+        if run is None or run.shape is not shape or run.charge.principal != peer.session.principal:
+            run = self._run = services.run_of(shape, peer, now_ms)
             shape = self._take_shape(run.shape)
+        if not run.charge.allows(len(data) - FRAME_SIZE_BYTES, now_ms):
+            return 0
         accounted = self._accounted = self._accounted_run(run, peer)
         try:
             if not data.startswith(shape.targets[0].piece, _CONSTANT_AT):
                 return self._append_elsewhere(accounted or run, data, now_ms, responses)
             if accounted is not None:
                 return accounted.append(data, now_ms, responses)
-            return run.append(cluster, data, now_ms, responses)
+            return run.append_charged(data, now_ms, responses, run.charge.is_known_producer)
         except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
             return self.close_after_bug(error, data, peer, now_ms)
 
@@ -239,31 +251,56 @@ class ProduceCache:
         self, shape: RequestShape, data: bytes, peer: Peer, now_ms: int, responses: list[bytes]
     ) -> int | Close:
         """Handle the requests for several partitions that have a size with a layout."""
-        quotas = self._services.cluster.quotas.clients
-        if quotas.is_enabled and self._note_of(shape, len(data), peer, now_ms) is None:
-            return 0  # one of them may mute the connection
-        layouts, position, data_end = shape.layouts, 0, len(data)
-        while data_end - position > FRAME_SIZE_BYTES:
-            start = position + FRAME_SIZE_BYTES
-            end = start + _unpack_size(data, position)[0]
-            if end - start not in layouts or end > data_end:
-                break
-            response = self.respond((data, start, end), peer, now_ms)
-            if not isinstance(response, bytes):
-                return response if isinstance(response, Close) else position
-            responses.append(response)
-            position = end
-        return position
+        services = self._services
+        cluster, journal, charge = services.cluster, services.journal, None
+        is_recorded = journal.is_enabled
+        if (
+            shape.produce_version != cluster.produce_version
+            or peer.session.limited_from_ms <= now_ms
+            or services.acknowledgements.is_enabled
+            or services.faults.is_enabled
+            or (is_recorded and len(data) > journal.run_bytes_max)
+        ):
+            return 0
+        if cluster.quotas.clients.is_enabled:
+            charge = self._charge_of(shape, peer, now_ms)
+            if not shape.acks or not charge.allows(len(data), now_ms):
+                return 0  # one of them may mute the connection
+        shape.is_used = True
+        started_ns = services.now_ns() if is_recorded else 0
+        try:
+            is_known_producer = self._is_known_producer(peer.session)
+            end = append_frames(cluster, shape, data, now_ms, responses, is_known_producer)
+        except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
+            return self._close_after_bug(error, shape, data, peer, now_ms)
+        if charge is not None:
+            charge.record(end - len(responses) * FRAME_SIZE_BYTES, now_ms)
+        if end and is_recorded:
+            handled = current_sender(self._sender, peer), data[:end], tuple(responses)
+            self._sender = handled[0]
+            journal.add_run(*handled, now_ms, started_ns, services.now_ns())
+        return end
+
+    def _is_known_producer(self, session: Session) -> IsKnownProducer | None:
+        """Return the function that says whose batches may be appended; None if all may be."""
+        if not self._services.cluster.quotas.clients.producer_ids_rate.is_enabled:
+            return None
+        producer_ids = session.producer_ids
+        return is_none_known if producer_ids is None else producer_ids.is_known
 
     def _accounted_run(self, run: SharedRun, peer: Peer) -> AccountedRun | None:
-        """Return the run of this connection for journal and quotas; None while it needs neither."""
-        services = self._services
-        if not (services.journal.is_enabled or services.cluster.quotas.clients.is_enabled):
+        """Return the run of this connection for journal and producer ids; None without a need."""
+        services, producer_ids = self._services, peer.session.producer_ids
+        if not services.journal.is_enabled and producer_ids is None:
             return None
-        accounted, sender = self._accounted, current_sender(self._sender, peer)
-        self._sender = sender
-        if accounted is None or accounted.run is not run or accounted.sender is not sender:
-            accounted = AccountedRun(run, sender, services)
+        accounted = self._accounted
+        if (
+            accounted is None
+            or accounted.run is not run
+            or accounted.producer_ids is not producer_ids
+        ):
+            sender = self._sender = current_sender(self._sender, peer)
+            accounted = AccountedRun(run, sender, producer_ids, services)
         return accounted
 
     def _append_elsewhere(
@@ -286,65 +323,6 @@ class ProduceCache:
 
             self._ends = EndTxnCache(self._services, self._session)
         return self._ends
-
-    def _respond_accounted(
-        self,
-        shape: RequestShape,
-        batches: FittingBatches,
-        frame: Frame,
-        peer: Peer,
-        now_ms: int,
-    ) -> CompletedResponse:
-        """Charge quotas and note the request in journal and audit, as the ordinary path does."""
-        services = self._services
-        journal, acknowledgements = services.journal, services.acknowledgements
-        context = _context(shape, frame, peer, now_ms)
-        if acknowledgements.is_enabled:
-            context.acknowledgements = []
-        entry = journal.begin(context, *frame, services.now_ns()) if journal.is_enabled else None
-        response = close_on_error(
-            context,
-            services.report_bug,
-            lambda: self._store_and_charge(shape, batches, frame, context),
-        )
-        if acknowledgements.is_enabled:
-            acknowledgements.follow(context, response)
-        if entry is not None:
-            journal.end(entry, response, services.now_ns())
-        return NO_RESPONSE if response is None else response
-
-    def _store_and_charge(
-        self,
-        shape: RequestShape,
-        batches: FittingBatches,
-        frame: Frame,
-        context: RequestContext,
-    ) -> CompletedResponse:
-        services = self._services
-        cluster, now_ms = services.cluster, context.now_ms
-        is_limited = cluster.quotas.clients.is_enabled
-        if is_limited:
-            services.start_stopwatch(context)
-        start_offsets = store_fitting(cluster, shape, batches, frame[2] - frame[1], now_ms)
-        if context.acknowledgements is not None:
-            for target, stored in zip(shape.targets, batches.stored, strict=True):
-                header = read_header(stored, 0)
-                base_offset = header.base_offset
-                note_batch(
-                    context, target.topic, target.partition, header, base_offset, is_append=True
-                )
-        if is_limited:
-            charge_produce(context, cluster, expects_response=shape.acks != 0)
-        response = None
-        if shape.acks:
-            response = shape.response.encode(
-                context.correlation_id,
-                batches.base_offsets,
-                start_offsets,
-                context.throttle_time_ms,
-            )
-        quota = context.throttled_by
-        return response if quota is None else throttled_response(context, quota, response)
 
     def learn(self, frame: Frame, broker_id: int) -> None:
         """Remember the shape of a Produce request that the ordinary path has handled."""
@@ -406,23 +384,6 @@ class ProduceCache:
         return shape
 
     def _forget(self) -> None:
-        self._shape = None
+        self._shape = self._charge = None
         self._shapes.clear()
         self._key_lengths.clear()
-
-
-def _context(shape: RequestShape, frame: Frame, peer: Peer, now_ms: int) -> RequestContext:
-    buffer, start, end = frame
-    return RequestContext(
-        ApiKey.PRODUCE,
-        shape.api_version,
-        correlation_id_of(buffer, start),
-        shape.client_id,
-        now_ms,
-        end - start,
-        peer.broker_id,
-        peer.connection_id,
-        peer.client_host,
-        peer.session.principal,
-        peer.session,
-    )

@@ -7,15 +7,17 @@ from weakref import WeakValueDictionary
 
 from broker.audit.acknowledgements import Acknowledgements
 from broker.cluster.cluster import Cluster
+from broker.dispatch.produce_charge import ProduceCharge
 from broker.dispatch.shared_run import SharedRun
 from broker.faults.table import FaultTable
 from broker.journal.journal import Journal
 from broker.produce.request_shape import RequestShape
 from broker.request.context import RequestContext
 from broker.request.encoding import BugReporter
+from broker.request.session import Peer
 
-RunKey: TypeAlias = tuple[int, bytes, bytes, bytes]
-"""All that requests to one partition of a broker have in common, except for their batches."""
+RunKey: TypeAlias = tuple[int, str, bytes, bytes, bytes]
+"""All that requests of a principal to one partition have in common, except for their batches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +38,15 @@ class ProduceServices:
     it touches is in the processor's cache.
     """
 
-    def run_of(self, shape: RequestShape) -> SharedRun:
-        """Return the run of a shape with one partition, or of one that equals it."""
-        key = _run_key(shape)
+    def run_of(self, shape: RequestShape, peer: Peer, now_ms: int) -> SharedRun:
+        """Return the run of a principal for a shape with one partition, or one that equals it."""
+        (target,) = shape.targets
+        broker_id, principal = peer.broker_id, peer.session.principal
+        key = broker_id, principal, shape.api, target.piece, shape.suffix
         run = self.runs.get(key)
         if run is None or run.produce_version != shape.produce_version:
+            charge = ProduceCharge(self.cluster, broker_id, principal, shape.client_id, now_ms)
             run = self.runs[key] = SharedRun(
-                shape, self.cluster, self.faults, self.journal, self.acknowledgements
+                shape, charge, self.cluster, self.faults, self.journal, self.acknowledgements
             )
         return run
-
-
-def _run_key(shape: RequestShape) -> RunKey:
-    (target,) = shape.targets
-    return target.partition.leader_id, shape.api, target.piece, shape.suffix

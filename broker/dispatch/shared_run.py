@@ -2,51 +2,85 @@
 
 from broker.audit.acknowledgements import Acknowledgements
 from broker.cluster.cluster import Cluster
+from broker.dispatch.produce_charge import ProduceCharge
 from broker.faults.table import FaultTable
 from broker.journal.journal import Journal
+from broker.produce.batch_layout import IsKnownProducer
 from broker.produce.request_run import RequestRun
 from broker.produce.request_shape import RequestShape
+from protocol.framing import SIZE_BYTES
 
 
 class SharedRun(RequestRun):
     """A run that knows what else may take part in a request, which all connections share.
 
-    A request that needs nothing but this touches less memory of its connection. With thousands of
-    connections none of that is in the processor's cache.
+    These have the same principal. A request that needs nothing but this touches less memory of its
+    connection. With thousands of connections none of that is in the processor's cache.
     """
 
-    __slots__ = ("_acknowledgements", "_cluster", "_faults", "_journal", "_quotas")
+    __slots__ = ("_acknowledgements", "_cluster", "_faults", "_journal", "_quotas", "charge")
 
     def __init__(
         self,
         shape: RequestShape,
+        charge: ProduceCharge,
         cluster: Cluster,
         faults: FaultTable,
         journal: Journal,
         acknowledgements: Acknowledgements,
     ) -> None:
         super().__init__(shape)
+        self.charge = charge
         self._cluster = cluster
         self._quotas = cluster.quotas.clients
         self._faults = faults
         self._journal = journal
         self._acknowledgements = acknowledgements
 
+    # Hot path: `ProduceCharge`, inlined on purpose.
     def respond_at_once(self, data: bytes, now_ms: int) -> bytes | None:
         """Handle a read that is one request of this run; None changes nothing.
 
         The caller makes sure that the session of the connection has not ended, or has no end. What
         the ordinary path looks at and this does not changes `produce_version`. Requests for the
-        journal and quotas are left to others (`AccountedRun`).
+        journal, and of producers whose ids a quota counts, are left to `AccountedRun`.
         """
-        cluster = self._cluster
+        cluster, charge = self._cluster, self.charge
         if (
             self._journal.is_enabled
             or self.can_free
             or self.produce_version != cluster.produce_version
-            or self._quotas.is_enabled
+            or charge.quota_version != self._quotas.version
             or self._acknowledgements.is_enabled
             or self._faults.is_enabled
         ):
             return None
-        return self.respond_to_one(cluster, data, now_ms)
+        rate = charge.rate
+        if rate is None:
+            return self.respond_to_one(cluster, data, now_ms, charge.is_known_producer)
+        size_bytes = len(data) - SIZE_BYTES
+        if not rate.allows(size_bytes, now_ms):
+            return None
+        response = self.respond_to_one(cluster, data, now_ms, charge.is_known_producer)
+        if response is not None:
+            rate.record(size_bytes, now_ms)
+        return response
+
+    def append_charged(
+        self,
+        data: bytes,
+        now_ms: int,
+        responses: list[bytes],
+        is_known_producer: IsKnownProducer | None,
+    ) -> int:
+        """Handle requests as `append`, and charge quotas, which allow all of `data`."""
+        charge = self.charge
+        if charge.rate is None:
+            return self.append(self._cluster, data, now_ms, responses, is_known_producer)
+        if not self.shape.acks:
+            return 0  # their number is unknown, and with it that of their sizes
+        end = self.append(self._cluster, data, now_ms, responses, is_known_producer)
+        if end:
+            # All values of one time count as their sum.
+            charge.record(end - len(responses) * SIZE_BYTES, now_ms)
+        return end

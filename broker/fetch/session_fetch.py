@@ -58,16 +58,17 @@ def fetch_in_session(
         return None
     if len(session.partitions) > PARTITIONS_MAX:
         return TAKES_TURNS
-    if version < LEADER_EPOCH_VERSION_MIN:
+    quotas = cluster.quotas.clients
+    if version < LEADER_EPOCH_VERSION_MIN or quotas.request_percentage.is_enabled:
         return None
-    has_quotas = cluster.quotas.clients.is_enabled
+    has_quotas = quotas.is_enabled
     plan = session.plan
     if (
         not isinstance(plan, SessionPlan)
         or not plan.is_good(session, cluster)
         or plan.api_version != version
         or frame[start:epoch_at] != plan.beginning
-        or (has_quotas and not plan.is_of((context.principal, context.client_id), cluster))
+        or (has_quotas and not plan.is_of(context.principal, context.client_id, cluster))
     ):
         request = read_fetch(version, frame, start, end)
         if request is None:

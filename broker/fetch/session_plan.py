@@ -14,6 +14,7 @@ from broker.cluster.partition_log import RUN_BATCHES, SHORT_BATCHES_MAX, Partiti
 from broker.cluster.topics import Partition, Topic
 from broker.fetch.fetch_params import CONSUMER_REPLICA_ID, ISOLATION_LEVELS, fetch_params
 from broker.fetch.partition_read import FetchParams
+from broker.request.client_charge import ClientCharge
 from broker.request.context import RequestContext
 from protocol import fetch as fetch_codec
 from protocol.errors import ErrorCode
@@ -64,13 +65,12 @@ class SessionPlan:
 
     It is good while `Cluster.produce_version` and `FetchSession.change_count` stay. Without
     `targets` no request of the session is usual. If quotas of clients are set, `is_of` has to be
-    true as well.
+    true as well: `params` depend on them.
     """
 
-    client: tuple[str, str | None]
-    """Principal and client id, which quotas depend on."""
+    charge: ClientCharge
     quota_version: int
-    """That of the limits of `consumer_byte_rate`."""
+    """That of all quotas of clients."""
     produce_version: int
     change_count: int
     api_version: int
@@ -111,11 +111,12 @@ class SessionPlan:
             )
             self.only = OnlyPartition(cached, target.log, target.partition, head, tail, fixed_bytes)
 
-    def is_of(self, client: tuple[str, str | None], cluster: Cluster) -> bool:
-        """Whether it is for this principal and client id, and its limits have not changed."""
+    def is_of(self, principal: str, client_id: str | None, cluster: Cluster) -> bool:
+        """Whether it is for this principal and client id, and their quotas have not changed."""
         return (
-            self.quota_version == cluster.quotas.clients.consumer_byte_rate.version
-            and self.client == client
+            self.quota_version == cluster.quotas.clients.version
+            and self.charge.principal == principal
+            and self.charge.client_id == client_id
         )
 
     def is_good(self, session: FetchSession, cluster: Cluster) -> bool:
@@ -142,9 +143,10 @@ def plan_for(
         and session.uses_topic_ids == (version >= TOPIC_ID_VERSION_MIN)
     )
     nothing = fetch_codec.encode_topics(version, ())
+    manager = cluster.quotas.brokers[context.broker_id].fetch
     return SessionPlan(
-        (context.principal, context.client_id),
-        cluster.quotas.clients.consumer_byte_rate.version,
+        ClientCharge(cluster, manager, context.principal, context.client_id, context.now_ms),
+        cluster.quotas.clients.version,
         produce_version,
         change_count,
         version,

@@ -52,7 +52,6 @@ from broker.produce.request_batches import RequestBatches, read_batches, topic_k
 from broker.produce.transactional_batches import verify_batch
 from broker.request.context import RequestContext
 from broker.request.producer_id_gate import producer_id_gate
-from broker.request.session import ProducerIds
 from broker.request.throttling import charge_produce
 from broker.responses import Close
 from broker.routes import handles
@@ -82,13 +81,12 @@ def handle_produce(
     request = produce.decode_request(version, frame, start, end)
     acks = request.acks
     is_limited = cluster.quotas.clients.is_enabled
-    gate = producer_id_gate(context, cluster) if is_limited else None
     batches = read_batches(request, context.broker_id, cluster, frame, version)
     if isinstance(batches, BatchRefusal):
         topic_results = _failed(request, batches)
         has_error = True
     else:
-        topic_results, has_error = _produce(context, cluster, request, batches, frame, gate)
+        topic_results, has_error = _produce(context, cluster, request, batches, frame)
     if is_limited:
         charge_produce(context, cluster, expects_response=acks != 0)
     if acks == 0:
@@ -106,7 +104,6 @@ def _produce(
     request: produce.ProduceRequest,
     batches: RequestBatches,
     frame: bytes | bytearray,
-    gate: ProducerIds | None,
 ) -> tuple[list[TopicResult], bool]:
     """Append the batches; return the results, and whether any of them is an error."""
     topic_results = []
@@ -120,7 +117,7 @@ def _produce(
             topic_batches if len(topic_batches) <= LOOK_EVERY else paced_elements(topic_batches)
         ):
             result = _produce_partition(
-                context, topic_data, topic, part, header, request, frame, cluster, gate
+                context, topic_data, topic, part, header, request, frame, cluster
             )
             if refused_partitions:
                 refusal = refused_partitions.get((topic_key(topic_data), part.partition_index))
@@ -156,7 +153,6 @@ def _produce_partition(
     request: produce.ProduceRequest,
     frame: bytes | bytearray,
     cluster: Cluster,
-    gate: ProducerIds | None,
 ) -> PartitionResult:
     index = part.partition_index
     if topic is None and topic_data.topic_id is not None:
@@ -184,6 +180,7 @@ def _produce_partition(
         and topic.has_too_few_in_sync(partition)
     ):
         return too_few_in_sync(partition)
+    has_quota = header.producer_id >= 0 and cluster.quotas.clients.is_enabled
     return append_batch(
         context,
         cluster,
@@ -192,7 +189,7 @@ def _produce_partition(
         frame,
         part.start,
         part.end,
-        gate,
+        producer_id_gate(context, cluster) if has_quota else None,
         transactional_id,
         header,
         acks,

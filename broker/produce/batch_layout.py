@@ -194,10 +194,10 @@ class BatchLayout:
                 self._notes_left = self._keeps_one_batch and requests_without_floor(
                     map(add, sequences, counts), counts
                 )
-            if is_known_producer is not None and not all(
-                is_known_producer(producer_id, now_ms) for producer_id in self._distinct_ids
-            ):
-                return None
+            if is_known_producer is not None:
+                for producer_id in self._distinct_ids:
+                    if not is_known_producer(producer_id, now_ms):
+                        return None
             self._end_offsets = end_offsets
             self._next_sequences = tuple(map(add, sequences, counts))
         stored = list(map(call, self._packers, base_offsets, self._headers, crcs, covered))

@@ -160,28 +160,3 @@ def test_an_average_is_of_recent_values_only() -> None:
 
     assert average.average(10) == 200
     assert isnan(average.average(60_010))
-
-
-@given(
-    st.integers(1, 3000),
-    st.lists(st.tuples(st.integers(0, 2500), st.integers(0, 5000)), min_size=1, max_size=30),
-    st.tuples(st.integers(0, 1200), st.integers(0, 5000)),
-)
-def test_a_value_that_is_said_to_stay_below_throttles_nobody(
-    quota: int, records: list[tuple[int, int]], last: tuple[int, int]
-) -> None:
-    rate, now_ms = SampledRate(3, 1000), 0
-    for later_ms, value in records:
-        now_ms += later_ms
-        rate.record(value, now_ms)
-    later_ms, value = last
-    now_ms += later_ms
-    stays_below = rate.stays_below(value, quota, 1, now_ms)
-
-    is_in_sample = rate._start_ms > now_ms - 1000
-    rate.record(value, now_ms)
-    if stays_below:
-        assert is_in_sample
-        assert rate.throttle_time_ms(quota, 1, now_ms) == 0
-    elif is_in_sample:
-        assert rate.total(now_ms) * 1000 > quota * rate.window_ms(now_ms)

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from broker.dispatch.accounted_run import AccountedRun, note_of
+from broker.dispatch.accounted_run import AccountedRun
+from broker.dispatch.shared_run import SharedRun
 from broker.journal.lines import Entry, Outcome
 from tests.broker.dispatch.produce_runs import (
     Change,
@@ -12,7 +13,6 @@ from tests.broker.dispatch.produce_runs import (
     Run,
     assert_needed,
     counted_calls,
-    hits_of,
 )
 
 
@@ -57,81 +57,61 @@ def test_a_journal_that_is_disabled_gets_nothing() -> None:
     assert len(made.dispatcher.journal) == count
 
 
-BYTE_RATE: Change = ("set_quota", "producer_byte_rate", 1_000_000.0, False)
 NEW_IDS: Change = ("set_quota", "producer_ids_rate", 1.0, False)
 
 
-@pytest.mark.parametrize("quota", [BYTE_RATE, NEW_IDS])
-@pytest.mark.parametrize("producer_id", [-1, 7])
-@pytest.mark.parametrize("count", [1, 5])
-def test_requests_below_their_quotas_are_handled_in_runs(
-    quota: Change, producer_id: int, count: int
-) -> None:
+def test_a_connection_without_producer_ids_needs_none_for_quotas() -> None:
     made = Run()
-    produce = Produce(producer_id=producer_id, count=count)
-    made.do(quota)
-    for _ in range(8):
-        made.do(produce)
+    made.do(NEW_IDS)
+    for _ in range(6):
+        made.do(Produce())
+    assert isinstance(made.connections[0]._responder, SharedRun)
 
-    name = "append" if count > 1 else "respond_at_once"
-    with counted_calls(AccountedRun, name) as results:
-        made.do(produce)
-    assert len(results) == 1
-    assert results[0]
-    hits_of([quota, *[produce] * 9])
+    for _ in range(6):
+        made.do(Produce(producer_id=7))
+    accounted = made.connections[0]._responder
+    assert isinstance(accounted, AccountedRun)
+    assert accounted.producer_ids is made.connections[0].session.producer_ids
 
 
-CHECKS: tuple[tuple[Any, str, str, str, float, int], ...] = (
+FIRST, SECOND = (Produce(producer_id=number) for number in (7, 8))
+CHECKS: tuple[tuple[Any, str, str, Change], ...] = (
     (
         AccountedRun.respond_at_once,
-        "quotas.request_percentage.is_enabled",
+        "charge.quota_version != self._quotas.version",
         "False",
-        "request_percentage",
-        0.001,
-        1,
+        ("set_quota", "request_percentage", 0.001, False),
     ),
-    (note_of, "quotas.request_percentage.is_enabled", "False", "request_percentage", 0.001, 5),
     (
         AccountedRun.respond_at_once,
-        "client_id, len(data)",
-        "client_id, 0 * len(data)",
-        "producer_byte_rate",
-        100.0,
-        1,
-    ),
-    (note_of, "client_id, size_bytes", "client_id, 0 * size_bytes", "producer_byte_rate", 100.0, 5),
-    (AccountedRun.respond_at_once, "rate is not None:", "False:", "producer_byte_rate", 1e5, 1),
-    (AccountedRun.append, "rate is not None:", "False:", "producer_byte_rate", 1e5, 5),
-    (
-        AccountedRun.respond_at_once,
-        "quotas.producer_ids_rate.is_enabled",
-        "False",
-        "producer_ids_rate",
-        1.0,
-        1,
-    ),
-    (
-        AccountedRun._is_known_producer,
-        "not self._quotas.producer_ids_rate.is_enabled",
+        "rate.allows(size_bytes, now_ms)",
         "True",
-        "producer_ids_rate",
-        1.0,
-        5,
+        ("set_quota", "producer_byte_rate", 100.0, False),
+    ),
+    (
+        AccountedRun.respond_at_once,
+        "if rate is not None:",
+        "if False:",
+        ("set_quota", "producer_byte_rate", 1e5, False),
+    ),
+    (
+        AccountedRun.respond_at_once,
+        "now_ms, is_known_producer)",
+        "now_ms, None)",
+        ("set_quota", "producer_byte_rate", 1e5, False),
     ),
 )
-"""The last number is how many requests are in a read."""
 
 
-@pytest.mark.parametrize(("function", "right", "wrong", "key", "limit", "count"), CHECKS)
+@pytest.mark.parametrize(("function", "right", "wrong", "change"), CHECKS)
 def test_a_run_that_does_not_charge_is_found(
-    function: Any, right: str, wrong: str, key: str, limit: float, count: int
+    function: Any, right: str, wrong: str, change: Change
 ) -> None:
-    first, second = (Produce(producer_id=number, count=count) for number in (7, 8))
-    steps: list[Produce | Change] = [BYTE_RATE, *[first] * 5]
-    steps.append(("set_quota", key, limit * count, False))
-    assert_needed([*steps, *[first] * 12, *[second] * 5], function, right, wrong)
+    steps: list[Produce | Change] = [NEW_IDS, *[FIRST] * 5, change]
+    assert_needed([*steps, *[FIRST] * 12, *[SECOND] * 5], function, right, wrong)
 
 
-def test_requests_without_responses_are_charged() -> None:
-    steps: list[Produce | Change] = [BYTE_RATE, *[Produce(acks=0, count=5)] * 5]
-    assert_needed(steps, AccountedRun.append, "and not run.shape.acks", "and False")
+def test_new_producer_ids_of_requests_in_one_read_are_refused() -> None:
+    first, second = (Produce(producer_id=number, count=5) for number in (7, 8))
+    steps: list[Produce | Change] = [NEW_IDS, *[first] * 5, *[second] * 5]
+    assert_needed(steps, AccountedRun._is_known, "self._is_known_producer or", "None and")

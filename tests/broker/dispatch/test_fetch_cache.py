@@ -19,7 +19,7 @@ from broker.dispatch.fetch_cache import LAYOUTS_MAX, PAUSE_MAX, CachedWait, Fetc
 from broker.fetch import session_fetch
 from broker.journal.journal import Journal
 from broker.journal.lines import Entry, Outcome
-from broker.responses import PARTS_BYTES_MIN, WAITING
+from broker.responses import PARTS_BYTES_MIN, WAITING, EncodedParts
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.codec import DecodeError
@@ -282,6 +282,49 @@ def test_requests_below_their_quota_are_taken_and_charged() -> None:
     assert fetched_bytes(made) - before == 2 * charged
 
 
+def test_a_request_for_several_batches_is_charged() -> None:
+    made = limited_consumer()
+    before = fetched_bytes(made)
+    for _ in range(3):
+        made.produce()
+    with (
+        counted_calls(fetch_cache, "_frame_read") as frames,
+        counted_calls(fetch_cache, "ordinary_fetch") as ordinary,
+    ):
+        made.consumer.receive(made.next_request())
+    assert not ordinary
+    assert fetched_bytes(made) - before == len(frames[0]) - 5
+
+
+def test_a_response_in_parts_is_charged() -> None:
+    made = limited_consumer()
+    limit(made, "consumer_byte_rate", 1e9)
+    for _ in range(3):
+        made.produce()
+        made.fetch()
+    before = fetched_bytes(made)
+    partition = made.broker.cluster.topics.get(TOPIC).partitions[0]  # type: ignore[union-attr]
+    partition.log.append(bytes(PARTS_BYTES_MIN), 1, partition.leader_epoch)
+    with counted_calls(fetch_cache, "_frame_read") as frames:
+        made.connection.receive(made.next_request(), made.broker.now_ms)
+    [frame] = frames
+    assert isinstance(frame, EncodedParts)
+    assert fetched_bytes(made) - before == frame.size_bytes - 5
+
+
+def test_a_response_that_a_quota_may_throttle_comes_from_the_ordinary_path() -> None:
+    made = limited_consumer()
+    limit(made, "consumer_byte_rate", 500.0)
+    with counted_calls(fetch_cache, "ordinary_fetch") as ordinary:
+        for _ in range(40):
+            made.produce()
+            output = made.connection.receive(made.next_request(), made.broker.now_ms)
+            if output.muted_until_ms:
+                break
+    assert output.muted_until_ms
+    assert ordinary
+
+
 LIMIT_CHANGES: dict[str, Callable[[Consumer], object]] = {
     "of the quota": lambda made: limit(made, "consumer_byte_rate", 2e7),
     "to a small quota": lambda made: limit(made, "consumer_byte_rate", 10.0),
@@ -299,7 +342,7 @@ def test_after_a_change_of_the_limits_the_ordinary_path_takes_the_request(change
     assert made.cache.respond(request, made.broker.now_ms) is None
 
 
-@pytest.mark.parametrize("change", LIMIT_CHANGES)
+@pytest.mark.parametrize("change", [name for name in LIMIT_CHANGES if name != "of the user"])
 def test_after_a_change_of_the_limits_a_wait_ends_on_the_ordinary_path(change: str) -> None:
     made = limited_consumer()
     made.connection.receive(made.next_request(), made.broker.now_ms)

@@ -137,7 +137,7 @@ def test_a_fetch_of_a_session_that_fails(
         monkeypatch.setattr(session_fetch.SessionWait, "_is_satisfied", boom)
         broken = "read_session"
     monkeypatch.setattr(fetch_cache, "frame_newest", lambda *_arguments: None)
-    monkeypatch.setattr(fetch_cache if broken == "frame_newest" else session_fetch, broken, boom)
+    monkeypatch.setattr(session_fetch if count == 1 else fetch_cache, broken, boom)
     clients.append()
     clients.check("FETCH")
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from broker.cluster.cluster import Cluster
-from broker.dispatch import accounted_run, produce_cache
+from broker.dispatch import frame_run, produce_cache
 from broker.dispatch.accounted_run import AccountedRun
 from broker.dispatch.produce_cache import TARGETS_MAX, ProduceCache
 from broker.dispatch.shared_run import SharedRun
@@ -379,16 +379,16 @@ def test_another_partition_that_takes_no_batches_is_not_cached(
 LIVE: tuple[tuple[str, str, Sequence[Produce | Change]], ...] = (
     ("services.faults.is_enabled", "False", [WARM, ("add_error_rule", None), Produce()]),
     ("session.limited_from_ms <= now_ms", "False", [WARM, ("end_session", 0, 0), Produce()]),
-    ("services.journal.is_enabled", "False", [WARM, ("keep_journal", True), Produce(cut=9)]),
-    ("services.acknowledgements.is_enabled", "False", [WARM, ("audit", True), Produce()]),
+    ("journal.is_enabled or services", "services", [WARM, ("keep_journal", True), Produce(cut=9)]),
+    ("or services.acknowledgements.is_enabled:", ":", [WARM, ("audit", True), Produce()]),
     (
-        "if quotas.is_enabled or services.journal",
-        "if services.journal",
+        "if quotas.is_enabled or journal",
+        "if journal",
         [WARM, ("set_quota", "producer_byte_rate", 1.0, False), Produce()],
     ),
     (
-        "is_known_producer = session.producer_ids.is_known",
-        "pass",
+        "self._is_known_producer(session)",
+        "None",
         [
             ("set_quota", "producer_ids_rate", 1.0, False),
             replace(WARM, producer_id=7),
@@ -511,23 +511,49 @@ def test_a_mute_between_requests_for_several_partitions_is_kept() -> None:
         OF_TWO,
         ("advance", 3_600_000),
     ]
-    check = "self._note_of(shape, len(data), peer, now_ms) is None"
+    check = "not charge.allows(len(data), now_ms)"
     assert_needed(steps, ProduceCache._respond_to_frames, check, "False")
 
 
 BELOW: Change = ("set_quota", "producer_byte_rate", 1e6, False)
-NOTE_CHECKS: tuple[tuple[Any, str, str, Sequence[Produce | Change]], ...] = (
+NEW_IDS: Change = ("set_quota", "producer_ids_rate", 1.0, False)
+REFUSED = replace(OF_TWO, connection=2, producer_id=9)
+NOT_TAKEN: tuple[tuple[str, Sequence[Produce | Change]], ...] = (
+    ("shape.produce_version != cluster.produce_version", [("lead", "t", 1, 2)]),
+    ("peer.session.limited_from_ms <= now_ms", [("end_session", 0, 0)]),
+    ("services.acknowledgements.is_enabled", [("audit", True)]),
+    ("services.faults.is_enabled", [("add_error_rule", None)]),
     (
-        accounted_run.note_of,
-        "services.acknowledgements.is_enabled or",
-        "False or",
-        [("keep_journal", True), ("audit", True)],
+        "is_recorded and len(data) > journal.run_bytes_max",
+        [("keep_journal", True), ("follow_journal",)],
+    ),
+)
+FRAME_CHECKS: tuple[tuple[Any, str, str, Sequence[Produce | Change]], ...] = (
+    *((ProduceCache._respond_to_frames, right, "False", changes) for right, changes in NOT_TAKEN),
+    (
+        ProduceCache._respond_to_frames,
+        "if end and is_recorded",
+        "if False",
+        [("keep_journal", True)],
+    ),
+    (ProduceCache._respond_to_frames, "if charge is not None", "if False", [BELOW]),
+    (
+        ProduceCache._respond_to_frames,
+        "len(responses) * FRAME_SIZE_BYTES",
+        "0",
+        [BELOW],
     ),
     (
-        accounted_run.note_of,
-        "journal.is_enabled and size",
-        "False and size",
-        [("keep_journal", True), ("follow_journal",)],
+        ProduceCache._charge_of,
+        "charge.principal != principal",
+        "False",
+        [BELOW, OF_TWO, ("log_in", 0, "alice")],
+    ),
+    (
+        ProduceCache._is_known_producer,
+        "not self._services.cluster.quotas.clients.producer_ids_rate.is_enabled",
+        "True",
+        [("set_quota", "producer_ids_rate", 2.0, False), REFUSED, replace(REFUSED, producer_id=6)],
     ),
     (
         current_sender,
@@ -536,26 +562,61 @@ NOTE_CHECKS: tuple[tuple[Any, str, str, Sequence[Produce | Change]], ...] = (
         [("keep_journal", True), OF_TWO, ("log_in", 0, "alice")],
     ),
     (
-        accounted_run.note_of,
-        "quotas.request_percentage.is_enabled",
+        frame_run.append_frames,
+        "end > data_end",
         "False",
-        [("set_quota", "request_percentage", 0.001, False)],
+        [replace(OF_TWO, count=3, cut=500)],
     ),
     (
-        accounted_run.note_of,
-        "if rate is None:",
-        "if False:",
-        [BELOW, OF_TWO, ("set_quota", "producer_byte_rate", 200.0, False), *[OF_TWO] * 9],
+        frame_run.append_frames,
+        "data[start : start + API_BYTES] != api",
+        "False",
+        [*[replace(OF_TWO, version=5)] * 2, replace(OF_TWO, version=3, count=1)],
     ),
-    (accounted_run.take_note, "rate is not None", "False", [BELOW]),
 )
 
 
-@pytest.mark.parametrize(("function", "right", "wrong", "steps"), NOTE_CHECKS)
-def test_a_request_for_several_partitions_that_is_not_noted_is_found(
+@pytest.mark.parametrize(("function", "right", "wrong", "steps"), FRAME_CHECKS)
+def test_requests_for_several_partitions_without_a_check_are_found(
     function: Any, right: str, wrong: str, steps: Sequence[Produce | Change]
 ) -> None:
     assert_needed([*[OF_TWO] * 3, *steps, *[OF_TWO] * 3], function, right, wrong)
+
+
+def test_requests_for_several_partitions_without_responses_are_charged() -> None:
+    produce = replace(OF_TWO, acks=0)
+    steps: list[Produce | Change] = [*[produce] * 3, BELOW, *[produce] * 3]
+    assert_needed(steps, ProduceCache._respond_to_frames, "not shape.acks", "False")
+
+
+CUT = replace(OF_TWO, cut=100)
+"""The read of its first request ends within it."""
+SINGLE_CHECKS: tuple[tuple[str, str, Sequence[Produce | Change]], ...] = (
+    (
+        "services.acknowledgements.is_enabled\n",
+        "False\n",
+        [("keep_journal", True), ("audit", True)],
+    ),
+    (
+        "journal.is_enabled and end - start",
+        "False and end - start",
+        [("keep_journal", True), ("follow_journal",)],
+    ),
+    (
+        "not charge.allows(end - start, now_ms)",
+        "False",
+        [BELOW, OF_TWO, ("set_quota", "producer_byte_rate", 1.0, False)],
+    ),
+    ("if charge is not None", "if False", [BELOW]),
+    ("if started_ns is not None", "if False", [("keep_journal", True)]),
+)
+
+
+@pytest.mark.parametrize(("right", "wrong", "steps"), SINGLE_CHECKS)
+def test_a_request_that_comes_in_two_reads_without_a_check_is_found(
+    right: str, wrong: str, steps: Sequence[Produce | Change]
+) -> None:
+    assert_needed([*[OF_TWO] * 3, *steps, *[CUT] * 3], ProduceCache.respond, right, wrong)
 
 
 RUN_CHECKS: tuple[tuple[Any, str, str, Sequence[Produce | Change]], ...] = (
@@ -572,28 +633,28 @@ RUN_CHECKS: tuple[tuple[Any, str, str, Sequence[Produce | Change]], ...] = (
         [("end_session", 0, 0)],
     ),
     (
-        accounted_run.note_of,
-        "size_bytes + SIZE_BYTES > journal.run_bytes_max",
+        AccountedRun.append,
+        "len(data) > journal.run_bytes_max",
         "False",
         [("keep_journal", True), ("follow_journal",)],
     ),
     (
         ProduceCache._accounted_run,
-        "not (services.journal.is_enabled or services.cluster.quotas.clients.is_enabled)",
+        "not services.journal.is_enabled and producer_ids is None",
         "True",
         [("keep_journal", True)],
     ),
     (
-        ProduceCache._accounted_run,
-        "not (services.journal.is_enabled or services.cluster.quotas.clients.is_enabled)",
-        "not services.journal.is_enabled",
-        [("set_quota", "producer_byte_rate", 1e9, False), WARM],
+        ProduceCache.respond_to_run,
+        "run.charge.principal != peer.session.principal",
+        "False",
+        [BELOW, WARM, ("log_in", 0, "alice")],
     ),
     (
-        ProduceCache._accounted_run,
-        "accounted.sender is not sender",
+        ProduceCache.respond_to_run,
+        "not run.charge.allows(len(data) - FRAME_SIZE_BYTES, now_ms)",
         "False",
-        [("keep_journal", True), WARM, ("log_in", 0, "alice")],
+        [("set_quota", "producer_byte_rate", 1.0, False), WARM],
     ),
     (
         ProduceCache.respond_to_run,
@@ -672,7 +733,7 @@ ONE_CHECKS: tuple[tuple[Any, str, Sequence[Produce | Change]], ...] = (
     (SharedRun.respond_at_once, "self._acknowledgements.is_enabled", [("audit", True)]),
     (
         SharedRun.respond_at_once,
-        "self._quotas.is_enabled",
+        "charge.quota_version != self._quotas.version",
         [("set_quota", "producer_byte_rate", 1.0, False)],
     ),
     (

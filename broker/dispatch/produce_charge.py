@@ -1,0 +1,31 @@
+"""Where quotas of clients charge the Produce requests of a client that throttle nobody."""
+
+from broker.cluster.cluster import Cluster
+from broker.produce.batch_layout import IsKnownProducer
+from broker.request.client_charge import ClientCharge
+
+
+def is_none_known(_producer_id: int, _now_ms: int) -> bool:
+    """Send all idempotent producers to the ordinary path: the connection has no gate yet."""
+    return False
+
+
+class ProduceCharge(ClientCharge):
+    """The rate of a client, and whether a quota counts its producer ids (KIP-936)."""
+
+    __slots__ = ("is_known_producer",)
+
+    is_known_producer: IsKnownProducer | None
+    """Says of a connection without a gate whose batches may be appended; None if all may be."""
+
+    def __init__(
+        self, cluster: Cluster, broker_id: int, principal: str, client_id: str | None, now_ms: int
+    ) -> None:
+        manager = cluster.quotas.brokers[broker_id].produce
+        super().__init__(cluster, manager, principal, client_id, now_ms)
+
+    def renew(self, now_ms: int) -> None:
+        """See `ClientCharge.renew`."""
+        super().renew(now_ms)
+        quotas = self._cluster.quotas.clients
+        self.is_known_producer = is_none_known if quotas.producer_ids_rate.is_enabled else None
