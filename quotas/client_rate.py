@@ -105,6 +105,8 @@ class ClientRateQuotaManager(ThrottlingQuotaManager[ClientRate]):
         self._counters = ClientCounters(
             limits, lambda: ClientRate(kind.unit, sample_count, self._window_ms)
         )
+        self._unknown = ClientRate(kind.unit, sample_count, self._window_ms)
+        """The rate of clients that have none, without a sample."""
         self._exempt: SampledRate | None = None
 
     def record(self, user: str, client_id: str | None, value: int, now_ms: int) -> int:
@@ -121,10 +123,13 @@ class ClientRateQuotaManager(ThrottlingQuotaManager[ClientRate]):
         return throttle_ms
 
     def rate_of(self, user: str, client_id: str | None, now_ms: int) -> ClientRate | None:
-        """Return the rate of a client, for `ClientRate.allows`; None if no quota counts it."""
+        """Return the rate of a client, for `ClientRate.allows`; None if no quota counts it.
+
+        Before `record` has made one, and after it was idle, it is one that allows nothing.
+        """
         if not self._limits.is_enabled:
             return None
-        return self._counters.get(user, client_id, now_ms)
+        return self._counters.known(user, client_id, now_ms) or self._unknown
 
     def unrecord(self, user: str, client_id: str | None, value: int, now_ms: int) -> None:
         """Undo a `record`: the client does not get the response."""

@@ -3,6 +3,7 @@
 from broker.dispatch.produce_services import ProduceServices
 from broker.dispatch.shared_run import SharedRun
 from broker.produce.batch_layout import IsKnownProducer
+from broker.request.client_charge import TIME_MAX_NS
 from broker.request.context import Sender
 from broker.request.session import ProducerIds
 from protocol.framing import SIZE_BYTES
@@ -56,16 +57,20 @@ class AccountedRun:
             or (is_recorded and len(data) > journal.run_bytes_max)
         ):
             return None
-        rate, size_bytes = charge.rate, len(data) - SIZE_BYTES
+        rate, time_rate, size_bytes = charge.rate, charge.time_rate, len(data) - SIZE_BYTES
         if rate is not None and not rate.allows(size_bytes, now_ms):
             return None
-        started_ns = self._now_ns() if is_recorded else 0
+        if time_rate is not None and not (run.shape.acks and time_rate.allows(TIME_MAX_NS, now_ms)):
+            return None  # no quota throttles for the time of requests without responses
+        started_ns = self._now_ns() if is_recorded or time_rate is not None else 0
         is_known_producer = self._is_known_producer or charge.is_known_producer
         response = run.respond_to_one(cluster, data, now_ms, is_known_producer)
         if response is None:
             return None
         if rate is not None:
             rate.record(size_bytes, now_ms)
+        if time_rate is not None:
+            time_rate.record(self._now_ns() - started_ns, now_ms)
         if is_recorded:
             journal.add_one(self.sender, data, response, now_ms, started_ns, self._now_ns())
         return response

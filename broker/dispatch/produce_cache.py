@@ -123,17 +123,17 @@ class ProduceCache:
         ):
             return None
         shape.is_used = True
-        charge = started_ns = None
+        charge, started_ns = None, 0
         if quotas.is_enabled or journal.is_enabled or services.acknowledgements.is_enabled:
             charge = self._charge_of(shape, peer, now_ms)
             if (
                 services.acknowledgements.is_enabled
                 or (journal.is_enabled and end - start + FRAME_SIZE_BYTES > journal.run_bytes_max)
+                or (charge.time_rate is not None and not shape.acks)
                 or not charge.allows(end - start, now_ms)
             ):
                 return respond_accounted(services, shape, batches, frame, peer, now_ms)
-            if journal.is_enabled:
-                started_ns = services.now_ns()
+            started_ns = services.now_ns()
         try:
             start_offsets = store_fitting(cluster, shape, batches, end - start, now_ms)
         except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
@@ -145,7 +145,8 @@ class ProduceCache:
             response = shape.response.encode(correlation_id, batches.base_offsets, start_offsets, 0)
         if charge is not None:
             charge.record(end - start, now_ms)
-        if started_ns is not None:
+            charge.record_time(services.now_ns() - started_ns, now_ms)
+        if journal.is_enabled:
             data = (end - start).to_bytes(FRAME_SIZE_BYTES, "big") + buffer[start:end]
             sender = self._sender = current_sender(self._sender, peer)
             journal.add_one(sender, data, response, now_ms, started_ns, services.now_ns())
@@ -267,14 +268,15 @@ class ProduceCache:
             if not shape.acks or not charge.allows(len(data), now_ms):
                 return 0  # one of them may mute the connection
         shape.is_used = True
-        started_ns = services.now_ns() if is_recorded else 0
+        started_ns = services.now_ns() if is_recorded or charge is not None else 0
         try:
             is_known_producer = self._is_known_producer(peer.session)
             end = append_frames(cluster, shape, data, now_ms, responses, is_known_producer)
         except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
             return self._close_after_bug(error, shape, data, peer, now_ms)
-        if charge is not None:
+        if charge is not None and end:
             charge.record(end - len(responses) * FRAME_SIZE_BYTES, now_ms)
+            charge.record_time(services.now_ns() - started_ns, now_ms)
         if end and is_recorded:
             handled = current_sender(self._sender, peer), data[:end], tuple(responses)
             self._sender = handled[0]

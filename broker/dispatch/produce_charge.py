@@ -11,7 +11,7 @@ def is_none_known(_producer_id: int, _now_ms: int) -> bool:
 
 
 class ProduceCharge(ClientCharge):
-    """The rate of a client, and whether a quota counts its producer ids (KIP-936)."""
+    """The rates of a client, and whether a quota counts its producer ids (KIP-936)."""
 
     __slots__ = ("is_known_producer",)
 
@@ -22,7 +22,7 @@ class ProduceCharge(ClientCharge):
         self, cluster: Cluster, broker_id: int, principal: str, client_id: str | None, now_ms: int
     ) -> None:
         manager = cluster.quotas.brokers[broker_id].produce
-        super().__init__(cluster, manager, principal, client_id, now_ms)
+        super().__init__(cluster, broker_id, manager, principal, client_id, now_ms)
 
     def renew(self, now_ms: int) -> None:
         """See `ClientCharge.renew`."""

@@ -47,6 +47,12 @@ class ProduceServices:
         if run is None or run.produce_version != shape.produce_version:
             charge = ProduceCharge(self.cluster, broker_id, principal, shape.client_id, now_ms)
             run = self.runs[key] = SharedRun(
-                shape, charge, self.cluster, self.faults, self.journal, self.acknowledgements
+                shape,
+                charge,
+                self.cluster,
+                self.faults,
+                self.journal,
+                self.acknowledgements,
+                self.now_ns,
             )
         return run

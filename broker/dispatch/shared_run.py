@@ -1,5 +1,7 @@
 """The run of the connections to a cluster whose Produce requests equal each other."""
 
+from collections.abc import Callable
+
 from broker.audit.acknowledgements import Acknowledgements
 from broker.cluster.cluster import Cluster
 from broker.dispatch.produce_charge import ProduceCharge
@@ -8,6 +10,7 @@ from broker.journal.journal import Journal
 from broker.produce.batch_layout import IsKnownProducer
 from broker.produce.request_run import RequestRun
 from broker.produce.request_shape import RequestShape
+from broker.request.client_charge import TIME_MAX_NS
 from protocol.framing import SIZE_BYTES
 
 
@@ -18,7 +21,15 @@ class SharedRun(RequestRun):
     connection. With thousands of connections none of that is in the processor's cache.
     """
 
-    __slots__ = ("_acknowledgements", "_cluster", "_faults", "_journal", "_quotas", "charge")
+    __slots__ = (
+        "_acknowledgements",
+        "_cluster",
+        "_faults",
+        "_journal",
+        "_now_ns",
+        "_quotas",
+        "charge",
+    )
 
     def __init__(
         self,
@@ -28,6 +39,7 @@ class SharedRun(RequestRun):
         faults: FaultTable,
         journal: Journal,
         acknowledgements: Acknowledgements,
+        now_ns: Callable[[], int],
     ) -> None:
         super().__init__(shape)
         self.charge = charge
@@ -36,6 +48,7 @@ class SharedRun(RequestRun):
         self._faults = faults
         self._journal = journal
         self._acknowledgements = acknowledgements
+        self._now_ns = now_ns
 
     # Hot path: `ProduceCharge`, inlined on purpose.
     def respond_at_once(self, data: bytes, now_ms: int) -> bytes | None:
@@ -55,15 +68,24 @@ class SharedRun(RequestRun):
             or self._faults.is_enabled
         ):
             return None
-        rate = charge.rate
-        if rate is None:
+        rate, time_rate = charge.rate, charge.time_rate
+        if rate is None and time_rate is None:
             return self.respond_to_one(cluster, data, now_ms, charge.is_known_producer)
         size_bytes = len(data) - SIZE_BYTES
-        if not rate.allows(size_bytes, now_ms):
+        if rate is not None and not rate.allows(size_bytes, now_ms):
             return None
+        started_ns = 0
+        if time_rate is not None:
+            if not self.shape.acks or not time_rate.allows(TIME_MAX_NS, now_ms):
+                return None  # no quota throttles for the time of requests without responses
+            started_ns = self._now_ns()
         response = self.respond_to_one(cluster, data, now_ms, charge.is_known_producer)
-        if response is not None:
+        if response is None:
+            return None
+        if rate is not None:
             rate.record(size_bytes, now_ms)
+        if time_rate is not None:
+            time_rate.record(self._now_ns() - started_ns, now_ms)
         return response
 
     def append_charged(
@@ -75,12 +97,14 @@ class SharedRun(RequestRun):
     ) -> int:
         """Handle requests as `append`, and charge quotas, which allow all of `data`."""
         charge = self.charge
-        if charge.rate is None:
+        if charge.rate is None and charge.time_rate is None:
             return self.append(self._cluster, data, now_ms, responses, is_known_producer)
         if not self.shape.acks:
             return 0  # their number is unknown, and with it that of their sizes
+        started_ns = self._now_ns()
         end = self.append(self._cluster, data, now_ms, responses, is_known_producer)
         if end:
             # All values of one time count as their sum.
             charge.record(end - len(responses) * SIZE_BYTES, now_ms)
+            charge.record_time(self._now_ns() - started_ns, now_ms)
         return end

@@ -145,7 +145,14 @@ def plan_for(
     nothing = fetch_codec.encode_topics(version, ())
     manager = cluster.quotas.brokers[context.broker_id].fetch
     return SessionPlan(
-        ClientCharge(cluster, manager, context.principal, context.client_id, context.now_ms),
+        ClientCharge(
+            cluster,
+            context.broker_id,
+            manager,
+            context.principal,
+            context.client_id,
+            context.now_ms,
+        ),
         cluster.quotas.clients.version,
         produce_version,
         change_count,

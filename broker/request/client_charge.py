@@ -1,47 +1,69 @@
-"""Where a quota on bytes charges the requests of a client that throttle nobody."""
+"""Where quotas charge the requests of a client that throttle nobody: their bytes and their time."""
 
 from broker.cluster.cluster import Cluster
 from quotas.client_rate import ClientRate, ClientRateQuotaManager
 
-_NO_VERSION = -1
-"""While quotas charge the time of requests: only the ordinary path measures it."""
+TIME_MAX_NS = 10_000_000
+"""More than the time of any request that is handled without the ordinary path.
+
+If the machine made one take longer, and that exceeds the quota, the next one is throttled for it.
+"""
 
 
 class ClientCharge:
-    """The rate of a client at a broker. It is good while `ClientQuotas.version` stays."""
+    """The rates of a client at a broker. They are good while `ClientQuotas.version` stays."""
 
-    __slots__ = ("_cluster", "_manager", "client_id", "principal", "quota_version", "rate")
+    __slots__ = (
+        "_cluster",
+        "_manager",
+        "_time_manager",
+        "client_id",
+        "principal",
+        "quota_version",
+        "rate",
+        "time_rate",
+    )
+
+    rate: ClientRate | None
+    """That of the bytes of its requests; None if no quota counts them."""
+    time_rate: ClientRate | None
+    """That of the time of their handlers, in ns; None if no quota counts it."""
+    quota_version: int
+    """That of all quotas of clients when the rates were found."""
 
     def __init__(
         self,
         cluster: Cluster,
+        broker_id: int,
         manager: ClientRateQuotaManager,
         principal: str,
         client_id: str | None,
         now_ms: int,
     ) -> None:
+        """`manager` has the rate of the bytes."""
         self._cluster = cluster
         self._manager = manager
+        self._time_manager = cluster.quotas.brokers[broker_id].request
         self.principal = principal
         self.client_id = client_id
-        self.rate: ClientRate | None = None
-        """That of its bytes; None if no quota counts them."""
         self.renew(now_ms)
 
     def renew(self, now_ms: int) -> None:
-        """Find the rate: quotas have changed, or it was idle for so long that it was dropped."""
-        quotas = self._cluster.quotas.clients
-        is_timed = quotas.request_percentage.is_enabled
-        self.quota_version = _NO_VERSION if is_timed else quotas.version
-        self.rate = self._manager.rate_of(self.principal, self.client_id, now_ms)
+        """Find the rates: quotas have changed, or one was idle for so long that it was dropped."""
+        client = self.principal, self.client_id, now_ms
+        self.quota_version = self._cluster.quotas.clients.version
+        self.rate = self._manager.rate_of(*client)
+        self.time_rate = self._time_manager.rate_of(*client)
 
     def allows(self, size_bytes: int, now_ms: int) -> bool:
-        """Return whether the bytes of requests may be recorded now, and throttle nobody."""
-        version = self._cluster.quotas.clients.version
-        if self.quota_version != version:
+        """Return whether requests of a size may be charged now, and throttle nobody."""
+        if self.quota_version != self._cluster.quotas.clients.version:
             self.renew(now_ms)
-        if self.rate is None or self.rate.allows(size_bytes, now_ms):
-            return self.quota_version == version
+        rate, time_rate = self.rate, self.time_rate
+        if (rate is None or rate.allows(size_bytes, now_ms)) and (
+            time_rate is None or time_rate.allows(TIME_MAX_NS, now_ms)
+        ):
+            return True
         self.renew(now_ms)
         return False
 
@@ -49,3 +71,8 @@ class ClientCharge:
         """Charge the bytes of requests, if a quota counts them."""
         if self.rate is not None:
             self.rate.record(size_bytes, now_ms)
+
+    def record_time(self, spent_ns: int, now_ms: int) -> None:
+        """Charge the time of requests, if a quota counts it."""
+        if self.time_rate is not None:
+            self.time_rate.record(spent_ns, now_ms)

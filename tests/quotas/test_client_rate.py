@@ -198,12 +198,14 @@ def test_a_rate_below_its_limit_allows_a_value_without_a_decision() -> None:
     setup = Setup()
     assert setup.produce.rate_of("A", "c", 0) is None, "no quota counts it"
     setup.set(1000, user="A")
+    unknown = setup.produce.rate_of("A", "c", 0)
+    assert unknown is not None
+    assert not unknown.allows(0, 0), "there is none yet"
+    setup.produce.record("A", "c", 4000, 0)
+    setup.produce.record("B", "c", 4000, 0)
     rate, unlimited = (setup.produce.rate_of(user, "c", 0) for user in "AB")
     assert rate is not None
     assert unlimited is not None
-    assert not rate.allows(1, 0), "a sample begins"
-    setup.produce.record("A", "c", 4000, 0)
-    setup.produce.record("B", "c", 4000, 0)
 
     assert rate.allows(6000, 0)
     assert not rate.allows(6001, 0)
@@ -214,6 +216,8 @@ def test_a_rate_below_its_limit_allows_a_value_without_a_decision() -> None:
     assert not rate.allows(0, 1000), "a sample begins"
     assert unlimited.allows(10**15, 999), "there is no limit"
     setup.set(1000, user="B")
+    assert setup.produce.rate_of("B", "c", 999) is unknown
+    setup.produce.record("B", "c", 0, 999)
     assert setup.produce.rate_of("B", "c", 999) is unlimited
     assert not unlimited.allows(10**15, 999)
 

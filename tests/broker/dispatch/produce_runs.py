@@ -24,7 +24,8 @@ from tests.simulation.patches import edit
 
 TOPICS = ("t", "topic-with-a-longer-name")
 PARTITIONS = 3
-HANDLING_NS = 1_000_000
+HANDLING_NS = 100_000
+"""How long it takes to append a record, and all that belongs to it."""
 
 
 @dataclass(frozen=True)
@@ -72,10 +73,9 @@ class Run:
 
     def __init__(self, **overrides: str) -> None:
         self.cluster = make_cluster(2, **{**ALL_VERSIONS, **overrides})
-        ticks = count(0, HANDLING_NS)
         self.bugs: list[BaseException] = []
         self.dispatcher = Dispatcher(
-            self.cluster, lambda error, _context: self.bugs.append(error), lambda: next(ticks)
+            self.cluster, lambda error, _context: self.bugs.append(error), self._now_ns
         )
         self.now_ms = NOW_MS
         self.written: list[tuple[int, bytes, str | None, int]] = []
@@ -87,6 +87,10 @@ class Run:
             self.create(topic)
         for number in range(3):
             self._connect(number)
+
+    def _now_ns(self) -> int:
+        logs = (part.log for topic in self.cluster.topics.all() for part in topic.partitions)
+        return HANDLING_NS * sum(log.log_end_offset for log in logs)
 
     def _connect(self, number: int) -> None:
         connection = Connection(

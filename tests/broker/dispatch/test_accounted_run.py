@@ -1,5 +1,6 @@
 """An accounted run leaves the same behind as a shared run, and what journal and quotas note."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -90,9 +91,15 @@ CHECKS: tuple[tuple[Any, str, str, Change], ...] = (
     ),
     (
         AccountedRun.respond_at_once,
-        "if rate is not None:",
-        "if False:",
+        "rate.record(size_bytes, now_ms)",
+        "pass",
         ("set_quota", "producer_byte_rate", 1e5, False),
+    ),
+    (
+        AccountedRun.respond_at_once,
+        "time_rate.record(self._now_ns() - started_ns, now_ms)",
+        "pass",
+        ("set_quota", "request_percentage", 1e6, False),
     ),
     (
         AccountedRun.respond_at_once,
@@ -115,3 +122,19 @@ def test_new_producer_ids_of_requests_in_one_read_are_refused() -> None:
     first, second = (Produce(producer_id=number, count=5) for number in (7, 8))
     steps: list[Produce | Change] = [NEW_IDS, *[first] * 5, *[second] * 5]
     assert_needed(steps, AccountedRun._is_known, "self._is_known_producer or", "None and")
+
+
+def test_the_time_of_requests_without_responses_is_exempt() -> None:
+    produce = Produce(acks=0)
+    steps: list[Produce | Change] = [("keep_journal", True), *[produce] * 6]
+    steps += [("set_quota", "request_percentage", 1e6, False), *[Produce(connection=1)] * 3]
+    steps += [replace(produce, indexes=(1,))] * 6
+    right, wrong = "run.shape.acks and time_rate", "time_rate"
+    assert_needed(steps, AccountedRun.respond_at_once, right, wrong)
+
+
+def test_requests_that_have_taken_too_long_together_are_throttled() -> None:
+    steps: list[Produce | Change] = [("keep_journal", True)]
+    steps += [("set_quota", "request_percentage", 0.11, False), *[Produce()] * 120]
+    right = "time_rate.allows(TIME_MAX_NS, now_ms)"
+    assert_needed(steps, AccountedRun.respond_at_once, right, "True")

@@ -379,7 +379,11 @@ def test_another_partition_that_takes_no_batches_is_not_cached(
 LIVE: tuple[tuple[str, str, Sequence[Produce | Change]], ...] = (
     ("services.faults.is_enabled", "False", [WARM, ("add_error_rule", None), Produce()]),
     ("session.limited_from_ms <= now_ms", "False", [WARM, ("end_session", 0, 0), Produce()]),
-    ("journal.is_enabled or services", "services", [WARM, ("keep_journal", True), Produce(cut=9)]),
+    (
+        "journal.is_enabled or services",
+        "services",
+        [WARM, ("keep_journal", True), ("follow_journal",), Produce(cut=9)],
+    ),
     ("or services.acknowledgements.is_enabled:", ":", [WARM, ("audit", True), Produce()]),
     (
         "if quotas.is_enabled or journal",
@@ -516,8 +520,10 @@ def test_a_mute_between_requests_for_several_partitions_is_kept() -> None:
 
 
 BELOW: Change = ("set_quota", "producer_byte_rate", 1e6, False)
-NEW_IDS: Change = ("set_quota", "producer_ids_rate", 1.0, False)
+TIMED: Change = ("set_quota", "request_percentage", 1e6, False)
 REFUSED = replace(OF_TWO, connection=2, producer_id=9)
+CUT = replace(OF_TWO, cut=100)
+"""The read of its first request ends within it."""
 NOT_TAKEN: tuple[tuple[str, Sequence[Produce | Change]], ...] = (
     ("shape.produce_version != cluster.produce_version", [("lead", "t", 1, 2)]),
     ("peer.session.limited_from_ms <= now_ms", [("end_session", 0, 0)]),
@@ -537,6 +543,12 @@ FRAME_CHECKS: tuple[tuple[Any, str, str, Sequence[Produce | Change]], ...] = (
         [("keep_journal", True)],
     ),
     (ProduceCache._respond_to_frames, "if charge is not None", "if False", [BELOW]),
+    (
+        ProduceCache._respond_to_frames,
+        "charge.record_time(services.now_ns() - started_ns, now_ms)",
+        "pass",
+        [TIMED],
+    ),
     (
         ProduceCache._respond_to_frames,
         "len(responses) * FRAME_SIZE_BYTES",
@@ -589,8 +601,14 @@ def test_requests_for_several_partitions_without_responses_are_charged() -> None
     assert_needed(steps, ProduceCache._respond_to_frames, "not shape.acks", "False")
 
 
-CUT = replace(OF_TWO, cut=100)
-"""The read of its first request ends within it."""
+def test_the_time_of_requests_without_responses_is_exempt() -> None:
+    produce = replace(CUT, acks=0)
+    steps: list[Produce | Change] = [*[produce] * 3, TIMED]
+    steps += [*[replace(OF_TWO, connection=1)] * 2, *[produce] * 3]
+    right = "charge.time_rate is not None and not shape.acks"
+    assert_needed(steps, ProduceCache.respond, right, "False")
+
+
 SINGLE_CHECKS: tuple[tuple[str, str, Sequence[Produce | Change]], ...] = (
     (
         "services.acknowledgements.is_enabled\n",
@@ -608,7 +626,8 @@ SINGLE_CHECKS: tuple[tuple[str, str, Sequence[Produce | Change]], ...] = (
         [BELOW, OF_TWO, ("set_quota", "producer_byte_rate", 1.0, False)],
     ),
     ("if charge is not None", "if False", [BELOW]),
-    ("if started_ns is not None", "if False", [("keep_journal", True)]),
+    ("    if journal.is_enabled:", "    if False:", [("keep_journal", True)]),
+    ("charge.record_time(services.now_ns() - started_ns, now_ms)", "pass", [TIMED]),
 )
 
 
@@ -648,7 +667,7 @@ RUN_CHECKS: tuple[tuple[Any, str, str, Sequence[Produce | Change]], ...] = (
         ProduceCache.respond_to_run,
         "run.charge.principal != peer.session.principal",
         "False",
-        [BELOW, WARM, ("log_in", 0, "alice")],
+        [BELOW, *[WARM] * 3, ("log_in", 0, "alice")],
     ),
     (
         ProduceCache.respond_to_run,

@@ -71,9 +71,10 @@ def test_a_connection_that_writes_to_several_partitions_asks_no_run(other: dict[
 
 BYTE_RATE: Change = ("set_quota", "producer_byte_rate", 1_000_000.0, False)
 NEW_IDS: Change = ("set_quota", "producer_ids_rate", 1.0, False)
+TIMED: Change = ("set_quota", "request_percentage", 1e6, False)
 
 
-@pytest.mark.parametrize("quota", [BYTE_RATE, NEW_IDS])
+@pytest.mark.parametrize("quota", [BYTE_RATE, NEW_IDS, TIMED])
 @pytest.mark.parametrize("producer_id", [-1, 7])
 @pytest.mark.parametrize("count", [1, 5])
 def test_requests_below_their_quotas_are_handled_in_runs(
@@ -105,15 +106,17 @@ def test_connections_of_another_principal_have_another_run() -> None:
     assert first is not second
 
 
-RATE, IDS = "producer_byte_rate", "producer_ids_rate"
+RATE, IDS, TIME = "producer_byte_rate", "producer_ids_rate", "request_percentage"
 AT_ONCE, APPEND = SharedRun.respond_at_once, SharedRun.append_charged
 VERSION = "charge.quota_version != self._quotas.version"
 CHECKS: tuple[tuple[Any, str, str, str, float, int], ...] = (
     (AT_ONCE, VERSION, "False", "request_percentage", 0.001, 1),
     (AT_ONCE, "rate.allows(size_bytes, now_ms)", "True", RATE, 100.0, 1),
-    (AT_ONCE, "if response is not None:", "if False:", RATE, 1e5, 1),
+    (AT_ONCE, "rate.record(size_bytes, now_ms)", "pass", RATE, 1e5, 1),
+    (AT_ONCE, "time_rate.record(self._now_ns() - started_ns, now_ms)", "pass", TIME, 1e6, 1),
     (AT_ONCE, "charge.is_known_producer)\n    if", "None)\n    if", IDS, 1.0, 1),
     (APPEND, "if end:", "if False:", RATE, 1e5, 5),
+    (APPEND, "charge.record_time(self._now_ns() - started_ns, now_ms)", "pass", TIME, 1e6, 5),
     (APPEND, "len(responses) * SIZE_BYTES", "0", RATE, 1e5, 5),
 )
 """The last number is how many requests are in a read."""
@@ -141,3 +144,16 @@ def test_new_producer_ids_are_refused_if_no_quota_counts_bytes() -> None:
     right = "return self.respond_to_one(cluster, data, now_ms, charge.is_known_producer)"
     wrong = "return self.respond_to_one(cluster, data, now_ms)"
     assert_needed(steps, SharedRun.respond_at_once, right, wrong)
+
+
+def test_the_time_of_requests_without_responses_is_exempt() -> None:
+    produce = Produce(acks=0)
+    steps: list[Produce | Change] = [*[produce] * 6, TIMED, *[Produce(connection=1)] * 3]
+    steps += [replace(produce, indexes=(1,))] * 6
+    right = "not self.shape.acks or not time_rate.allows"
+    assert_needed(steps, SharedRun.respond_at_once, right, "not time_rate.allows")
+
+
+def test_requests_that_have_taken_too_long_together_are_throttled() -> None:
+    steps: list[Produce | Change] = [("set_quota", TIME, 0.11, False), *[Produce()] * 120]
+    assert_needed(steps, AT_ONCE, "time_rate.allows(TIME_MAX_NS, now_ms)", "True")

@@ -19,7 +19,7 @@ class Charges:
         assert self.cluster.quotas.clients.alter((("user", "alice"),), [(key, value)]) is None
 
     def charge(self) -> ClientCharge:
-        return ClientCharge(self.cluster, self.manager, *CLIENT, NOW_MS)
+        return ClientCharge(self.cluster, 1, self.manager, *CLIENT, NOW_MS)
 
     def record(self, value: int, now_ms: int = NOW_MS) -> int:
         return self.manager.record(*CLIENT, value, now_ms)
@@ -42,6 +42,7 @@ def test_what_it_records_counts_for_the_client() -> None:
     charge = charges.charge()
     assert not charge.allows(1, NOW_MS), "the first value begins a sample"
     charges.record(1)
+    assert not charge.allows(1, NOW_MS), "it finds the rate of this sample"
 
     assert charge.allows(9_999, NOW_MS)
     assert not charge.allows(10_000, NOW_MS)
@@ -57,19 +58,26 @@ def test_it_follows_a_change_of_quotas() -> None:
     assert not charge.allows(10_000, NOW_MS)
 
     charges.limit(value=None)
+    assert not charge.allows(10_000, NOW_MS)
+    charges.record(1)
+    assert not charge.allows(10_000, NOW_MS)
     assert charge.allows(10_000, NOW_MS)
     assert charge.quota_version == charges.cluster.quotas.clients.version
 
 
-def test_it_allows_nothing_while_the_time_of_requests_is_charged() -> None:
+def test_it_charges_the_time_of_requests() -> None:
     charges = Charges()
-    charges.limit()
-    charges.record(1)
-    charges.limit("request_percentage", 1e6)
+    charges.limit("request_percentage", 1.0)
     charge = charges.charge()
+    assert not charge.allows(1, NOW_MS), "the first value begins a sample"
+    manager = charges.cluster.quotas.brokers[1].request
+    manager.record(*CLIENT, 1, NOW_MS)
+    assert not charge.allows(1, NOW_MS), "it finds the rate of this sample"
 
-    assert not charge.allows(1, NOW_MS)
-    assert charge.quota_version != charges.cluster.quotas.clients.version
+    assert charge.allows(10**12, NOW_MS), "no quota counts bytes"
+    charge.record_time(90_000_000, NOW_MS)
+    assert not charge.allows(1, NOW_MS), "less than `TIME_MAX_NS` is left of 100 ms"
+    assert manager.record(*CLIENT, 11_000_000, NOW_MS) > 0
 
 
 def test_after_an_hour_without_a_value_it_finds_the_new_rate() -> None:
