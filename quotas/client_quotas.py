@@ -4,7 +4,7 @@ Sources: Kafka's `ClientQuotaControlManager` (changes) and `ClientQuotasImage` (
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 
@@ -58,7 +58,7 @@ class ClientQuotas:
     """Values of quota keys by entity, and the resulting limits by key.
 
     `is_enabled`: whether any quota was ever set; before, requests need no lookup.
-    `version` changes with every change.
+    `on_change` is called after every change.
     The limits that every request needs are also attributes, named by their keys.
     """
 
@@ -67,15 +67,15 @@ class ClientQuotas:
         "consumer_byte_rate",
         "is_enabled",
         "limits",
+        "on_change",
         "producer_byte_rate",
         "producer_ids_rate",
         "request_percentage",
-        "version",
     )
 
     def __init__(self) -> None:
         self.is_enabled = False
-        self.version = 0
+        self.on_change: Callable[[], None] | None = None
         self._values: dict[Entity, dict[str, float]] = {}
         self.limits: Mapping[str, Limits] = {name: Limits() for name in QUOTA_KEYS}
         self.consumer_byte_rate = self.limits[CONSUMER_BYTE_RATE.name]
@@ -108,7 +108,6 @@ class ClientQuotas:
             problem = _shadow_problem(changes)
         if problem is not None or validate_only:
             return problem
-        self.version += 1
         values = dict(self._values.get(entity, {}))
         for name, value in changes:
             if name not in QUOTA_KEYS:
@@ -126,6 +125,8 @@ class ClientQuotas:
             self._values[entity] = values
         else:
             self._values.pop(entity, None)
+        if self.on_change is not None:
+            self.on_change()
         return None
 
     def shadow_keys(self, entity: Entity) -> list[str]:

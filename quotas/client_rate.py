@@ -44,8 +44,9 @@ class ClientRate(SampledRate):
     __slots__ = (
         "_safe_total",
         "_unit",
+        "_used_ms",
         "denominator",
-        "last_used_ms",
+        "left",
         "life_ms",
         "limit",
         "numerator",
@@ -61,8 +62,19 @@ class ClientRate(SampledRate):
         self.denominator = 1
         self._safe_total = _UNLIMITED
         """A total that is not above the limit, whatever the time."""
-        self.last_used_ms = 0
+        self.left = _UNLIMITED
+        """What may be recorded before `ends_ms`, and is not above the limit for sure."""
+        self._used_ms = 0
         self.throttle_time: SampledAverage | None = None
+
+    @property
+    def last_used_ms(self) -> int:
+        """When it was looked up or a value was recorded last."""
+        return max(self._used_ms, self._last_ms)
+
+    @last_used_ms.setter
+    def last_used_ms(self, time_ms: int) -> None:
+        self._used_ms = time_ms
 
     def set_limit(self, limit: "Fraction | None", now_ms: int) -> None:
         """Use this limit from now on."""
@@ -73,23 +85,32 @@ class ClientRate(SampledRate):
             self.denominator = limit.denominator
             # The time span of a total is never shorter than `_bearing_ms`.
             self._safe_total = self.numerator * self._bearing_ms // (1000 * self.denominator)
+        self.left = self._safe_total - self._older_total - self._sum
+
+    def record(self, value: int, now_ms: int) -> None:
+        """Add a value; a negative one undoes an earlier one."""
+        if now_ms < self.ends_ms:
+            self._last_ms = now_ms
+            self._sum += value
+            self.left -= value
+        else:
+            self._begin_sample(value, now_ms)
+            self.left = self._safe_total - self._older_total - value
 
     def allows(self, value: int, now_ms: int) -> bool:
         """Return whether the value may be recorded now, and nobody is throttled.
 
         False if `ClientRateQuotaManager.record` has to find out: the limit may be reached, or a
-        sample begins. The rate is that of its clients until a limit changes.
+        sample begins. The rate is that of its clients until a limit changes. `ends_ms` and `left`
+        say the same without a call, except for a little less.
         """
-        if now_ms - self._start_ms >= self._window_ms:
+        if now_ms >= self.ends_ms:
             return False
-        # What has expired since only adds to the total.
-        if self._older_total + self._sum + value > self._safe_total:
-            window_ms = self.window_ms(now_ms)
-            total = self._older_total + self._sum + value
-            if total * 1000 * self.denominator > self.numerator * window_ms:
-                return False
-        self.last_used_ms = now_ms
-        return True
+        if value <= self.left:
+            return True
+        window_ms = self.window_ms(now_ms)  # without what has expired
+        total = self._older_total + self._sum + value
+        return total * 1000 * self.denominator <= self.numerator * window_ms
 
 
 class ClientRateQuotaManager(ThrottlingQuotaManager[ClientRate]):

@@ -36,20 +36,22 @@ class SampledRate:
         "_start_ms",
         "_sum",
         "_window_ms",
+        "ends_ms",
     )
 
     def __init__(self, sample_count: int, window_ms: int) -> None:
         self._window_ms, self._span_ms, self._bearing_ms, self._older_fields_max = _sizes(
             sample_count, window_ms
         )
-        self._start_ms = self._last_ms = _NEVER_MS
+        self._start_ms = self._last_ms = self.ends_ms = _NEVER_MS
+        """`ends_ms` is when the newest sample ends: a later value begins another one."""
         self._sum = 0
         self._older = _NO_FIELDS
         self._older_total = 0
 
     def record(self, value: int, now_ms: int) -> None:
         """Add a value; a negative one undoes an earlier one."""
-        if now_ms - self._start_ms < self._window_ms:
+        if now_ms < self.ends_ms:
             self._last_ms = now_ms
             self._sum += value
         else:
@@ -103,6 +105,7 @@ class SampledRate:
                 if len(older) > self._older_fields_max:
                     self._drop_oldest()
         self._start_ms = self._last_ms = now_ms
+        self.ends_ms = now_ms + self._window_ms
         self._sum = value
 
     def _expire(self, latest_expired_ms: int) -> None:

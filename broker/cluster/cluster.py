@@ -83,7 +83,7 @@ class Cluster(LateCoordinators):
         self.marker_sender: MarkerSender | None = None
         """Sends the markers of transactions under fault rules; else they are written at once."""
         self.produce_version = 0
-        """Changes with topics, their configuration, replicas, leaders and in-sync replicas."""
+        """Changes with topics, their configuration, replicas, leaders and ISRs, and with quotas."""
         self._begin()
 
     def _begin(self) -> None:
@@ -109,6 +109,7 @@ class Cluster(LateCoordinators):
             config, partial(self.features.level, TRANSACTION_VERSION), self.transaction_log
         )
         self.quotas = QuotaManagers(config, self.brokers, new_seed=lambda: new_uuid().bytes)
+        self.quotas.clients.on_change = self._note_new_quotas
         self.controller_queue = ControllerQueue(
             self.timers,
             self.shared_config["controller.mutation.time.ms"],
@@ -130,6 +131,9 @@ class Cluster(LateCoordinators):
         """Whether a broker stops, as if out of memory, when it leads too many producer ids."""
         # The broker of the next topic's first partition, so that leaders spread over the brokers.
         self._next_placement = 0
+
+    def _note_new_quotas(self) -> None:
+        self.produce_version += 1
 
     def reset(self) -> None:
         """Reset all state to that of the start, and cancel all timers.

@@ -26,6 +26,7 @@ def respond_accounted(
     frame: Frame,
     peer: Peer,
     now_ms: int,
+    started_ns: int,
 ) -> CompletedResponse:
     """Append the batches, charge quotas, and note the request in journal and audit.
 
@@ -35,7 +36,9 @@ def respond_accounted(
     context = context_of_shape(shape, frame, peer, now_ms)
     if acknowledgements.is_enabled:
         context.acknowledgements = []
-    entry = journal.begin(context, *frame, services.now_ns()) if journal.is_enabled else None
+    if services.cluster.quotas.clients.request_percentage.is_enabled:
+        context.stopwatch = lambda: services.now_ns() - started_ns
+    entry = journal.begin(context, *frame, started_ns) if journal.is_enabled else None
     response = close_on_error(
         context,
         services.report_bug,
@@ -56,16 +59,13 @@ def _store_and_charge(
     context: RequestContext,
 ) -> CompletedResponse:
     cluster, now_ms = services.cluster, context.now_ms
-    is_limited = cluster.quotas.clients.is_enabled
-    if is_limited:
-        services.start_stopwatch(context)
     start_offsets = store_fitting(cluster, shape, batches, frame[2] - frame[1], now_ms)
     if context.acknowledgements is not None:
         for target, stored in zip(shape.targets, batches.stored, strict=True):
             header = read_header(stored, 0)
             base_offset = header.base_offset
             note_batch(context, target.topic, target.partition, header, base_offset, is_append=True)
-    if is_limited:
+    if cluster.quotas.clients.is_enabled:
         charge_produce(context, cluster, expects_response=shape.acks != 0)
     response = None
     if shape.acks:

@@ -19,7 +19,6 @@ class AccountedRun:
         "_is_known_producer",
         "_journal",
         "_now_ns",
-        "_quotas",
         "producer_ids",
         "run",
         "sender",
@@ -37,7 +36,6 @@ class AccountedRun:
         self.producer_ids = producer_ids
         self._is_known_producer = None if producer_ids is None else producer_ids.is_known
         self._cluster = services.cluster
-        self._quotas = services.cluster.quotas.clients
         self._faults = services.faults
         self._journal = services.journal
         self._acknowledgements = services.acknowledgements
@@ -51,16 +49,17 @@ class AccountedRun:
         if (
             run.can_free
             or run.produce_version != cluster.produce_version
-            or charge.quota_version != self._quotas.version
             or self._acknowledgements.is_enabled
             or self._faults.is_enabled
             or (is_recorded and len(data) > journal.run_bytes_max)
         ):
             return None
         rate, time_rate, size_bytes = charge.rate, charge.time_rate, len(data) - SIZE_BYTES
-        if rate is not None and not rate.allows(size_bytes, now_ms):
+        if rate is not None and (now_ms >= rate.ends_ms or size_bytes > rate.left):
             return None
-        if time_rate is not None and not (run.shape.acks and time_rate.allows(TIME_MAX_NS, now_ms)):
+        if time_rate is not None and (
+            now_ms >= time_rate.ends_ms or time_rate.left < TIME_MAX_NS or not run.shape.acks
+        ):
             return None  # no quota throttles for the time of requests without responses
         started_ns = self._now_ns() if is_recorded or time_rate is not None else 0
         is_known_producer = self._is_known_producer or charge.is_known_producer

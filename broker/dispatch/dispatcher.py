@@ -19,6 +19,7 @@ from broker.journal.journal import Journal
 from broker.journal.lines import Entry
 from broker.pending_response import PendingResponse
 from broker.request.authentication import response_raw_token
+from broker.request.client_charge import TIME_MAX_NS
 from broker.request.context import RequestContext
 from broker.request.encoding import BugReporter, close_on_error, closed_by, encode_response
 from broker.request.session import Peer, Session
@@ -122,7 +123,6 @@ class Dispatcher:
             self.acknowledgements,
             self._report_bug,
             self._now_ns,
-            self._start_stopwatch,
         )
 
     @cached_property
@@ -194,10 +194,12 @@ class Dispatcher:
             is_long = end - position > codec.LONG_BODY_BYTES
             has_faults = self.faults.is_enabled
             if is_long or not route.is_raw:
-                if not (
-                    is_long or has_faults or cluster.quotas.clients.request_percentage.is_enabled
-                ):
-                    response = self._respond_to_short(route, context, buffer, position, end)
+                if not (is_long or has_faults):
+                    response = (
+                        self._respond_in_time
+                        if cluster.quotas.clients.request_percentage.is_enabled
+                        else self._respond_to_short
+                    )(route, context, buffer, position, end)
                 if response is None:
                     response = self._respond_in_turns(route, context, buffer, position, end)
             elif has_faults:
@@ -248,12 +250,15 @@ class Dispatcher:
         position: int,
         end: int,
     ) -> DispatchResult:
-        """Respond without the schema's codec and without turns; None if that can't be done."""
+        """Respond without the schema's codec and without turns; None if that can't be done.
+
+        Nothing has changed then.
+        """
         shortcut = route.shortcut
         if shortcut is not None:
             response = shortcut(context, buffer, position, end, self._cluster)
             if response is TAKES_TURNS:
-                return self._respond_in_turns(route, context, buffer, position, end)
+                return None
             if response is not None:
                 return self._framed(route, context, response)
         read_short = route.read_short
@@ -263,9 +268,26 @@ class Dispatcher:
         if request is None:
             return None
         response = route.handler(context, request, self._cluster)
-        if response is TAKES_TURNS:
-            return self._respond_in_turns(route, context, buffer, position, end)
-        return self._framed(route, context, response)
+        return None if response is TAKES_TURNS else self._framed(route, context, response)
+
+    def _respond_in_time(
+        self,
+        route: Route,
+        context: RequestContext,
+        buffer: bytes | bytearray,
+        position: int,
+        end: int,
+    ) -> DispatchResult:
+        """Respond as `_respond_to_short`, and charge the time; None if a quota may throttle."""
+        now_ms, manager = context.now_ms, self._cluster.quotas.brokers[context.broker_id].request
+        rate = manager.rate_of(context.principal, context.client_id, now_ms)
+        if rate is None or not rate.allows(TIME_MAX_NS, now_ms):
+            return None
+        started_ns = self._now_ns()
+        response = self._respond_to_short(route, context, buffer, position, end)
+        if response is not None:
+            rate.record(self._now_ns() - started_ns, now_ms)
+        return response
 
     def _refuse_unauthenticated(
         self, frame: Frame, connection: Peer, now_ms: int

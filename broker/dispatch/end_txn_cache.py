@@ -13,6 +13,7 @@ from broker.cluster.transactions import takes_long_to_end
 from broker.cluster.usual_transaction import end_transaction
 from broker.dispatch.produce_services import ProduceServices
 from broker.handlers.k26_end_txn import BUMP_VERSION_MIN, end_txn_body
+from broker.request.client_charge import TIME_MAX_NS
 from broker.request.context import Sender, context_of_frame, current_sender
 from broker.request.session import Peer, Session
 from broker.responses import Close
@@ -55,6 +56,7 @@ class EndTxnShape(NamedTuple):
     between: bytes
     """What the header of the response has after the correlation id."""
     api_version: int
+    client_id: str | None
     transactional_id: str
 
 
@@ -86,10 +88,31 @@ class EndTxnCache:
             or self._faults.is_enabled
             or (journal.is_enabled and len(data) > journal.run_bytes_max)
             or self._session.limited_from_ms <= now_ms
-            or cluster.quotas.clients.request_percentage.is_enabled
         ):
             return None
-        _, broker_id, layout, start, piece, rest, before, between, api_version, name = shape
+        time_rate = None
+        if cluster.quotas.clients.request_percentage.is_enabled:
+            manager = cluster.quotas.brokers[shape.broker_id].request
+            time_rate = manager.rate_of(self._session.principal, shape.client_id, now_ms)
+            if time_rate is None or not time_rate.allows(TIME_MAX_NS, now_ms):
+                return None
+        if time_rate is None and not journal.is_enabled:
+            return self._response(shape, data, now_ms)
+        started_ns = self._services.now_ns()
+        response = self._response(shape, data, now_ms)
+        if response is None:
+            return None
+        ended_ns = self._services.now_ns()
+        if time_rate is not None:
+            time_rate.record(ended_ns - started_ns, now_ms)
+        if journal.is_enabled:
+            assert self._sender is not None
+            journal.add_one(self._sender, data, response, now_ms, started_ns, ended_ns)
+        return response
+
+    def _response(self, shape: EndTxnShape, data: bytes, now_ms: int) -> bytes | None:
+        """Handle a read that may be an EndTxn of a shape; None changes nothing."""
+        _, broker_id, layout, start, piece, rest, before, between, api_version, _, name = shape
         if len(data) != layout.size:
             return None
         found, correlation_id, found_piece, producer_id, epoch, result, found_rest = layout.unpack(
@@ -97,7 +120,7 @@ class EndTxnCache:
         )
         if found != start or found_piece != piece or found_rest != rest or result > 1:
             return None
-        started_ns = self._services.now_ns() if journal.is_enabled else 0
+        cluster = self._cluster
         if api_version >= BUMP_VERSION_MIN and end_transaction(
             cluster, broker_id, name, producer_id, epoch, now_ms, is_commit=result == 1
         ):
@@ -109,10 +132,6 @@ class EndTxnCache:
                 cluster, broker_id, api_version, name, producer_id, epoch, result == 1, now_ms
             )
         response: bytes = before + correlation_id + between + body
-        if journal.is_enabled:
-            assert self._sender is not None
-            ended_ns = self._services.now_ns()
-            journal.add_one(self._sender, data, response, now_ms, started_ns, ended_ns)
         return response
 
     def respond_to_read(
@@ -179,5 +198,6 @@ def shape_of(cluster: Cluster, broker_id: int, data: bytes) -> EndTxnShape | Non
         response_bytes.to_bytes(SIZE_BYTES, "big"),
         tags,
         version,
+        header.client_id,
         request.transactional_id,
     )

@@ -28,6 +28,7 @@ from broker.fetch.session_plan import (
 from broker.fetch.session_response import encode_found
 from broker.journal.journal import Journal
 from broker.journal.lines import Entry, size_of
+from broker.request.client_charge import TIME_MAX_NS
 from broker.request.context import RequestContext, Sender, context_of_frame, current_sender
 from broker.request.encoding import BugReporter, close_on_error, closed_by, frame_parts
 from broker.request.session import Peer
@@ -128,10 +129,8 @@ class CachedWait(SessionWait):
     def encode(self, now_ms: int) -> bytes | EncodedParts | None:
         """See `SessionWait.encode`; this is a frame."""
         plan, data = self.plan, self._data
-        if plan.quota_version != self._services.cluster.quotas.clients.version:
-            return None
         rate, frame = plan.charge.rate, None
-        if rate is None or rate.allows(NEWEST_BYTES_MAX, now_ms):
+        if rate is None or (now_ms < rate.ends_ms and rate.left >= NEWEST_BYTES_MAX):
             frame = frame_newest(plan, data[8:12])
         if frame is None:
             read = read_session(plan, self._session)
@@ -211,7 +210,7 @@ class FetchCache:
         ):
             return None
         session, plan, services = known.session, known.plan, self._services
-        cluster, journal = services.cluster, services.journal
+        cluster, journal, charge = services.cluster, services.journal, plan.charge
         if (
             session.epoch != epoch
             or not session.is_open
@@ -219,12 +218,16 @@ class FetchCache:
             or plan.produce_version != cluster.produce_version
             or services.faults.is_enabled
             or (journal.is_enabled and len(data) > journal.run_bytes_max)
-            or plan.quota_version != cluster.quotas.clients.version
-            or plan.charge.principal != self._peer.session.principal
+            or charge.principal != self._peer.session.principal
             or self._peer.session.limited_from_ms <= now_ms
         ):
             return None
-        started_ns = services.now_ns() if journal.is_enabled else None
+        time_rate = charge.time_rate
+        if time_rate is not None and (now_ms >= time_rate.ends_ms or time_rate.left < TIME_MAX_NS):
+            charge.renew(now_ms)
+            return None
+        is_recorded = journal.is_enabled
+        started_ns = services.now_ns() if is_recorded or time_rate is not None else 0
         try:
             named = known.named
             if named is not None:
@@ -235,34 +238,15 @@ class FetchCache:
             known.is_used = True
             session.epoch = next_epoch(epoch)
             session.note_use(now_ms)
+            response: CachedWait | PendingFrame | CompletedResponse
             if has_to_wait(plan):
-                wait = known.wait
                 entry = None
-                if started_ns is not None:
+                if is_recorded:
                     entry = journal.begin_wait(self._current_sender(), data, now_ms, started_ns)
-                wait.begin(data, now_ms, entry)
-                return wait
-            rate = plan.charge.rate
-            frame: bytes | EncodedParts | None = None
-            if rate is None or rate.allows(NEWEST_BYTES_MAX, now_ms):
-                frame = frame_newest(plan, data[8:12])
-            if frame is None:
-                read = read_session(plan, session)
-                if read is None:
-                    return self._respond_ordinarily(known, data, now_ms, started_ns)
-                found, byte_count = read
-                if byte_count < plan.params.bytes_min and plan.max_wait_ms > 0:
-                    wait = known.wait
-                    wait.begin(data, now_ms, self._entry_of(data, now_ms, started_ns))
-                    return wait
-                frame = _frame_read(plan, session, data, found, byte_count, now_ms)
-                if frame is None:
-                    return self._respond_ordinarily(known, data, now_ms, started_ns)
-            elif rate is not None:
-                rate.record(len(frame) - plan.uncharged_bytes, now_ms)
-            if started_ns is not None:
-                sender, ended_ns = self._current_sender(), services.now_ns()
-                journal.add_one(sender, data, frame, now_ms, started_ns, ended_ns)
+                response = known.wait
+                response.begin(data, now_ms, entry)
+            else:
+                response = self._read(known, data, now_ms, started_ns)
         except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
             context = context_of_frame(data, self._peer, now_ms)
             close = closed_by(error, context, services.report_bug)
@@ -270,13 +254,42 @@ class FetchCache:
             if entry is not None:
                 journal.end(entry, close, services.now_ns())
             return close
+        if time_rate is not None:
+            time_rate.record(services.now_ns() - started_ns, now_ms)
+        return response
+
+    def _read(
+        self, known: _Known, data: bytes, now_ms: int, started_ns: int
+    ) -> CachedWait | PendingFrame | CompletedResponse:
+        """Read for a request that the session has taken."""
+        plan, session, journal = known.plan, known.session, self._services.journal
+        rate = plan.charge.rate
+        frame: bytes | EncodedParts | None = None
+        if rate is None or (now_ms < rate.ends_ms and rate.left >= NEWEST_BYTES_MAX):
+            frame = frame_newest(plan, data[8:12])
+        if frame is None:
+            read = read_session(plan, session)
+            if read is None:
+                return self._respond_ordinarily(known, data, now_ms, started_ns)
+            found, byte_count = read
+            if byte_count < plan.params.bytes_min and plan.max_wait_ms > 0:
+                known.wait.begin(data, now_ms, self._entry_of(data, now_ms, started_ns))
+                return known.wait
+            frame = _frame_read(plan, session, data, found, byte_count, now_ms)
+            if frame is None:
+                return self._respond_ordinarily(known, data, now_ms, started_ns)
+        elif rate is not None:
+            rate.record(len(frame) - plan.uncharged_bytes, now_ms)
+        if journal.is_enabled:
+            sender, ended_ns = self._current_sender(), self._services.now_ns()
+            journal.add_one(sender, data, frame, now_ms, started_ns, ended_ns)
         return frame
 
-    def _entry_of(self, data: bytes, now_ms: int, started_ns: int | None) -> Entry | None:
+    def _entry_of(self, data: bytes, now_ms: int, started_ns: int) -> Entry | None:
         """Return the entry of a request that has no response yet; None if it is not recorded."""
-        if started_ns is None:
-            return None
         journal = self._services.journal
+        if not journal.is_enabled:
+            return None
         return journal.begin_wait(self._current_sender(), data, now_ms, started_ns)
 
     def _current_sender(self) -> Sender:
@@ -284,7 +297,7 @@ class FetchCache:
         return sender
 
     def _respond_ordinarily(
-        self, known: _Known, data: bytes, now_ms: int, started_ns: int | None
+        self, known: _Known, data: bytes, now_ms: int, started_ns: int
     ) -> PendingFrame | CompletedResponse:
         """Go on with a request that the session has taken, and that has become unusual."""
         services, session = self._services, known.session
@@ -330,7 +343,7 @@ class FetchCache:
             or not isinstance(plan, SessionPlan)
             or not 0 < len(plan.targets) <= PARTITIONS_MAX
             or not plan.is_good(session, cluster)
-            or not plan.is_of(peer.session.principal, client_id, cluster)
+            or not plan.is_of(peer.session.principal, client_id)
             or plan.params.bytes_min > 1
             or plan.api_version != version
             or not buffer.startswith(plan.beginning, body_at)

@@ -108,6 +108,10 @@ class ProduceCache:
             self._forget()
             return None
         quotas, journal = cluster.quotas.clients, services.journal
+        is_accounted = (
+            quotas.is_enabled or journal.is_enabled or services.acknowledgements.is_enabled
+        )
+        started_ns = services.now_ns() if is_accounted else 0
         is_known_producer = self._is_known_producer(session)
         batches = fitting_batches(shape, buffer, start, end, now_ms, is_known_producer)
         if batches is None:
@@ -123,8 +127,8 @@ class ProduceCache:
         ):
             return None
         shape.is_used = True
-        charge, started_ns = None, 0
-        if quotas.is_enabled or journal.is_enabled or services.acknowledgements.is_enabled:
+        charge = None
+        if is_accounted:
             charge = self._charge_of(shape, peer, now_ms)
             if (
                 services.acknowledgements.is_enabled
@@ -132,8 +136,7 @@ class ProduceCache:
                 or (charge.time_rate is not None and not shape.acks)
                 or not charge.allows(end - start, now_ms)
             ):
-                return respond_accounted(services, shape, batches, frame, peer, now_ms)
-            started_ns = services.now_ns()
+                return respond_accounted(services, shape, batches, frame, peer, now_ms, started_ns)
         try:
             start_offsets = store_fitting(cluster, shape, batches, end - start, now_ms)
         except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients

@@ -15,17 +15,12 @@ class ProduceCharge(ClientCharge):
 
     __slots__ = ("is_known_producer",)
 
-    is_known_producer: IsKnownProducer | None
-    """Says of a connection without a gate whose batches may be appended; None if all may be."""
-
     def __init__(
         self, cluster: Cluster, broker_id: int, principal: str, client_id: str | None, now_ms: int
     ) -> None:
         manager = cluster.quotas.brokers[broker_id].produce
         super().__init__(cluster, broker_id, manager, principal, client_id, now_ms)
-
-    def renew(self, now_ms: int) -> None:
-        """See `ClientCharge.renew`."""
-        super().renew(now_ms)
-        quotas = self._cluster.quotas.clients
-        self.is_known_producer = is_none_known if quotas.producer_ids_rate.is_enabled else None
+        self.is_known_producer: IsKnownProducer | None = (
+            is_none_known if cluster.quotas.clients.producer_ids_rate.is_enabled else None
+        )
+        """Says of a connection without a gate whose batches may be appended; None if all may be."""

@@ -12,7 +12,6 @@ from broker.dispatch.shared_run import SharedRun
 from broker.faults.table import FaultTable
 from broker.journal.journal import Journal
 from broker.produce.request_shape import RequestShape
-from broker.request.context import RequestContext
 from broker.request.encoding import BugReporter
 from broker.request.session import Peer
 
@@ -30,7 +29,6 @@ class ProduceServices:
     acknowledgements: Acknowledgements
     report_bug: BugReporter
     now_ns: Callable[[], int]
-    start_stopwatch: Callable[[RequestContext], None]
     runs: "WeakValueDictionary[RunKey, SharedRun]" = field(default_factory=WeakValueDictionary)
     """Those of all connections, while one uses them.
 

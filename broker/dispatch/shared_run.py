@@ -27,7 +27,6 @@ class SharedRun(RequestRun):
         "_faults",
         "_journal",
         "_now_ns",
-        "_quotas",
         "charge",
     )
 
@@ -44,7 +43,6 @@ class SharedRun(RequestRun):
         super().__init__(shape)
         self.charge = charge
         self._cluster = cluster
-        self._quotas = cluster.quotas.clients
         self._faults = faults
         self._journal = journal
         self._acknowledgements = acknowledgements
@@ -63,7 +61,6 @@ class SharedRun(RequestRun):
             self._journal.is_enabled
             or self.can_free
             or self.produce_version != cluster.produce_version
-            or charge.quota_version != self._quotas.version
             or self._acknowledgements.is_enabled
             or self._faults.is_enabled
         ):
@@ -72,11 +69,11 @@ class SharedRun(RequestRun):
         if rate is None and time_rate is None:
             return self.respond_to_one(cluster, data, now_ms, charge.is_known_producer)
         size_bytes = len(data) - SIZE_BYTES
-        if rate is not None and not rate.allows(size_bytes, now_ms):
+        if rate is not None and (now_ms >= rate.ends_ms or size_bytes > rate.left):
             return None
         started_ns = 0
         if time_rate is not None:
-            if not self.shape.acks or not time_rate.allows(TIME_MAX_NS, now_ms):
+            if now_ms >= time_rate.ends_ms or time_rate.left < TIME_MAX_NS or not self.shape.acks:
                 return None  # no quota throttles for the time of requests without responses
             started_ns = self._now_ns()
         response = self.respond_to_one(cluster, data, now_ms, charge.is_known_producer)

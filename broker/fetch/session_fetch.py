@@ -58,17 +58,16 @@ def fetch_in_session(
         return None
     if len(session.partitions) > PARTITIONS_MAX:
         return TAKES_TURNS
-    quotas = cluster.quotas.clients
-    if version < LEADER_EPOCH_VERSION_MIN or quotas.request_percentage.is_enabled:
+    if version < LEADER_EPOCH_VERSION_MIN:
         return None
-    has_quotas = quotas.is_enabled
+    has_quotas = cluster.quotas.clients.is_enabled
     plan = session.plan
     if (
         not isinstance(plan, SessionPlan)
         or not plan.is_good(session, cluster)
         or plan.api_version != version
         or frame[start:epoch_at] != plan.beginning
-        or (has_quotas and not plan.is_of(context.principal, context.client_id, cluster))
+        or (has_quotas and not plan.is_of(context.principal, context.client_id))
     ):
         request = read_fetch(version, frame, start, end)
         if request is None:
@@ -202,8 +201,12 @@ class SessionWait:
         if self._is_due:
             self._finish(now_ms)
 
+    # Hot path: inlined on purpose.
     def _finish(self, now_ms: int) -> None:
-        self._forget()
+        # As `_forget`, inlined.
+        self._cluster.timers.cancel(self._deadline)
+        for target in self._plan.targets.values():
+            target.log.leave(self)
         self._is_due = False
         try:
             encoded = self.encode(now_ms) if self._is_usual() else None
@@ -211,7 +214,10 @@ class SessionWait:
             self._complete(self.request_context(), Failed(error))
             return
         if encoded is not None:
-            self._complete(None, encoded)
+            # As `_complete`, inlined.
+            if not self.is_done:
+                self.is_done = True
+                self.complete(encoded, None)
         else:
             context = self.request_context()  # it gets the throttle time of a quota
             plan, session = self._plan, self._session

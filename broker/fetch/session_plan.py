@@ -65,12 +65,10 @@ class SessionPlan:
 
     It is good while `Cluster.produce_version` and `FetchSession.change_count` stay. Without
     `targets` no request of the session is usual. If quotas of clients are set, `is_of` has to be
-    true as well: `params` depend on them.
+    true as well.
     """
 
     charge: ClientCharge
-    quota_version: int
-    """That of all quotas of clients."""
     produce_version: int
     change_count: int
     api_version: int
@@ -111,13 +109,9 @@ class SessionPlan:
             )
             self.only = OnlyPartition(cached, target.log, target.partition, head, tail, fixed_bytes)
 
-    def is_of(self, principal: str, client_id: str | None, cluster: Cluster) -> bool:
-        """Whether it is for this principal and client id, and their quotas have not changed."""
-        return (
-            self.quota_version == cluster.quotas.clients.version
-            and self.charge.principal == principal
-            and self.charge.client_id == client_id
-        )
+    def is_of(self, principal: str, client_id: str | None) -> bool:
+        """Whether it is for this principal and client id, which quotas depend on."""
+        return self.charge.principal == principal and self.charge.client_id == client_id
 
     def is_good(self, session: FetchSession, cluster: Cluster) -> bool:
         """Whether nothing but offsets and logs has changed since the plan was made."""
@@ -153,7 +147,6 @@ def plan_for(
             context.client_id,
             context.now_ms,
         ),
-        cluster.quotas.clients.version,
         produce_version,
         change_count,
         version,

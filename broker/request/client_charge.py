@@ -11,15 +11,13 @@ If the machine made one take longer, and that exceeds the quota, the next one is
 
 
 class ClientCharge:
-    """The rates of a client at a broker. They are good while `ClientQuotas.version` stays."""
+    """The rates of a client at a broker. They are good while `Cluster.produce_version` stays."""
 
     __slots__ = (
-        "_cluster",
         "_manager",
         "_time_manager",
         "client_id",
         "principal",
-        "quota_version",
         "rate",
         "time_rate",
     )
@@ -28,8 +26,6 @@ class ClientCharge:
     """That of the bytes of its requests; None if no quota counts them."""
     time_rate: ClientRate | None
     """That of the time of their handlers, in ns; None if no quota counts it."""
-    quota_version: int
-    """That of all quotas of clients when the rates were found."""
 
     def __init__(
         self,
@@ -41,7 +37,6 @@ class ClientCharge:
         now_ms: int,
     ) -> None:
         """`manager` has the rate of the bytes."""
-        self._cluster = cluster
         self._manager = manager
         self._time_manager = cluster.quotas.brokers[broker_id].request
         self.principal = principal
@@ -49,16 +44,13 @@ class ClientCharge:
         self.renew(now_ms)
 
     def renew(self, now_ms: int) -> None:
-        """Find the rates: quotas have changed, or one was idle for so long that it was dropped."""
+        """Find the rates again: one did not exist yet, or was dropped because it was idle."""
         client = self.principal, self.client_id, now_ms
-        self.quota_version = self._cluster.quotas.clients.version
         self.rate = self._manager.rate_of(*client)
         self.time_rate = self._time_manager.rate_of(*client)
 
     def allows(self, size_bytes: int, now_ms: int) -> bool:
         """Return whether requests of a size may be charged now, and throttle nobody."""
-        if self.quota_version != self._cluster.quotas.clients.version:
-            self.renew(now_ms)
         rate, time_rate = self.rate, self.time_rate
         if (rate is None or rate.allows(size_bytes, now_ms)) and (
             time_rate is None or time_rate.allows(TIME_MAX_NS, now_ms)

@@ -79,14 +79,8 @@ FIRST, SECOND = (Produce(producer_id=number) for number in (7, 8))
 CHECKS: tuple[tuple[Any, str, str, Change], ...] = (
     (
         AccountedRun.respond_at_once,
-        "charge.quota_version != self._quotas.version",
+        "size_bytes > rate.left",
         "False",
-        ("set_quota", "request_percentage", 0.001, False),
-    ),
-    (
-        AccountedRun.respond_at_once,
-        "rate.allows(size_bytes, now_ms)",
-        "True",
         ("set_quota", "producer_byte_rate", 100.0, False),
     ),
     (
@@ -128,13 +122,20 @@ def test_the_time_of_requests_without_responses_is_exempt() -> None:
     produce = Produce(acks=0)
     steps: list[Produce | Change] = [("keep_journal", True), *[produce] * 6]
     steps += [("set_quota", "request_percentage", 1e6, False), *[Produce(connection=1)] * 3]
-    steps += [replace(produce, indexes=(1,))] * 6
-    right, wrong = "run.shape.acks and time_rate", "time_rate"
-    assert_needed(steps, AccountedRun.respond_at_once, right, wrong)
+    steps += [*[produce] * 3, *[replace(produce, indexes=(1,))] * 3]
+    assert_needed(steps, AccountedRun.respond_at_once, "or not run.shape.acks", "")
 
 
 def test_requests_that_have_taken_too_long_together_are_throttled() -> None:
     steps: list[Produce | Change] = [("keep_journal", True)]
     steps += [("set_quota", "request_percentage", 0.11, False), *[Produce()] * 120]
-    right = "time_rate.allows(TIME_MAX_NS, now_ms)"
-    assert_needed(steps, AccountedRun.respond_at_once, right, "True")
+    right = "time_rate.left < TIME_MAX_NS"
+    assert_needed(steps, AccountedRun.respond_at_once, right, "False")
+
+
+@pytest.mark.parametrize("quota", ["producer_byte_rate", "request_percentage"])
+def test_a_rate_that_was_dropped_is_not_used(quota: str) -> None:
+    steps: list[Produce | Change] = [("keep_journal", True), ("set_quota", quota, 1e6, False)]
+    steps += [*[Produce()] * 6, ("advance", 7_200_000), Produce(connection=1), Produce()]
+    right = f"now_ms >= {'rate' if quota == 'producer_byte_rate' else 'time_rate'}.ends_ms"
+    assert_needed(steps, AccountedRun.respond_at_once, right, "False")

@@ -62,14 +62,13 @@ CHECKS: tuple[tuple[str, str, Sequence[Produce | Change]], ...] = (
     (
         "cluster.quotas.clients.request_percentage.is_enabled",
         "False",
-        [("set_quota", "request_percentage", 0.001, False)],
+        [("set_quota", "request_percentage", 1e6, False), END, PRODUCE, END, PRODUCE, END, PRODUCE],
     ),
     (
         "shape.produce_version != cluster.produce_version",
         "False",
         [("configure_brokers", None, "broker.api.versions", "Produce=3-13,EndTxn=0-4")],
     ),
-    ("found_piece != piece", "False", [("init", "b"), ("end", "b")]),
 )
 
 
@@ -78,6 +77,30 @@ def test_a_cache_without_a_check_is_found(
     right: str, wrong: str, steps: Sequence[Produce | Change]
 ) -> None:
     assert_needed([*WARM, PRODUCE, *steps, END, END], EndTxnCache.respond, right, wrong)
+
+
+def test_the_time_of_ends_is_charged() -> None:
+    quota: Change = ("set_quota", "request_percentage", 1e6, False)
+    steps: list[Produce | Change] = [*WARM, PRODUCE, quota]
+    for _ in range(4):
+        steps += [END, PRODUCE]
+    right = "time_rate.record(ended_ns - started_ns, now_ms)"
+    assert_needed(steps, EndTxnCache.respond, right, "pass")
+
+
+def test_ends_that_have_taken_too_long_together_are_throttled() -> None:
+    """The first request beyond the quota is an end."""
+    quota: Change = ("set_quota", "request_percentage", 0.11, False)
+    steps: list[Produce | Change] = [*WARM, quota, PRODUCE]
+    for _ in range(60):
+        steps += [PRODUCE, END]
+    right = "time_rate is None or not time_rate.allows(TIME_MAX_NS, now_ms)"
+    assert_needed(steps, EndTxnCache.respond, right, "False")
+
+
+def test_an_end_of_another_transaction_is_found() -> None:
+    steps: list[Produce | Change] = [*WARM, PRODUCE, ("init", "b"), ("end", "b"), END, END]
+    assert_needed(steps, EndTxnCache._response, "found_piece != piece", "False")
 
 
 def test_the_ends_of_usual_transactions_are_handled_at_once() -> None:

@@ -11,7 +11,7 @@ def test_only_a_quota_of_producer_ids_needs_the_gate_of_a_connection() -> None:
     assert charge.is_known_producer is None
 
     cluster.quotas.clients.alter((("user", "bob"),), [("producer_ids_rate", 1.0)])
-    assert charge.allows(1, NOW_MS)
+    charge = ProduceCharge(cluster, 1, "alice", "client", NOW_MS)
     assert charge.is_known_producer is not None
     assert not charge.is_known_producer(1, NOW_MS)
 

@@ -108,10 +108,8 @@ def test_connections_of_another_principal_have_another_run() -> None:
 
 RATE, IDS, TIME = "producer_byte_rate", "producer_ids_rate", "request_percentage"
 AT_ONCE, APPEND = SharedRun.respond_at_once, SharedRun.append_charged
-VERSION = "charge.quota_version != self._quotas.version"
 CHECKS: tuple[tuple[Any, str, str, str, float, int], ...] = (
-    (AT_ONCE, VERSION, "False", "request_percentage", 0.001, 1),
-    (AT_ONCE, "rate.allows(size_bytes, now_ms)", "True", RATE, 100.0, 1),
+    (AT_ONCE, "size_bytes > rate.left", "False", RATE, 150.0, 1),
     (AT_ONCE, "rate.record(size_bytes, now_ms)", "pass", RATE, 1e5, 1),
     (AT_ONCE, "time_rate.record(self._now_ns() - started_ns, now_ms)", "pass", TIME, 1e6, 1),
     (AT_ONCE, "charge.is_known_producer)\n    if", "None)\n    if", IDS, 1.0, 1),
@@ -149,11 +147,18 @@ def test_new_producer_ids_are_refused_if_no_quota_counts_bytes() -> None:
 def test_the_time_of_requests_without_responses_is_exempt() -> None:
     produce = Produce(acks=0)
     steps: list[Produce | Change] = [*[produce] * 6, TIMED, *[Produce(connection=1)] * 3]
-    steps += [replace(produce, indexes=(1,))] * 6
-    right = "not self.shape.acks or not time_rate.allows"
-    assert_needed(steps, SharedRun.respond_at_once, right, "not time_rate.allows")
+    steps += [*[produce] * 3, *[replace(produce, indexes=(1,))] * 3]
+    assert_needed(steps, SharedRun.respond_at_once, "or not self.shape.acks", "")
 
 
 def test_requests_that_have_taken_too_long_together_are_throttled() -> None:
     steps: list[Produce | Change] = [("set_quota", TIME, 0.11, False), *[Produce()] * 120]
-    assert_needed(steps, AT_ONCE, "time_rate.allows(TIME_MAX_NS, now_ms)", "True")
+    assert_needed(steps, AT_ONCE, "time_rate.left < TIME_MAX_NS", "False")
+
+
+@pytest.mark.parametrize("quota", [RATE, TIME])
+def test_a_rate_that_was_dropped_is_not_used(quota: str) -> None:
+    steps: list[Produce | Change] = [("set_quota", quota, 1e6, False), *[Produce()] * 6]
+    steps += [("advance", 7_200_000), Produce(connection=1), Produce()]
+    right = f"now_ms >= {'rate' if quota == RATE else 'time_rate'}.ends_ms"
+    assert_needed(steps, AT_ONCE, right, "False")

@@ -50,21 +50,6 @@ def test_what_it_records_counts_for_the_client() -> None:
     assert charges.record(1) > 0
 
 
-def test_it_follows_a_change_of_quotas() -> None:
-    charges = Charges()
-    charge = charges.charge()
-    charges.limit()
-    charges.record(1)
-    assert not charge.allows(10_000, NOW_MS)
-
-    charges.limit(value=None)
-    assert not charge.allows(10_000, NOW_MS)
-    charges.record(1)
-    assert not charge.allows(10_000, NOW_MS)
-    assert charge.allows(10_000, NOW_MS)
-    assert charge.quota_version == charges.cluster.quotas.clients.version
-
-
 def test_it_charges_the_time_of_requests() -> None:
     charges = Charges()
     charges.limit("request_percentage", 1.0)

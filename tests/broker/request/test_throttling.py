@@ -12,7 +12,9 @@ from tests.broker.connection_driver import (
     Client,
     fetch_frame,
     metadata_frame,
+    request_frame,
 )
+from tests.broker.dispatch.produce_runs import counted_calls
 from tests.broker.request.byte_rate_driver import (
     BURST,
     RATE,
@@ -111,6 +113,52 @@ def test_handler_time_is_charged_and_throttled_for_at_most_a_window() -> None:
     assert client.correlation_ids() == [1]
     client.settle(NOW_MS + 1000)
     assert client.correlation_ids() == [1, 2]
+
+
+def timed_client(percentage: float) -> Client:
+    """Return a client whose requests take a millisecond each."""
+    client = make_client(f"client-id=test,request_percentage={percentage}")
+    readings = count(0, 1_000_000)
+    client.connection = Connection(
+        Dispatcher(client.cluster, lambda *_: None, lambda: next(readings)),
+        broker_id=1,
+        connection_id=2,
+        client_host="127.0.0.1",
+        frame_bytes_max=FRAME_BYTES_MAX,
+        on_ready=lambda: None,
+    )
+    return client
+
+
+def heartbeat_frame(number: int) -> bytes:
+    request = messages.HeartbeatRequest(version=3, group_id="g", generation_id=1, member_id="m")
+    return request_frame(request, 3, number)
+
+
+def test_requests_far_below_their_quota_take_no_turns() -> None:
+    client = timed_client(1.0)
+    with counted_calls(Dispatcher, "_respond_in_turns") as in_turns:
+        for number in range(20):
+            client.send(heartbeat_frame(number))
+    assert len(in_turns) == 1, "the first value of a sample is charged after a decision"
+    rate = client.cluster.quotas.brokers[1].request.rate_of("ANONYMOUS", "test", NOW_MS)
+    assert rate is not None
+    assert rate.total(NOW_MS) == 20_000_000
+
+
+def test_the_request_that_exceeds_the_quota_is_throttled_without_turns_before() -> None:
+    """Ten milliseconds before the limit of 20 the ordinary path begins to decide."""
+    client = timed_client(0.2)
+    with counted_calls(Dispatcher, "_respond_in_turns") as in_turns:
+        for number in range(21):
+            client.send(heartbeat_frame(number))
+    assert len(in_turns) == 1 + 10
+    *before, last = (
+        messages.HeartbeatResponse.decode(body, version=3).throttle_time_ms
+        for body in responses(client)
+    )
+    assert not any(before)
+    assert last == 500
 
 
 def test_with_two_quotas_only_the_longer_throttle_time_applies() -> None:
