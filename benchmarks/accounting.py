@@ -7,6 +7,7 @@ import argparse
 import statistics
 import sys
 from collections.abc import Callable, Mapping
+from itertools import chain
 
 from benchmarks import produce, requests
 from benchmarks.docs_page import markdown_table, write_part
@@ -16,11 +17,16 @@ from benchmarks.results_page import ROWS
 from benchmarks.server_process import ServerName, with_options
 
 RATIO_MAX = 1.5
+_QUOTAS = (
+    "client.quotas=user=ANONYMOUS,producer_byte_rate=1000000000000,"
+    "consumer_byte_rate=1000000000000,producer_ids_rate=1000000"
+)
 OPTIONS = {
     "journal": "journal.enable=true",
-    "quotas": "client.quotas=user=ANONYMOUS,producer_byte_rate=1000000000000,"
-    "consumer_byte_rate=1000000000000,producer_ids_rate=1000000",
+    "quotas": _QUOTAS,
+    "timed": f"{_QUOTAS},request_percentage=1000000",
 }
+"""`timed`: the time of each request is charged, too."""
 _RUNS = {
     f"{measurement.name} {measurement.case}": measurement.run
     for measurement in (*produce.MEASUREMENTS, *requests.MEASUREMENTS)
@@ -59,10 +65,10 @@ def main() -> int:
         print_line(lines[-1])
         costs = [f"{figures[f'{name}_us']:.{row.decimals}f} µs" for name in ("without", *OPTIONS)]
         ratios = [f"{figures[f'{name}_ratio']:.2f}" for name in OPTIONS]
-        rows.append((row.label, costs[0], costs[1], ratios[0], costs[2], ratios[1]))
+        rows.append((row.label, costs[0], *chain(*zip(costs[1:], ratios, strict=True))))
     progress(verdict_table(lines))
     if arguments.write:
-        header = ("", "without", "with a journal", "ratio", "with quotas", "ratio")
+        header = ("", "without", "journal", "ratio", "quotas", "ratio", "and of time", "ratio")
         write_part("accounting", markdown_table(header, rows))
     return 0
 

@@ -30,6 +30,13 @@ TOPIC = request_load.topic_names(1)[0]
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 FIGURES_FILE = Path(__file__).with_suffix(".json")
 WARM_READS = 20
+QUOTAS = (
+    ("producer_byte_rate", 1e12),
+    ("consumer_byte_rate", 1e12),
+    ("producer_ids_rate", 1e6),
+    ("request_percentage", 1e6),
+)
+"""Far above what a request uses."""
 _TOOL_ID = 4
 
 Result = TypeVar("Result")
@@ -137,11 +144,16 @@ def _counts_of(next_call: Callable[[], Callable[[], object]], requests_per_call:
     return counts[0], counts[1]
 
 
-def _connection(*, is_recorded: bool = False) -> InProcessConnection:
+def _broker(
+    partition_count: int = 1, *, is_recorded: bool = False, has_quotas: bool = False
+) -> InProcessBroker:
     broker = InProcessBroker()
-    broker.create_topic(TOPIC, 1)
+    broker.create_topic(TOPIC, partition_count)
     broker.dispatcher.journal.is_enabled = is_recorded
-    return broker.connect()
+    if has_quotas:
+        problem = broker.cluster.quotas.clients.alter((("user", "ANONYMOUS"),), QUOTAS)
+        assert problem is None, problem
+    return broker
 
 
 def _produce(
@@ -150,10 +162,9 @@ def _produce(
     partition_count: int = 1,
     is_idempotent: bool = False,
     is_recorded: bool = False,
+    has_quotas: bool = False,
 ) -> Counts:
-    broker = InProcessBroker()
-    broker.create_topic(TOPIC, partition_count)
-    broker.dispatcher.journal.is_enabled = is_recorded
+    broker = _broker(partition_count, is_recorded=is_recorded, has_quotas=has_quotas)
     connection = broker.connect()
     producer_id = producer_epoch = -1
     if is_idempotent:
@@ -190,9 +201,9 @@ def _ordinary_produce() -> Counts:
         return _produce(1)
 
 
-def _fetch(*, is_recorded: bool = False) -> Counts:
+def _fetch(*, is_recorded: bool = False, has_quotas: bool = False) -> Counts:
     """A consumer that keeps up: one record, in a fetch session."""
-    connection = _connection(is_recorded=is_recorded)
+    connection = _broker(is_recorded=is_recorded, has_quotas=has_quotas).connect()
     requests = fetch_load.SessionRequests(connection, TOPIC)
     produce = bytes(request_bytes.produce_requests(TOPIC, 1).frames)
 
@@ -205,7 +216,7 @@ def _fetch(*, is_recorded: bool = False) -> Counts:
 
 def _repeated(case: str) -> Counts:
     """A request of the measurements over TCP, again and again."""
-    connection = _connection()
+    connection = _broker().connect()
     request = request_load.CASES[case].prepare(connection, 0)
     return _counts(connection, lambda: request_bytes.frame_request(request, 0))
 
@@ -239,6 +250,8 @@ COUNTS: Mapping[str, Callable[[], Counts]] = {
     "Produce, idempotent, one in a read": lambda: _produce(1, is_idempotent=True),
     "Produce, in a journal, 50 in a read": lambda: _produce(50, is_recorded=True),
     "Produce, in a journal, one in a read": lambda: _produce(1, is_recorded=True),
+    "Produce, with quotas, 50 in a read": lambda: _produce(50, has_quotas=True),
+    "Produce, with quotas, one in a read": lambda: _produce(1, has_quotas=True),
     "Produce to 20 partitions, for each": lambda: _produce(1, partition_count=20),
     "Produce to 20 partitions, idempotent, for each": lambda: _produce(
         1, partition_count=20, is_idempotent=True
@@ -246,6 +259,7 @@ COUNTS: Mapping[str, Callable[[], Counts]] = {
     "Produce, without the inline cache": _ordinary_produce,
     "Fetch of one record": _fetch,
     "Fetch of one record, in a journal": lambda: _fetch(is_recorded=True),
+    "Fetch of one record, with quotas": lambda: _fetch(has_quotas=True),
     "Heartbeat": lambda: _repeated("heartbeat"),
     "ConsumerGroupHeartbeat": lambda: _repeated("consumer-heartbeat"),
     "OffsetCommit": lambda: _repeated("offset-commit"),
