@@ -14,7 +14,7 @@ from broker.cluster.usual_transaction import end_transaction
 from broker.dispatch.produce_services import ProduceServices
 from broker.handlers.k26_end_txn import BUMP_VERSION_MIN, end_txn_body
 from broker.request.client_charge import TIME_MAX_NS
-from broker.request.context import Sender, context_of_frame, current_sender
+from broker.request.context import Sender, context_of_frame
 from broker.request.session import Peer, Session
 from broker.responses import Close
 from protocol import codec
@@ -143,7 +143,8 @@ class EndTxnCache:
         """
         if not data.startswith(_KEY, SIZE_BYTES):
             return 0
-        self._sender = current_sender(self._sender, peer)
+        if self._sender is None:
+            self._sender = Sender(peer)
         try:
             response = self.respond(data, now_ms)
         except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients

@@ -29,7 +29,7 @@ from broker.fetch.session_response import encode_found
 from broker.journal.journal import Journal
 from broker.journal.lines import Entry, size_of
 from broker.request.client_charge import TIME_MAX_NS
-from broker.request.context import RequestContext, Sender, context_of_frame, current_sender
+from broker.request.context import RequestContext, Sender, context_of_frame
 from broker.request.encoding import BugReporter, close_on_error, closed_by, frame_parts
 from broker.request.session import Peer
 from broker.responses import PARTS_BYTES_MIN, CompletedResponse, EncodedParts, PendingFrame
@@ -218,7 +218,6 @@ class FetchCache:
             or plan.produce_version != cluster.produce_version
             or services.faults.is_enabled
             or (journal.is_enabled and len(data) > journal.run_bytes_max)
-            or charge.principal != self._peer.session.principal
             or self._peer.session.limited_from_ms <= now_ms
         ):
             return None
@@ -242,7 +241,9 @@ class FetchCache:
             if has_to_wait(plan):
                 entry = None
                 if is_recorded:
-                    entry = journal.begin_wait(self._current_sender(), data, now_ms, started_ns)
+                    entry = journal.begin_wait(
+                        self._sender or self._new_sender(), data, now_ms, started_ns
+                    )
                 response = known.wait
                 response.begin(data, now_ms, entry)
             else:
@@ -281,7 +282,7 @@ class FetchCache:
         elif rate is not None:
             rate.record(len(frame) - plan.uncharged_bytes, now_ms)
         if journal.is_enabled:
-            sender, ended_ns = self._current_sender(), self._services.now_ns()
+            sender, ended_ns = self._sender or self._new_sender(), self._services.now_ns()
             journal.add_one(sender, data, frame, now_ms, started_ns, ended_ns)
         return frame
 
@@ -290,10 +291,10 @@ class FetchCache:
         journal = self._services.journal
         if not journal.is_enabled:
             return None
-        return journal.begin_wait(self._current_sender(), data, now_ms, started_ns)
+        return journal.begin_wait(self._sender or self._new_sender(), data, now_ms, started_ns)
 
-    def _current_sender(self) -> Sender:
-        sender = self._sender = current_sender(self._sender, self._peer)
+    def _new_sender(self) -> Sender:
+        sender = self._sender = Sender(self._peer)
         return sender
 
     def _respond_ordinarily(

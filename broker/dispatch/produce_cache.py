@@ -16,7 +16,7 @@ from broker.dispatch.shared_run import SharedRun
 from broker.produce.batch_layout import IsKnownProducer
 from broker.produce.fitting_batches import belong_to_transaction, fitting_batches, store_fitting
 from broker.produce.request_shape import INDEX_BYTES, RequestShape, shape_of, shape_of_partition
-from broker.request.context import Sender, current_sender
+from broker.request.context import Sender
 from broker.request.session import NEVER_MS, Peer, Session
 from broker.responses import Close, CompletedResponse
 from protocol.api_keys import ApiKey
@@ -151,15 +151,15 @@ class ProduceCache:
             charge.record_time(services.now_ns() - started_ns, now_ms)
         if journal.is_enabled:
             data = (end - start).to_bytes(FRAME_SIZE_BYTES, "big") + buffer[start:end]
-            sender = self._sender = current_sender(self._sender, peer)
+            sender = self._sender_of(peer)
             journal.add_one(sender, data, response, now_ms, started_ns, services.now_ns())
         return response
 
     def _charge_of(self, shape: RequestShape, peer: Peer, now_ms: int) -> ProduceCharge:
         """Return where quotas charge the requests of a shape."""
-        charge, client_id, principal = self._charge, shape.client_id, peer.session.principal
-        if charge is None or charge.client_id != client_id or charge.principal != principal:
-            cluster = self._services.cluster
+        charge, client_id = self._charge, shape.client_id
+        if charge is None or charge.client_id != client_id:
+            cluster, principal = self._services.cluster, peer.session.principal
             charge = ProduceCharge(cluster, peer.broker_id, principal, client_id, now_ms)
             self._charge = charge
         return charge
@@ -236,7 +236,7 @@ class ProduceCache:
         ):
             return 0
         run = self._run
-        if run is None or run.shape is not shape or run.charge.principal != peer.session.principal:
+        if run is None or run.shape is not shape:
             run = self._run = services.run_of(shape, peer, now_ms)
             shape = self._take_shape(run.shape)
         if not run.charge.allows(len(data) - FRAME_SIZE_BYTES, now_ms):
@@ -281,10 +281,14 @@ class ProduceCache:
             charge.record(end - len(responses) * FRAME_SIZE_BYTES, now_ms)
             charge.record_time(services.now_ns() - started_ns, now_ms)
         if end and is_recorded:
-            handled = current_sender(self._sender, peer), data[:end], tuple(responses)
-            self._sender = handled[0]
+            handled = self._sender_of(peer), data[:end], tuple(responses)
             journal.add_run(*handled, now_ms, started_ns, services.now_ns())
         return end
+
+    def _sender_of(self, peer: Peer) -> Sender:
+        if self._sender is None:
+            self._sender = Sender(peer)
+        return self._sender
 
     def _is_known_producer(self, session: Session) -> IsKnownProducer | None:
         """Return the function that says whose batches may be appended; None if all may be."""
@@ -304,8 +308,7 @@ class ProduceCache:
             or accounted.run is not run
             or accounted.producer_ids is not producer_ids
         ):
-            sender = self._sender = current_sender(self._sender, peer)
-            accounted = AccountedRun(run, sender, producer_ids, services)
+            accounted = AccountedRun(run, self._sender_of(peer), producer_ids, services)
         return accounted
 
     def _append_elsewhere(

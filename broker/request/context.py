@@ -88,7 +88,10 @@ class RequestContext:
 
 
 class Sender:
-    """A connection as it was when requests came: its principal may change later."""
+    """What the journal keeps of a connection: its lines may outlive it.
+
+    The principal is that of all requests but those of the authentication, which must keep it.
+    """
 
     __slots__ = ("broker_id", "client_host", "connection_id", "principal", "session")
 
@@ -99,21 +102,11 @@ class Sender:
         self.session = peer.session
         self.principal = peer.session.principal
 
-    @property
-    def is_current(self) -> bool:
-        """Whether the connection is still as it was."""
-        return self.principal == self.session.principal
-
     def context_of(self, frame: bytes, now_ms: int) -> RequestContext:
         """Return the context of a request, which is all of `frame`, without its size."""
         context = context_of_frame(frame, self, now_ms, start=0)
         context.principal = self.principal
         return context
-
-
-def current_sender(known: Sender | None, peer: Peer) -> Sender:
-    """Return the sender that is known for a connection, or a new one if that has changed."""
-    return known if known is not None and known.is_current else Sender(peer)
 
 
 def context_of_frame(

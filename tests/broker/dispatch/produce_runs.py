@@ -278,9 +278,8 @@ class Run:
         connection.hold(b"")  # what changes a session comes with a request of the connection
 
     def log_in(self, number: int, principal: str) -> None:
-        connection = self.connections[number]
-        connection.session.authenticate(principal, None)
-        connection.hold(b"")  # what changes a session comes with a request of the connection
+        """Authenticate a client, before its first request."""
+        self.connections[number].session.authenticate(principal, None)
 
     def advance(self, duration_ms: int) -> None:
         self.now_ms += duration_ms

@@ -42,7 +42,6 @@ def test_every_version_is_cached(version: int, is_commit: bool) -> None:
         ([PRODUCE, ("advance", 11_000), ("abort_timed_out",), END], 3),
         ([PRODUCE, ("end_session", 0, 1), END], 3),
         ([("keep_journal", True), *TRANSACTION, PRODUCE, ABORT], 4),
-        ([("keep_journal", True), END, ("log_in", 0, "alice"), END, ABORT], 5),
     ],
 )
 def test_the_state_of_a_transaction_does_not_matter(

@@ -21,7 +21,6 @@ from broker.produce.fitting_batches import (
     store_fitting,
 )
 from broker.produce.request_run import RequestRun
-from broker.request.context import current_sender
 from tests.broker.dispatch.produce_runs import (
     PARTITIONS,
     TOPICS,
@@ -147,7 +146,6 @@ changes: st.SearchStrategy[Change] = st.one_of(
     st.just(("follow_journal",)),
     st.tuples(st.just("audit"), st.booleans()),
     st.tuples(st.just("end_session"), st.sampled_from((0, 1)), st.sampled_from((0, 1, 500))),
-    st.tuples(st.just("log_in"), st.sampled_from((0, 1)), st.sampled_from(("alice", "ANONYMOUS"))),
     st.tuples(st.just("advance"), st.sampled_from((1, 500, 5_000, 3_600_000))),
     st.just(("reset",)),
 )
@@ -557,12 +555,6 @@ FRAME_CHECKS: tuple[tuple[Any, str, str, Sequence[Produce | Change]], ...] = (
         [BELOW],
     ),
     (
-        ProduceCache._charge_of,
-        "charge.principal != principal",
-        "False",
-        [BELOW, OF_TWO, ("log_in", 0, "alice")],
-    ),
-    (
         ProduceCache._is_known_producer,
         "not self._services.cluster.quotas.clients.producer_ids_rate.is_enabled",
         "True",
@@ -572,12 +564,6 @@ FRAME_CHECKS: tuple[tuple[Any, str, str, Sequence[Produce | Change]], ...] = (
             replace(OF_TWO, connection=1, producer_id=9),
             *(replace(OF_TWO, producer_id=number) for number in (10, 11)),
         ],
-    ),
-    (
-        current_sender,
-        "known.is_current",
-        "True",
-        [("keep_journal", True), OF_TWO, ("log_in", 0, "alice")],
     ),
     (
         frame_run.append_frames,
@@ -668,12 +654,6 @@ RUN_CHECKS: tuple[tuple[Any, str, str, Sequence[Produce | Change]], ...] = (
         "not services.journal.is_enabled and producer_ids is None",
         "True",
         [("keep_journal", True)],
-    ),
-    (
-        ProduceCache.respond_to_run,
-        "run.charge.principal != peer.session.principal",
-        "False",
-        [BELOW, *[WARM] * 3, ("log_in", 0, "alice")],
     ),
     (
         ProduceCache.respond_to_run,

@@ -323,22 +323,6 @@ def test_what_caches_record_has_the_same_lines_as_what_the_dispatcher_records(
     assert sum(line.byte_count for line in cached) == cached.byte_count
 
 
-def test_a_request_has_the_principal_that_its_connection_had() -> None:
-    peer = connection(5)
-    sender = Sender(peer)
-    journal = Journal(5, 1000, is_enabled=True)
-    frame = metadata_frame(1)
-    journal.add_one(sender, frame, b"response", NOW_MS, 0, 0)
-    assert sender.is_current
-
-    peer.session.authenticate("alice", None)
-    assert not sender.is_current
-    (entry,) = journal
-    assert isinstance(entry, Entry)
-    assert entry.context.principal == "ANONYMOUS"
-    assert entry.context.now_ms == NOW_MS
-
-
 def described(line: Line) -> tuple[Any, ...]:
     assert isinstance(line, Entry)
     return line.number, line.context, line.frame, line.response, line.outcome, line.duration_us
