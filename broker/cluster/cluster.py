@@ -109,7 +109,7 @@ class Cluster(LateCoordinators):
             config, partial(self.features.level, TRANSACTION_VERSION), self.transaction_log
         )
         self.quotas = QuotaManagers(config, self.brokers, new_seed=lambda: new_uuid().bytes)
-        self.quotas.clients.on_change = self._note_new_quotas
+        self.quotas.clients.on_change = self._note_change
         self.controller_queue = ControllerQueue(
             self.timers,
             self.shared_config["controller.mutation.time.ms"],
@@ -132,9 +132,6 @@ class Cluster(LateCoordinators):
         # The broker of the next topic's first partition, so that leaders spread over the brokers.
         self._next_placement = 0
 
-    def _note_new_quotas(self) -> None:
-        self.produce_version += 1
-
     def reset(self) -> None:
         """Reset all state to that of the start, and cancel all timers.
 
@@ -144,8 +141,7 @@ class Cluster(LateCoordinators):
         self.brokers = dict(self._first_brokers)
         self._begin()
         for broker in self.brokers.values():
-            broker.is_alive = True
-            broker.is_shutting_down = False
+            broker.is_alive, broker.is_shutting_down = True, False
             broker.altered_endpoints = {}
             self.set_availability(broker, Availability.UP)
 
@@ -155,9 +151,11 @@ class Cluster(LateCoordinators):
 
         A value that was set for a single broker applies only if there is no other broker.
         """
-        if len(self.brokers) > 1:
-            return self.config
-        return self.config.for_broker(next(iter(self.brokers)))
+        config = self.config
+        return config if len(self.brokers) > 1 else config.for_broker(next(iter(self.brokers)))
+
+    def _note_change(self) -> None:
+        self.produce_version += 1
 
     @property
     def transaction_version(self) -> int:

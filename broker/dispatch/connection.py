@@ -30,6 +30,7 @@ from protocol.framing import Frame, FrameError, FrameReader
 
 if TYPE_CHECKING:  # imported with the first Produce request
     from broker.dispatch.accounted_run import AccountedRun
+    from broker.dispatch.charged_run import ChargedRun
     from broker.dispatch.fetch_cache import FetchCache
     from broker.dispatch.produce_cache import ProduceCache
     from broker.dispatch.shared_run import SharedRun
@@ -109,7 +110,7 @@ class Connection:
         self._produce_cache: ProduceCache | None = None
         self._was_run = False
         """Whether the last read was a run of requests and nothing else."""
-        self._responder: SharedRun | AccountedRun | ProduceCache | None = None
+        self._responder: SharedRun | ChargedRun | AccountedRun | ProduceCache | None = None
         """What handles reads like the last two, while no bytes, response, mute or close wait."""
         self._has_failed = False
         """Whether the connection has to be closed because of a bug in `respond_at_once`."""

@@ -164,19 +164,12 @@ class Dispatcher:
             return Close(f"unknown API key {api_key}")
         if not route.version_min <= api_version <= route.version_max:
             return _refuse_version(route, api_version, correlation_id, (buffer, position, end))
+        # fmt: off
         context = RequestContext(
-            api_key,
-            api_version,
-            correlation_id,
-            client_id,
-            now_ms,
-            end - start,
-            broker_id,
-            connection.connection_id,
-            connection.client_host,
-            session.principal,
-            session,
+            api_key, api_version, correlation_id, client_id, now_ms, end - start, broker_id,
+            connection.connection_id, connection.client_host, session.principal, session,
         )
+        # fmt: on
         acknowledgements = self.acknowledgements
         if acknowledgements.is_enabled:
             context.acknowledgements = []

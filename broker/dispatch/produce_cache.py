@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from broker.dispatch.accounted_request import NO_RESPONSE, context_of_shape, respond_accounted
 from broker.dispatch.accounted_run import AccountedRun
+from broker.dispatch.charged_run import ChargedRun
 from broker.dispatch.frame_run import append_frames
 from broker.dispatch.produce_charge import ProduceCharge, is_none_known
 from broker.dispatch.produce_services import ProduceServices
@@ -43,6 +44,7 @@ class ProduceCache:
     __slots__ = (
         "_accounted",
         "_charge",
+        "_charged",
         "_ends",
         "_key_lengths",
         "_latest",
@@ -64,6 +66,8 @@ class ProduceCache:
         """The shape that was used last; it is as old as all others."""
         self._run: SharedRun | None = None
         """That of the shape that was used last by a run."""
+        self._charged: ChargedRun | None = None
+        """The same run while quotas are set, or the journal records it."""
         self._accounted: AccountedRun | None = None
         """The same run while the journal records it, or a quota counts producer ids."""
         self._charge: ProduceCharge | None = None
@@ -165,7 +169,7 @@ class ProduceCache:
         return charge
 
     @property
-    def responder(self) -> "SharedRun | AccountedRun | ProduceCache | None":
+    def responder(self) -> "SharedRun | ChargedRun | AccountedRun | ProduceCache | None":
         """What may respond at once to reads like those that `respond_to_run` handles.
 
         It is the run if the connection ends no transactions and its session has no end; only a
@@ -176,7 +180,7 @@ class ProduceCache:
         run = self._run
         if run is None or run.shape is not self._shape:
             return None
-        return self._accounted or run
+        return self._accounted or self._charged or run
 
     def respond_at_once(self, data: bytes, now_ms: int) -> bytes | None:
         """Handle a read that is one request of the latest run, or an EndTxn; None changes nothing.
@@ -185,7 +189,7 @@ class ProduceCache:
         """
         if self._ends is not None and data.startswith(_END_TXN_KEY, FRAME_SIZE_BYTES):
             return self._ends.respond(data, now_ms)
-        run = self._accounted or self._run
+        run = self._accounted or self._charged or self._run
         if run is None or self._session.limited_from_ms <= now_ms:
             return None
         return run.respond_at_once(data, now_ms)
@@ -237,17 +241,19 @@ class ProduceCache:
             return 0
         run = self._run
         if run is None or run.shape is not shape:
-            run = self._run = services.run_of(shape, peer, now_ms)
+            run = self._run = services.run_of(shape)
             shape = self._take_shape(run.shape)
-        if not run.charge.allows(len(data) - FRAME_SIZE_BYTES, now_ms):
-            return 0
-        accounted = self._accounted = self._accounted_run(run, peer)
+        accounted = self._accounted_run(run, peer, now_ms)
+        if accounted is not None:
+            assert self._charged is not None
+            if not self._charged.charge.allows(len(data) - FRAME_SIZE_BYTES, now_ms):
+                return 0
         try:
             if not data.startswith(shape.targets[0].piece, _CONSTANT_AT):
                 return self._append_elsewhere(accounted or run, data, now_ms, responses)
             if accounted is not None:
                 return accounted.append(data, now_ms, responses)
-            return run.append_charged(data, now_ms, responses, run.charge.is_known_producer)
+            return run.append(cluster, data, now_ms, responses)
         except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
             return self.close_after_bug(error, data, peer, now_ms)
 
@@ -297,22 +303,37 @@ class ProduceCache:
         producer_ids = session.producer_ids
         return is_none_known if producer_ids is None else producer_ids.is_known
 
-    def _accounted_run(self, run: SharedRun, peer: Peer) -> AccountedRun | None:
-        """Return the run of this connection for journal and producer ids; None without a need."""
+    def _accounted_run(
+        self, run: SharedRun, peer: Peer, now_ms: int
+    ) -> ChargedRun | AccountedRun | None:
+        """Return the run of this connection for journal and quotas; None while it needs neither."""
         services, producer_ids = self._services, peer.session.producer_ids
-        if not services.journal.is_enabled and producer_ids is None:
+        is_recorded = services.journal.is_enabled
+        if not is_recorded and not services.cluster.quotas.clients.is_enabled:
+            self._charged = self._accounted = None
             return None
+        charged = self._charged
+        if charged is None or charged.run is not run:
+            charged = self._charged = services.charged_run_of(run, peer, now_ms)
+        if not is_recorded and producer_ids is None:
+            self._accounted = None
+            return charged
         accounted = self._accounted
         if (
             accounted is None
-            or accounted.run is not run
+            or accounted.charged is not charged
             or accounted.producer_ids is not producer_ids
         ):
-            accounted = AccountedRun(run, self._sender_of(peer), producer_ids, services)
+            sender = self._sender_of(peer)
+            accounted = self._accounted = AccountedRun(charged, sender, producer_ids)
         return accounted
 
     def _append_elsewhere(
-        self, run: SharedRun | AccountedRun, data: bytes, now_ms: int, responses: list[bytes]
+        self,
+        run: SharedRun | ChargedRun | AccountedRun,
+        data: bytes,
+        now_ms: int,
+        responses: list[bytes],
     ) -> int:
         """Handle a read that is one request for another partition of the topic."""
         response = run.respond_at_once(data, now_ms)

@@ -7,6 +7,7 @@ from weakref import WeakValueDictionary
 
 from broker.audit.acknowledgements import Acknowledgements
 from broker.cluster.cluster import Cluster
+from broker.dispatch.charged_run import ChargedRun
 from broker.dispatch.produce_charge import ProduceCharge
 from broker.dispatch.shared_run import SharedRun
 from broker.faults.table import FaultTable
@@ -15,8 +16,8 @@ from broker.produce.request_shape import RequestShape
 from broker.request.encoding import BugReporter
 from broker.request.session import Peer
 
-RunKey: TypeAlias = tuple[int, str, bytes, bytes, bytes]
-"""All that requests of a principal to one partition have in common, except for their batches."""
+RunKey: TypeAlias = tuple[int, bytes, bytes, bytes]
+"""All that requests to one partition of a broker have in common, except for their batches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +37,18 @@ class ProduceServices:
     it touches is in the processor's cache.
     """
 
-    def run_of(self, shape: RequestShape, peer: Peer, now_ms: int) -> SharedRun:
-        """Return the run of a principal for a shape with one partition, or one that equals it."""
-        (target,) = shape.targets
-        broker_id, principal = peer.broker_id, peer.session.principal
-        key = broker_id, principal, shape.api, target.piece, shape.suffix
+    charged_runs: "WeakValueDictionary[tuple[SharedRun, str], ChargedRun]" = field(
+        default_factory=WeakValueDictionary
+    )
+    """The same with the rates of a principal."""
+
+    def run_of(self, shape: RequestShape) -> SharedRun:
+        """Return the run of a shape with one partition, or of one that equals it."""
+        key = _run_key(shape)
         run = self.runs.get(key)
         if run is None or run.produce_version != shape.produce_version:
-            charge = ProduceCharge(self.cluster, broker_id, principal, shape.client_id, now_ms)
             run = self.runs[key] = SharedRun(
                 shape,
-                charge,
                 self.cluster,
                 self.faults,
                 self.journal,
@@ -54,3 +56,18 @@ class ProduceServices:
                 self.now_ns,
             )
         return run
+
+    def charged_run_of(self, run: SharedRun, peer: Peer, now_ms: int) -> ChargedRun:
+        """Return a run with the rates of the principal of a connection."""
+        principal = peer.session.principal
+        charged = self.charged_runs.get((run, principal))
+        if charged is None:
+            client_id = run.shape.client_id
+            charge = ProduceCharge(self.cluster, peer.broker_id, principal, client_id, now_ms)
+            charged = self.charged_runs[run, principal] = ChargedRun(run, charge)
+        return charged
+
+
+def _run_key(shape: RequestShape) -> RunKey:
+    (target,) = shape.targets
+    return target.partition.leader_id, shape.api, target.piece, shape.suffix

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from broker.dispatch.accounted_run import AccountedRun
-from broker.dispatch.shared_run import SharedRun
+from broker.dispatch.charged_run import ChargedRun
 from broker.journal.lines import Entry, Outcome
 from tests.broker.dispatch.produce_runs import (
     Change,
@@ -34,7 +34,7 @@ def test_each_connection_has_one_of_its_own_for_the_run_that_they_share() -> Non
     assert isinstance(first, AccountedRun)
     assert isinstance(second, AccountedRun)
     assert first is not second
-    assert first.run is second.run
+    assert first.charged is second.charged
 
 
 def test_a_request_that_is_handled_at_once_is_recorded() -> None:
@@ -66,7 +66,7 @@ def test_a_connection_without_producer_ids_needs_none_for_quotas() -> None:
     made.do(NEW_IDS)
     for _ in range(6):
         made.do(Produce())
-    assert isinstance(made.connections[0]._responder, SharedRun)
+    assert isinstance(made.connections[0]._responder, ChargedRun)
 
     for _ in range(6):
         made.do(Produce(producer_id=7))
@@ -91,7 +91,7 @@ CHECKS: tuple[tuple[Any, str, str, Change], ...] = (
     ),
     (
         AccountedRun.respond_at_once,
-        "time_rate.record(self._now_ns() - started_ns, now_ms)",
+        "time_rate.record(run.now_ns() - started_ns, now_ms)",
         "pass",
         ("set_quota", "request_percentage", 1e6, False),
     ),
@@ -115,7 +115,8 @@ def test_a_run_that_does_not_charge_is_found(
 def test_new_producer_ids_of_requests_in_one_read_are_refused() -> None:
     first, second = (Produce(producer_id=number, count=5) for number in (7, 8))
     steps: list[Produce | Change] = [NEW_IDS, *[first] * 5, *[second] * 5]
-    assert_needed(steps, AccountedRun._is_known, "self._is_known_producer or", "None and")
+    right = "is_known_producer or charge.is_known_producer"
+    assert_needed(steps, ChargedRun.append, right, "None")
 
 
 def test_the_time_of_requests_without_responses_is_exempt() -> None:

@@ -651,13 +651,13 @@ RUN_CHECKS: tuple[tuple[Any, str, str, Sequence[Produce | Change]], ...] = (
     ),
     (
         ProduceCache._accounted_run,
-        "not services.journal.is_enabled and producer_ids is None",
+        "not is_recorded and producer_ids is None",
         "True",
         [("keep_journal", True)],
     ),
     (
         ProduceCache.respond_to_run,
-        "not run.charge.allows(len(data) - FRAME_SIZE_BYTES, now_ms)",
+        "not self._charged.charge.allows(len(data) - FRAME_SIZE_BYTES, now_ms)",
         "False",
         [("set_quota", "producer_byte_rate", 200.0, False), WARM, *[Produce(count=5)] * 3],
     ),
@@ -710,11 +710,11 @@ RECORDED: tuple[Produce | Change, ...] = (("keep_journal", True), *[Produce()] *
 """After them a read of a single request is tried at once, and recorded."""
 ACCOUNTED_CHECKS: tuple[tuple[str, Sequence[Produce | Change]], ...] = (
     ("run.produce_version != cluster.produce_version", [("lead", "t", 0, -1)]),
-    ("self._acknowledgements.is_enabled", [("audit", True)]),
-    ("self._faults.is_enabled", [("add_error_rule", None)]),
+    ("run.acknowledgements.is_enabled", [("audit", True)]),
+    ("run.faults.is_enabled", [("add_error_rule", None)]),
 )
 ONE_CHECKS: tuple[tuple[Any, str, Sequence[Produce | Change]], ...] = (
-    (SharedRun.respond_at_once, "self._faults.is_enabled", [("add_error_rule", None)]),
+    (SharedRun.respond_at_once, "self.faults.is_enabled", [("add_error_rule", None)]),
     (
         ProduceCache.respond_at_once,
         "self._session.limited_from_ms <= now_ms",
@@ -725,7 +725,7 @@ ONE_CHECKS: tuple[tuple[Any, str, Sequence[Produce | Change]], ...] = (
         "self._session.limited_from_ms != NEVER_MS",
         [("end_session", 0, 5), *[Produce()] * 3, ("advance", 5)],
     ),
-    (SharedRun.respond_at_once, "self._journal.is_enabled", [("keep_journal", True)]),
+    (SharedRun.respond_at_once, "self.journal.is_enabled", [("keep_journal", True)]),
     (
         AccountedRun.respond_at_once,
         "len(data) > journal.run_bytes_max",
@@ -735,7 +735,7 @@ ONE_CHECKS: tuple[tuple[Any, str, Sequence[Produce | Change]], ...] = (
         (AccountedRun.respond_at_once, check, [*RECORDED, *steps])
         for check, steps in ACCOUNTED_CHECKS
     ),
-    (SharedRun.respond_at_once, "self._acknowledgements.is_enabled", [("audit", True)]),
+    (SharedRun.respond_at_once, "self.acknowledgements.is_enabled", [("audit", True)]),
     (
         SharedRun.respond_at_once,
         "self.produce_version != cluster.produce_version",
@@ -921,7 +921,7 @@ ELSEWHERE_CHECKS: tuple[tuple[Any, str, str, Sequence[Produce | Change]], ...] =
     ),
     (
         SharedRun.respond_at_once,
-        "self._journal.is_enabled",
+        "self.journal.is_enabled",
         "False",
         [("keep_journal", True), ELSEWHERE],
     ),
