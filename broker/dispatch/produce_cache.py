@@ -214,8 +214,8 @@ class ProduceCache:
         """Handle the requests at the beginning of a read, as `respond`; return where others begin.
 
         These are requests of the latest shape, or one EndTxn of a transactional producer. It
-        handles none if the shape has one partition, and each would be noted in the audit, passed to
-        a listener of the journal, or timed for a quota.
+        handles none if each would be noted in the audit or passed to a listener of the journal, or
+        if a quota may throttle one.
         """
         shape = self._shape
         if shape is not None and shape.layouts:
