@@ -94,31 +94,10 @@ def test_a_fetch_returns_at_most_the_burst_of_its_quota() -> None:
     assert 4000 < len(response.responses[0].partitions[0].records) < 5000
 
 
-def test_handler_time_is_charged_and_throttled_for_at_most_a_window() -> None:
-    client = make_client("client-id=test,request_percentage=1")
-    # Each reading is 250 ms after the previous one, which is the time of one request.
-    readings = count(0, 250_000_000)
-    client.connection = Connection(
-        Dispatcher(client.cluster, lambda *_: None, lambda: next(readings)),
-        broker_id=1,
-        connection_id=2,
-        client_host="127.0.0.1",
-        frame_bytes_max=FRAME_BYTES_MAX,
-        on_ready=lambda: None,
-    )
-    client.send(metadata_frame(1) + metadata_frame(2))
-
-    response = messages.MetadataResponse.decode(client.written[9:], version=9)
-    assert response.throttle_time_ms == 1000
-    assert client.correlation_ids() == [1]
-    client.settle(NOW_MS + 1000)
-    assert client.correlation_ids() == [1, 2]
-
-
-def timed_client(percentage: float) -> Client:
-    """Return a client whose requests take a millisecond each."""
+def timed_client(percentage: float, request_ns: int) -> Client:
+    """Return a client whose requests take so long each."""
     client = make_client(f"client-id=test,request_percentage={percentage}")
-    readings = count(0, 1_000_000)
+    readings = count(0, request_ns)
     client.connection = Connection(
         Dispatcher(client.cluster, lambda *_: None, lambda: next(readings)),
         broker_id=1,
@@ -130,13 +109,24 @@ def timed_client(percentage: float) -> Client:
     return client
 
 
+def test_handler_time_is_charged_and_throttled_for_at_most_a_window() -> None:
+    client = timed_client(1, 250_000_000)
+    client.send(metadata_frame(1) + metadata_frame(2))
+
+    response = messages.MetadataResponse.decode(client.written[9:], version=9)
+    assert response.throttle_time_ms == 1000
+    assert client.correlation_ids() == [1]
+    client.settle(NOW_MS + 1000)
+    assert client.correlation_ids() == [1, 2]
+
+
 def heartbeat_frame(number: int) -> bytes:
     request = messages.HeartbeatRequest(version=3, group_id="g", generation_id=1, member_id="m")
     return request_frame(request, 3, number)
 
 
 def test_requests_far_below_their_quota_take_no_turns() -> None:
-    client = timed_client(1.0)
+    client = timed_client(1, 1_000_000)
     with counted_calls(Dispatcher, "_respond_in_turns") as in_turns:
         for number in range(20):
             client.send(heartbeat_frame(number))
@@ -148,7 +138,7 @@ def test_requests_far_below_their_quota_take_no_turns() -> None:
 
 def test_the_request_that_exceeds_the_quota_is_throttled_without_turns_before() -> None:
     """Ten milliseconds before the limit of 20 the ordinary path begins to decide."""
-    client = timed_client(0.2)
+    client = timed_client(0.2, 1_000_000)
     with counted_calls(Dispatcher, "_respond_in_turns") as in_turns:
         for number in range(21):
             client.send(heartbeat_frame(number))
