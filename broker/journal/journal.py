@@ -31,6 +31,13 @@ from protocol.request_targets import RequestTargets, request_targets
 Listener = Callable[[Line], None]
 
 
+DROPPED_TOGETHER = 64
+"""Lines beyond the limit that are kept until somebody looks, or until there are more.
+
+To drop them together takes less time.
+"""
+
+
 class Journal:
     """The last requests of a cluster, oldest first.
 
@@ -40,6 +47,7 @@ class Journal:
     def __init__(self, entries_max: int, bytes_max: int, *, is_enabled: bool = False) -> None:
         self.is_enabled = is_enabled
         self._entries_max = entries_max
+        self._kept_max = entries_max + DROPPED_TOGETHER
         self._bytes_max = bytes_max
         self._lines: deque[Line | EntryRun] = deque()
         self._line_count = 0
@@ -118,7 +126,7 @@ class Journal:
         self._byte_count += entry.byte_count
         self._lines.append(entry)
         self._waiting[connection_id] = entry
-        if self._line_count > self._entries_max or self._byte_count > self._bytes_max:
+        if self._line_count > self._kept_max or self._byte_count > self._bytes_max:
             self._drop_oldest()
         return entry
 
@@ -149,7 +157,7 @@ class Journal:
         self._next_number = number + 1
         self._line_count += 1
         self._byte_count += byte_count
-        if self._line_count > self._entries_max or self._byte_count > self._bytes_max:
+        if self._line_count > self._kept_max or self._byte_count > self._bytes_max:
             self._drop_oldest()
 
     def add_run(
@@ -172,7 +180,8 @@ class Journal:
         self._next_number += count
         self._line_count += count
         self._byte_count += byte_count
-        self._drop_oldest()
+        if self._line_count > self._kept_max or self._byte_count > self._bytes_max:
+            self._drop_oldest()
 
     def wait(self, entry: Entry) -> None:
         """Record that the response of a request comes later, or never."""
@@ -291,7 +300,7 @@ class Journal:
             self._drop_oldest()
 
     def _changed(self, line: Line) -> None:
-        if self._line_count > self._entries_max or self._byte_count > self._bytes_max:
+        if self._line_count > self._kept_max or self._byte_count > self._bytes_max:
             self._drop_oldest()
         if self._listeners:
             for listener in tuple(self._listeners):

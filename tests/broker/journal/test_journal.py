@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 import broker.handlers  # noqa: F401 - registers every API
 from broker.dispatch.connection import Connection
 from broker.dispatch.dispatcher import Dispatcher
-from broker.journal.journal import Journal, errors_of, request_of, response_of, targets_of
+from broker.journal.journal import (
+    DROPPED_TOGETHER,
+    Journal,
+    errors_of,
+    request_of,
+    response_of,
+    targets_of,
+)
 from broker.journal.lines import Arrival, Disconnect, Entry, Line, Outcome
 from broker.pending_response import PendingResponse
 from broker.request.context import RequestContext, Sender, context_of_frame
@@ -412,3 +419,14 @@ def test_a_refused_connection_is_a_line_while_the_journal_is_enabled() -> None:
     journal.is_enabled = False
     arrive(journal, "10.0.0.1:9")
     assert len(journal) == 2
+
+
+def test_lines_beyond_the_limit_are_dropped_together_and_never_seen() -> None:
+    journal, sender = Journal(5, 1 << 20, is_enabled=True), Sender(connection(1))
+    for number in range(1, 300):
+        journal.add_one(sender, metadata_frame(number), b"response", NOW_MS, 0, 0)
+        assert len(journal._lines) <= 5 + DROPPED_TOGETHER
+    numbers = [line.number for line in journal]
+
+    assert numbers == [295, 296, 297, 298, 299]
+    assert len(journal) == len(journal._lines) == 5
