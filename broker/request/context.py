@@ -90,23 +90,20 @@ class RequestContext:
 class Sender:
     """What the journal keeps of a connection: its lines may outlive it.
 
-    The principal is that of all requests but those of the authentication, which must keep it.
+    The principal of its session stays: a further authentication must not change it.
     """
 
-    __slots__ = ("broker_id", "client_host", "connection_id", "principal", "session")
+    __slots__ = ("broker_id", "client_host", "connection_id", "session")
 
     def __init__(self, peer: Peer) -> None:
         self.broker_id = peer.broker_id
         self.connection_id = peer.connection_id
         self.client_host = peer.client_host
         self.session = peer.session
-        self.principal = peer.session.principal
 
     def context_of(self, frame: bytes, now_ms: int) -> RequestContext:
         """Return the context of a request, which is all of `frame`, without its size."""
-        context = context_of_frame(frame, self, now_ms, start=0)
-        context.principal = self.principal
-        return context
+        return context_of_frame(frame, self, now_ms, start=0)
 
 
 def context_of_frame(
