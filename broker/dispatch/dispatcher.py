@@ -19,7 +19,7 @@ from broker.journal.journal import Journal
 from broker.journal.lines import Entry
 from broker.pending_response import PendingResponse
 from broker.request.authentication import response_raw_token
-from broker.request.client_charge import TIME_MAX_NS
+from broker.request.client_charge import open_time_rate
 from broker.request.context import RequestContext
 from broker.request.encoding import BugReporter, close_on_error, closed_by, encode_response
 from broker.request.session import Peer, Session
@@ -272,9 +272,10 @@ class Dispatcher:
         end: int,
     ) -> DispatchResult:
         """Respond as `_respond_to_short`, and charge the time; None if a quota may throttle."""
-        now_ms, manager = context.now_ms, self._cluster.quotas.brokers[context.broker_id].request
-        rate = manager.rate_of(context.principal, context.client_id, now_ms)
-        if rate is None or not rate.allows(TIME_MAX_NS, now_ms):
+        broker_id, now_ms = context.broker_id, context.now_ms
+        client = context.principal, context.client_id
+        rate = open_time_rate(self._cluster, broker_id, *client, now_ms)
+        if rate is None:
             return None
         started_ns = self._now_ns()
         response = self._respond_to_short(route, context, buffer, position, end)

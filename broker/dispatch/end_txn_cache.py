@@ -13,7 +13,7 @@ from broker.cluster.transactions import takes_long_to_end
 from broker.cluster.usual_transaction import end_transaction
 from broker.dispatch.produce_services import ProduceServices
 from broker.handlers.k26_end_txn import BUMP_VERSION_MIN, end_txn_body
-from broker.request.client_charge import TIME_MAX_NS
+from broker.request.client_charge import open_time_rate
 from broker.request.context import Sender, context_of_frame
 from broker.request.session import Peer, Session
 from broker.responses import Close
@@ -92,9 +92,9 @@ class EndTxnCache:
             return None
         time_rate = None
         if cluster.quotas.clients.request_percentage.is_enabled:
-            manager = cluster.quotas.brokers[shape.broker_id].request
-            time_rate = manager.rate_of(self._session.principal, shape.client_id, now_ms)
-            if time_rate is None or not time_rate.allows(TIME_MAX_NS, now_ms):
+            client = self._session.principal, shape.client_id
+            time_rate = open_time_rate(cluster, shape.broker_id, *client, now_ms)
+            if time_rate is None:
                 return None
         if time_rate is None and not journal.is_enabled:
             return self._response(shape, data, now_ms)

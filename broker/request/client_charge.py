@@ -68,3 +68,11 @@ class ClientCharge:
         """Charge the time of requests, if a quota counts it."""
         if self.time_rate is not None:
             self.time_rate.record(spent_ns, now_ms)
+
+
+def open_time_rate(
+    cluster: Cluster, broker_id: int, principal: str, client_id: str | None, now_ms: int
+) -> ClientRate | None:
+    """Return where the time of a request may be charged; None if a quota may throttle it."""
+    rate = cluster.quotas.brokers[broker_id].request.rate_of(principal, client_id, now_ms)
+    return None if rate is None or not rate.allows(TIME_MAX_NS, now_ms) else rate

@@ -6,6 +6,7 @@ import pytest
 
 from broker.dispatch import end_txn_cache
 from broker.dispatch.end_txn_cache import FRAME_BYTES_MAX, EndTxnCache, shape_of
+from broker.request.client_charge import open_time_rate
 from tests.broker.dispatch.produce_runs import Change, Produce, counted_calls
 from tests.broker.dispatch.transactional_runs import TransactionalRun, assert_needed, hits_of
 
@@ -93,8 +94,8 @@ def test_ends_that_have_taken_too_long_together_are_throttled() -> None:
     steps: list[Produce | Change] = [*WARM, quota, PRODUCE]
     for _ in range(60):
         steps += [PRODUCE, END]
-    right = "time_rate is None or not time_rate.allows(TIME_MAX_NS, now_ms)"
-    assert_needed(steps, EndTxnCache.respond, right, "False")
+    right = "rate is None or not rate.allows(TIME_MAX_NS, now_ms)"
+    assert_needed(steps, open_time_rate, right, "rate is None")
 
 
 def test_an_end_of_another_transaction_is_found() -> None:
