@@ -18,8 +18,8 @@ class ProduceCharge(ClientCharge):
     def __init__(
         self, cluster: Cluster, broker_id: int, principal: str, client_id: str | None, now_ms: int
     ) -> None:
-        manager = cluster.quotas.brokers[broker_id].produce
-        super().__init__(cluster, broker_id, manager, principal, client_id, now_ms)
+        quotas = cluster.quotas.brokers[broker_id]
+        super().__init__(quotas, quotas.produce, principal, client_id, now_ms)
         self.is_known_producer: IsKnownProducer | None = (
             is_none_known if cluster.quotas.clients.producer_ids_rate.is_enabled else None
         )

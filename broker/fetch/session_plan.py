@@ -137,16 +137,9 @@ def plan_for(
         and session.uses_topic_ids == (version >= TOPIC_ID_VERSION_MIN)
     )
     nothing = fetch_codec.encode_topics(version, ())
-    manager = cluster.quotas.brokers[context.broker_id].fetch
+    quotas = cluster.quotas.brokers[context.broker_id]
     return SessionPlan(
-        ClientCharge(
-            cluster,
-            context.broker_id,
-            manager,
-            context.principal,
-            context.client_id,
-            context.now_ms,
-        ),
+        ClientCharge(quotas, quotas.fetch, context.principal, context.client_id, context.now_ms),
         produce_version,
         change_count,
         version,

@@ -1,6 +1,7 @@
 """Where quotas charge the requests of a client that throttle nobody: their bytes and their time."""
 
 from broker.cluster.cluster import Cluster
+from broker.cluster.quotas import BrokerQuotas
 from quotas.client_rate import ClientRate, ClientRateQuotaManager
 
 TIME_MAX_NS = 10_000_000
@@ -29,16 +30,15 @@ class ClientCharge:
 
     def __init__(
         self,
-        cluster: Cluster,
-        broker_id: int,
+        quotas: BrokerQuotas,
         manager: ClientRateQuotaManager,
         principal: str,
         client_id: str | None,
         now_ms: int,
     ) -> None:
-        """`manager` has the rate of the bytes."""
+        """`manager` is the one of `quotas` that has the rate of the bytes."""
         self._manager = manager
-        self._time_manager = cluster.quotas.brokers[broker_id].request
+        self._time_manager = quotas.request
         self.principal = principal
         self.client_id = client_id
         self.renew(now_ms)

@@ -19,7 +19,7 @@ class Charges:
         assert self.cluster.quotas.clients.alter((("user", "alice"),), [(key, value)]) is None
 
     def charge(self) -> ClientCharge:
-        return ClientCharge(self.cluster, 1, self.manager, *CLIENT, NOW_MS)
+        return ClientCharge(self.cluster.quotas.brokers[1], self.manager, *CLIENT, NOW_MS)
 
     def record(self, value: int, now_ms: int = NOW_MS) -> int:
         return self.manager.record(*CLIENT, value, now_ms)
