@@ -4,9 +4,12 @@ What runs a request says with `taking_turns` whose turn it is. Outside of such a
 function here does nothing: a test or a tool runs a handler in one go.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from typing import Protocol, TypeVar
+
+InTurns = Callable[[Callable[[], None]], None]
+"""Runs work that takes long, in turns with requests."""
 
 LOOK_EVERY = 64
 """Numbers of a range between two looks at the time."""
@@ -35,6 +38,11 @@ class Turn(Protocol):
 
 
 _turn: ContextVar[Turn | None] = ContextVar("turn", default=None)
+
+
+def at_once(work: Callable[[], None]) -> None:
+    """Do work in one go: an `InTurns` where nothing takes turns."""
+    work()
 
 
 def take_turns(turn: Turn) -> None:

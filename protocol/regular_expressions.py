@@ -1,10 +1,27 @@
-"""Regular expressions in RE2's syntax, which Kafka uses for the names of topics.
+"""Regular expressions of clients and configurations, matched by RE2.
 
-Sources: the messages of RE2/J, the library of Apache Kafka.
+Python's `re` may take years for a short expression such as `(a+)+$`, and no other client is served
+until then. RE2 takes time in proportion to the expression times the text. Both are bounded here:
+an expression by its length and by the size of its program, and a match by the product of program
+and text, so that it takes 25 ms at most.
+
+Sources: RE2/J, which Kafka uses for subscriptions and ListTransactions. For client metrics and
+`ssl.principal.mapping.rules` Kafka uses `java.util.regex`, whose lookaround, backreferences and
+possessive quantifiers RE2 has not.
 """
 
 from functools import lru_cache
 from typing import Any
+
+EXPRESSION_BYTES_MAX = 2_048
+"""To compile one of so many Unicode classes takes 50 ms, other ones 5 ms."""
+PROGRAM_SIZE_MAX = 4_000
+"""Instructions of RE2's program; all of them fit to a topic name of 249 bytes."""
+STEPS_MAX = 1_000_000
+"""Instructions times bytes of the text times groups of one match; a step takes up to 29 ns."""
+MEMORY_BYTES_MAX = 1 << 20
+"""Of one expression; as many as `_COMPILED_MAX` stay, in a cache of RE2 128."""
+_COMPILED_MAX = 128
 
 # Messages of RE2 (C++), and those of RE2/J, which Kafka uses.
 _DESCRIPTIONS = {
@@ -17,35 +34,61 @@ _DESCRIPTIONS = {
     "invalid perl operator": "invalid or unsupported Perl syntax",
     "invalid named capture group": "invalid named capture",
 }
+_TOO_LARGE = "expression too large"
 
 
 def regex_problem(regex: str) -> str | None:
     """Return why an expression is invalid, in RE2/J's words, or None."""
-    compiled = _compile(regex)
+    compiled = _compile(regex, has_groups=False)
     return compiled if isinstance(compiled, str) else None
 
 
 def full_match(regex: str, text: str) -> bool:
-    """Return whether a valid expression matches a text as a whole."""
-    return _compile(regex).fullmatch(text) is not None
+    """Return whether a valid expression matches a text as a whole.
+
+    False for a text that is so long that the match would exceed `STEPS_MAX`.
+    """
+    return _match(_compile(regex, has_groups=False), text, groups=0) is not None
 
 
-@lru_cache(maxsize=256)
-def _compile(regex: str) -> Any:
+def groups_of_match(regex: str, text: str) -> tuple[str, ...] | None:
+    """Return what the groups of a valid expression match, or None where `full_match` is False.
+
+    The first is the whole text; a group that takes no part is empty.
+    """
+    compiled = _compile(regex, has_groups=True)
+    found = _match(compiled, text, compiled.groups)
+    return None if found is None else (text, *found.groups(default=""))
+
+
+def _match(compiled: Any, text: str, groups: int) -> Any:
+    steps = compiled.programsize * len(text.encode()) * (1 + groups)
+    return compiled.fullmatch(text) if steps <= STEPS_MAX else None
+
+
+@lru_cache(maxsize=_COMPILED_MAX)
+def _compile(regex: str, *, has_groups: bool) -> Any:
     """Return the compiled expression, or a description of its error."""
-    import re2  # noqa: PLC0415 - not needed before the first such subscription
+    import re2  # noqa: PLC0415 - not needed before the first expression
 
+    if len(regex.encode()) > EXPRESSION_BYTES_MAX:
+        return _TOO_LARGE
     options = re2.Options()
     options.log_errors = False
+    options.max_mem = MEMORY_BYTES_MAX
+    options.never_capture = not has_groups
     try:
-        return re2.compile(regex, options=options)
+        compiled = re2.compile(regex, options=options)
     except re2.error as error:
         return _description(error)
+    return compiled if compiled.programsize <= PROGRAM_SIZE_MAX else _TOO_LARGE
 
 
 def _description(error: Exception) -> str:
     message = error.args[0]
     text = message.decode(errors="replace") if isinstance(message, bytes) else str(message)
+    if text.startswith("pattern too large"):
+        return _TOO_LARGE
     for described, description in _DESCRIPTIONS.items():
         if text.startswith(described):
             return description

@@ -4,7 +4,6 @@ The broker has no receiver for metrics: it answers clients, and drops what they 
 Kafka's `ClientMetricsManager`, `ClientMetricsInstance` and `ClientMetricsInstanceMetadata`.
 """
 
-import re
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from protocol.checksum import crc32c
 from protocol.configs import ResourceType
 from protocol.errors import ErrorCode
 from protocol.hash_order import in_hash_order, string_hash
+from protocol.regular_expressions import full_match
 
 PUSH_INTERVAL_DEFAULT_MS = 300_000
 TELEMETRY_MAX_BYTES = 1024 * 1024
@@ -165,11 +165,6 @@ def _matches(patterns: Iterable[str], attributes: Mapping[str, str | None]) -> b
     for pattern in patterns:
         name, _, expression = (part.strip() for part in pattern.partition("="))
         value = attributes.get(name)
-        if value is None:
-            return False
-        try:
-            if re.fullmatch(expression, value) is None:
-                return False
-        except re.error:
+        if value is None or not full_match(expression, value):
             return False
     return True

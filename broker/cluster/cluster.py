@@ -39,12 +39,9 @@ from broker.timers import Timers
 from broker.transactions.coordinator import TransactionCoordinator
 from broker.transactions.marker import MarkerSender
 from producer_state.allocator import ProducerIdAllocator
+from protocol.pacing import InTurns, at_once
 
 ADVERTISED_LISTENERS = "advertised.listeners"
-
-
-def _at_once(work: Callable[[], None]) -> None:
-    work()
 
 
 class Cluster(LateCoordinators):
@@ -74,7 +71,7 @@ class Cluster(LateCoordinators):
         """Registered brokers by node id, ascending."""
         self.on_availability_change: Callable[[Broker], None] | None = None
         """Called when a broker's `availability` has changed; the server closes its sockets."""
-        self.in_turns: Callable[[Callable[[], None]], None] = _at_once
+        self.in_turns: InTurns = at_once
         """Runs what a timer has to do for a request, in turns with others."""
         self.on_new_leader: Callable[[int, int], None] | None = None
         """Called with a node id and the time when a broker begins to lead a partition."""

@@ -17,6 +17,7 @@ from broker.errors import Refusal
 from broker.pending_response import PendingResponse
 from broker.timers import Timer, Timers
 from protocol.errors import ErrorCode
+from protocol.pacing import InTurns, at_once
 from quotas.metrics import Measurement
 
 GROUP = "ControllerEventManager"
@@ -39,10 +40,6 @@ _QUANTILES = (0.5, 0.95, 0.99, 1.0)
 
 def _no_mutations() -> int:
     return 0
-
-
-def _at_once(work: Callable[[], None]) -> None:
-    work()
 
 
 @dataclass(slots=True, eq=False)
@@ -72,7 +69,7 @@ class ControllerQueue:
         self,
         timers: Timers,
         mutation_time_ms: float,
-        in_turns: Callable[[Callable[[], None]], None] = _at_once,
+        in_turns: InTurns = at_once,
     ) -> None:
         """`in_turns` runs what a timer has to do for an event, in turns with requests."""
         self._timers = timers

@@ -24,6 +24,9 @@ PARTITIONS_MAX = 200_000
 """Partitions in all sessions of a broker; Kafka bounds the number of sessions only."""
 GROUP = "FetchSessionCache"
 
+NO_TOPIC_ID = UUID(int=0)
+"""Stands for a topic name in Kafka: its sessions cannot hold a partition that has neither."""
+
 PartitionKey = tuple[str | UUID, int]
 """Topic id, or topic name before version 13, and partition index."""
 
@@ -73,6 +76,11 @@ class CachedPartition:
         topic = self.topic_id if self.topic_id is not None else self.topic_name
         assert topic is not None
         return topic, self.partition_index
+
+    @property
+    def is_nameless(self) -> bool:
+        """Whether its topic id is zero, and so no topic's."""
+        return self.topic_name is None and self.topic_id == NO_TOPIC_ID
 
     def update_request(self, request: "CachedPartition") -> bool:
         """Replace what the client asks for by that of a later request.
@@ -166,9 +174,15 @@ class FetchSession:
         self,
         requested: Mapping[PartitionKey, CachedPartition],
         forgotten: Iterable[PartitionKey],
-    ) -> None:
-        """Add and change the partitions that a request names, then remove the forgotten ones."""
+    ) -> bool:
+        """Add and change the partitions that a request names, then remove the forgotten ones.
+
+        Returns False at the first partition without name and topic id, where Kafka's session has a
+        NullPointerException; what came before has its effect.
+        """
         for key, request in paced_elements(list(requested.items())):
+            if request.is_nameless:
+                return False
             known = self.partitions.get(key)
             if known is None:
                 self.partitions[key] = request
@@ -176,8 +190,11 @@ class FetchSession:
             elif known.update_request(request):
                 self.change_count += 1
         for key in forgotten:
+            if key[0] == NO_TOPIC_ID and self.partitions:
+                return False
             self.partitions.pop(key, None)
             self.change_count += 1
+        return True
 
     def note_use(self, now_ms: int) -> None:
         """Record that a request of the session came."""
@@ -391,7 +408,10 @@ class FetchSessionCache:
             return ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR
         # Before the first pause: another request with this epoch comes too late.
         session.epoch = next_epoch(epoch)
-        session.update(requested, forgotten)
+        if not session.update(requested, forgotten):
+            if session.epoch == next_epoch(epoch):
+                session.epoch = epoch
+            return ErrorCode.UNKNOWN_SERVER_ERROR
         if shard.sessions.get(session_id) is not session:
             return ErrorCode.FETCH_SESSION_ID_NOT_FOUND  # removed during a pause
         if not session.partitions:

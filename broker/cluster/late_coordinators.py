@@ -12,6 +12,7 @@ from broker.cluster.topics import TopicTable
 from broker.config.broker_config import BrokerConfig
 from broker.config.resource_keys import group_setting
 from broker.timers import Timers
+from protocol.pacing import InTurns
 
 if TYPE_CHECKING:  # their imports take a quarter of the start
     from broker.cluster.group_topics import GroupTopics
@@ -31,6 +32,7 @@ class LateCoordinators:
     group_log: GroupLog
     fetch_sessions: dict[int, FetchSessionCache]
     new_uuid: Callable[[], UUID]
+    in_turns: InTurns
 
     @cached_property
     def groups(self) -> "GroupCoordinator":
@@ -48,6 +50,7 @@ class LateCoordinators:
             topics=self._group_topics,
             setting=lambda group_id, key: group_setting(self.config, group_id, key),
             is_share_group=lambda group_id: group_id in self.share.groups,
+            in_turns=lambda work: self.in_turns(work),  # noqa: PLW0108 - it is set later
         )
 
     @cached_property

@@ -6,7 +6,6 @@ The broker acts on those of consumer groups and share groups, and stores and des
 Sources of the messages: Kafka's `GroupConfig.validate` and `ClientMetricsConfigs.validate`.
 """
 
-import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -27,6 +26,7 @@ from broker.config.values import at_least, one_of, parse_value, share_auto_offse
 from broker.errors import Refusal
 from protocol.configs import ConfigSource, ResourceType
 from protocol.errors import ErrorCode
+from protocol.regular_expressions import regex_problem
 
 # fmt: off
 GROUP_RESOURCE_KEYS: tuple[ConfigKey, ...] = (
@@ -185,8 +185,4 @@ def _is_match(pattern: str) -> bool:
     parameter, equals, regex = pattern.rstrip("=").partition("=")
     if not equals or "=" in regex or parameter.strip() not in MATCH_PARAMETERS:
         return False
-    try:
-        re.compile(regex.strip())
-    except re.error:
-        return False
-    return True
+    return regex_problem(regex.strip()) is None

@@ -13,6 +13,7 @@ from broker.cluster.fetch_sessions import (
     FINAL_EPOCH,
     INITIAL_EPOCH,
     NO_SESSION_ID,
+    NO_TOPIC_ID,
     CachedPartition,
     FetchSession,
     PartitionKey,
@@ -34,9 +35,9 @@ class FetchContext:
     """What one request reads.
 
     `partitions` are read in this order. `error_code` says why there are none: the session is
-    unknown, or the request does not fit it. `session` is the one of an incremental request;
-    `epoch` is the session's epoch unless a later request has come in between. With `opens_session`
-    a full request asks for a new session.
+    unknown, or the request does not fit it; with UNKNOWN_SERVER_ERROR the request fails. `session`
+    is the one of an incremental request; `epoch` is the session's epoch unless a later request has
+    come in between. With `opens_session` a full request asks for a new session.
     """
 
     partitions: list[CachedPartition]
@@ -60,7 +61,11 @@ def open_fetch_context(context: RequestContext, request: Any, cluster: Cluster) 
     if epoch in {INITIAL_EPOCH, FINAL_EPOCH}:
         if session_id != NO_SESSION_ID:
             sessions.remove(session_id)
-        return FetchContext(list(requested.values()), opens_session=epoch == INITIAL_EPOCH)
+        opens_session = epoch == INITIAL_EPOCH
+        partitions = list(requested.values())
+        if opens_session and any(cached.is_nameless for cached in paced_elements(partitions)):
+            return FetchContext([], ErrorCode.UNKNOWN_SERVER_ERROR)
+        return FetchContext(partitions, opens_session=opens_session)
     forgotten = _forgotten(request, uses_topic_ids=uses_topic_ids)
     session = sessions.resume(
         session_id, epoch, requested, forgotten, context.now_ms, uses_topic_ids=uses_topic_ids
@@ -128,7 +133,8 @@ def _requested(
         else:
             topic = topics.get_by_id(fetch_topic.topic_id)
             name = None if topic is None else topic.name
-            key = topic_id = fetch_topic.topic_id if topic is None else topic.topic_id
+            topic_id = fetch_topic.topic_id or NO_TOPIC_ID
+            key = topic_id = topic_id if topic is None else topic.topic_id
         if is_read_by_hand:
             rows = fetch_topic.partitions.paced_fields()
             for index, leader_epoch, offset, fetched_epoch, _, max_bytes in rows:
@@ -152,7 +158,7 @@ def _requested(
 
 def _forgotten(request: Any, *, uses_topic_ids: bool) -> Iterator[PartitionKey]:
     for topic in paced_elements(request.forgotten_topics_data):
-        key = topic.topic_id if uses_topic_ids else topic.topic
+        key = (topic.topic_id or NO_TOPIC_ID) if uses_topic_ids else topic.topic
         for partition_index in paced_elements(topic.partitions):
             yield key, partition_index
 

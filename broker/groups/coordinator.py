@@ -55,6 +55,7 @@ from broker.groups.results import (
 from broker.timers import Timers
 from protocol.consumer_heartbeat import UnchangedHeartbeat
 from protocol.errors import ErrorCode
+from protocol.pacing import InTurns, at_once
 
 
 class GroupCoordinator(GroupTable):
@@ -66,7 +67,7 @@ class GroupCoordinator(GroupTable):
     another coordinator would need to go on: each change of members and offsets. `topics` are those
     that members can subscribe to. `setting` returns the value of a group's own configuration; by
     default it is the broker's. `is_share_group` returns whether a share group has an id; these
-    groups are in another table.
+    groups are in another table. `in_turns` runs what takes long, in turns with requests.
     """
 
     def __init__(
@@ -79,12 +80,13 @@ class GroupCoordinator(GroupTable):
         topics: TopicSource = NO_TOPICS,
         setting: GroupSetting | None = None,
         is_share_group: Callable[[str], bool] = lambda _group_id: False,
+        in_turns: InTurns = at_once,
     ) -> None:
         def broker_setting(_group_id: str, key: str) -> int:
             return int(self.config[f"group.{key}"])
 
         consumers = ConsumerMembership(
-            timers, topics, setting or broker_setting, append_records, self._fence_member
+            timers, topics, setting or broker_setting, append_records, self._fence_member, in_turns
         )
         super().__init__(config, timers, append_records, consumers, is_share_group)
         self._member_id_suffix = member_id_suffix

@@ -11,7 +11,9 @@ Behaviour:
       NOT_LEADER_OR_FOLLOWER, from v16 with the leader's address.
     - From v12 a last_fetched_epoch that the log does not know gets a diverging epoch.
     - v13 and later name topics by id. A topic that was deleted and created again gets
-      INCONSISTENT_TOPIC_ID in a session. Before Kafka 4.0
+      INCONSISTENT_TOPIC_ID in a session. A topic id of zeros gets UNKNOWN_TOPIC_ID as the last
+      partition of a response without a session; else it fails the request with
+      UNKNOWN_SERVER_ERROR, and an incremental one keeps its session's epoch. Before Kafka 4.0
       (broker.api.versions) partitions with zstd batches need v10.
     - Fetch sessions from v7 (KIP-227): an incremental response has the partitions with records,
       with an error, or with another high watermark or log start offset than before. A broker has
@@ -68,6 +70,8 @@ _TopicResponse = _Response.FetchableTopicResponse
 def handle_fetch(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleFetchRequest` and `ReplicaManager.fetchMessages`."""
     session = open_fetch_context(context, request, cluster)
+    if session.error_code == ErrorCode.UNKNOWN_SERVER_ERROR:
+        return _failed(context.api_version, request)
     params = fetch_params(context, request, cluster)
     logs = logs_of_session(session.session, params, cluster)
     known = session.partitions
@@ -78,7 +82,8 @@ def handle_fetch(context: RequestContext, request: Any, cluster: Cluster) -> Any
     if unknown:
         missing = {cached for cached, _data in unknown}
         known = [cached for cached in paced_elements(known) if cached not in missing]
-    if known and request.isolation_level not in ISOLATION_LEVELS:
+    nameless = (cached.is_nameless for cached, _data in paced_elements(unknown[:-1]))
+    if any(nameless) or (known and request.isolation_level not in ISOLATION_LEVELS):
         return _failed(context.api_version, request)
     return read_or_wait(
         Fetch(

@@ -6,13 +6,13 @@ Behaviour:
     - Filters by state and producer id, from v1 by the time since the transaction began, from v2 by
       a regular expression that matches the whole transactional id. An unknown state is returned as
       such and matches nothing.
-    - An invalid regular expression gets INVALID_REGULAR_EXPRESSION.
+    - An invalid regular expression gets INVALID_REGULAR_EXPRESSION. Its syntax is RE2's.
 
 Gaps:
-    - Regular expressions are those of Python, which differ from Java's in rare constructs.
+    - An expression of more than 2,048 bytes or 4,000 instructions is invalid, and a very long
+      transactional id does not match a long one.
 """
 
-import re
 from typing import Any
 
 from broker.cluster.cluster import Cluster
@@ -23,6 +23,7 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.pacing import paced
+from protocol.regular_expressions import full_match, regex_problem
 
 _Response = messages.ListTransactionsResponse
 _STATES = {state.value: state for state in TransactionState}
@@ -34,9 +35,8 @@ def handle_list_transactions(context: RequestContext, request: Any, cluster: Clu
     version = context.api_version
     state_filters = dict.fromkeys(request.state_filters)
     states = {_STATES[name] for name in state_filters if name in _STATES}
-    try:
-        pattern = re.compile(request.transactional_id_pattern or ".*", re.DOTALL)
-    except re.error:
+    pattern = request.transactional_id_pattern or None
+    if pattern is not None and regex_problem(pattern) is not None:
         return _Response(
             version=version,
             error_code=ErrorCode.INVALID_REGULAR_EXPRESSION,
@@ -50,7 +50,7 @@ def handle_list_transactions(context: RequestContext, request: Any, cluster: Clu
         if (not producer_ids or transaction.producer_id in producer_ids)
         and (not state_filters or transaction.state in states)
         and _is_older(transaction, request.duration_filter, context.now_ms)
-        and pattern.fullmatch(transaction.transactional_id)
+        and (pattern is None or full_match(pattern, transaction.transactional_id))
         and cluster.transaction_coordinator_id(transaction.transactional_id) == context.broker_id
     ]
     return _Response(

@@ -31,8 +31,8 @@ class FailingLibrary:
     name: str
     evidence: str
     """Where its source decides this, and the version that was read or run."""
-    default_client_ids: str
-    """Regular expression of the default client ids; used for a client that sends no name."""
+    default_client_ids: re.Pattern[str]
+    """Matches the default client ids; used for a client that sends no name."""
     software_names: frozenset[str] = frozenset()
     """What it sends as `client_software_name`; empty when it never sends one."""
     version_marker: str | None = None
@@ -43,7 +43,7 @@ class FailingLibrary:
     def covers(self, software: ClientSoftware | None, client_id: str | None) -> bool:
         """Return whether this is the client's library, in a version that fails the batch."""
         if software is None:
-            return re.fullmatch(self.default_client_ids, client_id or "") is not None
+            return self.default_client_ids.fullmatch(client_id or "") is not None
         name, version = software
         if name not in self.software_names and (
             self.version_marker is None or self.version_marker not in version
@@ -65,7 +65,7 @@ FAILING_LIBRARIES: tuple[FailingLibrary, ...] = (
         " confluent-kafka-python (confluent_kafka.c), -go (config.go), -dotnet (Library.cs),"
         " -javascript (client.js), karafka. rust-rdkafka and node-rdkafka set none. Several"
         " bindings put rdkafka and its version behind their own.",
-        "rdkafka",
+        re.compile("rdkafka"),
         frozenset(
             {
                 "librdkafka",
@@ -83,7 +83,7 @@ FAILING_LIBRARIES: tuple[FailingLibrary, ...] = (
         "errors.py: for_code does not know 89 and gives UnknownError, which is not retriable, and"
         " producer/sender.py fails the batch (0.14.0, read and run). NotEnoughReplicasError is"
         " retriable. conn.py sends ApiVersions v0; producer.py: client_id is aiokafka-producer-N.",
-        r"aiokafka-producer-[0-9]+",
+        re.compile("aiokafka-producer-[0-9]+"),
     ),
     FailingLibrary(
         "kafka-clients",
@@ -92,7 +92,7 @@ FAILING_LIBRARIES: tuple[FailingLibrary, ...] = (
         " 2.7.2 run)."
         " NotEnoughReplicasException is one. It sends its name since 2.4; ProducerConfig:"
         " client.id is producer-N.",
-        "producer-[0-9]+",
+        re.compile("producer-[0-9]+"),
         frozenset({"apache-kafka-java"}),
         fixed_in=(2, 7),
     ),
@@ -101,7 +101,7 @@ FAILING_LIBRARIES: tuple[FailingLibrary, ...] = (
         "async_producer.go: handleSuccess retries a fixed list of errors, which has"
         " ErrNotEnoughReplicas and not ErrThrottlingQuotaExceeded (1.60 read, 1.61.1 run)."
         " api_versions_request.go: client_software_name is sarama; config.go: so is ClientID.",
-        "sarama",
+        re.compile("sarama"),
         frozenset({"sarama"}),
     ),
     FailingLibrary(
@@ -109,7 +109,7 @@ FAILING_LIBRARIES: tuple[FailingLibrary, ...] = (
         "protocol/error.js ends at code 88; an unknown code is not retriable (2.2.4, read and run)."
         " NOT_ENOUGH_REPLICAS is retriable. It sends ApiVersions up to v2; index.js: clientId is"
         " kafkajs.",
-        "kafkajs",
+        re.compile("kafkajs"),
     ),
 )
 """The libraries for which `producer.id.quota.error.code=auto` uses NOT_ENOUGH_REPLICAS."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from broker.config.keys import ConfigError
+from protocol.regular_expressions import groups_of_match, regex_problem
 
 _SHORT_NAMES = {
     "commonName": "CN",
@@ -59,18 +60,17 @@ def _escaped(value: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    pattern: re.Pattern[str] | None
+    regex: str | None
     """None is DEFAULT: the name as it is."""
     replacement: str = ""
     case: str = ""
 
     def apply(self, name: str) -> str | None:
-        if self.pattern is None:
+        if self.regex is None:
             return name
-        found = self.pattern.fullmatch(name)
-        if found is None:
+        groups = groups_of_match(self.regex, name)
+        if groups is None:
             return None
-        groups = ("", *(group or "" for group in found.groups()))
         text = _GROUP.sub(
             lambda ref: groups[int(ref[1])] if int(ref[1]) < len(groups) else ref[0],
             self.replacement,
@@ -99,11 +99,11 @@ def name_mapper(rules_text: str) -> NameMapper:
         if found["default"]:
             rules.append(_Rule(None))
             continue
-        try:
-            pattern = re.compile(found["pattern"].replace("\\/", "/"))
-        except re.error as error:
-            raise ConfigError(f"ssl.principal.mapping.rules: {error}") from error
-        rules.append(_Rule(pattern, found["replacement"].replace("\\/", "/"), found["case"]))
+        regex = found["pattern"].replace("\\/", "/")
+        problem = regex_problem(regex)
+        if problem is not None:
+            raise ConfigError(f"ssl.principal.mapping.rules: {regex}: {problem}")
+        rules.append(_Rule(regex, found["replacement"].replace("\\/", "/"), found["case"]))
 
     def principal(name: str) -> str | None:
         return next((mapped for rule in rules if (mapped := rule.apply(name)) is not None), None)

@@ -322,12 +322,18 @@ def needs_resolution(
 
 
 def resolve(group: ConsumerGroup, topics: TopicSource, now_ms: int) -> None:
-    """Resolve the expressions of a group, and begin a new epoch if they match other topics."""
+    """Resolve the expressions of a group, and begin a new epoch if they match other topics.
+
+    It may pause before it changes the group.
+    """
     has_changed = False
-    names = list(topics.names())
+    names, created_count = list(topics.names()), topics.created_count
+    matched = {regex: matching(regex, names) for regex in tuple(group.subscribed_regexes)}
     for regex in group.subscribed_regexes:
+        if regex not in matched:
+            continue  # it came during a pause
         known = group.resolved_regexes.get(regex)
-        resolved = ResolvedRegex(matching(regex, names), topics.created_count, now_ms)
+        resolved = ResolvedRegex(matched[regex], created_count, now_ms)
         before = frozenset() if known is None else known.topic_names
         has_changed |= before != resolved.topic_names
         group.put_regex(regex, resolved)

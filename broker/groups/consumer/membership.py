@@ -2,6 +2,7 @@
 
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from uuid import UUID
 
 from broker.errors import Refusal
@@ -27,6 +28,7 @@ from broker.groups.records import AppendRecords
 from broker.timers import Timers
 from protocol.consumer_heartbeat import UnchangedHeartbeat
 from protocol.errors import ErrorCode
+from protocol.pacing import InTurns, at_once
 
 GroupSetting = Callable[[str, str], int]
 """Returns the value of a key of a group's configuration: `setting(group_id, key)`."""
@@ -50,7 +52,8 @@ def assignors_of(names: Sequence[str]) -> Mapping[str, Assignor]:
 class ConsumerMembership:
     """The heartbeats, sessions and records of all groups of the consumer protocol.
 
-    `fence` is called when a session or a rebalance has taken too long.
+    `fence` is called when a session or a rebalance has taken too long. `in_turns` runs what a timer
+    has to do that takes long, in turns with requests.
     """
 
     def __init__(
@@ -60,8 +63,10 @@ class ConsumerMembership:
         setting: GroupSetting,
         append_records: AppendRecords,
         fence: FenceMember,
+        in_turns: InTurns = at_once,
     ) -> None:
         self.topics = topics
+        self._in_turns = in_turns
         self._timers = timers
         self._setting = setting
         self._append_records = append_records
@@ -193,11 +198,11 @@ class ConsumerMembership:
         group.is_resolving = True
 
         def run(now_ms: int) -> None:
-            group.is_resolving = False
             resolve(group, self.topics, now_ms)
+            group.is_resolving = False
             self.write(group, now_ms)
 
-        self._timers.schedule(now_ms, run)
+        self._timers.schedule(now_ms, lambda now_ms: self._in_turns(partial(run, now_ms)))
 
 
 def new_member_id(new_uuid: Callable[[], UUID]) -> str:
