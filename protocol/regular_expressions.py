@@ -44,25 +44,27 @@ def regex_problem(regex: str) -> str | None:
 
 
 def full_match(regex: str, text: str) -> bool:
-    """Return whether a valid expression matches a text as a whole.
+    """Return whether an expression matches a text as a whole.
 
-    False for a text that is so long that the match would exceed `STEPS_MAX`.
+    False if it is invalid, and for a text so long that the match would exceed `STEPS_MAX`.
     """
-    return _match(_compile(regex, has_groups=False), text, groups=0) is not None
+    return _match(_compile(regex, has_groups=False), text) is not None
 
 
 def groups_of_match(regex: str, text: str) -> tuple[str, ...] | None:
-    """Return what the groups of a valid expression match, or None where `full_match` is False.
+    """Return what the groups of an expression match, or None where `full_match` is False.
 
-    The first is the whole text; a group that takes no part is empty.
+    The first is the whole text; a group that takes no part is empty. More groups need more steps.
     """
-    compiled = _compile(regex, has_groups=True)
-    found = _match(compiled, text, compiled.groups)
+    found = _match(_compile(regex, has_groups=True), text)
     return None if found is None else (text, *found.groups(default=""))
 
 
-def _match(compiled: Any, text: str, groups: int) -> Any:
-    steps = compiled.programsize * len(text.encode()) * (1 + groups)
+def _match(compiled: Any, text: str) -> Any:
+    if isinstance(compiled, str):
+        return None
+    group_count = 0 if compiled.options.never_capture else compiled.groups
+    steps = compiled.programsize * len(text.encode()) * (1 + group_count)
     return compiled.fullmatch(text) if steps <= STEPS_MAX else None
 
 

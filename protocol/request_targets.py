@@ -155,7 +155,8 @@ def _transactional_ids(request: Any) -> Iterator[str | None]:
         yield getattr(request, name, None)
     for array_name in _TRANSACTIONAL_ID_ARRAYS:
         for entry in getattr(request, array_name, None) or ():
-            yield entry if isinstance(entry, str) else entry.transactional_id
+            # A null id is in requests that the broker refuses, which the journal has, too.
+            yield entry if isinstance(entry, str) else getattr(entry, "transactional_id", None)
 
 
 def _partitions(request: Any) -> Iterator[tuple[str | UUID, int | None]]:

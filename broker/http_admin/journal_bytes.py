@@ -7,27 +7,13 @@ from typing import Any
 from broker.http_admin.operation import Count, Input, Problem, operation
 from broker.http_admin.requests import JournalQuery, journal_filter
 from broker.http_admin.state import Admin
+from broker.journal.journal import WITH_SECRETS
 from broker.journal.lines import Entry, Line
 from broker.journal.pcap import PacketWriter, file_header
 from broker.journal.rendering import describe_line
-from protocol.api_keys import ApiKey
 
 LINES_PER_TURN = 50
 """Lines to write before other tasks run."""
-
-WITH_SECRETS = frozenset(
-    {
-        ApiKey.SASL_AUTHENTICATE,
-        ApiKey.ALTER_CONFIGS,
-        ApiKey.INCREMENTAL_ALTER_CONFIGS,
-        ApiKey.CREATE_DELEGATION_TOKEN,
-        ApiKey.RENEW_DELEGATION_TOKEN,
-        ApiKey.EXPIRE_DELEGATION_TOKEN,
-        ApiKey.DESCRIBE_DELEGATION_TOKEN,
-        ApiKey.ALTER_USER_SCRAM_CREDENTIALS,
-    }
-)
-"""APIs whose frames may have passwords, tokens or secret configurations."""
 
 
 class LinePath(Input):

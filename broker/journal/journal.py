@@ -24,12 +24,29 @@ from broker.request.session import Peer
 from broker.responses import Close, CompletedResponse, EncodedParts, Throttled
 from protocol import json_view
 from protocol.api_keys import ApiKey
-from protocol.codec import DecodeError, decode_response
+from protocol.codec import decode_response
 from protocol.framing import SIZE_BYTES
 from protocol.request_targets import RequestTargets, request_targets
 
 Listener = Callable[[Line], None]
 
+
+WITH_SECRETS = frozenset(
+    {
+        ApiKey.SASL_AUTHENTICATE,
+        ApiKey.ALTER_CONFIGS,
+        ApiKey.INCREMENTAL_ALTER_CONFIGS,
+        ApiKey.CREATE_DELEGATION_TOKEN,
+        ApiKey.RENEW_DELEGATION_TOKEN,
+        ApiKey.EXPIRE_DELEGATION_TOKEN,
+        ApiKey.DESCRIBE_DELEGATION_TOKEN,
+        ApiKey.ALTER_USER_SCRAM_CREDENTIALS,
+    }
+)
+"""APIs whose frames may have passwords, tokens or secret configurations."""
+
+SHOWN_BYTES_MAX = 500
+"""Bytes of a frame in the text that stands for a message."""
 
 DROPPED_TOGETHER = 64
 """Lines beyond the limit that are kept until somebody looks, or until there are more.
@@ -308,42 +325,58 @@ class Journal:
 
 
 def targets_of(entry: Entry) -> RequestTargets:
-    """Return the targets that a request names; none if it cannot be decoded."""
+    """Return the targets that a request names; none if it cannot be explained."""
     if entry.targets is None:
-        request = request_of(entry)
-        is_message = not isinstance(request, str | None)
-        entry.targets = request_targets(request) if is_message else RequestTargets()
+        request_of(entry)
+        entry.targets = entry.targets or RequestTargets()
     return entry.targets
 
 
 def errors_of(entry: Entry) -> frozenset[str]:
     """Return the names of the errors in the response; none while there is no response."""
     if entry.errors is None:
-        response = response_of(entry)
-        is_message = not isinstance(response, str | None)
-        errors = frozenset(json_view.errors_of(response) if is_message else ())
+        response_of(entry)
         if entry.outcome is Outcome.WAITING:
-            return errors
-        entry.errors = errors
+            return entry.errors or frozenset()
+        entry.errors = entry.errors or frozenset()
     return entry.errors
 
 
 def request_of(entry: Entry) -> Any:
-    """Return the decoded request; a text if it cannot be decoded; None if it was not kept."""
+    """Return the decoded request; None if it was not kept.
+
+    A text with the error and the bytes stands for one that cannot be explained.
+    """
     if entry.frame is None:
         return None
     try:
-        return json_view.decode_request_frame(entry.frame)
-    except (DecodeError, ValueError, KeyError) as error:
-        return f"undecodable: {error}"
+        request = json_view.decode_request_frame(entry.frame)
+        if entry.targets is None:
+            entry.targets = request_targets(request)
+    except Exception as error:  # noqa: BLE001 - one entry must not hide all others
+        return unexplained(entry, entry.frame, error)
+    return request
 
 
 def response_of(entry: Entry) -> Any:
     """Return the decoded response, as `request_of` does."""
-    if entry.response is None:
+    frame, context = entry.response, entry.context
+    if frame is None:
         return None
-    context = entry.context
     try:
-        return decode_response(entry.response, ApiKey(context.api_key), context.api_version)
-    except (DecodeError, ValueError, KeyError) as error:
-        return f"undecodable: {error}"
+        response = decode_response(frame, ApiKey(context.api_key), context.api_version)
+        if entry.errors is None:
+            entry.errors = frozenset(json_view.errors_of(response))
+    except Exception as error:  # noqa: BLE001 - one entry must not hide all others
+        return unexplained(entry, frame, error)
+    return response
+
+
+def unexplained(entry: Entry, frame: bytes, error: Exception) -> str:
+    """Return what stands for a message that cannot be decoded or shown."""
+    text = f"undecodable: {error or type(error).__name__}"
+    if entry.context.api_key in WITH_SECRETS:
+        return text
+    shown = frame[:SHOWN_BYTES_MAX]
+    left_out = f"... of {len(frame)} bytes" if len(frame) > len(shown) else ""
+    return f"{text} ({shown.hex()}{left_out})"

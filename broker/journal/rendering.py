@@ -5,7 +5,13 @@ from typing import Any
 
 from broker.config.broker_config import BROKER_KEYS
 from broker.config.topic_keys import TOPIC_KEYS
-from broker.journal.journal import errors_of, request_of, response_of, targets_of
+from broker.journal.journal import (
+    errors_of,
+    request_of,
+    response_of,
+    targets_of,
+    unexplained,
+)
 from broker.journal.lines import Arrival, Disconnect, Entry, Line
 from protocol import json_view
 from protocol.request_targets import TopicNames
@@ -141,8 +147,8 @@ def describe_line(line: Line, topic_name: TopicNames, *, has_bodies: bool = True
         "errors": sorted(errors_of(line)),
     }
     if has_bodies:
-        described["request"] = _body(request_of(line))
-        described["response"] = _body(response_of(line))
+        described["request"] = _body(line, request_of(line), line.frame)
+        described["response"] = _body(line, response_of(line), line.response)
     return described
 
 
@@ -152,10 +158,13 @@ def may_show_config(name: str) -> bool:
     return key is not None and not key.is_sensitive
 
 
-def _body(message: Any) -> Any:
-    if message is None or isinstance(message, str):
+def _body(entry: Entry, message: Any, frame: bytes | None) -> Any:
+    if frame is None or isinstance(message, str):
         return message
-    return json_view.as_plain(message, may_show_config)
+    try:
+        return json_view.as_plain(message, may_show_config)
+    except Exception as error:  # noqa: BLE001 - one entry must not hide all others
+        return unexplained(entry, frame, error)
 
 
 def _same(given: str, name: str) -> bool:
