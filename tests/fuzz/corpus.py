@@ -4,8 +4,13 @@
 that once broke something are added by hand below, under the heading of their file.
 """
 
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from struct import error as StructError
+from typing import Any, NamedTuple
 
 from broker.routes import ROUTES
 from protocol.api_keys import ApiKey
@@ -68,6 +73,31 @@ def batch_frames() -> list[CorpusFrame]:
         for version in (3, 9, 12)
         for batch in batches
     ]
+
+
+def frames_with_nulls() -> Iterator[CorpusFrame]:
+    """Yield a frame of each API and version for each text, array and entry that is null in it."""
+    for route in ROUTES.values():
+        for version in range(route.version_min, route.version_max + 1):
+            count = sum(1 for _ in _nullable(sample_message(route.api_key, version)))
+            for number in range(count):
+                message = sample_message(route.api_key, version)
+                next(islice(_nullable(message), number, None))()
+                with suppress(TypeError, ValueError, AttributeError, StructError):  # no such bytes
+                    yield CorpusFrame(route.api_key, version, request_frame(message, version, 1))
+
+
+def _nullable(message: Any) -> Iterator[Callable[[], None]]:
+    """Yield functions, each of which makes one value of a message null."""
+    for name in message.fields:
+        value = getattr(message, name)
+        if isinstance(value, str | bytes | list):
+            yield partial(setattr, message, name, None)
+        for index, entry in enumerate(value if isinstance(value, list) else ()):
+            without = [*value[:index], None, *value[index + 1 :]]
+            yield partial(setattr, message, name, without)
+            if hasattr(entry, "fields"):
+                yield from _nullable(entry)
 
 
 def write_corpus() -> None:

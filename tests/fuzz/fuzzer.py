@@ -1,4 +1,8 @@
-"""Change frames of the corpus, send them to a broker without sockets, and check on a neighbour."""
+"""Change frames of the corpus, send them to a broker without sockets, and check on a neighbour.
+
+Every other cluster has a journal, which is read, and fault rules for topics, groups and
+transactional ids. A part of the frames continue fetch sessions.
+"""
 
 import random
 import struct
@@ -8,19 +12,32 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from broker.dispatch.dispatcher import Dispatcher
+from broker.faults.rule import FaultRule
 from protocol.messages import API_NAMES
 from tests.broker.cluster_builder import ALL_VERSIONS, NOW_MS, make_cluster
 from tests.broker.connection_driver import Client
 from tests.fuzz.corpus import CorpusFrame, schema_frames
+from tests.fuzz.journal_reading import unreadable_lines
+from tests.fuzz.session_frames import SessionFrames
 
 SIZE_BYTES = 4
 HEADER_BYTES = 8
-CLUSTER_FRAMES = 20_000
-"""Frames for one cluster; then it is replaced, so that memory has a bound."""
+CLUSTER_ROUNDS = 20_000
+"""Changed frames for one cluster; then it is replaced, so that memory has a bound."""
 NEIGHBOUR_INTERVAL = 2_000
+"""Changed frames from one check to the next; there are a few more frames, of sessions."""
 POOL_MAX = 5_000
 FINDINGS_MAX = 20
 STEP_MS = 5
+SESSION_SHARE = 0.05
+"""Of the frames that continue a fetch session; after each of them comes a changed one."""
+_JOURNAL = {"journal.enable": "true", "journal.entries.max": str(2 * NEIGHBOUR_INTERVAL)}
+_RULES: tuple[dict[str, object], ...] = (
+    {"topic": "t", "nth": 3, "error": "REQUEST_TIMED_OUT"},
+    {"topic": "t", "partition": 1, "every": 5, "error": "NOT_LEADER_OR_FOLLOWER"},
+    {"group": "g", "every": 7, "error": "COORDINATOR_NOT_AVAILABLE"},
+    {"transactional_id": "x", "every": 2, "error": "NOT_COORDINATOR"},
+)
 _LISTING = frozenset(
     {
         "ListGroups",
@@ -72,20 +89,34 @@ class Fuzzer:
             frame for frame in schema_frames() if API_NAMES[frame.api_key] in _LISTING
         ]
         self._now_ms = NOW_MS
-        self._new_cluster()
+        self._rounds = 0
+        self.new_cluster(has_journal=False)
 
     def run(self, bytes_min: int) -> Report:
         """Send frames until they have this many bytes."""
         while self.report.bytes < bytes_min and len(self.report.findings) < FINDINGS_MAX:
+            if self._random.random() < SESSION_SHARE:
+                self.step_in_session()
             self.step(self._changed(self._random.choice(self._pool)))
-            if self.report.frames % NEIGHBOUR_INTERVAL == 0:
+            self._rounds += 1
+            if self._rounds % NEIGHBOUR_INTERVAL == 0:
                 self.check_neighbour()
-            if self.report.frames % CLUSTER_FRAMES == 0:
-                self._new_cluster()
+                self.check_journal()
+            if self._rounds % CLUSTER_ROUNDS == 0:
+                self.new_cluster(has_journal=not self._has_journal)
+        self.check_journal()
         return self.report
 
-    def step(self, data: bytes) -> None:
-        """Send one frame, in one piece or two, and judge what happened."""
+    def step_in_session(self) -> None:
+        """Send a request that continues a fetch session, or begins one, and another changed one."""
+        data = self.sessions.next()
+        response = self.step(data)
+        if response:
+            self.sessions.take(response)
+        self.step(self._changed(data))
+
+    def step(self, data: bytes) -> bytes:
+        """Send one frame, in one piece or two, and judge what happened; return the response."""
         self.report.frames += 1
         self.report.bytes += len(data)
         self._now_ms += STEP_MS
@@ -97,7 +128,7 @@ class Fuzzer:
         except Exception:  # noqa: BLE001 - that is what we look for
             self._find(traceback.format_exc(), data)
             self._connect()
-            return
+            return b""
         for bug in client.bugs:
             self._find("".join(traceback.format_exception(bug)), data)
         if client.close_reason is not None:
@@ -108,10 +139,18 @@ class Fuzzer:
         # Changes of a frame that closes the connection seldom reach a handler.
         if outcome != "closed":
             self._learn(data, f"{outcome} {len(client.written) // 16}")
-        client.written = b""
+        response, client.written = client.written, b""
         # A connection that waits for a response, or for the rest of a frame, is left behind.
         if outcome != "answered" or client.bugs:
             self._connect()
+        return response
+
+    def check_journal(self) -> None:
+        """Read all lines of the journal, whatever was noted there."""
+        for what, frame in unreadable_lines(
+            self._dispatcher.journal, self._dispatcher.faults.topic_name
+        ):
+            self._find(what, len(frame).to_bytes(SIZE_BYTES) + frame)
 
     def check_neighbour(self) -> None:
         """Ask everything that lists what others have written, in every version."""
@@ -172,11 +211,21 @@ class Fuzzer:
     def _find(self, what: str, data: bytes) -> None:
         self.report.findings.append(Finding(what, data))
 
-    def _new_cluster(self) -> None:
-        self._cluster = make_cluster(2, **ALL_VERSIONS)
+    def new_cluster(self, *, has_journal: bool) -> None:
+        """Replace the cluster by one with two topics, and perhaps a journal and fault rules."""
+        self._has_journal = has_journal
+        self._cluster = make_cluster(2, **ALL_VERSIONS, **(_JOURNAL if has_journal else {}))
         self._dispatcher = Dispatcher(
             self._cluster, lambda error, _: self._client.bugs.append(error)
         )
+        if has_journal:
+            for rule in _RULES:
+                self._dispatcher.faults.add(FaultRule.from_json(rule), self._now_ms)
+        topic_ids = [
+            self._cluster.create_topic(name, self._cluster.place(2, 2), {}).topic_id
+            for name in ("t", "u")
+        ]
+        self.sessions = SessionFrames(self._random, topic_ids)
         self._connect()
 
     def _connect(self) -> None:

@@ -6,7 +6,8 @@ import pytest
 from broker.routes import ROUTES
 from protocol.api_keys import ApiKey
 from tests.broker.connection_driver import break_metadata
-from tests.fuzz.corpus import read_corpus
+from tests.fuzz import journal_reading
+from tests.fuzz.corpus import frames_with_nulls, read_corpus
 from tests.fuzz.fuzzer import Fuzzer
 
 
@@ -35,6 +36,58 @@ def test_changed_frames_harm_neither_the_broker_nor_a_neighbour() -> None:
     report = Fuzzer(read_corpus(), seed=1).run(300_000)
     assert report.findings == []
     assert report.outcomes["answered"] > 500
+
+
+def test_the_journal_of_frames_with_nulls_can_be_read() -> None:
+    fuzzer = Fuzzer([], seed=1)
+    fuzzer.new_cluster(has_journal=True)
+    for frame in frames_with_nulls():
+        fuzzer.step(frame.data)
+    fuzzer.check_journal()
+    assert fuzzer.report.findings == []
+    assert fuzzer.report.outcomes["closed"] > 500
+    assert fuzzer.report.outcomes["answered"] > 100
+
+
+def test_the_journal_of_changed_frames_can_be_read() -> None:
+    fuzzer = Fuzzer(read_corpus(), seed=2)
+    fuzzer.new_cluster(has_journal=True)
+    report = fuzzer.run(20_000)
+    assert report.findings == []
+    assert report.outcomes["answered"] > 100
+
+
+def test_a_line_that_cannot_be_read_is_found_with_its_frame(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_arguments: Any, **_options: Any) -> Any:
+        raise AttributeError("poisoned")
+
+    monkeypatch.setattr(journal_reading, "describe_line", fail)
+    [metadata] = [
+        frame for frame in read_corpus() if (frame.api_key, frame.version) == (ApiKey.METADATA, 9)
+    ]
+    fuzzer = Fuzzer([metadata], seed=1)
+    fuzzer.new_cluster(has_journal=True)
+    fuzzer.step(metadata.data)
+    fuzzer.check_journal()
+    [finding] = fuzzer.report.findings
+    assert "poisoned" in finding.what
+    assert finding.data == metadata.data
+
+
+@pytest.mark.parametrize("has_journal", [False, True])
+def test_fetch_sessions_of_every_version_are_continued_without_harm(has_journal: bool) -> None:
+    fuzzer = Fuzzer(read_corpus(), seed=1)
+    fuzzer.new_cluster(has_journal=has_journal)
+    continued = 0
+    for _ in range(300):
+        session_id = fuzzer.sessions.session_id
+        fuzzer.step_in_session()
+        continued += session_id != 0 and session_id == fuzzer.sessions.session_id
+    fuzzer.check_journal()
+    assert fuzzer.report.findings == []
+    assert continued > 100
 
 
 def test_a_handler_that_raises_is_found_with_its_frame(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,14 @@
 
 import pytest
 
-from protocol.regular_expressions import full_match, regex_problem
+from protocol.regular_expressions import (
+    EXPRESSION_BYTES_MAX,
+    PROGRAM_SIZE_MAX,
+    STEPS_MAX,
+    full_match,
+    groups_of_match,
+    regex_problem,
+)
 
 
 @pytest.mark.parametrize(
@@ -20,6 +27,14 @@ from protocol.regular_expressions import full_match, regex_problem
         ("(?z)", "invalid or unsupported Perl syntax"),
         ("(?P<n", "invalid named capture"),
         ("(?=a)", "invalid or unsupported Perl syntax"),
+        ("(?<=a)b", "invalid or unsupported Perl syntax"),
+        ("(a)\\1", "invalid escape sequence"),
+        ("a++", "invalid nested repetition operator"),
+        ("a" * EXPRESSION_BYTES_MAX, None),
+        ("a" * (EXPRESSION_BYTES_MAX + 1), "expression too large"),
+        ("a{999}" * (PROGRAM_SIZE_MAX // 999), None),
+        ("a{999}" * (PROGRAM_SIZE_MAX // 999 + 1), "expression too large"),
+        ("\\pL{900}", "expression too large"),
     ],
 )
 def test_problems_are_described_as_by_re2j(regex: str, problem: str | None) -> None:
@@ -29,3 +44,25 @@ def test_problems_are_described_as_by_re2j(regex: str, problem: str | None) -> N
 def test_an_expression_matches_a_whole_text() -> None:
     assert full_match("orders.*", "orders-old")
     assert not full_match("orders", "orders-old")
+
+
+def test_nested_repetitions_take_no_time_to_speak_of() -> None:
+    assert not full_match("(a+)+$", "a" * 30_000 + "_")
+    assert groups_of_match("((a+)+)$", "a" * 30_000 + "_") is None
+
+
+def test_an_expression_that_is_invalid_matches_nothing() -> None:
+    assert not full_match("(", "(")
+    assert groups_of_match("(", "(") is None
+
+
+def test_a_match_of_too_many_steps_is_none() -> None:
+    text = "a" * (STEPS_MAX // 1_000)
+    assert full_match("a*", text)
+    assert not full_match("a{0,900}a*" * 2, text)
+    assert full_match("a{0,900}a*" * 2, text[:100])
+
+
+def test_the_groups_of_a_match_begin_with_the_whole_text() -> None:
+    assert groups_of_match("CN=(.*?),(O=.)?(.*)", "CN=a,OU=b") == ("CN=a,OU=b", "a", "", "OU=b")
+    assert groups_of_match("(a*)" * 400, "a" * 10_000) is None  # groups count as steps

@@ -159,3 +159,8 @@ def test_a_topic_id_without_a_name_is_shown_as_text_and_matches_no_rule() -> Non
     assert targets.topic_names(lambda _topic_id: None) == {str(TOPIC_ID), "other"}
     assert targets.with_topic_names(lambda _topic_id: None).topics == {"other"}
     assert targets.with_topic_names(name_of).has_partition(TOPIC, 0)
+
+
+def test_a_null_id_is_no_target() -> None:
+    request = messages.DescribeTransactionsRequest(version=0, transactional_ids=[None, "x"])
+    assert request_targets(request) == RequestTargets(transactional_ids=frozenset({"x"}))

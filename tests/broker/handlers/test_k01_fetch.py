@@ -152,6 +152,41 @@ def values(data: bytes) -> list[bytes | None]:
     return found
 
 
+@pytest.mark.parametrize("version", [13, 18])
+def test_a_topic_id_of_zeros_is_unknown_without_a_session(version: int) -> None:
+    """As Apache Kafka 4.1.0 answered, also in the next tests."""
+    cluster = cluster_with_records()
+    found = parts(ask(cluster, {0: 0}, version=version, topic_id=UUID(int=0)))
+    assert found[0].error_code == ErrorCode.UNKNOWN_TOPIC_ID
+    failed = ask(cluster, {0: 0, 1: 0}, version=version, topic_id=UUID(int=0))
+    assert (failed.error_code, failed.responses) == (ErrorCode.UNKNOWN_SERVER_ERROR, [])
+
+
+@pytest.mark.parametrize("version", [13, 18])
+def test_a_topic_id_of_zeros_opens_no_session(version: int) -> None:
+    cluster = cluster_with_records()
+    opened = ask(cluster, {0: 6}, version=version, session_epoch=0)
+    session = {"version": version, "session_id": opened.session_id}
+    failed = ask(cluster, {0: 0}, **session, session_epoch=0, topic_id=UUID(int=0))
+    assert failed.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+    assert (failed.session_id, failed.responses) == (opened.session_id, [])
+    ended = ask(cluster, {}, **session, session_epoch=1)
+    assert ended.error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+
+
+@pytest.mark.parametrize("version", [13, 18])
+def test_a_session_stays_as_it_is_after_a_topic_id_of_zeros(version: int) -> None:
+    cluster = cluster_with_records()
+    opened = ask(cluster, {0: 6}, version=version, session_epoch=0)
+    session = {"version": version, "session_id": opened.session_id, "session_epoch": 1}
+    for changes in ({"fetch_offsets": {0: 0}}, {"fetch_offsets": {}, "forgotten": [0]}):
+        failed = ask(cluster, **session, **changes, topic_id=UUID(int=0))
+        assert failed.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+        assert (failed.session_id, failed.responses) == (opened.session_id, [])
+    continued = ask(cluster, {}, **session)
+    assert (continued.error_code, continued.session_id) == (ErrorCode.NONE, opened.session_id)
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 def test_every_version_reads_from_the_batch_that_holds_the_offset(version: int) -> None:
     response = ask(cluster_with_records(), {0: 3, 1: 0}, version=version)

@@ -36,6 +36,22 @@ def test_filters(version: int, filters: dict[str, Any], names: list[str]) -> Non
     assert response.unknown_state_filters == unknown
 
 
-def test_an_invalid_pattern_is_an_error() -> None:
-    response = make_driver().list_transactions(pattern="(")
+def test_a_pattern_with_nested_repetitions_harms_nobody() -> None:
+    driver = make_driver()
+    TransactionDriver(driver.cluster, transactional_id="a" * 32 + "_").init()
+    response = driver.list_transactions(pattern="(a+)+$")
+    assert (response.error_code, response.transaction_states) == (ErrorCode.NONE, [])
+
+
+def test_a_point_is_no_line_feed_as_in_re2j() -> None:
+    driver = make_driver()
+    TransactionDriver(driver.cluster, transactional_id="a\nb").init()
+    assert driver.list_transactions(pattern="a.b").transaction_states == []
+    assert len(driver.list_transactions(pattern="(?s)a.b").transaction_states) == 1
+    assert len(driver.list_transactions(pattern="").transaction_states) == 1
+
+
+@pytest.mark.parametrize("pattern", ["(", "a(?=b)", "a" * 3_000])
+def test_an_invalid_pattern_is_an_error(pattern: str) -> None:
+    response = make_driver().list_transactions(pattern=pattern)
     assert response.error_code == ErrorCode.INVALID_REGULAR_EXPRESSION

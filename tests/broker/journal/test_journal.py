@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import broker.handlers  # noqa: F401 - registers every API
 from broker.dispatch.connection import Connection
 from broker.dispatch.dispatcher import Dispatcher
+from broker.journal import journal as journal_module
 from broker.journal.journal import (
     DROPPED_TOGETHER,
     Journal,
@@ -21,12 +22,14 @@ from broker.journal.journal import (
     targets_of,
 )
 from broker.journal.lines import Arrival, Disconnect, Entry, Line, Outcome
+from broker.journal.rendering import describe_line
 from broker.pending_response import PendingResponse
 from broker.request.context import RequestContext, Sender, context_of_frame
 from broker.responses import Close, EncodedParts
 from broker.routes import ROUTES
-from protocol import messages
+from protocol import json_view, messages
 from protocol.api_keys import ApiKey
+from protocol.request_targets import RequestTargets
 from tests.broker.cluster_builder import ALL_VERSIONS, NOW_MS, make_cluster, make_context
 from tests.broker.connection_driver import (
     THROTTLE_TIME_MS,
@@ -380,9 +383,39 @@ def test_an_undecodable_frame_is_shown_as_a_message() -> None:
     entry = journal.begin(context, b"nonsense", 0, 8, 0)
     journal.end(entry, b"more of it", 0)
 
-    assert request_of(entry).startswith("undecodable")
-    assert response_of(entry).startswith("undecodable")
+    assert request_of(entry).startswith("undecodable: ")
+    assert request_of(entry).endswith(f" ({b'nonsense'.hex()})")
+    assert response_of(entry).startswith("undecodable: ")
+    assert targets_of(entry) == RequestTargets()
     assert errors_of(entry) == frozenset()
+
+
+def test_the_text_for_an_undecodable_frame_is_short_and_has_no_secrets() -> None:
+    journal = Journal(5, 2000, is_enabled=True)
+    frame = b"x" * 1000
+    shown = journal.begin(make_context(ApiKey.METADATA, 9), frame, 0, 1000, 0)
+    hidden = journal.begin(make_context(ApiKey.SASL_AUTHENTICATE, 2), frame, 0, 1000, 0)
+    assert request_of(shown).endswith(f"({frame[:500].hex()}... of 1000 bytes)")
+    assert frame[:2].hex() not in request_of(hidden)
+
+
+@pytest.mark.parametrize("function", ["request_targets", "json_view"])
+def test_an_entry_whose_explanation_fails_is_listed(
+    monkeypatch: pytest.MonkeyPatch, function: str
+) -> None:
+    def fail(*_arguments: Any) -> Any:
+        raise AttributeError("no such attribute")
+
+    if function == "json_view":
+        monkeypatch.setattr(json_view, "as_plain", fail)
+    else:
+        monkeypatch.setattr(journal_module, "request_targets", fail)
+    client = Client(journalled_cluster())
+    client.send(metadata_frame(1))
+    [line] = client.dispatcher.journal
+    described = describe_line(line, lambda _topic_id: None)
+    assert described["request"].startswith("undecodable: no such attribute (0003")
+    assert described["topics"] == []
 
 
 def test_a_pending_response_that_completes_at_once_is_a_response(

@@ -60,13 +60,17 @@ RULES = (
         (RULES, "O=org", "O=org"),
         ("RULE:^CN=(.*?)$/$1-$2\\/x/", "CN=a", "a-$2/x"),
         ("RULE:^CN=b$/b/", "CN=a", None),
+        ("RULE:CN=(a+)+$/$1/", "CN=" + "a" * 40 + "_", None),
+        ("RULE:.*/$0!/", "CN=a", "CN=a!"),
     ],
 )
 def test_the_first_rule_that_matches_applies(rules: str, name: str, principal: str | None) -> None:
     assert name_mapper(rules)(name) == principal
 
 
-@pytest.mark.parametrize("rules", ["default", "RULE:^CN", "RULE:(/x/", "DEFAULT,RULE:a/b/X"])
+@pytest.mark.parametrize(
+    "rules", ["default", "RULE:^CN", "RULE:(/x/", "RULE:a(?!b)/x/", "DEFAULT,RULE:a/b/X"]
+)
 def test_an_invalid_rule_is_refused(rules: str) -> None:
     with pytest.raises(ConfigError, match=r"ssl\.principal\.mapping\.rules"):
         name_mapper(rules)
