@@ -328,18 +328,14 @@ def targets_of(entry: Entry) -> RequestTargets:
     """Return the targets that a request names; none if it cannot be explained."""
     if entry.targets is None:
         request_of(entry)
-        entry.targets = entry.targets or RequestTargets()
-    return entry.targets
+    return entry.targets or RequestTargets()
 
 
 def errors_of(entry: Entry) -> frozenset[str]:
     """Return the names of the errors in the response; none while there is no response."""
     if entry.errors is None:
         response_of(entry)
-        if entry.outcome is Outcome.WAITING:
-            return entry.errors or frozenset()
-        entry.errors = entry.errors or frozenset()
-    return entry.errors
+    return entry.errors or frozenset()
 
 
 def request_of(entry: Entry) -> Any:

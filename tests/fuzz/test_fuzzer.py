@@ -5,10 +5,25 @@ import pytest
 
 from broker.routes import ROUTES
 from protocol.api_keys import ApiKey
-from tests.broker.connection_driver import break_metadata
 from tests.fuzz import journal_reading
-from tests.fuzz.corpus import frames_with_nulls, read_corpus
+from tests.fuzz.corpus import CorpusFrame, frames_with_nulls, read_corpus
 from tests.fuzz.fuzzer import Fuzzer
+
+
+def fail(*_arguments: Any, **_options: Any) -> Any:
+    raise RuntimeError("poisoned")
+
+
+def break_list_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    route = replace(ROUTES[ApiKey.LIST_GROUPS], handler=fail)
+    monkeypatch.setitem(ROUTES, ApiKey.LIST_GROUPS, route)
+
+
+def frame_of(api_key: ApiKey, version: int) -> CorpusFrame:
+    [frame] = [
+        frame for frame in read_corpus() if (frame.api_key, frame.version) == (api_key, version)
+    ]
+    return frame
 
 
 def test_the_corpus_has_every_api_in_every_version() -> None:
@@ -60,13 +75,8 @@ def test_the_journal_of_changed_frames_can_be_read() -> None:
 def test_a_line_that_cannot_be_read_is_found_with_its_frame(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def fail(*_arguments: Any, **_options: Any) -> Any:
-        raise AttributeError("poisoned")
-
     monkeypatch.setattr(journal_reading, "describe_line", fail)
-    [metadata] = [
-        frame for frame in read_corpus() if (frame.api_key, frame.version) == (ApiKey.METADATA, 9)
-    ]
+    metadata = frame_of(ApiKey.METADATA, 9)
     fuzzer = Fuzzer([metadata], seed=1)
     fuzzer.new_cluster(has_journal=True)
     fuzzer.step(metadata.data)
@@ -91,23 +101,18 @@ def test_fetch_sessions_of_every_version_are_continued_without_harm(has_journal:
 
 
 def test_a_handler_that_raises_is_found_with_its_frame(monkeypatch: pytest.MonkeyPatch) -> None:
-    break_metadata(monkeypatch)
-    [metadata] = [
-        frame for frame in read_corpus() if (frame.api_key, frame.version) == (ApiKey.METADATA, 9)
-    ]
-    fuzzer = Fuzzer([metadata], seed=1)
-    fuzzer.step(metadata.data)
+    break_list_groups(monkeypatch)
+    listing = frame_of(ApiKey.LIST_GROUPS, 4)
+    fuzzer = Fuzzer([listing], seed=1)
+    fuzzer.step(listing.data)
     [finding] = fuzzer.report.findings
-    assert "boom" in finding.what
-    assert finding.data == metadata.data
+    assert "poisoned" in finding.what
+    assert finding.data == listing.data
 
 
 def test_a_harmed_neighbour_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_arguments: Any) -> Any:
-        raise RuntimeError("poisoned")
-
     route = ROUTES[ApiKey.LIST_GROUPS]
-    monkeypatch.setitem(ROUTES, ApiKey.LIST_GROUPS, replace(route, handler=refuse))
+    break_list_groups(monkeypatch)
     fuzzer = Fuzzer(read_corpus(), seed=1)
     fuzzer.check_neighbour()
     versions = route.version_max - route.version_min + 1

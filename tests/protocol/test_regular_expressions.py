@@ -58,9 +58,10 @@ def test_an_expression_that_is_invalid_matches_nothing() -> None:
 
 def test_a_match_of_too_many_steps_is_none() -> None:
     text = "a" * (STEPS_MAX // 1_000)
+    regex = "[ab]{0,900}"
     assert full_match("a*", text)
-    assert not full_match("a{0,900}a*" * 2, text)
-    assert full_match("a{0,900}a*" * 2, text[:100])
+    assert not full_match(regex, text)
+    assert full_match(regex, text[:100])
 
 
 def test_the_groups_of_a_match_begin_with_the_whole_text() -> None:
