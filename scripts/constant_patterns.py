@@ -20,12 +20,14 @@ def variable_patterns(source: str) -> Iterator[tuple[int, str]]:
     """Yield line and text of each call with such a pattern, and of imports that would hide one."""
     tree = ast.parse(source)
     constants: set[str] = set()
-    for node in tree.body:
-        if isinstance(node, ast.Assign) and _is_constant(node.value, constants):
-            constants |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+    for statement in tree.body:
+        if isinstance(statement, ast.Assign) and _is_constant(statement.value, constants):
+            constants |= {name.id for name in statement.targets if isinstance(name, ast.Name)}
     for node in ast.walk(tree):
-        if _hides_functions(node) or _has_variable_pattern(node, constants):
-            yield node.lineno, ast.unparse(node)  # type: ignore[attr-defined]
+        if isinstance(node, ast.stmt | ast.expr) and (
+            _hides_functions(node) or _has_variable_pattern(node, constants)
+        ):
+            yield node.lineno, ast.unparse(node)
 
 
 def _hides_functions(node: ast.AST) -> bool:
@@ -61,7 +63,8 @@ def _is_constant(node: ast.expr, constants: set[str]) -> bool:
             return all(_is_constant(value, constants) for value in values)
         case ast.FormattedValue(value=value):
             return _is_constant(value, constants)
-    return False
+        case _:
+            return False
 
 
 def main() -> int:

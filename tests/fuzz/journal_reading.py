@@ -14,20 +14,17 @@ from broker.journal.rendering import JournalFilter, describe_line
 from mock_kafka.views import request_of
 from protocol.request_targets import TopicNames
 
-_FILTERS = tuple(
-    JournalFilter(**{name: value})
-    for name, value in {
-        "api": "Fetch",
-        "topic": "t",
-        "group": "g",
-        "client_id": "test",
-        "user": "ANONYMOUS",
-        "error": "NONE",
-        "outcome": "responded",
-        "kind": "request",
-        "fault": "#1",
-        "broker": 1,
-    }.items()
+_FILTERS = (
+    JournalFilter(api="Fetch"),
+    JournalFilter(topic="t"),
+    JournalFilter(group="g"),
+    JournalFilter(client_id="test"),
+    JournalFilter(user="ANONYMOUS"),
+    JournalFilter(error="UNKNOWN_SERVER_ERROR"),
+    JournalFilter(outcome="responded"),
+    JournalFilter(kind="request"),
+    JournalFilter(fault="#1"),
+    JournalFilter(broker=1),
 )
 
 
