@@ -20,7 +20,7 @@ PROGRAM_SIZE_MAX = 4_000
 STEPS_MAX = 1_000_000
 """Instructions times bytes of the text times groups of one match; a step takes up to 29 ns."""
 MEMORY_BYTES_MAX = 1 << 20
-"""Of one expression; as many as `_COMPILED_MAX` stay, in a cache of RE2 128."""
+"""Of one expression; `_COMPILED_MAX` of them are kept."""
 _COMPILED_MAX = 128
 
 # Messages of RE2 (C++), and those of RE2/J, which Kafka uses.

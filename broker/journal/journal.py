@@ -370,7 +370,7 @@ def response_of(entry: Entry) -> Any:
 
 def unexplained(entry: Entry, frame: bytes, error: Exception) -> str:
     """Return what stands for a message that cannot be decoded or shown."""
-    text = f"undecodable: {error or type(error).__name__}"
+    text = f"undecodable: {error}"
     if entry.context.api_key in WITH_SECRETS:
         return text
     shown = frame[:SHOWN_BYTES_MAX]

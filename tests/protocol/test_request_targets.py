@@ -1,5 +1,6 @@
 """Topics, partitions, groups and transactional ids are found in the requests of every API."""
 
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -162,5 +163,6 @@ def test_a_topic_id_without_a_name_is_shown_as_text_and_matches_no_rule() -> Non
 
 
 def test_a_null_id_is_no_target() -> None:
-    request = messages.DescribeTransactionsRequest(version=0, transactional_ids=[None, "x"])
+    ids: list[Any] = [None, "x"]
+    request = messages.DescribeTransactionsRequest(version=0, transactional_ids=ids)
     assert request_targets(request) == RequestTargets(transactional_ids=frozenset({"x"}))

@@ -86,7 +86,7 @@ def test_the_version_bound_is_of_the_library_and_not_of_its_binding(
     version: str, fails: bool
 ) -> None:
     library = FailingLibrary(
-        "librdkafka", "", "rdkafka", version_marker="rdkafka", fixed_in=(2, 17)
+        "librdkafka", "", re.compile("rdkafka"), version_marker="rdkafka", fixed_in=(2, 17)
     )
     assert library.covers(ClientSoftware("binding", version), None) is fails
 
