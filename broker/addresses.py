@@ -30,4 +30,10 @@ def parse_listener(text: str) -> tuple[str, Address]:
     host, colon, port = rest.rpartition(":")
     if not name or not scheme_end or not colon or not port.isdecimal() or int(port) > PORT_MAX:
         raise ValueError(f"{text!r} is not NAME://HOST:PORT")
-    return name, Address(host.strip("[]"), int(port))
+    return name, Address(without_brackets(host), int(port))
+
+
+def without_brackets(host: str) -> str:
+    """Return a host without the brackets around an IPv6 address, as in `[::1]`."""
+    is_bracketed = host.startswith("[") and host.endswith("]")
+    return host[1:-1] if is_bracketed else host

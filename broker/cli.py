@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from broker.addresses import PORT_MAX
+from broker.addresses import PORT_MAX, without_brackets
 from broker.clock import SystemClock
 from broker.config.broker_config import BrokerConfig
 from broker.config.keys import ConfigError
@@ -126,6 +126,7 @@ def build_parser(environment: Mapping[str, str] = NO_VARIABLES) -> argparse.Argu
     command.add_argument(
         "--host",
         dest="hosts",
+        type=_host,
         action="append",
         metavar="NAME",
         help="name or address of the broker; may be given often"
@@ -219,6 +220,7 @@ def _add_admin_arguments(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument(
         "--admin-host",
+        type=_host,
         default="127.0.0.1",
         metavar="HOST",
         help="address of the admin port (default: %(default)s)",
@@ -252,9 +254,10 @@ class _ShowVersion(argparse.Action):
 
 
 def _host(text: str) -> str:
-    if not text:
+    host = without_brackets(text)
+    if not host:
         raise argparse.ArgumentTypeError("the host is empty; 0.0.0.0 means all addresses")
-    return text
+    return host
 
 
 def _port(text: str) -> int:

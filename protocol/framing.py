@@ -13,6 +13,15 @@ _SIZE = Struct(">i")
 SIZE_BYTES = _SIZE.size
 """Bytes of the size in front of a frame."""
 
+UNEXPECTED_TLS = (
+    "the other side speaks TLS, and this port does not: set its security.protocol to PLAINTEXT or"
+    " SASL_PLAINTEXT, or use the port of a TLS listener"
+)
+"""The reason for what TLS sends first, which reads as the size of a frame of 352 MB or more."""
+
+_TLS_RECORDS = (b"\x16\x03", b"\x15\x03")
+"""The first bytes of a TLS handshake and of a TLS alert: the type of the record, and 3."""
+
 
 class FrameError(Exception):
     """The stream has an invalid frame size; no more frames can be read."""
@@ -71,6 +80,8 @@ class FrameReader:
         if size < 0:
             raise FrameError(f"frame of negative size {size}")
         if size > self.frame_bytes_max:
+            if buffer.startswith(_TLS_RECORDS, position):
+                raise FrameError(UNEXPECTED_TLS)
             raise FrameError(
                 f"frame of {size} bytes is larger than {self.limit_name} ({self.frame_bytes_max})"
             )

@@ -265,14 +265,11 @@ TLS_KEYS: tuple[ConfigKey, ...] = (
     ignored_key("ssl.endpoint.identification.algorithm",  STRING,   "https",     None,          ONE_BROKER),
     ignored_key("ssl.engine.factory.class",               CLASS,    None,        None,          ONE_BROKER),
     ignored_key("ssl.keymanager.algorithm",               STRING,   "SunX509",   None,          ONE_BROKER),
-    ignored_key("ssl.keystore.certificate.chain",         PASSWORD, None,        None,          ONE_BROKER),
-    ignored_key("ssl.keystore.key",                       PASSWORD, None,        None,          ONE_BROKER),
     ignored_key("ssl.keystore.password",                  PASSWORD, None,        None,          ONE_BROKER),
     ignored_key("ssl.protocol",                           STRING,   "TLSv1.3",   None,          ONE_BROKER),
     ignored_key("ssl.provider",                           STRING,   None,        None,          ONE_BROKER),
     ignored_key("ssl.secure.random.implementation",       STRING,   None,        None,          ONE_BROKER),
     ignored_key("ssl.trustmanager.algorithm",             STRING,   "PKIX",      None,          ONE_BROKER),
-    ignored_key("ssl.truststore.certificates",            PASSWORD, None,        None,          ONE_BROKER),
     ignored_key("ssl.truststore.password",                PASSWORD, None,        None,          ONE_BROKER),
 )
 

@@ -32,9 +32,12 @@ SECURITY_KEYS: tuple[ConfigKey, ...] = (
     ConfigKey("connection.failed.authentication.delay.ms", INT,      100,                  between(0, 60_000),       READ_ONLY, "Delay of the response to a failed authentication."),
     ConfigKey("ssl.keystore.type",                         STRING,   "PEM",                one_of("PEM"),            ONE_BROKER, "Format of the broker's key and certificate; Kafka's default, JKS, is not supported."),
     ConfigKey("ssl.keystore.location",                     STRING,   None,                 None,                     ONE_BROKER, "File with the broker's private key and certificates, for TLS listeners."),
+    ConfigKey("ssl.keystore.key",                          PASSWORD, None,                 None,                     ONE_BROKER, "The broker's private key itself as PEM, in place of a file."),
+    ConfigKey("ssl.keystore.certificate.chain",            PASSWORD, None,                 None,                     ONE_BROKER, "The broker's certificates themselves as PEM, with ssl.keystore.key."),
     ConfigKey("ssl.key.password",                          PASSWORD, None,                 None,                     ONE_BROKER, "Password of the private key, if it is encrypted."),
     ConfigKey("ssl.truststore.type",                       STRING,   "PEM",                one_of("PEM"),            ONE_BROKER, "Format of the trusted certificates."),
     ConfigKey("ssl.truststore.location",                   STRING,   None,                 None,                     ONE_BROKER, "File with the certificates of the authorities that sign client certificates."),
+    ConfigKey("ssl.truststore.certificates",               PASSWORD, None,                 None,                     ONE_BROKER, "The trusted certificates themselves as PEM, in place of a file."),
     ConfigKey("ssl.client.auth",                           STRING,   "none",               one_of("required", "requested", "none"), ONE_BROKER, "Whether SSL listeners ask clients for a certificate; SASL_SSL listeners never do."),
     ConfigKey("ssl.principal.mapping.rules",               STRING,   "DEFAULT",            None,                     READ_ONLY, "Rules that map a certificate's distinguished name to the principal."),
 )

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import msgspec
 
-from broker.addresses import PORT_MAX, Address
+from broker.addresses import PORT_MAX, Address, without_brackets
 from broker.cluster import broker_membership, failover
 from broker.cluster.brokers import Broker
 from broker.config.keys import ConfigError
@@ -133,7 +133,7 @@ def advertise_address(admin: Admin, path: BrokerPath, body: AdvertisedBody) -> B
     broker = admin.cluster.brokers[path.node_id]
     listener = body.listener or next(iter(broker.advertised))
     try:
-        broker.advertise(listener, Address(body.host, body.port))
+        broker.advertise(listener, Address(without_brackets(body.host), body.port))
     except ValueError as error:
         raise Problem(422, str(error)) from error
     return _view(admin, broker)

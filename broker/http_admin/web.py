@@ -33,6 +33,7 @@ from broker.http_admin import (  # noqa: F401 - importing them declares the oper
     topics,
     transactions,
 )
+from broker.addresses import without_brackets
 from broker.http_admin.operation import OPERATIONS, Operation, Problem, encode_result
 from broker.http_admin.state import Admin
 from broker.log import log
@@ -182,7 +183,7 @@ def _host_of(host_and_port: str) -> str:
     host, separator, port = host_and_port.rpartition(":")
     if not separator or not port.isdigit():
         host = host_and_port
-    return host.removeprefix("[").removesuffix("]").lower()
+    return without_brackets(host).lower()
 
 
 def _is_address(host: str) -> bool:

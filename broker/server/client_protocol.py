@@ -17,6 +17,7 @@ from broker.responses import WAITING, ConnectionOutput
 from broker.server.accept_queue import AcceptQueue
 from broker.server.listener_security import ListenerSecurity
 from broker.timers import Timer
+from protocol.framing import UNEXPECTED_TLS
 
 LAST_RESPONSE_S = 0.2
 """Delay between a last response and the close, so that the client can read the response.
@@ -418,6 +419,8 @@ class ClientProtocol(asyncio.Protocol):
 
     def _close(self, reason: str, after_s: float = 0) -> None:
         if not self._transport.is_closing():
-            log.info("connection closed", peer=self.peer, broker=self.broker_id, reason=reason)
+            # A client that can never connect: Kafka warns of it, too.
+            write_line = log.warning if reason == UNEXPECTED_TLS else log.info
+            write_line("connection closed", peer=self.peer, broker=self.broker_id, reason=reason)
             self.close_reason = reason
             self._server.call_later(after_s, self._transport.close)

@@ -1,11 +1,15 @@
-"""TLS of the server: contexts from the files that the configuration names.
+"""TLS of the server: contexts from PEM, in files or in the configuration itself (KIP-651).
 
 The event loop does not report a failed handshake, so the context logs it. It does not know the
 client's address.
 """
 
+import re
 import ssl
 from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from textwrap import wrap
 from typing import Any
 
 from broker.config.keys import ConfigError
@@ -16,6 +20,14 @@ _VERIFY_MODES = {
     "requested": ssl.CERT_OPTIONAL,
     "required": ssl.CERT_REQUIRED,
 }
+
+UNEXPECTED_PLAINTEXT = (
+    "the client does not speak TLS, and this port does: set its security.protocol to SSL or"
+    " SASL_SSL, or use the port of a listener without TLS"
+)
+
+_PEM_BLOCK = re.compile(r"-+BEGIN ([A-Z0-9 ]+)-+\s+([A-Za-z0-9+/=\s]+)-+END \1-+")
+_BASE64_LINE = 64
 
 
 class _TlsSession(ssl.SSLObject):
@@ -28,7 +40,10 @@ class _TlsSession(ssl.SSLObject):
         except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
             raise
         except ssl.SSLError as error:
-            log.info("connection closed", reason=f"TLS handshake failed: {error}")
+            if error.reason in {"WRONG_VERSION_NUMBER", "HTTP_REQUEST"}:
+                log.warning("connection closed", reason=UNEXPECTED_PLAINTEXT)
+            else:
+                log.info("connection closed", reason=f"TLS handshake failed: {error}")
             raise
 
 
@@ -38,30 +53,103 @@ def server_context(config: Mapping[str, Any], *, has_sasl: bool) -> ssl.SSLConte
     With SASL no client certificate is requested, as in Kafka: SASL authenticates the client.
 
     Raises:
-        ConfigError: a key is missing, or a file is invalid.
+        ConfigError: a key is missing, a file or a PEM text is invalid, or both are given.
     """
-    keystore, truststore = config["ssl.keystore.location"], config["ssl.truststore.location"]
-    if keystore is None:
-        raise ConfigError("a TLS listener needs ssl.keystore.location, a PEM file")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.sslobject_class = _TlsSession
-    password = config["ssl.key.password"]
-    try:
-        context.load_cert_chain(keystore, password=lambda: password or "")
-    except (OSError, ValueError) as error:
-        raise ConfigError(
-            f"ssl.keystore.location: {keystore} is no PEM file with key and certificate: {error}"
-        ) from error
+    _load_keystore(context, config)
     if has_sasl:
         return context
     context.verify_mode = _VERIFY_MODES[config["ssl.client.auth"]]
-    if truststore is not None:
+    has_truststore = _load_truststore(context, config)
+    if context.verify_mode is not ssl.CERT_NONE and not has_truststore:
+        raise ConfigError(
+            "ssl.client.auth needs ssl.truststore.location, a PEM file, or"
+            " ssl.truststore.certificates"
+        )
+    return context
+
+
+def has_keystore(config: Mapping[str, Any]) -> bool:
+    """Return whether a configuration has a key or a certificate for TLS listeners."""
+    keys = ("ssl.keystore.location", "ssl.keystore.key", "ssl.keystore.certificate.chain")
+    return any(config[key] is not None for key in keys)
+
+
+def _load_keystore(context: ssl.SSLContext, config: Mapping[str, Any]) -> None:
+    """Load key and certificate; the rules and texts are those of `DefaultSslEngineFactory`."""
+    path, password = config["ssl.keystore.location"], config["ssl.key.password"]
+    key, chain = config["ssl.keystore.key"], config["ssl.keystore.certificate.chain"]
+    if key is None and chain is None:
+        if path is None:
+            raise ConfigError(
+                "a TLS listener needs ssl.keystore.location, a PEM file, or ssl.keystore.key and"
+                " ssl.keystore.certificate.chain"
+            )
         try:
-            context.load_verify_locations(truststore)
+            context.load_cert_chain(path, password=lambda: password or "")
         except (OSError, ValueError) as error:
             raise ConfigError(
-                f"ssl.truststore.location: {truststore} is no PEM file with certificates: {error}"
+                f"ssl.keystore.location: {path} is no PEM file with key and certificate: {error}"
             ) from error
-    elif context.verify_mode is not ssl.CERT_NONE:
-        raise ConfigError("ssl.client.auth needs ssl.truststore.location, a PEM file")
-    return context
+        return
+    if chain is None:
+        raise ConfigError("SSL private key is specified, but certificate chain is not specified.")
+    if key is None:
+        raise ConfigError("SSL certificate chain is specified, but private key is not specified")
+    if path is not None:
+        raise ConfigError("Both SSL key store location and separate private key are specified.")
+    text = _pem_lines("ssl.keystore.key", key)
+    text += _pem_lines("ssl.keystore.certificate.chain", chain)
+    # `ssl` reads keys from files only; nobody else can open this folder.
+    with TemporaryDirectory(prefix="mock-kafka-") as folder:
+        file = Path(folder) / "keystore.pem"
+        file.write_text(text, encoding="ascii")
+        try:
+            context.load_cert_chain(file, password=lambda: password or "")
+        except (OSError, ValueError) as error:
+            raise ConfigError(
+                "ssl.keystore.key and ssl.keystore.certificate.chain are no PEM key and"
+                f" certificate: {error}"
+            ) from error
+
+
+def _load_truststore(context: ssl.SSLContext, config: Mapping[str, Any]) -> bool:
+    """Load the certificates that clients' certificates are checked with; return if there are."""
+    path, text = config["ssl.truststore.location"], config["ssl.truststore.certificates"]
+    if path is not None and text is not None:
+        raise ConfigError(
+            "Both SSL trust store location and separate trust certificates are specified."
+        )
+    try:
+        if path is not None:
+            context.load_verify_locations(path)
+        elif text is not None:
+            context.load_verify_locations(cadata=_pem_lines("ssl.truststore.certificates", text))
+    except (OSError, ValueError) as error:
+        where = "ssl.truststore.certificates: this"
+        if path is not None:
+            where = f"ssl.truststore.location: {path}"
+        raise ConfigError(f"{where} is no PEM file with certificates: {error}") from error
+    return path is not None or text is not None
+
+
+def _pem_lines(key: str, text: str) -> str:
+    """Return PEM with the lines that OpenSSL needs; Kafka takes any whitespace for them.
+
+    Raises:
+        ConfigError: there is no PEM block; the text, which may be a key, is not repeated.
+    """
+    blocks = _PEM_BLOCK.findall(text)
+    if not blocks:
+        raise ConfigError(f"{key}: no PEM block, -----BEGIN ...----- to -----END ...-----")
+    return "".join(
+        "\n".join(
+            [
+                f"-----BEGIN {label}-----",
+                *wrap("".join(base64.split()), _BASE64_LINE),
+                f"-----END {label}-----\n",
+            ]
+        )
+        for label, base64 in blocks
+    )

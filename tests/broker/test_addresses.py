@@ -2,7 +2,7 @@
 
 import pytest
 
-from broker.addresses import Address, parse_listener
+from broker.addresses import Address, parse_listener, without_brackets
 
 
 @pytest.mark.parametrize(
@@ -30,3 +30,10 @@ def test_a_listener_has_a_name_and_an_address(text: str, address: Address) -> No
 def test_another_form_of_a_listener_is_an_error(text: str) -> None:
     with pytest.raises(ValueError, match="is not NAME://HOST:PORT"):
         parse_listener(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "host"), [("[::1]", "::1"), ("::1", "::1"), ("far", "far"), ("[", "["), ("[]", "")]
+)
+def test_brackets_are_removed_in_pairs(text: str, host: str) -> None:
+    assert without_brackets(text) == host

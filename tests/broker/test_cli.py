@@ -87,6 +87,7 @@ def test_no_subcommand_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> N
         ["--port", "-1"],
         ["--port", "nine"],
         ["--host", ""],
+        ["--host", "[]"],
         ["--brokers", "0"],
         ["--brokers", "101"],
         ["--log-level", "loud"],
@@ -127,6 +128,12 @@ def test_the_defaults_of_serve_are_one_local_broker_on_kafkas_port() -> None:
     parsed = build_parser().parse_args(["serve"])
     assert (parsed.host, parsed.port, parsed.brokers) == ("127.0.0.1", 9092, 1)
     assert (parsed.log_level, parsed.log_format, parsed.overrides) == ("info", "console", [])
+
+
+@pytest.mark.parametrize("option", ["--host", "--advertised-host", "--admin-host"])
+def test_an_ipv6_address_may_be_in_brackets(option: str) -> None:
+    parsed = build_parser().parse_args(["serve", option, "[::1]"])
+    assert getattr(parsed, option.removeprefix("--").replace("-", "_")) == "::1"
 
 
 def test_an_unknown_key_is_one_line_with_the_key_and_the_nearest_known_one(

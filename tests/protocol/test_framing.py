@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.framing import FrameError, FrameReader
+from protocol.framing import UNEXPECTED_TLS, FrameError, FrameReader
 
 
 def drain(reader: FrameReader) -> list[bytes]:
@@ -95,3 +95,12 @@ def test_an_empty_reader_takes_bytes_from_the_middle_of_a_read() -> None:
     assert frame[0][frame[1] : frame[2]] == b"abc"
     assert not reader.is_empty
     assert reader.buffered_bytes == 2
+
+
+@pytest.mark.parametrize("start", [b"\x16\x03\x01\x02", b"\x15\x03\x03\x00"])
+def test_tls_in_place_of_a_size_is_named(start: bytes) -> None:
+    reader = FrameReader(100 * 1024 * 1024)
+    reader.feed(start)
+    with pytest.raises(FrameError) as raised:
+        reader.next_frame()
+    assert str(raised.value) == UNEXPECTED_TLS

@@ -1,6 +1,7 @@
 """TLS contexts: client certificates, and errors of files."""
 
 import asyncio
+import re
 import ssl
 from pathlib import Path
 
@@ -12,8 +13,10 @@ from broker.config.broker_config import BrokerConfig
 from broker.config.keys import ConfigError
 from broker.serve import ServeOptions, start_server
 from broker.server.certificates import write_certificates
-from broker.server.tls import server_context
+from broker.server.tls import UNEXPECTED_PLAINTEXT, server_context
+from protocol.framing import UNEXPECTED_TLS
 from tests.broker.connection_driver import metadata_frame
+from tests.broker.server.tcp_client import assert_serves, connect
 
 
 @pytest.fixture
@@ -61,6 +64,115 @@ def test_a_missing_key_is_named_in_the_error(folder: Path) -> None:
     ):
         with pytest.raises(ConfigError, match=key):
             server_context(config, has_sasl=False)
+
+
+def split_keystore(folder: Path) -> tuple[str, str]:
+    """Return the key and the certificate of `server.pem`."""
+    key, end, chain = (folder / "server.pem").read_text().partition("-----END PRIVATE KEY-----\n")
+    return key + end, chain
+
+
+@pytest.mark.parametrize("line_end", ["\n", " ", "\r\n"])
+def test_a_client_is_verified_with_keys_that_are_in_the_configuration_itself(
+    tmp_path: Path, line_end: str
+) -> None:
+    files = write_certificates(tmp_path, ["localhost"], ["alice"], SystemClock().now_ms())
+    texts = (*split_keystore(tmp_path), (tmp_path / "ca.pem").read_text())
+    key, chain, authority = (text.replace("\n", line_end) for text in texts)
+    server = server_context(
+        configured(
+            keystore_type="PEM",
+            keystore_key=key,
+            keystore_certificate_chain=chain,
+            truststore_certificates=authority,
+            client_auth="required",
+        ),
+        has_sasl=False,
+    )
+    client = ssl.create_default_context(cafile=str(tmp_path / "ca.pem"))
+    client.load_cert_chain(files["alice"])
+    to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
+    sides = [
+        client.wrap_bio(to_client, to_server, server_hostname="localhost"),
+        server.wrap_bio(to_server, to_client, server_side=True),
+    ]
+    for side in sides:
+        with pytest.raises(ssl.SSLWantReadError):
+            side.do_handshake()
+    for side in sides:
+        side.do_handshake()
+    certificate = sides[1].getpeercert()
+    assert certificate is not None
+    assert certificate["subject"] == ((("commonName", "alice"),),)
+
+
+def test_a_key_in_the_configuration_needs_a_certificate_and_no_file(folder: Path) -> None:
+    key, chain = split_keystore(folder)
+    server, authority = str(folder / "server.pem"), str(folder / "ca.pem")
+    for config, reason in (
+        (configured(keystore_key=key), "certificate chain is not specified"),
+        (configured(keystore_certificate_chain=chain), "private key is not specified"),
+        (
+            configured(
+                keystore_key=key, keystore_certificate_chain=chain, keystore_location=server
+            ),
+            "Both SSL key store location and separate private key",
+        ),
+        (
+            configured(keystore_key="secret", keystore_certificate_chain=chain),
+            "ssl.keystore.key: no PEM block",
+        ),
+        (
+            configured(keystore_key=chain, keystore_certificate_chain=chain),
+            "ssl.keystore.key and ssl.keystore.certificate.chain are no PEM",
+        ),
+        (
+            configured(
+                keystore_location=server,
+                truststore_location=authority,
+                truststore_certificates=chain,
+            ),
+            "Both SSL trust store location and separate trust certificates",
+        ),
+        (
+            configured(keystore_location=server, truststore_certificates=key),
+            "ssl.truststore.certificates: this is no PEM",
+        ),
+    ):
+        with pytest.raises(ConfigError, match=re.escape(reason)) as raised:
+            server_context(config, has_sasl=False)
+        assert "secret" not in str(raised.value)
+
+
+async def test_a_client_without_tls_on_a_tls_port_and_the_reverse_are_named_in_the_log(
+    folder: Path,
+) -> None:
+    config = BrokerConfig.from_overrides(
+        {
+            "listeners": "PLAINTEXT://127.0.0.1:0,SASL_PLAINTEXT://127.0.0.1:0,SSL://127.0.0.1:0",
+            "ssl.keystore.location": str(folder / "server.pem"),
+        }
+    )
+    context = ssl.create_default_context(cafile=str(folder / "ca.pem"))
+    server = await start_server(ServeOptions("127.0.0.1", 0, 1, config))
+    ports = [address.port for address in server.cluster.brokers[1].endpoints.values()]
+    try:
+        with structlog.testing.capture_logs() as lines:
+            for port in ports[:2]:
+                with pytest.raises((ssl.SSLError, ConnectionError)):
+                    await asyncio.open_connection("127.0.0.1", port, ssl=context)
+            for first_bytes in (metadata_frame(1), b"GET / HTTP/1.1\r\n\r\n"):
+                reader, writer = await connect(ports[2])
+                writer.write(first_bytes)
+                assert await reader.read() in {b"", b"\x15\x03\x01\x00\x02\x02\x46"}
+                writer.close()
+        reasons = [(line["log_level"], line["reason"]) for line in lines]
+        assert (
+            reasons == [("warning", UNEXPECTED_TLS)] * 2 + [("warning", UNEXPECTED_PLAINTEXT)] * 2
+        )
+        await assert_serves(ports[0])
+    finally:
+        await server.stop()
 
 
 def test_only_pem_keystores_are_accepted() -> None:
