@@ -31,8 +31,8 @@ def session() -> dict[str, float]:
     from mock_kafka.cluster import MockKafka  # noqa: PLC0415 - its import is measured
     from mock_kafka.pool import ClusterPool  # noqa: PLC0415
 
-    pool = ClusterPool(lambda brokers, config: MockKafka(brokers, config).start())
-    kafka = pool.lend(1, {})
+    pool = ClusterPool(lambda **settings: MockKafka(**settings).start())
+    kafka = pool.lend(brokers=1, config={})
     first_s = time.perf_counter() - begun_s
     further_ms: list[float] = []
     for _ in range(TESTS):
@@ -40,7 +40,7 @@ def session() -> dict[str, float]:
         pool.take_back(kafka)
         time.sleep(SETTLE_S if not further_ms else 0)
         begun_s = time.perf_counter()
-        kafka = pool.lend(1, {})
+        kafka = pool.lend(brokers=1, config={})
         further_ms.append((time.perf_counter() - begun_s) * 1000)
     kafka.stop()
     return {"first_s": first_s, "further_ms": statistics.median(further_ms)}

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 
 PORT_MAX = 65535
+LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
+"""The names of this machine for its own programs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from broker.addresses import PORT_MAX, without_brackets
+from broker.addresses import LOCAL_HOSTS, PORT_MAX, without_brackets
 from broker.clock import SystemClock
 from broker.config.broker_config import BrokerConfig
 from broker.config.keys import ConfigError
@@ -46,12 +46,18 @@ Start a cluster and serve until SIGTERM or SIGINT.
 As soon as connections are accepted, the first line on standard output is
   bootstrap.servers=HOST:PORT[,HOST:PORT...]
 With --admin-port a line admin.url=http://HOST:PORT follows behind those of the
-listeners. Logs go to standard error. Exit status: 0 after a signal, 1 when the start
+listeners, and with --tls, --sasl or -o listeners=... what clients must set:
+  security.protocol=SASL_SSL
+  ssl.ca.location=FILE
+Logs go to standard error. Exit status: 0 after a signal, 1 when the start
 fails (a port in use, an unknown key, a bad value), 2 for wrong arguments.
 """
 
 SERVE_EPILOG = """\
-More listeners, and others than PLAINTEXT, are Kafka's keys:
+With TLS, and users whose passwords are in no process list:
+  mock-kafka serve --tls --sasl -o 'sasl.users=alice:${env:PASSWORD}'
+
+More listeners are Kafka's keys:
   mock-kafka serve -o listeners=PLAINTEXT://:9092,SASL_PLAINTEXT://:9093 \\
       -o sasl.users=alice:secret
 Each has a line of its own: bootstrap.servers=... for the first one, then
@@ -74,9 +80,7 @@ Each option has an environment variable, which the option overrides:
 MOCK_KAFKA_ADMIN_PORT is --admin-port. MOCK_KAFKA_CONFIG_NUM_PARTITIONS=6 is
 -o num.partitions=6 (_ for a dot, __ for _, ___ for a dash).
 
-${env:NAME} in a value is an environment variable, so that a password is in no
-process list:
-  mock-kafka serve -o listeners=SASL_PLAINTEXT://:9092 -o 'sasl.users=alice:${env:PASSWORD}'
+${env:NAME} in a value is an environment variable.
 """
 
 
@@ -89,8 +93,6 @@ NODE_ID_MAX = 1_000_000
 """Highest node id of the first broker."""
 
 NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
-
-CERTIFICATE_HOSTS = ("localhost", "127.0.0.1", "::1")
 
 
 def build_parser(environment: Mapping[str, str] = NO_VARIABLES) -> argparse.ArgumentParser:
@@ -113,8 +115,8 @@ def build_parser(environment: Mapping[str, str] = NO_VARIABLES) -> argparse.Argu
         formatter_class=raw,
     )
     _add_serve_arguments(command)
-    _add_parent_argument(command)
     use_variables(command, environment)
+    _add_parent_argument(command)
     command.set_defaults(parser=command)
     command = commands.add_parser(
         "certs",
@@ -130,7 +132,7 @@ def build_parser(environment: Mapping[str, str] = NO_VARIABLES) -> argparse.Argu
         action="append",
         metavar="NAME",
         help="name or address of the broker; may be given often"
-        f" (default: {', '.join(CERTIFICATE_HOSTS)})",
+        f" (default: {', '.join(LOCAL_HOSTS)})",
     )
     command.add_argument(
         "--client",
@@ -189,6 +191,17 @@ def _add_serve_arguments(command: argparse.ArgumentParser) -> None:
         metavar="KEY=VALUE",
         help="one broker key, or broker.N.KEY=VALUE for broker N alone; may be given often, and"
         " wins over --config",
+    )
+    command.add_argument(
+        "--tls",
+        action="store_true",
+        help="have TLS; without ssl.keystore.* with certificates for this run, of the authority"
+        " that the line ssl.ca.location=FILE names",
+    )
+    command.add_argument(
+        "--sasl",
+        action="store_true",
+        help="have clients authenticate, as users of -o 'sasl.users=NAME:${env:PASSWORD},...'",
     )
     _add_admin_arguments(command)
     command.add_argument(
@@ -350,6 +363,8 @@ def serve_options(
         admin_allowed_hosts=tuple(parsed.admin_allowed_host),
         admin_port=parsed.admin_port,
         faults=read_faults(parsed.faults),
+        has_tls=parsed.tls,
+        has_sasl=parsed.sasl,
     )
 
 
@@ -366,7 +381,7 @@ def main(
         _refuse_unknown(parsed.parser, unknown)
     try:
         if parsed.command == "certs":
-            _make_certificates(parsed.out, parsed.hosts or CERTIFICATE_HOSTS, parsed.clients)
+            _make_certificates(parsed.out, parsed.hosts or LOCAL_HOSTS, parsed.clients)
             return 0
         if parsed.until_stdin_closes:
             terminate_when_stdin_closes()

@@ -11,6 +11,8 @@ PREFIX = "MOCK_KAFKA_"
 KEY_PREFIX = "MOCK_KAFKA_CONFIG_"
 """Followed by a broker's key: `MOCK_KAFKA_CONFIG_NUM_PARTITIONS` is `num.partitions`."""
 
+_FLAGS = {"true": True, "false": False}
+
 
 def variable_of(option: str) -> str:
     """Return the variable of an option: `MOCK_KAFKA_ADMIN_PORT` of `--admin-port`."""
@@ -20,12 +22,14 @@ def variable_of(option: str) -> str:
 def use_variables(parser: argparse.ArgumentParser, environment: Mapping[str, str]) -> None:
     """Make the variables of its options the defaults of a parser; empty ones are ignored.
 
-    The variable of an option that may be repeated has its values separated by commas. An invalid
-    value is a usage error that names the variable.
+    The variable of an option that may be repeated has its values separated by commas, that of an
+    option without a value is `true` or `false`. An invalid value is a usage error that names the
+    variable.
     """
     for action in parser._actions:
         long_options = [option for option in action.option_strings if option.startswith("--")]
-        if not long_options or action.nargs == 0:
+        is_flag = isinstance(action.const, bool)
+        if not long_options or (action.nargs == 0 and not is_flag):
             continue
         name = variable_of(long_options[0])
         text = environment.get(name, "")
@@ -50,6 +54,10 @@ def _key(name: str) -> str:
 def _default(
     parser: argparse.ArgumentParser, action: argparse.Action, name: str, text: str
 ) -> object:
+    if isinstance(action.const, bool):
+        if text not in _FLAGS:
+            parser.error(f"{name}: {text!r} is not one of {', '.join(_FLAGS)}")
+        return _FLAGS[text]
     if isinstance(action.default, list):  # of an option that may be repeated
         return [value.strip() for value in text.split(",")]
     try:

@@ -10,14 +10,16 @@ import resource
 import signal
 import socket
 import sys
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
-from broker.addresses import Address
+from broker.addresses import LOCAL_HOSTS, Address
 from broker.clock import BrokerClock, ClockMode
 from broker.cluster.cluster import Cluster
 from broker.config.broker_config import BrokerConfig
@@ -27,10 +29,10 @@ from broker.routes import ROUTES
 from broker.security.principal_mapping import name_mapper
 from broker.server.listener import ListenError, cannot_listen, listening_sockets
 from broker.server.listener_security import ListenerSecurity
-from broker.server.listener_settings import plan_listeners
+from broker.server.listener_settings import ListenerPlan, SecurityProtocol, plan_listeners
 from broker.server.log_output import NonBlockingOutput
 from broker.server.server import Server, log_bug
-from broker.server.tls import server_context
+from broker.server.tls import has_keystore, server_context
 from protocol.api_keys import ApiKey
 
 if TYPE_CHECKING:  # the import takes longer than the rest of the start
@@ -90,6 +92,10 @@ class ServeOptions:
     admin_allowed_hosts: tuple[str, ...] = ()
     """Names in the Host header that the admin port accepts besides addresses and localhost."""
     faults: "tuple[FaultRule, ...]" = ()
+    has_tls: bool = False
+    """Whether the listener has TLS, with certificates that are made if the keys name none."""
+    has_sasl: bool = False
+    """Whether the listener has SASL."""
 
 
 async def serve(options: ServeOptions) -> None:
@@ -115,6 +121,7 @@ async def serve(options: ServeOptions) -> None:
     admin_socket = None if options.admin_port is None else bind_admin_port(options, server)
     if admin_socket is not None:
         lines.append(f"admin.url={admin_socket.url}")
+    lines += security_lines(server)
     print("\n".join(lines), flush=True)  # noqa: T201 - the documented first lines
     admin_port = (
         None if admin_socket is None else await serve_admin_port(admin_socket, options, server)
@@ -149,26 +156,38 @@ async def start_server(options: ServeOptions, report_bug: BugReporter = log_bug)
             raise StartError(f"broker.{node_id}.*: there are {known} only")
     to_principal = name_mapper(options.config["ssl.principal.mapping.rules"])
     listeners = plan_listeners(
-        options.config, options.host, options.port, broker_count, options.advertised_host
+        options.config,
+        options.host,
+        options.port,
+        broker_count,
+        options.advertised_host,
+        SecurityProtocol.of(has_tls=options.has_tls, has_sasl=options.has_sasl),
     )
     cluster_id = options.config["cluster.id"] or new_cluster_id()
     cluster = Cluster(options.config, broker_count, cluster_id=cluster_id, new_uuid=uuid4)
     clock_mode = ClockMode(options.config["broker.clock"])
     clock = BrokerClock(clock_mode, options.config["broker.clock.factor"])
     server = Server(cluster, clock, report_bug)
-    for listener in listeners:
-        has_sasl = listener.protocol.has_sasl
-        tls = (
-            server_context(options.config, has_sasl=has_sasl) if listener.protocol.has_tls else None
-        )
-        server.listener_plans.append(
-            (listener, ListenerSecurity(listener.name, has_sasl, tls, to_principal))
-        )
-    for broker in cluster.brokers.values():
-        try:
-            await server.open(broker)
-        except ListenError as error:
-            raise StartError(str(error)) from error
+    with ExitStack() as files:
+        tls_config: Mapping[str, Any] = options.config
+        if options.has_tls and not has_keystore(options.config):
+            folder = Path(files.enter_context(TemporaryDirectory(prefix="mock-kafka-")))
+            server.ca_path, server_path = _make_certificates(folder, listeners, clock.now_ms())
+            tls_config = {**options.config, "ssl.keystore.location": str(server_path)}
+        for listener in listeners:
+            has_sasl = listener.protocol.has_sasl
+            tls = (
+                server_context(tls_config, has_sasl=has_sasl) if listener.protocol.has_tls else None
+            )
+            server.listeners.plans.append(
+                (listener, ListenerSecurity(listener.name, has_sasl, tls, to_principal))
+            )
+        for broker in cluster.brokers.values():
+            try:
+                await server.open(broker)
+            except ListenError as error:
+                raise StartError(str(error)) from error
+        server.files = files.pop_all()
     server.start()
     try:
         server.dispatcher.faults.add_all(options.faults, server.clock.now_ms())
@@ -177,6 +196,19 @@ async def start_server(options: ServeOptions, report_bug: BugReporter = log_bug)
         raise StartError(f"--faults: {error}") from error
     server.first_faults = options.faults
     return server
+
+
+def _make_certificates(
+    folder: Path, listeners: Sequence[ListenerPlan], now_ms: int
+) -> tuple[Path, Path]:
+    """Write certificates for all hosts of the listeners; return those of authority and server."""
+    # A slow import that only TLS needs.
+    from broker.server import certificates  # noqa: PLC0415
+
+    addresses = [address for plan in listeners for address in (plan.bound, plan.advertised)]
+    hosts = dict.fromkeys([*LOCAL_HOSTS, *(address.host for address in addresses)])
+    certificates.write_certificates(folder, list(hosts), [], now_ms)
+    return folder / certificates.AUTHORITY_FILE, folder / certificates.SERVER_FILE
 
 
 async def import_handlers() -> None:
@@ -273,6 +305,21 @@ def bootstrap_lines(cluster: Cluster) -> list[str]:
         key = f"bootstrap.servers.{name}" if lines else "bootstrap.servers"
         lines.append(f"{key}={','.join(map(str, addresses))}")
     return lines
+
+
+def security_lines(server: Server) -> list[str]:
+    """Return the lines to print about security; none if the only listener is PLAINTEXT by default.
+
+    `security.protocol=...` is that of the first listener, `security.protocol.NAME=...` that of
+    another. `ssl.ca.location=...` is the file of the authority of certificates that were made.
+    """
+    plans = [plan for plan, _ in server.listeners.plans]
+    is_configured = "listeners" in server.cluster.config.overrides
+    if not is_configured and plans[0].protocol is SecurityProtocol.PLAINTEXT:
+        return []
+    lines = [f"security.protocol={plans[0].protocol.value}"]
+    lines += [f"security.protocol.{plan.name}={plan.protocol.value}" for plan in plans[1:]]
+    return lines if server.ca_path is None else [*lines, f"ssl.ca.location={server.ca_path}"]
 
 
 def new_cluster_id() -> str:

@@ -7,17 +7,16 @@ import subprocess
 import threading
 import weakref
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import IO
 
 from mock_kafka.broker_command import BrokerCommand, broker_command
 from mock_kafka.missing_requirements import explanation
+from mock_kafka.printed_lines import BOOTSTRAP_SERVERS, KEYS, PrintedLines
 
 __tracebackhide__ = True  # pytest shows the line of the caller
 
-FIRST_LINE_PREFIX = "bootstrap.servers="
-FURTHER_LINE_PREFIX = "bootstrap.servers."
-ADMIN_LINE_PREFIX = "admin.url="
+FIRST_LINE_PREFIX = f"{BOOTSTRAP_SERVERS}="
 LOG_LINES_MAX = 10_000
 """The number of log lines to keep, the newest ones."""
 
@@ -31,7 +30,7 @@ class StartError(RuntimeError):
     """The broker did not start; the message has its standard error."""
 
 
-class BrokerProcess:
+class BrokerProcess(PrintedLines):
     """A running broker process, from its construction to `end`."""
 
     def __init__(
@@ -67,7 +66,6 @@ class BrokerProcess:
         self._log_lines: deque[str] = deque(maxlen=LOG_LINES_MAX)
         first_lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._first_lines = first_lines
-        self._further_values: dict[str, str] = {}
         self._readers = [
             _start_reader(_pass_first_lines, self._process.stdout, first_lines),
             _start_reader(_keep_lines, self._process.stderr, self._log_lines),
@@ -75,39 +73,28 @@ class BrokerProcess:
         # Stop the broker of a program that does not call `end`, for example after an exception.
         self._finalizer = weakref.finalize(self, _terminate_if_owner, self._process, os.getpid())
         _import_for_methods()
-        self.bootstrap_servers = self._await_first_line(first_lines, start_timeout_s)
+        first_value = self._await_first_line(first_lines, start_timeout_s)
+        self._values = {BOOTSTRAP_SERVERS: first_value}
 
     @property
     def pid(self) -> int:
         """The process id."""
         return self._process.pid
 
-    def bootstrap_servers_of(self, listener: str) -> str:
-        """Return the addresses of a listener other than the first.
-
-        Raises:
-            KeyError: there is no such listener besides the first one.
-        """
-        return self._further_value(FURTHER_LINE_PREFIX + listener, listener)
-
-    @property
-    def admin_url(self) -> str:
-        """The URL of the admin port.
-
-        Raises:
-            KeyError: the broker was started without one.
-        """
-        return self._further_value(ADMIN_LINE_PREFIX.removesuffix("="), "--admin-port")
-
-    def _further_value(self, key: str, name_in_error: str) -> str:
-        while key not in self._further_values:
+    def value_of(self, key: str) -> str:
+        """Return the value of a line."""
+        while key not in self._values:
             try:
                 line = self._first_lines.get(timeout=_FURTHER_LINES_TIMEOUT_S)
             except queue.Empty:
-                raise KeyError(name_in_error) from None
+                raise KeyError(key) from None
             name, _, value = line.strip().partition("=")
-            self._further_values[name] = value
-        return self._further_values[key]
+            self._values[name] = value
+        return self._values[key]
+
+    def renew(self, values: Mapping[str, str]) -> None:
+        """Change the values of lines."""
+        self._values |= values
 
     def poll(self) -> int | None:
         """Return the exit status, or None while the broker runs."""
@@ -191,7 +178,7 @@ def _pass_first_lines(stream: IO[str], first_lines: "queue.SimpleQueue[str]") ->
     """Put the first line ("" at the end of the stream) and further addresses into a queue."""
     first_lines.put(stream.readline())
     for line in stream:
-        if line.startswith((FURTHER_LINE_PREFIX, ADMIN_LINE_PREFIX)):
+        if line.startswith(KEYS):
             first_lines.put(line)
 
 

@@ -7,6 +7,8 @@ import os
 import sys
 from collections.abc import Sequence
 
+from mock_kafka.near_names import did_you_mean
+
 
 def _serve(arguments: Sequence[str]) -> int:
     from broker.__main__ import main  # noqa: PLC0415
@@ -141,7 +143,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"mock-kafka {version('mock-kafka')}")
         return 0
     if command not in COMMANDS:
-        unknown = f"mock-kafka: unknown command {command!r}{_hint(command)}\n"
+        unknown = f"mock-kafka: unknown command {command!r}{did_you_mean(command, COMMANDS)}\n"
         more = "mock-kafka --help lists the commands\n"
         print(f"{unknown}{more}" if command else HELP, end="", file=sys.stderr)
         return USAGE_ERROR
@@ -156,10 +158,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         print(f"mock-kafka {command}: {reason}", file=sys.stderr)
         return 1
-
-
-def _hint(command: str) -> str:
-    from difflib import get_close_matches  # noqa: PLC0415 - only for an error
-
-    nearest = get_close_matches(command, COMMANDS, n=1)
-    return f"; did you mean {nearest[0]}?" if nearest else ""

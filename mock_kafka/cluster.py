@@ -2,16 +2,27 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from mock_kafka.async_methods import AsyncMethods
 from mock_kafka.broker_command import broker_command
 from mock_kafka.broker_process import BrokerProcess
+from mock_kafka.client_settings import (
+    MECHANISMS,
+    Access,
+    Client,
+    client_settings,
+    credential_of,
+    sasl_users,
+)
 from mock_kafka.config_file import config_file
 from mock_kafka.control import Control
 from mock_kafka.fault import Rules, rules_file
 from mock_kafka.methods import ClusterMethods, ConfigValue, config_text
+from mock_kafka.near_names import did_you_mean
+from mock_kafka.printed_lines import BOOTSTRAP_SERVERS, CA_LOCATION, SECURITY_PROTOCOL
 from mock_kafka.snapshot_methods import Snapshot
 from mock_kafka.threads import finish_in_thread
 
@@ -48,6 +59,8 @@ class MockKafka(ClusterMethods):
         in_process: bool = False,
         faults: Rules | None = None,
         audit: bool = False,
+        tls: bool = False,
+        users: Mapping[str, str] | None = None,
         snapshot: Snapshot | None = None,
         command: str | Sequence[str] | None = None,
     ) -> None:
@@ -69,6 +82,10 @@ class MockKafka(ClusterMethods):
                 list (docs/faults.md).
             audit: record acknowledged batches for the method `audit`, like `audit.enable` in
                 `config`.
+            tls: have TLS, with certificates that are made for this cluster (see `ca_path`) unless
+                `config` has `ssl.keystore.location`.
+            users: have clients authenticate with SASL, as one of these users: passwords by name.
+                `client_settings` has what a client needs for both.
             snapshot: the setup of the start, which a reset restores: what the method `snapshot`
                 returned, or the path of its JSON file. Needs an admin port.
             command: how to start `mock-kafka`, if it is installed in another environment, such as
@@ -76,12 +93,18 @@ class MockKafka(ClusterMethods):
                 then this environment, then the PATH.
 
         Raises:
-            ValueError: `command` together with `in_process`.
+            ValueError: `command` together with `in_process`, or `users` with `sasl.users`.
         """
         if in_process and command:
             raise ValueError("in_process=True runs the broker in this process; remove command")
         self.brokers = brokers
         self.config = dict(config or {})
+        self.tls = tls
+        self.users = None if users is None else dict(users)
+        if users and "sasl.users" in self.config:
+            raise ValueError("users are given twice: remove users=, or sasl.users of config")
+        if users:
+            self.config["sasl.users"] = sasl_users(users)
         if audit:
             self.config["audit.enable"] = True
         self.host = host
@@ -111,13 +134,75 @@ class MockKafka(ClusterMethods):
         return self._running().bootstrap_servers
 
     def bootstrap_servers_of(self, listener: str) -> str:
-        """Return the addresses of a listener other than the first, by its name in `listeners`.
+        """Return the addresses of a listener by its name in `listeners`.
+
+        Raises:
+            KeyError: there is no such listener; the message has those there are.
+            RuntimeError: the cluster is not running.
+        """
+        process, names = self._running(), self._listener_names()
+        if listener == names[0]:
+            return process.bootstrap_servers
+        try:
+            return process.bootstrap_servers_of(listener)
+        except KeyError:
+            hint = did_you_mean(str(listener), names)
+            known = ", ".join(names)
+            message = f"there is no listener {listener!r}{hint}; listeners are: {known}"
+            raise KeyError(message) from None
+
+    @property
+    def ca_path(self) -> str:
+        """The PEM file of the authority that has signed the certificates of `tls=True`.
+
+        It is there until the cluster stops.
+
+        Raises:
+            RuntimeError: no certificates were made, or the cluster is not running.
+        """
+        path = self._ca_path()
+        if path is None:
+            reason = "without ssl.keystore.location" if self.tls else "use MockKafka(tls=True)"
+            raise RuntimeError(f"no certificates were made for this cluster: {reason}")
+        return path
+
+    def client_settings(
+        self,
+        client: Client,
+        *,
+        user: str | None = None,
+        password: str | None = None,
+        listener: str | None = None,
+    ) -> dict[str, Any]:
+        """Return the settings with which a client connects, under the client's own names.
+
+        They are the bootstrap servers, and if needed the security protocol, the certificate
+        authority, the SASL mechanism, the user and the password: arguments of
+        `confluent_kafka.Producer({...})`, of `KafkaProducer(**...)` (kafka-python) and
+        `AIOKafkaProducer(**...)`, and properties of the Java client.
+
+        Args:
+            client: "confluent" (librdkafka), "kafka-python", "aiokafka" or "java".
+            user: one of `users`, by default the first.
+            password: that of a user who is not in `users`.
+            listener: a name of `listeners`, by default the first.
 
         Raises:
             KeyError: there is no such listener.
             RuntimeError: the cluster is not running.
+            ValueError: there is no such client or user, or no mechanism with passwords.
         """
-        return self._running().bootstrap_servers_of(listener)
+        servers = self.bootstrap_servers
+        if listener is not None:
+            servers = self.bootstrap_servers_of(listener)
+        access = Access(servers, self._security_protocol(listener))
+        if access.has_tls:
+            access = replace(access, ca_path=self._ca_path())
+        if access.has_sasl:
+            mechanisms = str(self.config.get("sasl.enabled.mechanisms", ",".join(MECHANISMS)))
+            credential = credential_of(self.users or {}, user, password, mechanisms)
+            access = replace(access, credential=credential)
+        return client_settings(client, access)
 
     @property
     def bootstrap_servers_list(self) -> list[str]:
@@ -242,6 +327,27 @@ class MockKafka(ClusterMethods):
     ) -> None:
         await finish_in_thread(self.stop)
 
+    def _note_addresses(self, addresses: Mapping[str, str]) -> None:
+        (_, first), *further = addresses.items()
+        values = {f"{BOOTSTRAP_SERVERS}.{listener}": text for listener, text in further}
+        self._running().renew({BOOTSTRAP_SERVERS: first, **values})
+
+    def _listener_names(self) -> list[str]:
+        entries = str(self.config.get("listeners", self._security_protocol(None))).split(",")
+        return [entry.partition("://")[0].strip() for entry in entries]
+
+    def _security_protocol(self, listener: str | None) -> str:
+        if not (self.tls or self.users is not None or "listeners" in self.config):
+            return "PLAINTEXT"  # nothing is printed about it
+        is_first = listener is None or listener == self._listener_names()[0]
+        key = SECURITY_PROTOCOL if is_first else f"{SECURITY_PROTOCOL}.{listener}"
+        return self._running().value_of(key)
+
+    def _ca_path(self) -> str | None:
+        own = ("ssl.keystore.location", "ssl.keystore.key", "ssl.keystore.certificate.chain")
+        has_own = any(key in self.config for key in own)
+        return self._running().value_of(CA_LOCATION) if self.tls and not has_own else None
+
     def _running(self) -> "BrokerProcess | BrokerThread":
         if self._process is None:
             raise RuntimeError("the cluster is not running: use `with MockKafka() as kafka`")
@@ -252,6 +358,10 @@ class MockKafka(ClusterMethods):
         arguments = ["serve", "--until-stdin-closes"]
         arguments += ["--host", self.host, "--port", str(self.port)]
         arguments += ["--brokers", str(self.brokers), "--log-level", self.log_level]
+        if self.tls:
+            arguments += ["--tls"]
+        if self.users is not None:
+            arguments += ["--sasl"]
         if self.admin_port is not None:
             arguments += ["--admin-port", str(self.admin_port)]
         if self.faults_at_start is not None:

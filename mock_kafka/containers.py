@@ -136,6 +136,9 @@ class MockKafkaContainer(ClusterMethods):
     ) -> None:
         self.stop()
 
+    def _note_addresses(self, addresses: Mapping[str, str]) -> None:
+        """Do nothing: a container has fixed ports, so a reset to new ones is refused."""
+
     def _command(self) -> list[str]:
         settings = [f"{key}={config_text(value)}" for key, value in self.config.items()]
         overrides = [word for setting in settings for word in ("-o", setting)]

@@ -7,13 +7,13 @@ user may be found before ours there.
 import asyncio
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mock_kafka.broker_process import ADMIN_LINE_PREFIX, FIRST_LINE_PREFIX, StartError
-from mock_kafka.broker_process import FURTHER_LINE_PREFIX as FURTHER
+from mock_kafka.broker_process import StartError
 from mock_kafka.missing_requirements import explanation
+from mock_kafka.printed_lines import ADMIN_URL, PrintedLines
 from mock_kafka.quiet_imports import quiet_imports
 
 if TYPE_CHECKING:  # `_options` first checks which `broker` is found
@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # `_options` first checks which `broker` is found
 _OUR_FOLDER = Path(__file__).resolve().parent.parent
 
 
-class BrokerThread:
+class BrokerThread(PrintedLines):
     """A running broker, from its construction to `end`.
 
     It has the interface of `BrokerProcess`. Its log goes to the structlog of this process.
@@ -57,27 +57,13 @@ class BrokerThread:
         """The id of this process."""
         return os.getpid()
 
-    @property
-    def bootstrap_servers(self) -> str:
-        """`HOST:PORT` of every broker, comma-separated."""
-        return self._lines[FIRST_LINE_PREFIX.rstrip("=")]
+    def value_of(self, key: str) -> str:
+        """Return the value of a line that a process would print."""
+        return self._lines[key]
 
-    @property
-    def admin_url(self) -> str:
-        """The URL of the admin port.
-
-        Raises:
-            KeyError: the broker was started without one.
-        """
-        return self._lines[ADMIN_LINE_PREFIX.rstrip("=")]
-
-    def bootstrap_servers_of(self, listener: str) -> str:
-        """Return the addresses of a listener other than the first.
-
-        Raises:
-            KeyError: there is no such listener besides the first one.
-        """
-        return self._lines[FURTHER + listener]
+    def renew(self, values: Mapping[str, str]) -> None:
+        """Change the values of lines."""
+        self._lines |= values
 
     def poll(self) -> int | None:
         """Return None while the broker runs, 0 afterwards."""
@@ -119,6 +105,7 @@ class BrokerThread:
         from broker.serve import (  # noqa: PLC0415
             bind_admin_port,
             bootstrap_lines,
+            security_lines,
             serve_admin_port,
             start_server,
         )
@@ -131,8 +118,8 @@ class BrokerThread:
             admin_socket = None
             if options.admin_port is not None:
                 admin_socket = bind_admin_port(options, server)
-                lines.append(f"{ADMIN_LINE_PREFIX}{admin_socket.url}")
-            for line in lines:
+                lines.append(f"{ADMIN_URL}={admin_socket.url}")
+            for line in (*lines, *security_lines(server)):
                 key, _, value = line.partition("=")
                 self._lines[key] = value
             self._started.set()

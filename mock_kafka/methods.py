@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 from urllib.parse import quote
 
-from mock_kafka.arguments import ClockMode, QuotaValues, RequestFilter
+from mock_kafka.arguments import ClockMode, Ports, QuotaValues, RequestFilter
 from mock_kafka.control import WAIT_MARGIN_S, Control
 from mock_kafka.fault_methods import FaultMethods
 from mock_kafka.group_methods import GroupMethods
@@ -326,14 +326,35 @@ class ClusterMethods(FaultMethods, GroupMethods, SnapshotMethods, TopicMethods):
 
     # Reset ---------------------------------------------------------------------------------
 
-    def reset(self) -> None:
-        """Restore the state after the start and close all connections; addresses do not change.
+    def reset(self, *, ports: Ports = "same") -> None:
+        """Restore the state after the start and close all connections.
 
         This applies to topics, groups, producers, quotas, configurations, users, faults, past
         requests, the audit, the clock and the brokers. It takes about a millisecond, and more if it
         loads the snapshot of `MockKafka(snapshot=...)` again.
+
+        With `ports="new"` the brokers move to new ports. Clients from before the reset, such as
+        those that a test could not close, get refused connections and no entry in `requests()`.
+        `bootstrap_servers` has the new addresses.
+
+        Raises:
+            ControlError: the cluster was started with fixed ports, which can't be new.
         """
-        self.control.ask("POST", "/v1/reset")
+        if ports == "same":
+            self.control.ask("POST", "/v1/reset")
+            return
+        self.control.ask("POST", "/v1/reset", {"ports": ports})
+        brokers = self.control.ask("GET", "/v1/brokers")
+        self._note_addresses(
+            {
+                listener: ",".join(broker["endpoints"][listener] for broker in brokers)
+                for listener in brokers[0]["endpoints"]
+            }
+        )
+
+    @abstractmethod
+    def _note_addresses(self, addresses: Mapping[str, str]) -> None:
+        """Have clients use these addresses, by listener, the first listener first."""
 
 
 def config_text(value: ConfigValue) -> str:

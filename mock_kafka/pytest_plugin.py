@@ -12,6 +12,7 @@ import pytest
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from mock_kafka.arguments import Ports
     from mock_kafka.cluster import MockKafka
     from mock_kafka.fault import Rules
     from mock_kafka.pool import ClusterPool
@@ -22,7 +23,7 @@ __tracebackhide__ = True
 
 SECTION = "mock-kafka requests"
 _LINES_SHOWN = 50
-_MARKER_ARGUMENTS = ("brokers", "config", "faults", "audit")
+_MARKER_ARGUMENTS = ("brokers", "config", "faults", "audit", "tls", "users", "ports")
 _OPTIONS = ("brokers", "config", "faults", "log", "audit")
 _SHARED: Mapping[str, type[pytest.Collector]] = {
     "mock_kafka_module": pytest.Module,
@@ -96,8 +97,9 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("filterwarnings", f"ignore:{warning}")
     config.addinivalue_line(
         "markers",
-        "mock_kafka(brokers=1, config={}, faults=[], audit=False): settings of the fixture"
-        " mock_kafka for this test; config and faults are added to those for all tests",
+        "mock_kafka(brokers=1, config={}, faults=[], audit=False, tls=False, users={},"
+        " ports='same'): settings of the fixture mock_kafka for this test; config and faults are"
+        " added to those for all tests; ports='new' refuses clients that a test before left behind",
     )
 
 
@@ -106,7 +108,7 @@ def _mock_kafka_pool() -> "Iterator[ClusterPool]":
     from mock_kafka.cluster import MockKafka  # noqa: PLC0415 - see the module's docstring
     from mock_kafka.pool import ClusterPool  # noqa: PLC0415
 
-    pool = ClusterPool(lambda brokers, config: MockKafka(brokers, config).start())
+    pool = ClusterPool(lambda **settings: MockKafka(**settings).start())
     yield pool
     pool.close()
 
@@ -126,16 +128,22 @@ class _Lender:
         config: Mapping[str, Any] | None = None,
         faults: "Rules | None" = None,
         audit: bool | None = None,
+        tls: bool = False,
+        users: Mapping[str, str] | None = None,
+        ports: "Ports" = "same",
     ) -> "MockKafka":
         options = self._options
         is_audited = _is_audited(options) if audit is None else audit
         kafka = self._pool.lend(
-            _brokers(options) if brokers is None else brokers,
-            {
+            ports=ports,
+            brokers=_brokers(options) if brokers is None else brokers,
+            config={
                 **_config(options),
                 **(config or {}),
                 **({"audit.enable": True} if is_audited else {}),
             },
+            tls=tls,
+            users=users,
         )
         self._lent.append(kafka)
         if is_audited:
@@ -157,9 +165,10 @@ def mock_kafka_factory(
 ) -> "Iterator[Callable[..., MockKafka]]":
     """Return a function that returns a running cluster on each call.
 
-    `mock_kafka_factory(brokers=3, config={...}, faults=[...])`. The defaults are those of the
-    options. `faults` may also be the path of a file. With `audit=True` the test fails if the audit
-    has findings. Clusters are reused between tests, and reset before each.
+    `mock_kafka_factory(brokers=3, config={...}, faults=[...], tls=True, users={...})`. The defaults
+    are those of the options. `faults` may also be the path of a file. With `audit=True` the test
+    fails if the audit has findings. Clusters are reused between tests, and reset before each; with
+    `ports="new"` they move to new ports then.
     """
     lender = _Lender(request.node, _mock_kafka_pool)
     yield lender.lend
@@ -172,7 +181,8 @@ def mock_kafka(
 ) -> "MockKafka":
     """Return a running, empty `mock_kafka.MockKafka` for this test only.
 
-    `@pytest.mark.mock_kafka(brokers=3, config={...}, faults=[...], audit=True)` configures it.
+    `@pytest.mark.mock_kafka(brokers=3, config={...}, faults=[...], audit=True)` configures it, also
+    `tls=True`, `users={"alice": "secret"}` and `ports="new"`.
     """
     return mock_kafka_factory(**_marked(request))
 
@@ -220,11 +230,9 @@ def _marked(request: pytest.FixtureRequest) -> dict[str, Any]:
 
 
 def _unknown(kind: str, name: str, known: Sequence[str]) -> str:
-    from difflib import get_close_matches  # noqa: PLC0415 - only for an error
+    from mock_kafka.near_names import did_you_mean  # noqa: PLC0415 - only for an error
 
-    nearest = get_close_matches(name, known, n=1)
-    hint = f"; did you mean {nearest[0]}?" if nearest else ""
-    return f"unknown {kind} {name!r}{hint} (known: {', '.join(known)})"
+    return f"unknown {kind} {name!r}{did_you_mean(name, known)} (known: {', '.join(known)})"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

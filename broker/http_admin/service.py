@@ -3,7 +3,7 @@
 from functools import cache
 from importlib.metadata import version
 from importlib.resources import files
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -36,15 +36,23 @@ async def get_metrics(admin: Admin) -> str:
     )
 
 
+class ResetBody(Input):
+    """Whether the brokers listen on the same ports afterwards, or on new ones."""
+
+    ports: Literal["same", "new"] = "same"
+
+
 @operation("POST", "/v1/reset", tag="service", status=204, media_type=None)
-async def reset(admin: Admin) -> None:
+async def reset(admin: Admin, body: ResetBody) -> None:
     """Reset the cluster to the state in which it was started.
 
     This covers topics, groups, producers, quotas, configurations, users, faults, the journal, the
-    clock and the brokers. Ports stay the same; all connections are closed. A snapshot that was
-    loaded with `keep` is loaded again.
+    clock and the brokers. All connections are closed. A snapshot that was loaded with `keep` is
+    loaded again. With new ports, clients from before get refused connections instead of reaching
+    the cluster again; `/v1/brokers` has the addresses. The cluster must have been started with
+    free ports.
     """
-    await admin.reset()
+    await admin.reset(has_new_ports=body.ports == "new")
 
 
 @operation("GET", "/openapi.json", tag="service")

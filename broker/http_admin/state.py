@@ -18,6 +18,7 @@ from broker.faults.table import FaultTable
 from broker.http_admin.operation import Problem
 from broker.journal.journal import Journal
 from broker.responses import PendingFrame
+from broker.server.listener import ListenError
 from broker.server.server import Server
 
 _T = TypeVar("_T")
@@ -36,8 +37,17 @@ class Admin:
         self.restore: Callable[[], Awaitable[None]] | None = None
         """Loads what a reset restores besides the state of the start."""
 
-    async def reset(self) -> None:
-        """Reset the cluster, and load again what was loaded to be kept."""
+    async def reset(self, *, has_new_ports: bool = False) -> None:
+        """Reset the cluster, and load again what was loaded to be kept.
+
+        Raises:
+            Problem: 409, the ports are fixed, or there is no free one; nothing has changed then.
+        """
+        if has_new_ports:
+            try:
+                await self.server.move_ports()
+            except (ValueError, ListenError) as error:
+                raise Problem(409, str(error)) from error
         self.begin_again()
         await asyncio.sleep(0)  # who connects after the response is not taken for an older client
         if self.restore is not None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from aiohttp import web
 
+from broker.addresses import without_brackets
 from broker.http_admin import (  # noqa: F401 - importing them declares the operations
     audit,
     brokers,
@@ -33,7 +34,6 @@ from broker.http_admin import (  # noqa: F401 - importing them declares the oper
     topics,
     transactions,
 )
-from broker.addresses import without_brackets
 from broker.http_admin.operation import OPERATIONS, Operation, Problem, encode_result
 from broker.http_admin.state import Admin
 from broker.log import log

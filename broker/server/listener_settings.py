@@ -23,6 +23,11 @@ class SecurityProtocol(Enum):
     SASL_PLAINTEXT = "SASL_PLAINTEXT"
     SASL_SSL = "SASL_SSL"
 
+    @classmethod
+    def of(cls, *, has_tls: bool, has_sasl: bool) -> "SecurityProtocol":
+        """Return the protocol with or without TLS and SASL."""
+        return next(p for p in cls if (p.has_tls, p.has_sasl) == (has_tls, has_sasl))
+
     @property
     def has_sasl(self) -> bool:
         """Whether a client must authenticate before other requests."""
@@ -63,20 +68,24 @@ def plan_listeners(
     port: int,
     broker_count: int,
     advertised_host: str | None = None,
+    protocol: SecurityProtocol = SecurityProtocol.PLAINTEXT,
 ) -> list[ListenerPlan]:
     """Return the listeners of the brokers, in the order in which they are printed.
 
-    Without `listeners` there is one, PLAINTEXT at `host` and `port`. In `listeners` an empty host
-    is `host`. A listener that is not in `advertised.listeners` advertises `advertised_host`, by
-    default the host it is bound to. Listeners named in `controller.listener.names` are left out.
+    Without `listeners` there is one at `host` and `port`, of `protocol` and with its name. In
+    `listeners` an empty host is `host`, and TLS and SASL of `protocol` must be there. A listener
+    that is not in `advertised.listeners` advertises `advertised_host`, by default the host it is
+    bound to. Listeners named in `controller.listener.names` are left out.
 
     Raises:
-        ConfigError: an entry is malformed, or names an unknown listener or protocol.
+        ConfigError: an entry is malformed, names an unknown listener or protocol, or no listener
+            has the TLS or SASL of `protocol`.
     """
     advertised_entries = _named(config, "advertised.listeners")
     if "listeners" not in config.overrides:
-        bound = {"PLAINTEXT": Address(host, port)}
-        advertised_entries = [("PLAINTEXT", address) for _name, address in advertised_entries[:1]]
+        name = protocol.value
+        bound = {name: Address(host, port)}
+        advertised_entries = [(name, address) for _name, address in advertised_entries[:1]]
     else:
         bound = _bound(config, host)
     advertised = dict(advertised_entries)
@@ -89,6 +98,12 @@ def plan_listeners(
     for name in bound:
         if name not in protocols:
             raise ConfigError(f"listener.security.protocol.map has no protocol for {name}")
+    if protocol.has_tls and not any(protocols[name].has_tls for name in bound):
+        raise ConfigError("listeners: none has TLS, such as SSL://:0; leave out listeners or --tls")
+    if protocol.has_sasl and not any(protocols[name].has_sasl for name in bound):
+        raise ConfigError(
+            "listeners: none has SASL, such as SASL_PLAINTEXT://:0; leave out listeners or --sasl"
+        )
     addresses = {
         name: advertised.get(name, Address(advertised_host or bound[name].host, 0))
         for name in bound

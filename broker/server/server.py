@@ -6,10 +6,10 @@ Every listener belongs to one broker of the cluster.
 import asyncio
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from itertools import count, islice
 from typing import TYPE_CHECKING
 
-from broker.addresses import Address
 from broker.clock import Clock
 from broker.cluster.background_tasks import start_background_tasks
 from broker.cluster.broker_membership import add_broker, new_broker
@@ -20,12 +20,13 @@ from broker.log import log
 from broker.request.context import RequestContext
 from broker.request.encoding import BugReporter
 from broker.server.accept_queue import AcceptQueue
+from broker.server.broker_listeners import BrokerListeners
 from broker.server.client_protocol import ClientProtocol
-from broker.server.listener import Listener, ListenError
 from broker.server.listener_security import PLAINTEXT, ListenerSecurity
-from broker.server.listener_settings import ListenerPlan
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from broker.faults.rule import FaultRule
 
 ALARM_S_MAX = 1.0
@@ -60,11 +61,17 @@ class Server:
         self.connections_max = sys.maxsize
         """Connections for which the process has files; more are closed with a log line."""
         self.connection_ids: Iterator[int] = count(1)
-        self.listener_plans: list[tuple[ListenerPlan, ListenerSecurity]] = []
-        """The listeners of every broker and their security."""
+        self.listeners = BrokerListeners(
+            cluster.first_node_ids[0],
+            lambda broker_id, security: ClientProtocol(self, broker_id, security),
+        )
         self.reset_count = 0
         self.reset_count_of_new = 0
         """The `reset_count` that belongs to the connections that are accepted now."""
+        self.ca_path: Path | None = None
+        """The file of the authority of certificates that were made for the listeners."""
+        self.files = ExitStack()
+        """Deletes the files that were written for this server, when it stops."""
         self._joining = asyncio.Lock()
         # In the order of their start, so that an outage closes them in the same order in every run.
         self._protocols: dict[ClientProtocol, None] = {}
@@ -76,7 +83,6 @@ class Server:
         self._held_bytes_total = 0
         self._without_room: dict[ClientProtocol, None] = {}
         """Connections whose request is not read to its end, because too many wait; oldest first."""
-        self._listeners: list[Listener] = []
         self._ready: list[ClientProtocol] = []
         self._alarm: asyncio.TimerHandle | None = None
         self._alarm_due_ms = 0
@@ -102,14 +108,7 @@ class Server:
             ListenError: the address cannot be bound.
         """
         self._loop = asyncio.get_running_loop()
-        listener = Listener(
-            broker.node_id,
-            lambda: ClientProtocol(self, broker.node_id, listener_security),
-            listener_security.tls,
-        )
-        bound_port = await listener.open(host, port)
-        self._listeners.append(listener)
-        return bound_port
+        return await self.listeners.listen(broker.node_id, host, port, listener_security)
 
     async def open(self, broker: Broker) -> None:
         """Bind a broker's listeners, and set its addresses and its rack.
@@ -117,15 +116,20 @@ class Server:
         Raises:
             ListenError: an address cannot be bound.
         """
-        index = broker.node_id - self.cluster.first_node_ids[0]
-        for plan, listener_security in self.listener_plans:
-            bound, advertised = plan.bound_by(index), plan.advertised_by(index)
-            port = await self.listen(broker, bound.host, bound.port, listener_security)
-            broker.endpoints[plan.name] = Address(advertised.host, advertised.port or port)
-            broker.bound[plan.name] = str(Address(bound.host, port))
-        first = next(iter(broker.endpoints.values()))
-        broker.host, broker.port = first.host, first.port
+        self._loop = asyncio.get_running_loop()
+        await self.listeners.open(broker)
         broker.rack = self.cluster.config.for_broker(broker.node_id)["broker.rack"] or None
+
+    async def move_ports(self) -> None:
+        """Listen on new ports, and refuse connections on the old ones; a `reset` has to follow.
+
+        Raises:
+            ListenError: an address cannot be bound; nothing has changed then.
+            ValueError: a port is not the system's choice.
+        """
+        async with self._joining:
+            known = self.cluster.brokers | self.cluster.decommissioned
+            await self.listeners.move(known[node_id] for node_id in self.cluster.first_node_ids)
 
     async def add_broker(self, node_id: int | None = None, rack: str | None = None) -> Broker:
         """Add a broker on new ports; see `broker_membership.add_broker`.
@@ -137,23 +141,10 @@ class Server:
         async with self._joining:
             broker = new_broker(self.cluster, node_id)
             if not broker.endpoints:
-                try:
-                    await self.open(broker)
-                except ListenError:
-                    self._end_listeners(broker.node_id)
-                    raise
+                await self.open(broker)
             broker.rack = rack or broker.rack
             add_broker(self.cluster, broker, self.clock.now_ms())
             return broker
-
-    def _end_listeners(self, *node_ids: int) -> None:
-        """Stop listening for these brokers, for good."""
-        for listener in self._listeners:
-            if listener.broker_id in node_ids:
-                listener.end()
-        self._listeners = [
-            listener for listener in self._listeners if listener.broker_id not in node_ids
-        ]
 
     def start(self) -> None:
         """Start the background tasks and the alarm of the timers."""
@@ -173,8 +164,7 @@ class Server:
         Added brokers are removed, decommissioned ones return.
         """
         self.reset_count += 1
-        for listener in self._listeners:
-            listener.drop_waiting()
+        self.listeners.drop_waiting()
         # asyncio accepts a socket one turn before it asks for the protocol.
         if self._loop is not None:
             self._loop.call_soon(self._accept_after_reset)
@@ -189,8 +179,8 @@ class Server:
         self.cluster.reset()
         start_background_tasks(self.cluster, now_ms)
         self.dispatcher.faults.add_all(self.first_faults, now_ms)
-        added = {listener.broker_id for listener in self._listeners} - set(self.cluster.brokers)
-        self._end_listeners(*added)
+        added = self.listeners.broker_ids - set(self.cluster.brokers)
+        self.listeners.end(*added)
         self._schedule_idle_check(self.clock.now_ms())
 
     def _accept_after_reset(self) -> None:
@@ -198,8 +188,8 @@ class Server:
 
     async def stop(self) -> None:
         """Stop accepting connections, send pending responses, and close all connections."""
-        for listener in self._listeners:
-            await listener.close()
+        self.files.close()
+        await self.listeners.close()
         if self._alarm is not None:
             self._alarm.cancel()
         self.cluster.timers.on_earlier = self.cluster.timers.on_soon = None
@@ -300,12 +290,7 @@ class Server:
             self.accept_queue(broker.node_id).clear()
         if broker.is_out_of_memory:
             log.warning("broker stopped", broker=broker.node_id, reason="broker.max.producer.ids")
-        for listener in self._listeners:
-            if listener.broker_id == broker.node_id:
-                if broker.availability is Availability.DOWN:
-                    listener.refuse()
-                else:
-                    listener.accept_again()
+        self.listeners.apply_availability(broker)
         for protocol in self.protocols:
             if protocol.broker_id == broker.node_id:
                 protocol.apply_availability()

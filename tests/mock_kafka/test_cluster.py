@@ -4,6 +4,7 @@ import asyncio
 import gc
 import json
 import os
+import re
 import select
 import signal
 import socket
@@ -16,8 +17,11 @@ from urllib.request import Request, urlopen
 
 import pytest
 
+from broker.clock import SystemClock
+from broker.server.certificates import write_certificates
 from mock_kafka import ControlError, MockKafka, StartError
 from mock_kafka.control import Control
+from tests.free_ports import free_port_run
 from tests.mock_kafka.sockets import can_connect
 
 
@@ -36,8 +40,14 @@ def test_each_listener_has_its_own_addresses() -> None:
     with MockKafka(brokers=2, config=config) as kafka:
         servers = kafka.bootstrap_servers_of("SASL_PLAINTEXT").split(",")
         assert len({*kafka.bootstrap_servers_list, *servers}) == 4
-        with pytest.raises(KeyError, match="SSL"):
-            kafka.bootstrap_servers_of("SSL")
+        assert kafka.bootstrap_servers_of("PLAINTEXT") == kafka.bootstrap_servers
+        reason = (
+            "there is no listener 'SASL_PLAINTXT'; did you mean SASL_PLAINTEXT?; listeners are: PL"
+        )
+        with pytest.raises(KeyError, match=re.escape(reason)):
+            kafka.bootstrap_servers_of("SASL_PLAINTXT")
+        with pytest.raises(KeyError, match="there is no listener 9; listeners are: PLAINTEXT, "):
+            kafka.bootstrap_servers_of(9)  # type: ignore[arg-type]
 
 
 def test_a_with_block_starts_a_cluster_and_stops_it_at_its_end() -> None:
@@ -109,6 +119,45 @@ def test_an_unknown_key_is_a_start_error_with_the_brokers_message() -> None:
 def test_values_may_be_strings_numbers_and_booleans(key: str, value: str | int | bool) -> None:
     with MockKafka(config={key: value}) as kafka:
         assert kafka.is_running
+
+
+@pytest.mark.parametrize("in_process", [False, True])
+def test_certificates_are_made_for_tls_and_deleted_at_the_stop(in_process: bool) -> None:
+    kafka = MockKafka(tls=True, in_process=in_process)
+    with kafka:
+        path = Path(kafka.ca_path)
+        assert path.read_text().startswith("-----BEGIN CERTIFICATE-----")
+        kafka.reset(ports="new")
+        assert kafka.ca_path == str(path)
+    assert not path.parent.exists()
+    with pytest.raises(RuntimeError, match="not running"):
+        _ = kafka.ca_path
+
+
+def test_certificates_of_the_configuration_are_used_for_tls(tmp_path: Path) -> None:
+    write_certificates(tmp_path, ["localhost"], [], SystemClock().now_ms())
+    config = {"ssl.keystore.location": str(tmp_path / "server.pem")}
+    with MockKafka(tls=True, config=config) as kafka:
+        assert "ssl.ca.location" not in kafka.client_settings("confluent")
+        with pytest.raises(RuntimeError, match=r"without ssl\.keystore\.location"):
+            _ = kafka.ca_path
+    with MockKafka() as kafka, pytest.raises(RuntimeError, match=r"MockKafka\(tls=True\)"):
+        _ = kafka.ca_path
+
+
+def test_users_are_given_once() -> None:
+    with pytest.raises(ValueError, match=r"twice: remove users=, or sasl\.users of config"):
+        MockKafka(users={"a": "b"}, config={"sasl.users": "a:b"})
+
+
+def test_ports_that_are_fixed_cannot_be_new() -> None:
+    with MockKafka(port=free_port_run(1)) as kafka:
+        address = kafka.bootstrap_servers
+        kafka.create_topic("orders")
+        with pytest.raises(ControlError, match="new ports need listeners with port 0"):
+            kafka.reset(ports="new")
+        assert kafka.bootstrap_servers == address
+        assert len(kafka.topics()) == 1
 
 
 def test_passwords_are_in_no_command_line() -> None:

@@ -1,6 +1,7 @@
 """Faults of `mock_kafka` agree with the rules of the broker."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
@@ -71,6 +72,9 @@ class RecordingMethods(ClusterMethods):
 
     @property
     def control(self) -> Control:
+        raise NotImplementedError
+
+    def _note_addresses(self, addresses: Mapping[str, str]) -> None:
         raise NotImplementedError
 
     def add_fault(self, /, **rule: Any) -> Fault:

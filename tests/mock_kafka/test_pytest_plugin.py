@@ -430,6 +430,31 @@ def test_a_test_fails_when_the_audit_of_its_cluster_has_findings(
 
 
 @pytest.mark.slow
+def test_a_marker_secures_a_cluster_and_moves_it_to_new_ports(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("""
+        import socket
+        import pytest
+        from kafka import KafkaProducer
+
+        pytestmark = pytest.mark.mock_kafka(tls=True, users={"alice": "secret"}, ports="new")
+        pids, ports = [], []
+
+        @pytest.mark.parametrize("number", range(2))
+        def test_a_user(mock_kafka, number):
+            for port in ports:
+                with pytest.raises(ConnectionRefusedError):
+                    socket.create_connection(("127.0.0.1", port))
+            producer = KafkaProducer(**mock_kafka.client_settings("kafka-python"))
+            producer.send("orders", b"1").get(30)
+            producer.close()
+            assert {request.user for request in mock_kafka.requests(api="Produce")} == {"alice"}
+            ports.append(int(mock_kafka.bootstrap_servers.rpartition(":")[2]))
+            pids.append(mock_kafka.pid)
+            assert len(set(pids)) == 1
+    """)
+    pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=2)
+
+
 def test_the_audit_is_off_by_default(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(AUDITED)
     done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-k", "beyond or without_audit")

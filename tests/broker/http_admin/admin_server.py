@@ -74,7 +74,7 @@ async def serving_site(
     admin = make_admin(broker_count, **overrides)
     server = admin.server
     plans = plan_listeners(admin.cluster.config, "127.0.0.1", 0, broker_count)
-    server.listener_plans = [(plan, PLAINTEXT) for plan in plans]
+    server.listeners.plans = [(plan, PLAINTEXT) for plan in plans]
     ports = []
     for started in admin.cluster.brokers.values():
         await server.open(started)

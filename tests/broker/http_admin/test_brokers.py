@@ -139,13 +139,13 @@ async def test_a_broker_whose_port_is_in_use_is_not_added() -> None:
             port = taken.getsockname()[1]
             address = Address("127.0.0.1", port - 1)
             plan = ListenerPlan("TAKEN", SecurityProtocol.PLAINTEXT, address, address, 1)
-            listener_plans = site.admin.server.listener_plans
+            listener_plans = site.admin.server.listeners.plans
             listener_plans.append((plan, PLAINTEXT))
             status, problem = await site.ask("POST", "/v1/brokers", json={})
             assert status == 409
             assert problem["detail"].startswith(f"cannot listen on 127.0.0.1:{port}: ")
             listener_plans.pop()
-        assert len(site.admin.server._listeners) == 1
+        assert site.admin.server.listeners.broker_ids == {1}
         assert (await add_broker(site.admin, NewBrokerBody())).node_id == 2
 
 

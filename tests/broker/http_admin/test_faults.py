@@ -21,7 +21,7 @@ from broker.http_admin.faults import (
 )
 from broker.http_admin.operation import Problem, encode_result
 from broker.http_admin.requests import ListQuery
-from broker.http_admin.service import reset
+from broker.http_admin.service import ResetBody, reset
 from tests.broker.cluster_builder import NOW_MS
 from tests.broker.connection_driver import Client, metadata_frame
 from tests.broker.faults.requests import TOPIC
@@ -169,7 +169,7 @@ async def test_a_reset_removes_rules_and_restores_those_of_the_start() -> None:
         site.admin.server.first_faults = (fault_rule(delay_ms=7),)
         await add_faults(site.admin, fault_rule(delay_ms=1))
         await add_faults(site.admin, fault_rule(delay_ms=2))
-        await reset(site.admin)
+        await reset(site.admin, ResetBody())
         assert [view.rule for view in fault_views(site.admin)] == [{"delay_ms": 7}]
         await asyncio.sleep(0)
 

@@ -15,7 +15,7 @@ from broker.http_admin.groups import GroupPath, get_group
 from broker.http_admin.operation import Problem
 from broker.http_admin.quotas import quota_views
 from broker.http_admin.records import RecordsQuery, get_records
-from broker.http_admin.service import reset
+from broker.http_admin.service import ResetBody, reset
 from broker.http_admin.snapshot import LoadQuery, SaveQuery, get_snapshot, put_snapshot
 from broker.http_admin.snapshot_document import Snapshot
 from broker.http_admin.topics import NewTopicBody, create_topic, list_topics
@@ -60,10 +60,10 @@ async def test_a_kept_snapshot_is_loaded_again_by_a_reset_until_another_is_loade
     admin = make_admin(3)
     await load(admin, document, keep=True)
     create_topic(admin, NewTopicBody("more"))
-    await reset(admin)
+    await reset(admin, ResetBody())
     assert await document_of(admin) == document
     await load(admin, {"topics": [{"name": "t", "partitions": [{}]}]})
-    await reset(admin)
+    await reset(admin, ResetBody())
     assert list_topics(admin) == []
 
 
@@ -131,7 +131,7 @@ async def test_a_reset_ends_the_loading_of_a_snapshot() -> None:
     async with serving_site(broker_count=1) as site:
         loading = asyncio.create_task(put_snapshot(site.admin, LoadQuery(keep=True), MANY_TOPICS))
         await until(lambda: len(site.admin.cluster.topics) > 0)
-        await reset(site.admin)
+        await reset(site.admin, ResetBody())
         with pytest.raises(Problem, match="was reset") as caught:
             await loading
         assert caught.value.status == 409

@@ -33,7 +33,7 @@ async def test_a_topic_is_created_and_read_over_http() -> None:
         ("GET", "/v1/topics/a", None, 404, "GET /v1/topics"),
         ("GET", "/v1/requests?limit=0", None, 400, "limit"),
         ("GET", "/v1/clock?x=1", None, 400, "x"),
-        ("POST", "/v1/reset", b"{}", 400, "takes no body"),
+        ("POST", "/v1/brokers/1/fence", b"{}", 400, "takes no body"),
         ("GET", "/v1/requests/events?since=-1", None, 400, "since"),
         ("POST", "/v1/faults", b"[" * 200_000, 400, "nested too deeply"),
         ("POST", "/v1/topics", b'{"name":' * 120, 400, "body"),

@@ -1,0 +1,142 @@
+"""The listening sockets of all brokers of a cluster."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterable
+from functools import partial
+
+from broker.addresses import Address
+from broker.cluster.brokers import Availability, Broker
+from broker.server.listener import Listener, ListenError
+from broker.server.listener_security import PLAINTEXT, ListenerSecurity
+from broker.server.listener_settings import ListenerPlan
+
+LEFT_MAX = 64
+"""Ports that were left and are kept bound, so that nobody else listens there soon; newest ones."""
+
+
+class BrokerListeners:
+    """Listen for brokers, at the addresses of `plans`."""
+
+    def __init__(
+        self,
+        first_node_id: int,
+        new_protocol: Callable[[int, ListenerSecurity], asyncio.BaseProtocol],
+    ) -> None:
+        """`new_protocol` returns the protocol of a connection to a broker, by its node id."""
+        self.plans: list[tuple[ListenerPlan, ListenerSecurity]] = []
+        """The listeners of every broker and their security."""
+        self._first_node_id = first_node_id
+        self._new_protocol = new_protocol
+        self._listeners: list[Listener] = []
+        self._left: deque[Listener] = deque()
+
+    @property
+    def broker_ids(self) -> set[int]:
+        """The node ids of the brokers that have listeners."""
+        return {listener.broker_id for listener in self._listeners}
+
+    async def listen(
+        self, broker_id: int, host: str, port: int, security: ListenerSecurity = PLAINTEXT
+    ) -> int:
+        """Accept connections for a broker; return the port (chosen by the system for 0).
+
+        Raises:
+            ListenError: the address cannot be bound.
+        """
+        new_protocol = partial(self._new_protocol, broker_id, security)
+        listener = Listener(broker_id, new_protocol, security.tls)
+        bound_port = await listener.open(host, port)
+        self._listeners.append(listener)
+        return bound_port
+
+    async def open(self, broker: Broker) -> None:
+        """Bind a broker's listeners, and set its addresses.
+
+        Raises:
+            ListenError: an address cannot be bound; then it has no listener.
+        """
+        self._set_addresses(broker, await self._bind(broker))
+
+    async def move(self, brokers: Iterable[Broker]) -> None:
+        """Listen on new ports for these brokers, and refuse connections on all others.
+
+        An address that `Broker.advertise` has set stays.
+
+        Raises:
+            ListenError: an address cannot be bound; nothing has changed then.
+            ValueError: a port is not the system's choice.
+        """
+        fixed = [f"{plan.name} has {plan.bound.port}" for plan, _ in self.plans if plan.bound.port]
+        if fixed:
+            raise ValueError(f"new ports need listeners with port 0; {', '.join(fixed)}")
+        left, self._listeners = self._listeners, []
+        try:
+            ports = [(broker, await self._bind(broker)) for broker in brokers]
+        except ListenError:
+            self.end(*self.broker_ids)
+            self._listeners = left
+            raise
+        for broker, ports_of_broker in ports:
+            self._set_addresses(broker, ports_of_broker)
+        for listener in left:
+            listener.refuse()
+        self._left += left
+        while len(self._left) > LEFT_MAX:
+            self._left.popleft().end()
+
+    async def _bind(self, broker: Broker) -> dict[str, int]:
+        """Return the ports of a broker's new listeners, by their names."""
+        index = broker.node_id - self._first_node_id
+        ports = {}
+        try:
+            for plan, security in self.plans:
+                bound = plan.bound_by(index)
+                ports[plan.name] = await self.listen(
+                    broker.node_id, bound.host, bound.port, security
+                )
+        except ListenError:
+            self.end(broker.node_id)
+            raise
+        return ports
+
+    def _set_addresses(self, broker: Broker, ports: dict[str, int]) -> None:
+        index = broker.node_id - self._first_node_id
+        for plan, _ in self.plans:
+            name, host = plan.name, plan.bound_by(index).host
+            advertised = plan.advertised_by(index)
+            old_port = int(broker.bound.get(name, ":0").rpartition(":")[2])
+            planned = Address(advertised.host, advertised.port or old_port)
+            if broker.endpoints.get(name, planned) == planned:
+                broker.endpoints[name] = Address(advertised.host, advertised.port or ports[name])
+            broker.bound[name] = str(Address(host, ports[name]))
+        first = next(iter(broker.endpoints.values()))
+        broker.host, broker.port = first.host, first.port
+
+    def drop_waiting(self) -> None:
+        """Close the connections that no event loop has accepted yet."""
+        for listener in self._listeners:
+            listener.drop_waiting()
+
+    def apply_availability(self, broker: Broker) -> None:
+        """Refuse connections to a broker that is down, and accept those to another."""
+        for listener in self._listeners:
+            if listener.broker_id == broker.node_id:
+                if broker.availability is Availability.DOWN:
+                    listener.refuse()
+                else:
+                    listener.accept_again()
+
+    def end(self, *node_ids: int) -> None:
+        """Stop listening for these brokers, for good."""
+        for listener in self._listeners:
+            if listener.broker_id in node_ids:
+                listener.end()
+        self._listeners = [
+            listener for listener in self._listeners if listener.broker_id not in node_ids
+        ]
+
+    async def close(self) -> None:
+        """Stop listening for good."""
+        for listener in (*self._listeners, *self._left):
+            await listener.close()
