@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mock_kafka.audit import NotCovered as NotCovered
     from mock_kafka.broker_process import StartError as StartError
     from mock_kafka.cluster import MockKafka as MockKafka
+    from mock_kafka.config_value import ConfigValue as ConfigValue
     from mock_kafka.control import ControlError as ControlError
     from mock_kafka.fault import Fault as Fault
     from mock_kafka.group_views import Group as Group
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from mock_kafka.group_views import SharePartition as SharePartition
     from mock_kafka.group_views import ShareSession as ShareSession
     from mock_kafka.methods import DEFAULT as DEFAULT
-    from mock_kafka.methods import ConfigValue as ConfigValue
     from mock_kafka.views import Metric as Metric
     from mock_kafka.views import Partition as Partition
     from mock_kafka.views import Record as Record
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "DEFAULT": "methods",
-    "ConfigValue": "methods",
+    "ConfigValue": "config_value",
     "AuditError": "audit",
     "AuditFinding": "audit",
     "AuditReport": "audit",

@@ -10,6 +10,7 @@ from typing import Any
 
 from mock_kafka.control import Control, ControlError
 from mock_kafka.health import wait_until_healthy
+from mock_kafka.problem_words import command_words
 from mock_kafka.views import request_of
 
 DEFAULT_PORT = "9099"
@@ -47,6 +48,8 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _one_line(error: Exception) -> str:
+    if isinstance(error, ControlError):
+        return command_words(error.problem)
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
     return str(error)

@@ -67,6 +67,7 @@ class AsyncMethods:
     metrics = _in_thread(ClusterMethods.metrics)
     create_topic = _in_thread(ClusterMethods.create_topic)
     delete_topic = _in_thread(ClusterMethods.delete_topic)
+    topic = _in_thread(ClusterMethods.topic)
     topics = _in_thread(ClusterMethods.topics)
     records = _in_thread(ClusterMethods.records)
     produce = _in_thread(ClusterMethods.produce)

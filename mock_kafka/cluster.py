@@ -18,9 +18,10 @@ from mock_kafka.client_settings import (
     sasl_users,
 )
 from mock_kafka.config_file import config_file
+from mock_kafka.config_value import ConfigValue, config_text
 from mock_kafka.control import Control
 from mock_kafka.fault import Rules, rules_file
-from mock_kafka.methods import ClusterMethods, ConfigValue, config_text
+from mock_kafka.methods import ClusterMethods
 from mock_kafka.near_names import did_you_mean
 from mock_kafka.printed_lines import BOOTSTRAP_SERVERS, CA_LOCATION, SECURITY_PROTOCOL
 from mock_kafka.snapshot_methods import Snapshot

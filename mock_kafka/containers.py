@@ -16,9 +16,10 @@ from types import TracebackType
 from typing import Any
 
 from mock_kafka.async_methods import AsyncMethods
+from mock_kafka.config_value import ConfigValue, config_text
 from mock_kafka.control import Control
 from mock_kafka.health import wait_until_healthy
-from mock_kafka.methods import ClusterMethods, ConfigValue, config_text
+from mock_kafka.methods import ClusterMethods
 
 __tracebackhide__ = True  # pytest shows the line of the caller
 

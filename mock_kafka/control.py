@@ -22,12 +22,15 @@ class ControlError(RuntimeError):
     """The cluster refused a request; the message says why and what to do.
 
     `status` is the HTTP status: 400 for invalid values, 404 for unknown names, 409 if the state of
-    the cluster does not allow it.
+    the cluster does not allow it. `problem` is the document of the admin port (RFC 9457).
     """
 
-    def __init__(self, status: int, detail: str) -> None:
-        super().__init__(detail)
+    def __init__(self, status: int, problem: Mapping[str, Any]) -> None:
+        from mock_kafka.problem_words import python_words  # noqa: PLC0415 - only for an error
+
+        super().__init__(python_words(problem))
         self.status = status
+        self.problem = problem
 
 
 class Control:
@@ -75,8 +78,9 @@ class Control:
             ) from None
         response = _decoded(content_type, text)
         if status >= 400:
-            detail = response["detail"] if isinstance(response, dict) else f"{status}: {response}"
-            raise ControlError(status, detail)
+            is_problem = isinstance(response, dict)
+            problem = response if is_problem else {"detail": f"{status}: {response}"}
+            raise ControlError(status, problem)
         return response
 
     def close(self) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Unpack
 from urllib.parse import quote
 
 from mock_kafka.arguments import ClockMode, Ports, QuotaValues, RequestFilter
+from mock_kafka.config_value import ConfigValue, config_text
 from mock_kafka.control import WAIT_MARGIN_S, Control
 from mock_kafka.fault_methods import FaultMethods
 from mock_kafka.group_methods import GroupMethods
@@ -23,8 +24,6 @@ __tracebackhide__ = True  # pytest shows the line of the caller
 
 _REQUESTS_MAX = 10_000
 _REQUESTS_IN_TIMEOUT_ERROR = 10
-
-ConfigValue = str | int | float | bool
 
 
 class Default(Enum):
@@ -355,8 +354,3 @@ class ClusterMethods(FaultMethods, GroupMethods, SnapshotMethods, TopicMethods):
     @abstractmethod
     def _note_addresses(self, addresses: Mapping[str, str]) -> None:
         """Have clients use these addresses, by listener, the first listener first."""
-
-
-def config_text(value: ConfigValue) -> str:
-    """Return the value as text for a properties file."""
-    return str(value).lower() if isinstance(value, bool) else str(value)

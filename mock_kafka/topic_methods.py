@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from mock_kafka.arguments import IsolationLevel
-from mock_kafka.control import WAIT_MARGIN_S, Control, ControlError
+from mock_kafka.config_value import ConfigValue, config_text
+from mock_kafka.control import WAIT_MARGIN_S, Control
 
 if TYPE_CHECKING:  # `BrokerProcess` imports them while the broker starts
     from mock_kafka.views import Record, Topic
@@ -30,13 +31,19 @@ class TopicMethods(ABC):
         name: str,
         partitions: int | None = None,
         replication_factor: int | None = None,
-        config: Mapping[str, str] | None = None,
+        config: Mapping[str, ConfigValue] | None = None,
     ) -> "Topic":
-        """Create a topic; by default with the counts of the cluster's configuration."""
+        """Create a topic; by default with the counts of the cluster's configuration.
+
+        Raises:
+            ControlError: a broker would refuse it; the message has Kafka's name of the error, and
+                for an unknown key the nearest one.
+        """
+        texts = None if config is None else {k: config_text(v) for k, v in config.items()}
         body = {
             "partitions": partitions,
             "replication_factor": replication_factor,
-            "config": None if config is None else dict(config),
+            "config": texts,
         }
         given = {key: value for key, value in body.items() if value is not None}
         from mock_kafka.views import topic_of  # noqa: PLC0415 - see `BrokerProcess`
@@ -44,8 +51,22 @@ class TopicMethods(ABC):
         return topic_of(self.control.ask("POST", "/v1/topics", {"name": name, **given}))
 
     def delete_topic(self, name: str) -> None:
-        """Delete a topic and its records."""
+        """Delete a topic and its records.
+
+        Raises:
+            ControlError: there is no such topic; the message has those there are.
+        """
         self.control.ask("DELETE", f"/v1/topics/{quote(name, safe='')}")
+
+    def topic(self, name: str) -> "Topic":
+        """Return one topic with its partitions, leaders and offsets.
+
+        Raises:
+            ControlError: there is no such topic; the message has those there are.
+        """
+        from mock_kafka.views import topic_of  # noqa: PLC0415 - see `BrokerProcess`
+
+        return topic_of(self.control.ask("GET", f"/v1/topics/{quote(name, safe='')}"))
 
     def topics(self, *, internal: bool = False) -> "list[Topic]":
         """Return all topics with their partitions, leaders and offsets.
@@ -87,16 +108,7 @@ class TopicMethods(ABC):
                 "encoding": "base64",
                 "isolation_level": isolation_level,
             }
-            try:
-                response = self.control.ask("GET", path, query=query)
-            except ControlError as error:
-                if error.status != 404 or any(
-                    known.name == topic for known in self.topics(internal=True)
-                ):
-                    raise
-                names = ", ".join(known.name for known in self.topics()) or "no topic yet"
-                detail = f"there is no topic {topic!r}; the cluster has {names}"
-                raise ControlError(404, detail) from None
+            response = self.control.ask("GET", path, query=query)
             found += [record_of(topic, record) for record in response["records"]]
             remaining += [(int(index), next_) for index, next_ in response["next_offsets"].items()]
         return sorted(found, key=lambda record: (record.partition, record.offset))

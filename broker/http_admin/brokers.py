@@ -8,7 +8,7 @@ from broker.addresses import PORT_MAX, Address, without_brackets
 from broker.cluster import broker_membership, failover
 from broker.cluster.brokers import Broker
 from broker.config.keys import ConfigError
-from broker.http_admin.operation import Count, Input, Name, NodeId, Problem, operation
+from broker.http_admin.operation import Count, Input, Name, NodeId, Problem, Remedy, operation
 from broker.http_admin.state import Admin
 from broker.journal.lines import Entry
 from broker.server.listener import ListenError
@@ -264,7 +264,8 @@ def cut_connection(admin: Admin, path: ConnectionPath) -> None:
         if connection is not None and connection.connection_id == path.connection:
             protocol.cut("cut through the admin port")
             return
-    raise Problem(404, f"there is no connection {path.connection}; GET /v1/connections lists them")
+    remedy = Remedy("list_connections", "lists them")
+    raise Problem(404, f"there is no connection {path.connection}", remedy=remedy)
 
 
 def _view(admin: Admin, broker: Broker) -> BrokerView:

@@ -62,7 +62,7 @@ def get_clock(admin: Admin) -> ClockView:
 def put_clock(admin: Admin, body: ClockBody) -> ClockView:
     """Set the mode of the clock: real, scaled or standing."""
     if (body.mode == "scaled") != (body.factor is not None):
-        raise Problem(400, 'body: "factor" belongs to mode "scaled", and to no other')
+        raise Problem(400, '"factor" belongs to mode "scaled", and to no other', location="body")
     admin.clock.set_mode(ClockMode(body.mode), body.factor or 1.0)
     admin.server.reset_alarm()
     return get_clock(admin)
@@ -76,7 +76,9 @@ def advance_clock(admin: Admin, body: AdvanceBody) -> ClockView:
     expire, group timeouts fire, delayed responses are sent.
     """
     if (body.ms is None) == (body.seconds is None):
-        raise Problem(400, 'body: use either "ms" or "seconds", such as {"seconds": 3600}')
+        raise Problem(
+            400, 'use either "ms" or "seconds"', location="body", example='{"seconds": 3600}'
+        )
     duration_ms = body.ms if body.ms is not None else round((body.seconds or 0) * 1000)
     admin.server.advance(duration_ms)
     return get_clock(admin)

@@ -7,7 +7,7 @@ import msgspec
 
 from broker.faults import ContradictionError, FaultRule, RuleState, rules_from_json
 from broker.faults.rule import rule_schema
-from broker.http_admin.operation import Count, Input, Problem, operation
+from broker.http_admin.operation import Count, Input, Problem, Remedy, operation
 from broker.http_admin.state import Admin
 from protocol.pacing import paced
 
@@ -57,7 +57,7 @@ def _rule_or_rules(document: Any) -> FaultRule | list[FaultRule]:
     try:
         rules = rules_from_json(document)
     except ContradictionError as error:
-        raise Problem(422, f"body: {error}") from error
+        raise Problem(422, str(error), location="body") from error
     return rules if isinstance(document, list) else rules[0]
 
 
@@ -105,7 +105,7 @@ def add_rules(admin: Admin, rules: Sequence[FaultRule]) -> list[FaultView]:
     try:
         added = set(admin.faults.add_all(rules, admin.now_ms()))
     except ValueError as error:
-        raise Problem(422, f"body: {error}") from error
+        raise Problem(422, str(error), location="body") from error
     return [_view(state) for state in paced(admin.faults.rules()) if state.rule_id in added]
 
 
@@ -119,7 +119,9 @@ def clear_faults(admin: Admin) -> None:
 def remove_fault(admin: Admin, path: FaultPath) -> None:
     """Remove a rule; responses that it delays stay delayed."""
     if not admin.faults.remove(path.id):
-        raise Problem(404, f"there is no rule {path.id}; GET /v1/faults lists them")
+        raise Problem(
+            404, f"there is no rule {path.id}", remedy=Remedy("list_faults", "lists them")
+        )
 
 
 def _view(state: RuleState) -> FaultView:

@@ -88,7 +88,7 @@ def put_assignment(admin: Admin, path: GroupPath, body: AssignmentBody) -> None:
     for member, entries in body.members.items():
         member_id = _member_id(admin, path.group_id, member)
         if member_id in targets:
-            raise Problem(422, f"body: member {member_id!r} occurs twice")
+            raise Problem(422, f"member {member_id!r} occurs twice", location="body")
         targets[member_id] = _assignment(admin, entries)
     refusal = admin.cluster.groups.assign(path.group_id, targets, admin.now_ms())
     if refusal is not None:

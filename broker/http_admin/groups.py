@@ -7,6 +7,7 @@ import msgspec
 
 from broker.administration.share_offsets import delete_share_group
 from broker.cluster.coordinators import move_coordinator, move_transaction_coordinator
+from broker.groups.results import GroupListing
 from broker.http_admin.group_views import (
     GroupOffsetView,
     GroupView,
@@ -16,7 +17,8 @@ from broker.http_admin.group_views import (
 )
 from broker.http_admin.operation import Count, Input, Name, NodeId, Problem, operation
 from broker.http_admin.requests import WAIT_MS_MAX
-from broker.http_admin.state import Admin
+from broker.http_admin.state import Admin, broker_is_down
+from broker.http_admin.unknown_names import no_such
 from broker.share_groups.coordinator import GROUP_TYPE
 from protocol.errors import ErrorCode
 
@@ -46,10 +48,13 @@ class StableQuery(Input):
 @operation("GET", "/v1/groups", tag="groups")
 def list_groups(admin: Admin) -> list[GroupView]:
     """List groups of all types with their members, offsets and share partitions."""
-    cluster = admin.cluster
-    listings = (*cluster.groups.list_groups(), *cluster.share.groups.list_groups())
-    views = (group_view(admin, listing.group_id) for listing in listings)
+    views = (group_view(admin, listing.group_id) for listing in _listings(admin))
     return [view for view in views if view is not None]
+
+
+def _listings(admin: Admin) -> tuple[GroupListing, ...]:
+    cluster = admin.cluster
+    return (*cluster.groups.list_groups(), *cluster.share.groups.list_groups())
 
 
 @operation("GET", "/v1/groups/{group_id}", tag="groups")
@@ -57,7 +62,8 @@ def get_group(admin: Admin, path: GroupPath) -> GroupView:
     """Return one group."""
     view = group_view(admin, path.group_id)
     if view is None:
-        raise Problem(404, f"there is no group {path.group_id!r}; GET /v1/groups lists them")
+        known = {listing.group_id for listing in _listings(admin)}
+        raise no_such("group", path.group_id, known, "list_groups")
     return view
 
 
@@ -123,4 +129,4 @@ def put_coordinator(admin: Admin, path: GroupPath, body: CoordinatorBody) -> Non
         move_coordinator(admin.cluster, path.group_id, body.broker, admin.now_ms())
         move_transaction_coordinator(admin.cluster, path.group_id, body.broker, admin.now_ms())
     except ValueError as error:
-        raise Problem(409, f"{error}; POST /v1/brokers/{body.broker}/start first") from error
+        raise broker_is_down(error, body.broker) from error

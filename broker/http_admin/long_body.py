@@ -76,7 +76,9 @@ class _Reader:
             index = self._skip_to(end, ":")
             field_path = f"{path}.{name}"
             if name not in types:
-                raise Problem(400, f"body: Object contains unknown field `{name}` - at `{path}`")
+                raise Problem(
+                    400, f"Object contains unknown field `{name}`", location="body", at=path
+                )
             field_type, element_type = types[name]
             lists.pop(name, None)
             if element_type is not None and self.text.startswith("[", index):
@@ -107,7 +109,9 @@ class _Reader:
             elements.extend(chunk)
             self._element_count += len(chunk)
             if self._element_count > ELEMENTS_MAX:
-                raise Problem(400, f"body: the lists have more than {ELEMENTS_MAX} elements")
+                raise Problem(
+                    400, f"the lists have more than {ELEMENTS_MAX} elements", location="body"
+                )
             return index
 
         index = self._read_members(index, "]", read_elements)
@@ -161,11 +165,12 @@ class _Reader:
         try:
             return _find_end(self.text, index)[1]
         except json.JSONDecodeError as error:
-            raise Problem(400, f"body: invalid JSON: {error}") from error
+            raise Problem(400, f"invalid JSON: {error}", location="body") from error
 
     def invalid(self, expected: str, index: int) -> Problem:
         """Return the problem of text that is not what must come next."""
-        return Problem(400, f"body: invalid JSON: expected {expected} (character {index})")
+        reason = f"invalid JSON: expected {expected} (character {index})"
+        return Problem(400, reason, location="body")
 
 
 @cache

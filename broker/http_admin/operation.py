@@ -6,7 +6,7 @@ the valid input and the OpenAPI document.
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from inspect import cleandoc, signature
 from math import isinf
@@ -34,27 +34,99 @@ class Input(msgspec.Struct, forbid_unknown_fields=True):
     """What its JSON schema says about several fields together."""
 
 
-class Problem(Exception):  # noqa: N818 - the term of RFC 9457
-    """A problem of a request, and what to do about it, as in RFC 9457."""
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """The operation that helps, and what it does for the caller, such as "lists them"."""
 
-    def __init__(self, status: int, detail: str) -> None:
-        super().__init__(detail)
+    operation_id: str
+    effect: str
+    arguments: Mapping[str, object] = field(default_factory=dict)
+    """Its parameters in the path."""
+
+    def document(self) -> "RemedyDocument":
+        """The remedy in a problem document."""
+        op = next(op for op in OPERATIONS if op.operation_id == self.operation_id)
+        path = op.path.format_map(self.arguments)
+        return RemedyDocument(self.operation_id, op.method, path, dict(self.arguments), self.effect)
+
+
+class Problem(Exception):  # noqa: N818 - the term of RFC 9457
+    """A problem of a request, and what to do about it, as in RFC 9457.
+
+    `reason` has no words of HTTP: callers of Python methods see it, too. What only belongs to HTTP
+    is in the other fields, and each interface words it: the part of the request (`location`:
+    body, query or path) and the place in it (`at`, such as `$.config`), an example of a body, and
+    the operation that helps.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        reason: str,
+        *,
+        location: str | None = None,
+        at: str | None = None,
+        example: str | None = None,
+        remedy: Remedy | None = None,
+    ) -> None:
+        super().__init__(reason)
         self.status = status
-        self.detail = detail
+        self.reason = reason
+        self.location = location
+        self.at = at
+        self._example = example
+        self._remedy = remedy
+
+    @property
+    def detail(self) -> str:
+        """The reason in words of HTTP."""
+        text = self.reason if self.location is None else f"{self.location}: {self.reason}"
+        if self.at is not None:
+            text += f" - at `{self.at}`"
+        if self._example is not None:
+            text += f", such as {self._example}"
+        if self._remedy is not None:
+            remedy = self._remedy.document()
+            text += f"; {remedy.method} {remedy.path} {remedy.effect}"
+        return text
 
     def document(self) -> bytes:
         """The body, `application/problem+json`."""
         return msgspec.json.encode(
-            ProblemDocument(HTTPStatus(self.status).phrase, self.status, self.detail)
+            ProblemDocument(
+                HTTPStatus(self.status).phrase,
+                self.status,
+                self.detail,
+                self.reason,
+                self.at,
+                None if self._remedy is None else self._remedy.document(),
+            )
         )
 
 
+class RemedyDocument(msgspec.Struct, frozen=True):
+    """The operation that helps: `METHOD PATH EFFECT`, such as `GET /v1/groups lists them`."""
+
+    operation_id: str
+    method: str
+    path: str
+    arguments: dict[str, Any]
+    effect: str
+
+
 class ProblemDocument(msgspec.Struct, frozen=True, rename={"kind": "type"}):
-    """The reason why a request was refused, and what to do."""
+    """The reason why a request was refused, and what to do.
+
+    `detail` has all of it for people who use HTTP. `reason`, `at` (where in the input) and `remedy`
+    have its parts for other interfaces, which say it in their own words.
+    """
 
     title: str
     status: int
     detail: str
+    reason: str
+    at: str | None = None
+    remedy: RemedyDocument | None = None
     kind: str = "about:blank"
 
 
@@ -113,11 +185,12 @@ class Operation:
         if self.query_type is not None:
             read["query"] = _read_texts("query", query, self.query_type)
         elif query:
-            raise Problem(400, f"query: unknown parameter {next(iter(query))!r}; it takes none")
+            unknown = f"unknown parameter {next(iter(query))!r}; it takes none"
+            raise Problem(400, unknown, location="query")
         if self.body_type is not None:
             read["body"] = self._read_body(body)
         elif body:
-            raise Problem(400, "body: this operation takes no body")
+            raise Problem(400, "this operation takes no body", location="body")
         return read
 
     def _read_body(self, body: bytes) -> Any:
@@ -130,11 +203,11 @@ class Operation:
                 return self.read_body(document)
             return convert_body(document, self.body_type)
         except RecursionError as error:
-            raise Problem(400, "body: JSON is nested too deeply") from error
+            raise Problem(400, "JSON is nested too deeply", location="body") from error
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise Problem(400, f"body: invalid JSON: {error}") from error
+            raise Problem(400, f"invalid JSON: {error}", location="body") from error
         except ValueError as error:  # of `read_body`
-            raise Problem(400, f"body: {error}") from error
+            raise Problem(400, str(error), location="body") from error
 
 
 def _number(text: str) -> float:
@@ -168,9 +241,15 @@ def convert_body(document: Any, body_type: Any, path: str = "$") -> Any:
     try:
         return msgspec.convert(document, body_type)
     except msgspec.ValidationError as error:
-        message, _separator, inner_path = str(error).partition(" - at `$")
+        message, place = _parts_of(error)
         message += _nearest_field(message, body_type)
-        raise Problem(400, f"body: {message} - at `{path}{inner_path or '`'}") from error
+        raise Problem(400, message, location="body", at=path + place) from error
+
+
+def _parts_of(error: msgspec.ValidationError) -> tuple[str, str]:
+    """Return the message of an error, and the place in the input without the `$` of its start."""
+    message, _separator, place = str(error).partition(" - at `$")
+    return message, place.removesuffix("`")
 
 
 def _nearest_field(message: str, body_type: Any) -> str:
@@ -247,8 +326,10 @@ def _read_texts(where: str, texts: Mapping[str, str], input_type: type[Input]) -
     try:
         read = msgspec.convert(dict(texts), input_type, strict=False)
     except msgspec.ValidationError as error:
-        raise Problem(400, f"{where}: {error}") from error
+        message, place = _parts_of(error)
+        at = f"${place}" if place else None
+        raise Problem(400, message, location=where, at=at) from error
     for name in texts:
         if getattr(read, name) is None:
-            raise Problem(400, f"{where}: {name} can't be null; leave it out")
+            raise Problem(400, f"{name} can't be null; leave it out", location=where)
     return read

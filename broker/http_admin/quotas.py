@@ -6,8 +6,9 @@ import msgspec
 
 from broker.http_admin.operation import Input, Problem, operation
 from broker.http_admin.state import Admin
+from broker.http_admin.unknown_names import unknown_key_hint
 from protocol.pacing import paced_elements
-from quotas.entities import make_entity
+from quotas.entities import QUOTA_KEYS, make_entity
 
 
 class QuotaView(msgspec.Struct):
@@ -122,13 +123,16 @@ def quota_views(admin: Admin) -> list[QuotaView]:
 def put_quotas(admin: Admin, body: QuotaBody) -> list[QuotaView]:
     """Set or remove quotas of one entity, all of them or none; they apply at once."""
     if not body.values:
-        raise Problem(400, 'body: "values" names no quota, such as {"producer_byte_rate": 1024}')
+        example = '{"values": {"producer_byte_rate": 1024}}'
+        raise Problem(400, "there is no quota to set", location="body", example=example)
     entity = make_entity(body.entity.items())
     problem = admin.cluster.quotas.clients.alter(
         entity, list(body.values.items()), is_shadow=body.shadow
     )
     if problem is not None:
-        raise Problem(422, problem)
+        unknown = next((name for name in body.values if name not in QUOTA_KEYS), None)
+        hint = "" if unknown is None else unknown_key_hint(unknown, QUOTA_KEYS)
+        raise Problem(422, problem + hint)
     return quota_views(admin)
 
 

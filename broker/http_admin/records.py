@@ -234,7 +234,7 @@ def bytes_of(value: str | BytesBody | None) -> bytes | None:
     if isinstance(value, str):
         return value.encode()
     if (value.text is None) == (value.base64 is None):
-        raise Problem(422, 'body: bytes are either {"text": ...} or {"base64": ...}')
+        raise Problem(422, 'bytes are either {"text": ...} or {"base64": ...}', location="body")
     if value.text is not None:
         return value.text.encode()
     return decoded_base64(value.base64 or "")
@@ -249,7 +249,7 @@ def decoded_base64(text: str) -> bytes:
     try:
         return b64decode(text, validate=True)
     except (binascii.Error, ValueError) as error:
-        raise Problem(422, f"body: base64: {error}") from error
+        raise Problem(422, f"base64: {error}", location="body") from error
 
 
 @operation("GET", "/v1/topics/{name}/records/wait", tag="topics")

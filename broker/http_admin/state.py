@@ -15,7 +15,8 @@ from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Partition, Topic
 from broker.dispatch.turn_queue import TurnKind
 from broker.faults.table import FaultTable
-from broker.http_admin.operation import Problem
+from broker.http_admin.operation import Problem, Remedy
+from broker.http_admin.unknown_names import no_such
 from broker.journal.journal import Journal
 from broker.responses import PendingFrame
 from broker.server.listener import ListenError
@@ -25,6 +26,12 @@ _T = TypeVar("_T")
 
 
 RESET = "the cluster was reset during this request"
+
+
+def broker_is_down(error: ValueError, broker_id: int) -> Problem:
+    """Return the problem that a broker is down and can't take over what it is to take over."""
+    remedy = Remedy("start_broker", "first", {"node_id": broker_id})
+    return Problem(409, str(error), remedy=remedy)
 
 
 class Admin:
@@ -124,7 +131,8 @@ class Admin:
         """
         topic = self.cluster.topics.get(name)
         if topic is None:
-            raise Problem(404, f"there is no topic {name!r}; GET /v1/topics lists them")
+            known = [one.name for one in self.cluster.topics.all() if not one.is_internal]
+            raise no_such("topic", name, known, "list_topics")
         return topic
 
     def partition(self, topic_name: str, partition_index: int) -> Partition:

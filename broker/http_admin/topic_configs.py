@@ -8,9 +8,11 @@ from broker.administration.config_alteration import VALUE_CHARACTERS_MAX, alter_
 from broker.administration.config_description import describe_topic
 from broker.administration.config_operations import Alteration
 from broker.administration.config_operations import Operation as ConfigChange
+from broker.config.topic_keys import TOPIC_KEYS
 from broker.http_admin.operation import Input, Problem, operation
 from broker.http_admin.state import Admin
 from broker.http_admin.topics import TopicPath
+from broker.http_admin.unknown_names import unknown_key_hint
 from protocol.configs import ConfigOperation, ResourceType
 
 CHANGES_MAX = 200
@@ -61,5 +63,8 @@ def alter_topic_config(
         admin.cluster, min(admin.cluster.brokers), [alteration], validate_only=False
     )
     if refusal is not None:
-        raise Problem(422, f"{refusal.error_code.name}: {refusal.error_message or path.name}")
+        unknown = next((name for name in body.config if name not in TOPIC_KEYS), None)
+        hint = "" if unknown is None else unknown_key_hint(unknown, TOPIC_KEYS)
+        message = f"{refusal.error_code.name}: {refusal.error_message or path.name}{hint}"
+        raise Problem(422, message)
     return list_topic_configs(admin, path)

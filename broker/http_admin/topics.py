@@ -6,6 +6,7 @@ import msgspec
 
 from broker.administration.new_topic import BY_DEFAULT, NewTopic, check_new_topic, check_size
 from broker.cluster.topics import NO_LEADER, Partition, Topic
+from broker.config.topic_keys import TOPIC_KEYS
 from broker.errors import Refusal
 from broker.http_admin.operation import (
     INT32_MAX,
@@ -16,7 +17,8 @@ from broker.http_admin.operation import (
     Problem,
     operation,
 )
-from broker.http_admin.state import Admin
+from broker.http_admin.state import Admin, broker_is_down
+from broker.http_admin.unknown_names import unknown_key_hint
 from protocol.errors import ErrorCode
 
 NewCount = Annotated[int, msgspec.Meta(ge=-1, le=INT32_MAX)]
@@ -103,7 +105,9 @@ def create_topic(admin: Admin, body: NewTopicBody) -> TopicView:
     plan = check_size(cluster, [new_topic]) or check_new_topic(cluster, new_topic)
     if isinstance(plan, Refusal):
         status = 409 if plan.error_code == ErrorCode.TOPIC_ALREADY_EXISTS else 422
-        raise Problem(status, f"{plan.error_code.name}: {plan.message or body.name}")
+        unknown = next((name for name in body.config if name not in TOPIC_KEYS), None)
+        hint = "" if unknown is None else unknown_key_hint(unknown, TOPIC_KEYS)
+        raise Problem(status, f"{plan.error_code.name}: {plan.message or body.name}{hint}")
     return _view(cluster.create_topic(plan.name, plan.assignments, plan.overrides))
 
 
@@ -133,7 +137,7 @@ def put_leader(admin: Admin, path: PartitionPath, body: LeaderBody) -> Partition
         try:
             admin.cluster.move_leader(partition, body.broker, admin.now_ms())
         except ValueError as error:
-            raise Problem(409, f"{error}; POST /v1/brokers/{body.broker}/start first") from error
+            raise broker_is_down(error, body.broker) from error
     return _partition_view(partition)
 
 

@@ -8,6 +8,7 @@ from broker.cluster.internal_topics import TRANSACTION_STATE
 from broker.cluster.transactions import end_prepared
 from broker.http_admin.operation import Input, Name, Problem, operation
 from broker.http_admin.state import Admin
+from broker.http_admin.unknown_names import no_such
 from broker.transactions.transaction import IDLE, NO_TIME, Transaction, TransactionState
 from protocol.errors import ErrorCode
 
@@ -114,8 +115,8 @@ def _check_log(error_code: ErrorCode, transactional_id: str) -> None:
 def _transaction(admin: Admin, transactional_id: str) -> Transaction:
     transaction = admin.cluster.transactions.get(transactional_id)
     if transaction is None:
-        detail = f"there is no transactional id {transactional_id!r}"
-        raise Problem(404, f"{detail}; GET /v1/transactions lists them")
+        known = {one.transactional_id for one in admin.cluster.transactions.all()}
+        raise no_such("transactional id", transactional_id, known, "list_transactions")
     return transaction
 
 

@@ -129,7 +129,7 @@ def test_quotas_are_set_listed_and_removed(kafka: MockKafka) -> None:
     assert len(listed) == 3
     kafka.quota(user="alice", client_id=DEFAULT, producer_byte_rate=None)
     assert len(kafka.control.ask("GET", "/v1/quotas")) == 2
-    with pytest.raises(ControlError, match="names no quota"):
+    with pytest.raises(ControlError, match="there is no quota to set"):
         kafka.quota(user="alice")
 
 

@@ -31,13 +31,22 @@ def test_records_returns_keys_values_headers_and_timestamps_as_sent(
 def test_records_of_an_unknown_topic_is_an_error_that_names_the_existing_topics(
     kafka: MockKafka,
 ) -> None:
-    with pytest.raises(ControlError, match="no topic 'orders'; the cluster has no topic yet"):
+    with pytest.raises(ControlError, match="no topic 'orders', and no other"):
         kafka.records("orders")
     kafka.create_topic("order")
-    with pytest.raises(ControlError, match=r"'orders'; the cluster has order$"):
+    with pytest.raises(ControlError, match=r"did you mean order\?; there are: order$"):
         kafka.records("orders")
     with pytest.raises(ControlError, match="has partitions 0 to 0"):
         kafka.records("order", partition=7)
+
+
+def test_a_topic_is_returned_by_its_name(kafka: MockKafka) -> None:
+    kafka.create_topic("a.b", 2, config={"retention.ms": 5, "preallocate": True})
+    topic = kafka.topic("a.b")
+    assert topic == next(one for one in kafka.topics() if one.name == "a.b")
+    assert topic.config == {"retention.ms": "5", "preallocate": "true"}
+    with pytest.raises(ControlError, match=r"no topic 'a'; there are: a.b$"):
+        kafka.topic("a")
 
 
 def test_a_consumer_reads_what_was_produced_without_a_producer(kafka: MockKafka) -> None:
