@@ -5,8 +5,10 @@ import json
 import select
 import signal
 import socket
+import ssl
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -19,7 +21,7 @@ import pytest
 from broker.clock import SystemClock
 from broker.config.broker_config import BrokerConfig
 from broker.request.context import RequestContext
-from broker.serve import ServeOptions, start_server
+from broker.serve import ServeOptions, StartError, start_server
 from tests.broker.connection_driver import break_metadata, fetch_frame, metadata_frame
 from tests.free_ports import free_port_run
 
@@ -116,6 +118,38 @@ def test_the_admin_url_is_printed_after_the_listeners_and_the_port_closes_with_t
 
 
 @pytest.mark.slow
+def test_the_last_lines_are_what_clients_of_tls_and_sasl_must_set() -> None:
+    options = ("--port", "0", "--brokers", "2", "--admin-port", "0", "--tls", "--sasl")
+    with serving(*options) as (process, line):
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("admin.url=")
+        assert process.stdout.readline() == "security.protocol=SASL_SSL\n"
+        key, _, path = process.stdout.readline().strip().partition("=")
+        assert key == "ssl.ca.location"
+        context = ssl.create_default_context(cafile=path)
+        for host, port in parse_first_line(line):
+            with (
+                socket.create_connection((host, port), timeout=TIMEOUT_S) as client,
+                context.wrap_socket(client, server_hostname=host) as secured,
+            ):
+                assert secured.version() == "TLSv1.3"
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(TIMEOUT_S) == 0
+        assert not Path(path).parent.exists()
+
+
+def test_a_server_that_cannot_listen_deletes_its_certificates(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        options = ServeOptions("127.0.0.1", port, 1, BrokerConfig(), has_tls=True)
+        with pytest.raises(StartError, match="cannot listen"):
+            asyncio.run(start_server(options))
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_an_admin_port_in_use_is_one_clear_line_and_status_1() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])

@@ -3,6 +3,7 @@
 import os
 import signal
 import socket
+from typing import Any
 
 import pytest
 
@@ -38,7 +39,7 @@ def test_a_cluster_with_the_same_settings_is_reset_and_lent_again() -> None:
     assert pool.lend(brokers=1, config={}) is not first
     assert pool.lend(brokers=1, config={"num.partitions": "3"}) is first
     pool.take_back(first)
-    secured = {"tls": True, "users": {"alice": "secret"}}
+    secured: dict[str, Any] = {"tls": True, "users": {"alice": "secret"}}
     assert pool.lend(brokers=1, config={"num.partitions": "3"}, **secured) is not first
     assert pool.lend(brokers=1, config={"num.partitions": "3"}, ports="new") is first
     assert first.resets == ["same", "new"]  # type: ignore[attr-defined]

@@ -10,12 +10,12 @@ from broker.addresses import Address
 from broker.cluster.brokers import Availability, Broker
 from broker.server.broker_listeners import BrokerListeners
 from broker.server.listener import ListenError
-from broker.server.listener_security import PLAINTEXT
+from broker.server.listener_security import PLAINTEXT, ListenerSecurity
 from broker.server.listener_settings import ListenerPlan, SecurityProtocol
 from tests.broker.server.tcp_client import connect
 
 
-def plan(name: str, port: int = 0) -> tuple[ListenerPlan, object]:
+def plan(name: str, port: int = 0) -> tuple[ListenerPlan, ListenerSecurity]:
     address = Address("127.0.0.1", port)
     return ListenerPlan(name, SecurityProtocol.PLAINTEXT, address, address, 1), PLAINTEXT
 
@@ -23,7 +23,7 @@ def plan(name: str, port: int = 0) -> tuple[ListenerPlan, object]:
 @pytest.fixture
 async def listeners() -> AsyncIterator[BrokerListeners]:
     made = BrokerListeners(5, lambda _broker_id, _security: asyncio.Protocol())
-    made.plans = [plan("A"), plan("B")]  # type: ignore[list-item]
+    made.plans = [plan("A"), plan("B")]
     yield made
     await made.close()
 
@@ -59,7 +59,7 @@ async def test_a_broker_gets_the_addresses_of_its_listeners(listeners: BrokerLis
 
 async def test_if_one_address_is_taken_none_is_opened(listeners: BrokerListeners) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        listeners.plans[1] = plan("B", taken.getsockname()[1])  # type: ignore[call-overload]
+        listeners.plans[1] = plan("B", taken.getsockname()[1])
         broker = Broker(5, "", -1)
         with pytest.raises(ListenError):
             await listeners.open(broker)

@@ -131,3 +131,26 @@ def test_a_listener_without_an_advertised_address_advertises_the_given_host() ->
     )
     plans = plan_listeners(config, "0.0.0.0", 9092, 1, "here")
     assert [plan.advertised for plan in plans] == [Address("here", 0), Address("far", 3)]
+
+
+@pytest.mark.parametrize("protocol", SecurityProtocol)
+def test_the_protocol_of_the_only_listener_is_its_name_or_must_be_among_the_listeners(
+    protocol: SecurityProtocol,
+) -> None:
+    assert SecurityProtocol.of(has_tls=protocol.has_tls, has_sasl=protocol.has_sasl) is protocol
+    advertised = {"advertised.listeners": "ANY://far:1"}
+    config = BrokerConfig.from_overrides(advertised)
+    (listener,) = plan_listeners(config, "here", 9092, 1, protocol=protocol)
+    assert (listener.name, listener.protocol) == (protocol.value, protocol)
+    assert listener.advertised == Address("far", 1)
+
+    both = BrokerConfig.from_overrides({"listeners": "SASL_PLAINTEXT://:1,SSL://:2"})
+    assert len(plan_listeners(both, "here", 9092, 1, protocol=protocol)) == 2
+    for lacks, has_it, other in (
+        ("TLS", protocol.has_tls, "SASL_PLAINTEXT"),
+        ("SASL", protocol.has_sasl, "SSL"),
+    ):
+        config = BrokerConfig.from_overrides({"listeners": f"{other}://:1"})
+        if has_it:
+            with pytest.raises(ConfigError, match=f"none has {lacks}, such as "):
+                plan_listeners(config, "here", 9092, 1, protocol=protocol)
