@@ -102,10 +102,16 @@ def client_settings(client: str, access: Access) -> dict[str, Any]:
     return _SETTINGS[client](access)
 
 
-def _of_librdkafka(access: Access) -> dict[str, Any]:
-    settings = {"bootstrap.servers": access.bootstrap_servers}
+def _address(access: Access, separator: str) -> dict[str, Any]:
+    """Return the addresses and the protocol; `separator` is between the words of a name."""
+    settings = {f"bootstrap{separator}servers": access.bootstrap_servers}
     if access.security_protocol != "PLAINTEXT":
-        settings["security.protocol"] = access.security_protocol
+        settings[f"security{separator}protocol"] = access.security_protocol
+    return settings
+
+
+def _of_librdkafka(access: Access) -> dict[str, Any]:
+    settings = _address(access, ".")
     if access.ca_path is not None:
         settings["ssl.ca.location"] = access.ca_path
     if access.credential is not None:
@@ -118,9 +124,7 @@ def _of_librdkafka(access: Access) -> dict[str, Any]:
 
 
 def _of_java(access: Access) -> dict[str, Any]:
-    settings = {"bootstrap.servers": access.bootstrap_servers}
-    if access.security_protocol != "PLAINTEXT":
-        settings["security.protocol"] = access.security_protocol
+    settings = _address(access, ".")
     if access.ca_path is not None:
         settings |= {"ssl.truststore.type": "PEM", "ssl.truststore.location": access.ca_path}
     if access.credential is not None:
@@ -137,9 +141,7 @@ def _of_java(access: Access) -> dict[str, Any]:
 
 def _of_python(access: Access) -> dict[str, Any]:
     """Return the settings that kafka-python and aiokafka have in common."""
-    settings = {"bootstrap_servers": access.bootstrap_servers}
-    if access.security_protocol != "PLAINTEXT":
-        settings["security_protocol"] = access.security_protocol
+    settings = _address(access, "_")
     if access.credential is not None:
         settings |= {
             "sasl_mechanism": access.credential.mechanism,

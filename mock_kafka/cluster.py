@@ -334,7 +334,9 @@ class MockKafka(ClusterMethods):
         self._running().renew({BOOTSTRAP_SERVERS: first, **values})
 
     def _listener_names(self) -> list[str]:
-        entries = str(self.config.get("listeners", self._security_protocol(None))).split(",")
+        if "listeners" not in self.config:
+            return [self._security_protocol(None)]
+        entries = str(self.config["listeners"]).split(",")
         return [entry.partition("://")[0].strip() for entry in entries]
 
     def _security_protocol(self, listener: str | None) -> str:

@@ -73,7 +73,7 @@ class BrokerListeners:
         left, self._listeners = self._listeners, []
         try:
             ports = [(broker, await self._bind(broker)) for broker in brokers]
-        except ListenError:
+        except BaseException:  # also of a caller that is cancelled
             self.end(*self.broker_ids)
             self._listeners = left
             raise

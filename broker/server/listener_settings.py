@@ -99,10 +99,10 @@ def plan_listeners(
         if name not in protocols:
             raise ConfigError(f"listener.security.protocol.map has no protocol for {name}")
     if protocol.has_tls and not any(protocols[name].has_tls for name in bound):
-        raise ConfigError("listeners: none has TLS, such as SSL://:0; leave out listeners or --tls")
+        raise ConfigError("listeners: TLS (--tls, tls=True) needs one such as SSL://:0")
     if protocol.has_sasl and not any(protocols[name].has_sasl for name in bound):
         raise ConfigError(
-            "listeners: none has SASL, such as SASL_PLAINTEXT://:0; leave out listeners or --sasl"
+            "listeners: SASL (--sasl, users=...) needs one such as SASL_PLAINTEXT://:0"
         )
     addresses = {
         name: advertised.get(name, Address(advertised_host or bound[name].host, 0))

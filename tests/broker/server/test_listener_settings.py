@@ -152,5 +152,5 @@ def test_the_protocol_of_the_only_listener_is_its_name_or_must_be_among_the_list
     ):
         config = BrokerConfig.from_overrides({"listeners": f"{other}://:1"})
         if has_it:
-            with pytest.raises(ConfigError, match=f"none has {lacks}, such as "):
+            with pytest.raises(ConfigError, match=rf"listeners: {lacks} \(.*needs one such as "):
                 plan_listeners(config, "here", 9092, 1, protocol=protocol)
