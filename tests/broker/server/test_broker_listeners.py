@@ -9,7 +9,7 @@ import pytest
 from broker.addresses import Address
 from broker.cluster.brokers import Availability, Broker
 from broker.server.broker_listeners import BrokerListeners
-from broker.server.listener import ListenError
+from broker.server.listener import Listener, ListenError
 from broker.server.listener_security import PLAINTEXT, ListenerSecurity
 from broker.server.listener_settings import ListenerPlan, SecurityProtocol
 from tests.broker.server.tcp_client import connect
@@ -80,3 +80,30 @@ async def test_ports_that_were_left_stay_bound(listeners: BrokerListeners) -> No
             other.bind(("127.0.0.1", port))
     for port in new:
         assert not await is_refused(port)
+
+
+async def test_a_move_that_is_cancelled_changes_nothing(
+    listeners: BrokerListeners, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broker = Broker(5, "", -1)
+    await listeners.open(broker)
+    endpoints = dict(broker.endpoints)
+    open_listener, names = Listener.open, iter("AB")
+    is_waiting = asyncio.Event()
+
+    async def open_or_wait(self: Listener, host: str, port: int) -> int:
+        if next(names) == "B":
+            is_waiting.set()
+            await asyncio.Event().wait()
+        return await open_listener(self, host, port)
+
+    monkeypatch.setattr(Listener, "open", open_or_wait)
+    moving = asyncio.create_task(listeners.move([broker]))
+    await is_waiting.wait()
+    moving.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await moving
+    assert broker.endpoints == endpoints
+    assert listeners.broker_ids == {5}
+    for address in endpoints.values():
+        assert not await is_refused(address.port)
