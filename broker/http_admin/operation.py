@@ -77,6 +77,9 @@ class Problem(Exception):  # noqa: N818 - the term of RFC 9457
         self._example = example
         self._remedy = remedy
 
+    def __str__(self) -> str:
+        return self.detail
+
     @property
     def detail(self) -> str:
         """The reason in words of HTTP."""
