@@ -65,19 +65,28 @@ def topic_partition_hash(topic: str, partition_index: int) -> int:
     return (31 * (31 + partition_index) + string_hash(topic)) & 0xFFFFFFFF
 
 
+def grown_capacity(count: int, capacity_min: int = CAPACITY_DEFAULT) -> int:
+    """Return the buckets of a map after `count` keys were put into it.
+
+    `capacity_min` is its first number of buckets, a power of two. It doubles when there are more
+    keys than three quarters of it.
+    """
+    capacity = capacity_min
+    while count > capacity * 3 // 4:
+        capacity *= 2
+    return capacity
+
+
 def in_hash_order(
     keys: Iterable[T], hash_of: Callable[[T], int], *, capacity_min: int = CAPACITY_DEFAULT
 ) -> list[T]:
     """Return distinct keys, given in the order of their insertion, in the order of a `HashMap`.
 
-    `hash_of` returns a key's hash, 0 to 2**32 - 1. `capacity_min` is the map's first number of
-    buckets, a power of two. It doubles when there are more keys than three quarters of it. A
+    `hash_of` returns a key's hash, 0 to 2**32 - 1. `capacity_min` is as in `grown_capacity`. A
     bucket with so many keys that Java makes a tree of them may have another order.
     """
     inserted = list(keys)
-    capacity = capacity_min
-    while len(inserted) > capacity * 3 // 4:
-        capacity *= 2
+    capacity = grown_capacity(len(inserted), capacity_min)
 
     # No sort: it takes as long as all keys together, and cannot pause.
     chains: dict[int, list[T]] = {}

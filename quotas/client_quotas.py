@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from math import isfinite
 
 from protocol.client_quotas import QuotaMatch
+from protocol.hash_order import in_hash_order, string_hash
 from protocol.pacing import paced_elements
 from quotas.entities import (
     CLIENT_ID,
@@ -108,8 +109,10 @@ class ClientQuotas:
             problem = _shadow_problem(changes)
         if problem is not None or validate_only:
             return problem
-        values = dict(self._values.get(entity, {}))
-        for name, value in changes:
+        old_values = self._values.get(entity, {})
+        values = dict(old_values)
+        # Kafka collects the changes in a map of 16 buckets, and adds new keys in its order.
+        for name, value in in_hash_order(changes, lambda change: string_hash(change[0])):
             if name not in QUOTA_KEYS:
                 continue
             if value is None:
@@ -122,12 +125,18 @@ class ClientQuotas:
             limits.set(entity, exact_value, is_shadow=stays_shadow)
         if values:
             self.is_enabled = True
-            self._values[entity] = values
+            if values != old_values:
+                self._values[entity] = _in_described_order(values, len(old_values))
         else:
             self._values.pop(entity, None)
         if self.on_change is not None:
             self.on_change()
         return None
+
+    @property
+    def entity_count(self) -> int:
+        """The number of entities that have a quota."""
+        return len(self._values)
 
     def shadow_keys(self, entity: Entity) -> list[str]:
         """Return the keys of an entity's quotas that are in shadow mode."""
@@ -137,9 +146,9 @@ class ClientQuotas:
     def describe(
         self, components: Iterable[Component], *, strict: bool
     ) -> list[tuple[Entity, dict[str, float]]] | FilterProblem:
-        """Return the entities that match all components with their keys, by first `alter`.
+        """Return the entities that match all components, by first `alter`, with their values.
 
-        With `strict`, entities with further types don't match.
+        The values of an entity are in the order in which Kafka describes them. With `strict`, entities with further types don't match.
         """
         by_type: dict[str, Component] = {}
         for component in components:
@@ -157,6 +166,17 @@ class ClientQuotas:
             for entity, values in paced_elements(list(self._values.items()))
             if _matches(entity, by_type, strict=strict)
         ]
+
+
+def _in_described_order(values: Mapping[str, float], old_count: int) -> dict[str, float]:
+    """Return an entity's values in the order of Kafka's map of them after a change.
+
+    Kafka's `ClientQuotaDelta.apply` puts the old keys, in their order, and then the new ones into a
+    new map with room for as many keys as there were.
+    """
+    capacity = 1 << max(0, old_count - 1).bit_length()
+    names = in_hash_order(values, string_hash, capacity_min=capacity)
+    return {name: values[name] for name in names}
 
 
 def _changes_problem(entity: Entity, changes: Sequence[tuple[str, float | None]]) -> str | None:

@@ -41,7 +41,7 @@ def requested_names(parts: Sequence[tuple[str, str | None]]) -> Entity:
 
 
 def ordered_keys(keys: Iterable[str]) -> list[str]:
-    """Return distinct keys of one entity, in the order in which Kafka checks and describes them."""
+    """Return distinct keys of one entity, in the order in which Kafka checks them."""
     return in_hash_order(keys, string_hash, capacity_min=1)
 
 

@@ -12,13 +12,14 @@ Behaviour:
 
 from typing import Any
 
-from broker.administration.quota_order import ordered_entities, ordered_keys, ordered_names
+from broker.administration.quota_order import ordered_entities, ordered_names
 from broker.cluster.cluster import Cluster
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.hash_order import grown_capacity
 from protocol.pacing import paced
 from quotas.client_quotas import Component, FilterProblem
 
@@ -45,6 +46,8 @@ def handle_describe_client_quotas(context: RequestContext, request: Any, cluster
             entries=None,
         )
     values_by_entity = dict(found)
+    # Kafka filters the entries of the map of all entities.
+    capacity = grown_capacity(cluster.quotas.clients.entity_count, capacity_min=1)
     return messages.DescribeClientQuotasResponse(
         version=version,
         error_code=ErrorCode.NONE,
@@ -57,10 +60,10 @@ def handle_describe_client_quotas(context: RequestContext, request: Any, cluster
                     for entity_type, name in ordered_names(entity)
                 ],
                 values=[
-                    _Entry.ValueData(version=version, key=key, value=values_by_entity[entity][key])
-                    for key in ordered_keys(values_by_entity[entity])
+                    _Entry.ValueData(version=version, key=key, value=value)
+                    for key, value in values_by_entity[entity].items()
                 ],
             )
-            for entity in ordered_entities(values_by_entity, capacity_min=1)
+            for entity in ordered_entities(values_by_entity, capacity_min=capacity)
         ],
     )

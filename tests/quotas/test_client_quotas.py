@@ -49,6 +49,34 @@ def test_a_sequence_of_changes() -> None:
 
 
 @pytest.mark.parametrize(
+    ("alterations", "last"),
+    [
+        (["P C R"], "C R P"),
+        (["R P"], "R P"),
+        (["P", "R"], "P R"),
+        (["P", "R", "C"], "C P R"),
+        (["R C"], "C R"),
+        (["R M P C"], "P C M R"),
+        (["P M R I", "-M -I"], "P R"),
+        (["P M R I C", "-M -I -C", "P"], "P R"),
+        (["P M R I", "-M -I", "M"], "M P R"),
+        (["P C M", "-C", "C", "-M"], "C P"),
+    ],
+)
+def test_keys_are_described_in_the_order_of_kafkas_map(alterations: list[str], last: str) -> None:
+    """The orders are those of `ClientQuotasDelta` of Kafka 4.1.0 and 4.4.0."""
+    keys = {"P": P, "C": C, "R": R, "M": M, "I": "producer_ids_rate"}
+    quotas = ClientQuotas()
+    for number, alteration in enumerate(alterations, 1):
+        changes = [
+            (keys[word[-1]], None if word.startswith("-") else float(number))
+            for word in alteration.split()
+        ]
+        assert quotas.alter(USER, changes) is None
+    assert list(described(quotas)[USER]) == [keys[word] for word in last.split()]
+
+
+@pytest.mark.parametrize(
     ("entity", "changes", "message"),
     [
         (make_entity([("user", "")]), [(P, 1.0)], "Empty user"),

@@ -85,3 +85,19 @@ def test_the_client_id_of_an_entity_comes_before_its_user() -> None:
 
     (entry,) = response.entries
     assert [part.entity_type for part in entry.entity] == ["client-id", "user"]
+
+
+def test_a_filter_keeps_the_order_of_all_entities() -> None:
+    """The order is the one that `ClientQuotasImage` of Kafka 4.1.0 answers with."""
+    quotas = ";".join(
+        f"user=order-{n},{'' if n % 3 else 'client-id=app,'}producer_byte_rate=1" for n in range(14)
+    )
+    cluster = make_cluster(1, **{"client.quotas": quotas})
+
+    def order(entity_type: str) -> str:
+        found = entities_of(ask(cluster, (entity_type, ANY, None), version=1))
+        names = (entity["user"] or "" for entity, _values in found)
+        return " ".join(name.removeprefix("order-") for name in names)
+
+    assert order("user") == "3 1 5 4 7 8 2 6 12 13 0 10 11 9"
+    assert order("client-id") == "3 6 12 0 9"
