@@ -148,7 +148,8 @@ class ClientQuotas:
     ) -> list[tuple[Entity, dict[str, float]]] | FilterProblem:
         """Return the entities that match all components, by first `alter`, with their values.
 
-        The values of an entity are in the order in which Kafka describes them. With `strict`, entities with further types don't match.
+        The values of an entity are in the order in which Kafka describes them. With `strict`,
+        entities with further types don't match.
         """
         by_type: dict[str, Component] = {}
         for component in components:
