@@ -3,23 +3,18 @@
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Iterable
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 import msgspec
 
-from broker.http_admin.operation import operation
+from broker.http_admin.event_feed import EVENTS_AHEAD_MAX, Event
+from broker.http_admin.operation import Problem, operation
 from broker.http_admin.requests import JournalQuery, WaitQuery, journal_filter, view
 from broker.http_admin.state import Admin
 from broker.journal.lines import Line
 from protocol.pacing import paced
-
-EVENTS_AHEAD_MAX = 1000
-"""Most lines that wait for a slow follower. It loses older ones, and gets their number."""
-
-EVENTS_PER_TURN = 100
-TURN_S = 0.05
-"""The pause between bursts, so that followers cannot slow a busy cluster."""
 
 HEARTBEAT_S = 15.0
 EXPORT_LINES_MAX = 50
@@ -86,45 +81,38 @@ async def follow_requests(admin: Admin, query: JournalQuery) -> AsyncIterator[by
     event `lost` with the number of lines.
     """
     line_filter = journal_filter(query)
-    journal = admin.journal
-    ahead: deque[Line] = deque()
-    lost_count = 0
-    news = asyncio.Event()
 
-    def take(line: Line) -> None:
-        nonlocal lost_count
-        ahead.append(line)
-        if len(ahead) > EVENTS_AHEAD_MAX:
-            ahead.popleft()
-            lost_count += 1
-        news.set()
+    def encode(line: Line) -> bytes:
+        return _event(view(admin, line, query))
 
-    if query.since:
-        ahead.extend(deque(journal, EVENTS_AHEAD_MAX))
-        news.set()
-    end = journal.subscribe(take)
-    yield b": hello\n\n"
-    try:
+    def documents(events: Iterable[Event]) -> bytes:
+        return b"".join(
+            admin.events.encoded(event, encode, has_bodies=query.bodies)
+            for event in paced(events)
+            if line_filter.fits(event.line, admin.topic_name)
+        )
+
+    with admin.events.follow() as follower:
+        earlier = list(map(Event, deque(admin.journal, EVENTS_AHEAD_MAX))) if query.since else []
+        yield b": hello\n\n"
+        for start in range(0, len(earlier), EXPORT_LINES_MAX):
+            part = earlier[start : start + EXPORT_LINES_MAX]
+            yield await admin.in_turns(partial(documents, part))
         while True:
             try:
                 async with asyncio.timeout(HEARTBEAT_S):
-                    await news.wait()
+                    events = await follower.next_events()
             except TimeoutError:
                 yield b": still here\n\n"
                 continue
-            news.clear()
-            if lost_count:
-                yield b'event: lost\ndata: {"count": %d}\n\n' % lost_count
-                lost_count = 0
-            for _ in range(min(len(ahead), EVENTS_PER_TURN)):
-                line = ahead.popleft()
-                if line_filter.fits(line, admin.topic_name):
-                    yield _event(view(admin, line, query))
-            if ahead:
-                news.set()
-                await asyncio.sleep(TURN_S)
-    finally:
-        end()
+            if follower.lost_count:
+                yield b'event: lost\ndata: {"count": %d}\n\n' % follower.lost_count
+                follower.lost_count = 0
+            if all(query.bodies in event.encoded for event in events):
+                yield documents(events)
+                continue
+            with suppress(Problem):  # a reset has cleared the journal that they are from
+                yield await admin.in_turns(partial(documents, events))
 
 
 def _event(line_json: dict[str, Any]) -> bytes:

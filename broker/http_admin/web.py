@@ -7,7 +7,7 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Set
 from inspect import isasyncgenfunction, iscoroutinefunction
 from ipaddress import ip_address
-from socket import socket
+from socket import SO_SNDBUF, SOL_SOCKET, socket
 from typing import Any
 
 from aiohttp import web
@@ -35,6 +35,7 @@ from broker.http_admin import (  # noqa: F401 - importing them declares the oper
     transactions,
 )
 from broker.http_admin.operation import OPERATIONS, Operation, Problem, encode_result
+from broker.http_admin.places import Connection, Places
 from broker.http_admin.state import Admin
 from broker.log import log
 
@@ -44,6 +45,17 @@ LONG_BODY_BYTES = 64 * 1024
 LINE_BYTES_MAX = 64 * 1024
 """Bound of a path with its query: a name of 1,000 characters may take 12,000 bytes."""
 
+BODY_S_MAX = 10.0
+"""Time for the body of a request, from the end of its head on."""
+LINGER_S = 2.0
+"""Time to read the rest of a body that was not wanted, so that its client gets the response."""
+KEEP_ALIVE_S = 75.0
+"""Time after which a connection without requests is closed."""
+
+EVENT_STREAM = "text/event-stream"
+FOLLOWER_BUFFER_BYTES = 64 * 1024
+"""Bytes of events that the system keeps for a follower that does not read them."""
+
 SHUTDOWN_S = 0.2
 
 CONTENT_POLICY = (
@@ -52,6 +64,8 @@ CONTENT_POLICY = (
 )
 """Content-Security-Policy of the page: it loads its own files, and runs nothing else."""
 
+
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -68,10 +82,10 @@ class AdminPort:
     ) -> None:
         """Callers must send `token` as `Authorization: Bearer`; None requires no token.
 
-        The Host header must be an IP address or one of `allowed_hosts`. Connections beyond
-        `connections_max` are closed at once.
+        The Host header must be an IP address or one of `allowed_hosts`. At most `connections_max`
+        are open at a time.
         """
-        self._connections_max = connections_max
+        self._places = Places(connections_max)
         self._servers: list[asyncio.Server] = []
         self._admin = admin
         self._token = token
@@ -89,6 +103,8 @@ class AdminPort:
             access_log=None,
             handle_signals=False,
             handler_cancellation=True,
+            keepalive_timeout=KEEP_ALIVE_S,
+            lingering_time=LINGER_S,
             max_line_size=LINE_BYTES_MAX,
             logger=logging.Logger("aiohttp", logging.CRITICAL),  # a client sent broken HTTP
             shutdown_timeout=SHUTDOWN_S,
@@ -102,9 +118,7 @@ class AdminPort:
         assert self._runner is not None
         server = self._runner.server
         assert server is not None
-        if len(server.connections) >= self._connections_max:
-            return _RefusedConnection()
-        return server()
+        return Connection(self._places, server())
 
     async def stop(self) -> None:
         """Stop listening and cancel the requests in progress."""
@@ -119,7 +133,8 @@ class AdminPort:
                 self._check_token(request)
             if op.body_bytes_max is not None:
                 request = request.clone(client_max_size=op.body_bytes_max)
-            body = await request.read()
+            body = await _body_of(request)
+            self._places.body_is_complete(request.protocol)
 
             def read_input() -> dict[str, Any]:
                 return op.read_input(request.match_info, request.query, body)
@@ -148,6 +163,10 @@ class AdminPort:
     @web.middleware
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         """Turn every error into a problem document, and refuse pages of other sites."""
+        with self._places.request(request.protocol):
+            return await self._answer(request, handler)
+
+    async def _answer(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         try:
             self._check_origin(request)
             return await handler(request)
@@ -160,7 +179,13 @@ class AdminPort:
             return _problem_response(Problem(500, f"a bug in the broker: {error!r}"))
 
     def _check_origin(self, request: web.Request) -> None:
-        """Refuse requests that a page of another site sends, also through DNS rebinding."""
+        """Refuse requests that a page of another site sends, also through DNS rebinding.
+
+        A link of another site to the page is a GET that browsers call `cross-site`.
+        """
+        site = request.headers.get("Sec-Fetch-Site")
+        if request.method not in SAFE_METHODS and site not in {None, "same-origin", "none"}:
+            raise Problem(403, f"a page of another site sent this (Sec-Fetch-Site: {site})")
         origin = request.headers.get("Origin")
         if origin is not None and origin.partition("://")[2] != request.host:
             raise Problem(403, f"pages of {origin} may not use this port")
@@ -170,12 +195,14 @@ class AdminPort:
             raise Problem(403, f"{host!r} is not a name of this port: {detail}")
 
 
-class _RefusedConnection(asyncio.Protocol):
-    """Closes its connection: Kafka clients need the open files that are left."""
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.WriteTransport)
-        transport.abort()
+async def _body_of(request: web.Request) -> bytes:
+    try:
+        async with asyncio.timeout(BODY_S_MAX):
+            return await request.read()
+    except TimeoutError as error:
+        raise Problem(408, f"the body did not arrive in {BODY_S_MAX:g} s") from error
+    except web.RequestPayloadError as error:
+        raise Problem(400, f"body: it is not what its headers say: {error}") from error
 
 
 def _host_of(host_and_port: str) -> str:
@@ -218,15 +245,25 @@ async def _stream(
     assert op.media_type is not None
     response = web.StreamResponse(headers={"Cache-Control": "no-store"})
     response.content_type = op.media_type
-    await response.prepare(request)
+    if op.media_type == EVENT_STREAM:
+        _bound_send_buffer(request)
     try:
+        await response.prepare(request)
         async for chunk in chunks:
-            await response.write(chunk)
+            if chunk:
+                await response.write(chunk)
     except ConnectionError:
         pass  # the client has disconnected
     finally:
         await chunks.aclose()  # type: ignore[attr-defined]  # a generator, as `isasyncgenfunction` has checked
     return response
+
+
+def _bound_send_buffer(request: web.Request) -> None:
+    """Have the system keep little for a follower that does not read."""
+    connected = request.get_extra_info("socket")
+    if connected is not None:
+        connected.setsockopt(SOL_SOCKET, SO_SNDBUF, FOLLOWER_BUFFER_BYTES)
 
 
 def _problem_of(request: web.Request, error: web.HTTPException) -> Problem:

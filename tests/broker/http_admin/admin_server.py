@@ -1,6 +1,7 @@
 """A cluster with an admin port for tests, with a standing clock, with or without sockets."""
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -68,6 +69,7 @@ async def serving_site(
     *,
     broker_count: int = 3,
     token: str | None = None,
+    connections_max: int = sys.maxsize,
     overrides: Mapping[str, str] = MappingProxyType({}),
 ) -> AsyncIterator[Site]:
     """Start a cluster on loopback with its admin port."""
@@ -80,7 +82,7 @@ async def serving_site(
         await server.open(started)
         ports.append(started.port)
     server.start()
-    port = AdminPort(admin, token, {"localhost", "kafka.test"})
+    port = AdminPort(admin, token, {"localhost", "kafka.test"}, connections_max)
     sockets = listening_sockets("127.0.0.1", 0)
     url = f"http://127.0.0.1:{sockets[0].getsockname()[1]}"
     await port.start(sockets)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from broker.http_admin import follow
+from broker.http_admin import event_feed, follow
 from broker.http_admin.follow import export_requests, follow_requests, wait_for_request
 from broker.http_admin.requests import JournalQuery, WaitQuery
 from broker.http_admin.state import Admin
@@ -24,10 +24,11 @@ def listener_count(admin: Admin) -> int:
 async def events(stream: AsyncIterator[bytes], count: int) -> list[tuple[str, dict[str, Any]]]:
     found = []
     async for chunk in stream:
-        if not chunk.startswith(b":"):
-            fields = dict(line.split(b": ", 1) for line in chunk.strip().split(b"\n"))
-            found.append((fields[b"event"].decode(), json.loads(fields[b"data"])))
-        if len(found) == count:
+        for event in chunk.split(b"\n\n")[:-1]:
+            if not event.startswith(b":"):
+                fields = dict(line.split(b": ", 1) for line in event.split(b"\n"))
+                found.append((fields[b"event"].decode(), json.loads(fields[b"data"])))
+        if len(found) >= count:
             break
     return found
 
@@ -107,7 +108,7 @@ async def test_followers_may_begin_with_earlier_lines() -> None:
 async def test_a_slow_follower_receives_the_count_of_lost_lines(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(follow, "EVENTS_AHEAD_MAX", 2)
+    monkeypatch.setattr(event_feed, "EVENTS_AHEAD_MAX", 2)
     admin = make_admin()
     stream = follow_requests(admin, JournalQuery())
     await anext(stream)

@@ -8,7 +8,7 @@ from structlog.testing import capture_logs
 
 from broker.http_admin import web
 from broker.http_admin.operation import OPERATIONS, Problem
-from tests.broker.http_admin.admin_server import serving_site
+from tests.broker.http_admin.admin_server import Site, serving_site
 from tests.broker.http_admin.kafka_clients import connect, leave
 
 
@@ -93,6 +93,65 @@ async def test_all_operations_but_health_and_the_page_need_the_token() -> None:
 async def test_requests_of_other_sites_are_refused(headers: dict[str, str], status: int) -> None:
     async with serving_site() as site:
         assert (await site.ask("GET", "/v1/clock", headers=headers))[0] == status
+
+
+@pytest.mark.parametrize(
+    ("method", "site_header", "status"),
+    [
+        ("POST", "cross-site", 403),
+        ("POST", "same-site", 403),
+        ("DELETE", "cross-site", 403),
+        ("POST", "same-origin", 201),
+        ("POST", "none", 201),
+        ("POST", None, 201),
+        ("GET", "cross-site", 200),
+    ],
+)
+async def test_only_links_of_other_sites_are_served(
+    method: str, site_header: str | None, status: int
+) -> None:
+    headers = {} if site_header is None else {"Sec-Fetch-Site": site_header}
+    options = {"json": {"name": "a"}} if method == "POST" else {}
+    async with serving_site() as site:
+        found, _body = await site.ask(method, "/v1/topics", headers=headers, **options)
+    assert found == status
+
+
+@pytest.mark.parametrize(
+    ("headers", "sent"),
+    [
+        ("Content-Encoding: gzip\r\nContent-Length: 5", b"hello"),
+        ("Content-Encoding: deflate\r\nContent-Length: 5", b"hello"),
+    ],
+)
+async def test_a_body_that_is_not_what_its_headers_say_is_a_400(headers: str, sent: bytes) -> None:
+    async with serving_site() as site:
+        with capture_logs() as logs:
+            status, document = await _send_raw(site, headers, sent)
+        assert (status, logs) == (400, [])
+        assert "body: it is not what its headers say" in document
+
+
+async def test_a_body_that_does_not_come_in_time_is_a_408(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(web, "BODY_S_MAX", 0)
+    monkeypatch.setattr(web, "LINGER_S", 0)
+    async with serving_site() as site:
+        status, document = await _send_raw(site, "Content-Length: 9", b"")
+    assert (status, "the body did not arrive in 0 s" in document) == (408, True)
+
+
+async def _send_raw(site: Site, headers: str, body: bytes) -> tuple[int, str]:
+    """Send a POST as bytes; return status and body of the response."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", int(site.url.rpartition(":")[2]))
+    head = f"POST /v1/topics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{headers}\r\n\r\n"
+    writer.write(head.encode())
+    await writer.drain()
+    writer.write(body)
+    status = int((await reader.readline()).split()[1])
+    _head, _, document = (await reader.read()).partition(b"\r\n\r\n")
+    writer.close()
+    await writer.wait_closed()
+    return status, document.decode()
 
 
 async def test_requests_of_the_admin_page_are_accepted() -> None:
