@@ -143,6 +143,7 @@ def _add_snapshot(actions: Any) -> None:
     load = actions.add_parser("load", help="reset the cluster and load a file")
     load.add_argument("file", type=Path)
     load.add_argument("--keep", action="store_true", help="load it again at each reset")
+    load.add_argument("--at-once", action="store_true", help="allow fault rules that act at once")
 
 
 _PARSERS = {
@@ -226,4 +227,5 @@ def _run_snapshot(control: Control, options: argparse.Namespace) -> None:
         options.file.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     else:
         document = json.loads(options.file.read_bytes())
-        control.ask("PUT", "/v1/snapshot", document, query={"keep": options.keep})
+        query = {"keep": options.keep, "at_once": options.at_once}
+        control.ask("PUT", "/v1/snapshot", document, query=query)

@@ -265,7 +265,7 @@ class MockKafka(ClusterMethods):
             self._control = Control(self._process.admin_url, None if token is None else str(token))
         if self.snapshot_at_start is not None:
             try:
-                self.load_snapshot(self.snapshot_at_start, keep=True)
+                self.load_snapshot(self.snapshot_at_start, keep=True, at_once=True)
             except BaseException:
                 self.stop()
                 raise

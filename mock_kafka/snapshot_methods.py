@@ -36,16 +36,21 @@ class SnapshotMethods(ABC):
         found: dict[str, Any] = self.control.ask("GET", "/v1/snapshot", query={"records": records})
         return found
 
-    def load_snapshot(self, snapshot: Snapshot, *, keep: bool = False) -> None:
+    def load_snapshot(
+        self, snapshot: Snapshot, *, keep: bool = False, at_once: bool = False
+    ) -> None:
         """Reset the cluster, and load a snapshot. With `keep` each later reset loads it again.
 
+        With `at_once` it may have fault rules that act at once, such as one that stops a broker.
+
         Raises:
-            ControlError: the cluster refuses a part of it, and is empty then.
+            ControlError: the cluster refuses a part of it, and is empty then. Or a fault rule is
+                invalid, or acts at once without `at_once`, and nothing has changed.
             OSError: the file can't be read.
             ValueError: the file is not JSON.
         """
         document = snapshot_document(snapshot)
-        self.control.ask("PUT", "/v1/snapshot", document, query={"keep": keep})
+        self.control.ask("PUT", "/v1/snapshot", document, query={"keep": keep, "at_once": at_once})
 
 
 def snapshot_document(snapshot: Snapshot) -> Mapping[str, Any]:

@@ -25,7 +25,7 @@ from broker.http_admin.snapshot_document import (
     SavedTopic,
     Snapshot,
 )
-from broker.http_admin.snapshot_load import load_snapshot
+from broker.http_admin.snapshot_load import at_once_actions, load_snapshot, rules_of
 from broker.http_admin.state import Admin
 from protocol.pacing import current_turn, paced
 from protocol.records import Record
@@ -44,9 +44,13 @@ class SaveQuery(Input):
 
 
 class LoadQuery(Input):
-    """With `keep` a reset loads the document again, as if the cluster had been started with it."""
+    """With `keep` a reset loads the document again, as if the cluster had been started with it.
+
+    `at_once` allows fault rules that act at once.
+    """
 
     keep: bool = False
+    at_once: bool = False
 
 
 @operation("GET", "/v1/snapshot", tag="snapshot")
@@ -66,19 +70,27 @@ async def get_snapshot(admin: Admin, query: SaveQuery) -> Snapshot:
     media_type=None,
     read_bytes=lambda body: read_long_body(body, Snapshot, LONG_PARTS),
     body_bytes_max=SNAPSHOT_BYTES_MAX,
-    further_rules="The cluster would refuse a part of the document; the cluster is empty then",
+    further_rules="A fault rule is invalid, or acts at once without `at_once`; or the cluster would"
+    " refuse another part of the document, and the cluster is empty then",
 )
 async def put_snapshot(admin: Admin, query: LoadQuery, body: Snapshot) -> None:
     """Reset the cluster, and load a document.
 
     Connections are closed as by a reset; requests of new ones wait until the document is loaded.
-    The timestamps of records are kept, so retention applies to them. Fault rules begin again.
+    The timestamps of records are kept, so retention applies to them. Fault rules begin again. If
+    one acts at once, as one that stops a broker may, nothing is changed without `at_once`: the
+    response names what the rules would do.
     """
+    rules = await admin.in_turns(lambda: rules_of(body))
+    actions = at_once_actions(rules)
+    if actions and not query.at_once:
+        detail = "; to load it nevertheless, set at_once=true"
+        raise Problem(422, f"faults: the snapshot acts at once: {'; '.join(actions)}{detail}")
     admin.restore = None
     admin.begin_again()
-    await load_snapshot(admin, body)
+    await load_snapshot(admin, body, rules)
     if query.keep:
-        admin.restore = lambda: load_snapshot(admin, body)
+        admin.restore = lambda: load_snapshot(admin, body, rules)
 
 
 def _save(admin: Admin, *, has_records: bool) -> Snapshot:

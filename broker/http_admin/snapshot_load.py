@@ -38,8 +38,26 @@ from quotas.entities import make_entity
 COMMIT_OFFSETS = 1000
 
 
-async def load_snapshot(admin: Admin, snapshot: Snapshot) -> None:
-    """Put everything of a document into a cluster that was reset.
+def rules_of(snapshot: Snapshot) -> list[FaultRule]:
+    """Return the fault rules of a document.
+
+    Raises:
+        Problem: 422, a rule is invalid.
+    """
+    try:
+        return rules_from_json(snapshot.faults)
+    except ValueError as error:
+        raise Problem(422, f"faults: {error}") from error
+
+
+def at_once_actions(rules: Sequence[FaultRule]) -> list[str]:
+    """Return what the rules do as soon as they are loaded, such as `rule 2: stop_broker 1`."""
+    numbered = enumerate(rules, 1)
+    return [f"rule {n}: {rule.describe()}" for n, rule in numbered if rule.trigger.at_once]
+
+
+async def load_snapshot(admin: Admin, snapshot: Snapshot, rules: Sequence[FaultRule]) -> None:
+    """Put everything of a document, whose fault rules are `rules`, into a cluster that was reset.
 
     Clients see no part of it: their requests wait until everything is there. It is loaded even if
     the client of the admin port disconnects.
@@ -47,15 +65,15 @@ async def load_snapshot(admin: Admin, snapshot: Snapshot) -> None:
     Raises:
         Problem: 422, the cluster refuses a part, and is empty now; 409, it was reset again.
     """
-    await asyncio.shield(asyncio.ensure_future(_load_and_serve(admin, snapshot)))
+    await asyncio.shield(asyncio.ensure_future(_load_and_serve(admin, snapshot, rules)))
 
 
-async def _load_and_serve(admin: Admin, snapshot: Snapshot) -> None:
+async def _load_and_serve(admin: Admin, snapshot: Snapshot, rules: Sequence[FaultRule]) -> None:
     cluster, reset_count = admin.cluster, admin.server.reset_count
     for broker in cluster.brokers.values():
         cluster.set_availability(broker, Availability.ISOLATED)
     try:
-        rules = await admin.in_turns(lambda: _load(admin, snapshot))
+        await admin.in_turns(lambda: _load(admin, snapshot))
         for broker in cluster.brokers.values():
             cluster.set_availability(broker, Availability.UP)
         # The rules come last: one that acts at once finds its topic.
@@ -70,8 +88,8 @@ async def _load_and_serve(admin: Admin, snapshot: Snapshot) -> None:
         raise
 
 
-def _load(admin: Admin, snapshot: Snapshot) -> list[FaultRule]:
-    """Load all but the fault rules, and return these."""
+def _load(admin: Admin, snapshot: Snapshot) -> None:
+    """Load all but the fault rules."""
     new_topics = [_new_topic(topic) for topic in paced(snapshot.topics)]
     too_many = check_size(admin.cluster, new_topics)
     if too_many is not None:
@@ -83,10 +101,6 @@ def _load(admin: Admin, snapshot: Snapshot) -> list[FaultRule]:
         _load_quota(admin, quota)
     for credential in paced_elements(snapshot.credentials):
         _load_credential(admin, credential)
-    try:
-        return rules_from_json(snapshot.faults)
-    except ValueError as error:
-        raise Problem(422, f"faults: {error}") from error
 
 
 def _load_quota(admin: Admin, quota: QuotaView) -> None:

@@ -75,6 +75,18 @@ def test_a_snapshot_is_saved_and_loaded(shell: MockKafka, tmp_path: Path) -> Non
     assert "records" not in Path(path).read_text()
 
 
+def test_the_command_names_rules_that_act_at_once_before_it_loads_them(
+    shell: MockKafka, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "setup.json"
+    path.write_text('{"faults": [{"fence_broker": 2, "at_once": true}]}')
+    assert cli.main(["snapshot", "load", str(path)]) == 1
+    assert "rule 1: fence_broker 2" in capsys.readouterr().err
+    assert shell.faults() == []
+    assert cli.main(["snapshot", "load", str(path), "--at-once"]) == 0
+    assert [fault.rule["fence_broker"] for fault in shell.faults()] == [2]
+
+
 def test_an_error_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["clock", "--admin-url", "http://127.0.0.1:1", "show"]) == 1
     assert "no response from the cluster at http://127.0.0.1:1" in capsys.readouterr().err

@@ -43,6 +43,22 @@ def test_a_cluster_starts_with_a_snapshot_and_a_reset_restores_it(tmp_path: Path
         assert [fault.rule for fault in kafka.faults()] == SETUP["faults"]
 
 
+def test_a_cluster_may_start_with_rules_that_act_at_once_and_load_them_if_told_so() -> None:
+    setup = {"faults": [{"stop_broker": 2, "at_once": True}]}
+    with MockKafka(brokers=2, snapshot=setup) as kafka:
+
+        def states() -> list[str]:
+            return [broker["availability"] for broker in kafka.control.ask("GET", "/v1/brokers")]
+
+        assert states() == ["up", "down"]
+        kafka.start_broker(2)
+        with pytest.raises(ControlError, match="rule 1: stop_broker 2; .* at_once=true"):
+            kafka.load_snapshot(setup)
+        assert states() == ["up", "up"]
+        kafka.load_snapshot(setup, at_once=True)
+        assert states() == ["up", "down"]
+
+
 def test_clients_read_the_records_of_a_snapshot_and_pass_the_offsets_without_records(
     kafka: MockKafka,
 ) -> None:

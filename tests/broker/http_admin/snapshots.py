@@ -51,8 +51,10 @@ async def document_of(admin: Admin) -> bytes:
     return encode_result(await get_snapshot(admin, SaveQuery()))
 
 
-async def load(admin: Admin, document: bytes | dict[str, Any], *, keep: bool = False) -> None:
+async def load(
+    admin: Admin, document: bytes | dict[str, Any], *, keep: bool = False, at_once: bool = False
+) -> None:
     if not isinstance(document, bytes):
         document = msgspec.json.encode(document)
     body = msgspec.json.decode(document, type=Snapshot)
-    await put_snapshot(admin, LoadQuery(keep), body)
+    await put_snapshot(admin, LoadQuery(keep, at_once), body)

@@ -4,13 +4,20 @@ from typing import Any
 
 import pytest
 
+from broker.cluster.brokers import Availability
 from broker.http_admin.faults import fault_views
 from broker.http_admin.operation import Problem
 from broker.http_admin.records import RecordsQuery, get_records, produce_records
+from broker.http_admin.state import Admin
 from broker.http_admin.topics import list_topics
 from protocol.records import last_offset
 from tests.broker.http_admin.admin_server import make_admin
-from tests.broker.http_admin.snapshots import ORDERS, body_of, filled, load
+from tests.broker.http_admin.snapshots import ORDERS, body_of, document_of, filled, load
+
+
+def stopped_brokers(admin: Admin) -> list[int]:
+    brokers = admin.cluster.brokers.values()
+    return [broker.node_id for broker in brokers if broker.availability is Availability.DOWN]
 
 
 async def test_offsets_without_records_stay_empty() -> None:
@@ -74,7 +81,7 @@ async def test_offsets_without_records_stay_empty() -> None:
             },
             "base64",
         ),
-        ({"faults": [{"api": "Produce", "eror": "NONE"}]}, "faults: rule 1: eror"),
+        ({"faults": [{"api": "Produce", "broker": 9, "drop": "before_response"}]}, "faults: .*9"),
     ],
 )
 async def test_a_refused_snapshot_leaves_an_empty_cluster(
@@ -87,6 +94,41 @@ async def test_a_refused_snapshot_leaves_an_empty_cluster(
     assert caught.value.status == 422
     assert list_topics(admin) == []
     assert fault_views(admin) == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "detail"),
+    [
+        ({"api": "Produce", "eror": "NONE"}, "faults: rule 2: eror"),
+        (
+            {"stop_broker": 1, "at_once": True},
+            "acts at once: rule 2: stop_broker 1; .*at_once=true",
+        ),
+        ({"topic": "a", "leader": "none", "at_once": True}, "acts at once: rule 2: leader none;"),
+    ],
+)
+async def test_invalid_rules_and_those_that_act_at_once_are_refused_before_anything_changes(
+    rule: dict[str, Any], detail: str
+) -> None:
+    admin = await filled()
+    before = await document_of(admin)
+    other = {"api": "Fetch", "error": "UNKNOWN_SERVER_ERROR"}
+    with pytest.raises(Problem, match=detail) as caught:
+        await load(admin, {"faults": [other, rule]})
+    assert caught.value.status == 422
+    assert await document_of(admin) == before
+    assert stopped_brokers(admin) == []
+
+
+async def test_rules_that_act_at_once_do_so_if_the_caller_allows_it() -> None:
+    admin = make_admin(3)
+    document = {"faults": [{"stop_broker": 2, "at_once": True}]}
+    await load(admin, document, keep=True, at_once=True)
+    assert stopped_brokers(admin) == [2]
+    admin.begin_again()
+    assert stopped_brokers(admin) == []
+    await admin.reset()
+    assert stopped_brokers(admin) == [2]
 
 
 async def test_a_group_may_have_more_offsets_than_one_commit_has_room_for() -> None:
