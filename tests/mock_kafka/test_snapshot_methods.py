@@ -52,7 +52,7 @@ def test_a_cluster_may_start_with_rules_that_act_at_once_and_load_them_if_told_s
 
         assert states() == ["up", "down"]
         kafka.start_broker(2)
-        with pytest.raises(ControlError, match="rule 1: stop_broker 2; .* at_once=true"):
+        with pytest.raises(ControlError, match=r"rule 1: stop_broker 2; .* at_once=true"):
             kafka.load_snapshot(setup)
         assert states() == ["up", "up"]
         kafka.load_snapshot(setup, at_once=True)
