@@ -78,7 +78,7 @@ class ClusterMethods(FaultMethods, GroupMethods, SnapshotMethods, TopicMethods):
         With `elect` leaders and coordinators move to other brokers. With `controlled` they move
         first, as on SIGTERM: the broker refers clients to the new leaders, and its connections
         close 50 ms later by the cluster's clock. With
-        `controller.mutation.time.ms` the election waits in the controller's queue behind topic
+        `controller.mutation.time.us` the election waits in the controller's queue behind topic
         requests: this returns at once, and Metadata has the old leaders until then (see `advance`).
         """
         body = {"elect": elect, "controlled": controlled}

@@ -10,7 +10,13 @@ from copy import copy
 
 from broker.administration.config_operations import Alteration, Operation, change_list
 from broker.cluster.cluster import ADVERTISED_LISTENERS, Cluster
-from broker.config.broker_config import BROKER_KEYS, BrokerConfig, shared_key_message
+from broker.config.broker_config import (
+    BROKER_KEYS,
+    RENAMED_KEYS,
+    BrokerConfig,
+    shared_key_message,
+    unknown_key_message,
+)
 from broker.config.broker_requirements import change_problem
 from broker.config.hash_order import in_hash_order
 from broker.config.keys import ConfigError, ConfigType, UpdateMode
@@ -111,6 +117,9 @@ def _apply(layer: Mapping[str, str], operations: Sequence[Operation]) -> dict[st
 def _layer_problem(layer: Mapping[str, str], *, is_one_broker: bool) -> str | None:
     """Return why keys cannot be set at this level, or None; ConfigError for an invalid value."""
     names = in_hash_order(layer)
+    renamed = [name for name in names if name in RENAMED_KEYS]
+    if renamed:
+        return unknown_key_message(renamed[0], BROKER_KEYS)
     fixed = [name for name in names if name in BROKER_KEYS and not BROKER_KEYS[name].is_dynamic]
     if fixed:
         return f"Cannot update these configs dynamically: {_shown_set(fixed)}"

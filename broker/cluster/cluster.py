@@ -109,7 +109,7 @@ class Cluster(LateCoordinators):
         self.quotas.clients.on_change = self._note_change
         self.controller_queue = ControllerQueue(
             self.timers,
-            self.shared_config["controller.mutation.time.ms"],
+            self.shared_config["controller.mutation.time.us"],
             lambda work: self.in_turns(work),  # noqa: PLW0108 - it is set later
         )
         self.quotas.metrics.add(self.controller_queue.measurements)
@@ -320,7 +320,7 @@ class Cluster(LateCoordinators):
         self.share.set_config(config)
         self.transactions.config = config
         self.log_bytes_max = self.shared_config["log.memory.max.bytes"]
-        self.controller_queue.mutation_time_ms = self.shared_config["controller.mutation.time.ms"]
+        self.controller_queue.mutation_time_us = self.shared_config["controller.mutation.time.us"]
         self.limits_producer_ids = self._limits_producer_ids()
         self.routes = RoutesByBroker(config)
         for broker in self.brokers.values():

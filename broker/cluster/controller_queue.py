@@ -1,7 +1,7 @@
 """The controller's event queue: mutations take time, and later events wait for them.
 
 The controller processes events one after the other, in the order of their arrival. An event that
-creates, adds or deletes N partitions takes N x `controller.mutation.time.ms`; all others take no
+creates, adds or deletes N partitions takes N x `controller.mutation.time.us`; all others take no
 time. The metadata changes when the time of an event is over. An event with much to change takes
 turns with requests, and the next event waits for its end.
 
@@ -68,13 +68,13 @@ class ControllerQueue:
     def __init__(
         self,
         timers: Timers,
-        mutation_time_ms: float,
+        mutation_time_us: int,
         in_turns: InTurns = at_once,
     ) -> None:
         """`in_turns` runs what a timer has to do for an event, in turns with requests."""
         self._timers = timers
         self._in_turns = in_turns
-        self.mutation_time_ms = mutation_time_ms
+        self.mutation_time_us = mutation_time_us
         """Time for one partition; a change counts from the next event whose processing begins."""
         self.pending_topics: set[str] = set()
         """Names of topics whose creation is in the queue."""
@@ -91,7 +91,7 @@ class ControllerQueue:
     @property
     def is_immediate(self) -> bool:
         """Whether an event that is submitted now is processed at once."""
-        return not self._events and not self.mutation_time_ms
+        return not self._events and not self.mutation_time_us
 
     def submit(self, event: ControllerEvent, now_ms: int) -> None:
         """Add an event to the queue; process it at once if it need not wait."""
@@ -156,7 +156,7 @@ class ControllerQueue:
         first, *waiting = self._events
         count = sum(event.mutation_count() for event in waiting)
         first_ms = max(0.0, first.done_us / 1000 - now_ms)
-        return first_ms + count * self.mutation_time_ms
+        return first_ms + count * self.mutation_time_us / 1000
 
     def measurements(self, _now_ms: int) -> Iterator[Measurement]:
         """`EventQueueSize`; `EventQueueTimeMs` and `EventQueueProcessingTimeMs` of past events."""
@@ -173,8 +173,7 @@ class ControllerQueue:
     def _start(self, event: ControllerEvent) -> None:
         event.started_us = max(event.arrived_us, self._free_at_us)
         event.mutations = event.mutation_count()
-        processing_us = round(event.mutations * self.mutation_time_ms * 1000)
-        event.done_us = event.started_us + processing_us
+        event.done_us = event.started_us + event.mutations * self.mutation_time_us
 
     def _schedule_finish(self, event: ControllerEvent) -> None:
         self._timers.schedule(-(-event.done_us // 1000), self._finish)

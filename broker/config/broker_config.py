@@ -52,6 +52,9 @@ BROKER_KEYS: Mapping[str, ConfigKey] = MappingProxyType(
 )
 """Every key of a broker, sorted by name."""
 
+RENAMED_KEYS = {"controller.mutation.time.ms": "controller.mutation.time.us, in whole microseconds"}
+"""The new names of our own keys, by the old ones."""
+
 _BROKER_PREFIX = re.compile(r"broker\.([0-9]{1,9})\.(.+)", re.ASCII)
 """`broker.2.KEY=VALUE` starts broker 2 with a value of its own."""
 
@@ -337,7 +340,9 @@ def key_of(name: str) -> ConfigKey:
 
 
 def unknown_key_message(name: str, known: Mapping[str, ConfigKey]) -> str:
-    """Return the error for an unknown key, with the nearest known one."""
+    """Return the error for an unknown key, with its new name or the nearest known one."""
+    if name in RENAMED_KEYS:
+        return f"Unknown configuration {name}; it is {RENAMED_KEYS[name]}"
     return f"Unknown configuration {shortened(name)}{did_you_mean(name, known)}"
 
 

@@ -23,6 +23,7 @@ from broker.config.keys import (
     READ_ONLY,
     SHORT,
     STRING,
+    UNKNOWN,
     ConfigKey,
     ignored_key,
     internal_key,
@@ -203,8 +204,10 @@ SOCKET_KEYS: tuple[ConfigKey, ...] = (
     ignored_key("telemetry.max.bytes",                     INT,      1_048_576,   at_least(1),   READ_ONLY),
 )
 
-# Authentication and authorization.
+# Authentication and authorization. Only the authorizer knows the keys of unknown type: Kafka
+# describes them as secrets, where they are set.
 AUTHENTICATION_KEYS: tuple[ConfigKey, ...] = (
+    ignored_key("allow.everyone.if.no.acl.found",                       UNKNOWN,  None,        None,          DYNAMIC_ONLY),
     ignored_key("authorizer.class.name",                                STRING,   "",          None,          READ_ONLY),
     ignored_key("principal.builder.class",                              CLASS,    "org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder", None,          ONE_BROKER),
     ignored_key("sasl.client.callback.handler.class",                   CLASS,    None,        None,          READ_ONLY),
@@ -254,6 +257,7 @@ AUTHENTICATION_KEYS: tuple[ConfigKey, ...] = (
     ignored_key("sasl.oauthbearer.token.endpoint.url",                  STRING,   None,        None,          READ_ONLY),
     ignored_key("sasl.server.callback.handler.class",                   CLASS,    None,        None,          READ_ONLY),
     ignored_key("security.providers",                                   STRING,   None,        None,          READ_ONLY),
+    ignored_key("super.users",                                          UNKNOWN,  None,        None,          DYNAMIC_ONLY),
 )
 
 # TLS.

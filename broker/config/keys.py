@@ -88,6 +88,11 @@ class ConfigKey:
     broker_synonym: str | None = None
 
     @property
+    def documentation(self) -> str | None:
+        """What DescribeConfigs says about it: of our own keys that they are not Kafka's."""
+        return f"mock-kafka: {self.doc}" if self.is_mock_only else self.doc
+
+    @property
     def is_dynamic(self) -> bool:
         """Whether AlterConfigs can change it."""
         return self.update_mode not in {UpdateMode.READ_ONLY, UpdateMode.STATIC_PER_BROKER}

@@ -63,7 +63,7 @@ def _elect() -> Any:
     return declare(
         FLAG,
         "whether leaders and coordinators move to other brokers. By default yes for a stopped "
-        "broker, no for an isolated one. With `controller.mutation.time.ms` they move when the "
+        "broker, no for an isolated one. With `controller.mutation.time.us` they move when the "
         "controller gets to it",
     )
 

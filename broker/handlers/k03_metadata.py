@@ -14,7 +14,7 @@ Behaviour:
       While the quota is exhausted the topic is not created, and this response is the same.
     - `__consumer_offsets` is created in the same way, with its own configuration and at no charge.
       Other internal topics are not.
-    - With controller.mutation.time.ms the topic waits in the controller's queue. Further requests
+    - With controller.mutation.time.us the topic waits in the controller's queue. Further requests
       for its name charge nothing and create nothing in that time.
     - A partition without a leader has LEADER_NOT_AVAILABLE and leader -1.
     - Authorized operations, if requested (topics v8+, cluster v8-10), are all operations: nothing

@@ -15,7 +15,7 @@ Behaviour:
     - More than 10,000 partitions in one request get POLICY_VIOLATION for all its topics.
     - Every broker accepts the request. v5 adds counts and the effective configuration, v7 the topic
       id. The topic exists when the response is sent.
-    - With controller.mutation.time.ms valid topics wait in the controller's queue, and the response
+    - With controller.mutation.time.us valid topics wait in the controller's queue, and the response
       waits for them. After timeout_ms it says REQUEST_TIMED_OUT for them; they are still created
       later. A name in the queue gets TOPIC_ALREADY_EXISTS.
     - With a timeout_ms that is not positive every topic gets REQUEST_TIMED_OUT, also with

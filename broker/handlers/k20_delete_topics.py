@@ -11,7 +11,7 @@ Behaviour:
       INVALID_REQUEST.
     - Records, producer state and committed offsets are deleted with the topic. Fetches that wait
       for its records complete at once.
-    - With controller.mutation.time.ms the deletable topics wait in the controller's queue, and the
+    - With controller.mutation.time.us the deletable topics wait in the controller's queue, and the
       response waits for them. After timeout_ms it says REQUEST_TIMED_OUT for them; they are still
       deleted later.
     - With a timeout_ms that is not positive every topic gets REQUEST_TIMED_OUT and nothing is

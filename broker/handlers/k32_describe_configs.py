@@ -8,6 +8,7 @@ Behaviour:
     - A broker shows every key of Apache Kafka 4.1, its own id, addresses, rack and directory, and
       the keys that only a plug-in knows, as secrets of unknown type. Keys come in Kafka's order.
     - A topic is described with the defaults of the broker that is asked.
+    - The documentation of a key that Kafka does not have begins with "mock-kafka: ".
     - Synonyms list every place that sets a key, in order of precedence. The value of a sensitive
       key is null. Type and documentation are included from v3 on.
     - A missing topic gets UNKNOWN_TOPIC_OR_PARTITION, an invalid name INVALID_TOPIC_EXCEPTION.
@@ -211,5 +212,5 @@ def _to_wire(entry: ConfigEntry, request: Any) -> Any:
             for synonym in synonyms
         ],
         config_type=entry.key.config_type,
-        documentation=entry.key.doc if request.include_documentation else None,
+        documentation=entry.key.documentation if request.include_documentation else None,
     )

@@ -13,7 +13,7 @@ Behaviour:
     - A change applies from the next request on.
 
 Gaps:
-    - log.memory.max.bytes and controller.mutation.time.ms, which Kafka does not have, cannot be set
+    - log.memory.max.bytes and controller.mutation.time.us, which Kafka does not have, cannot be set
       for one of several brokers.
     - The listeners of a broker cannot be changed. Classes of plug-ins are not looked up.
     - Keys of groups and client metrics are stored and described, and have no effect.

@@ -12,7 +12,7 @@ Behaviour:
       quota is exhausted it gets THROTTLING_QUOTA_EXCEEDED from v3 on; before v3 the partitions are
       created and the client is throttled. validate_only charges nothing.
     - More than 10,000 new partitions in a topic get UNKNOWN_SERVER_ERROR.
-    - With controller.mutation.time.ms valid topics wait in the controller's queue, and the response
+    - With controller.mutation.time.us valid topics wait in the controller's queue, and the response
       waits for them. After timeout_ms it says REQUEST_TIMED_OUT for them; the partitions are still
       created later.
     - With a timeout_ms that is not positive every topic gets REQUEST_TIMED_OUT, also with

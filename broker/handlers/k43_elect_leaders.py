@@ -10,7 +10,7 @@ Behaviour:
       everything. An empty list has no errors, whatever the type and the timeout.
     - A null list means all partitions of all topics; the response then leaves out partitions that
       need no election.
-    - The election waits behind mutations in the controller's queue (controller.mutation.time.ms).
+    - The election waits behind mutations in the controller's queue (controller.mutation.time.us).
       After timeout_ms the response says REQUEST_TIMED_OUT; leaders are still elected later.
       With a timeout_ms that is not positive it says so at once, and no leader is elected.
 

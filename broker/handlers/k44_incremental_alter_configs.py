@@ -15,7 +15,7 @@ Behaviour:
     - A change applies from the next request on.
 
 Gaps:
-    - log.memory.max.bytes and controller.mutation.time.ms, which Kafka does not have, cannot be set
+    - log.memory.max.bytes and controller.mutation.time.us, which Kafka does not have, cannot be set
       for one of several brokers.
     - There are no broker loggers: naming one is INVALID_CONFIG.
     - The listeners of a broker cannot be changed. Classes of plug-ins are not looked up.

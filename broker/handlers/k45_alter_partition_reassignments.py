@@ -8,7 +8,7 @@ Behaviour:
     - Unknown brokers, duplicate brokers and empty lists get INVALID_REPLICA_ASSIGNMENT. With
       allow_replication_factor_change=false (v1) another number of replicas gets
       INVALID_REPLICATION_FACTOR.
-    - Moves wait behind mutations in the controller's queue (controller.mutation.time.ms). After
+    - Moves wait behind mutations in the controller's queue (controller.mutation.time.us). After
       timeout_ms the response says REQUEST_TIMED_OUT; the moves still happen later. With a
       timeout_ms that is not positive REQUEST_TIMED_OUT is the error of the response too, and
       nothing moves.

@@ -169,7 +169,7 @@ def fence_broker(admin: Admin, path: BrokerPath) -> BrokerView:
 def stop_broker(admin: Admin, path: BrokerPath, body: StopBody) -> BrokerView:
     """Stop a broker: its connections are cut and new ones refused; no record is lost.
 
-    With `controller.mutation.time.ms` the election waits for topic requests in the controller's
+    With `controller.mutation.time.us` the election waits for topic requests in the controller's
     queue. Until then the broker is alive and leads.
     """
     admin.check_broker(path.node_id)

@@ -19,7 +19,7 @@ class ControllerView(msgspec.Struct):
     """The controller and its queue, the oldest event first.
 
     `node_id` is -1 while no broker is up. `remaining_ms` is the time until the queue is empty if
-    nothing is added. The queue is always empty while `controller.mutation.time.ms` is 0.
+    nothing is added. The queue is always empty while `controller.mutation.time.us` is 0.
     """
 
     node_id: int
@@ -34,7 +34,7 @@ def get_controller(admin: Admin) -> ControllerView:
     queue = admin.cluster.controller_queue
     return ControllerView(
         node_id=admin.cluster.controller_id,
-        mutation_time_ms=queue.mutation_time_ms,
+        mutation_time_ms=queue.mutation_time_us / 1000,
         remaining_ms=queue.remaining_ms(admin.now_ms()),
         events=[
             EventView(

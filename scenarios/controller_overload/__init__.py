@@ -82,7 +82,7 @@ def run_pair(quota: float | None, topic_count: int = TOPIC_COUNT) -> Pair:
     config: dict[str, ConfigValue] = {
         "broker.clock": "standing",
         "connections.max.idle.ms": -1,
-        "controller.mutation.time.ms": MUTATION_TIME_MS,
+        "controller.mutation.time.us": MUTATION_TIME_MS * 1000,
     }
     with MockKafka(BROKER_COUNT, config) as lab:
         lab.create_topic(PROBE, BROKER_COUNT, 3)

@@ -1,4 +1,4 @@
-"""Requests and outages with `controller.mutation.time.ms`, on a clock moved by the test."""
+"""Requests and outages with `controller.mutation.time.us`, on a clock moved by the test."""
 
 from typing import Any
 
@@ -53,7 +53,7 @@ class Asker:
 
 def costly(broker_count: int = 3, /, **config: str) -> Cluster:
     """A cluster whose controller takes 10 ms for a partition."""
-    return make_cluster(broker_count, **{"controller.mutation.time.ms": "10", **config})
+    return make_cluster(broker_count, **{"controller.mutation.time.us": "10000", **config})
 
 
 def create(
@@ -350,7 +350,7 @@ def test_the_mutation_time_can_be_changed_while_the_cluster_runs() -> None:
                 resource_name="",
                 configs=[
                     resource.AlterableConfig(
-                        name="controller.mutation.time.ms", config_operation=0, value="2.5"
+                        name="controller.mutation.time.us", config_operation=0, value="2500"
                     )
                 ],
             )

@@ -1,4 +1,4 @@
-"""Real clients and a controller with `controller.mutation.time.ms`."""
+"""Real clients and a controller with `controller.mutation.time.us`."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +13,10 @@ from kafka.errors import RequestTimedOutError
 from mock_kafka import ConfigValue, MockKafka
 from scenarios.clients.deadline import DEADLINE_S
 
-CONFIG: dict[str, ConfigValue] = {"broker.clock": "standing", "controller.mutation.time.ms": 100}
+CONFIG: dict[str, ConfigValue] = {
+    "broker.clock": "standing",
+    "controller.mutation.time.us": 100_000,
+}
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ class Bench:
 
     def __init__(self, mutation_time_ms: float) -> None:
         self.timers = Timers()
-        self.queue = ControllerQueue(self.timers, mutation_time_ms)
+        self.queue = ControllerQueue(self.timers, round(mutation_time_ms * 1000))
         self.applied: list[tuple[str, int]] = []
 
     def submit(self, name: str, mutations: int, now_ms: int) -> None:
@@ -134,7 +134,7 @@ def test_a_new_mutation_time_applies_from_the_next_event() -> None:
     bench = Bench(10)
     for name in "abc":
         bench.submit(name, 10, 0)
-    bench.queue.mutation_time_ms = 0
+    bench.queue.mutation_time_us = 0
     assert not bench.queue.is_immediate
     bench.submit("election", 0, 50)
     bench.advance(99)

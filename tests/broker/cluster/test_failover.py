@@ -189,7 +189,7 @@ def test_leaders_move_before_a_broker_that_shuts_down_closes_its_connections() -
 
 
 def test_a_controlled_shutdown_waits_for_its_election_in_the_queue() -> None:
-    cluster = make_cluster(2, **{"controller.mutation.time.ms": "100"})
+    cluster = make_cluster(2, **{"controller.mutation.time.us": "100000"})
     changes: list[tuple[int, Availability]] = []
     cluster.on_availability_change = lambda broker: changes.append(
         (broker.node_id, broker.availability)

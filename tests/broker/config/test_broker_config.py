@@ -80,6 +80,23 @@ def test_an_unknown_key_is_refused_with_the_nearest_known_one() -> None:
     )
 
 
+def test_the_old_name_of_a_key_is_refused_with_the_new_one() -> None:
+    message = "controller.mutation.time.ms; it is controller.mutation.time.us, in whole microsec"
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        BrokerConfig({"controller.mutation.time.ms": "1"})
+
+
+def test_the_keys_of_kafkas_authorizer_are_accepted() -> None:
+    keys = {
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users": "User:admin;User:CN=a",
+        "allow.everyone.if.no.acl.found": "true",
+    }
+    config = BrokerConfig(keys)
+    assert {name: config[name] for name in keys} == keys
+    assert not any(BROKER_KEYS[name].is_enforced for name in keys)
+
+
 def test_an_unknown_key_without_a_similar_one_gets_no_suggestion() -> None:
     assert unknown_key_message("zzzz", BROKER_KEYS) == "Unknown configuration zzzz"
     with pytest.raises(ConfigError, match=r"^Unknown configuration zzzz$"):
@@ -351,7 +368,7 @@ def test_keys_that_brokers_share() -> None:
     """All others may differ, topic defaults included: the leader's value applies."""
     shared = {key.name for key in BROKER_KEYS.values() if key.is_dynamic and not key.is_per_broker}
     assert {name for name in shared if BROKER_KEYS[name].update_mode is CLUSTER_WIDE} == {
-        "controller.mutation.time.ms",
+        "controller.mutation.time.us",
         "log.memory.max.bytes",
     }
     defaults = {key.broker_synonym for key in TOPIC_KEYS.values() if key.broker_synonym}

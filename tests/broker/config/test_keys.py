@@ -3,7 +3,7 @@ from collections.abc import Mapping
 import pytest
 
 from broker.config.broker_config import BROKER_KEYS
-from broker.config.keys import INT, READ_ONLY, ConfigKey, by_name
+from broker.config.keys import INT, LONG, READ_ONLY, SHORT, ConfigKey, by_name
 from broker.config.resource_keys import RESOURCE_KEYS
 from broker.config.topic_keys import TOPIC_KEYS
 from broker.config.values import format_value, parse_value
@@ -29,6 +29,18 @@ def test_a_key_is_documented_in_a_sentence_or_not_at_all(key: ConfigKey) -> None
         return
     assert key.doc.endswith(".")
     assert key.doc[0].isupper()
+
+
+@pytest.mark.parametrize("key", EVERY_KEY, ids=lambda key: key.name)
+def test_the_documentation_tells_which_keys_are_not_kafkas(key: ConfigKey) -> None:
+    assert (key.documentation or "").startswith("mock-kafka: ") is key.is_mock_only
+
+
+@pytest.mark.parametrize("key", EVERY_KEY, ids=lambda key: key.name)
+def test_a_key_that_ends_in_a_unit_of_time_or_size_is_an_integer(key: ConfigKey) -> None:
+    units = {"us", "ms", "seconds", "secs", "minutes", "hours", "bytes"}
+    if key.name.rpartition(".")[2] in units:
+        assert key.config_type in {SHORT, INT, LONG}
 
 
 @pytest.mark.parametrize("keys", [BROKER_KEYS, TOPIC_KEYS, *RESOURCE_KEYS.values()])

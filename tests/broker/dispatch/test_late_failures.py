@@ -37,7 +37,7 @@ class Clients:
     """A client whose request waits, and another one."""
 
     def __init__(self, mutation_time_ms: int = 0) -> None:
-        driver = ShareDriver(controller_mutation_time_ms=str(mutation_time_ms))
+        driver = ShareDriver(controller_mutation_time_us=str(mutation_time_ms * 1000))
         driver.join(1)
         self.cluster, self.topic = driver.cluster, driver.topic
         self.bugs: list[str] = []

@@ -74,7 +74,7 @@ def find_group(cluster: Cluster, *, now_ms: int = NOW_MS) -> int:
 
 
 def test_the_first_request_for_a_group_creates_the_topic_at_once() -> None:
-    cluster = make_cluster(3, **{"controller.mutation.time.ms": "10"})
+    cluster = make_cluster(3, **{"controller.mutation.time.us": "10000"})
 
     assert find_group(cluster) == ErrorCode.NONE
 
@@ -108,7 +108,7 @@ def test_the_topic_can_be_created_later_as_in_kafka(key_type: int) -> None:
 
 
 def test_a_topic_in_the_queue_of_the_controller_is_created_once() -> None:
-    keys = {"internal.topic.creation.async": "true", "controller.mutation.time.ms": "10"}
+    keys = {"internal.topic.creation.async": "true", "controller.mutation.time.us": "10000"}
     cluster = make_cluster(3, **keys)
     for now_ms in (NOW_MS, NOW_MS + 499):
         cluster.timers.run_due(now_ms)

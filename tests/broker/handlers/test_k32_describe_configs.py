@@ -99,6 +99,29 @@ def test_type_and_documentation_are_returned_from_version_3_on(version: int) -> 
         assert not entry.documentation
 
 
+@pytest.mark.parametrize(("name", "is_ours"), [("journal.enable", True), ("node.id", False)])
+def test_the_documentation_of_our_own_keys_says_so(name: str, is_ours: bool) -> None:
+    entry = the_one_entry(
+        describe(new_cluster(), (BROKER, "1", [name]), version=4, documentation=True)
+    )
+    assert entry.documentation.startswith("mock-kafka: ") is is_ours
+
+
+def test_keys_of_the_authorizer_are_described_as_secrets_where_they_are_set() -> None:
+    names = ["super.users", "allow.everyone.if.no.acl.found"]
+    cluster = new_cluster(super_users="User:admin")
+    entry = the_one_entry(describe(cluster, (BROKER, "1", names), version=4))
+    assert (entry.name, entry.value, entry.config_source) == ("super.users", None, 4)
+    assert (entry.config_type, entry.is_sensitive, entry.read_only) == (0, True, True)
+
+
+def test_the_time_of_a_mutation_is_described_as_an_integer() -> None:
+    entry = the_one_entry(
+        describe(new_cluster(), (BROKER, "1", ["controller.mutation.time.us"]), version=4)
+    )
+    assert (entry.value, entry.config_type) == ("0", 3)
+
+
 def test_documentation_and_synonyms_are_returned_only_if_requested() -> None:
     entry = the_one_entry(
         describe(new_cluster(), (TOPIC, "orders", ["retention.ms"]), synonyms=False)
@@ -211,7 +234,7 @@ def test_a_broker_key_is_read_only_unless_it_can_be_changed_at_run_time() -> Non
     assert not entries["max.in.flight.sequence.number.per.connection"].read_only
     assert not entries["message.max.bytes"].read_only
     assert {entry.name for entry in result.configs if entry.is_sensitive} == {
-        name for name, key in BROKER_KEYS.items() if key.is_sensitive
+        name for name, key in BROKER_KEYS.items() if key.is_sensitive and not key.is_hidden
     }
     assert entries["log.retention.ms"].value is None
 

@@ -157,6 +157,14 @@ def test_brokers_are_changed_one_by_one_or_all_at_once() -> None:
     assert cluster.config.for_broker(3)["max.connections"] == 9
 
 
+def test_the_old_name_of_a_key_of_ours_is_refused_with_the_new_one() -> None:
+    results = alter(new_cluster(), (BROKER, "", [("controller.mutation.time.ms", SET, "6")]))
+    message = (
+        "controller.mutation.time.ms; it is controller.mutation.time.us, in whole microseconds"
+    )
+    assert outcome(results) == [(ErrorCode.INVALID_REQUEST, f"Unknown configuration {message}")]
+
+
 SHARED_KEYS = sorted(
     key.name for key in BROKER_KEYS.values() if key.update_mode is CLUSTER_WIDE and key.is_enforced
 )

@@ -7,7 +7,7 @@ from tests.broker.http_admin.admin_server import make_admin
 
 
 def test_the_queue_is_shown_with_the_remaining_time() -> None:
-    admin = make_admin(**{"controller.mutation.time.ms": "1.5"})
+    admin = make_admin(**{"controller.mutation.time.us": "1500"})
     queue = admin.cluster.controller_queue
     for name, mutations in (("createTopics", 10), ("deleteTopics", 4)):
         event = ControllerEvent(name, lambda _now_ms: None, partial(int, mutations))

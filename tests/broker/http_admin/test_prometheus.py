@@ -54,7 +54,7 @@ def test_many_measurements_are_one_family_and_are_encoded_with_pauses() -> None:
 
 
 def test_metrics_of_the_controller_queue_have_kafkas_domain() -> None:
-    cluster = make_cluster(1, **{"controller.mutation.time.ms": "1"})
+    cluster = make_cluster(1, **{"controller.mutation.time.us": "1000"})
     for mutations in (5, 0):
         event = ControllerEvent("event", lambda _now_ms: None, partial(int, mutations))
         cluster.controller_queue.submit(event, 0)
