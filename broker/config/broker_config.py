@@ -165,21 +165,28 @@ class BrokerConfig(Mapping[str, Any]):
                 by_broker.setdefault(int(match[1]), {})[match[2]] = text
         config = cls(shared)
         for broker_id, own in by_broker.items():
-            config = config.with_overrides_of(broker_id, own)
+            config = config.with_overrides_of(broker_id, own, is_start=True)
         return config
 
     def with_overrides_of(
-        self, broker_id: int, overrides: Mapping[str, str | None]
+        self, broker_id: int, overrides: Mapping[str, str | None], *, is_start: bool = False
     ) -> "BrokerConfig":
         """Return it with further start keys of this broker; None removes a key.
+
+        `is_start`: they are from the start of the cluster, not from a restart of the broker.
 
         Raises:
             ConfigError: a key is unknown or shared by all brokers, or a value is invalid.
         """
         own = dict(self.overrides_by_broker.get(broker_id, _NOTHING))
         for name, text in overrides.items():
-            if not find_key(name).is_per_broker:
-                raise ConfigError(f"broker.{broker_id}.{name}: {shared_key_message(name)}")
+            key = find_key(name)
+            if not (key.is_per_broker or (is_start and key.differs_at_start)):
+                at_start = (
+                    f"{name} is set at the start of the cluster, not at a restart of a broker"
+                )
+                message = at_start if key.differs_at_start else shared_key_message(name)
+                raise ConfigError(f"broker.{broker_id}.{name}: {message}")
             if text is None:
                 own.pop(name, None)
             else:

@@ -57,7 +57,7 @@ CLUSTER_KEYS: tuple[ConfigKey, ...] = (
     mock_key("broker.api.versions",         LIST,   ("4.1",), explained_by(api_versions_problem), PER_BROKER,        "The Kafka release to behave as (2.8), and APIs with other versions: NAME=HIGHEST, NAME=LOWEST-HIGHEST, or NAME=-1 for none."),
     ConfigKey("broker.rack",                STRING, None,   None,                     STATIC_PER_BROKER, "Rack of the broker, as clients see it in Metadata."),
     ConfigKey("replica.selector.class",     STRING, None,   one_of(RACK_AWARE_SELECTOR), STATIC_PER_BROKER, "How a consumer with a rack gets a replica to read from (KIP-392); if unset, everyone reads from the leader."),
-    ConfigKey("advertised.listeners",       STRING, None,   None,                     ONE_BROKER_OF_MOCK, "Addresses that clients connect to, if they differ from listeners. They can be changed for one broker at run time."),
+    ConfigKey("advertised.listeners",       STRING, None,   None,                     ONE_BROKER_OF_MOCK, "Addresses that clients connect to, if they differ from listeners. They can be changed for one broker at run time.", differs_at_start=True),
 )
 
 TOPIC_DEFAULT_KEYS: tuple[ConfigKey, ...] = (

@@ -73,6 +73,7 @@ class ConfigKey:
     `is_enforced`: the broker acts on it; otherwise it accepts and describes the key only.
     `is_mock_only`: Kafka has no such key.
     `is_internal`: it is described only where it is set.
+    `differs_at_start`: brokers may have different values from the start on, not from a restart on.
     `broker_synonym`: for a topic's key, the broker's key that its default comes from.
     """
 
@@ -85,6 +86,7 @@ class ConfigKey:
     is_enforced: bool = True
     is_mock_only: bool = False
     is_internal: bool = False
+    differs_at_start: bool = False
     broker_synonym: str | None = None
 
     @property

@@ -19,7 +19,7 @@ PROTOCOL_MAP = "SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SAS
 
 # fmt: off
 SECURITY_KEYS: tuple[ConfigKey, ...] = (
-    ConfigKey("listeners",                                 STRING,   "PLAINTEXT://:9092",  None,                     ONE_BROKER, "Name, host and port of every listener. An empty host is --host."),
+    ConfigKey("listeners",                                 STRING,   "PLAINTEXT://:9092",  None,                     ONE_BROKER, "Name, host and port of every listener. An empty host is --host.", differs_at_start=True),
     ConfigKey("listener.security.protocol.map",            STRING,   PROTOCOL_MAP,         None,                     ONE_BROKER, "Which security protocol each listener speaks."),
     ConfigKey("sasl.enabled.mechanisms",                   LIST,     MECHANISMS,           each_of(*MECHANISMS),     ONE_BROKER, "SASL mechanisms that clients may use. Kafka's default, GSSAPI, is not supported."),
     ConfigKey("sasl.server.max.receive.size",              INT,      524_288,              None,                     READ_ONLY,  "Largest request of a client that has to authenticate; a larger one closes the connection."),

@@ -4,8 +4,8 @@ Sources: Kafka's `listeners`, `advertised.listeners` and `listener.security.prot
 `SocketServerConfigs.listenerListToEndPoints`.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import count
 
@@ -13,6 +13,8 @@ from broker.addresses import PORT_MAX, Address, parse_listener
 from broker.config.broker_config import BrokerConfig
 from broker.config.keys import ConfigError
 from broker.config.values import split_list
+
+LISTENERS, ADVERTISED_LISTENERS = "listeners", "advertised.listeners"
 
 
 class SecurityProtocol(Enum):
@@ -44,7 +46,8 @@ class ListenerPlan:
     """One listener of every broker; the addresses are those of the broker at `index` 0.
 
     The ports of the next brokers follow in steps of `port_step`, the smallest with which no two
-    listeners of any two brokers share a port.
+    listeners of any two brokers share a port. `own` has the addresses of brokers that have others,
+    by their index: where they listen, and what they advertise.
     """
 
     name: str
@@ -52,13 +55,18 @@ class ListenerPlan:
     bound: Address
     advertised: Address
     port_step: int
+    own: Mapping[int, tuple[Address, Address]] = field(default_factory=dict)
 
     def bound_by(self, index: int) -> Address:
         """Return the address on which the broker at `index` listens."""
+        if index in self.own:
+            return self.own[index][0]
         return self.bound.shifted(index * self.port_step)
 
     def advertised_by(self, index: int) -> Address:
         """Return the advertised address of the broker at `index`; port 0 is that of its socket."""
+        if index in self.own:
+            return self.own[index][1]
         return self.advertised.shifted(index * self.port_step)
 
 
@@ -77,23 +85,30 @@ def plan_listeners(
     that is not in `advertised.listeners` advertises `advertised_host`, by default the host it is
     bound to. Listeners named in `controller.listener.names` are left out.
 
+    A broker may have `listeners` and `advertised.listeners` of its own, with the same names. With
+    `listeners` alone it advertises its own ports. If only single brokers have listeners, the others
+    have those of the first broker, on any free port.
+
     Raises:
-        ConfigError: an entry is malformed, names an unknown listener or protocol, or no listener
-            has the TLS or SASL of `protocol`.
+        ConfigError: an entry is malformed, names an unknown listener or protocol, no listener has
+            the TLS or SASL of `protocol`, or brokers differ in the names of their listeners or
+            advertise the same address.
     """
-    advertised_entries = _named(config, "advertised.listeners")
-    if "listeners" not in config.overrides:
-        name = protocol.value
-        bound = {name: Address(host, port)}
-        advertised_entries = [(name, address) for _name, address in advertised_entries[:1]]
-    else:
-        bound = _bound(config, host)
-    advertised = dict(advertised_entries)
-    for name, address in advertised_entries:
-        if name not in bound:
-            raise ConfigError(f"advertised.listeners: {name} is not among the listeners")
-        if not address.host:
-            raise ConfigError(f"advertised.listeners: {name} has no host")
+    own_keys = {
+        node_id - config.first_node_id: keys
+        for node_id, keys in config.overrides_by_broker.items()
+        if LISTENERS in keys or ADVERTISED_LISTENERS in keys
+    }
+    bound = {protocol.value: Address(host, port)}
+    if LISTENERS in config.overrides:
+        bound = _bound(config, config.overrides[LISTENERS], host)
+    elif LISTENERS in own_keys.get(0, {}):
+        of_first = _bound(config, own_keys[0][LISTENERS], host)
+        if of_first.keys() != bound.keys():
+            bound = {name: Address(address.host, 0) for name, address in of_first.items()}
+    advertised = _advertised(
+        config, config.overrides.get(ADVERTISED_LISTENERS, ""), bound, advertised_host
+    )
     protocols = _protocols(config)
     for name in bound:
         if name not in protocols:
@@ -104,29 +119,81 @@ def plan_listeners(
         raise ConfigError(
             "listeners: SASL (--sasl, users=...) needs one such as SASL_PLAINTEXT://:0"
         )
-    addresses = {
-        name: advertised.get(name, Address(advertised_host or bound[name].host, 0))
+    port_step = _port_step(bound.values(), advertised.values(), broker_count)
+    plans = [
+        ListenerPlan(name, protocols[name], bound[name], advertised[name], port_step)
         for name in bound
-    }
-    port_step = _port_step(bound.values(), addresses.values(), broker_count)
-    for name in bound:
-        for address in (bound[name], addresses[name]):
-            _check_ports(name, address, port_step, broker_count)
+    ]
+    for index, keys in own_keys.items():
+        try:
+            plans = _with_own(config, plans, index, keys, host, advertised_host)
+        except ConfigError as error:
+            raise ConfigError(f"broker.{config.first_node_id + index}.{error}") from None
+    _check_ports(plans, broker_count)
+    return plans
+
+
+def _with_own(
+    config: BrokerConfig,
+    plans: list[ListenerPlan],
+    index: int,
+    keys: Mapping[str, str],
+    host: str,
+    advertised_host: str | None,
+) -> list[ListenerPlan]:
+    """Return the listeners with the addresses of the broker at `index`, which are in `keys`."""
+    bound = {plan.name: plan.bound_by(index) for plan in plans}
+    if LISTENERS in keys:
+        names = bound.keys()
+        bound = _bound(config, keys[LISTENERS], host)
+        if bound.keys() != names:
+            raise ConfigError(f"listeners: each broker has the listeners {', '.join(names)}")
+    if ADVERTISED_LISTENERS in keys:
+        advertised = _advertised(config, keys[ADVERTISED_LISTENERS], bound, advertised_host)
+    else:
+        named = {plan.name: plan.advertised.host for plan in plans if plan.advertised.port}
+        advertised = {
+            name: Address(named.get(name, advertised_host or address.host), 0)
+            for name, address in bound.items()
+        }
     return [
-        ListenerPlan(name, protocols[name], bound[name], addresses[name], port_step)
-        for name in bound
+        replace(plan, own={**plan.own, index: (bound[plan.name], advertised[plan.name])})
+        for plan in plans
     ]
 
 
-def _bound(config: BrokerConfig, host: str) -> dict[str, Address]:
+def _bound(config: BrokerConfig, text: str, host: str) -> dict[str, Address]:
     bound: dict[str, Address] = {}
-    for name, address in _named(config, "listeners"):
+    for name, address in _named(config, LISTENERS, text):
         if name in bound:
             raise ConfigError(f"listeners: {name} is there twice")
         bound[name] = Address(address.host or host, address.port)
     if not bound:
         raise ConfigError("listeners: there is none for clients")
     return bound
+
+
+def _advertised(
+    config: BrokerConfig, text: str, bound: Mapping[str, Address], advertised_host: str | None
+) -> dict[str, Address]:
+    """Return what each listener advertises; port 0 is that of its socket."""
+    entries = _named(config, ADVERTISED_LISTENERS, text)
+    if not any(LISTENERS in keys for keys in _all_overrides(config)):
+        entries = [(name, address) for name in bound for _name, address in entries[:1]]
+    for name, address in entries:
+        if name not in bound:
+            raise ConfigError(f"advertised.listeners: {name} is not among the listeners")
+        if not address.host:
+            raise ConfigError(f"advertised.listeners: {name} has no host")
+    advertised = dict(entries)
+    return {
+        name: advertised.get(name, Address(advertised_host or address.host, 0))
+        for name, address in bound.items()
+    }
+
+
+def _all_overrides(config: BrokerConfig) -> Iterable[Mapping[str, str]]:
+    return config.overrides, *config.overrides_by_broker.values()
 
 
 def _protocols(config: BrokerConfig) -> dict[str, SecurityProtocol]:
@@ -143,9 +210,9 @@ def _protocols(config: BrokerConfig) -> dict[str, SecurityProtocol]:
     return protocols
 
 
-def _named(config: BrokerConfig, key: str) -> list[tuple[str, Address]]:
+def _named(config: BrokerConfig, key: str, text: str) -> list[tuple[str, Address]]:
     """Return the entries of a key without the listeners of Kafka's controllers."""
-    entries = [_split(key, text) for text in split_list(config[key] or "")]
+    entries = [_split(key, text) for text in split_list(text)]
     controllers = split_list(config["controller.listener.names"] or "")
     return [entry for entry in entries if entry[0] not in controllers]
 
@@ -157,11 +224,19 @@ def _split(key: str, text: str) -> tuple[str, Address]:
         raise ConfigError(f"{key}: {error}") from None
 
 
-def _check_ports(name: str, first: Address, port_step: int, broker_count: int) -> None:
-    for index in range(broker_count):
-        port = first.shifted(index * port_step).port
-        if port > PORT_MAX:
-            raise ConfigError(f"{name}: port {port} of broker {index + 1} is above {PORT_MAX}")
+def _check_ports(plans: Iterable[ListenerPlan], broker_count: int) -> None:
+    advertised: set[Address] = set()
+    for plan in plans:
+        for index in range(broker_count):
+            for address in (plan.bound_by(index), plan.advertised_by(index)):
+                if address.port > PORT_MAX:
+                    message = f"port {address.port} of broker {index + 1} is above {PORT_MAX}"
+                    raise ConfigError(f"{plan.name}: {message}")
+            address = plan.advertised_by(index)
+            if address in advertised:
+                raise ConfigError(f"advertised.listeners: two listeners advertise {address}")
+            if address.port:
+                advertised.add(address)
 
 
 def _port_step(bound: Iterable[Address], advertised: Iterable[Address], broker_count: int) -> int:

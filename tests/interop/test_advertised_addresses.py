@@ -15,7 +15,7 @@ from confluent_kafka.admin import (
 )
 from kafka import KafkaConsumer, KafkaProducer
 
-from mock_kafka import MockKafka
+from mock_kafka import ConfigValue, ControlError, MockKafka
 from tests.free_ports import free_port_run
 from tests.interop.tcp_forwarder import HOST, TcpForwarder
 
@@ -103,3 +103,36 @@ def test_coroutines_set_the_address() -> None:
         admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
         [node] = admin.list_topics(timeout=30).brokers.values()
         assert (node.host, node.port) == ("far", 7000)
+
+
+def test_clients_reach_brokers_with_the_ports_of_a_compose_file_on_both_listeners() -> None:
+    port = free_port_run(6)
+    config: dict[str, ConfigValue] = {
+        "listener.security.protocol.map": "INNER:PLAINTEXT,HOST:PLAINTEXT",
+    }
+    # The ports of neither listener follow each other in the order of the brokers.
+    ports = {1: (port, port + 5), 2: (port + 2, port + 3), 3: (port + 1, port + 4)}
+    for broker, (inner, host) in ports.items():
+        config[f"broker.{broker}.listeners"] = f"INNER://{HOST}:{inner},HOST://{HOST}:{host}"
+        advertised = f"INNER://{HOST}:{inner},HOST://localhost:{host}"
+        config[f"broker.{broker}.advertised.listeners"] = advertised
+    with MockKafka(3, config) as kafka:
+        for listener, name in enumerate(("INNER", "HOST")):
+            first = ports[1][listener]
+            admin = AdminClient({"bootstrap.servers": f"{HOST}:{first}"})
+            brokers = admin.list_topics(timeout=30).brokers
+            assert {n: broker.port for n, broker in brokers.items()} == {
+                n: pair[listener] for n, pair in ports.items()
+            }
+            assert {broker.host for broker in brokers.values()} == {(HOST, "localhost")[listener]}
+            kafka.create_topic(name, 3)
+            producer = KafkaProducer(bootstrap_servers=f"{HOST}:{first}")
+            for partition in range(3):
+                producer.send(name, b"one coffee", partition=partition).get(30)
+            producer.close()
+        resource = ConfigResource(ResourceType.BROKER, "2")
+        described = admin.describe_configs([resource])[resource].result(30)
+        inner, host = ports[2]
+        assert described["listeners"].value == f"INNER://{HOST}:{inner},HOST://{HOST}:{host}"
+        with pytest.raises(ControlError, match="listeners is set at the start of the cluster"):
+            kafka.start_broker(2, config={"listeners": f"INNER://{HOST}:1,HOST://{HOST}:2"})

@@ -154,3 +154,88 @@ def test_the_protocol_of_the_only_listener_is_its_name_or_must_be_among_the_list
         if has_it:
             with pytest.raises(ConfigError, match=rf"listeners: {lacks} \(.*needs one such as "):
                 plan_listeners(config, "here", 9092, 1, protocol=protocol)
+
+
+def addresses(plans: list[ListenerPlan], broker_count: int) -> dict[str, list[tuple[str, str]]]:
+    """Return where each broker listens and what it advertises, by listener."""
+    return {
+        plan.name: [
+            (str(plan.bound_by(index)), str(plan.advertised_by(index)))
+            for index in range(broker_count)
+        ]
+        for plan in plans
+    }
+
+
+def test_brokers_may_have_the_ports_of_a_compose_file() -> None:
+    overrides = {"listener_security_protocol_map": "IN:PLAINTEXT,HOST:PLAINTEXT"}
+    for node_id, port in ((1, 29092), (2, 39092), (3, 49092)):
+        listeners = f"IN://0.0.0.0:{9091 + node_id},HOST://0.0.0.0:{port}"
+        overrides[f"broker_{node_id}_listeners"] = listeners
+        advertised = f"IN://kafka-{node_id}:{9091 + node_id},HOST://localhost:{port}"
+        overrides[f"broker_{node_id}_advertised_listeners"] = advertised
+    assert addresses(plan(3, **overrides), 4) == {
+        "IN": [
+            ("0.0.0.0:9092", "kafka-1:9092"),
+            ("0.0.0.0:9093", "kafka-2:9093"),
+            ("0.0.0.0:9094", "kafka-3:9094"),
+            ("0.0.0.0:0", "0.0.0.0:0"),
+        ],
+        "HOST": [
+            ("0.0.0.0:29092", "localhost:29092"),
+            ("0.0.0.0:39092", "localhost:39092"),
+            ("0.0.0.0:49092", "localhost:49092"),
+            ("0.0.0.0:0", "0.0.0.0:0"),
+        ],
+    }
+
+
+def test_a_broker_with_listeners_alone_advertises_the_shared_host_with_its_own_port() -> None:
+    overrides = {
+        "listeners": "PLAINTEXT://:1000,SSL://:2000",
+        "advertised_listeners": "SSL://far:5000",
+        "broker_2_listeners": "SSL://:3000,PLAINTEXT://there:4000",
+    }
+    assert addresses(plan(3, **overrides), 3) == {
+        "PLAINTEXT": [("here:1000", "here:0"), ("there:4000", "there:0"), ("here:1002", "here:0")],
+        "SSL": [("here:2000", "far:5000"), ("here:3000", "far:0"), ("here:2002", "far:5002")],
+    }
+
+
+def test_a_broker_may_advertise_an_address_of_its_own_without_any_listeners() -> None:
+    plans = plan(2, broker_2_advertised_listeners="PLAINTEXT://far:7")
+    assert addresses(plans, 2) == {"PLAINTEXT": [("here:9092", "here:0"), ("here:9093", "far:7")]}
+
+
+def test_own_listeners_are_found_by_node_id() -> None:
+    plans = plan(2, node_id="5", broker_6_listeners="PLAINTEXT://:7")
+    assert addresses(plans, 2) == {"PLAINTEXT": [("here:9092", "here:0"), ("here:7", "here:0")]}
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (
+            {"broker_2_listeners": "SSL://:7"},
+            "broker.2.listeners: each broker has the listeners PLAINTEXT",
+        ),
+        (
+            {"listeners": "PLAINTEXT://:1,SSL://:9", "broker_2_listeners": "SSL://:7"},
+            "broker.2.listeners: each broker has the listeners PLAINTEXT, SSL",
+        ),
+        ({"broker_2_listeners": "PLAINTEXT"}, "broker.2.listeners: 'PLAINTEXT' is not NAME"),
+        (
+            {"listeners": "SSL://:1", "broker_2_advertised_listeners": "A://h:7"},
+            "broker.2.advertised.listeners: A is not among the listeners",
+        ),
+        (
+            {f"broker_{n}_advertised_listeners": "PLAINTEXT://far:7" for n in (1, 2)},
+            "two listeners advertise far:7",
+        ),
+    ],
+)
+def test_invalid_listeners_of_one_broker_are_refused(
+    overrides: dict[str, str], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        plan(2, **overrides)
