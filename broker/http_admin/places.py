@@ -140,9 +140,9 @@ class Connection(asyncio.Protocol):
         self._is_ahead = self._body_is_complete
         self.protocol.data_received(data)
 
-    def eof_received(self) -> bool | None:
-        """Tell aiohttp."""
-        return self.protocol.eof_received()
+    def eof_received(self) -> None:
+        """Tell aiohttp; the connection is closed."""
+        self.protocol.eof_received()
 
     def pause_writing(self) -> None:
         """Begin to wait for the client to read."""
