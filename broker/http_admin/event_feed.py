@@ -19,12 +19,12 @@ from broker.journal.lines import Line
 EVENTS_AHEAD_MAX = 1000
 """Most events that are kept for slow followers. They lose older ones, and get their number."""
 
-FOLLOWERS_PER_TURN = 20
-EVENTS_PER_TURN = 100
+FOLLOWERS_PER_TURN = 4
+EVENTS_PER_TURN = 40
 """Events that each of them gets."""
-TURN_S = 0.05
+TURN_S = 0.02
 """Least time from one turn to the next, so that followers cannot slow a busy cluster."""
-REST_FACTOR = 4
+REST_FACTOR = 9
 """How much longer than the encoding in a turn it takes until the next."""
 
 ENCODED_BYTES_MAX = 16 * 1024

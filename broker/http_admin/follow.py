@@ -16,6 +16,9 @@ from broker.http_admin.state import Admin
 from broker.journal.lines import Line
 from protocol.pacing import paced
 
+SHORT_LINE_BYTES = 4 * 1024
+"""A line of a longer request and response is encoded in turns with requests of clients."""
+
 HEARTBEAT_S = 15.0
 EXPORT_LINES_MAX = 50
 """Lines that are encoded before they are sent."""
@@ -108,7 +111,10 @@ async def follow_requests(admin: Admin, query: JournalQuery) -> AsyncIterator[by
             if follower.lost_count:
                 yield b'event: lost\ndata: {"count": %d}\n\n' % follower.lost_count
                 follower.lost_count = 0
-            if all(query.bodies in event.encoded for event in events):
+            if all(
+                query.bodies in event.encoded or event.line.byte_count <= SHORT_LINE_BYTES
+                for event in events
+            ):
                 yield documents(events)
                 continue
             with suppress(Problem):  # a reset has cleared the journal that they are from

@@ -53,8 +53,8 @@ KEEP_ALIVE_S = 75.0
 """Time after which a connection without requests is closed."""
 
 EVENT_STREAM = "text/event-stream"
-FOLLOWER_BUFFER_BYTES = 64 * 1024
-"""Bytes of events that the system keeps for a follower that does not read them."""
+FOLLOWER_BUFFER_BYTES = 16 * 1024
+"""Bytes of events that we, and again the system, keep for a follower that does not read them."""
 
 SHUTDOWN_S = 0.2
 
@@ -246,7 +246,7 @@ async def _stream(
     response = web.StreamResponse(headers={"Cache-Control": "no-store"})
     response.content_type = op.media_type
     if op.media_type == EVENT_STREAM:
-        _bound_send_buffer(request)
+        _bound_buffers(request)
     try:
         await response.prepare(request)
         async for chunk in chunks:
@@ -259,10 +259,11 @@ async def _stream(
     return response
 
 
-def _bound_send_buffer(request: web.Request) -> None:
-    """Have the system keep little for a follower that does not read."""
-    connected = request.get_extra_info("socket")
-    if connected is not None:
+def _bound_buffers(request: web.Request) -> None:
+    """Keep little for a follower that does not read, so that it soon waits and costs nothing."""
+    if request.transport is not None:
+        request.transport.set_write_buffer_limits(FOLLOWER_BUFFER_BYTES)
+        connected = request.transport.get_extra_info("socket")
         connected.setsockopt(SOL_SOCKET, SO_SNDBUF, FOLLOWER_BUFFER_BYTES)
 
 

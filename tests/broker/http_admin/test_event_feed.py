@@ -22,7 +22,7 @@ def admin() -> Admin:
 @pytest.fixture
 def followers(admin: Admin) -> Iterator[list[Follower]]:
     with ExitStack() as stack:
-        yield [stack.enter_context(admin.events.follow()) for _ in range(50)]
+        yield [stack.enter_context(admin.events.follow()) for _ in range(10)]
 
 
 def send(admin: Admin, count: int) -> None:
@@ -82,7 +82,7 @@ async def test_a_turn_has_room_for_some_followers_and_the_others_come_next(
         await asyncio.sleep(0)
         done_counts.append(sum(task.done() for task in waiting))
         admin.events._end_rest()
-    assert done_counts == [20, 40, 50]
+    assert done_counts == [4, 8, 10]
 
 
 async def test_the_rest_after_a_turn_is_as_long_as_its_encoding_was(
