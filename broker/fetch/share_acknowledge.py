@@ -42,17 +42,13 @@ def acknowledge_topics(
     result: AcknowledgeResult = {}
     for topic_request in paced(topics):
         for entry in paced(topic_request.partitions):
-            topic = cluster.topics.get_by_id(topic_request.topic_id)
             partition = TopicIdPartition(topic_request.topic_id, entry.partition_index)
-            batches = [
-                AcknowledgementBatch(
-                    batch.first_offset, batch.last_offset, tuple(batch.acknowledge_types)
-                )
-                for batch in paced_elements(entry.acknowledgement_batches)
-            ]
+            batches = _batches(entry)
+            # No pause from here: the topic that is found is the one whose records change.
+            topic = cluster.topics.get_by_id(topic_request.topic_id)
             if topic is None:
                 result[partition] = UNKNOWN_TOPIC_ID
-            elif not are_valid(batches):
+            elif batches is None or not are_valid(batches):
                 result[partition] = Refusal(ErrorCode.INVALID_REQUEST, INVALID_REQUEST_MESSAGE)
             elif topic.partition(entry.partition_index) is None:
                 result[partition] = UNKNOWN_PARTITION
@@ -62,6 +58,19 @@ def acknowledge_topics(
                 key = share_partition_key(group_id, partition)
                 result[partition] = leader.acknowledge(key, member_id, batches, now_ms)
     return result
+
+
+def _batches(entry: Any) -> list[AcknowledgementBatch] | None:
+    """Return the acknowledgements of a partition; None if one is of no offset."""
+    try:
+        return [
+            AcknowledgementBatch(
+                batch.first_offset, batch.last_offset, tuple(batch.acknowledge_types)
+            )
+            for batch in paced_elements(entry.acknowledgement_batches)
+        ]
+    except ValueError:
+        return None
 
 
 def is_member_id(member_id: str | None) -> bool:

@@ -271,7 +271,11 @@ def _entry(partition_index: int, data: SharePartitionData) -> Any:
         records=data.records,
         current_leader=_PartitionData.LeaderIdAndEpoch(),
         acquired_records=[
-            _PartitionData.AcquiredRecords(**acquired._asdict())
+            _PartitionData.AcquiredRecords(
+                first_offset=acquired.first_offset,
+                last_offset=acquired.last_offset,
+                delivery_count=acquired.delivery_count,
+            )
             for acquired in paced_elements(data.acquired)
         ],
     )

@@ -9,6 +9,7 @@ Behaviour:
       without partitions, has no results.
 """
 
+from dataclasses import asdict
 from typing import Any
 
 from broker.administration.share_state_requests import (
@@ -47,7 +48,7 @@ def handle_read_share_group_state(context: RequestContext, request: Any, cluster
             state_epoch=state.state_epoch,
             start_offset=state.start_offset,
             state_batches=[
-                _Result.StateBatch(**batch._asdict()) for batch in paced(state.state_batches)
+                _Result.StateBatch(**asdict(batch)) for batch in paced(state.state_batches)
             ],
         )
 

@@ -16,18 +16,21 @@ from broker.administration.share_state_requests import (
     results_by_topic,
 )
 from broker.cluster.cluster import Cluster
+from broker.errors import INVALID_REQUEST_MESSAGE, Refusal
 from broker.request.context import RequestContext
 from broker.routes import handles
 from broker.share_groups.in_flight import StateBatch
 from broker.share_groups.share_state import SharePartitionKey
 from protocol import messages
 from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
 from protocol.pacing import paced
 
 OPERATION = "write share group state"
 _Response = messages.WriteShareGroupStateResponse
 _TopicResult = _Response.WriteStateResult
 _Result = _TopicResult.PartitionResult
+_INVALID = Refusal(ErrorCode.INVALID_REQUEST, INVALID_REQUEST_MESSAGE)
 
 
 @handles(ApiKey.WRITE_SHARE_GROUP_STATE)
@@ -35,24 +38,40 @@ def handle_write_share_group_state(context: RequestContext, request: Any, cluste
     """Kafka's `KafkaApis.handleWriteShareGroupStateRequest`."""
 
     def handle(key: SharePartitionKey, entry: Any) -> Any:
+        batches = _state_batches(entry)
         refusal = coordinator_refusal(context, cluster, key, OPERATION)
         if refusal is None:
-            refusal = cluster.share.states.write(
-                key,
-                state_epoch=entry.state_epoch,
-                leader_epoch=entry.leader_epoch,
-                start_offset=entry.start_offset,
-                state_batches=[
-                    StateBatch(
-                        batch.first_offset,
-                        batch.last_offset,
-                        batch.delivery_state,
-                        batch.delivery_count,
-                    )
-                    for batch in paced(entry.state_batches)
-                ],
-                now_ms=context.now_ms,
-            )
+            refusal = _INVALID if batches is None else _write(cluster, key, entry, batches, context)
         return partition_result(_Result, key, refusal)
 
     return _Response(results=results_by_topic(request, _TopicResult, handle))
+
+
+def _state_batches(entry: Any) -> list[StateBatch] | None:
+    """Return the states of a partition; None if one is of no offset."""
+    try:
+        return [
+            StateBatch(
+                batch.first_offset, batch.last_offset, batch.delivery_state, batch.delivery_count
+            )
+            for batch in paced(entry.state_batches)
+        ]
+    except ValueError:
+        return None
+
+
+def _write(
+    cluster: Cluster,
+    key: SharePartitionKey,
+    entry: Any,
+    batches: list[StateBatch],
+    context: RequestContext,
+) -> Refusal | None:
+    return cluster.share.states.write(
+        key,
+        state_epoch=entry.state_epoch,
+        leader_epoch=entry.leader_epoch,
+        start_offset=entry.start_offset,
+        state_batches=batches,
+        now_ms=context.now_ms,
+    )

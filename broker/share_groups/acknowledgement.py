@@ -5,9 +5,10 @@ Sources: Kafka's `ShareAcknowledgementBatch`, `AcknowledgeType` and
 """
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from broker.share_groups.in_flight import RecordState
+from broker.share_groups.offset_range import OffsetRange
 
 GAP, ACCEPT, RELEASE, REJECT = range(4)
 """Acknowledge types: a gap is an offset without a record for the application."""
@@ -21,11 +22,10 @@ STATES = {
 """The state that a record gets by an acknowledge type."""
 
 
-class AcknowledgementBatch(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class AcknowledgementBatch(OffsetRange):
     """Consecutive offsets with one acknowledge type for all, or one for each."""
 
-    first_offset: int
-    last_offset: int
     acknowledge_types: tuple[int, ...]
 
     def state_of(self, offset: int) -> RecordState:
@@ -39,12 +39,10 @@ def are_valid(batches: Iterable[AcknowledgementBatch]) -> bool:
     previous_last_offset = -1
     for batch in batches:
         types = batch.acknowledge_types
-        offset_count = batch.last_offset - batch.first_offset + 1
         if (
-            offset_count < 1
-            or batch.first_offset < previous_last_offset
+            batch.first_offset < previous_last_offset
             or not types
-            or (len(types) > 1 and len(types) != offset_count)
+            or (len(types) > 1 and len(types) != len(batch))
             or not STATES.keys() >= set(types)
         ):
             return False

@@ -5,9 +5,11 @@ Sources: Kafka's `SharePartition.acquireNewBatchRecords`, `createBatches` and
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from broker.share_groups.in_flight import InFlightBatch, RecordState
+from broker.share_groups.offset_range import OffsetRange
 
 NO_PRODUCER_ID = -1
 
@@ -30,17 +32,16 @@ class AbortedRange(NamedTuple):
     first_offset: int
 
 
-class AcquiredRecords(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class AcquiredRecords(OffsetRange):
     """Consecutive offsets that a member has acquired, and how often they were delivered."""
 
-    first_offset: int
-    last_offset: int
     delivery_count: int
 
 
 def record_count(acquired: Iterable[AcquiredRecords]) -> int:
     """Return the number of offsets of several batches."""
-    return sum(batch.last_offset - batch.first_offset + 1 for batch in acquired)
+    return sum(map(len, acquired))
 
 
 def last_offset_to_acquire(batches: Iterable[FetchedBatch], offset: int) -> int:
@@ -107,10 +108,10 @@ def without_batches(
             if other.base_offset > batch.last_offset:
                 break
             if first < other.base_offset:
-                found.append(batch._replace(first_offset=first, last_offset=other.base_offset - 1))
+                found.append(replace(batch, first_offset=first, last_offset=other.base_offset - 1))
             first = other.last_offset + 1
         if first <= batch.last_offset:
-            found.append(batch._replace(first_offset=first))
+            found.append(replace(batch, first_offset=first))
     return found
 
 
@@ -124,7 +125,7 @@ def overlapping_bytes(
         if batch.base_offset <= first:
             begin = position
         position += batch.size_bytes
-        if batch.base_offset <= max(first, last):
+        if batch.base_offset <= last:
             end = position
     return begin, end
 

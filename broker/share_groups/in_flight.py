@@ -6,7 +6,8 @@ Sources: Kafka's `SharePartition.InFlightBatch`, `InFlightState` and `RecordStat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import NamedTuple
+
+from broker.share_groups.offset_range import OffsetRange
 
 NO_MEMBER = ""
 """The holder of records that nobody has acquired."""
@@ -26,11 +27,10 @@ class RecordState(IntEnum):
         return self is RecordState.ACKNOWLEDGED or self is RecordState.ARCHIVED
 
 
-class StateBatch(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class StateBatch(OffsetRange):
     """Consecutive offsets with the same state, as the share coordinator stores them."""
 
-    first_offset: int
-    last_offset: int
     delivery_state: int
     delivery_count: int
 
@@ -91,9 +91,9 @@ class InFlightBatch:
 
     __slots__ = ("batch_state", "first_offset", "last_offset", "offset_states")
 
-    def __init__(self, first_offset: int, last_offset: int, state: InFlightState) -> None:
-        self.first_offset = first_offset
-        self.last_offset = last_offset
+    def __init__(self, offsets: OffsetRange, state: InFlightState) -> None:
+        self.first_offset = offsets.first_offset
+        self.last_offset = offsets.last_offset
         self.batch_state: InFlightState | None = state
         self.offset_states: dict[int, InFlightState] = {}
 

@@ -94,7 +94,7 @@ class SharePartition:
                 self._gap_start_offset = next_offset
             next_offset = batch.last_offset + 1
             state = InFlightState(RecordState(batch.delivery_state), batch.delivery_count)
-            self.records.add(InFlightBatch(batch.first_offset, batch.last_offset, state))
+            self.records.add(InFlightBatch(batch, state))
         self._has_available = True
         self.end_offset = self._gap_end_offset = self.records.last_offset
         self._advance_start()
@@ -153,10 +153,13 @@ class SharePartition:
     ) -> list[AcquiredRecords]:
         """Deliver what can be delivered of a read from `fetch_offset` on.
 
+        Others may have acquired, finished or released records since the read, so this looks at what
+        is in flight now.
+
         `records_max` is a soft limit, since batches are acquired to their end. Records of `aborted`
         transactions are archived instead of delivered.
         """
-        if not batches or records_max <= 0:
+        if not batches or records_max <= 0 or not self.can_acquire():
             return []
         self._archive_compacted(fetch_offset, batches[0].base_offset)
         acquired = self._acquire(member_id, batches, records_max, batch_size, lock_expires_ms)
@@ -225,16 +228,19 @@ class SharePartition:
         batch_size: int,
         lock_expires_ms: int,
     ) -> list[AcquiredRecords]:
-        """Acquire offsets of a read that are not in flight yet."""
-        # The read begins with the batch that has the offset; its first part may be finished.
+        """Acquire offsets of a read that are not in flight yet, if there are any."""
+        # The read begins with the batch that has the offset; its first part may be finished. All of
+        # it is finished if others acquired and accepted it after the read, while the fetch paused.
         first_offset = max(first_offset, self.start_offset if self.records else self.end_offset)
+        if first_offset > last_offset:
+            return []
         if records_max < last_offset - first_offset + 1:
             wanted_offset = first_offset + records_max - 1
             last_offset = min(last_offset, last_offset_to_acquire(batches, wanted_offset))
         acquired = split_by_size(batches, first_offset, last_offset, batch_size)
         for part in acquired:
             state = InFlightState(RecordState.ACQUIRED, 1, member_id, lock_expires_ms)
-            self.records.add(InFlightBatch(part.first_offset, part.last_offset, state))
+            self.records.add(InFlightBatch(part, state))
         if self.records.first_offset == first_offset:
             self.start_offset = first_offset
         self.end_offset = max(self.end_offset, last_offset)

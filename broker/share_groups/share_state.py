@@ -6,7 +6,7 @@ Sources: Kafka's `ShareCoordinatorShard` and `ShareGroupOffset`, with their mess
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -250,7 +250,7 @@ def _key(key_class: Any, key: SharePartitionKey) -> bytes:
 
 
 def _batches(value_class: Any, batches: Iterable[StateBatch]) -> list[Any]:
-    return [value_class.StateBatch(**batch._asdict()) for batch in batches]
+    return [value_class.StateBatch(**asdict(batch)) for batch in batches]
 
 
 def _negative_partition() -> Refusal:

@@ -4,6 +4,7 @@ Source: Kafka's `PersisterStateBatchCombiner`.
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from broker.share_groups.in_flight import StateBatch
@@ -23,7 +24,9 @@ def combine_batches(
     batches = [*stored, *written]
     if start_offset != NO_OFFSET:
         batches = [
-            batch._replace(first_offset=max(batch.first_offset, start_offset))
+            batch
+            if batch.first_offset >= start_offset
+            else replace(batch, first_offset=start_offset)
             for batch in batches
             if batch.last_offset >= start_offset
         ]
@@ -46,7 +49,9 @@ def _cut(batches: Iterable[StateBatch]) -> Iterable[StateBatch]:
         active += begins.get(first_offset, ())
         if active:
             best = max(active, key=lambda batch: (batch.delivery_count, batch.delivery_state))
-            yield best._replace(first_offset=first_offset, last_offset=next_offset - 1)
+            yield StateBatch(
+                first_offset, next_offset - 1, best.delivery_state, best.delivery_count
+            )
 
 
 def _join(batches: Iterable[StateBatch]) -> list[StateBatch]:
@@ -56,9 +61,10 @@ def _join(batches: Iterable[StateBatch]) -> list[StateBatch]:
         if (
             last is not None
             and last.last_offset + 1 == batch.first_offset
-            and last[2:] == batch[2:]
+            and last.delivery_state == batch.delivery_state
+            and last.delivery_count == batch.delivery_count
         ):
-            joined[-1] = last._replace(last_offset=batch.last_offset)
+            joined[-1] = replace(last, last_offset=batch.last_offset)
         else:
             joined.append(batch)
     return joined

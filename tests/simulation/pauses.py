@@ -2,10 +2,13 @@
 
 The broker pauses a request that has worked for 3 ms. Here time plays no part: in some worlds half
 of the requests pause with some probability wherever they may, and then rest. The others run in one
-go, some of them during these pauses.
+go, some of them during these pauses. In some of these worlds each place, a function with a loop
+that pauses, has a probability of its own: requests pause in few functions there, and often.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from random import Random
 from typing import Any
@@ -22,6 +25,29 @@ from protocol import codec, pacing, produce
 
 LONG_SHARE = 0.5
 """The part of the requests that pause."""
+_OF_PAUSES = frozenset({__file__, pacing.__file__})
+
+
+def _place() -> str:
+    """Return the function whose loop looks at the time: its module and its name."""
+    frame = sys._getframe(2)
+    while frame.f_code.co_filename in _OF_PAUSES:
+        assert frame.f_back is not None
+        frame = frame.f_back
+    module = frame.f_globals.get("__name__", "generated")
+    return f"{module}.{frame.f_code.co_qualname.partition('.<locals>')[0]}"
+
+
+def _each_number(stop: int, turn: pacing.Turn) -> Iterator[int]:
+    for number in range(stop):
+        turn.pause()
+        yield number
+
+
+def _each_item(items: Iterable[object], turn: pacing.Turn) -> Iterator[object]:
+    for item in items:
+        turn.pause()
+        yield item
 
 
 class Pauses:
@@ -34,13 +60,34 @@ class Pauses:
     short_rests_ms: Sequence[int] = (0, 0, 1)
     long_body_bytes: Sequence[int] = (100, 250, codec.LONG_BODY_BYTES)
     """A Produce request may pause if its body is longer."""
+    places_share = 0.3
+    """The part of these worlds in which each place has its own chance."""
+    chances_of_places: Sequence[float] = (0.0, 0.0, 0.0, 0.05, 0.5)
 
-    def __init__(self, random: Random) -> None:
+    def __init__(self, random: Random, places: Random) -> None:
+        """`places` chooses the chance of each place."""
         self.random = random
-        self.count = 0
+        self.counts: Counter[str] = Counter()
+        """How often requests have paused at each place."""
+        self._places = places if places.random() < self.places_share else None
+        self._chances: dict[str, float] = {}
         self.is_active = random.random() < self.share
         self.chance = random.choice(self.chances) if self.is_active else 0.0
         self._long_body_bytes = random.choice(self.long_body_bytes)
+
+    @property
+    def count(self) -> int:
+        """How often requests have paused."""
+        return self.counts.total()
+
+    def is_due(self, place: str) -> bool:
+        """Return whether a request pauses now."""
+        chance = self.chance
+        if self._places is not None:
+            if place not in self._chances:
+                self._chances[place] = self._places.choice(self.chances_of_places)
+            chance = self._chances[place]
+        return self.random.random() < chance
 
     def rest_ms(self) -> int:
         """Return how long a request rests."""
@@ -67,11 +114,13 @@ class Pauses:
 
         with (
             patch.object(Dispatcher, "_respond_to_short", respond_or_take_turns),
-            patch.object(pacing, "LOOK_EVERY", 1),
-            patch.object(request_batches, "LOOK_EVERY", 1),
-            patch.object(k00_produce, "LOOK_EVERY", 1),
-            patch.object(produce, "LOOK_EVERY", 1),
-            patch.object(made_partitions, "LOOK_EVERY", 1),
+            patch.object(pacing, "LOOK_EVERY", 0),
+            patch.object(pacing, "_paced_range", _each_number),
+            patch.object(pacing, "_paced_stream", _each_item),
+            patch.object(request_batches, "LOOK_EVERY", 0),
+            patch.object(k00_produce, "LOOK_EVERY", 0),
+            patch.object(produce, "LOOK_EVERY", 0),
+            patch.object(made_partitions, "LOOK_EVERY", 0),
             patch.object(codec, "LONG_BODY_BYTES", self._long_body_bytes),
         ):
             yield
@@ -119,8 +168,12 @@ class PausingTurns(Turns):
     def pause(self) -> None:
         """End the turn of the running request, or not."""
         pauses = self._pauses
-        if self._running in self._pausing and pauses.random.random() < pauses.chance:
-            pauses.count += self._running is not None
+        if not pauses.chance or self._running not in self._pausing:
+            return
+        place = _place()
+        if pauses.is_due(place):
+            if self._running is not None:
+                pauses.counts[place] += 1
             self._began_ns -= TURN_NS
             super().pause()
 

@@ -131,6 +131,11 @@ def deliveries(history: ShareHistory, records: dict[RecordKey, RecordHistory]) -
                 yield f"{key}: {acknowledgement}, and then {again[0]}"
 
 
+def ranges(history: ShareHistory, _records: dict[RecordKey, RecordHistory]) -> Iterator[str]:
+    """The acquired ranges of a response ascend, none is empty, and its records have them all."""
+    yield from history.broken_ranges
+
+
 def none_lost(history: ShareHistory, records: dict[RecordKey, RecordHistory]) -> Iterator[str]:
     """A record is accepted or rejected, or it had its last delivery: none is lost.
 
@@ -166,4 +171,10 @@ def committed_only(history: ShareHistory, records: dict[RecordKey, RecordHistory
                 yield f"{offset}: {delivery}, whose transaction ended with {end}"
 
 
-CHECKERS: tuple[ShareChecker, ...] = (one_holder, deliveries, none_lost, committed_only)
+CHECKERS: tuple[ShareChecker, ...] = (
+    one_holder,
+    deliveries,
+    ranges,
+    none_lost,
+    committed_only,
+)

@@ -1,13 +1,16 @@
 """What the members of share groups saw; the checkers of share groups read it."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from tests.simulation.client_link import ClientLink
 from tests.simulation.history import Place
+
+Range: TypeAlias = tuple[int, int]
+"""First and last offset."""
 
 
 class AcknowledgeType(IntEnum):
@@ -59,6 +62,20 @@ class TransactionEnd(NamedTuple):
     time_ms: int | None
 
 
+def range_problem(acquired: Sequence[Range], batches: Sequence[Range]) -> str | None:
+    """Return which acquired range of a response is none, or is not in its record batches."""
+    previous_last = -1
+    for first, last in acquired:
+        if not previous_last < first <= last:
+            return f"{first} to {last} follows {previous_last}"
+        if not any(base <= first <= end for base, end in batches):
+            return f"{first} to {last} begins in no batch of {batches}"
+        previous_last = last
+    if acquired and previous_last > batches[-1][1]:
+        return f"{previous_last} is beyond the batches {batches}"
+    return None
+
+
 @dataclass(slots=True)
 class ShareHistory:
     """All observations of the share groups of a world; times are those of the brokers."""
@@ -83,6 +100,8 @@ class ShareHistory:
     transaction_ends: dict[tuple[Place, int], TransactionEnd] = field(default_factory=dict)
     """By partition and offset, for the records of transactions."""
     unsettled: list[str] = field(default_factory=list)
+    broken_ranges: list[str] = field(default_factory=list)
+    """What `range_problem` said of responses."""
 
     def is_aborted_for(self, group: str, place: Place, offset: int) -> bool:
         """Return whether a group never sees a record, because its transaction was not committed."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from protocol import messages
 from protocol.errors import ErrorCode
+from protocol.records import batch_base_offset, last_offset
 from tests.simulation.client_link import ClientLink, Responded
 from tests.simulation.coordinated_client import (
     FETCH,
@@ -15,6 +16,7 @@ from tests.simulation.coordinated_client import (
     CoordinatedClient,
     MemberSettings,
 )
+from tests.simulation.group_member import split_batches
 from tests.simulation.history import History, Place
 from tests.simulation.network import Network
 from tests.simulation.share_history import (
@@ -22,6 +24,7 @@ from tests.simulation.share_history import (
     AcknowledgeType,
     Delivery,
     ShareHistory,
+    range_problem,
 )
 
 JOIN_EPOCH, LEAVE_EPOCH = 0, -1
@@ -321,6 +324,7 @@ class ShareMember(CoordinatedClient):
                 if partition.error_code != ErrorCode.NONE:
                     self._metadata_ms = 0
                     session.places = session.places - {place}
+                self._check_ranges(place, partition)
                 for acquired in partition.acquired_records:
                     self._on_acquired(session, place, acquired, responded)
         self._note_rest(sent, responded)
@@ -378,6 +382,16 @@ class ShareMember(CoordinatedClient):
                 acknowledgement.written_ms = self._shared.broker_time_ms(responded.handled_ms)
 
     # Records ---------------------------------------------------------------------------------
+
+    def _check_ranges(self, place: Place, partition: Any) -> None:
+        acquired = [(part.first_offset, part.last_offset) for part in partition.acquired_records]
+        if acquired:
+            batches = split_batches(bytes(partition.records or b""))
+            problem = range_problem(
+                acquired, [(batch_base_offset(batch), last_offset(batch)) for batch in batches]
+            )
+            if problem is not None:
+                self._shared.broken_ranges.append(f"{self._member_id} {place}: {problem}")
 
     def _on_acquired(
         self, session: _Session, place: Place, acquired: Any, responded: Responded

@@ -113,7 +113,7 @@ class World:
             self.config,
             self._report_error,
             self.trace,
-            self.pauses_class(self._random("pauses")),
+            self.pauses_class(self._random("pauses"), self._random("places of pauses")),
         )
         self.network.accept = self.server.accept
         self.server.has_sasl = self.network.has_sasl = self.has_sasl

@@ -13,7 +13,7 @@ from broker.cluster.transaction_index import AbortedTransaction
 from broker.fetch import partition_read, share_fetch
 from broker.produce.append import append_batch
 from broker.share_groups.share_partition import SharePartition
-from protocol import messages
+from protocol import messages, pacing
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.pacing import LOOK_EVERY
@@ -399,3 +399,27 @@ def test_a_member_whose_session_ends_while_it_reads_acquires_nothing() -> None:
 
     assert acquired(response) == []
     assert driver.acquire(2) == [(0, 1, 1)]
+
+
+@pytest.mark.parametrize("number", range(1, 16))
+def test_what_another_member_finishes_while_a_fetch_pauses_is_not_acquired(
+    number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pacing, "LOOK_EVERY", 1)
+    driver = ShareDriver(partition_count=2)
+    driver.join(1)
+    driver.fetch(2, partitions=[0])
+    driver.produce(b"a")
+
+    def finish_all() -> None:
+        driver.produce(b"b", b"c")
+        driver.acquire(2)
+        driver.fetch(2, acknowledge=[(0, 2, [ACCEPT])])
+
+    (response,) = run_with_pauses(
+        lambda: driver.fetch(1, partitions=[0, 1]), at_pause(number, finish_all)
+    )
+
+    ranges = [(first, last) for first, last, _count in acquired(response)]
+    assert ranges == []
+    assert driver.acquire(1) == []

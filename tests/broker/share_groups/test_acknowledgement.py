@@ -9,7 +9,6 @@ from broker.share_groups.in_flight import RecordState
 @pytest.mark.parametrize(
     "batches",
     [
-        [(3, 2, (1,))],
         [(0, 4, (1,)), (3, 5, (1,))],
         [(0, 1, ())],
         [(0, 2, (1, 1))],

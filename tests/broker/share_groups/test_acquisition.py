@@ -16,6 +16,7 @@ from broker.share_groups.acquisition import (
     without_batches,
 )
 from broker.share_groups.in_flight import InFlightBatch, InFlightState, RecordState
+from broker.share_groups.offset_range import OffsetRange
 
 SIZES = st.lists(st.integers(1, 5), min_size=1, max_size=8)
 
@@ -38,10 +39,12 @@ def test_split_batches_cover_the_range_and_all_but_the_last_have_the_size(
 
     parts = split_by_size(batches, 0, last_offset, batch_size)
 
-    covered = [offset for part in parts for offset in range(part[0], part[1] + 1)]
+    covered = [
+        offset for part in parts for offset in range(part.first_offset, part.last_offset + 1)
+    ]
     assert covered == list(range(last_offset + 1))
     assert record_count(parts) == last_offset + 1
-    assert all(part[1] - part[0] + 1 >= batch_size for part in parts[:-1])
+    assert all(len(part) >= batch_size for part in parts[:-1])
     assert {part.first_offset for part in parts} <= {batch.base_offset for batch in batches}
 
 
@@ -99,8 +102,8 @@ def test_excluded_offsets_are_not_acquired_and_all_others_are(
         return [offset for first, last in parts for offset in range(first, last + 1)]
 
     gone = set(offsets([batch[:2] for batch in excluded]))
-    expected = [offset for offset in offsets([part[:2] for part in acquired]) if offset not in gone]
-    assert offsets([part[:2] for part in left]) == expected
+    expected = [offset for offset in offsets(ranges(acquired_sizes)) if offset not in gone]
+    assert offsets([(part.first_offset, part.last_offset) for part in left]) == expected
 
 
 def test_only_the_bytes_of_batches_with_acquired_records_are_sent() -> None:
@@ -112,7 +115,7 @@ def test_only_the_bytes_of_batches_with_acquired_records_are_sent() -> None:
 
 
 def test_a_part_of_an_available_batch_is_acquired_offset_by_offset() -> None:
-    batch = InFlightBatch(0, 3, InFlightState(RecordState.AVAILABLE, 1))
+    batch = InFlightBatch(OffsetRange(0, 3), InFlightState(RecordState.AVAILABLE, 1))
 
     acquired = acquire_available(batch, "m", 1, 2, 50)
 

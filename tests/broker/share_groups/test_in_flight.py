@@ -1,6 +1,7 @@
 """The state of records in flight."""
 
 from broker.share_groups.in_flight import NO_MEMBER, InFlightBatch, InFlightState, RecordState
+from broker.share_groups.offset_range import OffsetRange
 
 
 def test_an_acquired_record_becomes_available_until_its_last_delivery() -> None:
@@ -37,7 +38,7 @@ def test_a_changed_state_is_restored() -> None:
 
 
 def test_a_batch_has_one_state_until_it_is_split() -> None:
-    batch = InFlightBatch(3, 5, InFlightState(RecordState.ACQUIRED, 1, "m", 9))
+    batch = InFlightBatch(OffsetRange(3, 5), InFlightState(RecordState.ACQUIRED, 1, "m", 9))
     assert [(first, last) for first, last, _state in batch.states()] == [(3, 5)]
 
     batch.split()

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from broker.share_groups.in_flight import InFlightBatch, InFlightState, RecordState
 from broker.share_groups.in_flight_records import InFlightRecords
+from broker.share_groups.offset_range import OffsetRange
 
 PARTS = st.lists(st.tuples(st.integers(0, 2), st.integers(1, 4)), min_size=1, max_size=8)
 
@@ -16,7 +17,7 @@ def records_of(
     records, offset = InFlightRecords(), 0
     for gap, size in parts:
         offset += gap
-        records.add(InFlightBatch(offset, offset + size - 1, InFlightState(state, 1)))
+        records.add(InFlightBatch(OffsetRange(offset, offset + size - 1), InFlightState(state, 1)))
         offset += size
     return records
 

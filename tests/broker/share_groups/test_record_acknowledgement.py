@@ -3,6 +3,7 @@
 from broker.share_groups.acknowledgement import ACCEPT, RELEASE, AcknowledgementBatch
 from broker.share_groups.in_flight import InFlightBatch, InFlightState, RecordState
 from broker.share_groups.in_flight_records import InFlightRecords
+from broker.share_groups.offset_range import OffsetRange
 from broker.share_groups.record_acknowledgement import acknowledge_records
 from broker.share_groups.state_changes import StateChanges
 from protocol.errors import ErrorCode
@@ -11,7 +12,8 @@ from protocol.errors import ErrorCode
 def acquired(*ranges: tuple[int, int]) -> InFlightRecords:
     records = InFlightRecords()
     for first, last in ranges:
-        records.add(InFlightBatch(first, last, InFlightState(RecordState.ACQUIRED, 1, "m", 9)))
+        state = InFlightState(RecordState.ACQUIRED, 1, "m", 9)
+        records.add(InFlightBatch(OffsetRange(first, last), state))
     return records
 
 

@@ -1,12 +1,18 @@
 """A share partition: examples, and a random walk beside a model that knows each offset."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+)
 
 from broker.errors import Refusal
 from broker.share_groups.acknowledgement import (
@@ -58,6 +64,11 @@ class Partition:
         self.batches.append(batch)
         self.log_end += size
 
+    def read(self) -> tuple[int, list[FetchedBatch]]:
+        """Read from the next fetch offset to the end of the log; return that offset as well."""
+        offset = self.share.next_fetch_offset()
+        return offset, [batch for batch in self.batches if batch.last_offset >= offset]
+
     def acquire(
         self,
         member: str = "m",
@@ -66,17 +77,17 @@ class Partition:
         batch_size: int = 100,
         now_ms: int = 0,
         aborted: Sequence[AbortedRange] = (),
+        read: tuple[int, list[FetchedBatch]] | None = None,
     ) -> list[tuple[int, int, int]]:
-        """Read from the next fetch offset to the end of the log, and acquire."""
-        if not self.share.can_acquire():
+        """Acquire of what was read, or read now."""
+        if read is None and not self.share.can_acquire():
             return []
-        offset = self.share.next_fetch_offset()
-        read = [batch for batch in self.batches if batch.last_offset >= offset]
+        offset, batches = read or self.read()
         return [
             (acquired.first_offset, acquired.last_offset, acquired.delivery_count)
             for acquired in self.share.acquire(
                 member,
-                read,
+                batches,
                 fetch_offset=offset,
                 records_max=records_max,
                 batch_size=batch_size,
@@ -320,6 +331,29 @@ def test_a_new_leader_does_not_deliver_again_what_is_finished_before_a_gap(
     assert (partition.share.start_offset, partition.acquire()) == (10, [])
 
 
+def test_a_read_whose_records_others_have_finished_since_acquires_nothing() -> None:
+    """Both members read from offset 5; the first one pauses, and is last to acquire."""
+    partition = Partition(5, 1)
+    partition.acquire("a")
+    partition.acknowledge((0, 4, ACCEPT), member="a")
+    partition.acknowledge((5, 5, RELEASE), member="a")
+    paused = partition.read()
+    partition.append(4)
+    assert partition.acquire("b") == [(5, 5, 2), (6, 9, 1)]
+    assert partition.acknowledge((5, 9, ACCEPT), member="b") == ErrorCode.NONE
+
+    assert partition.acquire("a", read=paused) == []
+    assert (partition.share.start_offset, partition.share.next_fetch_offset()) == (10, 10)
+
+
+def test_a_read_of_records_that_others_hold_acquires_no_more_than_the_limit() -> None:
+    partition = Partition(2, 2, 2, locks_max=4)
+    paused = partition.read()
+    assert partition.acquire("b", records_max=4) == [(0, 3, 1)]
+
+    assert partition.acquire("a", read=paused) == []
+
+
 def test_an_empty_read_acquires_nothing() -> None:
     partition = Partition(2)
 
@@ -351,6 +385,8 @@ class SharePartitionMachine(RuleBasedStateMachine):
         self.now_ms = 0
         self.log_start = 0
         self.known: dict[int, Known] = {}
+        self.paused: list[tuple[int, list[FetchedBatch]]] = []
+        """What fetches have read that pause before they acquire."""
 
     @initialize(size=st.integers(1, SIZE_MAX))
     def begin(self, size: int) -> None:
@@ -364,13 +400,30 @@ class SharePartitionMachine(RuleBasedStateMachine):
     def fetch(self, member: str, records_max: int, batch_size: int) -> None:
         self._fetch(member, records_max, batch_size)
 
-    def _fetch(self, member: str, records_max: int, batch_size: int) -> int:
+    @rule()
+    def read_and_pause(self) -> None:
+        if self.partition.share.can_acquire():
+            self.paused.append(self.partition.read())
+
+    @precondition(lambda self: self.paused)
+    @rule(member=MEMBERS, records_max=st.integers(1, 9), batch_size=st.integers(1, 6))
+    def acquire_after_pause(self, member: str, records_max: int, batch_size: int) -> None:
+        self._fetch(member, records_max, batch_size, self.paused.pop(0))
+
+    def _fetch(
+        self,
+        member: str,
+        records_max: int,
+        batch_size: int,
+        read: tuple[int, list[FetchedBatch]] | None = None,
+    ) -> int:
         share = self.partition.share
-        if share.next_fetch_offset() < self.log_start:
+        if read is None and share.next_fetch_offset() < self.log_start:
             share.move_log_start(self.log_start)
         acquired = self.partition.acquire(
-            member, records_max=records_max, batch_size=batch_size, now_ms=self.now_ms
+            member, records_max=records_max, batch_size=batch_size, now_ms=self.now_ms, read=read
         )
+        assert all(first <= last for first, last, _count in acquired)
         for first, last, count in acquired:
             for offset in range(first, last + 1):
                 known = self.known.setdefault(offset, Known(0, None, 0))
@@ -487,4 +540,8 @@ TestSharePartitionMachine = SharePartitionMachine.TestCase
 
 
 def test_acquired_records_are_named_as_in_the_response() -> None:
-    assert AcquiredRecords._fields == ("first_offset", "last_offset", "delivery_count")
+    assert tuple(field.name for field in fields(AcquiredRecords)) == (
+        "first_offset",
+        "last_offset",
+        "delivery_count",
+    )
