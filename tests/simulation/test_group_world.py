@@ -2,10 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
+from random import Random
 from typing import Any
 
 import pytest
 
+from broker.fetch import share_fetch
 from broker.groups import migration
 from broker.groups.consumer import classic_members, reconciliation
 from broker.groups.consumer import group as consumer_group
@@ -16,13 +19,22 @@ from broker.groups.offsets import OffsetTable
 from broker.handlers import k78_share_fetch
 from broker.share_groups import share_partition as share_partition_module
 from broker.share_groups.in_flight import InFlightBatch, InFlightState, RecordState
+from broker.share_groups.offset_range import OffsetRange
 from broker.share_groups.share_partition import SharePartition
 from protocol.errors import ErrorCode
+from tests.simulation.coordinated_client import MemberSettings
 from tests.simulation.group_world import GroupWorld
-from tests.simulation.patches import Patch, wrap
+from tests.simulation.network import Weather
+from tests.simulation.patches import Patch, edit, wrap
+from tests.simulation.pauses import Pauses
 from tests.simulation.replay import digests_under_hash_seeds
+from tests.simulation.world import CHAOS_MS, DATA_TOPICS
 
 SEEDS_PER_TEST = 10
+FETCH_PAUSE_CHANCE = 0.5
+GROUP = "sharers that pause"
+SHARERS = 8
+APPENDS = 300
 SEEDS_MAX = 40
 """Worlds in which a bug has to be found; rare ones begin shortly before a world that finds them."""
 
@@ -297,6 +309,68 @@ def read_uncommitted(patch: Patch) -> None:
     wrap(patch, k78_share_fetch, "FetchParams", careless)
 
 
+# Pauses ------------------------------------------------------------------------------------------
+
+
+class PausesOfShareFetches(Pauses):
+    """Fetches of share groups pause between what they read and what they acquire."""
+
+    share = 1
+    rests_ms = (20, 100)
+
+    def is_due(self, place: str) -> bool:
+        """Return whether a request pauses now."""
+        is_there = place == f"{share_fetch.__name__}.ShareFetch.acquire"
+        return is_there and self.random.random() < FETCH_PAUSE_CHANCE
+
+
+class PausesOfSharersWorld(GroupWorld):
+    """Several members of a share group fetch small batches of the same partition."""
+
+    pauses_class = PausesOfShareFetches
+
+    def _weather(self) -> Weather:
+        return Weather(delay_ms_max=1)
+
+    def _settings(self, name: str, group: str, random: Random) -> MemberSettings:
+        # So that each partition has several members.
+        return super()._settings(name, group, random)._replace(topics=DATA_TOPICS[:1])
+
+    def _make_clients(self) -> None:
+        super()._make_clients()
+        self.consumers.clear()
+        self.sharers.clear()
+        random = self._random("sharers that pause")
+        self._configure_share_group(GROUP)
+        for _ in range(SHARERS):
+            self._make_sharer(GROUP, random)
+            self.sharers[-1].is_reliable = True  # it accepts at once what it gets
+
+    def _plan_clients(self) -> None:
+        super()._plan_clients()
+        for number in range(APPENDS):
+            append = partial(self._append, DATA_TOPICS[0], 0, 1)
+            self.schedule.after(number * CHAOS_MS // APPENDS, append)
+
+
+def acquire_what_others_have_finished(patch: Patch) -> None:
+    """A fetch acquires what it has read, though others have finished it while it paused."""
+    edit(
+        patch,
+        SharePartition._acquire_new,
+        "if first_offset > last_offset:\n        return []",
+        "if first_offset > last_offset:\n"
+        "        return [AcquiredRecords(first_offset, last_offset, 1)]",
+    )
+    patch.setattr(OffsetRange, "__post_init__", lambda _: None)
+    patch.setattr(OffsetRange, "__len__", lambda _: 1)
+
+
+@pytest.mark.slow
+def test_pauses_of_fetches_show_a_range_past_its_end(monkeypatch: Patch) -> None:
+    find_bug(monkeypatch, acquire_what_others_have_finished, "ranges", 0, PausesOfSharersWorld)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("bug", "checker", "first"),
@@ -327,9 +401,20 @@ def read_uncommitted(patch: Patch) -> None:
 def test_checker_finds_injected_bug(
     monkeypatch: Patch, bug: Callable[[Patch], None], checker: str, first: int
 ) -> None:
-    bug(monkeypatch)
+    find_bug(monkeypatch, bug, checker, first)
+
+
+def find_bug(
+    patch: Patch,
+    bug: Callable[[Patch], None],
+    checker: str,
+    first: int,
+    world_class: type[GroupWorld] = GroupWorld,
+) -> None:
+    """Inject a bug, and run worlds from a seed on until the checker finds it."""
+    bug(patch)
     for seed in range(first, first + SEEDS_MAX):
-        violations = GroupWorld(seed).run().violations
+        violations = world_class(seed).run().violations
         if any(violation.startswith(f"{checker}: ") for violation in violations):
             return
     pytest.fail(f"{bug.__doc__} Not found in {SEEDS_MAX} worlds.")
