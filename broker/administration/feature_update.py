@@ -65,7 +65,7 @@ def update_features(
     """
     last_updates = {update.name: update for update in paced_elements(updates)}
     names = in_hash_order(last_updates, string_hash)
-    refusals: dict[str, Refusal | None] = {}
+    refusals: dict[str, Refusal | None] = dict.fromkeys(paced_elements(names))
     records: dict[str, int] = {}
     refused_names: dict[int, str] = {}
     places: dict[str, int] = {}
@@ -79,7 +79,8 @@ def update_features(
             records[name] = last_updates[name].level
         elif not refused_names:
             refused_names[place] = name
-    # No pause from here: the levels that are checked are those that change.
+    # No pause from here: the levels that are checked are those that change, and the caller switches
+    # off what they no longer allow.
     proposed = cluster.features.levels | {name: last_updates[name].level for name in places}
     for name, place in places.items():
         refusals[name] = _check(cluster, last_updates[name], proposed, release)
@@ -94,7 +95,7 @@ def update_features(
         cluster.features.apply(records)
         if records.get(ELIGIBLE_LEADER_REPLICAS_VERSION):
             cluster.set_config(with_common_min_insync_replicas(cluster.config))
-    return {name: refusals[name] for name in paced_elements(names)}
+    return refusals
 
 
 def _check(

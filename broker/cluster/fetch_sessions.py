@@ -15,6 +15,8 @@ from quotas.metrics import Measurement
 NO_SESSION_ID = 0
 INITIAL_EPOCH = 0
 FINAL_EPOCH = -1
+CHANGING_EPOCH = -2
+"""The epoch of a session while a request changes its partitions, which may pause."""
 EPOCH_MAX = (1 << 31) - 1
 SHARD_COUNT = 8
 SHARD_ID_RANGE = ((1 << 31) - 1) // SHARD_COUNT
@@ -402,15 +404,16 @@ class FetchSessionCache:
         session = shard.sessions.get(session_id)
         if session is None:
             return ErrorCode.FETCH_SESSION_ID_NOT_FOUND
-        if session.epoch != epoch:
+        if session.epoch != epoch or epoch == CHANGING_EPOCH:
             return ErrorCode.INVALID_FETCH_SESSION_EPOCH
         if session.uses_topic_ids != uses_topic_ids:
             return ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR
-        # Before the first pause: another request with this epoch comes too late.
-        session.epoch = next_epoch(epoch)
-        if not session.update(requested, forgotten):
-            if session.epoch == next_epoch(epoch):
-                session.epoch = epoch
+        # During a pause another request with this epoch comes too late, and one with the next epoch
+        # too early: the older of two would overwrite the offsets of the newer one.
+        session.epoch = CHANGING_EPOCH
+        is_changed = session.update(requested, forgotten)
+        session.epoch = next_epoch(epoch) if is_changed else epoch
+        if not is_changed:
             return ErrorCode.UNKNOWN_SERVER_ERROR
         if shard.sessions.get(session_id) is not session:
             return ErrorCode.FETCH_SESSION_ID_NOT_FOUND  # removed during a pause

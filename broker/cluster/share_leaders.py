@@ -120,8 +120,9 @@ class ShareLeader:
         return self._after_change(key, led, refusal, now_ms)
 
     def close_session(self, session: ShareSession, now_ms: int) -> None:
-        """End a session, and release what its member has acquired."""
-        self.sessions.close(session.key)
+        """End a session, and release what its member has acquired, unless it has ended before."""
+        if not self.sessions.close(session):
+            return
         for topic_id, partition_index in session.partitions:
             key = SharePartitionKey(session.key.group_id, topic_id, partition_index)
             led = self.partitions.get(key)

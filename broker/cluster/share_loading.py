@@ -71,9 +71,14 @@ def load_share_partition(
     start_offset: int | Refusal = state.start_offset
     if start_offset == NO_OFFSET:
         start_offset = _first_offset(cluster, group_id, partition, now_ms)
-    if isinstance(start_offset, Refusal):
-        return start_offset
-    # Other requests may have come in while this one read the state and the log.
+        if isinstance(start_offset, Refusal):
+            return start_offset
+        # The log was perhaps read with pauses: others may have altered the offset, or loaded it.
+        state = cluster.share.states.read(key, leader_epoch, now_ms)
+        if isinstance(state, Refusal):
+            return _for_member(state)
+        if state.start_offset != NO_OFFSET:
+            start_offset = state.start_offset
     led = leader.partitions.get(key)
     if led is not None:
         return led

@@ -79,15 +79,23 @@ class GroupTable:
 
     # Committed offsets ---------------------------------------------------------------------
 
-    def commit(self, request: CommitRequest, now_ms: int) -> tuple[ErrorCode, ...]:
+    def commit(
+        self,
+        request: CommitRequest,
+        now_ms: int,
+        verify: Callable[[], ErrorCode] | None = None,
+    ) -> tuple[ErrorCode, ...]:
         """Store committed offsets; return one error code for each, in request order.
 
-        A commit without a generation creates a missing group, without members.
+        A commit without a generation creates a missing group, without members. `verify`, after the
+        last pause, says whether the broker still coordinates the group.
         """
         expires_ms = expires_ms_of(request.retention_ms, now_ms)
         metadata_max: int = self.config["offset.metadata.max.bytes"]
         prepared = prepare_commit(request, now_ms, metadata_max, expires_ms)
         # A rebalance during a pause may give the partitions to another member: check after it.
+        if verify is not None and (error_code := verify()) is not ErrorCode.NONE:
+            return (error_code,) * len(request.offsets)
         if self._is_share_group(request.group_id):
             return (ErrorCode.GROUP_ID_NOT_FOUND,) * len(request.offsets)
         group = self._groups.get(request.group_id)

@@ -21,6 +21,7 @@ Behaviour:
 """
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -84,10 +85,8 @@ def _commit(
 ) -> tuple[ErrorCode, ...]:
     if not offsets:
         return ()
-    error_code = ownership_error(cluster, context.broker_id, request.group_id)
-    if error_code is not ErrorCode.NONE:
-        return (error_code,) * len(offsets)
     return cluster.groups.commit(
         commit_request(context.api_version, request, offsets),
         context.now_ms,
+        verify=partial(ownership_error, cluster, context.broker_id, request.group_id),
     )

@@ -114,15 +114,12 @@ def _open_session(
         # The session copies the keys, whose hashes are known then.
         partitions = dict.fromkeys(paced_elements(requested))
         return sessions.open(key, partitions, context.connection_id)
-    session = sessions.resume(key, epoch)
-    if isinstance(session, ShareSession):
-        forgotten = [
-            TopicIdPartition(topic.topic_id, index)
-            for topic in paced_elements(request.forgotten_topics_data)
-            for index in paced_elements(topic.partitions)
-        ]
-        session.update(paced_elements(requested), paced_elements(forgotten))
-    return session
+    forgotten = [
+        TopicIdPartition(topic.topic_id, index)
+        for topic in paced_elements(request.forgotten_topics_data)
+        for index in paced_elements(topic.partitions)
+    ]
+    return sessions.resume(key, epoch, paced_elements(requested), paced_elements(forgotten))
 
 
 def _partitions(topics: Any) -> list[TopicIdPartition]:

@@ -96,6 +96,8 @@ async def put_snapshot(admin: Admin, query: LoadQuery, body: Snapshot) -> None:
 def _save(admin: Admin, *, has_records: bool) -> Snapshot:
     cluster = admin.cluster
     left_bytes = [SAVED_BYTES_MAX]
+    # Before the records: what is committed in a pause may be past the end of a log that is saved.
+    offsets = _saved_offsets(admin)
     return Snapshot(
         topics=[
             SavedTopic(
@@ -109,7 +111,7 @@ def _save(admin: Admin, *, has_records: bool) -> Snapshot:
             for topic in paced(cluster.topics.all())
             if not topic.is_internal
         ],
-        offsets=_saved_offsets(admin),
+        offsets=offsets,
         quotas=quota_views(admin),
         faults=[
             state.rule.to_json() for state in paced(admin.faults.rules()) if not state.is_used_up

@@ -14,6 +14,8 @@ from protocol.errors import ErrorCode
 INITIAL_EPOCH = 0
 FINAL_EPOCH = -1
 EPOCH_MAX = (1 << 31) - 1
+CHANGING_EPOCH = -2
+"""The epoch of a session while a request changes its partitions, which may pause."""
 
 
 class ShareSessionKey(NamedTuple):
@@ -125,21 +127,35 @@ class ShareSessionCache:
         self._keys_by_connection[connection_id] = key
         return session
 
-    def resume(self, key: ShareSessionKey, epoch: int) -> ShareSession | Refusal:
-        """Take the next request into its session; `epoch` is neither the first nor the last."""
+    def resume(
+        self,
+        key: ShareSessionKey,
+        epoch: int,
+        added: Iterable[TopicIdPartition] = (),
+        forgotten: Iterable[TopicIdPartition] = (),
+    ) -> ShareSession | Refusal:
+        """Take the next request into its session; `epoch` is neither the first nor the last.
+
+        The iterables may pause. A request that comes in between is none of the session.
+        """
         session = self._sessions.get(key)
         if session is None:
             return not_found()
-        if session.epoch != epoch:
+        if session.epoch != epoch or epoch == CHANGING_EPOCH:
             return Refusal(
                 ErrorCode.INVALID_SHARE_SESSION_EPOCH, "The share session epoch is invalid."
             )
+        session.epoch = CHANGING_EPOCH
+        session.update(added, forgotten)
         session.epoch = next_epoch(epoch)
-        return session
+        return not_found() if self._sessions.get(key) is not session else session
 
-    def close(self, key: ShareSessionKey) -> ShareSession | None:
-        """End a session; return it, or None if there is none."""
-        return self._sessions.pop(key, None)
+    def close(self, session: ShareSession) -> bool:
+        """End a session; return False if it has ended: the member may have another one."""
+        if self._sessions.get(session.key) is not session:
+            return False
+        del self._sessions[session.key]
+        return True
 
     def disconnect(self, connection_id: int) -> ShareSessionKey | None:
         """Return the member that had opened its session on a connection that is gone."""

@@ -1,11 +1,13 @@
 """The cache of fetch sessions: ids, epochs, and who makes room for whom."""
 
 from itertools import count
+from typing import Any
 
 import pytest
 
 from broker.cluster import fetch_sessions
 from broker.cluster.fetch_sessions import (
+    CHANGING_EPOCH,
     EPOCH_MAX,
     EVICTION_MS,
     NO_SESSION_ID,
@@ -21,7 +23,7 @@ from broker.cluster.fetch_sessions import (
     next_epoch,
 )
 from protocol.errors import ErrorCode
-from tests.broker.interleaving import once, run_with_pauses
+from tests.broker.interleaving import at_pause, once, run_with_pauses
 
 
 def make_cache(slot_count: int = SHARD_COUNT) -> FetchSessionCache:
@@ -185,6 +187,29 @@ def test_what_an_incremental_response_includes(data: FetchPartitionData, expecte
     partition = CachedPartition("t", None, 0, 5, 100)
     partition.high_watermark, partition.log_start_offset = 5, 1
     assert must_send(partition, data) is expected
+
+
+def test_a_request_with_the_next_epoch_waits_for_no_change_of_the_session_and_is_refused() -> None:
+    """Else the offsets of the older request would replace those of the newer one."""
+    cache = make_cache()
+    session_id = create(cache, 0)
+    newer = requested(100)
+    for partition in newer.values():
+        partition.fetch_offset = 9
+    others: list[object] = []
+
+    def resume(epoch: int, partitions: Any) -> object:
+        return cache.resume(session_id, epoch, partitions, [], 0, uses_topic_ids=False)
+
+    session = run_with_pauses(
+        lambda: resume(1, requested(100)),
+        at_pause(2, lambda: others.extend(resume(epoch, newer) for epoch in (2, CHANGING_EPOCH))),
+    )
+
+    assert isinstance(session, FetchSession)
+    assert others == [ErrorCode.INVALID_FETCH_SESSION_EPOCH] * 2
+    assert session.epoch == 2
+    assert {partition.fetch_offset for partition in session.partitions.values()} == {0}
 
 
 def test_two_requests_with_one_epoch_are_not_both_taken_into_the_session() -> None:

@@ -5,6 +5,7 @@ from uuid import UUID
 
 import pytest
 
+from broker.cluster.coordinators import move_coordinator
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -78,6 +79,22 @@ def test_a_member_that_leaves_while_its_commit_pauses_commits_nothing(pause: int
     response = run_with_pauses(lambda: commit(cluster, 8, topics, **member), at_pause(pause, leave))
 
     assert codes(response) == [[(0, ErrorCode.UNKNOWN_MEMBER_ID)]]
+    assert cluster.cluster.groups.committed(GROUP, "t", 0) is None
+
+
+@pytest.mark.parametrize("pause", range(1, 7))
+def test_a_coordinator_that_moves_while_a_commit_pauses_commits_nothing(pause: int) -> None:
+    cluster = GroupCluster()
+    member_id = cluster.stable_member()
+    topics = [_Topic(version=8, name="t", partitions=[partition(8, 0)])]
+    member = {"member_id": member_id, "generation_id_or_member_epoch": 1}
+
+    def move() -> None:
+        move_coordinator(cluster.cluster, GROUP, cluster.other_id, cluster.now_ms)
+
+    response = run_with_pauses(lambda: commit(cluster, 8, topics, **member), at_pause(pause, move))
+
+    assert codes(response) == [[(0, ErrorCode.NOT_COORDINATOR)]]
     assert cluster.cluster.groups.committed(GROUP, "t", 0) is None
 
 

@@ -1,11 +1,13 @@
 """Share sessions: epochs, partitions, the limit."""
 
+from collections.abc import Iterator
 from uuid import UUID
 
 import pytest
 
 from broker.errors import Refusal
 from broker.share_groups.sessions import (
+    CHANGING_EPOCH,
     EPOCH_MAX,
     ShareSession,
     ShareSessionCache,
@@ -38,6 +40,35 @@ def test_each_request_has_the_next_epoch() -> None:
     assert refused.error_code is ErrorCode.INVALID_SHARE_SESSION_EPOCH
 
 
+@pytest.mark.parametrize("epoch", [1, 2, CHANGING_EPOCH])
+def test_no_request_comes_in_while_another_one_changes_the_session(epoch: int) -> None:
+    cache = ShareSessionCache(10)
+    opened(cache)
+    found: list[object] = []
+
+    def forgotten() -> Iterator[TopicIdPartition]:
+        found.append(cache.resume(KEY, epoch))  # during a pause
+        yield ONE
+
+    session = cache.resume(KEY, 1, (), forgotten())
+
+    assert isinstance(session, ShareSession)
+    assert (session.epoch, session.partitions) == (2, {})
+    (refused,) = found
+    assert isinstance(refused, Refusal)
+    assert refused.error_code is ErrorCode.INVALID_SHARE_SESSION_EPOCH
+
+
+def test_the_end_of_an_old_session_leaves_the_new_one_of_the_member() -> None:
+    cache = ShareSessionCache(10)
+    old = opened(cache)
+    new = opened(cache)
+
+    assert not cache.close(old)
+    assert cache.get(KEY) is new
+    assert cache.close(new)
+
+
 def test_the_epoch_after_the_largest_is_1() -> None:
     assert (next_epoch(0), next_epoch(EPOCH_MAX)) == (1, 1)
 
@@ -66,7 +97,9 @@ def test_the_number_of_sessions_is_limited() -> None:
 
     assert isinstance(refused, Refusal)
     assert refused.error_code is ErrorCode.SHARE_SESSION_LIMIT_REACHED
-    cache.close(KEY)
+    first = cache.get(KEY)
+    assert first is not None
+    assert cache.close(first)
     assert isinstance(cache.open(ShareSessionKey("g", "other"), [], 2), ShareSession)
 
 
