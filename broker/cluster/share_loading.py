@@ -68,17 +68,16 @@ def load_share_partition(
     state = cluster.share.states.read(key, leader_epoch, now_ms)
     if isinstance(state, Refusal):
         return _for_member(state)
-    start_offset: int | Refusal = state.start_offset
+    start_offset = state.start_offset
     if start_offset == NO_OFFSET:
-        start_offset = _first_offset(cluster, group_id, partition, now_ms)
-        if isinstance(start_offset, Refusal):
-            return start_offset
+        first_offset = _first_offset(cluster, group_id, partition, now_ms)
+        if isinstance(first_offset, Refusal):
+            return first_offset
         # The log was perhaps read with pauses: others may have altered the offset, or loaded it.
         state = cluster.share.states.read(key, leader_epoch, now_ms)
         if isinstance(state, Refusal):
             return _for_member(state)
-        if state.start_offset != NO_OFFSET:
-            start_offset = state.start_offset
+        start_offset = first_offset if state.start_offset == NO_OFFSET else state.start_offset
     led = leader.partitions.get(key)
     if led is not None:
         return led

@@ -52,8 +52,10 @@ class ClusterWatch:
 
         commit = cluster.groups.commit
 
-        def check_and_commit(request: CommitRequest, now_ms: int) -> tuple[ErrorCode, ...]:
-            error_codes = commit(request, now_ms)
+        def check_and_commit(
+            request: CommitRequest, now_ms: int, verify: Callable[[], ErrorCode] | None = None
+        ) -> tuple[ErrorCode, ...]:
+            error_codes = commit(request, now_ms, verify)
             if ErrorCode.NONE in error_codes:
                 self._check_generation(request)
             return error_codes

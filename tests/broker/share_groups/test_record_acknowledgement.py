@@ -35,7 +35,10 @@ def test_one_batch_covers_several_in_flight() -> None:
 
     acknowledge_records(records, "m", [batch], changes, start_offset=0, delivery_count_max=5)
 
-    assert [b[:3] for b in changes.state_batches()] == [(0, 1, 0), (2, 5, 0)]
+    assert [(b.first_offset, b.last_offset, b.delivery_state) for b in changes.state_batches()] == [
+        (0, 1, 0),
+        (2, 5, 0),
+    ]
 
 
 def test_the_message_says_why_a_record_is_refused() -> None:
