@@ -80,10 +80,7 @@ class GroupTable:
     # Committed offsets ---------------------------------------------------------------------
 
     def commit(
-        self,
-        request: CommitRequest,
-        now_ms: int,
-        verify: Callable[[], ErrorCode] | None = None,
+        self, request: CommitRequest, now_ms: int, verify: Callable[[], ErrorCode] | None = None
     ) -> tuple[ErrorCode, ...]:
         """Store committed offsets; return one error code for each, in request order.
 

@@ -15,7 +15,7 @@ def test_the_length_of_a_range_is_the_number_of_its_offsets() -> None:
 
 
 @pytest.mark.parametrize(
-    "whole",
+    "offsets",
     [
         OffsetRange(5, 9),
         AcquiredRecords(5, 9, 1),
@@ -23,8 +23,8 @@ def test_the_length_of_a_range_is_the_number_of_its_offsets() -> None:
         AcknowledgementBatch(5, 9, (1,)),
     ],
 )
-def test_no_range_begins_past_its_end(whole: OffsetRange) -> None:
+def test_no_range_begins_past_its_end(offsets: OffsetRange) -> None:
     with pytest.raises(ValueError, match="offset 10 is past offset 9"):
-        replace(whole, first_offset=10)
+        replace(offsets, first_offset=10)
     with pytest.raises(ValueError, match="offset 5 is past offset 4"):
-        replace(whole, last_offset=4)
+        replace(offsets, last_offset=4)
