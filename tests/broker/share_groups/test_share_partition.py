@@ -10,7 +10,6 @@ from hypothesis.stateful import (
     RuleBasedStateMachine,
     initialize,
     invariant,
-    precondition,
     rule,
 )
 
@@ -385,8 +384,6 @@ class SharePartitionMachine(RuleBasedStateMachine):
         self.now_ms = 0
         self.log_start = 0
         self.known: dict[int, Known] = {}
-        self.paused: list[tuple[int, list[FetchedBatch]]] = []
-        """What fetches have read that pause before they acquire."""
 
     @initialize(size=st.integers(1, SIZE_MAX))
     def begin(self, size: int) -> None:
@@ -400,28 +397,12 @@ class SharePartitionMachine(RuleBasedStateMachine):
     def fetch(self, member: str, records_max: int, batch_size: int) -> None:
         self._fetch(member, records_max, batch_size)
 
-    @rule()
-    def read_and_pause(self) -> None:
-        if self.partition.share.can_acquire():
-            self.paused.append(self.partition.read())
-
-    @precondition(lambda self: self.paused)
-    @rule(member=MEMBERS, records_max=st.integers(1, 9), batch_size=st.integers(1, 6))
-    def acquire_after_pause(self, member: str, records_max: int, batch_size: int) -> None:
-        self._fetch(member, records_max, batch_size, self.paused.pop(0))
-
-    def _fetch(
-        self,
-        member: str,
-        records_max: int,
-        batch_size: int,
-        read: tuple[int, list[FetchedBatch]] | None = None,
-    ) -> int:
+    def _fetch(self, member: str, records_max: int, batch_size: int) -> int:
         share = self.partition.share
-        if read is None and share.next_fetch_offset() < self.log_start:
+        if share.next_fetch_offset() < self.log_start:
             share.move_log_start(self.log_start)
         acquired = self.partition.acquire(
-            member, records_max=records_max, batch_size=batch_size, now_ms=self.now_ms, read=read
+            member, records_max=records_max, batch_size=batch_size, now_ms=self.now_ms
         )
         assert all(first <= last for first, last, _count in acquired)
         for first, last, count in acquired:
