@@ -3,11 +3,16 @@
 The server sleeps until `next_due_ms`; a test or a moved clock calls `run_due` itself.
 All delayed actions of the broker (a Fetch that waits, a session timeout, the end of a mute) are
 timers here, so moving the clock runs all of them in order.
+
+Work that repeats is a `PeriodicTask`. It knows when it could next have something to do, so that
+`Timers.skip_idle` can leave out the periods in which it has nothing to do: a year has 3 million
+checks for transactions that time out.
 """
 
 import heapq
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 TimerCallback = Callable[[int], None]
 """Called with `now_ms`, the time at which it runs (not the time it was due)."""
@@ -36,6 +41,8 @@ class Timers:
         self._heap: list[tuple[int, int, Timer]] = []
         self._scheduled_count = 0
         self._cancelled_count = 0
+        self.waiting_tasks: dict[Timer, PeriodicTask] = {}
+        """The periodic tasks that wait for their next period, by the timer of it."""
         self.soon_calls: deque[TimerCallback] = deque()
         """The calls of `call_soon` that have not run yet; only it adds to them."""
         self.latest_ms = 0
@@ -128,6 +135,7 @@ class Timers:
             timer.callback = None
             timer.heap_due_ms = None
         self._heap.clear()
+        self.waiting_tasks.clear()
         self.soon_calls.clear()
         self._cancelled_count = 0
 
@@ -162,3 +170,102 @@ class Timers:
             callback(now_ms)
             ran_count += 1
         return ran_count
+
+    def skip_idle(self, until_ms: int) -> None:
+        """Leave out the periods up to `until_ms` in which periodic tasks would do nothing.
+
+        They wait for a later period then, as if they had run. Call it again after each `run_due`:
+        what a timer does may give work to a task, so no task skips a period that comes after the
+        next timer. Nothing else may happen before the clock has moved.
+        """
+        work_ms = until_ms + 1  # nothing but idle periods comes before
+        idle: list[tuple[int, PeriodicTask]] = []
+        while (due_ms := self.next_due_ms()) is not None and due_ms < work_ms:
+            timer = self._heap[0][2]
+            task = self.waiting_tasks.get(timer)
+            if task is None:
+                work_ms = due_ms
+                break
+            next_ms = task.next_work_ms()
+            if next_ms is not None:
+                work_ms = min(work_ms, task.period_from(due_ms, next_ms))
+            if due_ms < work_ms:
+                del self.waiting_tasks[timer]
+                self.cancel(timer)
+                idle.append((due_ms, task))
+        plan = [
+            # Also a period that begins with the work, but comes before it, has nothing to do.
+            (task.period_from(due_ms, max(work_ms, due_ms + 1)), due_ms, task)
+            for due_ms, task in idle
+        ]
+        # Of tasks that are due together, the one that has waited for longer comes first.
+        plan.sort(key=lambda entry: (entry[0] - entry[2].interval_ms, -entry[1]))
+        for next_due_ms, _due_ms, task in plan:
+            task.wait_until(next_due_ms)
+
+
+class PeriodicTask:
+    """Work that is done every `interval_ms`, at a fixed rate as in Kafka's `KafkaScheduler`.
+
+    `run(now_ms)` begins the work and returns its turns, between which requests are handled: the
+    first one at once, each other one a millisecond later. `next_work_ms()` returns the earliest
+    time at which `run` could have something to do if nothing else happens until then, or None if
+    there is no such time. It may be too early, but not too late.
+    """
+
+    def __init__(
+        self,
+        timers: Timers,
+        interval_ms: int,
+        run: Callable[[int], Iterable[None]],
+        next_work_ms: Callable[[], int | None],
+    ) -> None:
+        self._timers = timers
+        self.interval_ms = interval_ms
+        self._run = run
+        self.next_work_ms = next_work_ms
+        self.is_started = False
+        """Whether it is going to run, or has turns left."""
+        self._timer: Timer | None = None
+        self._period_ms = 0
+        """When the current period began, or is going to begin."""
+
+    def start(self, due_ms: int) -> None:
+        """Run for the first time at `due_ms`; ignore a task that is started."""
+        if not self.is_started:
+            self.is_started = True
+            self.wait_until(due_ms)
+
+    def stop(self) -> None:
+        """Do not run again; turns of work that has begun are left out."""
+        self.is_started = False
+        if self._timer is not None:
+            self._timers.waiting_tasks.pop(self._timer, None)
+            self._timers.cancel(self._timer)
+
+    def period_from(self, due_ms: int, time_ms: int) -> int:
+        """Return the first of the periods from `due_ms` on that begins at `time_ms` or later."""
+        return due_ms + max(0, -((due_ms - time_ms) // self.interval_ms)) * self.interval_ms
+
+    def wait_until(self, due_ms: int) -> None:
+        """Wait for the period that begins at `due_ms`; the task does not wait for another."""
+        self._period_ms = due_ms
+        self._timer = self._timers.schedule(due_ms, self._begin)
+        self._timers.waiting_tasks[self._timer] = self
+
+    def _begin(self, now_ms: int) -> None:
+        assert self._timer is not None
+        del self._timers.waiting_tasks[self._timer]
+        self._take_turn(iter(self._run(now_ms)), now_ms)
+
+    def _take_turn(self, turns: Iterator[None], now_ms: int) -> None:
+        has_more = False
+        try:
+            for _ in turns:
+                has_more = True
+                break
+        finally:  # a bug in one period must not stop the others
+            if self.is_started and has_more:
+                self._timer = self._timers.schedule(now_ms + 1, partial(self._take_turn, turns))
+            elif self.is_started:
+                self.wait_until(self.period_from(self._period_ms, now_ms + 1))

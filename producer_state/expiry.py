@@ -67,6 +67,19 @@ class ExpiringProducers:
         """
         return sum(self.expire_in_steps(now_ms, expiration_ms))
 
+    def next_expiry_ms(self, expiration_ms: int) -> int | None:
+        """Return a time before which `expire` removes nothing if no producer writes until then.
+
+        The time may be too early; it is None if there is nothing that could expire.
+        """
+        if self._noted is not None:
+            self._write_noted()
+        # A round that was given up is begun again by the next one.
+        oldest_ms = 0 if self._is_round_open else self._oldest_ms
+        if self._transactions is not None:
+            oldest_ms = min(oldest_ms, self._transactions.oldest_verification_ms(_NEVER_MS))
+        return oldest_ms + expiration_ms if oldest_ms < _NEVER_MS else None
+
     def expire_in_steps(self, now_ms: int, expiration_ms: int) -> Iterator[int]:
         """Like `expire`, in steps of a few dozen producers; batches may be applied between steps.
 

@@ -156,6 +156,10 @@ class PartitionTransactions:
                 if verification.since_ms > latest_expired_ms
             }
 
+    def oldest_verification_ms(self, default: int) -> int:
+        """Return when the oldest verification began; `default` without any."""
+        return min((one.since_ms for one in self._verifications.values()), default=default)
+
     def bytes_held(self) -> int:
         """Return the memory of this object by `sys.getsizeof`, in bytes."""
         tables = (self.entries, self._start_offsets, self._verifications)

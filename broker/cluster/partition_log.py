@@ -77,6 +77,11 @@ class PartitionLog:
         """Number of stored batches."""
         return len(self._batches)
 
+    @property
+    def oldest_timestamp(self) -> int | None:
+        """The largest timestamp in the oldest batch, in ms; None without batches."""
+        return unpack_max_timestamp(self._batches[0])[0] if self._batches else None
+
     def has_batch(self, batch: bytes) -> bool:
         """Whether this object is stored, not only one that equals it."""
         batches = self._batches

@@ -11,6 +11,7 @@ Sources: Kafka's `TransactionMarkerChannelManager`, `TransactionMarkerRequestCom
 `KafkaApis.handleWriteTxnMarkersRequest`.
 """
 
+from collections.abc import Callable, Iterable
 from functools import partial
 
 from broker.cluster.brokers import Availability
@@ -18,7 +19,7 @@ from broker.cluster.cluster import Cluster
 from broker.cluster.internal_topics import GROUP_METADATA
 from broker.cluster.topics import Partition, Topic
 from broker.cluster.transaction_index import AbortedTransaction
-from broker.timers import TimerCallback
+from broker.timers import PeriodicTask, TimerCallback
 from broker.transactions.coordinator import ProducerIdAndEpoch, TransactionCoordinator
 from broker.transactions.ending import EndResult
 from broker.transactions.marker import REQUEST_TIMEOUT_MS, Marker, MarkerRequest
@@ -120,7 +121,7 @@ def _end(
     `coordinating` is the partition of its transactional id in `__transaction_state`.
     """
     if not _write_to_partitions(cluster, transaction, coordinating, now_ms):
-        _schedule_retry(cluster, now_ms)
+        _retry_later(cluster, now_ms)
 
 
 def end_all_prepared(cluster: Cluster, now_ms: int) -> None:
@@ -145,18 +146,38 @@ def _end_each(cluster: Cluster, now_ms: int) -> None:
         end_prepared(cluster, transactional_id, now_ms)
 
 
-def _schedule_retry(cluster: Cluster, now_ms: int) -> None:
+def _retry_later(cluster: Cluster, now_ms: int) -> None:
     transactions = cluster.transactions
 
-    def retry(now_ms: int) -> None:
-        transactions.is_retry_scheduled = False
+    def retry(now_ms: int) -> Iterable[None]:
         end_all_prepared(cluster, now_ms)
-        if transactions.prepared:
-            _schedule_retry(cluster, now_ms)
+        if not transactions.prepared and transactions.retry is not None:
+            transactions.retry.stop()
+        return ()
 
-    if not transactions.is_retry_scheduled:
-        transactions.is_retry_scheduled = True
-        cluster.timers.schedule(now_ms + RETRY_MS, retry)
+    def next_work_ms() -> int | None:
+        prepared = transactions.prepared.values()
+        waits = prepared and all(_waits_for_brokers(cluster, each) for each in prepared)
+        return None if waits else 0
+
+    if transactions.retry is None:
+        transactions.retry = PeriodicTask(cluster.timers, RETRY_MS, retry, next_work_ms)
+    transactions.retry.start(now_ms + RETRY_MS)
+
+
+def _waits_for_brokers(cluster: Cluster, transaction: Transaction) -> bool:
+    """Return whether no marker can be written before a broker or a leader changes."""
+    coordinating = cluster.transaction_log.partition(transaction.transactional_id)
+    if transaction.has_marker_writer:
+        return False
+    if coordinating is None or not is_reachable(cluster, coordinating.leader_id):
+        return True
+    topics = [(cluster.topics.get(name), index) for name, index in transaction.partitions]
+    partitions = [topic and topic.partition(index) for topic, index in topics]
+    return bool(partitions) and all(
+        partition is not None and not is_reachable(cluster, partition.leader_id)
+        for partition in partitions
+    )
 
 
 def _write_markers(cluster: Cluster, transaction: Transaction, now_ms: int) -> bool:
@@ -364,12 +385,14 @@ def start_transaction_tasks(cluster: Cluster, now_ms: int) -> None:
         cluster,
         "transaction.abort.timed.out.transaction.cleanup.interval.ms",
         lambda now_ms: abort_timed_out(cluster, now_ms),
+        lambda: _next_timeout_ms(cluster),
         now_ms,
     )
     _repeat(
         cluster,
         "transaction.remove.expired.transaction.cleanup.interval.ms",
         lambda now_ms: cluster.in_turns(partial(cluster.transactions.expire, now_ms)),
+        cluster.transactions.next_expiry_ms,
         now_ms,
     )
 
@@ -379,12 +402,19 @@ def follow_leaders(cluster: Cluster) -> None:
     cluster.on_leaders_change = lambda now_ms: end_all_prepared(cluster, now_ms)
 
 
-def _repeat(cluster: Cluster, interval_key: str, task: TimerCallback, now_ms: int) -> None:
-    def run(now_ms: int) -> None:
+def _repeat(
+    cluster: Cluster,
+    interval_key: str,
+    task: TimerCallback,
+    next_work_ms: Callable[[], int | None],
+    now_ms: int,
+) -> None:
+    def run(now_ms: int) -> Iterable[None]:
         task(now_ms)
-        _repeat(cluster, interval_key, task, now_ms)
+        return ()
 
-    cluster.timers.schedule(now_ms + cluster.config[interval_key], run)
+    interval_ms = cluster.config[interval_key]
+    PeriodicTask(cluster.timers, interval_ms, run, next_work_ms).start(now_ms + interval_ms)
 
 
 def abort_timed_out(cluster: Cluster, now_ms: int) -> None:
@@ -406,3 +436,13 @@ def _abort_timed_out(cluster: Cluster, now_ms: int) -> None:
         ):
             transactions.abort(transaction, now_ms)
             end_prepared(cluster, transactional_id, now_ms)
+
+
+def _next_timeout_ms(cluster: Cluster) -> int | None:
+    """Return when a transaction times out whose coordinator is up; None if there is none."""
+    times = (
+        transaction.timed_out_ms
+        for transaction in cluster.transactions.all()
+        if is_reachable(cluster, cluster.transaction_coordinator_id(transaction.transactional_id))
+    )
+    return min((time_ms for time_ms in times if time_ms is not None), default=None)

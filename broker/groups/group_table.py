@@ -5,7 +5,6 @@ the checks is that of Kafka's `OffsetMetadataManager`.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from broker.groups.any_group import AnyGroup, is_empty, is_idle, tombstones_of
@@ -14,7 +13,7 @@ from broker.groups.consumer.group import ConsumerGroup
 from broker.groups.consumer.membership import ConsumerMembership
 from broker.groups.deleted_offsets import RECORDS_PER_STEP, DeletedOffsets
 from broker.groups.group import Group
-from broker.groups.offset_expiry import expires_ms_of, is_expired
+from broker.groups.offset_expiry import expires_ms_of, expiry_ms
 from broker.groups.offsets import OffsetTable
 from broker.groups.records import (
     AppendRecords,
@@ -30,7 +29,7 @@ from broker.groups.transactional_offsets import (
     TransactionalOffsets,
     prepare_commit,
 )
-from broker.timers import Timer, Timers
+from broker.timers import PeriodicTask, Timers
 from protocol.errors import ErrorCode
 from protocol.pacing import paced
 
@@ -68,7 +67,11 @@ class GroupTable:
         self._deleted = DeletedOffsets(
             timers, append_records, lambda key: self.committed(*key) is not None
         )
-        self._expiry_timer: Timer | None = None
+        check_interval_ms = config["offsets.retention.check.interval.ms"]
+        self._expiry = PeriodicTask(
+            timers, check_interval_ms, self._run_expiry, self._next_expiry_ms
+        )
+        """Runs while there is a group."""
 
     def __len__(self) -> int:
         return len(self._groups)
@@ -358,8 +361,7 @@ class GroupTable:
     def _put(self, group: AnyGroup, now_ms: int) -> None:
         """Add a group, or put it in the place of one of the other type."""
         self._groups[group.group_id] = group
-        if self._expiry_timer is None:
-            self._schedule_expiry(now_ms)
+        self._expiry.start(now_ms + self._expiry.interval_ms)
 
     def _drop(self, group: AnyGroup, now_ms: int) -> None:
         self.transactional_offsets.remove_group(group.group_id)
@@ -389,21 +391,20 @@ class GroupTable:
 
     # Expiry --------------------------------------------------------------------------------
 
-    def _schedule_expiry(self, now_ms: int) -> None:
-        interval_ms = self.config["offsets.retention.check.interval.ms"]
-        self._expiry_timer = self._timers.schedule(now_ms + interval_ms, self._run_expiry)
+    def _run_expiry(self, now_ms: int) -> Iterator[None]:
+        yield from self._expire(now_ms)
+        if not self._groups:
+            self._expiry.stop()
 
-    def _run_expiry(self, now_ms: int) -> None:
-        self._go_on_expiring(self._expire(now_ms), now_ms)
-
-    def _go_on_expiring(self, steps: Iterator[None], now_ms: int) -> None:
-        for _ in steps:
-            again = partial(self._go_on_expiring, steps)
-            self._expiry_timer = self._timers.schedule(now_ms + 1, again)
-            return
-        self._expiry_timer = None
-        if self._groups:
-            self._schedule_expiry(now_ms)
+    def _next_expiry_ms(self) -> int | None:
+        """Return when the expiry could next delete something; at once if there is no group."""
+        times: list[int | None] = []
+        for group in self._groups.values():
+            if self._has_nothing_left(group):
+                return 0
+            for name, index, _committed in group.offsets:
+                times.append(self._expires_ms(group, name, index))
+        return min((t for t in times if t is not None), default=None if self._groups else 0)
 
     def expire_offsets(self, now_ms: int) -> None:
         """Delete offsets past their retention, and empty groups without offsets."""
@@ -412,7 +413,6 @@ class GroupTable:
 
     def _expire(self, now_ms: int) -> Iterator[None]:
         """Do what `expire_offsets` does, and yield after each short step."""
-        retention_ms = self.config["offsets.retention.minutes"] * MINUTE_MS
         left = OFFSETS_PER_STEP
         for group in tuple(self._groups.values()):
             offsets = list(group.offsets)
@@ -421,28 +421,31 @@ class GroupTable:
                 expired = [
                     (topic_name, partition_index)
                     for topic_name, partition_index, _committed in looked_at
-                    if self._is_expired(group, topic_name, partition_index, retention_ms, now_ms)
+                    if (expires_ms := self._expires_ms(group, topic_name, partition_index))
+                    is not None
+                    and expires_ms <= now_ms
                 ]
                 self._remove_offsets(group, expired, now_ms)
                 left -= len(looked_at)
                 if left <= 0:
                     left = OFFSETS_PER_STEP
                     yield
-            if self._groups.get(group.group_id) is group:
-                has_pending = self.transactional_offsets.has_pending(group.group_id)
-                if is_idle(group) and not group.offsets and not has_pending:
-                    self._drop(group, now_ms)
+            if self._groups.get(group.group_id) is group and self._has_nothing_left(group):
+                self._drop(group, now_ms)
             left -= 1
             if left <= 0:
                 left = OFFSETS_PER_STEP
                 yield
 
-    def _is_expired(
-        self, group: AnyGroup, name: str, index: int, retention_ms: int, now_ms: int
-    ) -> bool:
-        committed = group.offsets.get(name, index)  # another step may have seen another one
-        return (
-            committed is not None
-            and is_expired(group, name, committed, retention_ms, now_ms)
-            and not self.is_unstable(group.group_id, name, index)
-        )
+    def _has_nothing_left(self, group: AnyGroup) -> bool:
+        """Return whether a group has no members and no offsets, also none of a transaction."""
+        has_pending = self.transactional_offsets.has_pending(group.group_id)
+        return is_idle(group) and not group.offsets and not has_pending
+
+    def _expires_ms(self, group: AnyGroup, name: str, index: int) -> int | None:
+        """Return when an offset expires; None if it stays, or was deleted by another step."""
+        committed = group.offsets.get(name, index)
+        if committed is None or self.is_unstable(group.group_id, name, index):
+            return None
+        retention_ms = self.config["offsets.retention.minutes"] * MINUTE_MS
+        return expiry_ms(group, name, committed, retention_ms)

@@ -8,21 +8,19 @@ _DEFAULT_RETENTION_MS = -1
 """Retention time of a commit that leaves it to the configuration."""
 
 
-def is_expired(
-    group: Group | ConsumerGroup,
-    topic_name: str,
-    committed: CommittedOffset,
-    retention_ms: int,
-    now_ms: int,
-) -> bool:
-    """Return whether an offset is past its retention (`ClassicGroup.offsetExpirationCondition`).
+def expiry_ms(
+    group: Group | ConsumerGroup, topic_name: str, committed: CommittedOffset, retention_ms: int
+) -> int | None:
+    """Return when an offset is past its retention (`ClassicGroup.offsetExpirationCondition`).
 
-    Retention counts from the time at which the group lost its last member. If it never had one,
-    and for topics that a stable group no longer subscribes to, it counts from the commit.
+    None if it stays as long as the group is as it is. Retention counts from the time at which the
+    group lost its last member. If it never had one, and for topics that a stable group no longer
+    subscribes to, it counts from the commit.
     """
     if isinstance(group, ConsumerGroup):
-        return group.is_expired(topic_name, committed, retention_ms, now_ms)
-    if group.protocol_type is None:
+        # The offsets of topics that the group subscribes to stay.
+        since_ms = None if group.is_subscribed_to(topic_name) else committed.committed_ms
+    elif group.protocol_type is None:
         since_ms = committed.committed_ms
     elif group.state is GroupState.EMPTY:
         since_ms = group.state_since_ms
@@ -33,10 +31,10 @@ def is_expired(
     ):
         since_ms = committed.committed_ms
     else:
-        return False
-    if committed.expires_ms is not None:
-        return now_ms >= committed.expires_ms
-    return now_ms - since_ms >= retention_ms
+        since_ms = None
+    if since_ms is None:
+        return None
+    return since_ms + retention_ms if committed.expires_ms is None else committed.expires_ms
 
 
 def expires_ms_of(retention_ms: int, now_ms: int) -> int | None:

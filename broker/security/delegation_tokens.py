@@ -44,7 +44,12 @@ class DelegationToken:
 
     def has_expired(self, now_ms: int) -> bool:
         """Return whether it can no longer be renewed."""
-        return min(self.max_timestamp_ms, self.expiry_timestamp_ms) < now_ms
+        return self.renewable_until_ms < now_ms
+
+    @property
+    def renewable_until_ms(self) -> int:
+        """The last time at which it can be used or renewed, in ms since the epoch."""
+        return min(self.max_timestamp_ms, self.expiry_timestamp_ms)
 
     def concerns(self, principal: Principal) -> bool:
         """Return whether a principal owns, requested or may renew it."""
@@ -168,6 +173,11 @@ class DelegationTokens:
         """Remove all tokens that have expired."""
         for token in [token for token in self._by_id.values() if token.has_expired(now_ms)]:
             self._remove(token)
+
+    def next_expiry_ms(self) -> int | None:
+        """Return when the next token will have expired; None without tokens."""
+        times = (token.renewable_until_ms + 1 for token in self._by_id.values())
+        return min(times, default=None)
 
     def _remove(self, token: DelegationToken) -> None:
         del self._by_id[token.token_id]

@@ -101,6 +101,7 @@ class ClientProtocol(asyncio.Protocol):
         "broker_id",
         "close_reason",
         "connection",
+        "is_aborted",
         "is_isolated",
         "last_active_ms",
         "peer",
@@ -125,6 +126,8 @@ class ClientProtocol(asyncio.Protocol):
         self.connection: Connection | None = None
         self.close_reason = "client disconnected"
         self.last_active_ms = 0
+        self.is_aborted = False
+        """Whether it is closed without waiting for its client."""
         self._host = "?"
         self.peer = "?"
         self._early: bytes | None = b""
@@ -398,7 +401,7 @@ class ClientProtocol(asyncio.Protocol):
     def cut(self, reason: str) -> None:
         """Abort the connection at once; unsent bytes are lost."""
         self._close(reason)
-        self._transport.abort()
+        self._abort()
 
     def dismiss(self) -> None:
         """Abort the connection and cancel its pending responses."""
@@ -413,9 +416,13 @@ class ClientProtocol(asyncio.Protocol):
         A client that does not read would otherwise keep its last responses in memory for good.
         """
         if self._transport.is_closing():
-            self._transport.abort()
+            self._abort()
         else:
             self._close(f"idle for {idle_ms} ms")
+
+    def _abort(self) -> None:
+        self.is_aborted = True
+        self._transport.abort()
 
     def _close(self, reason: str, after_s: float = 0) -> None:
         if not self._transport.is_closing():

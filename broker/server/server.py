@@ -22,6 +22,7 @@ from broker.request.encoding import BugReporter
 from broker.server.accept_queue import AcceptQueue
 from broker.server.broker_listeners import BrokerListeners
 from broker.server.client_protocol import ClientProtocol
+from broker.server.idle_connections import start_idle_check
 from broker.server.listener_security import PLAINTEXT, ListenerSecurity
 
 if TYPE_CHECKING:
@@ -156,7 +157,7 @@ class Server:
         self.dispatcher.turns.on_room = self._give_room
         self.cluster.on_availability_change = self._apply_availability
         start_background_tasks(self.cluster, now_ms)
-        self._schedule_idle_check(now_ms)
+        start_idle_check(self.cluster, self._protocols, now_ms)
 
     def reset(self) -> None:
         """Reset the cluster to its start; connections are closed, ports stay.
@@ -181,7 +182,7 @@ class Server:
         self.dispatcher.faults.add_all(self.first_faults, now_ms)
         added = self.listeners.broker_ids - set(self.cluster.brokers)
         self.listeners.end(*added)
-        self._schedule_idle_check(self.clock.now_ms())
+        start_idle_check(self.cluster, self._protocols, self.clock.now_ms())
 
     def _accept_after_reset(self) -> None:
         self.reset_count_of_new = self.reset_count
@@ -311,19 +312,6 @@ class Server:
         for protocol in batch:
             protocol.resume_connection(now_ms)
 
-    def _schedule_idle_check(self, now_ms: int) -> None:
-        idle_ms_max = self.cluster.config["connections.max.idle.ms"]
-        if idle_ms_max > 0:
-            self.cluster.timers.schedule(now_ms + max(1, idle_ms_max // 8), self._check_idle)
-
-    def _check_idle(self, now_ms: int) -> None:
-        idle_ms_max = self.cluster.config["connections.max.idle.ms"]
-        for protocol in list(self._protocols):
-            idle_ms = now_ms - protocol.last_active_ms
-            if idle_ms >= idle_ms_max and not protocol.is_waiting:
-                protocol.close_idle(idle_ms)
-        self._schedule_idle_check(now_ms)
-
     # Timers --------------------------------------------------------------------------------
 
     def advance(self, duration_ms: int) -> int:
@@ -335,10 +323,12 @@ class Server:
         clock, timers = self.clock, self.cluster.timers
         target_ms = clock.now_ms() + duration_ms
         self._settle()  # requests that came before the clock moves
+        timers.skip_idle(target_ms)
         while (due_ms := timers.next_due_ms()) is not None and due_ms <= target_ms:
             clock.move_to(due_ms)
             self._run_due()
             self._settle()
+            timers.skip_idle(target_ms)
         clock.move_to(target_ms)
         self.reset_alarm()
         return clock.now_ms()

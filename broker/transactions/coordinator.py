@@ -9,6 +9,7 @@ Sources: Kafka's `TransactionCoordinator` and `TransactionStateManager`.
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
+from broker.timers import PeriodicTask
 from broker.transactions.ending import EndResult, end_transaction
 from broker.transactions.records import (
     NoTransactionLog,
@@ -66,8 +67,8 @@ class TransactionCoordinator:
         self._transactions: dict[str, Transaction] = {}
         self.prepared: dict[str, Transaction] = {}
         """Transactions whose markers are not all written, by transactional id."""
-        self.is_retry_scheduled = False
-        """Whether a timer will write the missing markers."""
+        self.retry: PeriodicTask | None = None
+        """Writes the missing markers; started while there may be some."""
         self.is_look_scheduled = False
         """Whether all prepared transactions will be looked at after the current request."""
 
@@ -279,7 +280,7 @@ class TransactionCoordinator:
 
     def expire(self, now_ms: int) -> None:
         """Remove the transactional ids that had no transaction for the time of their expiry."""
-        latest_ms = now_ms - self.config["transactional.id.expiration.ms"]
+        latest_ms = now_ms - self._expiration_ms
         for transaction in paced_elements(tuple(self._transactions.values())):
             # Another request may have used or removed it during a pause.
             if (
@@ -288,6 +289,21 @@ class TransactionCoordinator:
                 and self._transactions.get(transaction.transactional_id) is transaction
             ):
                 self.remove(transaction, now_ms)
+
+    def next_expiry_ms(self) -> int | None:
+        """Return when `expire` could next remove an id; None if all have a transaction."""
+        times = (
+            transaction.last_update_ms
+            for transaction in self._transactions.values()
+            if transaction.state in IDLE
+        )
+        oldest_ms = min(times, default=None)
+        return None if oldest_ms is None else oldest_ms + self._expiration_ms
+
+    @property
+    def _expiration_ms(self) -> int:
+        expiration_ms: int = self.config["transactional.id.expiration.ms"]
+        return expiration_ms
 
     def remove(self, transaction: Transaction, now_ms: int) -> ErrorCode:
         """Remove a transactional id that has no transaction, as if it had expired.

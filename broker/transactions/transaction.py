@@ -131,11 +131,15 @@ class Transaction:
 
     def has_timed_out(self, now_ms: int) -> bool:
         """Whether the coordinator has to abort it."""
-        return (
-            self.state is TransactionState.ONGOING
-            and self.timeout_ms != NO_TIMEOUT_MS
-            and self.start_ms + self.timeout_ms < now_ms
-        )
+        end_ms = self.timed_out_ms
+        return end_ms is not None and end_ms <= now_ms
+
+    @property
+    def timed_out_ms(self) -> int | None:
+        """When the coordinator has to abort it; None if it is not ongoing or has no timeout."""
+        if self.state is not TransactionState.ONGOING or self.timeout_ms == NO_TIMEOUT_MS:
+            return None
+        return self.start_ms + self.timeout_ms + 1
 
     def begin_epoch(
         self, producer_epoch: int, last_producer_epoch: int, timeout_ms: int, now_ms: int

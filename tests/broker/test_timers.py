@@ -1,5 +1,6 @@
-"""Timers fire in order, once, and not after they were cancelled."""
+"""Timers fire in order, once, and not after they were cancelled; idle periods can be skipped."""
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.timers import Timer, TimerCallback, Timers
+from broker.timers import PeriodicTask, Timer, TimerCallback, Timers
 
 
 def test_equal_times_fire_in_the_order_they_were_scheduled() -> None:
@@ -175,3 +176,152 @@ def test_a_call_that_fails_does_not_stop_the_others() -> None:
     timers.clear()
     timers.run_soon(9)
     assert called == [7]
+
+
+# Periodic tasks ------------------------------------------------------------------------------
+
+
+class Chores:
+    """Periodic tasks and single timers that give work to the tasks; `done` is what they did."""
+
+    def __init__(self, tasks: list[tuple[int, int]], plan: list[tuple[int, int, int, int]]) -> None:
+        """`tasks` are intervals and first times; `plan` is `(time, task, due, turns)` of work."""
+        self.timers = Timers()
+        self.done: list[Any] = []
+        self.runs = 0
+        self._given: list[list[tuple[int, int]]] = [[] for _ in tasks]
+        for number, (interval_ms, first_ms) in enumerate(tasks):
+            task = PeriodicTask(
+                self.timers,
+                interval_ms,
+                partial(self._run, number),
+                partial(self._next_work_ms, number),
+            )
+            task.start(first_ms)
+        for time_ms, number, due_ms, turns in plan:
+            self.timers.schedule(time_ms, partial(self._give, number % len(tasks), due_ms, turns))
+
+    def _give(self, number: int, due_ms: int, turns: int, now_ms: int) -> None:
+        self.done.append(("given", number, now_ms))
+        self._given[number].append((now_ms + due_ms, turns))
+
+    def _next_work_ms(self, number: int) -> int | None:
+        return min((due_ms for due_ms, _turns in self._given[number]), default=None)
+
+    def _run(self, number: int, now_ms: int) -> Iterator[None]:
+        self.runs += 1
+        due = [work for work in self._given[number] if work[0] <= now_ms]
+        for due_ms, turns in due:
+            for turn in range(turns):
+                if turn:
+                    yield
+                self.done.append((number, turn, due_ms, self.timers.latest_ms))
+            self._given[number].remove((due_ms, turns))
+            if turns > 1:  # what is done may be work for another task
+                self._give((number + 1) % len(self._given), 5, turns - 1, now_ms)
+
+    def advance(self, until_ms: int, *, skips: bool) -> None:
+        """Run everything until then, with or without the periods that have nothing to do."""
+        if skips:
+            self.timers.skip_idle(until_ms)
+        while (due_ms := self.timers.next_due_ms()) is not None and due_ms <= until_ms:
+            self.timers.run_due(due_ms)
+            if skips:
+                self.timers.skip_idle(until_ms)
+
+
+TIME_MS = st.integers(0, 60)
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 9), TIME_MS), min_size=1, max_size=4),
+    st.lists(st.tuples(TIME_MS, st.integers(0, 3), TIME_MS, st.integers(0, 3)), max_size=5),
+    st.lists(TIME_MS, min_size=1, max_size=4),
+)
+def test_what_a_clock_does_that_skips_idle_periods_is_what_it_does_without(
+    tasks: list[tuple[int, int]], plan: list[tuple[int, int, int, int]], spans: list[int]
+) -> None:
+    skipping, stepping = Chores(tasks, plan), Chores(tasks, plan)
+    now_ms = 0
+    for span_ms in spans:
+        now_ms += span_ms
+        skipping.advance(now_ms, skips=True)
+        stepping.advance(now_ms, skips=False)
+        assert skipping.done == stepping.done
+        # Both go on alike: the next periods are the same, and in the same order.
+        order = [
+            [(due_ms, task.interval_ms) for due_ms, _, task in waiting_in_order(chores.timers)]
+            for chores in (skipping, stepping)
+        ]
+        assert order[0] == order[1]
+    assert skipping.runs <= stepping.runs
+
+
+def waiting_in_order(timers: Timers) -> list[tuple[int, int, PeriodicTask]]:
+    return sorted(
+        (timer.due_ms, timer.number, task) for timer, task in timers.waiting_tasks.items()
+    )
+
+
+def test_a_year_of_idle_periods_is_skipped_at_once() -> None:
+    chores = Chores([(10_000, 0), (300_000, 30_000)], [(5_000, 1, 86_400_000, 1)])
+    chores.advance(365 * 86_400_000, skips=True)
+
+    # Work for a task that nobody else has: it begins with the first period after it is due.
+    assert [line for line in chores.done if line[0] == 1] == [
+        (1, 0, 86_405_000, 86_430_000),
+    ]
+    assert chores.runs == 2  # the other task is due at that time too
+
+
+def test_a_task_keeps_its_rate_when_it_runs_late_or_has_many_turns() -> None:
+    timers, begun = Timers(), list[int]()
+
+    def run(now_ms: int) -> Iterator[None]:
+        begun.append(now_ms)
+        yield from [None] * 3
+
+    task = PeriodicTask(timers, 10, run, lambda: 0)
+    task.start(5)
+    for now_ms in (7, 8, 9, 10, 14, 15, 38, 39, 40, 41, 45):
+        timers.run_due(now_ms)
+
+    assert begun == [7, 15, 38, 45]
+
+
+def test_a_task_that_fails_goes_on_in_the_next_period() -> None:
+    timers, begun = Timers(), list[int]()
+
+    def run(now_ms: int) -> Iterator[None]:
+        begun.append(now_ms)
+        yield from [None] * (1 // 0)
+
+    PeriodicTask(timers, 10, run, lambda: 0).start(5)
+    for now_ms in (5, 15):
+        with pytest.raises(ZeroDivisionError):
+            timers.run_due(now_ms)
+
+    assert begun == [5, 15]
+
+
+def test_a_stopped_task_runs_no_more_and_can_be_started_again() -> None:
+    timers, begun = Timers(), list[int]()
+
+    def run(now_ms: int) -> Iterator[None]:
+        begun.append(now_ms)
+        yield
+
+    task = PeriodicTask(timers, 10, run, lambda: 0)
+    task.start(5)
+    task.start(1)
+    timers.run_due(5)
+    task.stop()  # with a turn left
+    assert (len(timers), timers.waiting_tasks) == (0, {})
+    task.start(7)
+    task.stop()
+    task.start(8)
+    timers.run_due(9)
+    timers.run_due(10)
+
+    assert begun == [5, 9]
+    assert timers.next_due_ms() == 18

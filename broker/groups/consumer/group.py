@@ -29,7 +29,6 @@ from broker.groups.consumer.requests import ConsumerGroupDescription
 from broker.groups.consumer.topics import TopicMetadata, TopicSource, group_hash
 from broker.groups.offsets import OffsetTable
 from broker.groups.requests import CommitRequest
-from broker.groups.results import CommittedOffset
 from protocol.coordinator_records import CoordinatorRecord
 from protocol.errors import ErrorCode
 
@@ -353,19 +352,6 @@ class ConsumerGroup:
         if member is None:
             return ErrorCode.UNKNOWN_MEMBER_ID
         return _check_epoch(member, member_epoch)
-
-    def is_expired(
-        self, topic_name: str, committed: CommittedOffset, retention_ms: int, now_ms: int
-    ) -> bool:
-        """Return whether an offset is past its retention, which counts from the commit.
-
-        Offsets of topics that the group subscribes to stay.
-        """
-        if self.is_subscribed_to(topic_name):
-            return False
-        if committed.expires_ms is not None:
-            return now_ms >= committed.expires_ms
-        return now_ms - committed.committed_ms >= retention_ms
 
 
 def _check_epoch(member: ConsumerMember, member_epoch: int) -> ErrorCode:

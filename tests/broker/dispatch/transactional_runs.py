@@ -135,6 +135,7 @@ class TransactionalRun(Run):
 
     def result(self) -> dict[str, Any]:
         transactions = self.cluster.transactions
+        retry = transactions.retry
         partitions = [p for topic in self.cluster.topics.all() for p in topic.partitions]
         known = [p.producers._transactions for p in partitions]
         return {
@@ -157,7 +158,7 @@ class TransactionalRun(Run):
                 )
                 for found in transactions.all()
             ],
-            "prepared": (list(transactions.prepared), transactions.is_retry_scheduled),
+            "prepared": (list(transactions.prepared), retry is not None and retry.is_started),
             "verifications": [
                 {} if one is None else {n: astuple(v) for n, v in one._verifications.items()}
                 for one in known

@@ -8,7 +8,6 @@ from broker.groups.consumer.group import ConsumerGroup
 from broker.groups.consumer.member import ClassicMetadata, ConsumerMember
 from broker.groups.consumer.regexes import ResolvedRegex
 from broker.groups.requests import CommitRequest
-from broker.groups.results import CommittedOffset
 from protocol.errors import ErrorCode
 from tests.broker.groups.consumer.driver import GROUP, ConsumerDriver, Topics
 
@@ -170,13 +169,3 @@ def test_a_member_fetches_offsets_with_its_epoch(
 ) -> None:
     group = group_with(member("a", "t"), member("c", "t", classic=CLASSIC))
     assert group.check_fetch(member_id, epoch) is error_code
-
-
-def test_offsets_expire_after_the_commit_unless_the_topic_is_subscribed() -> None:
-    group = group_with(member("a", "t"))
-    committed = CommittedOffset(5, -1, "", committed_ms=1000)
-    assert not group.is_expired("t", committed, 10, 5000)
-    assert group.is_expired("u", committed, 10, 1010)
-    assert not group.is_expired("u", committed, 10, 1009)
-    expiring = CommittedOffset(5, -1, "", committed_ms=1000, expires_ms=2000)
-    assert [group.is_expired("u", expiring, 10, now_ms) for now_ms in (1999, 2000)] == [False, True]
