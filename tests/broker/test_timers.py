@@ -286,7 +286,7 @@ def test_a_task_keeps_its_rate_when_it_runs_late_or_has_many_turns() -> None:
     for now_ms in (7, 8, 9, 10, 14, 15, 38, 39, 40, 41, 45):
         timers.run_due(now_ms)
 
-    assert begun == [7, 15, 38, 45]
+    assert begun == [7, 15, 45]
 
 
 def test_a_task_that_fails_goes_on_in_the_next_period() -> None:

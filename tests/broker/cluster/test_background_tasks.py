@@ -1,14 +1,21 @@
-"""Retention and the expiry of producers run regularly, in short steps."""
+"""Retention and the expiry of producers run regularly, in short steps; idle periods are skipped."""
+
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from broker.cluster import background_tasks
+from broker.cluster import background_tasks, failover
 from broker.cluster.background_tasks import start_background_tasks
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Topic
+from broker.groups.requests import CommitRequest, OffsetToCommit
 from broker.security.delegation_tokens import Principal
 from tests.broker.cluster.stored_records import DAY_MS, append, stored_bytes
 from tests.broker.cluster_builder import NOW_MS, make_cluster
+from tests.broker.transactional_driver import TransactionDriver, transactional_cluster
+from tests.examples import examples
 
 
 def test_retention_runs_at_every_interval() -> None:
@@ -169,3 +176,126 @@ def test_expired_delegation_tokens_are_removed_at_every_interval() -> None:
         alice = Principal("User", "alice")
         cluster.delegation_tokens.create(alice, alice, (), -1, NOW_MS + time_ms)
     assert counts == [0, 1, 1, 2, 1]
+
+
+# Skipped periods -----------------------------------------------------------------------------
+
+SHORT_INTERVALS = {
+    "log.retention.check.interval.ms": "7000",
+    "log.initial.task.delay.ms": "3000",
+    "producer.id.expiration.check.interval.ms": "5000",
+    "producer.id.expiration.ms": "20000",
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "2000",
+    "transaction.remove.expired.transaction.cleanup.interval.ms": "10000",
+    "transactional.id.expiration.ms": "30000",
+    "offsets.retention.check.interval.ms": "4000",
+    "offsets.retention.minutes": "1",
+    "delegation.token.secret.key": "key",
+    "delegation.token.expiry.check.interval.ms": "6000",
+    "offsets.topic.num.partitions": "3",
+    "transaction.state.log.num.partitions": "3",
+}
+OWNER = Principal("User", "alice")
+
+
+class Passing:
+    """A cluster with everything that a background task removes or ends."""
+
+    def __init__(self, *, skips: bool) -> None:
+        self.cluster = transactional_cluster(2, **SHORT_INTERVALS)
+        self.topic = self.cluster.create_topic("a", [(1, 2), (2, 1)], {"retention.ms": "15000"})
+        self.now_ms = NOW_MS
+        self._skips = skips
+        start_background_tasks(self.cluster, NOW_MS)
+
+    def append(self, partition: int, age_ms: int) -> None:
+        """Append a batch; its timestamp may also be in the future."""
+        timestamp = self.now_ms - age_ms
+        append(self.cluster, self.topic, 100, partition=partition, timestamp=timestamp)
+        producers = self.topic.partitions[partition].producers
+        producers.apply(age_ms % 3, 0, 0, 0, 0, timestamp)
+
+    def change_retention(self, retention_ms: int) -> None:
+        self.cluster.alter_topic_config(self.topic, {"retention.ms": str(retention_ms)})
+
+    def begin_transaction(self, number: int, timeout_ms: int) -> None:
+        for node_id in (1, 2):  # one of them is the coordinator, if it is up
+            driver = TransactionDriver(self.cluster, node_id, transactional_id=f"tx{number}")
+            driver.now_ms = self.now_ms
+            _error_code, producer = driver.init(timeout_ms=timeout_ms)
+            driver.add(producer, 0, 1)
+
+    def commit(self, group: int, retention_ms: int) -> None:
+        offsets = (OffsetToCommit("a", 0, 1), OffsetToCommit("t", 1, 1))
+        request = CommitRequest(f"g{group}", offsets, retention_ms=retention_ms)
+        self.cluster.groups.commit(request, self.now_ms)
+
+    def create_token(self, lifetime_ms: int) -> None:
+        self.cluster.delegation_tokens.create(OWNER, OWNER, (), lifetime_ms, self.now_ms)
+
+    def stop_broker(self, node_id: int, starts_after_ms: int) -> None:
+        """Stop a broker, so that markers wait; a timer starts it again."""
+        failover.stop_broker(self.cluster, node_id, self.now_ms, elect=False)
+        self.cluster.timers.schedule(
+            self.now_ms + starts_after_ms,
+            lambda now_ms: failover.start_broker(self.cluster, node_id, now_ms),
+        )
+
+    def advance(self, duration_ms: int) -> None:
+        timers = self.cluster.timers
+        self.now_ms += duration_ms
+        while True:
+            if self._skips:
+                timers.skip_idle(self.now_ms)
+            due_ms = timers.next_due_ms()
+            if due_ms is None or due_ms > self.now_ms:
+                break
+            timers.run_due(due_ms)
+
+    def state(self) -> dict[str, Any]:
+        cluster = self.cluster
+        partitions = [partition for topic in cluster.topics.all() for partition in topic.partitions]
+        return {
+            "logs": [
+                (part.log.log_start_offset, part.log.log_end_offset, part.log.size_bytes)
+                for part in partitions
+            ],
+            "markers": [bytes(batch) for part in partitions for batch in part.log._batches],
+            "producers": [(len(part.producers), part.last_stable_offset) for part in partitions],
+            "transactions": [
+                (found.transactional_id, found.state, found.producer_epoch, found.last_update_ms)
+                for found in cluster.transactions.all()
+            ],
+            "prepared": list(cluster.transactions.prepared),
+            "groups": {
+                group_id: list(cluster.groups.all_committed(group_id))
+                for group_id in cluster.groups.group_ids()
+            },
+            "tokens": len(cluster.delegation_tokens),
+            "timers": sorted(timer.due_ms - NOW_MS for timer in cluster.timers.waiting_tasks),
+        }
+
+
+SPAN_MS = st.integers(0, 60_000)
+BOTH = st.integers(0, 1)
+DEEDS = st.one_of(
+    st.tuples(st.just("append"), BOTH, st.integers(-20_000, 20_000)),
+    st.tuples(st.just("change_retention"), st.sampled_from([-1, 1_000, 30_000])),
+    st.tuples(st.just("begin_transaction"), BOTH, st.integers(1_000, 60_000)),
+    st.tuples(st.just("commit"), BOTH, st.sampled_from([-1, 10_000])),
+    st.tuples(st.just("create_token"), SPAN_MS),
+    st.tuples(st.just("stop_broker"), st.integers(1, 2), SPAN_MS),
+    st.tuples(st.just("advance"), SPAN_MS),
+)
+
+
+@settings(max_examples=examples(100))
+@given(st.lists(DEEDS, max_size=10))
+def test_a_clock_that_skips_idle_periods_leaves_the_state_of_one_that_does_not(
+    deeds: list[tuple[Any, ...]],
+) -> None:
+    skipping, stepping = Passing(skips=True), Passing(skips=False)
+    for name, *arguments in [*deeds, ("advance", 30_000), ("advance", 200_000)]:
+        for passing in (skipping, stepping):
+            getattr(passing, name)(*arguments)
+        assert skipping.state() == stepping.state()
