@@ -3,9 +3,12 @@
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -17,17 +20,28 @@ EXAMPLES = ROOT / "examples"
 _RUN_TIMEOUT_S = 300  # the first time modules are compiled and jars fetched
 
 
-def run_in_copy(language: str, folder: Path, *command: str, **environment: str) -> str:
-    """Run a command in a copy of an example, with `mock-kafka` on the PATH; return its output."""
-    if shutil.which(command[0]) is None:
-        pytest.skip(f"{command[0]} is not here")
+def copy_example(language: str, folder: Path, program: str) -> Path:
+    """Copy an example into a folder; skip the test if a program is missing."""
+    if shutil.which(program) is None:
+        pytest.skip(f"{program} is not here")
     copy = folder / language
     shutil.copytree(EXAMPLES / language, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    return copy
+
+
+def with_mock_kafka(environment: dict[str, str]) -> dict[str, str]:
+    """Return an environment with `mock-kafka` on its PATH."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return {**os.environ, "PATH": path, **environment}
+
+
+def run_in_copy(language: str, folder: Path, *command: str, **environment: str) -> str:
+    """Run a command in a copy of an example, with `mock-kafka` on the PATH; return its output."""
+    copy = copy_example(language, folder, command[0])
     done = subprocess.run(
         command,
         cwd=copy,
-        env={**os.environ, "PATH": path, **environment},
+        env=with_mock_kafka(environment),
         capture_output=True,
         text=True,
         timeout=_RUN_TIMEOUT_S,
@@ -74,6 +88,90 @@ def test_every_recipe_of_the_cookbook_passes(tmp_path: Path) -> None:
     options = ["-p", "no:asyncio", "-W", "ignore"]
     output = run_in_copy("cookbook", tmp_path, sys.executable, "-m", "pytest", *options)
     assert " 23 passed in " in output
+
+
+# The file of each example that starts the cluster ----------------------------------------------
+
+_NODE = """
+const { MockKafka } = require('./mock_kafka.js');
+MockKafka.start().then((kafka) => { console.log(kafka.adminUrl); setInterval(() => {}, 1000); });
+"""
+_GO = """
+package orders
+import ("fmt"; "testing")
+func TestWait(t *testing.T) { fmt.Println(adminURL); select {} }
+"""
+_JAVA = """
+package shop;
+class Wait {
+    public static void main(String[] arguments) throws Exception {
+        MockKafka kafka = new MockKafka();
+        var field = MockKafka.class.getDeclaredField("adminUrl");
+        field.setAccessible(true);
+        System.out.println(field.get(kafka));
+        Thread.sleep(600_000);
+        kafka.close();
+    }
+}
+"""
+
+
+def waiting_program(language: str, folder: Path) -> tuple[Path, list[str]]:
+    """Return a program that starts the cluster, prints its admin URL and waits, and its folder."""
+    if language == "node":
+        copy = copy_example(language, folder, "node")
+        (copy / "wait.js").write_text(_NODE, encoding="utf-8")
+        return copy, ["node", "wait.js"]
+    if language == "go":
+        copy = copy_example(language, folder, "go")
+        (copy / "wait_test.go").write_text(_GO, encoding="utf-8")
+        build, run = ["go", "test", "-c", "-o", "wait"], ["./wait", "-test.run", "TestWait"]
+    else:
+        copy = copy_example(language, folder, "javac")
+        source = copy / "src" / "test" / "java" / "shop"
+        (source / "Wait.java").write_text(_JAVA, encoding="utf-8")
+        build = ["javac", "-d", "out", str(source / "MockKafka.java"), str(source / "Wait.java")]
+        run = ["java", "-cp", "out", "shop.Wait"]
+    subprocess.run(build, cwd=copy, check=True, timeout=_RUN_TIMEOUT_S)
+    return copy, run
+
+
+@pytest.mark.interop
+@pytest.mark.long
+@pytest.mark.parametrize("language", ["node", "go", "java"])
+def test_a_killed_example_leaves_no_broker_behind(language: str, tmp_path: Path) -> None:
+    copy, command = waiting_program(language, tmp_path)
+    with subprocess.Popen(
+        command, cwd=copy, env=with_mock_kafka({}), stdout=subprocess.PIPE, text=True
+    ) as program:
+        assert program.stdout is not None
+        address = urlsplit(program.stdout.readline().strip())
+        assert address.hostname is not None
+        assert address.port is not None
+        with socket.create_connection((address.hostname, address.port), timeout=20) as connection:
+            program.kill()
+            with suppress(ConnectionResetError):
+                assert connection.recv(1) == b""  # nothing was asked: the broker has ended
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection((address.hostname, address.port), timeout=20)
+
+
+@pytest.mark.interop
+@pytest.mark.long
+@pytest.mark.parametrize("language", ["node", "go", "java"])
+def test_an_example_says_why_the_cluster_does_not_start(language: str, tmp_path: Path) -> None:
+    copy, command = waiting_program(language, tmp_path)
+    done = subprocess.run(
+        command,
+        cwd=copy,
+        env=with_mock_kafka({"MOCK_KAFKA_CONFIG_NUM_PARTITION": "2"}),
+        capture_output=True,
+        text=True,
+        timeout=_RUN_TIMEOUT_S,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert "num.partitions" in done.stderr
 
 
 def test_the_cookbook_lists_every_recipe() -> None:

@@ -83,7 +83,7 @@ class LeaderBody(Input):
 @operation("GET", "/v1/topics", tag="topics")
 def list_topics(admin: Admin) -> list[TopicView]:
     """List all topics with partitions, leaders and offsets."""
-    return [_view(topic) for topic in admin.cluster.topics.all()]
+    return [topic_view(topic) for topic in admin.cluster.topics.all()]
 
 
 @operation(
@@ -108,13 +108,13 @@ def create_topic(admin: Admin, body: NewTopicBody) -> TopicView:
         unknown = next((name for name in body.config if name not in TOPIC_KEYS), None)
         hint = "" if unknown is None else unknown_key_hint(unknown, TOPIC_KEYS)
         raise Problem(status, f"{plan.error_code.name}: {plan.message or body.name}{hint}")
-    return _view(cluster.create_topic(plan.name, plan.assignments, plan.overrides))
+    return topic_view(cluster.create_topic(plan.name, plan.assignments, plan.overrides))
 
 
 @operation("GET", "/v1/topics/{name}", tag="topics")
 def get_topic(admin: Admin, path: TopicPath) -> TopicView:
     """Return one topic."""
-    return _view(admin.topic(path.name))
+    return topic_view(admin.topic(path.name))
 
 
 @operation("DELETE", "/v1/topics/{name}", tag="topics", status=204, media_type=None)
@@ -141,7 +141,8 @@ def put_leader(admin: Admin, path: PartitionPath, body: LeaderBody) -> Partition
     return _partition_view(partition)
 
 
-def _view(topic: Topic) -> TopicView:
+def topic_view(topic: Topic) -> TopicView:
+    """Return a topic as JSON values."""
     return TopicView(
         topic.name,
         str(topic.topic_id),

@@ -28,6 +28,7 @@ from broker.http_admin import (  # noqa: F401 - importing them declares the oper
     record_search,
     records,
     requests,
+    search,
     service,
     snapshot,
     topic_configs,

@@ -34,8 +34,13 @@ func TestMain(m *testing.M) {
 }
 
 func start() (stop func(), err error) {
-	process := exec.Command("mock-kafka", "serve", "--port", "0", "--admin-port", "0")
+	process := exec.Command("mock-kafka", "serve", "--port", "0", "--admin-port", "0",
+		"--until-stdin-closes", "--log-level", "warning")
 	process.Stderr = os.Stderr
+	// It ends with the tests, also if they are killed, because its standard input closes then.
+	if _, err := process.StdinPipe(); err != nil {
+		return nil, err
+	}
 	output, err := process.StdoutPipe()
 	if err != nil {
 		return nil, err

@@ -3,8 +3,13 @@
 const { spawn } = require('node:child_process');
 const readline = require('node:readline');
 
-// kafkajs treats error 46 as a failure, so it needs Kafka's rule for duplicates.
-const ARGUMENTS = ['serve', '--port', '0', '--admin-port', '0', '-o', 'producer.state.batches=5'];
+const ARGUMENTS = [
+  'serve', '--port', '0', '--admin-port', '0',
+  // It ends with this process, also if that is killed, because its standard input closes then.
+  '--until-stdin-closes', '--log-level', 'warning',
+  // kafkajs treats error 46 as a failure, so it needs Kafka's rule for duplicates.
+  '-o', 'producer.state.batches=5',
+];
 
 class MockKafka {
   static async start() {
@@ -12,7 +17,7 @@ class MockKafka {
     kafka.bootstrapServers = process.env.MOCK_KAFKA_BOOTSTRAP_SERVERS;
     kafka.adminUrl = process.env.MOCK_KAFKA_ADMIN_URL;
     if (kafka.adminUrl) return kafka;
-    kafka.process = spawn('mock-kafka', ARGUMENTS, { stdio: ['ignore', 'pipe', 'inherit'] });
+    kafka.process = spawn('mock-kafka', ARGUMENTS, { stdio: ['pipe', 'pipe', 'inherit'] });
     for await (const line of readline.createInterface({ input: kafka.process.stdout })) {
       if (line.startsWith('bootstrap.servers=')) kafka.bootstrapServers = line.split('=')[1];
       if (line.startsWith('admin.url=')) {
@@ -20,7 +25,7 @@ class MockKafka {
         return kafka;
       }
     }
-    throw new Error('mock-kafka did not start');
+    throw new Error('mock-kafka did not start; standard error says why');
   }
 
   // Send a request to the admin port and return its JSON, e.g. ask('GET', '/v1/topics').
@@ -37,14 +42,10 @@ class MockKafka {
     return records.map((record) => record.value.text);
   }
 
-  // Return the values as soon as there are so many.
+  // Return the values as soon as there are so many, or those that there are after 10 seconds.
   async waitForValues(topic, count) {
-    for (;;) {
-      const topics = await this.ask('GET', '/v1/topics');
-      const values = topics.some(({ name }) => name === topic) ? await this.values(topic) : [];
-      if (values.length >= count) return values;
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
+    await this.ask('GET', `/v1/topics/${topic}/records/wait?count=${count}&timeout_ms=10000`);
+    return this.values(topic);
   }
 
   stop() {

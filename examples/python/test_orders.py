@@ -1,4 +1,4 @@
-"""Test the service against a mock cluster: `pip install mock-kafka pytest kafka-python; pytest`."""
+"""Test the service against a mock cluster: run `pytest` where mock-kafka is installed."""
 
 import json
 

@@ -4,8 +4,8 @@ import { el, empty, idOf, name, table } from "./dom.js";
 import { number } from "./format.js";
 import { isAt, opens, route } from "./route.js";
 import { coordinatorText, partitionsText } from "./transactions.js";
-const GROUPS_MAX = 50,
-  MEMBERS_MAX = 50;
+export const GROUPS_MAX = 50;
+const MEMBERS_MAX = 50;
 const groupPath = (group) => `/v1/groups/${encodeURIComponent(group.group_id)}`;
 /** Partitions of a member as text; null if they are unknown. */
 const assignedText = (entries) =>
@@ -163,13 +163,8 @@ function groupPart(group) {
       : null,
   );
 }
-export function groupParts(groups) {
-  if (!groups.length) return empty("No group yet.");
-  const sorted = [...groups].sort(
-    (a, b) => !a.members.length - !b.members.length || a.group_id.localeCompare(b.group_id),
-  );
-  return [
-    ...sorted.slice(0, GROUPS_MAX).map(groupPart),
-    sorted.length > GROUPS_MAX ? empty(`and ${sorted.length - GROUPS_MAX} more`) : null,
-  ];
+/** The parts of a page; `isSearch` says that there may be other groups. */
+export function groupParts([groups, isSearch]) {
+  if (!groups.length) return empty(isSearch ? "No group has such an id." : "No group yet.");
+  return groups.map(groupPart);
 }

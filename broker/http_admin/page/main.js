@@ -5,14 +5,29 @@ import { clock, showClock } from "./clock.js";
 import { connectionRow } from "./connections.js";
 import { byId, empty, show, table } from "./dom.js";
 import { faultRow } from "./faults.js";
-import { count } from "./format.js";
-import { groupParts, groupState, readOffsets } from "./groups.js";
+import { count, number } from "./format.js";
+import { GROUPS_MAX, groupParts, groupState, readOffsets } from "./groups.js";
 import { messageState, readMessages } from "./messages.js";
+import { Paging } from "./paging.js";
 import { filterRow, quotaPart, quotaRows, shadowRow } from "./quotas.js";
 import { follow } from "./requests.js";
-import { topicParts } from "./topics.js";
+import { route } from "./route.js";
+import { TOPICS_MAX, topicParts } from "./topics.js";
 import { isPrepared, rank, transactionTable } from "./transactions.js";
 import "./forms.js";
+const topicPaging = new Paging("topics", TOPICS_MAX, look),
+  groupPaging = new Paging("groups", GROUPS_MAX, look);
+/** The listed ones, with the one that is open first if it is on another page. */
+async function withOpened(kind, listed, nameOf) {
+  const [openedKind, opened] = route();
+  if (openedKind !== kind || !opened || listed.some((each) => nameOf(each) === opened)) return listed;
+  try {
+    return [await get(`/v1/${kind}/${encodeURIComponent(opened)}`), ...listed];
+  } catch (error) {
+    if (error instanceof Locked) throw error;
+    return listed; // there is none with this name
+  }
+}
 let looking = false,
   lookAgain = false;
 async function look() {
@@ -26,7 +41,7 @@ async function look() {
       "/healthz",
       "/v1/clock",
       "/v1/brokers",
-      "/v1/topics",
+      `/v1/search/topics?${topicPaging.query}`,
       "/v1/connections",
       "/v1/quotas",
       "/v1/quotas/live",
@@ -34,12 +49,13 @@ async function look() {
       "/v1/producer-id-filters",
       "/v1/faults",
       "/v1/transactions",
-      "/v1/groups",
+      `/v1/search/groups?${groupPaging.query}`,
     ];
     const found = await Promise.all(paths.map(get));
-    const [health, time, brokers, allTopics, connections, quotas, live, shadow, filters, faults] = found;
-    const [transactions, groups] = found.slice(10);
-    const topics = allTopics.filter((topic) => !topic.is_internal);
+    const [health, time, brokers, foundTopics, connections, quotas, live, shadow, filters, faults] = found;
+    const [transactions, foundGroups] = found.slice(10);
+    const topics = await withOpened("topics", foundTopics.topics, (topic) => topic.name);
+    const groups = await withOpened("groups", foundGroups.groups, (group) => group.group_id);
     await readMessages(topics);
     byId("pulse").className = "up";
     byId("cluster").textContent = health.cluster_id;
@@ -47,22 +63,25 @@ async function look() {
     byId("brokers-count").textContent =
       `${brokers.filter((each) => each.is_alive).length} of ${brokers.length} up`;
     show("brokers", brokers, () => brokers.map(brokerCard));
-    byId("topics-count").textContent = topics.length || "";
-    show("topics", [topics, brokers, location.hash, messageState()], topicParts);
+    topicPaging.show(foundTopics.total);
+    byId("topics-count").textContent = foundTopics.total ? number(foundTopics.total) : "";
+    show("topics", [topics, brokers, topicPaging.search, location.hash, messageState()], topicParts);
     const ongoing = transactions.filter((each) => rank(each) === 0).length,
       prepared = transactions.filter(isPrepared).length;
     byId("transactions-count").textContent = transactions.length
       ? `${ongoing} ongoing${prepared ? `, ${prepared} prepared` : ""} · ${count(transactions.length, "id")}`
       : "";
     show("transactions", [transactions, location.hash], ([listed]) => transactionTable(listed));
-    const memberCount = groups.reduce((sum, group) => sum + group.members.length, 0);
-    byId("groups-count").textContent = groups.length
-      ? `${count(groups.length, "group")} · ${count(memberCount, "member")}`
+    const memberCount = foundGroups.groups.reduce((sum, group) => sum + group.members.length, 0);
+    groupPaging.show(foundGroups.total);
+    const areAll = foundGroups.total === foundGroups.groups.length;
+    byId("groups-count").textContent = foundGroups.total
+      ? `${count(foundGroups.total, "group")}${areAll ? ` · ${count(memberCount, "member")}` : ""}`
       : "";
     // The epoch of a share session changes with every fetch, and is not shown.
     for (const member of groups.flatMap((group) => group.members)) delete member.sessions;
     await readOffsets(groups);
-    show("groups", [groups, location.hash, groupState()], ([listed]) => groupParts(listed));
+    show("groups", [groups, groupPaging.search, location.hash, groupState()], groupParts);
     byId("connections-count").textContent = connections.length || "";
     const muted = connections.some((each) => each.muted_until_ms);
     show(

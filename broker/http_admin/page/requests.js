@@ -2,8 +2,10 @@
 import { Locked, act, get, headers } from "./api.js";
 import { byId, el, empty, morph, name } from "./dom.js";
 import { clockText, number, span } from "./format.js";
+import { Paging } from "./paging.js";
 import { opens, route } from "./route.js";
-const LINES_MAX = 400;
+const LINES_MAX = 400,
+  SHOWN_MAX = 200;
 const lines = new Map();
 let paused = false,
   dirty = false,
@@ -21,21 +23,6 @@ function take(kind, data) {
   while (lines.size > LINES_MAX) lines.delete(lines.keys().next().value);
   dirty = true;
 }
-const lineText = (line) =>
-  [
-    line.kind,
-    line.api,
-    line.client_id,
-    line.user,
-    line.outcome,
-    line.fault,
-    line.reason,
-    ...(line.topics || []),
-    ...(line.groups || []),
-    ...(line.errors || []),
-  ]
-    .join(" ")
-    .toLowerCase();
 function result(line) {
   if (line.kind === "disconnect") return [el("span", { class: "soft" }, line.reason)];
   const tags = (line.errors || []).map((error) => el("span", { class: "tag bad" }, error));
@@ -108,24 +95,55 @@ function lineRow(line) {
     ),
   );
 }
+/** How many lines there are and, of a search or an older page, those that it found. */
+let found = null,
+  finding = false,
+  sought = 0,
+  nextFindMs = 0;
+const isLive = () => !paging.search && paging.offset === 0;
+const paging = new Paging("requests", SHOWN_MAX, () => {
+  dirty = true;
+  find();
+});
+/** Search the journal; a search that has changed meanwhile begins again. */
+async function find() {
+  if (finding) return;
+  finding = true;
+  const beganMs = performance.now();
+  sought = came;
+  try {
+    for (let query = null; query !== String(paging.query); ) {
+      query = String(paging.query);
+      found = isLive()
+        ? { total: (await get("/v1/requests/status")).lines }
+        : await get(`/v1/search/requests?${query}`);
+    }
+    dirty = true;
+    draw();
+  } catch (error) {
+    if (!(error instanceof Locked)) console.warn(error);
+  } finally {
+    finding = false;
+    // A search of a long journal takes a while: the broker is to do other things, too.
+    nextFindMs = performance.now() + Math.max(1000, 10 * (performance.now() - beganMs));
+  }
+}
 function draw() {
   if (!dirty || paused) return;
   dirty = false;
-  const words = byId("search").value.trim().toLowerCase().split(/\s+/).filter(Boolean);
-  const found = [...lines.values()].reverse().filter((line) => {
-    const text = lineText(line);
-    return words.every((word) => text.includes(word));
-  });
-  morph(byId("lines"), found.slice(0, 200).map(lineRow));
-  byId("no-lines").hidden = found.length > 0;
-  byId("requests-count").textContent =
-    `${number(came)} seen${lost ? `, ${number(lost)} too quick to show` : ""}`;
+  const shown = (!isLive() && found?.requests) || [...lines.values()].reverse().slice(0, SHOWN_MAX);
+  morph(byId("lines"), shown.map(lineRow));
+  byId("no-lines").hidden = shown.length > 0;
+  byId("no-lines").textContent = paging.search ? "No request has these words." : "No requests yet.";
+  const seen = `${number(came)} seen${lost ? `, ${number(lost)} too quick to show` : ""}`;
+  byId("requests-count").textContent = paging.search && found ? `${number(found.total)} found` : seen;
+  paging.show(found ? found.total : lines.size);
 }
 setInterval(draw, 250);
-byId("search").addEventListener("input", () => {
-  dirty = true;
-  draw();
-});
+// What has come since the last search may belong to its results.
+setInterval(() => {
+  if (came !== sought && !paused && !document.hidden && performance.now() > nextFindMs) find();
+}, 250);
 byId("pause").addEventListener("click", () => {
   paused = !paused;
   byId("pause").textContent = paused ? "Go on" : "Pause";
@@ -141,7 +159,7 @@ byId("clear-requests").addEventListener("click", async () => {
   lines.clear();
   came = lost = 0;
   dirty = true;
-  draw();
+  await find();
 });
 byId("lines").addEventListener("click", (event) => {
   const row = event.target.closest("tr");

@@ -5,8 +5,8 @@ import { bytes, count, hue, number } from "./format.js";
 import { messageFilter, messages } from "./messages.js";
 import { isAt, opens, route } from "./route.js";
 const ends = new Map();
-const TOPICS_MAX = 200,
-  TILES_MAX = 120;
+export const TOPICS_MAX = 200;
+const TILES_MAX = 120;
 
 function tile(topic, part) {
   const key = `${topic.name}/${part.partition}`,
@@ -105,11 +105,8 @@ function openedTopic(topic, brokers) {
   );
 }
 
-export function topicParts([topics, brokers]) {
-  if (!topics.length) return empty("No topic yet.");
-  const more = topics.length - TOPICS_MAX;
-  return [
-    ...topics.slice(0, TOPICS_MAX).map((topic) => topicLine(topic, brokers)),
-    more > 0 ? empty(`and ${more} more`) : null,
-  ];
+/** The lines of a page; `isSearch` says that there may be other topics. */
+export function topicParts([topics, brokers, isSearch]) {
+  if (!topics.length) return empty(isSearch ? "No topic has such a name." : "No topic yet.");
+  return topics.map((topic) => topicLine(topic, brokers));
 }

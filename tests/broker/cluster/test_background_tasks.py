@@ -230,6 +230,9 @@ class Passing:
         request = CommitRequest(f"g{group}", offsets, retention_ms=retention_ms)
         self.cluster.groups.commit(request, self.now_ms)
 
+    def delete_group(self, group: int) -> None:
+        self.cluster.groups.delete_group(f"g{group}", self.now_ms)
+
     def create_token(self, lifetime_ms: int) -> None:
         self.cluster.delegation_tokens.create(OWNER, OWNER, (), lifetime_ms, self.now_ms)
 
@@ -283,6 +286,7 @@ DEEDS = st.one_of(
     st.tuples(st.just("change_retention"), st.sampled_from([-1, 1_000, 30_000])),
     st.tuples(st.just("begin_transaction"), BOTH, st.integers(1_000, 60_000)),
     st.tuples(st.just("commit"), BOTH, st.sampled_from([-1, 10_000])),
+    st.tuples(st.just("delete_group"), BOTH),
     st.tuples(st.just("create_token"), SPAN_MS),
     st.tuples(st.just("stop_broker"), st.integers(1, 2), SPAN_MS),
     st.tuples(st.just("advance"), SPAN_MS),

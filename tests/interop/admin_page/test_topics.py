@@ -75,3 +75,32 @@ def test_a_deep_link_opens_a_message_with_headers_as_json(
     page.goto(f"{cluster.url}/#/topics/orders/2/0")
     page.reload()
     expect(page.locator(".message")).to_contain_text('"item": "coffee 2"')
+
+
+def test_every_topic_is_found_by_its_name_and_by_its_page(
+    cluster: Cluster, page: Page, accessibility: Accessibility
+) -> None:
+    setup = {"topics": [{"name": f"orders-{n}", "partitions": [{}]} for n in range(1, 252)]}
+    cluster.ask("PUT", "/v1/snapshot", setup)
+    titles = page.locator("#topics .title")
+    expect(titles).to_have_count(200)
+    expect(page.locator("#topics-count")).to_have_text("251")
+    expect(page.locator("#topics-pager")).to_contain_text("1–200 of 251")
+    expect(page.get_by_label("Previous topics")).to_be_disabled()
+    accessibility.check(page)
+
+    page.get_by_label("Next topics").click()
+    expect(page.locator("#topics-pager")).to_contain_text("201–251 of 251")
+    expect(titles).to_have_text([f"orders-{n}" for n in range(201, 252)])
+
+    page.get_by_label("Search topics").fill("ORDERS-20")
+    expect(titles).to_have_text(["orders-20", *[f"orders-{n}" for n in range(200, 210)]])
+    expect(page.locator("#topics-pager")).to_be_empty()
+    page.get_by_label("Search topics").fill("nothing")
+    expect(page.locator("#topics")).to_have_text("No topic has such a name.")
+
+    # What the address opens is shown, too, wherever it is.
+    page.goto(f"{cluster.url}/#/topics/orders-251")
+    expect(titles).to_have_text(["orders-251"])
+    page.get_by_label("Search topics").fill("")
+    expect(titles).to_have_count(201)

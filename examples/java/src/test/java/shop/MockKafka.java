@@ -19,14 +19,17 @@ final class MockKafka implements AutoCloseable {
             process = null;
             return;
         }
-        process = new ProcessBuilder("mock-kafka", "serve", "--port", "0", "--admin-port", "0")
-                .redirectError(ProcessBuilder.Redirect.DISCARD)
+        // It ends with this JVM, also if that is killed, because its standard input closes then.
+        process = new ProcessBuilder(
+                        "mock-kafka", "serve", "--port", "0", "--admin-port", "0",
+                        "--until-stdin-closes", "--log-level", "warning")
+                .redirectError(ProcessBuilder.Redirect.INHERIT)
                 .start();
         BufferedReader lines = process.inputReader();
         while (adminUrl == null) {
             String line = lines.readLine();
             if (line == null) {
-                throw new IOException("mock-kafka did not start");
+                throw new IOException("mock-kafka did not start; standard error says why");
             }
             if (line.startsWith("bootstrap.servers=")) {
                 bootstrapServers = line.substring(line.indexOf('=') + 1);

@@ -1,0 +1,135 @@
+"""Search topics, groups and requests by words, one page at a time.
+
+Only what is on the page is described: a refresh costs little more with 100,000 topics than with 10.
+"""
+
+from itertools import islice
+from typing import Annotated, Any
+
+import msgspec
+
+from broker.http_admin.group_views import GroupView, group_view
+from broker.http_admin.operation import INT32_MAX, Input, operation
+from broker.http_admin.state import Admin
+from broker.http_admin.topics import TopicView, topic_view
+from broker.journal.lines import Line
+from broker.journal.rendering import describe_line
+from protocol.pacing import paced
+
+PAGE_MAX = 1_000
+
+
+class SearchQuery(Input, kw_only=True):
+    """What to look for: every word of `search` must occur, in any case; "" finds everything.
+
+    The page has at most `limit` results, from the one at `offset` on.
+    """
+
+    search: str = ""
+    offset: Annotated[int, msgspec.Meta(ge=0, le=INT32_MAX)] = 0
+    limit: Annotated[int, msgspec.Meta(ge=0, le=PAGE_MAX)] = 100
+
+    def fits(self, text: str) -> bool:
+        """Return whether a text has all the words."""
+        lowered = text.lower()
+        return all(word in lowered for word in self.search.lower().split())
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """Where the page begins and ends in the results."""
+        return self.offset, self.offset + self.limit
+
+
+class TopicSearchQuery(SearchQuery, kw_only=True):
+    """As for all searches; `internal` topics, such as `__consumer_offsets`, only if it is set."""
+
+    internal: bool = False
+
+
+class TopicsPage(msgspec.Struct):
+    """A page of topics in the order they were created; `total` is how many were found."""
+
+    total: int
+    topics: list[TopicView]
+
+
+class GroupsPage(msgspec.Struct):
+    """A page of groups: those with members first, by their ids; `total` is how many were found."""
+
+    total: int
+    groups: list[GroupView]
+
+
+class RequestsPage(msgspec.Struct):
+    """A page of the journal without the decoded messages, newest first.
+
+    `total` is how many lines were found.
+    """
+
+    total: int
+    requests: list[dict[str, Any]]
+
+
+@operation("GET", "/v1/search/topics", tag="search")
+async def search_topics(admin: Admin, query: TopicSearchQuery) -> TopicsPage:
+    """Search topics by their names."""
+
+    def search() -> TopicsPage:
+        found = [
+            topic
+            for topic in paced(admin.cluster.topics.all())
+            if (query.internal or not topic.is_internal) and query.fits(topic.name)
+        ]
+        return TopicsPage(len(found), [topic_view(topic) for topic in found[slice(*query.bounds)]])
+
+    return await admin.in_turns(search)
+
+
+@operation("GET", "/v1/search/groups", tag="search")
+async def search_groups(admin: Admin, query: SearchQuery) -> GroupsPage:
+    """Search groups of all types by their ids."""
+
+    def search() -> GroupsPage:
+        cluster = admin.cluster
+        listings = (*cluster.groups.list_groups(), *cluster.share.groups.list_groups())
+        found = sorted(
+            (listing.state == "Empty", listing.group_id)
+            for listing in paced(listings)
+            if query.fits(listing.group_id)
+        )
+        views = [group_view(admin, group_id) for _is_empty, group_id in found[slice(*query.bounds)]]
+        return GroupsPage(len(found), [view for view in views if view is not None])
+
+    return await admin.in_turns(search)
+
+
+@operation("GET", "/v1/search/requests", tag="search")
+async def search_requests(admin: Admin, query: SearchQuery) -> RequestsPage:
+    """Search the journal by API, client, user, topics, groups, errors, outcome and fault rule."""
+
+    def search() -> RequestsPage:
+        newest_first = reversed(admin.journal)
+        if not query.search.split():
+            total = len(admin.journal)
+            page = [_view(admin, line) for line in islice(newest_first, *query.bounds)]
+            return RequestsPage(total, page)
+        found = [line for line in paced(newest_first) if query.fits(_text(_view(admin, line)))]
+        return RequestsPage(
+            len(found), [_view(admin, line) for line in found[slice(*query.bounds)]]
+        )
+
+    return await admin.in_turns(search)
+
+
+def _view(admin: Admin, line: Line) -> dict[str, Any]:
+    return describe_line(line, admin.topic_name, has_bodies=False)
+
+
+def _text(described: dict[str, Any]) -> str:
+    """Return what a search for a line of the journal looks at."""
+    names = ("topics", "groups", "transactional_ids", "errors")
+    parts = [described.get(key) for key in ("kind", "api", "client_id", "user", "outcome", "fault")]
+    return " ".join(
+        [part for part in (*parts, described.get("reason")) if part]
+        + [text for name in names for text in described.get(name, ())]
+    )
