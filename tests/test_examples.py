@@ -87,7 +87,8 @@ def test_the_java_quickstart_passes(tmp_path: Path) -> None:
 def test_every_recipe_of_the_cookbook_passes(tmp_path: Path) -> None:
     options = ["-p", "no:asyncio", "-W", "ignore"]
     output = run_in_copy("cookbook", tmp_path, sys.executable, "-m", "pytest", *options)
-    assert " 23 passed in " in output
+    # One needs what only confluent-kafka[avro] installs.
+    assert re.search(r" (24 passed|23 passed, 1 skipped) in ", output)
 
 
 # The file of each example that starts the cluster ----------------------------------------------

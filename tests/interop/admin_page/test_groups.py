@@ -48,3 +48,20 @@ def test_the_page_lists_groups_of_all_types_and_controls_them(
         # 2 is the generation of the group without the member, 3 that of the member that is back.
         expect(reports).to_contain_text(re.compile(r"generation [23]\b"))
     assert page.locator("#groups img").count() == 0
+
+
+def test_every_group_is_found_by_its_id_and_by_its_page(cluster: Cluster, page: Page) -> None:
+    committed = {"topic": "orders", "partition": 0, "offset": 0}
+    offsets = [{"group": f"billing-{number:02}", **committed} for number in range(60)]
+    topics = [{"name": "orders", "partitions": [{}]}]
+    cluster.ask("PUT", "/v1/snapshot", {"topics": topics, "offsets": offsets})
+    titles = page.locator("#groups .title")
+    expect(titles).to_have_count(50)
+    expect(page.locator("#groups-count")).to_have_text("60 groups")
+    page.get_by_label("Next groups").click()
+    expect(page.locator("#groups-pager")).to_contain_text("51–60 of 60")
+    expect(titles).to_have_text([f"billing-{number}" for number in range(50, 60)])
+    page.get_by_label("Search groups").fill("billing-5")
+    expect(titles).to_have_text([f"billing-{number}" for number in range(50, 60)])
+    page.get_by_label("Search groups").fill("billing-07")
+    expect(titles).to_have_text(["billing-07"])
