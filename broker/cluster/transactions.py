@@ -157,7 +157,9 @@ def _retry_later(cluster: Cluster, now_ms: int) -> None:
 
     def next_work_ms() -> int | None:
         prepared = transactions.prepared.values()
-        waits = prepared and all(_waits_for_brokers(cluster, each) for each in prepared)
+        waits = prepared and all(
+            _waits_for_brokers(cluster, transaction) for transaction in prepared
+        )
         return None if waits else 0
 
     if transactions.retry is None:

@@ -41,7 +41,7 @@ export class Paging {
             el(
               "span",
               null,
-              `${number(offset + 1)}–${number(Math.min(offset + limit, total))} of ${number(total)}`,
+              `${number(offset + 1)} to ${number(Math.min(offset + limit, total))} of ${number(total)}`,
             ),
             button("›", `Next ${this.id}`, offset + limit, offset + limit < total),
           ]
