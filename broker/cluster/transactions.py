@@ -174,12 +174,12 @@ def _waits_for_brokers(cluster: Cluster, transaction: Transaction) -> bool:
         return False
     if coordinating is None or not is_reachable(cluster, coordinating.leader_id):
         return True
-    topics = [(cluster.topics.get(name), index) for name, index in transaction.partitions]
-    partitions = [topic and topic.partition(index) for topic, index in topics]
-    return bool(partitions) and all(
-        partition is not None and not is_reachable(cluster, partition.leader_id)
-        for partition in partitions
-    )
+    for name, index in transaction.partitions:
+        topic = cluster.topics.get(name)
+        partition = None if topic is None else topic.partition(index)
+        if partition is None or is_reachable(cluster, partition.leader_id):
+            return False
+    return bool(transaction.partitions)
 
 
 def _write_markers(cluster: Cluster, transaction: Transaction, now_ms: int) -> bool:

@@ -19,7 +19,7 @@ from protocol.pacing import paced
 PAGE_MAX = 1_000
 
 
-class SearchQuery(Input, kw_only=True):
+class PageQuery(Input, kw_only=True):
     """What to look for: every word of `search` must occur, in any case; "" finds everything.
 
     The page has at most `limit` results, from the one at `offset` on.
@@ -40,7 +40,7 @@ class SearchQuery(Input, kw_only=True):
         return self.offset, self.offset + self.limit
 
 
-class TopicSearchQuery(SearchQuery, kw_only=True):
+class TopicPageQuery(PageQuery, kw_only=True):
     """As for all searches; `internal` topics, such as `__consumer_offsets`, only if it is set."""
 
     internal: bool = False
@@ -71,7 +71,7 @@ class RequestsPage(msgspec.Struct):
 
 
 @operation("GET", "/v1/search/topics", tag="search")
-async def search_topics(admin: Admin, query: TopicSearchQuery) -> TopicsPage:
+async def search_topics(admin: Admin, query: TopicPageQuery) -> TopicsPage:
     """Search topics by their names."""
 
     def search() -> TopicsPage:
@@ -86,7 +86,7 @@ async def search_topics(admin: Admin, query: TopicSearchQuery) -> TopicsPage:
 
 
 @operation("GET", "/v1/search/groups", tag="search")
-async def search_groups(admin: Admin, query: SearchQuery) -> GroupsPage:
+async def search_groups(admin: Admin, query: PageQuery) -> GroupsPage:
     """Search groups of all types by their ids."""
 
     def search() -> GroupsPage:
@@ -104,7 +104,7 @@ async def search_groups(admin: Admin, query: SearchQuery) -> GroupsPage:
 
 
 @operation("GET", "/v1/search/requests", tag="search")
-async def search_requests(admin: Admin, query: SearchQuery) -> RequestsPage:
+async def search_requests(admin: Admin, query: PageQuery) -> RequestsPage:
     """Search the journal by API, client, user, topics, groups, errors, outcome and fault rule."""
 
     def search() -> RequestsPage:
