@@ -11,7 +11,7 @@ DAY_MS = 86_400_000
 
 
 class FakeProtocol:
-    """A connection that notes when it is told to close; the second time aborts it."""
+    """A connection that notes each call that closes it; the second time aborts it."""
 
     def __init__(self, last_active_ms: int, *, is_waiting: bool = False) -> None:
         self.last_active_ms = last_active_ms
