@@ -26,7 +26,7 @@ S3_KEYS = (
 """The settings of Hadoop that the workers' own client for S3 uses too."""
 HDFS_KEYS = ("fs.defaultFS", "hadoop.security.authentication", "dfs.")
 """What the names of those begin with that its client for HDFS uses."""
-_HDFS_EXTRA = "pip install 'mock-kafka[hdfs]' (hdfs_native is not installed)"
+_HDFS_LIBRARY = "a library that is not installed: pip install hdfs-native"
 
 
 class StorageError(CommandError):
@@ -52,7 +52,7 @@ def checked_url(text: str) -> str:
     if not rest.strip("/"):
         raise StorageError(f"{text!r} names no folder")
     if scheme == "hdfs" and find_spec("hdfs_native") is None:
-        raise StorageError(f"{text!r} needs {_HDFS_EXTRA}")
+        raise StorageError(f"{text!r} needs {_HDFS_LIBRARY}")
     return text.rstrip("/")
 
 
@@ -221,7 +221,7 @@ def _filesystem(url: str, settings: tuple[tuple[str, str], ...]) -> tuple[Any, s
         try:
             from loadgen.hdfs import HadoopFiles  # noqa: PLC0415 - an optional dependency
         except ModuleNotFoundError as error:
-            raise StorageError(f"{url} needs {_HDFS_EXTRA}") from error
+            raise StorageError(f"{url} needs {_HDFS_LIBRARY}") from error
         host, slash, path = rest.partition("/")
         of_hdfs = {key: value for key, value in by_key.items() if key not in S3_KEYS}
         return fs.PyFileSystem(fs.FSSpecHandler(HadoopFiles(host, of_hdfs))), slash + path

@@ -17,8 +17,11 @@ COMMAND_VARIABLE = "MOCK_KAFKA_COMMAND"
 PROGRAM = "mock-kafka"
 
 _ISOLATED_LAUNCHER = Path(__file__).with_name("isolated_launcher.py")
-# For this program's Python, and for brokers that are started by hand.
-_NOT_INHERITED = ("PYTHONHOME", "PYTHONPATH", "MOCK_KAFKA_")
+_OF_THIS_PYTHON = ("PYTHONHOME", "PYTHONPATH")
+# The last is for brokers that are started by hand.
+_NOT_INHERITED = (*_OF_THIS_PYTHON, "MOCK_KAFKA_")
+_EXECUTED_VARIABLE = "MOCK_KAFKA_EXECUTED"
+"""Set for a program that runs in place of another one, so that two do not call each other."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,22 @@ def broker_command(command: str | Sequence[str] | None = None) -> BrokerCommand:
         given = [other]
     environment = {k: v for k, v in os.environ.items() if not k.startswith(_NOT_INHERITED)}
     return BrokerCommand(tuple(given), environment, is_own=False)
+
+
+def execute_other(arguments: Sequence[str]) -> None:
+    """Run the `mock-kafka` of another environment in place of this process.
+
+    It is the one that `broker_command` finds. Return if that is this environment's own.
+
+    Raises:
+        OSError: it can't be started.
+    """
+    command = broker_command()
+    if command.is_own or _EXECUTED_VARIABLE in os.environ:
+        return
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(_OF_THIS_PYTHON)}
+    environment[_EXECUTED_VARIABLE] = "1"
+    os.execvpe(command.words[0], [*command.words, *arguments], environment)
 
 
 def _own_command() -> BrokerCommand:

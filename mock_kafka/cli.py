@@ -123,12 +123,43 @@ examples:
       in ~/.bashrc: the Tab key completes commands and options; also zsh and fish
 """
 
+EXTRAS = {"completion": "completion", "scenario": "scenarios"}
+"""The extra that a command needs; `mock-kafka load` has one for each subcommand."""
+
 USAGE_ERROR = 2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; return the exit status."""
-    arguments = sys.argv[1:] if arguments is None else arguments
+    """Run a command; return the exit status.
+
+    Without `arguments` it is a program. If its environment lacks the packages of the broker, then
+    it runs the `mock-kafka` of another environment instead.
+    """
+    given = sys.argv[1:] if arguments is None else arguments
+    try:
+        return _run(given)
+    except ImportError:
+        from mock_kafka.missing_requirements import explanation  # noqa: PLC0415 - for an error
+
+        command = given[0] if given else ""
+        reason = explanation()
+        if reason and arguments is None:
+            from mock_kafka.broker_command import execute_other  # noqa: PLC0415 - the same
+
+            try:
+                execute_other(given)
+            except OSError as error:
+                reason = f"{reason}, and now is {error.filename}: {error.strerror}"
+        if not reason and command in EXTRAS:
+            reason = explanation(EXTRAS[command])
+            reason = reason and f"this command needs {reason}"
+        if not reason:
+            raise
+        print(f"mock-kafka {command}: {reason}", file=sys.stderr)
+        return 1
+
+
+def _run(arguments: Sequence[str]) -> int:
     if "_ARGCOMPLETE" in os.environ:
         from mock_kafka.completion import complete  # noqa: PLC0415 - only for the Tab key
 
@@ -148,13 +179,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{unknown}{more}" if command else HELP, end="", file=sys.stderr)
         return USAGE_ERROR
     run, _ = COMMANDS[command]
-    try:
-        return run(arguments)
-    except ImportError:
-        from mock_kafka.missing_requirements import explanation  # noqa: PLC0415 - for an error
-
-        reason = explanation()
-        if not reason:
-            raise
-        print(f"mock-kafka {command}: {reason}", file=sys.stderr)
-        return 1
+    return run(arguments)

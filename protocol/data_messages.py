@@ -7,7 +7,6 @@ Sources: org.apache.kafka.common.protocol.MessageUtil (`toVersionPrefixedBytes`)
 """
 
 from functools import cache
-from importlib import import_module
 from struct import Struct
 from types import new_class
 from typing import TYPE_CHECKING, Any
@@ -36,7 +35,9 @@ if not TYPE_CHECKING:  # else it would allow any name
         """Return a class of kafka-python, whose module has the schemas of many other messages."""
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        made = globals()[name] = getattr(import_module("kafka.protocol.consumer"), name)
+        from kafka.protocol import consumer  # noqa: PLC0415 - see ADR 24
+
+        made = globals()[name] = getattr(consumer, name)
         return made
 
 

@@ -188,8 +188,10 @@ if not TYPE_CHECKING:  # else it would allow any name
         if name in schema_messages.__all__:
             made = getattr(schema_messages, name)
         else:
+            import kafka.protocol as packages  # noqa: PLC0415 - see ADR 24
+
             package = _PACKAGES.get(name.removesuffix("Request").removesuffix("Response"), "admin")
-            made = getattr(import_module(f"kafka.protocol.{package}"), name)
+            made = getattr(import_module(f"{packages.__name__}.{package}"), name)
         globals()[name] = made
         return made
 

@@ -17,9 +17,7 @@ def require_matplotlib() -> Any:
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415 - slow to load, and perhaps not there
     except ImportError as error:
-        raise MissingLibraryError(
-            "pictures need matplotlib: pip install 'mock-kafka[reports]'"
-        ) from error
+        raise MissingLibraryError("pictures need matplotlib: pip install matplotlib") from error
     return Figure
 
 

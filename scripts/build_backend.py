@@ -3,8 +3,9 @@
 In the repository `broker`, `client` and so on are packages at the top. In site-packages these names
 would collide with a user's own modules and with other distributions. `build_wheel` therefore copies
 the packages into a temporary folder, as `mock_kafka/_internal/broker` and so on, rewrites their
-imports, and lets setuptools build there. An editable install and the source archive keep the
-layout of the repository.
+imports, and lets setuptools build there. It also copies what `protocol` uses of kafka-python, from
+the version that `[build-system]` names, so that the wheel needs no kafka-python beside it (ADR 30).
+An editable install and the source archive keep the layout of the repository.
 """
 
 import contextlib
@@ -12,6 +13,8 @@ import re
 import shutil
 import tempfile
 import tomllib
+from collections.abc import Mapping
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +25,11 @@ __all__ = ["build_editable", "build_sdist", "build_wheel"]
 
 PUBLIC = "mock_kafka"
 INTERNAL = "mock_kafka._internal"
+VENDOR = f"{INTERNAL}._vendor"
+CLIENT = "kafka-python"
+VENDORED = ("codec.py", "errors.py", "protocol", "record", "structs.py", "util.py", "version.py")
+"""What `protocol` imports of the package `kafka`, with what these modules import."""
+NOT_VENDORED = ("__pycache__", "*.pyi", "frame.py", "generate_stubs.py", "old", "parser.py")
 METADATA_FILES = ("LICENSE", "README.md", "pyproject.toml")
 
 
@@ -50,9 +58,57 @@ def copy_packages(source: Path, target: Path) -> None:
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(source / name, folder, ignore=ignored, dirs_exist_ok=True)
     (internal / "__init__.py").write_text('"""Not for import by users: anything may change."""\n')
-    for path in target.rglob("*.py"):
-        text = path.read_text(encoding="utf-8")
-        path.write_text(with_internal_imports(text, packages - {PUBLIC}), encoding="utf-8")
+    ours = dict.fromkeys(packages - {PUBLIC}, INTERNAL)
+    vendored = {"kafka": VENDOR}
+    vendor_kafka_python(source / "pyproject.toml", target.joinpath(*VENDOR.split(".")))
+    # The scenarios run the kafka-python of the user, as any other client.
+    for folder, places in (
+        (target, ours),
+        (internal / "protocol", vendored),
+        (target.joinpath(*VENDOR.split(".")), vendored),
+    ):
+        for path in folder.rglob("*.py"):
+            text = path.read_text(encoding="utf-8")
+            path.write_text(with_internal_imports(text, places), encoding="utf-8")
+
+
+def vendor_kafka_python(pyproject: Path, target: Path) -> None:
+    """Copy what the wheel needs of kafka-python to `target`, as the package `kafka`.
+
+    Raises:
+        SystemExit: the version that `[build-system]` requires is not installed here.
+    """
+    wanted = pinned_client(pyproject)
+    try:
+        distribution = metadata.distribution(CLIENT)
+    except metadata.PackageNotFoundError:
+        found = "it is not installed"
+    else:
+        found = f"{distribution.version} is installed"
+    if found != f"{wanted} is installed":
+        raise SystemExit(f"mock-kafka is built with {CLIENT}=={wanted}, and here {found}")
+    kafka = target / "kafka"
+    kafka.mkdir(parents=True)
+    for name in VENDORED:
+        path = Path(str(distribution.locate_file(f"kafka/{name}")))
+        if path.is_dir():
+            shutil.copytree(path, kafka / name, ignore=shutil.ignore_patterns(*NOT_VENDORED))
+        else:
+            shutil.copy(path, kafka)
+    [licence] = [file for file in distribution.files or () if file.name == "LICENSE"]
+    shutil.copy(str(licence.locate()), kafka / "LICENSE.txt")
+    (target / "__init__.py").write_text('"""Parts of other distributions, with their licences."""\n')
+    (kafka / "__init__.py").write_text(
+        f'"""A part of {CLIENT} {wanted}; mock-kafka changed its imports, and this file."""\n'
+    )
+
+
+def pinned_client(pyproject: Path) -> str:
+    """Return the version of kafka-python that `[build-system]` requires."""
+    settings = tomllib.loads(pyproject.read_text(encoding="utf-8"))
+    requirements = [each.split("==") for each in settings["build-system"]["requires"]]
+    [version] = [parts[1] for parts in requirements if parts[0] == CLIENT]
+    return version
 
 
 def top_level_packages(pyproject: Path) -> set[str]:
@@ -62,18 +118,29 @@ def top_level_packages(pyproject: Path) -> set[str]:
     return {pattern.removesuffix("*") for pattern in patterns}
 
 
-def with_internal_imports(text: str, names: set[str]) -> str:
-    """Return source code with imports of the packages `names` changed to their place in the wheel.
+def with_internal_imports(text: str, places: Mapping[str, str]) -> str:
+    """Return source code with imports of packages changed to their place in the wheel.
 
     Every line keeps its number. Imports in doctests count; `import a.b` without `as` would bind
     another name and is left alone, and tests/test_packaging.py finds it.
+
+    Args:
+        text: the source code.
+        places: the package in the wheel that each of the packages is in.
     """
-    ours = f"(?:{'|'.join(sorted(names))})"
-    start = r"^([ \t]*(?:>>> |\.\.\. )?)"
+    names = f"(?P<name>{'|'.join(sorted(places))})"
+    start = r"^(?P<start>[ \t]*(?:>>> |\.\.\. )?)"
     for pattern, replacement in (
-        (rf"{start}from ({ours}(?:\.\w+)*) import\b", rf"\1from {INTERNAL}.\2 import"),
-        (rf"{start}import ({ours}(?:\.\w+)*) as\b", rf"\1import {INTERNAL}.\2 as"),
-        (rf"{start}import ({ours})(?=[ \t]*(?:#.*)?$)", rf"\1from {INTERNAL} import \2"),
+        (rf"{start}from {names}(?P<rest>(?:\.\w+)* import)\b", "{start}from {place}.{name}{rest}"),
+        (rf"{start}import {names}(?P<rest>(?:\.\w+)* as)\b", "{start}import {place}.{name}{rest}"),
+        (rf"{start}import {names}(?=[ \t]*(?:#.*)?$)", "{start}from {place} import {name}"),
     ):
-        text = re.sub(pattern, replacement, text, flags=re.MULTILINE)
+        text = re.sub(
+            pattern,
+            lambda match, form=replacement: form.format(
+                place=places[match["name"]], **match.groupdict()
+            ),
+            text,
+            flags=re.MULTILINE,
+        )
     return text

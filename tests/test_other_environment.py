@@ -1,5 +1,6 @@
 """The fixture needs the standard library only, beside a broker in another environment."""
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -74,7 +75,7 @@ def test_an_order_is_stored_once_despite_a_lost_response(mock_kafka):
 
 
 def test_a_cluster_in_this_process_is_refused():
-    with pytest.raises(StartError, match=r"kafka-python>=3\\S* \\(2.0.2 is installed\\)"):
+    with pytest.raises(StartError, match=r"the broker needs aiohttp>=\\S+ \\(not installed\\)"):
         MockKafka(in_process=True).start()
 """
 
@@ -125,4 +126,17 @@ def test_a_project_with_an_old_kafka_python_uses_the_fixture(wheel: Path, tmp_pa
         [python, "-c", use], env=alone, capture_output=True, text=True, timeout=60, check=False
     )
     assert "StartError" in done.stderr
-    assert "kafka-python>=3.0.12 (2.0.2 is installed)" in done.stderr
+    assert "the broker needs aiohttp" in done.stderr
+
+    # The script of this environment runs the complete one.
+    script = python.with_name("mock-kafka")
+    for variables in (path, named):
+        run(script, "certs", "--out", "certs", folder=tmp_path, environment=variables)
+        assert (tmp_path / "certs" / "server.pem").exists()
+        shutil.rmtree(tmp_path / "certs")
+    done = subprocess.run(
+        [script, "serve"], env=alone, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 1
+    [line] = done.stderr.splitlines()
+    assert line.startswith("mock-kafka serve: the broker needs aiohttp")

@@ -9,12 +9,24 @@ import sys
 import sysconfig
 import zipfile
 from collections.abc import Iterator
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-from scripts.build_backend import INTERNAL, PUBLIC, top_level_packages, with_internal_imports
+from scripts.build_backend import (
+    CLIENT,
+    INTERNAL,
+    NOT_VENDORED,
+    PUBLIC,
+    VENDOR,
+    VENDORED,
+    pinned_client,
+    top_level_packages,
+    vendor_kafka_python,
+    with_internal_imports,
+)
 from tests.wheel import build_options, built, run, source, wheel
 
 __all__ = ["built", "source", "wheel"]  # fixtures
@@ -120,9 +132,47 @@ def test_the_wheel_has_our_packages_inside_mock_kafka_and_nothing_else(wheel: Pa
         if path.is_file() and path.parent.name != "__pycache__"
     }
     expected = {name if name.startswith(f"{PUBLIC}/") else f"{internal}/{name}" for name in in_tree}
-    in_wheel = {name for name in names if not name.startswith(dist_info)}
+    vendor = VENDOR.replace(".", "/")
+    in_wheel = {name for name in names if not name.startswith((dist_info, vendor))}
     assert in_wheel == expected | {f"{internal}/__init__.py"}
     assert {f"{package}/py.typed" for package in PACKAGES} <= in_tree
+
+
+@pytest.mark.slow
+def test_the_wheel_has_a_part_of_kafka_python_with_its_licence_and_other_imports(
+    wheel: Path,
+) -> None:
+    archive = zipfile.ZipFile(wheel)
+    start = f"{VENDOR.replace('.', '/')}/kafka/"
+    found = {name.removeprefix(start) for name in archive.namelist() if name.startswith(start)}
+    assert {name.partition("/")[0] for name in found} == {*VENDORED, "__init__.py", "LICENSE.txt"}
+    assert "protocol/schemas/resources/FetchRequest.json" in found
+    assert not [name for name in found if set(NOT_VENDORED) & set(name.split("/"))]
+    assert b"Apache License" in archive.read(f"{start}LICENSE.txt")
+    assert f"kafka-python {version(CLIENT)};".encode() in archive.read(f"{start}__init__.py")
+    left = [
+        f"{name}:{line} {what}"
+        for name in archive.namelist()
+        # The scenarios run the user's kafka-python, if there is one.
+        if name.endswith(".py") and not name.startswith(f"{INTERNAL.replace('.', '/')}/scenarios/")
+        for line, what in references(ast.parse(archive.read(name)), {"kafka"}, {"kafka"})
+    ]
+    assert left == []
+
+
+def test_the_version_that_the_wheel_copies_is_the_one_of_the_tests() -> None:
+    wanted = pinned_client(REPOSITORY / "pyproject.toml")
+    for name in ("build", "dev", "other-python"):
+        pins = (REPOSITORY / "requirements" / f"{name}.txt").read_text()
+        assert re.findall(r"^kafka-python\S*(?: \S+)*?==(\S+)", pins, re.MULTILINE) == [wanted]
+
+
+def test_another_version_of_kafka_python_is_refused_in_one_line(tmp_path: Path) -> None:
+    pyproject = tmp_path / "pyproject.toml"
+    pyproject.write_text('[build-system]\nrequires = ["setuptools>=77", "kafka-python==9.9"]\n')
+    reason = f"with kafka-python==9.9, and here {version(CLIENT)} is installed$"
+    with pytest.raises(SystemExit, match=reason):
+        vendor_kafka_python(pyproject, tmp_path / "vendor")
 
 
 @pytest.mark.slow
@@ -135,19 +185,21 @@ def test_no_code_in_the_wheel_names_a_package_of_ours_at_the_top(wheel: Path) ->
     for name in archive.namelist():
         if name.endswith(".py"):
             tree = ast.parse(archive.read(name))
-            left += [f"{name}:{line} {what}" for line, what in references(tree, modules)]
+            left += [f"{name}:{line} {what}" for line, what in references(tree, modules, OURS)]
     assert left == []
 
 
-def references(tree: ast.AST, modules: set[str]) -> Iterator[tuple[int, str]]:
-    """Find imports of our packages, and strings that name a module of `modules`."""
+def references(
+    tree: ast.AST, modules: set[str], packages: set[str]
+) -> Iterator[tuple[int, str]]:
+    """Find imports of `packages`, and strings that name a module of `modules`."""
     for node in ast.walk(tree):
         found: list[str] = []
         match node:
             case ast.Import(names=names):
-                found = [name.name for name in names if name.name.partition(".")[0] in OURS]
-            case ast.ImportFrom(module=str(module)):
-                found = [module] if module.partition(".")[0] in OURS else []
+                found = [name.name for name in names if name.name.partition(".")[0] in packages]
+            case ast.ImportFrom(module=str(module), level=0):
+                found = [module] if module.partition(".")[0] in packages else []
             case ast.Call(
                 func=ast.Name(id=function) | ast.Attribute(attr=function),
                 args=[ast.Constant(value=str(text)), *_],
@@ -173,8 +225,8 @@ def test_a_reference_that_was_left_is_found() -> None:
         "HELP = 'run python -m broker'",
     ):
         modules = {"broker", "client", "client.admin", "quotas", "quotas.limits"}
-        assert list(references(ast.parse(text), modules)), text
-    assert not list(references(ast.parse("KEY = 'broker.clock', 'client'"), {"client"}))
+        assert list(references(ast.parse(text), modules, OURS)), text
+    assert not list(references(ast.parse("KEY = 'broker.clock', 'client'"), {"client"}, OURS))
 
 
 @pytest.mark.parametrize(
@@ -186,6 +238,7 @@ def test_a_reference_that_was_left_is_found() -> None:
         ("import broker.cli as b", "import inner.broker.cli as b"),
         ("import broker as b", "import inner.broker as b"),
         ("    >>> from broker import cli", "    >>> from inner.broker import cli"),
+        ("from kafka.x import y", "from inner._vendor.kafka.x import y"),
         *[
             (same, same)
             for same in (
@@ -202,7 +255,8 @@ def test_a_reference_that_was_left_is_found() -> None:
 def test_imports_are_rewritten_on_their_lines(written: str, rewritten: str) -> None:
     text = f"\n\n{written}\nx = 1\n"
     expected = f"\n\n{rewritten.replace('inner', INTERNAL)}\nx = 1\n"
-    assert with_internal_imports(text, {"broker", "client"}) == expected
+    places = {"broker": INTERNAL, "client": INTERNAL, "kafka": VENDOR}
+    assert with_internal_imports(text, places) == expected
 
 
 @pytest.mark.slow

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from scripts.build_backend import CLIENT, pinned_client
+
 REPOSITORY = Path(__file__).resolve().parent.parent
 SETUPTOOLS_MAJOR_MIN = 77  # as [build-system] in pyproject.toml says
 
@@ -37,9 +39,10 @@ def run(
 
 
 def build_options() -> list[str]:
-    """With a new enough setuptools here no network is needed; otherwise the builder fetches one."""
-    is_offline = int(version("setuptools").partition(".")[0]) >= SETUPTOOLS_MAJOR_MIN
-    return ["--no-isolation"] if is_offline else []
+    """With what the build needs here no network is needed; otherwise the builder fetches it."""
+    has_setuptools = int(version("setuptools").partition(".")[0]) >= SETUPTOOLS_MAJOR_MIN
+    has_client = version(CLIENT) == pinned_client(REPOSITORY / "pyproject.toml")
+    return ["--no-isolation"] if has_setuptools and has_client else []
 
 
 @pytest.fixture(scope="session")

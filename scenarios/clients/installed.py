@@ -1,6 +1,6 @@
 """Load the wrapper of a client library, if the library is installed.
 
-Only kafka-python is a dependency of this project: a scenario leaves out a client that is missing.
+They are the libraries of the user's environment: a scenario leaves out a client that is missing.
 """
 
 import importlib.util
@@ -25,7 +25,7 @@ def load_client(name: ClientName) -> Client:
     """Return the wrapper of a library.
 
     Raises:
-        ImportError: the library is not installed.
+        ImportError: the library is not installed, or too old.
     """
     # ruff: noqa: PLC0415 - a module here imports its library
     match name:

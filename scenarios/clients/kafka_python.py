@@ -26,6 +26,9 @@ from scenarios.clients.interface import (
     Report,
 )
 
+if int(kafka.__version__.partition(".")[0]) < 3:
+    raise ImportError("kafka-python 3 is needed here")
+
 POLL_MS = 20
 FIRST_POLL_MS = 1_000
 HEARTBEAT_INTERVAL_MS = 200
