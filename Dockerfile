@@ -9,7 +9,7 @@ RUN /opt/mock-kafka/bin/pip --no-cache-dir install --require-hashes \
         --requirement requirements/build.txt --requirement requirements/runtime.txt
 COPY . .
 RUN /opt/mock-kafka/bin/pip --no-cache-dir install --no-deps --no-build-isolation . \
-    && /opt/mock-kafka/bin/pip uninstall --yes setuptools
+    && /opt/mock-kafka/bin/pip uninstall --yes setuptools kafka-python
 
 FROM python:3.13-slim
 COPY --from=build /opt/mock-kafka /opt/mock-kafka

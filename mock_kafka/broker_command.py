@@ -69,7 +69,8 @@ def execute_other(arguments: Sequence[str]) -> None:
         return
     environment = {k: v for k, v in os.environ.items() if not k.startswith(_OF_THIS_PYTHON)}
     environment[_EXECUTED_VARIABLE] = "1"
-    os.execvpe(command.words[0], [*command.words, *arguments], environment)
+    words = [*command.words, *arguments]
+    os.execvpe(words[0], words, environment)  # noqa: S606 - no shell on purpose
 
 
 def _own_command() -> BrokerCommand:

@@ -97,7 +97,9 @@ def vendor_kafka_python(pyproject: Path, target: Path) -> None:
             shutil.copy(path, kafka)
     [licence] = [file for file in distribution.files or () if file.name == "LICENSE"]
     shutil.copy(str(licence.locate()), kafka / "LICENSE.txt")
-    (target / "__init__.py").write_text('"""Parts of other distributions, with their licences."""\n')
+    (target / "__init__.py").write_text(
+        '"""Parts of other distributions, with their licences."""\n'
+    )
     (kafka / "__init__.py").write_text(
         f'"""A part of {CLIENT} {wanted}; mock-kafka changed its imports, and this file."""\n'
     )

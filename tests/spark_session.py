@@ -30,7 +30,7 @@ def connector_jars() -> Path:
     try:
         spark = version("pyspark")
     except PackageNotFoundError as error:
-        raise CannotRunError("PySpark is not here: pip install 'mock-kafka[spark]'") from error
+        raise CannotRunError("PySpark is not here: install the extra spark") from error
     connector = f"org.apache.spark:spark-sql-kafka-0-10_2.13:{spark}"
     return fetch_jars(
         f"spark-kafka-{spark}",
@@ -49,7 +49,7 @@ def spark_session(folder: Path) -> Iterator["SparkSession"]:
         CannotRunError: PySpark or java is missing.
     """
     if find_spec("pyspark") is None:
-        raise CannotRunError("PySpark is not here: pip install 'mock-kafka[spark]'")
+        raise CannotRunError("PySpark is not here: install the extra spark")
     if shutil.which("java") is None:
         raise CannotRunError("Spark needs java, which is not here")
     from loadgen.spark_session import load_session  # noqa: PLC0415 - not everybody has it

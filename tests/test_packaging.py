@@ -189,9 +189,7 @@ def test_no_code_in_the_wheel_names_a_package_of_ours_at_the_top(wheel: Path) ->
     assert left == []
 
 
-def references(
-    tree: ast.AST, modules: set[str], packages: set[str]
-) -> Iterator[tuple[int, str]]:
+def references(tree: ast.AST, modules: set[str], packages: set[str]) -> Iterator[tuple[int, str]]:
     """Find imports of `packages`, and strings that name a module of `modules`."""
     for node in ast.walk(tree):
         found: list[str] = []
@@ -389,7 +387,7 @@ def test_spark_workers_find_the_classes_of_the_wheel(
     environment: Environment, tmp_path: Path
 ) -> None:
     if find_spec("pyspark") is None or shutil.which("java") is None:
-        pytest.skip("a load needs java and pip install 'mock-kafka[spark]'; one is not here")
+        pytest.skip("a load needs java and the extra spark; one is not here")
     (tmp_path / "plan.yaml").write_text(PLAN)
     words = [environment.bin / "mock-kafka", "load", "plan.yaml", "--out", "out"]
     said = run(*words, folder=tmp_path, timeout_s=300)

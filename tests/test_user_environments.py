@@ -3,7 +3,6 @@
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -63,7 +62,7 @@ import sys
 import urllib.request
 from pathlib import Path
 
-from mock_kafka import MockKafka, NewTopic, Producer, ProducerSettings, open_admin
+from mock_kafka import MockKafka, NewTopic, Producer, ProducerSettings, open_admin, security_of
 
 async def send(servers):
     for codec in {CODECS!r}:
@@ -81,8 +80,8 @@ for in_process in (False, True):
         with urllib.request.urlopen(kafka.admin_url + "/metrics") as response:
             assert b"mock_kafka" in response.read()
     with MockKafka(config=tls, in_process=in_process) as kafka:
-        settings = {{"security_protocol": "SSL", "ssl_cafile": "certs/ca.pem"}}
-        with open_admin(kafka.bootstrap_servers, **settings) as admin:
+        settings = {{"security.protocol": "SSL", "ssl.truststore.location": "certs/ca.pem"}}
+        with open_admin(kafka.bootstrap_servers, security=security_of(settings)) as admin:
             assert admin.create_topics([NewTopic("t", partition_count=1)]) == {{"t": None}}
 assert not [name for name in sys.modules if name.partition(".")[0] == "kafka"]
 """
@@ -96,7 +95,7 @@ class UserEnvironment:
         self.python = folder / "venv" / "bin" / "python"
         run(sys.executable, "-m", "venv", "--without-pip", folder / "venv", folder=folder)
         uv = Path(sysconfig.get_path("scripts")) / "uv"
-        self._words: Mapping[str, list[object]] = {
+        self._words: dict[str, list[object]] = {
             "pip": [sys.executable, "-m", "pip", "--python", self.python],
             "uv": [uv, "pip"],
         }
@@ -119,7 +118,17 @@ class UserEnvironment:
 @pytest.fixture(params=TOOLS)
 def environment(request: pytest.FixtureRequest, tmp_path: Path) -> UserEnvironment:
     done = subprocess.run(
-        [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "-d", tmp_path, OTHERS[2]],
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "download",
+            "--quiet",
+            "--no-deps",
+            "-d",
+            tmp_path,
+            OTHERS[2],
+        ],
         capture_output=True,
         text=True,
         timeout=120,

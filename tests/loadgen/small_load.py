@@ -46,7 +46,7 @@ def jars_of_pyspark() -> Path:
     """
     pyspark = find_spec("pyspark")
     if pyspark is None or pyspark.origin is None:
-        raise CannotRunError("PySpark is not here: pip install 'mock-kafka[spark]'")
+        raise CannotRunError("PySpark is not here: install the extra spark")
     return Path(pyspark.origin).parent / "jars"
 
 

@@ -36,7 +36,7 @@ tenants: [{name: a, behaviour: steady, topic: t, clients: 4, rate: 50}]
 def spark_home() -> Path:
     found = find_spec("pyspark")
     if found is None or found.origin is None:
-        pytest.skip("PySpark is not here: pip install 'mock-kafka[spark]'")
+        pytest.skip("PySpark is not here: install the extra spark")
     if shutil.which("java") is None:
         pytest.skip("Spark needs java, which is not here")
     return Path(found.origin).parent

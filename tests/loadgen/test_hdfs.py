@@ -18,9 +18,7 @@ from scenarios.maven import CannotRunError, fetch_jars
 from tests.loadgen.small_load import RESPONSES, hadoop_version, jars_of_pyspark, load
 
 SOURCE = Path(__file__).with_name("java") / "HdfsCluster.java"
-needs_client = pytest.mark.skipif(
-    find_spec("hdfs_native") is None, reason="needs pip install 'mock-kafka[hdfs]'"
-)
+needs_client = pytest.mark.skipif(find_spec("hdfs_native") is None, reason="needs the extra hdfs")
 needs_cluster = [
     pytest.mark.long,
     pytest.mark.interop,

@@ -232,7 +232,7 @@ def test_ctrl_c_during_the_read_back_skips_it_and_writes_the_report(
 @pytest.mark.spark
 def test_the_workers_of_a_load_run_without_uvloop(tmp_path: Path) -> None:
     if find_spec("pyspark") is None or shutil.which("java") is None:
-        pytest.skip("a load needs java and pip install 'mock-kafka[spark]'; one is not here")
+        pytest.skip("a load needs java and the extra spark; one is not here")
     (tmp_path / "uvloop.py").write_text(
         "import os\n"
         f"open({str(tmp_path / 'processes')!r}, 'a').write(f'{{os.getpid()}}\\n')\n"

@@ -63,7 +63,7 @@ def test_a_url_of_hdfs_needs_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "hdfs_native.fsspec", raising=False)
     with pytest.raises(StorageError) as caught:
         checked_url("hdfs://name:8020/runs")
-    needed = "needs pip install 'mock-kafka[hdfs]' (hdfs_native is not installed)"
+    needed = "needs a library that is not installed: pip install hdfs-native"
     assert str(caught.value) == f"'hdfs://name:8020/runs' {needed}"
     with pytest.raises(StorageError) as caught:  # a worker's packages are not the driver's
         Storage("hdfs://name:8020/runs").create()

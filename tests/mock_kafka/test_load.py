@@ -1,7 +1,9 @@
 """`mock-kafka load` runs the load generator, or names the missing package."""
 
+import re
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -40,12 +42,30 @@ def test_help_needs_none_of_the_optional_packages() -> None:
     assert "producer-churn" in done.stdout
 
 
-def test_without_pyspark_the_error_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.fixture
+def without_extras(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hide PySpark and PyArrow, and that they are installed."""
+
+    def version(name: str) -> str:
+        if name in {"pyarrow", "pyspark"}:
+            raise metadata.PackageNotFoundError(name)
+        return "999"
+
+    monkeypatch.setattr(metadata, "version", version)
     monkeypatch.setitem(sys.modules, "pyspark", None)
+    monkeypatch.setitem(sys.modules, "loadgen.cli", None)
+    monkeypatch.delattr("loadgen.cli", raising=False)
+
+
+@pytest.mark.usefixtures("without_extras")
+def test_without_pyspark_the_error_says_what_to_install(capsys: pytest.CaptureFixture[str]) -> None:
     assert load.main(["steady", "--out", "x"]) == 2
-    assert "pip install 'mock-kafka[spark]'" in capsys.readouterr().err
+    [line] = capsys.readouterr().err.splitlines()
+    assert re.fullmatch(
+        r"mock-kafka load needs pyarrow>=\d+ \(not installed\), pyspark\S+ \(not installed\):"
+        r" pip install 'pyarrow>=\d+' 'pyspark<5,>=4.1'",
+        line,
+    )
 
 
 TRACE = """\
@@ -84,19 +104,17 @@ def test_quotas_are_proposed_without_pyspark_for_a_trace_and_for_a_plan(tmp_path
     assert "producer_byte_rate" in (tmp_path / "plan.json").read_text()
 
 
+@pytest.mark.usefixtures("without_extras")
 @pytest.mark.parametrize(
-    ("subcommand", "extra"), [("quotas", "analysis"), ("pack", "spark"), ("find", "spark")]
+    ("subcommand", "needs_spark"), [("quotas", False), ("pack", True), ("find", True)]
 )
-def test_a_subcommand_names_the_extra_that_it_needs(
-    subcommand: str, extra: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_a_subcommand_names_the_packages_that_it_needs(
+    subcommand: str, needs_spark: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setitem(sys.modules, "pyspark", None)
-    monkeypatch.setitem(sys.modules, "loadgen.cli", None)
-    monkeypatch.delattr("loadgen.cli", raising=False)
     assert load.main([subcommand, "x"]) == 2
     [line] = capsys.readouterr().err.splitlines()
-    assert f"pip install 'mock-kafka[{extra}]'" in line
-    assert line.endswith("is not installed)")
+    assert "pyarrow>=18 (not installed)" in line
+    assert ("pyspark" in line) is needs_spark
 
 
 def test_an_unknown_plan_is_an_error_of_one_line(

@@ -1,11 +1,13 @@
 """The error names packages that are missing or too old for the broker."""
 
+import os
+import sys
 from importlib import metadata
 
 import pytest
 
 from mock_kafka import StartError, cli
-from mock_kafka.broker_command import broker_command
+from mock_kafka.broker_command import COMMAND_VARIABLE, broker_command
 from mock_kafka.broker_process import BrokerProcess
 from mock_kafka.missing_requirements import explanation, missing_requirements
 
@@ -14,12 +16,14 @@ from mock_kafka.missing_requirements import explanation, missing_requirements
 def installed(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """Return the versions that are installed, by name; tests change it."""
     declared = [
-        "kafka-python[lz4,zstd]>=3.0.12",
+        "msgspec[toml]>=0.18.5",
         "structlog>=24.1",
         "uvloop>=0.21; sys_platform != 'win32'",
+        'pyarrow>=18; extra == "analysis"',
+        'mock-kafka[analysis]; extra == "spark"',
         'pyspark<5,>=4.1; extra == "spark"',
     ]
-    versions = {"kafka-python": "3.0.12", "structlog": "24.1.0"}
+    versions = {"msgspec": "0.18.6", "structlog": "24.1.0"}
 
     def version(name: str) -> str:
         if name not in versions:
@@ -38,12 +42,22 @@ def test_nothing_is_missing_in_this_environment() -> None:
 
 def test_a_package_is_missing_or_too_old(installed: dict[str, str]) -> None:
     assert missing_requirements() == []
-    installed["kafka-python"] = "2.0.2"
+    installed["msgspec"] = "0.9"
     del installed["structlog"]
     assert missing_requirements() == [
-        "kafka-python>=3.0.12 (2.0.2 is installed)",
+        "msgspec>=0.18.5 (0.9 is installed)",
         "structlog>=24.1 (not installed)",
     ]
+
+
+def test_an_extra_has_the_packages_of_the_extras_that_it_names(installed: dict[str, str]) -> None:
+    installed["pyspark"] = "3.5.1"
+    assert explanation("spark") == (
+        "pyarrow>=18 (not installed), pyspark<5,>=4.1 (3.5.1 is installed):"
+        " pip install 'pyarrow>=18' 'pyspark<5,>=4.1'"
+    )
+    installed |= {"pyarrow": "18.0.0", "pyspark": "4.1"}
+    assert explanation("spark") == ""
 
 
 def test_without_metadata_nothing_is_known_to_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,10 +82,52 @@ def test_a_command_of_the_shell_names_what_is_missing(
     assert "needs structlog>=24.1 (not installed): install" in capsys.readouterr().err
 
 
+def test_a_command_of_an_extra_names_its_packages(
+    installed: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fails(_arguments: object) -> int:
+        raise ModuleNotFoundError("No module named 'pyarrow'")
+
+    monkeypatch.setitem(cli.COMMANDS, "scenario", (fails, ""))
+    monkeypatch.setitem(cli.EXTRAS, "scenario", "analysis")
+    assert cli.main(["scenario", "cascade"]) == 1
+    assert capsys.readouterr().err == (
+        "mock-kafka scenario: this command needs pyarrow>=18 (not installed):"
+        " pip install 'pyarrow>=18'\n"
+    )
+
+
+def test_two_programs_that_lack_packages_do_not_call_each_other(
+    installed: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class ReplacedError(Exception):
+        """Raised instead of running another program."""
+
+    def replaced(_path: str, words: list[str], environment: dict[str, str]) -> None:
+        raise ReplacedError(words, environment)
+
+    monkeypatch.setattr(os, "execvpe", replaced)
+    monkeypatch.setattr(sys, "argv", ["mock-kafka", "certs", "--out", "d"])
+    monkeypatch.setitem(sys.modules, "broker.__main__", None)
+    monkeypatch.delattr("broker.__main__", raising=False)
+    monkeypatch.setenv(COMMAND_VARIABLE, "/opt/bin/mock-kafka")
+    monkeypatch.setenv("PYTHONPATH", "src")
+    monkeypatch.setenv("MOCK_KAFKA_PORT", "9092")
+    del installed["structlog"]
+    with pytest.raises(ReplacedError) as found:
+        cli.main()
+    words, environment = found.value.args
+    assert words == ["/opt/bin/mock-kafka", "certs", "--out", "d"]
+    assert "PYTHONPATH" not in environment
+    assert environment["MOCK_KAFKA_PORT"] == "9092"
+
+    monkeypatch.setattr(os, "environ", environment)
+    assert cli.main() == 1
+    assert capsys.readouterr().err.startswith("mock-kafka certs: the broker needs structlog>=24.1")
+
+
 @pytest.mark.slow
 def test_a_start_error_names_what_is_missing(installed: dict[str, str]) -> None:
-    installed["kafka-python"] = "2.0.2"
-    with pytest.raises(
-        StartError, match=r"exit status 2\): .*kafka-python>=3.0.12 \(2.0.2 is inst"
-    ):
+    installed["msgspec"] = "0.9"
+    with pytest.raises(StartError, match=r"exit status 2\): .*msgspec>=0.18.5 \(0.9 is inst"):
         BrokerProcess(["no-such-command"], 20, broker_command())
