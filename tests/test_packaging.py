@@ -161,10 +161,10 @@ def test_the_wheel_has_a_part_of_kafka_python_with_its_licence_and_other_imports
 
 
 def test_the_version_that_the_wheel_copies_is_the_one_of_the_tests() -> None:
-    wanted = pinned_client(REPOSITORY / "pyproject.toml")
+    pinned = pinned_client(REPOSITORY / "pyproject.toml")
     for name in ("build", "dev", "other-python"):
         pins = (REPOSITORY / "requirements" / f"{name}.txt").read_text()
-        assert re.findall(r"^kafka-python\S*(?: \S+)*?==(\S+)", pins, re.MULTILINE) == [wanted]
+        assert re.findall(r"^kafka-python\S*(?: \S+)*?==(\S+)", pins, re.MULTILINE) == [pinned]
 
 
 def test_another_version_of_kafka_python_is_refused_in_one_line(tmp_path: Path) -> None:

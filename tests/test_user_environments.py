@@ -113,8 +113,8 @@ class UserEnvironment:
 
     def versions(self) -> set[str]:
         folders = map(str, self.folder.glob("venv/lib/python*/site-packages"))
-        found = metadata.distributions(path=list(folders))
-        return {f"{each.name}=={each.version}" for each in found}
+        installed = metadata.distributions(path=list(folders))
+        return {f"{distribution.name}=={distribution.version}" for distribution in installed}
 
     def run_the_users_test(self) -> None:
         (self.folder / "test_orders.py").write_text(USERS_TEST)
