@@ -109,6 +109,7 @@ def pinned_client(pyproject: Path) -> str:
     """Return the version of kafka-python that `[build-system]` requires."""
     settings = tomllib.loads(pyproject.read_text(encoding="utf-8"))
     requirements = [each.split("==") for each in settings["build-system"]["requires"]]
+    version: str
     [version] = [parts[1] for parts in requirements if parts[0] == CLIENT]
     return version
 
@@ -137,12 +138,9 @@ def with_internal_imports(text: str, places: Mapping[str, str]) -> str:
         (rf"{start}import {names}(?P<rest>(?:\.\w+)* as)\b", "{start}import {place}.{name}{rest}"),
         (rf"{start}import {names}(?=[ \t]*(?:#.*)?$)", "{start}from {place} import {name}"),
     ):
-        text = re.sub(
-            pattern,
-            lambda match, form=replacement: form.format(
-                place=places[match["name"]], **match.groupdict()
-            ),
-            text,
-            flags=re.MULTILINE,
-        )
+
+        def moved(match: re.Match[str], form: str = replacement) -> str:
+            return form.format(place=places[match["name"]], **match.groupdict())
+
+        text = re.sub(pattern, moved, text, flags=re.MULTILINE)
     return text

@@ -10,6 +10,7 @@ import kafka
 import kafka.admin
 import kafka.codec
 import kafka.errors
+import kafka.version
 from kafka.coordinator.assignors.range import RangePartitionAssignor
 from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
 
@@ -26,7 +27,7 @@ from scenarios.clients.interface import (
     Report,
 )
 
-if int(kafka.__version__.partition(".")[0]) < 3:
+if int(kafka.version.__version__.partition(".")[0]) < 3:
     raise ImportError("kafka-python 3 is needed here")
 
 POLL_MS = 20
