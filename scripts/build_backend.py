@@ -4,7 +4,7 @@ In the repository `broker`, `client` and so on are packages at the top. In site-
 would collide with a user's own modules and with other distributions. `build_wheel` therefore copies
 the packages into a temporary folder, as `mock_kafka/_internal/broker` and so on, rewrites their
 imports, and lets setuptools build there. It also copies what `protocol` uses of kafka-python, from
-the version that `[build-system]` names, so that the wheel needs no kafka-python beside it (ADR 31).
+the version that `[build-system]` names, so that the wheel needs no kafka-python beside it (ADR 32).
 An editable install and the source archive keep the layout of the repository.
 """
 
