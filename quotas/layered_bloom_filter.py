@@ -38,7 +38,7 @@ _LAYER_BYTES = 2048
 _LAYER_OBJECT_BYTES = 368
 """Memory of a layer and its filter in CPython, without segments and shared objects."""
 
-_SEGMENT_OBJECT_BYTES = 172
+_SEGMENT_OBJECT_BYTES = 164
 """Memory of a segment in CPython, without its bits."""
 
 _GROWTH_MIN = 0.11
@@ -159,14 +159,17 @@ class TimestampedBloomFilter:
         """The number of its ids that a newer layer also has."""
 
 
-class _Segment(NamedTuple):
+class _Segment:
     """A Bloom filter of fixed size: a layer has one, and one more each time it is full."""
 
-    bit_count: int
-    bits: bytearray
-    further_hashes: range
-    """A range with one item per hash except the first; shared by all segments."""
-    layer: TimestampedBloomFilter
+    __slots__ = ("bit_count", "bits", "further_hashes", "layer")
+
+    def __init__(self, shape: Shape, layer: TimestampedBloomFilter) -> None:
+        self.bit_count = shape.bit_count
+        self.bits = bytearray(-(-shape.bit_count // 8))
+        self.further_hashes = _items(shape.hash_count - 1)
+        """A range with one item per hash except the first; shared by all segments."""
+        self.layer = layer
 
     @property
     def shape(self) -> Shape:
@@ -257,18 +260,20 @@ class LayeredBloomFilter:
         hashes = hashes_of(producer_id, self._seed)
         start, increment, change = hashes
         # Hot path: `indices` is inlined, since a call would cost as much as the search.
-        for bit_count, bits, further_hashes, layer in self._segments:
+        for segment in self._segments:
+            bit_count, bits = segment.bit_count, segment.bits
             index = start % bit_count
             if not bits[index >> 3] & _BITS[index & 7]:
                 continue
             decrement = increment
             less = change % bit_count or 1
-            for _ in further_hashes:
+            for _ in segment.further_hashes:
                 index = (index - decrement) % bit_count
                 if not bits[index >> 3] & _BITS[index & 7]:
                     break
                 decrement -= less
             else:
+                layer = segment.layer
                 if layer is not self._segments[0].layer or now_ms >= self._ends_ms:
                     layer.newer_count += 1
                     self._put(hashes, now_ms)
@@ -370,11 +375,8 @@ class LayeredBloomFilter:
 
     def _add_segment(self, layer: TimestampedBloomFilter, capacity: int) -> None:
         """Extend the layer to a total capacity of `capacity` ids."""
-        bit_count, hash_count = self._segment_shape(layer, capacity)
+        self._segments.insert(0, _Segment(self._segment_shape(layer, capacity), layer))
         layer.capacity = capacity
-        bits = bytearray(-(-bit_count // 8))
-        segment = _Segment(bit_count, bits, _items(hash_count - 1), layer)
-        self._segments.insert(0, segment)
 
     def _segment_shape(self, layer: TimestampedBloomFilter, capacity: int) -> Shape:
         """Return the shape of the segment that extends the layer to this capacity."""
