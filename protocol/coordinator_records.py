@@ -8,6 +8,7 @@ Sources: the CoordinatorRecordType and the RecordSerde of Kafka's group, transac
 coordinators.
 """
 
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from struct import Struct
@@ -17,6 +18,7 @@ from uuid import UUID
 from protocol.codec import DecodeError, decode_body
 from protocol.data_messages import data_class, decode_data, encode_fields, read_prefix
 
+_THIS = sys.modules[__name__]
 _RECORD_TYPE = Struct(">h")
 _KEY_VERSION = 0
 
@@ -144,7 +146,8 @@ if not TYPE_CHECKING:  # else it would allow any name
 
     def __getattr__(name: str) -> Any:
         """Return the class of a key or value, which from then on is an attribute of this module."""
-        if name not in __annotations__:
+        # From Python 3.14 on, `__annotations__` is an attribute of the module, but no name in it.
+        if name not in _THIS.__annotations__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         return _class(name)
 

@@ -83,8 +83,8 @@ def _describe(
     if parameters:
         described["parameters"] = parameters
     if op.body_type is not None:
-        name = getattr(op.body_type, "__name__", None)
-        component = {"required": True} if name is None else components[name]
+        is_class = isinstance(op.body_type, type)
+        component = components[op.body_type.__name__] if is_class else {"required": True}
         is_required = bool(component.get("required") or component.get("oneOf"))
         described["requestBody"] = {
             "required": is_required,
