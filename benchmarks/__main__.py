@@ -67,6 +67,7 @@ PROGRAMS = {
     "durations": "benchmarks.durations",
     "attack": "benchmarks.attack",
     "attacked-neighbour": "benchmarks.attacked_neighbour",
+    "long-requests": "benchmarks.long_requests",
     "scale": "benchmarks.scale",
 }
 """Programs that measure only parts of mock-kafka and print their own lines."""

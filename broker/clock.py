@@ -141,3 +141,9 @@ class BrokerClock:
 
 perf_ns: Callable[[], int] = time.perf_counter_ns
 """Return monotonic nanoseconds, to measure how long a handler took."""
+
+thread_cpu_ns: Callable[[], int] = time.thread_time_ns
+"""Return the nanoseconds for which this thread has used a CPU.
+
+Other processes of the machine do not add to them, but a call costs more than one of `perf_ns`.
+"""

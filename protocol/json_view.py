@@ -6,7 +6,7 @@ not known to be public.
 """
 
 from base64 import b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 from uuid import UUID
@@ -30,6 +30,7 @@ BATCHES_MAX = 100
 
 _SECRET_FIELDS = frozenset({"auth_bytes", "salt", "salted_password", "hmac"})
 
+_COMPRESSIONS = dict(enumerate(COMPRESSION_NAMES))
 _NAMES: dict[int, str] = {int(key): name for key, name in messages.API_NAMES.items()}
 
 MayShow = Callable[[str], bool]
@@ -41,6 +42,7 @@ def api_name(api_key: int) -> str:
     return _NAMES.get(api_key, str(api_key))
 
 
+@cache
 def error_name(error_code: int) -> str:
     """Return Kafka's name of an error code; the number if it is unknown."""
     try:
@@ -65,30 +67,67 @@ def decode_request_frame(frame: bytes) -> Any:
 
 def as_plain(message: Any, may_show: MayShow) -> dict[str, Any]:
     """Return a message as nested dicts, lists, strings and numbers."""
-    json_value = {}
-    has_secret = not may_show(str(getattr(message, "name", ""))) if _is_config(message) else False
-    for name, value in _fields(message):
-        is_secret = name in _SECRET_FIELDS or (has_secret and name == "value")
-        json_value[name] = HIDDEN if is_secret and value else _plain(name, value, may_show)
-    return json_value
-
-
-def _is_config(message: Any) -> bool:
-    names = message.fields
-    return "name" in names and "value" in names
-
-
-def _fields(message: Any) -> Iterator[tuple[str, Any]]:
     message_class: Any = type(message)
-    for name in _field_names(message_class, message.version):
-        yield name, getattr(message, name)
+    return _converter(message_class, message.version)(message, may_show)
 
 
 @cache
-def _field_names(message_class: Any, version: int | None) -> tuple[str, ...]:
-    """Return the names of a version's fields, which kafka-python looks up one by one."""
-    fields = message_class._struct._fields
-    return tuple(field.name for field in fields if version is None or field.for_version_q(version))
+def _converter(message_class: Any, version: int | None) -> Callable[[Any, MayShow], dict[str, Any]]:
+    """Return a function that makes a dict of a message: one display, without a look at the schema.
+
+    Each field's expression depends on its type, as kafka-python's generated decoders.
+    """
+    items = ", ".join(
+        f"{field.name!r}: {_expression(field, message_class._struct.fields)}"
+        for field in _fields(message_class, version)
+    )
+    names = {
+        "HIDDEN": HIDDEN,
+        "error_name": error_name,
+        "plain": _plain,
+        "plain_structs": _plain_structs,
+    }
+    function: Callable[[Any, MayShow], dict[str, Any]] = eval(  # noqa: S307 - generated from schemas
+        f"lambda message, may_show: {{{items}}}", names
+    )
+    return function
+
+
+def _expression(field: Any, siblings: Any) -> str:
+    """Return the source of the value of a field of `message` for JSON."""
+    name = field.name
+    value = f"message.{name}"
+    source = value
+    if field.is_struct_array():
+        source = f"plain_structs({value}, may_show)"
+    elif field.is_array() or field.type_str not in _PLAIN_TYPES:
+        source = f"plain({name!r}, {value}, may_show)"
+    elif name.endswith("error_code"):
+        source = f"error_name({value})"
+    if name in _SECRET_FIELDS:
+        return f"HIDDEN if {value} else {source}"
+    if name == "value" and "name" in siblings:  # a configuration
+        return f"HIDDEN if {value} and not may_show(str(message.name)) else {source}"
+    return source
+
+
+_PLAIN_TYPES = frozenset({"bool", "int8", "int16", "int32", "int64", "uint16", "float64", "string"})
+"""Types of fields whose values are JSON values as they are."""
+
+
+@cache
+def _fields(message_class: Any, version: int | None) -> tuple[Any, ...]:
+    """Return the fields of a version, or all."""
+    fields = message_class._struct.fields.values()
+    return tuple(field for field in fields if version is None or field.for_version_q(version))
+
+
+def _plain_structs(messages: list[Any] | None, may_show: MayShow) -> list[Any] | None:
+    if not messages:
+        return messages
+    message_class: Any = type(messages[0])
+    convert = _converter(message_class, messages[0].version)
+    return [convert(message, may_show) for message in paced_elements(messages)]
 
 
 def _plain(name: str, value: Any, may_show: MayShow) -> Any:
@@ -130,7 +169,7 @@ def batch_summaries(records: bytes) -> dict[str, Any]:
                     "base_offset": header.base_offset,
                     "record_count": header.records_count,
                     "bytes": end - position,
-                    "compression": dict(enumerate(COMPRESSION_NAMES)).get(compression, "unknown"),
+                    "compression": _COMPRESSIONS.get(compression, "unknown"),
                     "producer_id": header.producer_id,
                     "producer_epoch": header.producer_epoch,
                     "base_sequence": header.base_sequence,
@@ -150,16 +189,38 @@ def batch_summaries(records: bytes) -> dict[str, Any]:
 
 def errors_of(response: Any) -> set[str]:
     """Return the names of the errors anywhere in a response, except NONE."""
-    return {
-        error_name(value)
-        for name, value in _walk(response)
-        if name.endswith("error_code") and value != ErrorCode.NONE
-    }
+    codes: set[int] = set()
+    _add_errors(response, codes)
+    return set(map(error_name, codes - {ErrorCode.NONE}))
 
 
-def _walk(message: Any) -> Iterator[tuple[str, Any]]:
-    for name, value in _fields(message):
-        yield name, value
-        for code in paced_elements(value) if isinstance(value, list) else (value,):
-            if hasattr(code, "_struct"):
-                yield from _walk(code)
+def _add_errors(message: Any, codes: set[int]) -> None:
+    message_class: Any = type(message)
+    code_names, structs, arrays = _where_errors_are(message_class, message.version)
+    for name in code_names:
+        codes.add(getattr(message, name))
+    for name in structs:
+        if (struct := getattr(message, name)) is not None:
+            _add_errors(struct, codes)
+    for name in arrays:
+        for element in paced_elements(getattr(message, name) or ()):
+            _add_errors(element, codes)
+
+
+@cache
+def _where_errors_are(message_class: Any, version: int | None) -> tuple[tuple[str, ...], ...]:
+    """Return which fields are error codes, and which structs and arrays of structs have some."""
+    fields = _fields(message_class, version)
+    return (
+        tuple(field.name for field in fields if field.name.endswith("error_code")),
+        tuple(field.name for field in fields if field.is_struct() and _has_errors(field, version)),
+        tuple(
+            field.name
+            for field in fields
+            if field.is_struct_array() and _has_errors(field.array_of, version)
+        ),
+    )
+
+
+def _has_errors(struct: Any, version: int | None) -> bool:
+    return any(_where_errors_are(struct.data_class, version))

@@ -40,6 +40,7 @@ _TOPIC_RESOURCE_TYPE = 2
 _TOPIC_FIELDS = ("name", "topic", "topic_name", "resource_name")
 _NO_ID = UUID(int=0)
 _GROUP_KEY_TYPE = 0
+_ABSENT = object()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +84,34 @@ class RequestTargets:
         )
 
 
+@cache
+def _fields_among(entry_type: Any, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return those of the names that are fields of a type: to ask for others is slow."""
+    struct = getattr(entry_type, "_struct", None)
+    return names if struct is None else tuple(name for name in names if name in struct.fields)
+
+
+def _values(entry: Any, *names: str) -> Iterator[Any]:
+    """Yield the values of those fields that an entry has."""
+    entry_type: Any = type(entry)
+    for name in _fields_among(entry_type, names):
+        value = getattr(entry, name, _ABSENT)
+        if value is not _ABSENT:
+            yield value
+
+
+def _entries(request: Any, names: tuple[str, ...]) -> Iterator[Any]:
+    """Yield the entries of those arrays that a request has."""
+    for array in _values(request, *names):
+        yield from array or ()
+
+
 def request_targets(request: Any) -> RequestTargets:
     """Return the targets of a decoded request."""
     groups = set(_groups(request))
     transactional_ids = set(_transactional_ids(request))
-    keys = [*(getattr(request, "coordinator_keys", None) or ()), getattr(request, "key", None)]
-    is_group_key = getattr(request, "key_type", None) == _GROUP_KEY_TYPE
+    keys = [*_entries(request, ("coordinator_keys",)), *_values(request, "key")]
+    is_group_key = _GROUP_KEY_TYPE in _values(request, "key_type")
     (groups if is_group_key else transactional_ids).update(keys)
     return RequestTargets(
         frozenset(_partitions(request)),
@@ -99,20 +122,20 @@ def request_targets(request: Any) -> RequestTargets:
 
 def group_of(entry: Any) -> str:
     """Return the group that an entry of a request's array names; empty for none."""
-    return entry if isinstance(entry, str) else getattr(entry, "group_id", None) or ""
+    return entry if isinstance(entry, str) else next(_values(entry, "group_id"), None) or ""
 
 
 def topic_of(entry: Any) -> str | UUID | None:
     """Return the topic that an entry of a request's array names, by name or by id, or None."""
     if isinstance(entry, str):
         return entry
-    if getattr(entry, "resource_type", _TOPIC_RESOURCE_TYPE) != _TOPIC_RESOURCE_TYPE:
+    if next(_values(entry, "resource_type"), _TOPIC_RESOURCE_TYPE) != _TOPIC_RESOURCE_TYPE:
         return None
-    for field_name in _TOPIC_FIELDS:
-        name: str | None = getattr(entry, field_name, None)
+    name: str | None
+    for name in _values(entry, *_TOPIC_FIELDS):
         if name:
             return name
-    topic_id: UUID | None = getattr(entry, "topic_id", None)
+    topic_id: UUID | None = next(_values(entry, "topic_id"), None)
     return None if topic_id == _NO_ID else topic_id
 
 
@@ -120,7 +143,7 @@ def partition_of(entry: Any) -> int | None:
     """Return the partition that an entry of a request's array names, or None."""
     if isinstance(entry, int):
         return entry
-    indexes = (getattr(entry, field_name, None) for field_name in _PARTITION_FIELDS)
+    indexes = _values(entry, *_PARTITION_FIELDS)
     return next((index for index in indexes if isinstance(index, int)), None)
 
 
@@ -144,43 +167,37 @@ def targets_in_schema(api_key: ApiKey, api_version: int) -> tuple[frozenset[str]
 
 
 def _groups(request: Any) -> Iterator[str]:
-    yield getattr(request, "group_id", None) or ""
-    for array_name in _GROUP_ARRAYS:
-        for entry in getattr(request, array_name, None) or ():
-            yield group_of(entry)
+    yield from _values(request, "group_id")
+    for entry in _entries(request, _GROUP_ARRAYS):
+        yield group_of(entry)
 
 
 def _transactional_ids(request: Any) -> Iterator[str | None]:
-    for name in _TRANSACTIONAL_ID_FIELDS:
-        yield getattr(request, name, None)
-    for array_name in _TRANSACTIONAL_ID_ARRAYS:
-        for entry in getattr(request, array_name, None) or ():
-            # A null id is in requests that the broker refuses, which the journal has, too.
-            yield entry if isinstance(entry, str) else getattr(entry, "transactional_id", None)
+    yield from _values(request, *_TRANSACTIONAL_ID_FIELDS)
+    for entry in _entries(request, _TRANSACTIONAL_ID_ARRAYS):
+        # A null id is in requests that the broker refuses, which the journal has, too.
+        yield entry if isinstance(entry, str) else getattr(entry, "transactional_id", None)
 
 
 def _partitions(request: Any) -> Iterator[tuple[str | UUID, int | None]]:
-    for array_name in _ENTRIES_WITH_TOPICS:
-        for entry in getattr(request, array_name, None) or ():
-            if not isinstance(entry, str):
-                yield from _partitions(entry)
-    for array_name in _TOPIC_ARRAYS:
-        for entry in getattr(request, array_name, None) or ():
-            topic = topic_of(entry)
-            if topic is None:
-                continue
-            indexes = list(_indexes(entry))
-            yield from ((topic, index) for index in indexes)
-            if not indexes:
-                yield topic, None
+    for entry in _entries(request, _ENTRIES_WITH_TOPICS):
+        if not isinstance(entry, str):
+            yield from _partitions(entry)
+    for entry in _entries(request, _TOPIC_ARRAYS):
+        topic = topic_of(entry)
+        if topic is None:
+            continue
+        indexes = list(_indexes(entry))
+        yield from ((topic, index) for index in indexes)
+        if not indexes:
+            yield topic, None
 
 
 def _indexes(entry: Any) -> Iterator[int]:
-    for array_name in _PARTITION_ARRAYS:
-        for part in getattr(entry, array_name, None) or ():
-            index = partition_of(part)
-            if index is not None:
-                yield index
+    for part in _entries(entry, _PARTITION_ARRAYS):
+        index = partition_of(part)
+        if index is not None:
+            yield index
 
 
 def _named_by_entries(schema: Mapping[str, Any]) -> Iterator[str]:

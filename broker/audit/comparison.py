@@ -15,6 +15,7 @@ from broker.audit.stored_sequences import StoredSequences
 from broker.cluster.cluster import Cluster
 from broker.request.acknowledgement import Acknowledgement
 from protocol import records
+from protocol.pacing import paced, paced_stream
 from protocol.records import BatchHeader
 
 NO_OFFSET = -1
@@ -98,7 +99,17 @@ class AuditReport:
 
 
 def audit_cluster(cluster: Cluster, acknowledgements: Acknowledgements) -> AuditReport:
-    """Audit the acknowledgements of a cluster since its start or reset."""
+    """Audit the acknowledgements of a cluster since its start or reset.
+
+    It may pause. The logs are read last, so a log has at least what was acknowledged before.
+    """
+    sent, groups = acknowledgements.sent, cluster.groups
+    dropped, excluded = dict(acknowledgements.dropped), dict(acknowledgements.excluded)
+    committed = [
+        CommittedPosition(group_id, topic_name, partition_index, position.offset)
+        for group_id in paced(groups.group_ids())
+        for topic_name, partition_index, position in groups.all_committed(group_id)
+    ]
     logs = {
         (topic.topic_id, partition.partition_index): StoredLog(
             topic.name,
@@ -106,20 +117,12 @@ def audit_cluster(cluster: Cluster, acknowledgements: Acknowledgements) -> Audit
             partition.log.log_end_offset,
             partition.log.read(partition.log.log_start_offset, _ALL_BYTES, at_least_one=True),
         )
-        for topic in cluster.topics.all()
+        for topic in paced(cluster.topics.all())
         if not topic.is_internal
-        for partition in topic.partitions
+        for partition in paced(topic.partitions)
+        if cluster.topics.get_by_id(topic.topic_id) is topic  # not deleted during a pause
     }
-    committed = (
-        CommittedPosition(group_id, topic_name, partition_index, committed.offset)
-        for group_id in cluster.groups.group_ids()
-        for topic_name, partition_index, committed in cluster.groups.all_committed(group_id)
-    )
-    return AuditReport(
-        compare(acknowledgements.sent, logs, committed),
-        acknowledgements.dropped,
-        acknowledgements.excluded,
-    )
+    return AuditReport(compare(sent, logs, committed), dropped, excluded)
 
 
 def compare(
@@ -134,9 +137,9 @@ def compare(
     """
     result = Comparison()
     by_partition: dict[PartitionKey, list[Acknowledgement]] = defaultdict(list)
-    for acknowledgement in acknowledgements:
+    for acknowledgement in paced_stream(acknowledgements):
         by_partition[acknowledgement.topic_id, acknowledgement.partition].append(acknowledgement)
-    for key, log in logs.items():
+    for key, log in paced(logs.items()):
         _compare_partition(key, log, by_partition.pop(key, ()), result)
     result.removed += sum(map(len, by_partition.values()))
     result.findings.extend(_beyond_log_end(logs, committed))
@@ -148,7 +151,7 @@ def _compare_partition(
 ) -> None:
     by_offset: dict[int, list[Acknowledgement]] = defaultdict(list)
     without_offset: list[Acknowledgement] = []
-    for acknowledgement in acknowledged:
+    for acknowledgement in paced_stream(acknowledged):
         if acknowledgement.base_offset < 0:
             without_offset.append(acknowledgement)
         elif acknowledgement.base_offset + acknowledgement.records_count <= log.log_start_offset:
@@ -157,7 +160,7 @@ def _compare_partition(
             result.covered += 1
             by_offset[acknowledgement.base_offset].append(acknowledgement)
     sequences: dict[tuple[int, int], StoredSequences] = {}
-    for stored in log.batches:
+    for stored in paced_stream(log.batches):
         header = records.read_header(stored, 0)
         if header.producer_id >= 0 and not header.attributes & records.CONTROL_FLAG:
             producer = header.producer_id, header.producer_epoch
@@ -173,7 +176,7 @@ def _compare_partition(
         result.findings.extend(
             _of_acknowledgement(wrong, acknowledgement) for acknowledgement in lost
         )
-    for acknowledgement in without_offset:
+    for acknowledgement in paced_stream(without_offset):
         _compare_sequences(acknowledgement, log, sequences, result)
 
 

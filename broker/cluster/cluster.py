@@ -25,6 +25,7 @@ from broker.cluster.made_partitions import (
     MadePartitions,
     new_partitions,
 )
+from broker.cluster.moved_groups import MovedGroups
 from broker.cluster.producer_rules import adopt_rule_of_leader
 from broker.cluster.quotas import QuotaManagers
 from broker.cluster.topics import NO_LEADER, Partition, Topic, TopicTable, place_replicas
@@ -39,7 +40,7 @@ from broker.timers import Timers
 from broker.transactions.coordinator import TransactionCoordinator
 from broker.transactions.marker import MarkerSender
 from producer_state.allocator import ProducerIdAllocator
-from protocol.pacing import InTurns, at_once
+from protocol.pacing import InTurns, at_once, paced, paced_elements
 
 ADVERTISED_LISTENERS = "advertised.listeners"
 
@@ -100,6 +101,11 @@ class Cluster(LateCoordinators):
         self.produce_version += 1
         self.producer_ids = ProducerIdAllocator()
         self.group_log = GroupLog(self.topics, config)
+        self._moved_groups = MovedGroups(
+            self.timers,
+            self.group_log,
+            lambda work: self.in_turns(work),  # noqa: PLW0108 - it is set later
+        )
         self.forget_coordinators()
         self.transaction_log = TransactionLog(self.topics, config)
         self.transactions = TransactionCoordinator(
@@ -187,18 +193,6 @@ class Cluster(LateCoordinators):
     def _leader_id(self, partition: Partition | None) -> int | None:
         leader_id = NO_LEADER if partition is None else partition.leader_id
         return leader_id if self.is_alive(leader_id) else None
-
-    def _unload_groups(self, partition: Partition, now_ms: int) -> None:
-        """Unload the groups of a partition whose leader has changed, after the current request."""
-
-        def unload(now_ms: int) -> None:
-            for group_id in self.groups.group_ids():
-                if self.group_log.partition_index(group_id) == partition.partition_index:
-                    self.groups.unload(group_id, now_ms)
-            self.share.restart_sessions(self.group_log, partition.partition_index, now_ms)
-
-        if len(self.groups) or len(self.share.groups):
-            self.timers.schedule(now_ms, unload)
 
     def add_fetch_sessions(self, node_id: int) -> None:
         """Give a broker its caches of fetch sessions and share sessions, unless it has them."""
@@ -291,10 +285,12 @@ class Cluster(LateCoordinators):
         self.share.delete_topic(topic, now_ms)
         self.groups.note_topic_change(topic.name)
         for partition in topic.partitions:
+            partition.leader_id = NO_LEADER
+        # Nobody appends to them any more, so other requests may come in between.
+        for partition in paced(topic.partitions):
             self.freed(partition, partition.log.size_bytes)
             # What remembers the partition for the next request of a client keeps no records.
             self._size_retention.discard(partition.log.take_all(), now_ms)
-            partition.leader_id = NO_LEADER
             partition.log.wake(now_ms)
 
     def alter_topic_config(self, topic: Topic, overrides: Mapping[str, str]) -> None:
@@ -314,7 +310,7 @@ class Cluster(LateCoordinators):
         return found
 
     def set_config(self, config: BrokerConfig) -> None:
-        """Replace the configuration of the brokers; it applies to topics and leaders at once."""
+        """Replace the configuration of the brokers; many topics and leaders adopt it in turns."""
         self.config = config
         self.groups.config = config
         self.share.set_config(config)
@@ -326,9 +322,9 @@ class Cluster(LateCoordinators):
         for broker in self.brokers.values():
             dynamic = config.dynamic_layer(broker.node_id)
             broker.alter_endpoints(dynamic.get(ADVERTISED_LISTENERS, ""))
-        for topic in self.topics.all():
+        for topic in paced(self.topics.all()):
             self.alter_topic_config(topic, topic.config.overrides)
-            for partition in topic.partitions:
+            for partition in paced_elements(tuple(topic.partitions)):
                 adopt_rule_of_leader(self.config, partition)
 
     def _limits_producer_ids(self) -> bool:
@@ -349,7 +345,8 @@ class Cluster(LateCoordinators):
         partition.log.wake(now_ms)
         adopt_rule_of_leader(self.config, partition)
         if partition.topic_name == GROUP_METADATA.name:
-            self._unload_groups(partition, now_ms)
+            index = partition.partition_index
+            self._moved_groups.unload(index, self.groups, self.share, now_ms)
         if self.on_leaders_change is not None:
             self.on_leaders_change(now_ms)
         if self.on_new_leader is not None and self.limits_producer_ids and leader_id != NO_LEADER:

@@ -1,6 +1,6 @@
 """Everything that the cluster has for share groups (KIP-932): members, states, leaders."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from typing import Any
 
 from broker.cluster.group_log import GroupLog
@@ -69,10 +69,10 @@ class ShareGroups:
         for leader in self.leaders.values():
             leader.clear(now_ms)
 
-    def restart_sessions(self, group_log: GroupLog, partition_index: int, now_ms: int) -> None:
-        """Begin the sessions of the groups in a partition again: it has a new leader."""
+    def restart_sessions(self, group_log: GroupLog, indexes: Set[int], now_ms: int) -> None:
+        """Begin the sessions of the groups in some partitions again: these have new leaders."""
         for group in self.groups.all():
-            if group_log.partition_index(group.group_id) == partition_index:
+            if group_log.partition_index(group.group_id) in indexes:
                 self.groups.restart_sessions(group, now_ms)
 
     def leave_leader(self, topic: Topic | None, partition: Partition, now_ms: int) -> None:

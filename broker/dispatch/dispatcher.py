@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from broker import handlers  # noqa: F401 - importing the package registers the APIs
 from broker.audit.acknowledgements import Acknowledgements
-from broker.clock import perf_ns
+from broker.clock import perf_ns, thread_cpu_ns
 from broker.cluster.cluster import Cluster
 from broker.dispatch.marker_channel import MarkerChannel
 from broker.dispatch.turn_queue import TurnKind
@@ -73,6 +73,7 @@ class Dispatcher:
             cluster.config["response.bytes.max"],
             now_ns,
             cluster.config["request.queue.bytes.max"],
+            thread_cpu_ns if now_ns is perf_ns else now_ns,
         )
         cluster.in_turns = self.turns.run_work
         cluster.marker_sender = MarkerChannel(cluster, self.faults, self.journal, self.dispatch)

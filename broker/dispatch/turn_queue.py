@@ -2,8 +2,9 @@
 
 A request is due some time after it arrived, the longer the more it asks for, and the next turn goes
 to the one that is due first. So a small request passes large ones that came before it, but not all
-that come later. Light requests go before all others, which may take seconds; these have every fifth
-turn in any case.
+that come later. After a turn a request is due later by what it has used, so equal requests have
+their turns one after the other. Light requests go before all others, which may take seconds; these
+have every fifth turn in any case.
 """
 
 import heapq
@@ -25,21 +26,34 @@ class TurnKind(IntEnum):
     """Little: a Produce, a Fetch in a session, or a short request."""
     HEAVY = 1
     """What it has decoded of its elements."""
-    EXCLUSIVE = 2
-    """An operation of the admin port."""
+    READING = 2
+    """The result of an operation of the admin port that changes nothing."""
+    EXCLUSIVE = 3
+    """The body of an operation of the admin port, or half of what it changes."""
 
 
-STARTED_MAX = {TurnKind.LIGHT: 64, TurnKind.HEAVY: 4, TurnKind.EXCLUSIVE: 1}
+STARTED_MAX = {
+    TurnKind.LIGHT: 64,
+    TurnKind.HEAVY: 4,
+    TurnKind.READING: 16,
+    TurnKind.EXCLUSIVE: 1,
+}
 """Requests of a kind between two turns; with more, new ones wait before they begin."""
 
 LIGHT_TURNS_MAX = 4
 """Turns that light requests have before one of the others, if there are any."""
 
 _LIGHT_KINDS = (TurnKind.LIGHT,)
-_OTHER_KINDS = TurnKind.HEAVY, TurnKind.EXCLUSIVE
+_OTHER_KINDS = TurnKind.HEAVY, TurnKind.READING, TurnKind.EXCLUSIVE
 
 NS_PER_BYTE = 15_000
 """How much later a request is due for each byte of its frame: a second for 64 KiB."""
+
+TURN_FACTOR = 10
+"""How many times as long as it has worked a request lets others of its kind go first.
+
+It has a turn in ten in any case, however many short ones arrive.
+"""
 
 LIGHT_BYTES = 32
 """Bytes of a Produce request that take as long as one byte of another: most are only copied."""
@@ -158,6 +172,10 @@ class TurnQueue:
             if due is None or heap[0][0] < due.due_ns:
                 due = heap[0][2]
         return due
+
+    def charge(self, request: TurnRequest, turn_ns: int, now_ns: int) -> None:
+        """Let others go first, after a turn that took a request so long and has not ended it."""
+        request.due_ns = max(request.due_ns, now_ns) + turn_ns * TURN_FACTOR
 
     def _start(self, request: TurnRequest) -> None:
         self._started.append(request)

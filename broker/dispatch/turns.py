@@ -4,6 +4,12 @@ Each request runs in its own greenlet. Its loops call `paced` (`protocol/pacing.
 at the time and, when the turn is over, returns control to the event loop in the middle of the
 handler. The request goes on later, on the same thread. Its connection waits for it as for any
 pending response, so responses keep the order of their requests.
+
+Between two turns the event loop serves whatever socket is ready, so a request of others waits for
+one turn at most. The next turn comes at once if there was none. Otherwise it comes when others have
+sent nothing for a millisecond, or have used several times as much CPU as the turn. To wait that
+long is what an anticipatory disk scheduler does: a client that sends its next request when it has
+the response seems to have nothing to do right after each response.
 """
 
 from collections.abc import Callable
@@ -22,11 +28,26 @@ TURN_NS = 3_000_000
 LONG_NS = TURN_NS // 4
 """A request that has worked for that long may be one of those with much to do."""
 
-REST_FACTOR = 12
-"""How many times as long as its turn a request rests, while other connections send requests.
+PATIENCE_S = 0.001
+"""How long others must have sent nothing; timers of event loops are no more precise."""
 
-They get twelve thirteenths of the time then; all requests that take turns get the rest together.
+PATIENCE_FACTOR_MAX = 4
+"""How many times longer it is while other processes of the machine use the CPUs.
+
+It is as many times longer as a turn took longer than the CPU that it used: clients wait as well.
 """
+
+OTHERS_CPU_FACTOR = 4
+"""How many times the CPU of a turn others may use before the next one.
+
+They get four fifths of the CPU, if they need it; all requests that take turns share the rest.
+"""
+
+OTHERS_TIME_FACTOR = 8
+"""How many times the CPU of a turn the next one waits at most, for others that use little CPU."""
+
+FIRST_TURNS_MAX = 2
+"""Requests that pause in the turn that they have as they arrive, in an iteration of the loop."""
 
 IDLE_WORKERS_MAX = 4
 
@@ -41,23 +62,33 @@ class Turns:
         response_bytes_max: int,
         now_ns: Callable[[], int] = perf_ns,
         queued_bytes_max: int = -1,
+        cpu_ns: Callable[[], int] | None = None,
     ) -> None:
         """`response_bytes_max` bounds the response of a request that works for long.
 
+        `cpu_ns` measures what turns and other requests use, by default in the time of `now_ns`.
         With `queued_bytes_max` bytes of frames that wait `is_full` is True; -1 is no limit.
         """
         self.response_bytes_max = response_bytes_max
         self._now_ns = now_ns
+        self._cpu_ns = cpu_ns or now_ns
         self.call_later: CallLater | None = None
         """Schedules a call after some seconds; while it is None, a request runs in one go."""
         self.on_room: Callable[[], None] | None = None
         """Is called when a request has left the queue, and it is not full."""
         self.read_count = 0
-        """Reads from all sockets since the last turn; the server counts them."""
+        """Reads from all sockets since the last look at them; the server counts them."""
         self._queue = TurnQueue(queued_bytes_max)
         self._running: TurnRequest | None = None
         self._idle_workers: list[greenlet] = []
         self._began_ns = 0
+        self._first_turns = 0
+        """Requests that have paused in their first turn since the last look."""
+        self._turn_cpu_ns = 0
+        """What the last turn used."""
+        self._patience_s = PATIENCE_S
+        self._ended_ns = self._ended_cpu_ns = 0
+        """When the last turn ended, by both clocks."""
         self._is_unlimited = False
         self._has_alarm = False
 
@@ -105,17 +136,21 @@ class Turns:
     ) -> DispatchResult:
         """Return what `respond` returns, or a pending response if it takes several turns.
 
-        The first turn is now, unless too many requests are between two turns. `frame_bytes` is 0
-        for a short request.
+        The first turn of a client's request is now, unless too many are between two turns or have
+        begun right now. `frame_bytes` is 0 for a short request.
         """
         if self.call_later is None or self._running is not None:
             return respond()
         request = TurnRequest(respond, frame_bytes, kind)
         queue = self._queue
-        if queue.may_begin(kind):
+        is_of_client = kind <= TurnKind.HEAVY
+        if is_of_client and self._first_turns < FIRST_TURNS_MAX and queue.may_begin(kind):
             self._give_turn(request)
             if request.is_done:
                 return request.result
+            self._first_turns += 1
+            if not queue:
+                self._end_turn(TURN_NS)
         queue.add(request, self._now_ns())
         self._schedule(0)
         request.pending = PendingResponse(
@@ -211,26 +246,53 @@ class Turns:
     def _schedule(self, delay_s: float) -> None:
         if not self._has_alarm and self.call_later is not None:
             self._has_alarm = True
-            self.call_later(delay_s, self._next_turn)
+            self.call_later(delay_s, self._look)
+
+    def _look(self) -> None:
+        """Give the next turn, unless others have work and have not had their share."""
+        self._has_alarm = False
+        self._first_turns = 0
+        has_others = self.read_count > 0
+        self.read_count = 0
+        if has_others and self._queue and not self._have_had_their_share():
+            self._schedule(self._patience_s)
+        else:
+            self._next_turn()
+
+    def _have_had_their_share(self) -> bool:
+        """Return whether others have had enough since the last turn, for what it has used."""
+        turn_ns = self._turn_cpu_ns
+        return (
+            self._cpu_ns() - self._ended_cpu_ns >= turn_ns * OTHERS_CPU_FACTOR
+            or self._now_ns() - self._ended_ns >= turn_ns * OTHERS_TIME_FACTOR
+        )
 
     def _next_turn(self) -> None:
-        """Give the request that is due a turn, then all a rest if other connections have work."""
-        self._has_alarm = False
+        """Give the request that is due a turn."""
         request = self._queue.next_request()
         if request is None:
             return
+        began_cpu_ns = self._cpu_ns()
         try:
             self._give_turn(request)
         finally:
+            self._end_turn(self._cpu_ns() - began_cpu_ns)
             if request.worker is None or request.worker.dead or request.is_done:
                 self._remove(request)
-            turn_ns = self._now_ns() - self._began_ns
-            has_others = self.read_count > 0
-            self.read_count = 0
+            else:
+                self._queue.charge(request, self._turn_cpu_ns, self._ended_ns)
             if self._queue:
-                self._schedule(turn_ns * REST_FACTOR / 1e9 if has_others else 0)
+                self._schedule(0)
         if request.is_done:
             _deliver(request)
+
+    def _end_turn(self, cpu_ns: int) -> None:
+        """Note what a turn has used; what comes from now on is of others."""
+        self._turn_cpu_ns = cpu_ns
+        self._ended_ns, self._ended_cpu_ns = self._now_ns(), self._cpu_ns()
+        stretch = (self._ended_ns - self._began_ns) / max(1, cpu_ns)
+        self._patience_s = PATIENCE_S * min(max(1.0, stretch), PATIENCE_FACTOR_MAX)
+        self.read_count = 0
 
 
 def _deliver(request: TurnRequest) -> None:

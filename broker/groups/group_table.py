@@ -309,8 +309,13 @@ class GroupTable:
         return list(self._groups)
 
     def unload(self, group_id: str, now_ms: int) -> None:
-        """Move a group to another coordinator; waiting requests get NOT_COORDINATOR."""
-        group = self._groups[group_id]
+        """Move a group, if it is there, to another coordinator.
+
+        Waiting requests get NOT_COORDINATOR.
+        """
+        group = self._groups.get(group_id)
+        if group is None:
+            return
         if isinstance(group, ConsumerGroup):
             self._consumers.restart_timers(group, now_ms)
         else:

@@ -6,6 +6,7 @@ import msgspec
 
 from broker.audit.acknowledgements import Dropped, PartitionKey
 from broker.audit.comparison import Finding, audit_cluster
+from broker.dispatch.turn_queue import TurnKind
 from broker.http_admin.operation import Problem, operation
 from broker.http_admin.state import Admin
 
@@ -71,7 +72,7 @@ class AuditView(msgspec.Struct):
     excluded: list[ExcludedView]
 
 
-@operation("GET", "/v1/audit", tag="audit")
+@operation("GET", "/v1/audit", tag="audit", turn_kind=TurnKind.READING)
 def get_audit(admin: Admin) -> AuditView:
     """Compare the acknowledgements that were sent with the logs.
 

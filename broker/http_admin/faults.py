@@ -90,7 +90,7 @@ async def add_faults(
     `mock-kafka serve --faults FILE`. It may also be the response of `GET /v1/faults`, whose ids and
     counts are ignored: the rules begin again.
     """
-    views = await admin.in_turns(
+    views = await admin.alone_in_turns(
         lambda: add_rules(admin, body if isinstance(body, list) else [body])
     )
     return views if isinstance(body, list) else views[0]

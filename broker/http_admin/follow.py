@@ -11,7 +11,13 @@ import msgspec
 
 from broker.http_admin.event_feed import EVENTS_AHEAD_MAX, Event
 from broker.http_admin.operation import Problem, operation
-from broker.http_admin.requests import JournalQuery, WaitQuery, journal_filter, view
+from broker.http_admin.requests import (
+    EXPORT_LINES_MAX,
+    JournalQuery,
+    WaitQuery,
+    journal_filter,
+    view,
+)
 from broker.http_admin.state import Admin
 from broker.journal.lines import Line
 from protocol.pacing import paced
@@ -20,8 +26,6 @@ SHORT_LINE_BYTES = 4 * 1024
 """A line of a longer request and response is encoded in turns with requests of clients."""
 
 HEARTBEAT_S = 15.0
-EXPORT_LINES_MAX = 50
-"""Lines that are encoded before they are sent."""
 
 
 @operation("GET", "/v1/requests/wait", tag="requests")

@@ -1,19 +1,18 @@
 """The bytes of the journal: one request with its frames in hex, and a packet capture of many."""
 
-import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
+from functools import partial
 from typing import Any
 
+from broker.dispatch.turn_queue import TurnKind
 from broker.http_admin.operation import Count, Input, Problem, operation
-from broker.http_admin.requests import JournalQuery, journal_filter
+from broker.http_admin.requests import EXPORT_LINES_MAX, JournalQuery, journal_filter
 from broker.http_admin.state import Admin
 from broker.journal.journal import WITH_SECRETS
 from broker.journal.lines import Entry, Line
 from broker.journal.pcap import PacketWriter, file_header
 from broker.journal.rendering import describe_line
-
-LINES_PER_TURN = 50
-"""Lines to write before other tasks run."""
+from protocol.pacing import paced
 
 
 class LinePath(Input):
@@ -34,7 +33,7 @@ class CaptureQuery(JournalQuery, kw_only=True):
     secrets: bool = False
 
 
-@operation("GET", "/v1/requests/{number}", tag="requests")
+@operation("GET", "/v1/requests/{number}", tag="requests", turn_kind=TurnKind.READING)
 def get_request(admin: Admin, path: LinePath, query: BytesQuery) -> dict[str, Any]:
     """Return one line; a request with its decoded messages and with its frames in hex.
 
@@ -67,16 +66,20 @@ async def export_pcap(admin: Admin, query: CaptureQuery) -> AsyncIterator[bytes]
     line_filter = journal_filter(query)
     writer = PacketWriter()
     yield file_header()
-    for number, line in enumerate(tuple(admin.journal)):
-        if _is_captured(line, query) and line_filter.fits(line, admin.topic_name):
-            assert isinstance(line, Entry)
-            yield writer.packets(line)
-        if number % LINES_PER_TURN == 0:
-            await asyncio.sleep(0)
 
+    def packets(lines: Iterable[Line]) -> bytes:
+        return b"".join(
+            writer.packets(line)
+            for line in paced(lines)
+            if isinstance(line, Entry)
+            and (query.secrets or not _has_secrets(line))
+            and line_filter.fits(line, admin.topic_name)
+        )
 
-def _is_captured(line: Line, query: CaptureQuery) -> bool:
-    return isinstance(line, Entry) and (query.secrets or not _has_secrets(line))
+    lines = tuple(admin.journal)
+    for start in range(0, len(lines), EXPORT_LINES_MAX):
+        part = lines[start : start + EXPORT_LINES_MAX]
+        yield await admin.in_turns(partial(packets, part))
 
 
 def _has_secrets(entry: Entry) -> bool:

@@ -14,6 +14,7 @@ from typing import Annotated, Any, ClassVar, TypeVar, get_type_hints
 
 import msgspec
 
+from broker.dispatch.turn_queue import TurnKind
 from protocol.suggestions import did_you_mean
 
 _INPUTS = ("path", "query", "body")
@@ -156,6 +157,8 @@ class Operation:
     """Whether it needs no token."""
     body_bytes_max: int | None
     """None for the limit of all others."""
+    turn_kind: TurnKind | None
+    """The turns in which the handler, a plain function, works; None to run it in one go."""
     further_rules: str | None
     """Why input that fits the schema may be refused with 422, or None if it is not."""
 
@@ -285,6 +288,7 @@ def operation(
     read_bytes: Callable[[bytes], Any] | None = None,
     body_type: Any = None,
     body_bytes_max: int | None = None,
+    turn_kind: TurnKind | None = None,
     further_rules: str | None = None,
 ) -> Callable[[_F], _F]:
     """Declare a handler; its docstring and types describe the operation.
@@ -312,6 +316,7 @@ def operation(
                 media_type=media_type,
                 is_open=is_open,
                 body_bytes_max=body_bytes_max,
+                turn_kind=turn_kind,
                 further_rules=further_rules,
             )
         )

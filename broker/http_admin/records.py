@@ -199,7 +199,7 @@ async def produce_records(admin: Admin, path: TopicPath, body: RecordsBody) -> l
     A missing topic is created if `auto.create.topics.enable` allows it. No quota is charged, and no
     fault rule fires. If one of the records is refused, none is stored.
     """
-    return await admin.in_turns(lambda: _produce(admin, path.name, body))
+    return await admin.alone_in_turns(lambda: _produce(admin, path.name, body))
 
 
 def _produce(admin: Admin, name: str, body: RecordsBody) -> list[ProducedView]:

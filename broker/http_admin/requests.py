@@ -17,6 +17,8 @@ from protocol.pacing import paced
 
 LIST_MAX = 10_000
 WAIT_MS_MAX = 600_000
+EXPORT_LINES_MAX = 50
+"""Lines that are encoded before they are sent."""
 
 
 def _one_of(names: Iterable[str]) -> msgspec.Meta:

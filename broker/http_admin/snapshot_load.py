@@ -73,7 +73,7 @@ async def _load_and_serve(admin: Admin, snapshot: Snapshot, rules: Sequence[Faul
     for broker in cluster.brokers.values():
         cluster.set_availability(broker, Availability.ISOLATED)
     try:
-        await admin.in_turns(lambda: _load(admin, snapshot))
+        await admin.alone_in_turns(lambda: _load(admin, snapshot))
         for broker in cluster.brokers.values():
             cluster.set_availability(broker, Availability.UP)
         # The rules come last: one that acts at once finds its topic.

@@ -92,7 +92,7 @@ class Admin:
         """The cluster's time."""
         return self.clock.now_ms()
 
-    async def in_turns(self, work: Callable[[], _T]) -> _T:
+    async def in_turns(self, work: Callable[[], _T], kind: TurnKind = TurnKind.READING) -> _T:
         """Carry out work whose loops say `paced`, between the requests of clients.
 
         Raises:
@@ -116,7 +116,7 @@ class Admin:
                 if not result.done():
                     result.set_result(value)
 
-        waiting = self.server.dispatcher.turns.run(respond, kind=TurnKind.EXCLUSIVE)
+        waiting = self.server.dispatcher.turns.run(respond, kind=kind)
         if isinstance(waiting, PendingFrame):
             waiting.pending.attach(lambda _response: end(Problem(409, RESET)))
         try:
@@ -125,6 +125,13 @@ class Admin:
             if isinstance(waiting, PendingFrame):
                 waiting.pending.cancel()
             raise
+
+    async def alone_in_turns(self, work: Callable[[], _T]) -> _T:
+        """Carry out work that changes something or takes much memory, as `in_turns`.
+
+        One such operation begins when the one before it has ended.
+        """
+        return await self.in_turns(work, TurnKind.EXCLUSIVE)
 
     def topic(self, name: str) -> Topic:
         """Return the topic with this name.

@@ -4,9 +4,16 @@ from typing import Annotated
 
 import msgspec
 
-from broker.administration.new_topic import BY_DEFAULT, NewTopic, check_new_topic, check_size
+from broker.administration.new_topic import (
+    BY_DEFAULT,
+    NewTopic,
+    check_new_topic,
+    check_size,
+    create_planned,
+)
 from broker.cluster.topics import NO_LEADER, Partition, Topic
 from broker.config.topic_keys import TOPIC_KEYS
+from broker.dispatch.turn_queue import TurnKind
 from broker.errors import Refusal
 from broker.http_admin.operation import (
     INT32_MAX,
@@ -20,6 +27,7 @@ from broker.http_admin.operation import (
 from broker.http_admin.state import Admin, broker_is_down
 from broker.http_admin.unknown_names import unknown_key_hint
 from protocol.errors import ErrorCode
+from protocol.pacing import paced
 
 NewCount = Annotated[int, msgspec.Meta(ge=-1, le=INT32_MAX)]
 
@@ -80,10 +88,10 @@ class LeaderBody(Input):
     broker: NodeId | None
 
 
-@operation("GET", "/v1/topics", tag="topics")
+@operation("GET", "/v1/topics", tag="topics", turn_kind=TurnKind.READING)
 def list_topics(admin: Admin) -> list[TopicView]:
     """List all topics with partitions, leaders and offsets."""
-    return [topic_view(topic) for topic in admin.cluster.topics.all()]
+    return [topic_view(topic) for topic in paced(admin.cluster.topics.all())]
 
 
 @operation(
@@ -91,6 +99,7 @@ def list_topics(admin: Admin) -> list[TopicView]:
     "/v1/topics",
     tag="topics",
     status=201,
+    turn_kind=TurnKind.EXCLUSIVE,
     further_rules="A broker would refuse to create the topic",
 )
 def create_topic(admin: Admin, body: NewTopicBody) -> TopicView:
@@ -103,21 +112,29 @@ def create_topic(admin: Admin, body: NewTopicBody) -> TopicView:
         body.name, body.partitions, body.replication_factor, overrides=dict(body.config)
     )
     plan = check_size(cluster, [new_topic]) or check_new_topic(cluster, new_topic)
-    if isinstance(plan, Refusal):
-        status = 409 if plan.error_code == ErrorCode.TOPIC_ALREADY_EXISTS else 422
+    topic = plan if isinstance(plan, Refusal) else create_planned(cluster, new_topic, plan)
+    if isinstance(topic, Refusal):
+        status = 409 if topic.error_code == ErrorCode.TOPIC_ALREADY_EXISTS else 422
         unknown = next((name for name in body.config if name not in TOPIC_KEYS), None)
         hint = "" if unknown is None else unknown_key_hint(unknown, TOPIC_KEYS)
-        raise Problem(status, f"{plan.error_code.name}: {plan.message or body.name}{hint}")
-    return topic_view(cluster.create_topic(plan.name, plan.assignments, plan.overrides))
+        raise Problem(status, f"{topic.error_code.name}: {topic.message or body.name}{hint}")
+    return topic_view(topic)
 
 
-@operation("GET", "/v1/topics/{name}", tag="topics")
+@operation("GET", "/v1/topics/{name}", tag="topics", turn_kind=TurnKind.READING)
 def get_topic(admin: Admin, path: TopicPath) -> TopicView:
     """Return one topic."""
     return topic_view(admin.topic(path.name))
 
 
-@operation("DELETE", "/v1/topics/{name}", tag="topics", status=204, media_type=None)
+@operation(
+    "DELETE",
+    "/v1/topics/{name}",
+    tag="topics",
+    status=204,
+    media_type=None,
+    turn_kind=TurnKind.EXCLUSIVE,
+)
 def delete_topic(admin: Admin, path: TopicPath) -> None:
     """Delete a topic with its records, whatever `delete.topic.enable` says."""
     admin.cluster.delete_topic(admin.topic(path.name), admin.now_ms())
@@ -148,7 +165,7 @@ def topic_view(topic: Topic) -> TopicView:
         str(topic.topic_id),
         topic.is_internal,
         dict(topic.config.overrides),
-        [_partition_view(partition) for partition in topic.partitions],
+        [_partition_view(partition) for partition in paced(topic.partitions)],
     )
 
 

@@ -63,7 +63,7 @@ async def abort_transaction(admin: Admin, path: TransactionPath) -> TransactionV
 
     Its producer is fenced. The state is PrepareAbort until the leaders of all partitions are up.
     """
-    return await admin.in_turns(partial(_abort, admin, path))
+    return await admin.alone_in_turns(partial(_abort, admin, path))
 
 
 def _abort(admin: Admin, path: TransactionPath) -> TransactionView:

@@ -5,6 +5,7 @@ import hmac
 import logging
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Set
+from functools import partial
 from inspect import isasyncgenfunction, iscoroutinefunction
 from ipaddress import ip_address
 from socket import SO_SNDBUF, SOL_SOCKET, socket
@@ -141,10 +142,13 @@ class AdminPort:
                 return op.read_input(request.match_info, request.query, body)
 
             is_long = op.read_bytes is not None or len(body) > LONG_BODY_BYTES
-            arguments = await self._admin.in_turns(read_input) if is_long else read_input()
+            arguments = await self._admin.alone_in_turns(read_input) if is_long else read_input()
             if isasyncgenfunction(op.handler):
                 return await _stream(request, op, op.handler(self._admin, **arguments))
-            result = op.handler(self._admin, **arguments)
+            respond = partial(op.handler, self._admin, **arguments)
+            if op.turn_kind is not None:
+                return _response(op, await self._admin.in_turns(respond, op.turn_kind))
+            result = respond()
             if iscoroutinefunction(op.handler):
                 result = await result
             return _response(op, result)

@@ -125,6 +125,9 @@ def describe_line(line: Line, topic_name: TopicNames, *, has_bodies: bool = True
             "delay_ms": line.delay_ms,
             "fault": line.fault,
         }
+    # To decode a message also finds the targets and errors in it.
+    request = request_of(line) if has_bodies else None
+    response = response_of(line) if has_bodies else None
     context, targets = line.context, targets_of(line)
     described: dict[str, Any] = {
         "kind": "request",
@@ -147,8 +150,8 @@ def describe_line(line: Line, topic_name: TopicNames, *, has_bodies: bool = True
         "errors": sorted(errors_of(line)),
     }
     if has_bodies:
-        described["request"] = _body(line, request_of(line), line.frame)
-        described["response"] = _body(line, response_of(line), line.response)
+        described["request"] = _body(line, request, line.frame)
+        described["response"] = _body(line, response, line.response)
     return described
 
 

@@ -27,6 +27,7 @@ from protocol import records
 from tests.batches import make_batch
 from tests.broker.cluster_builder import NOW_MS, make_cluster
 from tests.broker.connection_driver import Client, request_frame
+from tests.broker.interleaving import at_pause, run_with_pauses
 from tests.produce_requests import produce_request
 
 TOPIC_ID = UUID(int=7)
@@ -311,6 +312,34 @@ def test_batches_removed_on_purpose_are_counted_and_are_not_findings() -> None:
     cluster.reset()
     client.dispatcher.acknowledgements.clear()
     assert judged(client) == Comparison([], 0, 0)
+
+
+@given(st.integers(1, 20), st.sampled_from(["produce", "delete records", "delete topic", "commit"]))
+def test_what_changes_while_the_audit_pauses_is_no_finding(pause: int, change: str) -> None:
+    client, topic, partition = audited_cluster()
+    cluster = client.cluster
+    ensure_internal_topic(cluster, GROUP_METADATA)
+    produce(client, sent_batch(2), sent_batch(3))
+
+    def commit() -> None:
+        offset = OffsetToCommit("t", 0, partition.log.log_end_offset, -1, "")
+        cluster.groups.commit(CommitRequest("g", (offset,), -1, ""), NOW_MS)
+
+    def make_change() -> None:
+        if change in {"produce", "commit"}:
+            produce(client, sent_batch(1))
+        if change == "commit":
+            commit()
+        elif change == "delete records":
+            cluster.delete_records_before(partition, 3, NOW_MS)
+        elif change == "delete topic":
+            cluster.delete_topic(topic, NOW_MS)
+
+    commit()
+    comparison = run_with_pauses(lambda: judged(client), at_pause(pause, make_change))
+
+    assert not comparison.findings
+    assert comparison.covered + comparison.removed == 2
 
 
 def test_a_group_offset_beyond_the_log_end_is_found() -> None:

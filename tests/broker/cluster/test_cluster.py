@@ -5,10 +5,13 @@ from broker.cluster import failover
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import ensure_internal_topic
 from broker.cluster.internal_topics import GROUP_METADATA
-from broker.cluster.topics import NO_LEADER, Partition
+from broker.cluster.topics import NO_LEADER, Partition, Topic
 from broker.config.broker_config import BrokerConfig
 from tests.broker.cluster.stored_records import append, stored_bytes
 from tests.broker.cluster_builder import NOW_MS, make_cluster
+from tests.broker.interleaving import once, run_with_pauses
+
+LIMIT = "message.max.bytes"
 
 
 def test_leaders_of_successive_topics_spread_over_the_brokers() -> None:
@@ -174,3 +177,31 @@ def test_deleted_records_and_topics_no_longer_count_as_stored_bytes() -> None:
     cluster.delete_topic(goes, NOW_MS)
     assert cluster.log_bytes == stored_bytes(cluster) == 10
     assert goes.partitions[0].leader_id == NO_LEADER
+
+
+def test_nobody_appends_to_a_topic_while_its_records_are_freed_with_pauses() -> None:
+    cluster = make_cluster()
+    topic = cluster.create_topic("t", [(1,)] * 3, {})
+    append(cluster, topic, 10)
+    seen: list[tuple[Topic | None, set[int]]] = []
+
+    def look() -> None:
+        leader_ids = {partition.leader_id for partition in topic.partitions}
+        seen.append((cluster.topics.get("t"), leader_ids))
+
+    run_with_pauses(lambda: cluster.delete_topic(topic, NOW_MS), look)
+
+    assert seen == [(None, {NO_LEADER})] * 3
+    assert cluster.log_bytes == stored_bytes(cluster) == 0
+
+
+def test_a_configuration_that_is_changed_while_one_is_applied_with_pauses_is_the_last_one() -> None:
+    cluster = make_cluster()
+    topics = [cluster.create_topic(name, [(1,)], {}) for name in "abc"]
+    later = once(lambda: cluster.set_config(cluster.config.with_dynamic(None, {LIMIT: "9"})))
+
+    run_with_pauses(
+        lambda: cluster.set_config(cluster.config.with_dynamic(None, {LIMIT: "8"})), later
+    )
+
+    assert [topic.config["max.message.bytes"] for topic in topics] == [9] * 3

@@ -1,6 +1,7 @@
 """Requests that take turns, without an event loop: the test calls what they schedule."""
 
 import gc
+import sys
 import weakref
 from collections.abc import Callable
 from contextvars import Context, copy_context
@@ -8,7 +9,14 @@ from contextvars import Context, copy_context
 import pytest
 
 from broker.dispatch.turn_queue import STARTED_MAX, TurnKind
-from broker.dispatch.turns import REST_FACTOR, TURN_NS, Turns
+from broker.dispatch.turns import (
+    FIRST_TURNS_MAX,
+    OTHERS_CPU_FACTOR,
+    OTHERS_TIME_FACTOR,
+    PATIENCE_S,
+    TURN_NS,
+    Turns,
+)
 from broker.pending_response import PendingResponse
 from broker.responses import DispatchResult, PendingFrame
 from protocol.pacing import paced
@@ -23,8 +31,8 @@ class Loop:
     """An event loop of scheduled calls, and a clock on which a step of work takes half a turn."""
 
     def __init__(self, queued_bytes_max: int = -1) -> None:
-        self.now_ns = 0
-        self.turns = Turns(1 << 20, lambda: self.now_ns, queued_bytes_max)
+        self.now_ns = self.cpu_ns = 0
+        self.turns = Turns(1 << 20, lambda: self.now_ns, queued_bytes_max, lambda: self.cpu_ns)
         self.turns.call_later = self.call_later
         self.scheduled: list[Callable[[], None]] = []
         self.delays_s: list[float] = []
@@ -36,6 +44,13 @@ class Loop:
 
     def run_once(self) -> None:
         self.scheduled.pop(0)()
+
+    def run_iteration(self, cpu_ns: int = 0, wall_ns: int = 0, reads: int = 0) -> None:
+        """Serve others, who read and use CPU in some time, and then do what is scheduled."""
+        self.turns.read_count += reads
+        self.cpu_ns += cpu_ns
+        self.now_ns += wall_ns
+        self.run_once()
 
     def run(self) -> int:
         """Run what is scheduled; return how many calls it was."""
@@ -54,10 +69,17 @@ class Loop:
         def respond() -> bytes:
             for _ in paced(range(steps)):
                 self.now_ns += TURN_NS // 2
+                self.cpu_ns += TURN_NS // 2
                 self.done.append(name)
             return name.encode()
 
         return respond
+
+
+@pytest.fixture
+def arriving_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let all requests begin as they arrive, as if each arrived in an iteration of its own."""
+    monkeypatch.setattr("broker.dispatch.turns.FIRST_TURNS_MAX", sys.maxsize)
 
 
 def response_of(result: DispatchResult) -> list[object]:
@@ -112,6 +134,7 @@ def test_a_small_request_passes_large_ones_that_came_before_it() -> None:
     assert large == [b"large"]
 
 
+@pytest.mark.usefixtures("arriving_apart")
 def test_a_produce_request_with_much_to_do_passes_other_requests_of_its_size() -> None:
     loop = Loop()
     for number in range(HEAVY_MAX + 1):
@@ -125,6 +148,7 @@ def test_a_produce_request_with_much_to_do_passes_other_requests_of_its_size() -
     assert len(loop.done) - began - STEPS <= 2  # at most one turn of the others
 
 
+@pytest.mark.usefixtures("arriving_apart")
 def test_only_a_few_requests_hold_decoded_elements() -> None:
     loop = Loop()
     found = [response_of(loop.run_heavy(loop.work(str(number)))) for number in range(HEAVY_MAX + 1)]
@@ -159,18 +183,137 @@ def test_a_lost_client_makes_room_at_once() -> None:
     assert len(loop.turns) == HEAVY_MAX
 
 
-def test_a_request_rests_while_other_connections_send() -> None:
+def test_a_request_never_waits_while_nobody_else_reads() -> None:
+    loop = Loop()
+    response_of(loop.run_heavy(loop.work("a", 100)))
+    loop.run()
+    assert loop.done == ["a"] * 100
+    assert set(loop.delays_s) == {0}
+
+
+def test_after_a_request_of_others_the_next_turn_waits_for_a_further_one_once() -> None:
     loop = Loop()
     response_of(loop.run_heavy(loop.work("a")))
-    loop.run_once()
-    assert loop.delays_s == [0, 0]
-    loop.turns.read_count += 1
-    loop.run_once()
-    assert loop.delays_s[-1] == pytest.approx(TURN_NS * REST_FACTOR / 1e9)
-    loop.run_once()
+    loop.run_iteration(reads=1, wall_ns=TURN_NS // 10)
+    assert loop.delays_s == [0, PATIENCE_S]
+    assert loop.done == ["a"] * 2
+    loop.run_iteration()
+    assert loop.done == ["a"] * 4
     assert loop.delays_s[-1] == 0
 
 
+@pytest.mark.parametrize(
+    ("cpu_ns", "wall_ns", "iterations"),
+    [
+        (TURN_NS // 10, TURN_NS // 10, 10 * OTHERS_CPU_FACTOR),
+        (TURN_NS, TURN_NS, OTHERS_CPU_FACTOR),
+        (0, TURN_NS, OTHERS_TIME_FACTOR),
+        (0, TURN_NS // 2, 2 * OTHERS_TIME_FACTOR),
+        (TURN_NS * OTHERS_CPU_FACTOR, 0, 1),
+    ],
+)
+def test_others_that_go_on_get_their_share_of_the_cpu_and_no_more(
+    cpu_ns: int, wall_ns: int, iterations: int
+) -> None:
+    loop = Loop()
+    found = response_of(loop.run_heavy(loop.work("a")))
+    counts = []
+    while not found:
+        counts.append(0)
+        done = len(loop.done)
+        while len(loop.done) == done:
+            loop.run_iteration(cpu_ns, wall_ns, reads=1)
+            counts[-1] += 1
+    assert counts == [iterations] * (STEPS // 2 - 1)
+
+
+def test_the_share_of_others_counts_the_cpu_of_a_turn_and_not_its_duration() -> None:
+    """Another process had the CPU for most of the second turn."""
+    loop = Loop()
+
+    def respond() -> bytes:
+        for _ in paced(range(3)):
+            loop.cpu_ns += TURN_NS // 10
+            loop.now_ns += TURN_NS
+            loop.done.append("a")
+        return b""
+
+    response_of(loop.run_heavy(respond))
+    loop.run_once()
+    done = len(loop.done)
+    loop.run_iteration(cpu_ns=TURN_NS // 10 * OTHERS_CPU_FACTOR, reads=1)
+    assert len(loop.done) == done + 1
+
+
+def test_others_get_more_time_for_a_further_request_while_the_cpu_is_shared() -> None:
+    loop = Loop()
+
+    def respond() -> bytes:
+        for _ in paced(range(4)):
+            loop.cpu_ns += TURN_NS // 2
+            loop.now_ns += TURN_NS
+        return b""
+
+    response_of(loop.run_heavy(respond))
+    loop.run_once()
+    loop.run_iteration(reads=1)
+    assert loop.delays_s[-1] == pytest.approx(2 * PATIENCE_S)
+
+
+def test_a_read_is_served_after_one_turn_at_most() -> None:
+    """Each look at the sockets gives one turn, however many requests wait for theirs."""
+    loop = Loop()
+    for number in range(HEAVY_MAX):
+        response_of(loop.run_heavy(loop.work(str(number))))
+    while loop.scheduled:
+        done = len(loop.done)
+        loop.run_once()
+        assert len(loop.done) - done <= 2
+        assert len(loop.scheduled) <= 1
+
+
+def test_ten_requests_share_the_turns_evenly() -> None:
+    loop = Loop()
+    names = [str(number) for number in range(10)]
+    for name in names:
+        response_of(loop.turns.run(loop.work(name, 100)))
+    while loop.scheduled:
+        counts = [loop.done.count(name) for name in names]
+        assert max(counts) - min(counts) <= 4
+        loop.run_once()
+    assert [loop.done.count(name) for name in names] == [100] * 10
+
+
+def test_a_long_request_is_carried_out_while_short_ones_arrive_without_end() -> None:
+    loop = Loop()
+    found = response_of(loop.turns.run(loop.work("long", 20)))
+    short_count = 0
+    while not found:
+        loop.turns.run(loop.work("short", 4))
+        loop.run_once()
+        short_count += 1
+        assert short_count < 150
+    assert found == [b"long"]
+
+
+def test_few_requests_begin_in_one_iteration_of_the_loop() -> None:
+    loop = Loop()
+    for number in range(2 * FIRST_TURNS_MAX):
+        response_of(loop.turns.run(loop.work(str(number))))
+    assert len(set(loop.done)) == FIRST_TURNS_MAX
+    loop.run()
+    assert len(set(loop.done)) == 2 * FIRST_TURNS_MAX
+
+
+def test_an_operation_of_the_admin_port_begins_when_others_were_served() -> None:
+    loop = Loop()
+    found = response_of(loop.turns.run(loop.work("a", 1), kind=TurnKind.READING))
+    assert loop.done == []
+    loop.run()
+    assert found == [b"a"]
+
+
+@pytest.mark.usefixtures("arriving_apart")
 def test_new_requests_wait_before_they_begin_when_many_are_between_two_turns() -> None:
     loop = Loop()
     for number in range(LIGHT_MAX + 1):
@@ -181,6 +324,7 @@ def test_new_requests_wait_before_they_begin_when_many_are_between_two_turns() -
     assert loop.done.count(str(LIGHT_MAX)) == STEPS
 
 
+@pytest.mark.usefixtures("arriving_apart")
 def test_a_request_of_a_lost_client_begins_no_more_but_one_that_has_begun_is_carried_out() -> None:
     loop = Loop()
     names = [str(number) for number in range(HEAVY_MAX + 1)]
@@ -227,6 +371,7 @@ def test_a_cancelled_request_cancels_what_its_handler_waits_for() -> None:
     assert cancelled == [1]
 
 
+@pytest.mark.usefixtures("arriving_apart")
 def test_a_stop_carries_out_all_requests_and_a_reset_none() -> None:
     loop = Loop()
     names = [str(number) for number in range(HEAVY_MAX + 1)]
