@@ -37,10 +37,10 @@ PATIENCE_FACTOR_MAX = 4
 It is as many times longer as a turn took longer than the CPU that it used: clients wait as well.
 """
 
-OTHERS_CPU_FACTOR = 4
+OTHERS_CPU_FACTOR = 5
 """How many times the CPU of a turn others may use before the next one.
 
-They get four fifths of the CPU, if they need it; all requests that take turns share the rest.
+They get five sixths of the CPU, if they need it; all requests that take turns share the rest.
 """
 
 OTHERS_TIME_FACTOR = 8
