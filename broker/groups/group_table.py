@@ -309,10 +309,7 @@ class GroupTable:
         return list(self._groups)
 
     def unload(self, group_id: str, now_ms: int) -> None:
-        """Move a group, if it is there, to another coordinator.
-
-        Waiting requests get NOT_COORDINATOR.
-        """
+        """Move a group, if it is there, to a new coordinator; who waits gets NOT_COORDINATOR."""
         group = self._groups.get(group_id)
         if group is None:
             return
