@@ -311,19 +311,14 @@ class GroupTable:
     def unload(self, group_id: str, now_ms: int) -> None:
         """Move a group, if it is there, to a new coordinator; who waits gets NOT_COORDINATOR."""
         group = self._groups.get(group_id)
-        if group is None:
-            return
         if isinstance(group, ConsumerGroup):
             self._consumers.restart_timers(group, now_ms)
-        else:
+        elif group is not None:
             group.unload(now_ms)
             group.deliver()
 
     def forget_all(self, now_ms: int) -> None:
-        """Forget all groups and their offsets, because their log was deleted.
-
-        Waiting requests get NOT_COORDINATOR after the current request.
-        """
+        """Forget all groups: their log was deleted. Waiting requests get NOT_COORDINATOR later."""
         groups = tuple(self._groups.values())
         self._groups.clear()
         self._deleted.clear()
