@@ -34,6 +34,8 @@ PYTHON = "python{}.{}".format(*sys.version_info)
 """The command of the executors' Python."""
 _SOURCE_PACKAGES = ("client", "loadgen", "protocol", "quotas")
 """What workers import from a source tree; an installed wheel has all packages in `mock_kafka`."""
+_SOURCE_REQUIREMENT = "kafka-python"
+"""What these packages import; an installed wheel has a copy of it."""
 _COMPRESSION_LEVEL = 1
 """Most of the archive are compiled libraries: higher levels take minutes and save little."""
 _REQUIREMENT = re.compile(r"([\w.-]+)\s*(?:\[([^\]]*)\])?")
@@ -111,16 +113,20 @@ def files_for_workers() -> Mapping[str, Path]:
     Raises:
         PackError: mock-kafka or what it requires is not installed here.
     """
-    files: dict[str, Path] = {}
-    for packed in _distributions():
-        for name in packed.files or ():
-            if _is_packed(name):
-                path = Path(str(name.locate()))
-                if path.is_file():
-                    files[str(name)] = path
+    files = _files_of(DISTRIBUTION, EXTRA) | _files_of(FOR_HDFS, is_needed=False)
     if not any(name.endswith("loadgen/__init__.py") for name in files):
-        files |= _source_files()
+        files |= _source_files() | _files_of(_SOURCE_REQUIREMENT)
     return files
+
+
+def _files_of(name: str, *extras: str, is_needed: bool = True) -> dict[str, Path]:
+    """Return the files of a distribution and of all that it requires."""
+    return {
+        str(file): path
+        for packed in _distributions(name, frozenset(extras), is_needed=is_needed)
+        for file in packed.files or ()
+        if _is_packed(file) and (path := Path(str(file.locate()))).is_file()
+    }
 
 
 def _source_files() -> dict[str, Path]:
@@ -139,16 +145,13 @@ def _is_packed(name: PurePosixPath) -> bool:
     return not is_editable and not {"..", "__pycache__", "tests"} & set(name.parts)
 
 
-def _distributions() -> Iterator[Distribution]:
-    """Yield mock-kafka and all that its workers require.
+def _distributions(name: str, extras: frozenset[str], *, is_needed: bool) -> Iterator[Distribution]:
+    """Yield a distribution and all that workers need of what it requires.
 
     Raises:
-        PackError: one of them is not installed here.
+        PackError: one of them is needed and not installed here.
     """
-    requirements = [
-        (DISTRIBUTION, frozenset({EXTRA}), True),
-        (FOR_HDFS, frozenset[str](), False),
-    ]
+    requirements = [(name, extras, is_needed)]
     visited: set[tuple[str, frozenset[str]]] = set()
     while requirements:
         name, extras, is_needed = requirements.pop()

@@ -46,8 +46,8 @@ FETCH_SESSION_MUTANTS: tuple[Mutant, ...] = (
         "A request of any epoch continues a session.",
         "fetch_sessions",
         FetchSessionCache.resume,
-        "if session.epoch != epoch:",
-        "if False:",
+        "if session.epoch != epoch or",
+        "if epoch < 0 or",
     ),
     edited(
         "A response names a session that its client does not have.",

@@ -123,8 +123,8 @@ GROUP_MUTANTS: tuple[Mutant, ...] = (
         "A group loses its offsets when its coordinator changes.",
         "commits",
         GroupTable.unload,
-        "group = self._groups[group_id]\n",
-        "group = self._groups[group_id]\n    group.offsets = OffsetTable()\n",
+        "elif group is not None:\n",
+        "elif group is not None:\n        group.offsets = OffsetTable()\n",
     ),
     edited(
         "A committed offset is never replaced.",
