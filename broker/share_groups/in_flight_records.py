@@ -36,11 +36,6 @@ class InFlightRecords:
         insort(self._first_offsets, batch.first_offset)
         self._batches[batch.first_offset] = batch
 
-    def clear(self) -> None:
-        """Remove all batches."""
-        self._first_offsets.clear()
-        self._batches.clear()
-
     def remove_before(self, offset: int) -> None:
         """Remove the batches that end before an offset."""
         count = bisect_left(self._first_offsets, offset)
@@ -54,10 +49,6 @@ class InFlightRecords:
         """Return the last batch that begins at an offset or before it."""
         index = bisect_right(self._first_offsets, offset) - 1
         return None if index < 0 else self._batches[self._first_offsets[index]]
-
-    def first_after(self, offset: int) -> int:
-        """Return the first offset of the next batch after an offset; there must be one."""
-        return self._first_offsets[bisect_right(self._first_offsets, offset)]
 
     def between(self, first_offset: int, last_offset: int) -> list[InFlightBatch]:
         """Return the batches with an offset in a range."""

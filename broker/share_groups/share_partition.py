@@ -130,7 +130,7 @@ class SharePartition:
             if gap_start_offset is not None:
                 if batch.first_offset > gap_start_offset:
                     return gap_start_offset
-                gap_start_offset = batch.last_offset + 1
+                gap_start_offset = max(gap_start_offset, batch.last_offset + 1)
             for first_offset, _last, state in batch.states():
                 if state.state is RecordState.AVAILABLE:
                     return first_offset
@@ -167,7 +167,10 @@ class SharePartition:
             excluded = aborted_batches(batches, aborted)
             for batch in excluded:
                 self.records.archive(batch.base_offset, batch.last_offset, RecordState.ACQUIRED)
-            return without_batches(acquired, excluded)
+            acquired = without_batches(acquired, excluded)
+        if not acquired:
+            # No acknowledgement follows that would move the start beyond what was archived.
+            self._advance_start()
         return acquired
 
     def _archive_compacted(self, fetch_offset: int, base_offset: int) -> None:
@@ -345,6 +348,9 @@ class SharePartition:
         self._has_available = True
         self.start_offset = log_start_offset
         self.end_offset = max(self.end_offset, log_start_offset)
+        if self._gap_start_offset is not None:
+            self._gap_start_offset = max(self._gap_start_offset, log_start_offset)
+        self._advance_start()
 
     def _store(self, changes: StateChanges, now_ms: int) -> Refusal | None:
         if not changes:
@@ -365,19 +371,16 @@ class SharePartition:
         last_finished = self._last_finished_offset()
         if last_finished is None:
             return
-        if last_finished == self.records.last_offset:
-            self.start_offset = self.end_offset = last_finished + 1
-            self.records.clear()
-            return
-        batch = self.records.floor(last_finished)
-        assert batch is not None
-        if batch.last_offset == last_finished:
-            self.start_offset = self.records.first_after(last_finished)
-            if self._is_gap_open and self._gap_start_offset is not None:
-                self.start_offset = min(self._gap_start_offset, self.start_offset)
-        else:
-            self.start_offset = last_finished + 1
         self.records.remove_before(last_finished + 1)
+        next_offset = last_finished + 1
+        if self.records:
+            next_offset = max(next_offset, self.records.first_offset)
+            if self._is_gap_open and self._gap_start_offset is not None:
+                next_offset = min(self._gap_start_offset, next_offset)
+        # The log start may be past records that are still acquired: the start does not go back.
+        self.start_offset = max(self.start_offset, next_offset)
+        if not self.records:
+            self.end_offset = self.start_offset
 
     def _last_finished_offset(self) -> int | None:
         """Return the last offset before the first record that is not finished."""

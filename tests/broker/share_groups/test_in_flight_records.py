@@ -76,10 +76,7 @@ def test_records_in_another_state_are_not_archived() -> None:
     assert [state.state for _batch, state in records.acquired_states()] == [RecordState.ACQUIRED]
 
 
-def test_the_ends_and_the_next_batch_are_known() -> None:
+def test_the_ends_are_known() -> None:
     records = records_of([(2, 2), (1, 3)])
 
     assert (records.first_offset, records.last_offset) == (2, 7)
-    assert records.first_after(3) == 5
-    records.clear()
-    assert not records

@@ -233,6 +233,68 @@ def test_the_start_follows_a_log_whose_records_are_deleted() -> None:
     assert len(partition.share.records) == 0
 
 
+def test_the_start_does_not_go_back_to_deleted_records_that_a_member_still_holds() -> None:
+    """A member holds offset 1 when it is deleted, while offset 0 is archived."""
+    partition = Partition(1, 1, 1)
+    partition.acquire("a", records_max=1)
+    partition.share.move_log_start(1)
+    partition.acquire("b", records_max=1)
+    partition.share.release_member("a", 0)
+    partition.acquire("c", records_max=1)
+    partition.share.move_log_start(2)
+
+    assert partition.acknowledge((2, 2, ACCEPT), member="c") == ErrorCode.NONE
+
+    assert (partition.share.start_offset, partition.written[-1][0]) == (2, 2)
+    assert partition.share.expire_locks(LOCK_MS)
+    assert (partition.share.start_offset, partition.share.next_fetch_offset()) == (3, 3)
+
+
+def test_the_end_of_a_lock_does_not_move_the_start_back_into_deleted_records() -> None:
+    partition = Partition(4)
+    partition.acquire()
+    partition.share.move_log_start(20)
+
+    assert partition.share.expire_locks(LOCK_MS)
+
+    assert (partition.share.start_offset, partition.share.next_fetch_offset()) == (20, 20)
+
+
+def test_finished_records_behind_deleted_ones_leave_room_for_others() -> None:
+    partition = Partition(1, 4, 1, locks_max=5)
+    partition.acquire("a", records_max=1)
+    partition.acquire("b", records_max=1)
+    partition.acknowledge((1, 4, ACCEPT), member="b")
+    partition.share.release_member("a", 0)
+
+    partition.share.move_log_start(1)
+
+    assert partition.acquire("c") == [(5, 5, 1)]
+
+
+def test_finished_records_behind_compacted_ones_leave_room_for_others() -> None:
+    partition = Partition(1, 4, 1, locks_max=5)
+    partition.acquire("a", records_max=1)
+    partition.acquire("b", records_max=1)
+    partition.acknowledge((1, 4, ACCEPT), member="b")
+    partition.share.release_member("a", 0)
+    read = partition.share.next_fetch_offset(), partition.batches[1:2]
+
+    assert partition.acquire("c", read=read) == []
+    assert partition.acquire("c") == [(5, 5, 1)]
+
+
+def test_records_of_a_long_aborted_transaction_leave_room_for_others() -> None:
+    partition = Partition(locks_max=4)
+    for _ in range(3):
+        partition.append(2, producer_id=7, is_transactional=True)
+    partition.append(1, producer_id=7, is_transactional=True, is_abort_marker=True)
+    aborted = [AbortedRange(7, 0)]
+
+    assert partition.acquire(records_max=4, aborted=aborted) == []
+    assert partition.acquire(records_max=4, aborted=aborted) == [(6, 6, 1)]
+
+
 def test_nothing_in_flight_starts_at_the_new_start_of_the_log() -> None:
     partition = Partition()
 
@@ -316,6 +378,22 @@ def test_a_new_leader_delivers_gaps_in_what_was_stored() -> None:
     assert partition.share.start_offset == 4
     partition.acknowledge((4, 9, ACCEPT))
     assert partition.share.start_offset == 10
+
+
+@pytest.mark.parametrize("log_start_offset", range(1, 10))
+def test_a_new_leader_goes_on_after_a_gap_whose_records_are_deleted(log_start_offset: int) -> None:
+    state = [StateBatch(2, 3, ACKNOWLEDGED, 1), StateBatch(6, 7, AVAILABLE, 1)]
+    partition = Partition(*[1] * 10, state=state)
+    del partition.batches[:log_start_offset]
+
+    partition.share.move_log_start(log_start_offset)
+
+    assert partition.share.next_fetch_offset() >= log_start_offset
+    acquired = partition.acquire()
+    finished = {2, 3}
+    assert [offset for first, last, _count in acquired for offset in range(first, last + 1)] == [
+        offset for offset in range(log_start_offset, 10) if offset not in finished
+    ]
 
 
 @pytest.mark.parametrize("sizes", [(10,), (5, 5)])
