@@ -251,8 +251,15 @@ class SharePartition:
         return acquired
 
     def _move_gap(self, offset: int) -> None:
-        if self._gap_start_offset is not None:
-            self._gap_start_offset = offset if self._is_gap_open else None
+        """Let the first gap begin at an offset, or behind what is in flight there."""
+        if not self._is_gap_open:
+            self._gap_start_offset = None
+            return
+        batch = self.records.floor(offset)
+        while batch is not None and batch.contains(offset):
+            offset = batch.last_offset + 1
+            batch = self.records.floor(offset)
+        self._gap_start_offset = offset if offset <= self._gap_end_offset else None
 
     # Acknowledge -----------------------------------------------------------------------------
 
@@ -349,7 +356,7 @@ class SharePartition:
         self.start_offset = log_start_offset
         self.end_offset = max(self.end_offset, log_start_offset)
         if self._gap_start_offset is not None:
-            self._gap_start_offset = max(self._gap_start_offset, log_start_offset)
+            self._move_gap(max(self._gap_start_offset, log_start_offset))
         self._advance_start()
 
     def _store(self, changes: StateChanges, now_ms: int) -> Refusal | None:

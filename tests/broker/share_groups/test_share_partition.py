@@ -10,6 +10,7 @@ from hypothesis.stateful import (
     RuleBasedStateMachine,
     initialize,
     invariant,
+    precondition,
     rule,
 )
 
@@ -44,12 +45,17 @@ class Partition:
             self.append(size)
         self.written: list[tuple[int, list[StateBatch]]] = []
         self.write_refusal: Refusal | None = None
+        self.limits = ShareLimits(locks_max, DELIVERIES_MAX)
+        self.lead(start, state)
+
+    def lead(self, start: int, state: Sequence[StateBatch]) -> None:
+        """Begin with a state, as a new leader does."""
         self.share = SharePartition(
             start,
             state,
             state_epoch=1,
             leader_epoch=0,
-            limits=ShareLimits(locks_max, DELIVERIES_MAX),
+            limits=self.limits,
             write_state=self._write,
         )
 
@@ -380,6 +386,15 @@ def test_a_new_leader_delivers_gaps_in_what_was_stored() -> None:
     assert partition.share.start_offset == 10
 
 
+def test_finished_records_behind_a_gap_leave_room_for_others() -> None:
+    partition = Partition(1, 4, 1, state=[StateBatch(1, 4, ACKNOWLEDGED, 1)], locks_max=4)
+
+    assert partition.acquire(records_max=1) == [(0, 0, 1)]
+    assert partition.acknowledge((0, 0, ACCEPT)) == ErrorCode.NONE
+
+    assert partition.acquire() == [(5, 5, 1)]
+
+
 @pytest.mark.parametrize("log_start_offset", range(1, 10))
 def test_a_new_leader_goes_on_after_a_gap_whose_records_are_deleted(log_start_offset: int) -> None:
     state = [StateBatch(2, 3, ACKNOWLEDGED, 1), StateBatch(6, 7, AVAILABLE, 1)]
@@ -455,13 +470,19 @@ SIZE_MAX = 4
 
 
 class SharePartitionMachine(RuleBasedStateMachine):
-    """Members that fetch, acknowledge and disappear; records are deleted; locks expire."""
+    """Members that fetch, acknowledge and disappear; records are deleted; locks expire.
+
+    Fetches pause between their read and the acquisition, and leaders change.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.now_ms = 0
         self.log_start = 0
         self.known: dict[int, Known] = {}
+        self.paused: list[tuple[int, list[FetchedBatch]]] = []
+        """What fetches have read that pause before they acquire."""
+        self.last_start = 0
 
     @initialize(size=st.integers(1, SIZE_MAX))
     def begin(self, size: int) -> None:
@@ -475,12 +496,28 @@ class SharePartitionMachine(RuleBasedStateMachine):
     def fetch(self, member: str, records_max: int, batch_size: int) -> None:
         self._fetch(member, records_max, batch_size)
 
-    def _fetch(self, member: str, records_max: int, batch_size: int) -> int:
+    @rule()
+    def read_and_pause(self) -> None:
+        if self.partition.share.can_acquire():
+            self.paused.append(self.partition.read())
+
+    @precondition(lambda self: self.paused)
+    @rule(member=MEMBERS, records_max=st.integers(1, 9), batch_size=st.integers(1, 6))
+    def acquire_after_pause(self, member: str, records_max: int, batch_size: int) -> None:
+        self._fetch(member, records_max, batch_size, self.paused.pop(0))
+
+    def _fetch(
+        self,
+        member: str,
+        records_max: int,
+        batch_size: int,
+        read: tuple[int, list[FetchedBatch]] | None = None,
+    ) -> int:
         share = self.partition.share
-        if share.next_fetch_offset() < self.log_start:
+        if read is None and share.next_fetch_offset() < self.log_start:
             share.move_log_start(self.log_start)
         acquired = self.partition.acquire(
-            member, records_max=records_max, batch_size=batch_size, now_ms=self.now_ms
+            member, records_max=records_max, batch_size=batch_size, now_ms=self.now_ms, read=read
         )
         assert all(first <= last for first, last, _count in acquired)
         for first, last, count in acquired:
@@ -563,6 +600,37 @@ class SharePartitionMachine(RuleBasedStateMachine):
         for offset, known in self.known.items():
             if offset < self.log_start and known.holder is None:
                 known.is_final = True
+
+    @rule()
+    def change_leader(self) -> None:
+        """Begin with what was stored: what the former leader only delivered is a gap."""
+        self.paused.clear()
+        written = self.partition.written
+        start = written[-1][0] if written else 0
+        stored: dict[int, StateBatch] = {}
+        for _start, batches in written:
+            for batch in batches:
+                for offset in range(batch.first_offset, batch.last_offset + 1):
+                    stored[offset] = StateBatch(
+                        offset, offset, batch.delivery_state, batch.delivery_count
+                    )
+        self.partition.lead(start, [stored[offset] for offset in sorted(stored) if offset >= start])
+        self.partition.share.move_log_start(self.log_start)
+        self.last_start = self.partition.share.start_offset
+        for offset in [offset for offset in self.known if offset >= start]:
+            is_deleted = offset < self.log_start
+            if offset in stored:
+                is_final = stored[offset].delivery_state in {ACKNOWLEDGED, ARCHIVED}
+                count = stored[offset].delivery_count
+                self.known[offset] = Known(count, None, 0, is_final=is_final or is_deleted)
+            else:
+                del self.known[offset]
+
+    @invariant()
+    def the_start_does_not_go_back(self) -> None:
+        if hasattr(self, "partition"):
+            assert self.partition.share.start_offset >= self.last_start
+            self.last_start = self.partition.share.start_offset
 
     @invariant()
     def records_before_the_start_are_finished(self) -> None:
