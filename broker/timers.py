@@ -46,7 +46,7 @@ class Timers:
         self.soon_calls: deque[TimerCallback] = deque()
         """The calls of `call_soon` that have not run yet; only it adds to them."""
         self.latest_ms = 0
-        """The time at which callbacks last ran."""
+        """The latest time that is known: when callbacks last ran, or a timeout began."""
         # The server's alarm: called when a new timer is due before all others.
         self.on_earlier: Callable[[int], None] | None = None
         # The server runs what `call_soon` schedules itself, with `run_soon`.
@@ -63,6 +63,16 @@ class Timers:
         if self.on_earlier is not None and self._heap[0][2] is timer:
             self.on_earlier(due_ms)
         return timer
+
+    def deadline_ms(self, now_ms: int, timeout_ms: int) -> int:
+        """Return when a timeout ends that begins now.
+
+        A request that has waited for its turn brings the time when it was read. What a later one
+        or a timer has done since then comes before it, as in Kafka, which reads the clock when it
+        handles a request.
+        """
+        self.latest_ms = max(now_ms, self.latest_ms)
+        return self.latest_ms + timeout_ms
 
     def schedule_again(self, timer: Timer | None, due_ms: int, callback: TimerCallback) -> Timer:
         """Schedule a call as `schedule` does; `timer` has fired or was cancelled, and is not used.
@@ -130,7 +140,8 @@ class Timers:
         self._cancelled_count = 0
 
     def clear(self) -> None:
-        """Cancel all timers."""
+        """Cancel all timers; the clock may go back now."""
+        self.latest_ms = 0
         for _due_ms, _count, timer in self._heap:
             timer.callback = None
             timer.heap_due_ms = None

@@ -189,7 +189,7 @@ class ShareFetch:
             fetch_offset=cached.fetch_offset,
             records_max=records_max,
             batch_size=self.batch_size,
-            lock_expires_ms=now_ms + lock_ms,
+            lock_expires_ms=self.cluster.timers.deadline_ms(now_ms, lock_ms),
             aborted=[
                 AbortedRange(aborted.producer_id, aborted.first_offset)
                 for aborted in data.aborted_transactions or ()

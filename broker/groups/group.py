@@ -221,7 +221,7 @@ class Group:
             self.deliver()
 
         # With a timeout of 0 and no joined member, the timer would fire again and again.
-        due_ms = now_ms + max(self.members.rebalance_timeout_ms, 1)
+        due_ms = self._timers.deadline_ms(now_ms, max(self.members.rebalance_timeout_ms, 1))
         self._join_timer = self._timers.schedule(due_ms, run)
 
     def _maybe_complete_join(self, now_ms: int) -> None:
@@ -271,7 +271,7 @@ class Group:
             self.prepare_rebalance(now_ms)
             self.deliver()
 
-        due_ms = now_ms + max(self.members.rebalance_timeout_ms, 1)
+        due_ms = self._timers.deadline_ms(now_ms, max(self.members.rebalance_timeout_ms, 1))
         self._sync_timer = self._timers.schedule(due_ms, run)
 
     def is_subscribed_to(self, topic_name: str) -> bool:

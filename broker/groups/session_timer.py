@@ -22,7 +22,7 @@ class SessionTimer:
 
     def restart(self, now_ms: int, timeout_ms: int) -> None:
         """Set the expiry to `timeout_ms` from now."""
-        self._deadline_ms = now_ms + timeout_ms
+        self._deadline_ms = self._timers.deadline_ms(now_ms, timeout_ms)
         if self._timer is not None:
             if self._timer.due_ms <= self._deadline_ms:
                 return

@@ -325,3 +325,18 @@ def test_a_stopped_task_runs_no_more_and_can_be_started_again() -> None:
 
     assert begun == [5, 9]
     assert timers.next_due_ms() == 18
+
+
+def test_a_timeout_does_not_begin_before_what_is_done_already() -> None:
+    timers = Timers()
+    assert timers.deadline_ms(100, 10) == 110
+    assert timers.deadline_ms(40, 10) == 110
+    timers.run_due(200)
+    assert timers.deadline_ms(100, 10) == 210
+
+
+def test_timeouts_begin_earlier_after_the_clock_has_gone_back_with_all_state() -> None:
+    timers = Timers()
+    timers.run_due(90 * 86_400_000)
+    timers.clear()
+    assert timers.deadline_ms(100, 10) == 110

@@ -13,6 +13,7 @@ from typing import Any
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Topic
 from broker.faults import FaultRule
+from broker.groups.any_group import AnyGroup
 from broker.request.context import RequestContext
 from broker.routes import Handler
 from broker.share_groups.in_flight import RecordState
@@ -55,7 +56,6 @@ _FAULTY_APIS = {
     "SyncGroup": "NOT_COORDINATOR",
     "Heartbeat": "COORDINATOR_NOT_AVAILABLE",
 }
-MIXED_CHANCE = 0.4
 LEDGER_CHANCE = 0.35
 READ_COMMITTED_CHANCE = 0.6
 CHANGE_CHANCE = 0.5
@@ -69,6 +69,8 @@ class GroupWorld(World):
     """
 
     sasl_chance = 0
+    mixed_chance = 0.4
+    """How many of the consumer groups have members of both protocols."""
 
     def __init__(self, seed: int, *arguments: object) -> None:
         """Create a world as `World` does."""
@@ -185,15 +187,19 @@ class GroupWorld(World):
                     )
         return response
 
-    def _watch_join(
-        self, handler: Handler, context: RequestContext, request: Any, cluster: Cluster
-    ) -> Any:
-        group = cluster.groups._groups.get(request.group_id)
-        is_over = group is not None and not len(group.members)
-        response = handler(context, request, cluster)
-        if is_over and cluster.groups._groups.get(request.group_id) is not group:
-            self.groups.lives.setdefault(request.group_id, []).append(self.schedule.time_ms)
-        return response
+    def _watch_lives(self) -> None:
+        """Note when a group without members is replaced, though the request pauses after that."""
+        groups = self.server.cluster.groups
+        put = groups._put
+
+        def note(group: AnyGroup, now_ms: int) -> None:
+            before = groups._groups.get(group.group_id)
+            if before is not None and before is not group and not len(before.members):
+                lives_ms = self.groups.lives.setdefault(group.group_id, [])
+                lives_ms.append(self.schedule.time_ms)
+            put(group, now_ms)
+
+        groups._put = note  # type: ignore[method-assign]
 
     # Making ----------------------------------------------------------------------------------
 
@@ -202,7 +208,7 @@ class GroupWorld(World):
         for group in range(random.randint(0 if self.seed % 2 else 1, 2)):
             name = f"consumers{group}"
             mix = self._random(f"protocols of {name}")
-            if mix.random() < MIXED_CHANCE:
+            if mix.random() < self.mixed_chance:
                 self.mixed_groups[name] = mix.choice((DATA_TOPICS, DATA_TOPICS[:1]))
             for _ in range(self._group_size(random)):
                 self._make_consumer(name, random)
@@ -212,8 +218,7 @@ class GroupWorld(World):
             for _ in range(self._group_size(random)):
                 self._make_sharer(name, random)
         self._watch(ApiKey.OFFSET_COMMIT, self._watch_commit)
-        for api_key in (ApiKey.JOIN_GROUP, ApiKey.CONSUMER_GROUP_HEARTBEAT):
-            self._watch(api_key, self._watch_join)
+        self._watch_lives()
 
     def _group_size(self, random: Random) -> int:
         if self.is_crowded:

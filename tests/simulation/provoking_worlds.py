@@ -168,7 +168,13 @@ class ManyPauses(FrequentPauses):
     """Requests pause in many places, for a moment."""
 
     chances = (0.3,)
-    rests_ms = (0, 1, 3)
+    rests_ms: Sequence[int] = (0, 1, 3)
+
+
+class LongWaits(ManyPauses):
+    """Requests wait for others that pause, some for longer than a session."""
+
+    rests_ms = (0, 1, 3, 20, 100)
 
 
 class NewCoordinatorsWorld(TransactionWorld):

@@ -21,12 +21,14 @@ from broker.share_groups import share_partition as share_partition_module
 from broker.share_groups.in_flight import InFlightBatch, InFlightState, RecordState
 from broker.share_groups.offset_range import OffsetRange
 from broker.share_groups.share_partition import SharePartition
+from broker.timers import Timers
 from protocol.errors import ErrorCode
 from tests.simulation.coordinated_client import MemberSettings
 from tests.simulation.group_world import GroupWorld
 from tests.simulation.network import Weather
 from tests.simulation.patches import Patch, edit, wrap
 from tests.simulation.pauses import Pauses
+from tests.simulation.provoking_worlds import LongWaits
 from tests.simulation.replay import digests_under_hash_seeds
 from tests.simulation.world import CHAOS_MS, DATA_TOPICS
 
@@ -369,6 +371,30 @@ def acquire_what_others_have_finished(patch: Patch) -> None:
 @pytest.mark.slow
 def test_pauses_of_fetches_show_a_range_past_its_end(monkeypatch: Patch) -> None:
     find_bug(monkeypatch, acquire_what_others_have_finished, "ranges", 0, PausesOfSharersWorld)
+
+
+class PausesOfMixedGroupsWorld(GroupWorld):
+    """All consumer groups have members of both protocols, and requests wait for long."""
+
+    pauses_class = LongWaits
+    mixed_chance = 1
+
+
+def begin_timeouts_when_a_request_is_read(patch: Patch) -> None:
+    """The timeouts of a group begin when the request was read that has waited since."""
+    patch.setattr(Timers, "deadline_ms", lambda _self, now_ms, timeout_ms: now_ms + timeout_ms)
+
+
+@pytest.mark.slow
+def test_requests_that_wait_show_sessions_that_end_early(monkeypatch: Patch) -> None:
+    bug = begin_timeouts_when_a_request_is_read
+    find_bug(monkeypatch, bug, "ownership", 33, PausesOfMixedGroupsWorld)
+
+
+@pytest.mark.slow
+def test_groups_keep_their_promises_while_requests_wait_for_long() -> None:
+    reports = [PausesOfMixedGroupsWorld(seed).run() for seed in range(30, 35)]
+    assert {report.seed: report.violations for report in reports if report.violations} == {}
 
 
 @pytest.mark.slow

@@ -67,7 +67,7 @@ class MemberSessions:
             self._steps.pop(key, None)
             self._fence(group, member.member_id, now_ms)
 
-        due_ms = now_ms + max(member.rebalance_timeout_ms, 0)
+        due_ms = self._timers.deadline_ms(now_ms, max(member.rebalance_timeout_ms, 0))
         self._steps[key] = self._timers.schedule(due_ms, expire)
 
     def complete(self, group: ConsumerGroup, member_id: str, step: Step) -> None:

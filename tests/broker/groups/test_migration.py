@@ -10,7 +10,14 @@ from broker.groups.results import GroupState
 from protocol.consumer_protocol import encode_assignment
 from protocol.data_messages import ConsumerProtocolAssignment, encode_data
 from protocol.errors import ErrorCode
-from tests.broker.groups.consumer.classic_clients import T, heartbeat, join, partitions, sync
+from tests.broker.groups.consumer.classic_clients import (
+    CLASSIC_SESSION_MS,
+    T,
+    heartbeat,
+    join,
+    partitions,
+    sync,
+)
 from tests.broker.groups.consumer.driver import GROUP, ConsumerDriver
 
 
@@ -58,6 +65,21 @@ def test_the_first_member_of_the_consumer_protocol_upgrades_a_group_whose_member
     join(driver, member_id, [0, 1, 2, 3])
     kept = partitions(sync(driver, member_id, 1))
     assert len(kept) == 2
+
+
+def test_a_heartbeat_that_has_waited_upgrades_a_group_without_ending_sessions() -> None:
+    driver, member_id = classic_group()
+    for _ in range(2):
+        driver.advance(CLASSIC_SESSION_MS - 1)
+        assert heartbeat(driver, member_id, 1) == ErrorCode.NONE
+    handled_ms = driver.now_ms
+    driver.now_ms -= CLASSIC_SESSION_MS  # when the request was read
+    driver.join("new")
+    driver.now_ms = handled_ms
+
+    driver.advance(CLASSIC_SESSION_MS - 1)
+
+    assert member_id in driver.group.members
 
 
 def test_a_member_that_waits_is_asked_to_join_again_after_the_upgrade() -> None:

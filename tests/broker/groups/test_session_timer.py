@@ -32,6 +32,20 @@ def test_a_session_ends_once_at_the_deadline_of_the_last_restart(
     assert timers.next_due_ms() is None
 
 
+def test_a_request_that_has_waited_ends_no_session_early() -> None:
+    timers = Timers()
+    ended: list[int] = []
+    session = SessionTimer(timers, ended.append)
+    timers.run_due(1_600)
+
+    session.restart(0, 1_000)  # of a request that was read at 0
+
+    timers.run_due(2_599)
+    assert ended == []
+    timers.run_due(2_600)
+    assert ended == [2_600]
+
+
 def test_sessions_expire_in_the_order_of_their_deadlines_when_the_clock_jumps() -> None:
     timers, ended = Timers(), []
     restarted = SessionTimer(timers, lambda _now_ms: ended.append("restarted"))
