@@ -3,9 +3,10 @@
 Source: Kafka's `SharePartitionManager` and `SharePartitionCache`.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from uuid import UUID
 
+from broker.cluster.closed_share_sessions import ClosedShareSessions
 from broker.errors import UNKNOWN_PARTITION, Refusal
 from broker.share_groups.acknowledgement import AcknowledgementBatch
 from broker.share_groups.sessions import ShareSession, ShareSessionCache, TopicIdPartition
@@ -25,6 +26,10 @@ FENCING_ERRORS = frozenset(
     }
 )
 """Errors after which a leader forgets a share partition, and reads its state again."""
+
+
+WRITE_WORK = 10
+"""Writing the state of a share partition costs as much as a look at that many records or more."""
 
 
 class LedSharePartition:
@@ -82,28 +87,50 @@ class ShareLeader:
         self.sessions = ShareSessionCache(sessions_max)
         self.timers = timers
         self.partitions: dict[SharePartitionKey, LedSharePartition] = {}
+        """Some of them may wait for the end of a session; get one with `partition` to change it."""
+        self._keys_by_group: dict[str, dict[SharePartitionKey, None]] = {}
+        self._closed = ClosedShareSessions(timers, self._release, self._drop)
+
+    def partition(self, key: SharePartitionKey, now_ms: int) -> LedSharePartition | None:
+        """Return a share partition without what closed sessions have acquired, or None."""
+        self._closed.finish(key, now_ms)
+        return self.partitions.get(key)
+
+    def add(self, key: SharePartitionKey, led: LedSharePartition) -> None:
+        """Add a share partition; `partition` has returned None for it without a pause since."""
+        self.partitions[key] = led
+        self._keys_by_group.setdefault(key.group_id, {})[key] = None
 
     def clear(self, now_ms: int) -> None:
         """Forget everything: the broker stops, or share groups are switched off."""
         self.sessions.clear()
-        self._drop(tuple(self.partitions), now_ms)
+        self._closed.clear()
+        for key in tuple(self.partitions):
+            self._drop(key, now_ms)
 
     def drop_partition(self, topic_id: UUID, partition_index: int, now_ms: int) -> None:
         """Forget a partition in all groups: this broker leads it no longer, or it is deleted."""
-        topic_partition = (topic_id, partition_index)
-        self._drop([key for key in self.partitions if key[1:] == topic_partition], now_ms)
+        for group_id in tuple(self._keys_by_group):
+            self._drop(SharePartitionKey(group_id, topic_id, partition_index), now_ms)
 
     def drop_share_partition(self, key: SharePartitionKey, now_ms: int) -> None:
         """Forget a share partition, whose state was replaced or deleted."""
-        self._drop([known for known in self.partitions if known == key], now_ms)
+        self._drop(key, now_ms)
 
     def drop_group(self, group_id: str, now_ms: int) -> None:
         """Forget the partitions of a group, none of whose members is connected."""
-        self._drop([key for key in self.partitions if key.group_id == group_id], now_ms)
+        self._closed.drop(self._keys_by_group.pop(group_id, {}), now_ms)
 
-    def _drop(self, keys: Iterable[SharePartitionKey], now_ms: int) -> None:
-        for key in keys:
-            self.partitions.pop(key).drop(now_ms)
+    def _drop(self, key: SharePartitionKey, now_ms: int) -> None:
+        """Forget a share partition, if this broker has it."""
+        led = self.partitions.pop(key, None)
+        if led is None:
+            return
+        keys = self._keys_by_group.get(key.group_id, {})
+        keys.pop(key, None)
+        if not keys:
+            self._keys_by_group.pop(key.group_id, None)
+        led.drop(now_ms)
 
     def acknowledge(
         self,
@@ -113,28 +140,38 @@ class ShareLeader:
         now_ms: int,
     ) -> Refusal | None:
         """Take what a member says about records of a share partition; return why not."""
-        led = self.partitions.get(key)
+        led = self.partition(key, now_ms)
         if led is None:
             return UNKNOWN_PARTITION
         refusal = led.share_partition.acknowledge(member_id, batches, now_ms)
         return self._after_change(key, led, refusal, now_ms)
 
     def close_session(self, session: ShareSession, now_ms: int) -> None:
-        """End a session, and release what its member has acquired, unless it has ended before."""
-        if not self.sessions.close(session):
-            return
-        for topic_id, partition_index in session.partitions:
-            key = SharePartitionKey(session.key.group_id, topic_id, partition_index)
-            led = self.partitions.get(key)
-            if led is not None:
-                refusal = led.share_partition.release_member(session.key.member_id, now_ms)
-                self._after_change(key, led, refusal, now_ms)
+        """End a session, and release what its member has acquired, unless it has ended before.
+
+        If that is much, a timer releases most of it in steps, and wakes the fetches that wait.
+        """
+        if self.sessions.close(session):
+            # A request that is still to change the partitions of the session releases nothing.
+            partitions, session.partitions = session.partitions, {}
+            self._closed.close(session.key, partitions, now_ms)
+
+    def _release(self, key: SharePartitionKey, member_id: str, now_ms: int) -> int:
+        """Release what a member has acquired; return the work as a number of states."""
+        led = self.partitions.get(key)
+        if led is None or not led.share_partition.records:
+            return 0
+        records = led.share_partition.records
+        work = WRITE_WORK + sum(1 + len(batch.offset_states) for batch in records)
+        refusal = led.share_partition.release_member(member_id, now_ms)
+        self._after_change(key, led, refusal, now_ms)
+        return work
 
     def _after_change(
         self, key: SharePartitionKey, led: LedSharePartition, refusal: Refusal | None, now_ms: int
     ) -> Refusal | None:
         if refusal is not None and refusal.error_code in FENCING_ERRORS:
-            self._drop((key,), now_ms)
+            self._drop(key, now_ms)
         else:
             led.wake(now_ms)
         return refusal

@@ -59,7 +59,7 @@ def load_share_partition(
     """Return a share partition that a broker leads, or why the broker cannot serve it."""
     key = SharePartitionKey(group_id, topic_id, partition.partition_index)
     leader = cluster.share.leaders[broker_id]
-    led = leader.partitions.get(key)
+    led = leader.partition(key, now_ms)
     if led is not None:
         return led
     if partition.leader_id != broker_id:
@@ -78,7 +78,7 @@ def load_share_partition(
         if isinstance(state, Refusal):
             return _for_member(state)
         start_offset = first_offset if state.start_offset == NO_OFFSET else state.start_offset
-    led = leader.partitions.get(key)
+    led = leader.partition(key, now_ms)
     if led is not None:
         return led
     if (partition.leader_id, partition.leader_epoch) != (broker_id, leader_epoch):
@@ -109,7 +109,8 @@ def load_share_partition(
         ),
         write_state=write_state,
     )
-    led = leader.partitions[key] = LedSharePartition(share_partition, cluster.timers)
+    led = LedSharePartition(share_partition, cluster.timers)
+    leader.add(key, led)
     return led
 
 

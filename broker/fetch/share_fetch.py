@@ -12,7 +12,7 @@ from itertools import islice
 from broker.cluster.cluster import Cluster
 from broker.cluster.fetch_sessions import CachedPartition, FetchPartitionData
 from broker.cluster.partition_log import PartitionLog
-from broker.cluster.share_leaders import LedSharePartition
+from broker.cluster.share_leaders import LedSharePartition, share_partition_key
 from broker.cluster.share_loading import load_share_partition
 from broker.errors import UNKNOWN_PARTITION, UNKNOWN_TOPIC_ID, Refusal
 from broker.fetch.partition_read import (
@@ -154,7 +154,7 @@ class ShareFetch:
         for cached, data in paced(read):
             requested = keys[id(cached)]
             led = loaded[requested]
-            if led.is_dropped or not self._has_session():
+            if not self._has_session() or not self._is_led(requested, led, now_ms):
                 # Another request came in while this one read. The member fetches again.
                 result[requested] = SharePartitionData()
                 continue
@@ -165,6 +165,11 @@ class ShareFetch:
     def _has_session(self) -> bool:
         sessions = self.cluster.share.leaders[self.params.broker_id].sessions
         return sessions.get(ShareSessionKey(self.group_id, self.member_id)) is not None
+
+    def _is_led(self, requested: TopicIdPartition, led: LedSharePartition, now_ms: int) -> bool:
+        """Return whether the leader still has it; what closed sessions had is released."""
+        key = share_partition_key(self.group_id, requested)
+        return self.cluster.share.leaders[self.params.broker_id].partition(key, now_ms) is led
 
     def _acquire(
         self,
