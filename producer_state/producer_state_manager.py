@@ -206,11 +206,10 @@ class ProducerStateManager(ProducerBatches):
             producer_id, producer_epoch, coordinator_epoch, timestamp_ms
         )
 
-    def describe(self) -> list[ProducerDescription]:
-        """Return all producers, sorted by producer id."""
-        return [
-            self._description(producer_id) for producer_id in sorted(self._table.producer_ids())
-        ]
+    def describe(self, limit: int | None = None) -> list[ProducerDescription]:
+        """Return all producers, or the first `limit`, sorted by producer id."""
+        producer_ids = sorted(self._table.producer_ids())
+        return [self._description(producer_id) for producer_id in producer_ids[:limit]]
 
     def _description(self, producer_id: int) -> ProducerDescription:
         entry = self.entry(producer_id)

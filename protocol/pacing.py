@@ -83,18 +83,19 @@ def paced_elements(items: Sequence[_T]) -> Iterable[_T]:
     return map(items.__getitem__, paced_range(len(items)))
 
 
-def paced_stream(items: Iterable[_T]) -> Iterable[_T]:
+def paced_stream(items: Iterable[_T], look_every: int = LOOK_EVERY) -> Iterable[_T]:
     """Return the items of an iterator for a loop with little work for each of them.
 
-    The iterator must not depend on what other requests change.
+    The iterator must not depend on what other requests change. `look_every` is the number of items
+    between two looks at the time.
     """
     turn = _turn.get()
-    return items if turn is None else _paced_stream(items, turn)
+    return items if turn is None else _paced_stream(items, turn, look_every)
 
 
-def _paced_stream(items: Iterable[_T], turn: Turn) -> Iterator[_T]:
+def _paced_stream(items: Iterable[_T], turn: Turn, look_every: int) -> Iterator[_T]:
     for number, item in enumerate(items):
-        if number % LOOK_EVERY == 0:
+        if number % look_every == 0:
             turn.pause()
         yield item
 

@@ -8,10 +8,12 @@ from broker.addresses import PORT_MAX, Address, without_brackets
 from broker.cluster import broker_membership, failover
 from broker.cluster.brokers import Broker
 from broker.config.keys import ConfigError
+from broker.dispatch.turn_queue import TurnKind
 from broker.http_admin.operation import Count, Input, Name, NodeId, Problem, Remedy, operation
 from broker.http_admin.state import Admin
 from broker.journal.lines import Entry
 from broker.server.listener import ListenError
+from protocol.pacing import paced, paced_elements
 
 
 class BrokerView(msgspec.Struct):
@@ -228,15 +230,15 @@ def isolate_broker(admin: Admin, path: BrokerPath, body: CutBody) -> BrokerView:
     return _view(admin, admin.cluster.brokers[path.node_id])
 
 
-@operation("GET", "/v1/connections", tag="connections")
+@operation("GET", "/v1/connections", tag="connections", turn_kind=TurnKind.READING)
 def list_connections(admin: Admin) -> list[ConnectionView]:
     """List all connections, with the time until which a quota mutes them."""
     client_ids: dict[int, str | None] = {}
-    for line in admin.journal:
+    for line in paced_elements(tuple(admin.journal)):
         if isinstance(line, Entry):
             client_ids[line.context.connection_id] = line.context.client_id
     views = []
-    for protocol in admin.server.protocols:
+    for protocol in paced(admin.server.protocols):
         connection = protocol.connection
         if connection is not None:
             views.append(

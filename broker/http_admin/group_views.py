@@ -146,7 +146,7 @@ def _classic_view(cluster: Cluster, group: GroupDescription) -> GroupView:
                 subscribed_topics=_subscribed(member.metadata) if is_consumer_group else None,
                 assigned=_decoded(member.assignment) if is_consumer_group else None,
             )
-            for member in group.members
+            for member in paced(group.members)
         ],
         offsets=_offsets(cluster, group.group_id),
         generation_id=group.generation_id,
@@ -189,7 +189,7 @@ def _consumer_view(cluster: Cluster, group: ConsumerGroupDescription) -> GroupVi
                 revoking=_assigned(cluster, member.partitions_pending_revocation),
                 target=_assigned(cluster, target),
             )
-            for member, target in group.members
+            for member, target in paced(group.members)
         ],
         offsets=_offsets(cluster, group.group_id),
         group_type="consumer",
@@ -221,7 +221,7 @@ def _share_view(admin: Admin, group: ShareGroup) -> GroupView:
                 target=_assigned(cluster, group.targets.get(member.member_id, {})),
                 sessions=share_session_views(cluster, group.group_id, member.member_id),
             )
-            for member in group.members.values()
+            for member in paced(group.members.values())
         ],
         offsets=[],
         group_type=GROUP_TYPE,

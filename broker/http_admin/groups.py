@@ -7,6 +7,7 @@ import msgspec
 
 from broker.administration.share_offsets import delete_share_group
 from broker.cluster.coordinators import move_coordinator, move_transaction_coordinator
+from broker.dispatch.turn_queue import TurnKind
 from broker.groups.results import GroupListing
 from broker.http_admin.group_views import (
     GroupOffsetView,
@@ -21,6 +22,7 @@ from broker.http_admin.state import Admin, broker_is_down
 from broker.http_admin.unknown_names import no_such
 from broker.share_groups.coordinator import GROUP_TYPE
 from protocol.errors import ErrorCode
+from protocol.pacing import paced
 
 POLL_S = 0.01
 """How often a request that waits for a group looks at it, in real time."""
@@ -45,10 +47,10 @@ class StableQuery(Input):
     timeout_ms: Annotated[int, msgspec.Meta(ge=0, le=WAIT_MS_MAX)] = 30_000
 
 
-@operation("GET", "/v1/groups", tag="groups")
+@operation("GET", "/v1/groups", tag="groups", turn_kind=TurnKind.READING)
 def list_groups(admin: Admin) -> list[GroupView]:
     """List groups of all types with their members, offsets and share partitions."""
-    views = (group_view(admin, listing.group_id) for listing in _listings(admin))
+    views = (group_view(admin, listing.group_id) for listing in paced(_listings(admin)))
     return [view for view in views if view is not None]
 
 
@@ -57,7 +59,7 @@ def _listings(admin: Admin) -> tuple[GroupListing, ...]:
     return (*cluster.groups.list_groups(), *cluster.share.groups.list_groups())
 
 
-@operation("GET", "/v1/groups/{group_id}", tag="groups")
+@operation("GET", "/v1/groups/{group_id}", tag="groups", turn_kind=TurnKind.READING)
 def get_group(admin: Admin, path: GroupPath) -> GroupView:
     """Return one group."""
     view = group_view(admin, path.group_id)

@@ -4,9 +4,11 @@ from typing import Annotated
 
 import msgspec
 
+from broker.dispatch.turn_queue import TurnKind
 from broker.http_admin.operation import Input, PartitionIndex, operation
 from broker.http_admin.state import Admin
 from producer_state.counts import count
+from protocol.pacing import paced
 
 
 class ProducersQuery(Input):
@@ -44,18 +46,18 @@ class ProducersView(msgspec.Struct):
     partitions: list[PartitionProducersView]
 
 
-@operation("GET", "/v1/producers", tag="producers")
+@operation("GET", "/v1/producers", tag="producers", turn_kind=TurnKind.READING)
 def list_producers(admin: Admin, query: ProducersQuery) -> ProducersView:
     """Return the state of idempotent producers by partition, and its memory."""
     all_topics = admin.cluster.topics.all()
     topics = all_topics if query.topic is None else [admin.topic(query.topic)]
     partitions = [
         partition
-        for topic in topics
+        for topic in paced(topics)
         for partition in topic.partitions
         if query.partition in {None, partition.partition_index}
     ]
-    total = count(partition.producers for partition in partitions)
+    total = count(partition.producers for partition in paced(partitions))
     views = [
         PartitionProducersView(
             partition.topic_name,
@@ -64,10 +66,10 @@ def list_producers(admin: Admin, query: ProducersQuery) -> ProducersView:
             partition.producers.bytes_held(),
             [
                 ProducerView(*producer[:4])
-                for producer in partition.producers.describe()[: query.limit]
+                for producer in paced(partition.producers.describe(query.limit))
             ],
         )
-        for partition in partitions
+        for partition in paced(partitions)
         if len(partition.producers)
     ]
     return ProducersView(total.producer_ids, total.bytes_held, views)

@@ -4,10 +4,11 @@ from math import isfinite
 
 import msgspec
 
+from broker.dispatch.turn_queue import TurnKind
 from broker.http_admin.operation import Input, Problem, operation
 from broker.http_admin.state import Admin
 from broker.http_admin.unknown_names import unknown_key_hint
-from protocol.pacing import paced_elements
+from protocol.pacing import paced, paced_elements
 from quotas.entities import QUOTA_KEYS, make_entity
 
 
@@ -144,7 +145,7 @@ def delete_quotas(admin: Admin) -> None:
         clients.alter(make_entity(view.entity.items()), [(name, None) for name in view.values])
 
 
-@operation("GET", "/v1/quotas/shadow", tag="quotas")
+@operation("GET", "/v1/quotas/shadow", tag="quotas", turn_kind=TurnKind.READING)
 def list_shadow_report(admin: Admin) -> list[ShadowView]:
     """List the clients that quotas in shadow mode would have throttled or refused.
 
@@ -168,7 +169,7 @@ def list_shadow_report(admin: Admin) -> list[ShadowView]:
                 for event in counter.events
             ],
         )
-        for key, counter in admin.cluster.quotas.shadow.rows(admin.now_ms())
+        for key, counter in paced(admin.cluster.quotas.shadow.rows(admin.now_ms()))
     ]
 
 

@@ -9,6 +9,7 @@ import msgspec
 from broker.cluster.topics import Partition
 from broker.http_admin.operation import Input, PartitionIndex, operation
 from broker.http_admin.records import (
+    LOOK_EVERY,
     RecordView,
     TransactionOutcome,
     record_view,
@@ -16,7 +17,7 @@ from broker.http_admin.records import (
 )
 from broker.http_admin.state import Admin
 from broker.http_admin.topics import TopicPath
-from protocol.pacing import paced
+from protocol.pacing import paced, paced_stream
 from protocol.records import Record
 
 SEARCH_RECORDS_MAX = 1_000
@@ -96,7 +97,7 @@ def _search(partitions: list[Partition], query: SearchQuery) -> FoundRecordsView
             if _contains(record, pattern):
                 matched += 1
                 found.append((record.timestamp, record.offset, -index, record, outcome))
-    newest = nlargest(query.limit, found, key=lambda row: row[:3])
+    newest = nlargest(query.limit, paced_stream(found), key=lambda row: row[:3])
     views, left_bytes = [], RESULT_BYTES_MAX
     for _timestamp, _offset, negative_index, record, outcome in paced(newest):
         views.append(record_view(-negative_index, record, query.encoding, outcome))
@@ -109,12 +110,12 @@ def _search(partitions: list[Partition], query: SearchQuery) -> FoundRecordsView
 def _backwards(
     partition: Partition,
 ) -> Iterator[tuple[Record, TransactionOutcome | None]]:
-    """Yield the records of a partition, the one with the highest offset first."""
+    """Yield the records of a partition, the one with the highest offset first; it may pause."""
     end = partition.log.log_end_offset
     while end > partition.log.log_start_offset:
         start = max(partition.log.log_start_offset, end - WINDOW_OFFSETS)
-        window = list(paced(records_between(partition, start, end)))
-        yield from reversed(window)
+        window = list(records_between(partition, start, end))
+        yield from paced_stream(reversed(window), LOOK_EVERY)
         end = start
 
 

@@ -5,12 +5,14 @@ import binascii
 from base64 import b64decode
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from itertools import islice
 from typing import Annotated, Any, Literal
 
 import msgspec
 
 from broker.cluster.topics import Partition, Topic
+from broker.dispatch.turn_queue import TurnKind
 from broker.errors import Refusal
 from broker.http_admin.operation import (
     Count,
@@ -23,7 +25,7 @@ from broker.http_admin.requests import WAIT_MS_MAX
 from broker.http_admin.state import Admin, bytes_for_json
 from broker.http_admin.topics import NewTopicBody, TopicPath, create_topic
 from broker.produce.store_records import NewRecord, store_records
-from protocol.pacing import paced
+from protocol.pacing import paced, paced_elements, paced_stream
 from protocol.records import (
     CONTROL_FLAG,
     TRANSACTIONAL_FLAG,
@@ -44,6 +46,9 @@ WAIT_POLL_S = 0.01
 
 COUNTED_BATCHES_MAX = 1_000
 """Batches that a request that waits looks at before other requests are served."""
+
+LOOK_EVERY = 8
+"""Records between two looks at the time: they may be long."""
 
 _READ_BYTES = 256 * 1024
 _READ_COMMITTED = "read_committed"
@@ -153,7 +158,7 @@ class ProducedView(msgspec.Struct):
     timestamp: int
 
 
-@operation("GET", "/v1/topics/{name}/records", tag="topics")
+@operation("GET", "/v1/topics/{name}/records", tag="topics", turn_kind=TurnKind.READING)
 def get_records(admin: Admin, path: TopicPath, query: RecordsQuery) -> RecordsView:
     """Return records without a consumer.
 
@@ -167,7 +172,7 @@ def get_records(admin: Admin, path: TopicPath, query: RecordsQuery) -> RecordsVi
     records: list[RecordView] = []
     next_offsets: dict[int, int] = {}
     left_bytes = PEEK_BYTES_MAX
-    for partition in partitions:
+    for partition in paced_elements(partitions):
         next_offset = query.offset
         if len(records) < query.limit and left_bytes > 0:
             found = _records(partition, query.offset, query.isolation_level)
@@ -272,7 +277,7 @@ async def wait_for_records(
                 counter = _Counter(topic, query.partition, query.isolation_level)
             has_more = counter.read()
             if counter.count >= query.count:
-                return get_records(admin, path, query)
+                return await admin.in_turns(partial(get_records, admin, path, query))
         if loop.time() >= end_s and not has_more:
             return None
         await asyncio.sleep(0 if has_more else WAIT_POLL_S)
@@ -322,21 +327,22 @@ def _end_offset(partition: Partition, isolation_level: str) -> int:
 def _records(
     partition: Partition, from_offset: int, isolation_level: str
 ) -> Iterator[tuple[Record, TransactionOutcome | None]]:
-    """Yield records from an offset on; skip control batches and undecodable ones."""
+    """Yield records from an offset on; skip control batches and undecodable ones.
+
+    It may pause before each of them.
+    """
     log = partition.log
-    offset = max(from_offset, log.log_start_offset)
+    offset = from_offset
     end_offset = _end_offset(partition, isolation_level)
-    while offset < end_offset:
+    while (offset := max(offset, log.log_start_offset)) < end_offset:
         for batch in log.read(offset, _READ_BYTES, at_least_one=True, end_offset=end_offset):
             header = read_header(batch, 0)
             outcome = _outcome(partition, header)
             is_skipped = _is_skipped(header, outcome, isolation_level)
             with suppress(ValueError):
-                yield from (
-                    (read_record, outcome)
-                    for read_record in read_records(batch)
-                    if read_record.offset >= offset and not is_skipped
-                )
+                for record in paced_stream(() if is_skipped else read_records(batch), LOOK_EVERY):
+                    if record.offset >= offset:
+                        yield record, outcome
             offset = max(offset, header.base_offset + header.last_offset_delta) + 1
 
 

@@ -12,6 +12,7 @@ from broker.share_groups.share_group import ShareGroup
 from broker.share_groups.share_partition import SharePartition
 from broker.share_groups.share_state import SharePartitionKey, ShareState
 from broker.share_groups.state_batches import NO_OFFSET
+from protocol.pacing import paced
 
 
 class ShareSessionView(msgspec.Struct):
@@ -70,9 +71,9 @@ def share_session_views(cluster: Cluster, group_id: str, member_id: str) -> list
 def share_partition_views(cluster: Cluster, group: ShareGroup) -> list[SharePartitionView]:
     """Return the partitions of a group that have a state, by topic name and partition."""
     views = []
-    for topic_id, indexes in group.initialized.items():
+    for topic_id, indexes in paced(group.initialized.items()):
         topic = cluster.topics.get_by_id(topic_id)
-        for index in sorted(indexes):
+        for index in paced(sorted(indexes)):
             partition = None if topic is None else topic.partition(index)
             state = cluster.share.states.get(SharePartitionKey(group.group_id, topic_id, index))
             if topic is not None and partition is not None and state is not None:

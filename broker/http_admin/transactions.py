@@ -6,11 +6,13 @@ import msgspec
 
 from broker.cluster.internal_topics import TRANSACTION_STATE
 from broker.cluster.transactions import end_prepared
+from broker.dispatch.turn_queue import TurnKind
 from broker.http_admin.operation import Input, Name, Problem, operation
 from broker.http_admin.state import Admin
 from broker.http_admin.unknown_names import no_such
 from broker.transactions.transaction import IDLE, NO_TIME, Transaction, TransactionState
 from protocol.errors import ErrorCode
+from protocol.pacing import paced
 
 
 class TransactionPartitionView(msgspec.Struct):
@@ -45,13 +47,18 @@ class TransactionPath(Input):
     transactional_id: Name
 
 
-@operation("GET", "/v1/transactions", tag="transactions")
+@operation("GET", "/v1/transactions", tag="transactions", turn_kind=TurnKind.READING)
 def list_transactions(admin: Admin) -> list[TransactionView]:
     """List all transactional ids with their transactions."""
-    return [_view(admin, transaction) for transaction in admin.cluster.transactions.all()]
+    return [_view(admin, transaction) for transaction in paced(admin.cluster.transactions.all())]
 
 
-@operation("GET", "/v1/transactions/{transactional_id}", tag="transactions")
+@operation(
+    "GET",
+    "/v1/transactions/{transactional_id}",
+    tag="transactions",
+    turn_kind=TurnKind.READING,
+)
 def get_transaction(admin: Admin, path: TransactionPath) -> TransactionView:
     """Return one transaction."""
     return _view(admin, _transaction(admin, path.transactional_id))
@@ -131,5 +138,5 @@ def _view(admin: Admin, transaction: Transaction) -> TransactionView:
         transaction.timeout_ms,
         transaction.start_ms if is_begun else None,
         max(0, admin.now_ms() - transaction.start_ms) if is_begun else None,
-        [TransactionPartitionView(*partition) for partition in transaction.partitions],
+        [TransactionPartitionView(*partition) for partition in paced(transaction.partitions)],
     )

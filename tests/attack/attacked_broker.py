@@ -175,22 +175,27 @@ class _CountingTurn:
 
 def longest_stretch(broker: AttackedBroker, frame: bytes) -> int:
     """Return the most calls of functions between two places where the request may pause."""
-    turn = _CountingTurn()
-
-    def work() -> None:
-        take_turns(turn)
-        sys.setprofile(turn.count)
-        try:
-            broker.handle(frame)
-        finally:
-            sys.setprofile(None)
-
     # The loops of a short body do not pause; here those of every body do.
     with (
         patch.object(broker.dispatcher.turns, "call_later", None),
         patch.object(codec, "LONG_BODY_BYTES", 0),
     ):
-        copy_context().run(work)
+        return most_calls_in_one_go(lambda: broker.handle(frame))
+
+
+def most_calls_in_one_go(work: Callable[[], object]) -> int:
+    """Return the most calls of functions between two places where work may pause."""
+    turn = _CountingTurn()
+
+    def counted() -> None:
+        take_turns(turn)
+        sys.setprofile(turn.count)
+        try:
+            work()
+        finally:
+            sys.setprofile(None)
+
+    copy_context().run(counted)
     turn.pause()
     return turn.calls_max
 

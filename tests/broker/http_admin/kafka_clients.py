@@ -41,8 +41,9 @@ def commit(admin: Admin, group_id: str, topic: str, offset: int) -> None:
     assert admin.cluster.groups.commit(request, NOW_MS) == (0,)
 
 
-def produce(admin: Admin, name: str, producer_id: int) -> None:
+def produce(admin: Admin, name: str, producer_id: int, partition_index: int = 0) -> None:
     topic = admin.topic(name)
     batch = make_batch(b"x", producer_id=producer_id, producer_epoch=0, base_sequence=0)
     context = make_context(ApiKey.PRODUCE, 9)
-    append_batch(context, admin.cluster, topic, topic.partitions[0], batch, 0, len(batch))
+    partition = topic.partitions[partition_index]
+    append_batch(context, admin.cluster, topic, partition, batch, 0, len(batch))
