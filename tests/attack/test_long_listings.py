@@ -70,7 +70,7 @@ def admin() -> Admin:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "operation", list(filter(is_listing, OPERATIONS)), ids=lambda operation: operation.path
+    "operation", [op for op in OPERATIONS if is_listing(op)], ids=lambda op: op.path
 )
 def test_a_listing_pauses_between_its_items(operation: Operation, admin: Admin) -> None:
     path = {name: value for name, value in PLACES.items() if f"{{{name}}}" in operation.path}
