@@ -44,7 +44,7 @@ def _each_number(stop: int, turn: pacing.Turn) -> Iterator[int]:
         yield number
 
 
-def _each_item(items: Iterable[object], turn: pacing.Turn) -> Iterator[object]:
+def _each_item(items: Iterable[object], turn: pacing.Turn, _look_every: int) -> Iterator[object]:
     for item in items:
         turn.pause()
         yield item
