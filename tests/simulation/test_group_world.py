@@ -21,7 +21,6 @@ from broker.share_groups import share_partition as share_partition_module
 from broker.share_groups.in_flight import InFlightBatch, InFlightState, RecordState
 from broker.share_groups.offset_range import OffsetRange
 from broker.share_groups.share_partition import SharePartition
-from broker.timers import Timers
 from protocol.errors import ErrorCode
 from tests.simulation.coordinated_client import MemberSettings
 from tests.simulation.group_world import GroupWorld
@@ -378,17 +377,6 @@ class PausesOfMixedGroupsWorld(GroupWorld):
 
     pauses_class = LongWaits
     mixed_chance = 1
-
-
-def begin_timeouts_when_a_request_is_read(patch: Patch) -> None:
-    """The timeouts of a group begin when the request was read that has waited since."""
-    patch.setattr(Timers, "deadline_ms", lambda _self, now_ms, timeout_ms: now_ms + timeout_ms)
-
-
-@pytest.mark.slow
-def test_requests_that_wait_show_sessions_that_end_early(monkeypatch: Patch) -> None:
-    bug = begin_timeouts_when_a_request_is_read
-    find_bug(monkeypatch, bug, "ownership", 33, PausesOfMixedGroupsWorld)
 
 
 @pytest.mark.slow
