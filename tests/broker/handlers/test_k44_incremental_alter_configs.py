@@ -33,7 +33,11 @@ from tests.broker.handlers.config_requests import (
     results_of,
     send,
 )
-from tests.broker.handlers.refused_changes import REFUSED_CHANGES, RefusedChange
+from tests.broker.handlers.refused_changes import (
+    REFUSED_CHANGES,
+    REFUSED_HERE_ONLY,
+    RefusedChange,
+)
 
 VERSIONS = range(2)
 _Resource = messages.IncrementalAlterConfigsRequest.AlterConfigsResource
@@ -257,7 +261,7 @@ def test_a_key_that_was_never_set_can_be_deleted() -> None:
     assert outcome(results) == [OK, OK]
 
 
-@pytest.mark.parametrize("change", REFUSED_CHANGES, ids=str)
+@pytest.mark.parametrize("change", [*REFUSED_CHANGES, *REFUSED_HERE_ONLY], ids=str)
 def test_a_refused_change_gets_the_error_of_kafka(change: RefusedChange) -> None:
     cluster = new_cluster()
     cluster.create_topic("t", [(1,)], {})

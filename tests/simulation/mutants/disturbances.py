@@ -76,8 +76,8 @@ DISTURBANCE_MUTANTS: tuple[Mutant, ...] = (
         "The records of a partition without a leader cannot be shown.",
         "internal_errors",
         records.get_records,
-        "for partition in partitions:",
-        "for partition in partitions:\n        assert partition.leader_id >= 0",
+        "for partition in paced_elements(partitions):",
+        "for partition in paced_elements(partitions):\n        assert partition.leader_id >= 0",
         BusyAdminPortWorld,
     ),
 )
