@@ -34,5 +34,6 @@ def test_constants_of_the_module_are_accepted() -> None:
     assert list(variable_patterns(source)) == []
 
 
+@pytest.mark.slow
 def test_no_pattern_of_a_client_reaches_re(capsys: pytest.CaptureFixture[str]) -> None:
     assert main() == 0, capsys.readouterr().out

@@ -53,6 +53,7 @@ def test_changed_frames_harm_neither_the_broker_nor_a_neighbour() -> None:
     assert report.outcomes["answered"] > 500
 
 
+@pytest.mark.slow
 def test_the_journal_of_frames_with_nulls_can_be_read() -> None:
     fuzzer = Fuzzer([], seed=1)
     fuzzer.new_cluster(has_journal=True)
@@ -86,6 +87,7 @@ def test_a_line_that_cannot_be_read_is_found_with_its_frame(
     assert finding.data == metadata.data
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("has_journal", [False, True])
 def test_fetch_sessions_of_every_version_are_continued_without_harm(has_journal: bool) -> None:
     fuzzer = Fuzzer(read_corpus(), seed=1)

@@ -121,6 +121,7 @@ def test_values_may_be_strings_numbers_and_booleans(key: str, value: str | int |
         assert kafka.is_running
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("in_process", [False, True])
 def test_certificates_are_made_for_tls_and_deleted_at_the_stop(in_process: bool) -> None:
     kafka = MockKafka(tls=True, in_process=in_process)
@@ -134,6 +135,7 @@ def test_certificates_are_made_for_tls_and_deleted_at_the_stop(in_process: bool)
         _ = kafka.ca_path
 
 
+@pytest.mark.slow
 def test_certificates_of_the_configuration_are_used_for_tls(tmp_path: Path) -> None:
     write_certificates(tmp_path, ["localhost"], [], SystemClock().now_ms())
     config = {"ssl.keystore.location": str(tmp_path / "server.pem")}
