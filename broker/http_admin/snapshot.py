@@ -170,7 +170,7 @@ def _saved_partition(
 
 def _encoded(records: Iterable[Record], left_bytes: list[int]) -> Any:
     """Return records as encoded JSON: the turns of a long request end while it encodes them."""
-    found: list[bytes] = []
+    document = bytearray(b"[")
     turn = current_turn()
     for record in records:
         if turn is not None:
@@ -187,8 +187,11 @@ def _encoded(records: Iterable[Record], left_bytes: list[int]) -> Any:
             _saved_bytes(record.value),
             [HeaderBody(name, _saved_bytes(value)) for name, value in record.headers],
         )
-        found.append(encode_result(saved))
-    return msgspec.Raw(b"[%s]" % b",".join(found))
+        if len(document) > 1:
+            document += b","
+        document += encode_result(saved)
+    document += b"]"
+    return msgspec.Raw(document)
 
 
 def _saved_bytes(value: bytes | None) -> str | BytesBody | None:
