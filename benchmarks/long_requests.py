@@ -206,7 +206,6 @@ class Measurements:
         self._lab = lab
         self._parent = parent
         self._repeat = repeat
-        self._cpu_alone_s: dict[str, float] = {}
         self._traffic_alone: dict[int, Traffic] = {}
         self.rows: list[tuple[str, ...]] = []
 
@@ -221,6 +220,13 @@ class Measurements:
             self._parent.send("stop")
             found.append(self._parent.recv())
 
+    def _cpu_alone_s(self, case: Case) -> float:
+        """Return what a request costs now: an audit costs more after each request of a neighbour."""
+        case.prepare(self._lab)
+        began_s = self._lab.cpu_s()
+        case.send(self._lab)
+        return self._lab.cpu_s() - began_s
+
     def measure(self, case: Case, rate: int) -> None:
         """Measure a long request beside a neighbour of a rate; 0 is without one."""
         if rate and rate not in self._traffic_alone:
@@ -228,9 +234,10 @@ class Measurements:
                 time.sleep(ALONE_S)
             self._traffic_alone[rate] = found[0]
         lab = self._lab
-        durations_s, cpus_s, waits_s, traffic = [], [], [], list[Traffic]()
+        durations_s, cpus_s, waits_s, alone_s, traffic = [], [], [], [], list[Traffic]()
         result: object = None
         for _ in range(self._repeat):
+            alone_s.append(self._cpu_alone_s(case))
             case.prepare(lab)
             with self._traffic(rate) as found:
                 cpu_s, waited_s, began_s = lab.cpu_s(), lab.waited_s(), time.monotonic()
@@ -240,7 +247,7 @@ class Measurements:
                 waits_s.append(lab.waited_s() - waited_s)
             traffic += found
         duration_s, cpu_s = median(durations_s), median(cpus_s)
-        cpu_alone_s = self._cpu_alone_s.setdefault(case.name, cpu_s)
+        cpu_alone_s = median(alone_s)
         line: dict[str, Any] = {
             "measurement": "long-requests",
             "case": case.name,
