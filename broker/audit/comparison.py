@@ -110,39 +110,44 @@ def audit_cluster(cluster: Cluster, acknowledgements: Acknowledgements) -> Audit
         for group_id in paced(groups.group_ids())
         for topic_name, partition_index, position in groups.all_committed(group_id)
     ]
-    logs = {
-        (topic.topic_id, partition.partition_index): StoredLog(
-            topic.name,
-            partition.log.log_start_offset,
-            partition.log.log_end_offset,
-            partition.log.read(partition.log.log_start_offset, _ALL_BYTES, at_least_one=True),
-        )
-        for topic in paced(cluster.topics.all())
-        if not topic.is_internal
-        for partition in paced(topic.partitions)
-        if cluster.topics.get_by_id(topic.topic_id) is topic  # not deleted during a pause
-    }
-    return AuditReport(compare(sent, logs, committed), dropped, excluded)
+    return AuditReport(compare(sent, _stored_logs(cluster), committed), dropped, excluded)
+
+
+def _stored_logs(cluster: Cluster) -> Iterator[tuple[PartitionKey, StoredLog]]:
+    """Read one log after the other, so that there is little to free at the end of a turn."""
+    for topic in paced(cluster.topics.all()):
+        if topic.is_internal:
+            continue
+        for partition in paced(topic.partitions):
+            if cluster.topics.get_by_id(topic.topic_id) is not topic:
+                break  # deleted during a pause
+            log = partition.log
+            start_offset, end_offset = log.log_start_offset, log.log_end_offset
+            batches = log.read(start_offset, _ALL_BYTES, at_least_one=True)
+            key = topic.topic_id, partition.partition_index
+            yield key, StoredLog(topic.name, start_offset, end_offset, batches)
 
 
 def compare(
     acknowledgements: Iterable[Acknowledgement],
-    logs: Mapping[PartitionKey, StoredLog],
+    logs: Iterable[tuple[PartitionKey, StoredLog]],
     committed: Iterable[CommittedPosition] = (),
 ) -> Comparison:
     """Compare acknowledgements and committed offsets with logs.
 
     The order of each idempotent producer is checked in the logs only. A topic id without a key in
-    `logs` belongs to a deleted topic.
+    `logs` belongs to a deleted topic. `logs` is read after all `acknowledgements`.
     """
     result = Comparison()
     by_partition: dict[PartitionKey, list[Acknowledgement]] = defaultdict(list)
     for acknowledgement in paced_stream(acknowledgements):
         by_partition[acknowledgement.topic_id, acknowledgement.partition].append(acknowledgement)
-    for key, log in paced(logs.items()):
+    ends: dict[tuple[str, int], int] = {}
+    for key, log in logs:
+        ends[log.topic, key[1]] = log.log_end_offset
         _compare_partition(key, log, by_partition.pop(key, ()), result)
     result.removed += sum(map(len, by_partition.values()))
-    result.findings.extend(_beyond_log_end(logs, committed))
+    result.findings.extend(_beyond_log_end(ends, committed))
     return result
 
 
@@ -243,9 +248,8 @@ def _add_batch(known: StoredSequences, header: BatchHeader) -> tuple[FindingKind
 
 
 def _beyond_log_end(
-    logs: Mapping[PartitionKey, StoredLog], committed: Iterable[CommittedPosition]
+    ends: Mapping[tuple[str, int], int], committed: Iterable[CommittedPosition]
 ) -> Iterator[Finding]:
-    ends = {(log.topic, index): log.log_end_offset for (_, index), log in logs.items()}
     for position in committed:
         end = ends.get((position.topic, position.partition))
         if end is not None and position.offset > end:

@@ -113,7 +113,7 @@ def test_exactly_the_missing_batches_are_found(
     ]
     log = log_of(batches, start)
 
-    result = compare(acknowledgements, {KEY: log})
+    result = compare(acknowledgements, [(KEY, log)])
     assert result.findings == []
     assert result.covered + result.removed == len(acknowledgements)
     assert result.removed <= len(acknowledgements) - sum(
@@ -125,7 +125,7 @@ def test_exactly_the_missing_batches_are_found(
         lost = data.draw(st.integers(0, len(log.batches) - 1))
         lost_offset = records.read_header(log.batches[lost], 0).base_offset
         rest = [batch for number, batch in enumerate(log.batches) if number != lost]
-        result = compare(acknowledgements, {KEY: log._replace(batches=rest)})
+        result = compare(acknowledgements, [(KEY, log._replace(batches=rest))])
         assert set(kinds(result)) == {"not_stored"}
         assert {finding.base_offset for finding in result.findings} - {-1} == {lost_offset}
         assert {finding.client_id for finding in result.findings} == {"till"}
@@ -141,22 +141,22 @@ def test_another_batch_at_the_offset_is_found_with_any_timestamp_type(
 
     sent, other = make_batch(b"sent"), make_batch(b"lost")
     acknowledgements = [acknowledged(sent, 0)]
-    assert compare(acknowledgements, {KEY: log_of([as_stored(sent)])}).findings == []
+    assert compare(acknowledgements, [(KEY, log_of([as_stored(sent)]))]).findings == []
 
-    (finding,) = compare(acknowledgements, {KEY: log_of([as_stored(other)])}).findings
+    (finding,) = compare(acknowledgements, [(KEY, log_of([as_stored(other)]))]).findings
     assert (finding.kind, finding.base_offset) == (FindingKind.NOT_STORED, 0)
     assert finding.detail == "the log has another batch at offset 0: 1 records"
 
     corrupt = bytearray(as_stored(sent))
     corrupt[-1] ^= 1
-    (finding,) = compare(acknowledgements, {KEY: log_of([bytes(corrupt)])}).findings
+    (finding,) = compare(acknowledgements, [(KEY, log_of([bytes(corrupt)]))]).findings
     assert finding.detail == "the batch at offset 0 is corrupt: its CRC is not that of its data"
 
 
 def test_a_duplicate_may_be_rebuilt_with_the_same_sequences() -> None:
     first = sent_batch(2, producer_id=4, sequence=0)
     again = make_batch(b"other", b"times", producer_id=4, producer_epoch=0, base_sequence=0)
-    log = {KEY: log_of([stored(first, 0)])}
+    log = [(KEY, log_of([stored(first, 0)]))]
     assert compare([acknowledged(again, 0, is_append=False)], log).findings == []
     assert kinds(compare([acknowledged(again, 0)], log)) == ["not_stored"]
 
@@ -177,23 +177,23 @@ def test_a_duplicate_without_an_offset_is_found_by_its_sequences() -> None:
 
     # A client may have cut its records into other batches before it sent them again.
     for sequence, count in ((10, 2), (11, 2), (10, 4), (13, 1)):
-        assert compare(duplicate_of(sequence, count), {KEY: log}).findings == []
+        assert compare(duplicate_of(sequence, count), [(KEY, log)]).findings == []
     for sequence, count, producer_id in ((9, 1, 4), (9, 2, 4), (13, 2, 4), (10, 1, 5)):
-        (finding,) = compare(duplicate_of(sequence, count, producer_id), {KEY: log}).findings
+        (finding,) = compare(duplicate_of(sequence, count, producer_id), [(KEY, log)]).findings
         assert (finding.kind, finding.base_sequence) == (FindingKind.NOT_STORED, sequence)
         assert finding.detail.startswith("acknowledged as a duplicate")
 
     # Once retention has removed records, what was before the first that is left may be gone too.
-    shortened = {KEY: log_of(batches, start=2)}
+    shortened = [(KEY, log_of(batches, start=2))]
     assert compare(duplicate_of(10, 2), shortened) == Comparison([], 0, 1)
     assert compare(duplicate_of(1, 1, producer_id=5), shortened) == Comparison([], 0, 1)
     assert kinds(compare(duplicate_of(13, 2), shortened)) == ["not_stored"]
 
 
 def test_batches_stored_twice_or_out_of_order_are_found_without_an_acknowledgement() -> None:
-    def log(*sequences: int) -> dict[tuple[UUID, int], StoredLog]:
+    def log(*sequences: int) -> list[tuple[tuple[UUID, int], StoredLog]]:
         batches = [sent_batch(2, producer_id=4, sequence=sequence) for sequence in sequences]
-        return {KEY: log_of([stored(batch, 2 * n) for n, batch in enumerate(batches)])}
+        return [(KEY, log_of([stored(batch, 2 * n) for n, batch in enumerate(batches)]))]
 
     assert compare([], log(SEQUENCE_MAX - 1, 0, 2, 8)).findings == []
     (twice,) = compare([], log(0, 2, 0)).findings
@@ -216,11 +216,11 @@ def test_another_epoch_or_producer_has_its_own_sequences() -> None:
         for producer_id, epoch in ((4, 0), (4, 1), (5, 0), (-1, -1), (-1, -1))
     ]
     log = log_of([stored(batch, offset) for offset, batch in enumerate(batches)])
-    assert compare([], {KEY: log}).findings == []
+    assert compare([], [(KEY, log)]).findings == []
 
 
 def test_a_committed_offset_beyond_the_log_end_is_a_finding() -> None:
-    log = {KEY: log_of([stored(sent_batch(), 0)])}
+    log = [(KEY, log_of([stored(sent_batch(), 0)]))]
     committed = [
         CommittedPosition("billing", "t", 0, 1),
         CommittedPosition("audit", "t", 0, 2),
