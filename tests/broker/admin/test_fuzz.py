@@ -48,7 +48,7 @@ def served() -> Iterator[tuple[str, str]]:
 def tamed(case: Any) -> Any:
     """The same, without values that only make a request slow, or move the brokers.
 
-    `advertise_address` sets addresses that stay, so nothing tells the test where new ports are.
+    `advertise_address` sets addresses that stay, so `/v1/brokers` would not list new ports.
     """
     parameters = case.operation.definition.raw.get("parameters", [])
     if any(parameter["name"] == "timeout_ms" for parameter in parameters):
