@@ -438,7 +438,7 @@ def test_the_first_response_needs_no_clients_of_kafka_python_and_no_other_handle
         "broker.handlers.k03_metadata"
     }
     late = {
-        "aiohttp",
+        "aiohttp.web",
         "broker.faults.actions",
         "kafka.admin",
         "kafka.consumer",
