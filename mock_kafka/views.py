@@ -145,6 +145,39 @@ class Request:
         return "  ".join(parts)
 
 
+class SelectedRequest(Request):
+    """A request with the attributes that `requests(fields=...)` asked for, and no other."""
+
+    __slots__ = ()
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)  # it is frozen
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _REQUEST_FIELDS:
+            raise AttributeError(f"requests() was not asked for {name!r}; add it to fields=")
+        return super().__getattribute__(name)
+
+    def _values(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in _REQUEST_FIELDS if hasattr(self, name)}
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{name}={value!r}" for name, value in self._values().items())
+        return f"Request({values})"
+
+    __str__ = __repr__
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SelectedRequest) and self._values() == other._values()
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._values()))
+
+    def __reduce__(self) -> tuple[type["SelectedRequest"], tuple[dict[str, Any]]]:
+        return SelectedRequest, (self._values(),)
+
+
 @dataclass(frozen=True, slots=True)
 class Metric:
     """One metric under Kafka's names; the value is None if there was no recent measurement."""
@@ -229,6 +262,16 @@ def request_of(data: Mapping[str, Any]) -> Request:
     if data.get("kind") == "disconnect":
         data = {**data, "outcome": "closed", "close_reason": data["reason"]}
     return Request(**{name: _frozen(data[name]) for name in _REQUEST_FIELDS if name in data})
+
+
+def selected_request_of(data: Mapping[str, Any]) -> Request:
+    """Return an entry of the journal that has some fields of a request, from JSON.
+
+    The ends of connections and refused connections have all of theirs.
+    """
+    if data.get("kind", "request") != "request":
+        return request_of(data)
+    return SelectedRequest({name: _frozen(value) for name, value in data.items()})
 
 
 def metric_of(data: Mapping[str, Any]) -> Metric:

@@ -9,8 +9,9 @@ import msgspec
 
 from broker.http_admin.operation import Count, Input, NodeId, encode_result, operation
 from broker.http_admin.state import Admin
+from broker.http_admin.unknown_names import unknown_key_hint
 from broker.journal.lines import Line
-from broker.journal.rendering import JournalFilter, describe_line
+from broker.journal.rendering import REQUEST_FIELDS, JournalFilter, describe_line
 from protocol.errors import ErrorCode, error_code_of
 from protocol.messages import API_NAMES, api_key_of
 from protocol.pacing import paced
@@ -58,9 +59,26 @@ class JournalQuery(Input, kw_only=True):
 
 
 class ListQuery(JournalQuery, kw_only=True):
-    """The newest lines that fit, at most `limit`."""
+    """The newest lines that fit, at most `limit`.
+
+    `fields` are the fields of a request to list, separated by commas; it decides instead of
+    `bodies`. A message is decoded only for a field that needs it.
+    """
 
     limit: Annotated[int, msgspec.Meta(ge=1, le=LIST_MAX)] = 100
+    fields: str | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in self.names or ():
+            if name not in REQUEST_FIELDS:
+                hint = unknown_key_hint(name, REQUEST_FIELDS)
+                raise ValueError(f"fields: there is no {name!r}{hint}")
+
+    @property
+    def names(self) -> frozenset[str] | None:
+        """The fields to list; None for those that `bodies` chooses."""
+        return None if self.fields is None else frozenset(self.fields.split(","))
 
 
 class WaitQuery(JournalQuery, kw_only=True):
@@ -86,11 +104,11 @@ async def list_requests(admin: Admin, query: ListQuery) -> list[dict[str, Any]]:
 
 def newest_lines(admin: Admin, query: ListQuery) -> list[dict[str, Any]]:
     """Return the newest lines that fit, each encoded: to encode many at once takes long."""
-    line_filter = journal_filter(query)
+    line_filter, names = journal_filter(query), query.names
     newest_first = paced(reversed(admin.journal))
     fitting = (line for line in newest_first if line_filter.fits(line, admin.topic_name))
     encoded = [
-        msgspec.Raw(encode_result(view(admin, line, query)))
+        msgspec.Raw(encode_result(view(admin, line, query, names)))
         for line in islice(fitting, query.limit)
     ]
     return cast("list[dict[str, Any]]", encoded[::-1])
@@ -114,9 +132,14 @@ def journal_filter(query: JournalQuery) -> JournalFilter:
     return JournalFilter(**{name: getattr(query, name) for name in _FILTER_FIELDS})
 
 
-def view(admin: Admin, line: Line, query: JournalQuery) -> dict[str, Any]:
-    """Return a line as JSON values, with the decoded messages if the query asks for them."""
-    return describe_line(line, admin.topic_name, has_bodies=query.bodies)
+def view(
+    admin: Admin, line: Line, query: JournalQuery, names: frozenset[str] | None = None
+) -> dict[str, Any]:
+    """Return a line as JSON values, with the decoded messages if the query asks for them.
+
+    `names` are the fields of a request; None for all.
+    """
+    return describe_line(line, admin.topic_name, has_bodies=query.bodies, names=names)
 
 
 _FILTER_FIELDS = tuple(field.name for field in fields(JournalFilter))

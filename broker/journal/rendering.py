@@ -1,5 +1,6 @@
 """Render lines of the journal as JSON values, and filter them."""
 
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -100,8 +101,18 @@ class JournalFilter:
         )
 
 
-def describe_line(line: Line, topic_name: TopicNames, *, has_bodies: bool = True) -> dict[str, Any]:
-    """Return a line as JSON values; with the decoded messages if `has_bodies`."""
+def describe_line(
+    line: Line,
+    topic_name: TopicNames,
+    *,
+    has_bodies: bool = True,
+    names: Collection[str] | None = None,
+) -> dict[str, Any]:
+    """Return a line as JSON values; with the decoded messages if `has_bodies`.
+
+    Of a request only `names` of `REQUEST_FIELDS`, if given: a message is decoded only if one of
+    them depends on it.
+    """
     if isinstance(line, Disconnect):
         return {
             "kind": "disconnect",
@@ -125,10 +136,8 @@ def describe_line(line: Line, topic_name: TopicNames, *, has_bodies: bool = True
             "delay_ms": line.delay_ms,
             "fault": line.fault,
         }
-    # To decode a message also finds the targets and errors in it.
-    request = request_of(line) if has_bodies else None
-    response = response_of(line) if has_bodies else None
-    context, targets = line.context, targets_of(line)
+    chosen = (_WITH_BODIES if has_bodies else _WITHOUT_BODIES) if names is None else names
+    context = line.context
     described: dict[str, Any] = {
         "kind": "request",
         "number": line.number,
@@ -144,15 +153,50 @@ def describe_line(line: Line, topic_name: TopicNames, *, has_bodies: bool = True
         "fault": context.fault,
         "request_bytes": context.size_bytes,
         "response_bytes": len(line.response or b""),
-        "topics": sorted(targets.topic_names(topic_name)),
-        "groups": sorted(targets.groups),
-        "transactional_ids": sorted(targets.transactional_ids),
-        "errors": sorted(errors_of(line)),
     }
-    if has_bodies:
-        described["request"] = _body(line, request, line.frame)
-        described["response"] = _body(line, response, line.response)
-    return described
+    if names is not None:
+        described = {name: value for name, value in described.items() if name in names}
+    decoded = {name: find(line, topic_name) for name, find in _DECODED.items() if name in chosen}
+    return described | {name: decoded[name] for name in _WITH_BODIES if name in decoded}
+
+
+_DECODED: dict[str, Callable[[Entry, TopicNames], Any]] = {
+    # The messages come first: to decode one also finds the targets and errors in it.
+    "request": lambda entry, _name: _body(entry, request_of(entry), entry.frame),
+    "response": lambda entry, _name: _body(entry, response_of(entry), entry.response),
+    "topics": lambda entry, name: sorted(targets_of(entry).topic_names(name)),
+    "groups": lambda entry, _name: sorted(targets_of(entry).groups),
+    "transactional_ids": lambda entry, _name: sorted(targets_of(entry).transactional_ids),
+    "errors": lambda entry, _name: sorted(errors_of(entry)),
+}
+_WITHOUT_BODIES = ("topics", "groups", "transactional_ids", "errors")
+_WITH_BODIES = (*_WITHOUT_BODIES, "request", "response")
+
+REQUEST_FIELDS = (
+    "kind",
+    "number",
+    "received_ms",
+    "broker",
+    "connection",
+    "client_host",
+    "client_id",
+    "user",
+    "listener",
+    "api",
+    "version",
+    "correlation_id",
+    "outcome",
+    "close_reason",
+    "duration_us",
+    "throttle_time_ms",
+    "muted",
+    "shadow_throttle_times_ms",
+    "fault",
+    "request_bytes",
+    "response_bytes",
+    *_WITH_BODIES,
+)
+"""The fields of a described request, in order."""
 
 
 def may_show_config(name: str) -> bool:

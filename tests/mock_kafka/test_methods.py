@@ -230,6 +230,12 @@ def test_requests_are_decoded_and_filtered(kafka: MockKafka, producer: KafkaProd
     assert kafka.last_request_number() >= request.number
     [without_messages] = kafka.requests(api="Produce", has_messages=False)
     assert (without_messages.request, without_messages.response) == (None, None)
+    [selected] = kafka.requests(api="Produce", fields=("client_id", "errors"))
+    assert (selected.client_id, selected.errors) == ("till", ())
+    with pytest.raises(AttributeError, match="not asked for 'topics'"):
+        _ = selected.topics
+    with pytest.raises(ControlError, match="no 'topic'; did you mean topics"):
+        kafka.requests(fields=["topic"])
 
 
 def test_a_request_has_its_bytes_and_all_are_saved_for_wireshark(

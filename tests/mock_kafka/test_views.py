@@ -1,6 +1,8 @@
 """Results as frozen values, from the admin port's JSON."""
 
+import pickle
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import FrozenInstanceError, fields
 from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
@@ -37,6 +39,7 @@ from mock_kafka.views import (
     metric_of,
     record_of,
     request_of,
+    selected_request_of,
     shadow_count_of,
 )
 
@@ -85,6 +88,26 @@ def test_a_request_is_frozen_and_hashable_and_has_a_text_of_one_line() -> None:
         *("request_hex", "response_hex"),
     }
     assert hash(request) == hash(request_of(PLAIN))
+
+
+def test_a_request_with_some_fields_says_so_when_another_is_read() -> None:
+    request = selected_request_of({"number": 7, "topics": ["orders"]})
+    assert (request.number, request.topics) == (7, ("orders",))
+    with pytest.raises(AttributeError, match="not asked for 'client_id'; add it to fields="):
+        _ = request.client_id
+    with pytest.raises(AttributeError, match="no attribute 'topic'"):
+        _ = request.topic  # type: ignore[attr-defined]
+    with pytest.raises(FrozenInstanceError):
+        request.number = 8  # type: ignore[misc]
+    assert str(request) == repr(request) == "Request(number=7, topics=('orders',))"
+    assert {request, pickle.loads(pickle.dumps(request)), copy(request)} == {request}
+    assert request != selected_request_of({"number": 7, "topics": []})
+
+
+def test_a_line_that_is_no_request_has_all_its_fields() -> None:
+    line = {"kind": "disconnect", "number": 1, "received_ms": 2, "broker": 3, "connection": 4}
+    line |= {"client_host": "h", "user": "u", "reason": "r"}
+    assert selected_request_of(line) == request_of(line)
 
 
 def test_the_text_of_a_request_names_the_shadow_quota_that_would_throttle_it() -> None:

@@ -14,8 +14,9 @@ from broker.http_admin.requests import (
     newest_lines,
 )
 from broker.http_admin.state import Admin
+from broker.journal import rendering
 from broker.journal.lines import Outcome
-from broker.journal.rendering import JournalFilter
+from broker.journal.rendering import REQUEST_FIELDS, JournalFilter
 from mock_kafka.arguments import RequestFilter
 from protocol import messages
 from protocol.pacing import LOOK_EVERY
@@ -63,6 +64,30 @@ def test_the_listing_pauses_between_lines_and_while_it_decodes_them(admin: Admin
 async def test_bodies_are_included_only_on_request(admin: Admin) -> None:
     assert (await listed_requests(admin, ListQuery(limit=1)))[0]["request"]["acks"] == -1
     assert "request" not in (await listed_requests(admin, ListQuery(limit=1, bodies=False)))[0]
+
+
+async def test_a_listing_has_the_named_fields_and_decodes_no_message_for_others(
+    admin: Admin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def listed(fields: str) -> Any:
+        return (await listed_requests(admin, ListQuery(api="Produce", fields=fields)))[0]
+
+    assert list(await listed(",".join(REQUEST_FIELDS))) == list(REQUEST_FIELDS)
+    assert await listed("topics,number") == {"number": 4, "topics": ["a"]}
+    full = await listed_requests(admin, ListQuery(limit=1))
+    assert list(full[0]) == list(REQUEST_FIELDS)
+
+    def refuse(*_arguments: Any) -> None:
+        raise AssertionError("a message was decoded")
+
+    for decode in ("request_of", "response_of", "targets_of", "errors_of"):
+        monkeypatch.setattr(rendering, decode, refuse)
+    assert await listed("client_id,outcome") == {"client_id": "test", "outcome": "responded"}
+
+
+def test_an_unknown_field_of_a_listing_is_refused() -> None:
+    with pytest.raises(ValueError, match="fields: there is no 'topic'; did you mean topics"):
+        ListQuery(fields="number,topic")
 
 
 def test_a_cleared_journal_continues_its_numbers(admin: Admin) -> None:
