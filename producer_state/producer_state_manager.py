@@ -12,7 +12,9 @@ bucket, and the allocator rounds buckets up (`benchmarks`, producer-state). Tran
 kept separately (`transactions`), for the producers that have it.
 """
 
+import heapq
 import sys
+from itertools import islice
 
 from producer_state.producer_batches import ProducerBatches
 from producer_state.row_layout import (
@@ -33,6 +35,10 @@ from producer_state.rules import (
     Refused,
 )
 from protocol.errors import ErrorCode
+from protocol.pacing import paced, paced_stream
+
+SORTED_TOGETHER = 4096
+"""Producer ids that one call sorts, in less than a millisecond."""
 
 _unpack_last_sequence = LAST_SEQUENCE.unpack_from
 
@@ -207,13 +213,24 @@ class ProducerStateManager(ProducerBatches):
         )
 
     def describe(self, limit: int | None = None) -> list[ProducerDescription]:
-        """Return all producers, or the first `limit`, sorted by producer id."""
-        producer_ids = sorted(self._table.producer_ids())
-        return [self._description(producer_id) for producer_id in producer_ids[:limit]]
+        """Return all producers, or the first `limit`, sorted by producer id.
 
-    def _description(self, producer_id: int) -> ProducerDescription:
+        With many it may pause; those that are removed during a pause are left out.
+        """
+        producer_ids = list(paced_stream(self._table.producer_ids()))
+        # Sorted in parts: one call of `sorted` cannot pause.
+        parts = [
+            sorted(producer_ids[start : start + SORTED_TOGETHER])
+            for start in paced(range(0, len(producer_ids), SORTED_TOGETHER))
+        ]
+        first = islice(heapq.merge(*parts), limit)
+        found = map(self._description, paced_stream(first))
+        return [description for description in found if description is not None]
+
+    def _description(self, producer_id: int) -> ProducerDescription | None:
         entry = self.entry(producer_id)
-        assert entry is not None
+        if entry is None:
+            return None
         return ProducerDescription(
             producer_id,
             entry.producer_epoch,

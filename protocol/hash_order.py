@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 from uuid import UUID
 
-from protocol.pacing import paced, paced_range
+from protocol.pacing import paced, paced_elements, paced_range
 
 T = TypeVar("T")
 
@@ -90,7 +90,7 @@ def in_hash_order(
 
     # No sort: it takes as long as all keys together, and cannot pause.
     chains: dict[int, list[T]] = {}
-    for key in paced(inserted):
+    for key in paced_elements(inserted):
         key_hash = hash_of(key)
         chains.setdefault((key_hash ^ key_hash >> 16) & capacity - 1, []).append(key)
     return [key for bucket in paced_range(capacity) if bucket in chains for key in chains[bucket]]

@@ -10,7 +10,7 @@ from math import isfinite
 
 from protocol.client_quotas import QuotaMatch
 from protocol.hash_order import in_hash_order, string_hash
-from protocol.pacing import paced_elements
+from protocol.pacing import paced, paced_elements
 from quotas.entities import (
     CLIENT_ID,
     CONNECTION_CREATION_RATE,
@@ -109,10 +109,12 @@ class ClientQuotas:
             problem = _shadow_problem(changes)
         if problem is not None or validate_only:
             return problem
+        # Kafka collects the changes in a map of 16 buckets, and adds new keys in its order. With
+        # very many changes this pauses: the values are read after it.
+        ordered = in_hash_order(changes, lambda change: string_hash(change[0]))
         old_values = self._values.get(entity, {})
         values = dict(old_values)
-        # Kafka collects the changes in a map of 16 buckets, and adds new keys in its order.
-        for name, value in in_hash_order(changes, lambda change: string_hash(change[0])):
+        for name, value in ordered:
             if name not in QUOTA_KEYS:
                 continue
             if value is None:
@@ -132,6 +134,11 @@ class ClientQuotas:
         if self.on_change is not None:
             self.on_change()
         return None
+
+    def remove_all(self) -> None:
+        """Remove the quotas of all entities; what is set during a pause on another one stays."""
+        for entity in paced(self._values):
+            self.alter(entity, [(name, None) for name in self._values.get(entity, ())])
 
     @property
     def entity_count(self) -> int:

@@ -6,6 +6,7 @@ Source: Kafka's `ConnectionQuotas`.
 from collections import OrderedDict
 from collections.abc import Iterator
 
+from protocol.pacing import paced
 from quotas.counters import IDLE_MS, add_counter, is_idle
 from quotas.limits import Limits
 from quotas.metrics import Measurement
@@ -88,7 +89,7 @@ class ConnectionRateQuotaManager:
 
     def measurements(self, now_ms: int) -> Iterator[Measurement]:
         """Yield `connection-accept-rate` by address."""
-        for ip, counter in self._counters.items():
+        for ip, counter in paced(self._counters.items()):
             if not is_idle(counter, now_ms):
                 rate = counter.rate.rate(now_ms)
                 yield Measurement(

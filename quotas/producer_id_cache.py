@@ -3,6 +3,7 @@
 import heapq
 from collections.abc import Callable, Iterator
 
+from protocol.pacing import paced
 from quotas.layered_bloom_filter import LayeredBloomFilter
 
 
@@ -87,9 +88,9 @@ class ProducerIdQuotaManagerCache:
         return list(self._filters)
 
     def filters(self) -> Iterator[tuple[str, LayeredBloomFilter]]:
-        """The filters that have a layer, by user."""
-        for user, layered in self._filters.items():
-            if not layered.is_empty:
+        """Yield the filters that have a layer, by user; their users may change during a pause."""
+        for user, layered in paced(self._filters.items()):
+            if not layered.is_empty and self._filters.get(user) is layered:
                 yield user, layered
 
     def _new_filter(self) -> LayeredBloomFilter:

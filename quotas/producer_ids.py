@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from math import ceil
 
+from protocol.pacing import paced
 from quotas.counters import IDLE_MS, ClientCounters, ThrottlingQuotaManager
 from quotas.layered_bloom_filter import LayerState
 from quotas.limits import Limits
@@ -123,7 +124,7 @@ class ProducerIdQuotaManager(ThrottlingQuotaManager[_Counter]):
 
     def _drop_unlimited(self) -> None:
         """Drop the filters of users whose quota was removed since their last request."""
-        for user in self._cache.users():
+        for user in paced(self._cache.users()):
             if not self._is_limited(user):
                 self._cache.forget_user(user)
 

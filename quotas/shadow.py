@@ -9,6 +9,7 @@ from collections import OrderedDict, deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from protocol.pacing import paced
 from quotas.counters import IDLE_MS, add_counter, is_idle
 from quotas.limits import Tags
 from quotas.metrics import Measurement, client_tags
@@ -179,7 +180,7 @@ class ShadowReport:
 
     def rows(self, now_ms: int) -> Iterator[tuple[ShadowKey, ShadowCounter]]:
         """Yield all entities that exceeded a quota within the last hour."""
-        for key, counter in self._counters.items():
+        for key, counter in paced(self._counters.items()):
             if not is_idle(counter, now_ms):
                 yield key, counter
 

@@ -15,6 +15,7 @@ from broker.groups.records import AppendRecords
 from broker.share_groups.coordinator import ShareGroupCoordinator
 from broker.share_groups.share_state import ShareStates
 from broker.timers import Timers
+from protocol.pacing import paced
 
 
 class ShareGroups:
@@ -71,8 +72,9 @@ class ShareGroups:
 
     def restart_sessions(self, group_log: GroupLog, indexes: Set[int], now_ms: int) -> None:
         """Begin the sessions of the groups in some partitions again: these have new leaders."""
-        for group in self.groups.all():
-            if group_log.partition_index(group.group_id) in indexes:
+        for group in paced(self.groups.all()):
+            is_there = self.groups.get(group.group_id) is group
+            if is_there and group_log.partition_index(group.group_id) in indexes:
                 self.groups.restart_sessions(group, now_ms)
 
     def leave_leader(self, topic: Topic | None, partition: Partition, now_ms: int) -> None:

@@ -23,7 +23,7 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.pacing import paced
+from protocol.pacing import paced, paced_elements
 
 """Kafka's text of UNKNOWN_TOPIC_OR_PARTITION."""
 
@@ -99,5 +99,5 @@ def _active_producers(partition: Partition, version: int) -> list[Any]:
             coordinator_epoch=row.coordinator_epoch,
             current_txn_start_offset=row.current_txn_start_offset,
         )
-        for row in partition.producers.describe()
+        for row in paced_elements(partition.producers.describe())
     ]

@@ -1,5 +1,6 @@
 """List, stop, start and isolate brokers; list and close connections."""
 
+from collections import Counter
 from typing import Annotated
 
 import msgspec
@@ -101,10 +102,19 @@ class ConnectionPath(Input):
     connection: Count
 
 
-@operation("GET", "/v1/brokers", tag="brokers")
+@operation("GET", "/v1/brokers", tag="brokers", turn_kind=TurnKind.READING)
 def list_brokers(admin: Admin) -> list[BrokerView]:
     """List all brokers with their state."""
-    return [_view(admin, broker) for broker in admin.cluster.brokers.values()]
+    leads = Counter(
+        partition.leader_id
+        for topic in paced(admin.cluster.topics.all())
+        for partition in paced_elements(tuple(topic.partitions))
+    )
+    connections = Counter(protocol.broker_id for protocol in admin.server.protocols)
+    return [
+        _view_with(admin, broker, leads[broker.node_id], connections[broker.node_id])
+        for broker in admin.cluster.brokers.values()
+    ]
 
 
 @operation("POST", "/v1/brokers", tag="brokers", status=201)
@@ -271,10 +281,17 @@ def cut_connection(admin: Admin, path: ConnectionPath) -> None:
 
 
 def _view(admin: Admin, broker: Broker) -> BrokerView:
-    node_id = broker.node_id
-    partitions = (
-        partition for topic in admin.cluster.topics.all() for partition in topic.partitions
+    leads = sum(
+        partition.leader_id == broker.node_id
+        for topic in admin.cluster.topics.all()
+        for partition in topic.partitions
     )
+    connections = sum(protocol.broker_id == broker.node_id for protocol in admin.server.protocols)
+    return _view_with(admin, broker, leads, connections)
+
+
+def _view_with(admin: Admin, broker: Broker, leads: int, connections: int) -> BrokerView:
+    node_id = broker.node_id
     advertised = broker.advertised
     first = next(iter(advertised.values()))
     return BrokerView(
@@ -285,7 +302,7 @@ def _view(admin: Admin, broker: Broker) -> BrokerView:
         is_alive=broker.is_alive,
         availability=broker.availability.value,
         is_controller=admin.cluster.controller_id == node_id,
-        leads=sum(partition.leader_id == node_id for partition in partitions),
-        connections=sum(protocol.broker_id == node_id for protocol in admin.server.protocols),
+        leads=leads,
+        connections=connections,
         endpoints={name: str(address) for name, address in advertised.items()},
     )

@@ -8,7 +8,7 @@ from broker.dispatch.turn_queue import TurnKind
 from broker.http_admin.operation import Input, PartitionIndex, operation
 from broker.http_admin.state import Admin
 from producer_state.counts import count
-from protocol.pacing import paced
+from protocol.pacing import paced, paced_elements
 
 
 class ProducersQuery(Input):
@@ -66,7 +66,7 @@ def list_producers(admin: Admin, query: ProducersQuery) -> ProducersView:
             partition.producers.bytes_held(),
             [
                 ProducerView(*producer[:4])
-                for producer in paced(partition.producers.describe(query.limit))
+                for producer in paced_elements(partition.producers.describe(query.limit))
             ],
         )
         for partition in paced(partitions)

@@ -33,31 +33,47 @@ class _OneFamily(Collector):
 
 def prometheus_text(registry: MetricsRegistry, now_ms: int) -> str:
     """Return all measurements in Prometheus' text format; all of them are gauges."""
-    rows: dict[str, list[tuple[dict[str, str], float]]] = {}
-    descriptions: dict[str, str] = {}
+    families: dict[str, _Family] = {}
     for group, name, tags, value in registry.measure(now_ms):
         domain = _DOMAINS.get(group, "kafka_server")
         full_name = f"{domain}_{_snake(group)}_{_snake(name)}"
-        descriptions.setdefault(full_name, DESCRIPTIONS.get((group, name), f"{group} {name}"))
-        labels = {_snake(label): text for label, text in tags.items()}
-        rows.setdefault(full_name, []).append((labels, value))
-    parts: list[str] = []
-    for full_name, values in rows.items():
-        for first in paced(range(0, len(values), PART_ROWS)):
-            part = values[first : first + PART_ROWS]
-            text = _family_text(full_name, descriptions[full_name], part)
-            # Each family has its two lines of description once.
-            parts.append(text if first == 0 else text.split("\n", 2)[2])
-    return "".join(parts)
+        family = families.get(full_name)
+        if family is None:
+            description = DESCRIPTIONS.get((group, name), f"{group} {name}")
+            family = families[full_name] = _Family(full_name, description)
+        family.add({_snake(label): text for label, text in tags.items()}, value)
+    return "".join(part for family in paced(families.values()) for part in family.parts())
 
 
-def _family_text(name: str, description: str, values: list[tuple[dict[str, str], float]]) -> str:
-    family = GaugeMetricFamily(name, description, labels=list(values[0][0]))
-    for labels, value in values:
-        family.add_metric(list(labels.values()), value)
-    collected = CollectorRegistry()
-    collected.register(_OneFamily(family))
-    return generate_latest(collected).decode()
+class _Family:
+    """The text of all measurements of one name, encoded in parts while they are measured."""
+
+    def __init__(self, name: str, description: str) -> None:
+        self._name = name
+        self._description = description
+        self._rows: list[tuple[dict[str, str], float]] = []
+        self._parts: list[str] = []
+
+    def add(self, labels: dict[str, str], value: float) -> None:
+        self._rows.append((labels, value))
+        if len(self._rows) == PART_ROWS:
+            self._encode()
+
+    def parts(self) -> list[str]:
+        if self._rows:
+            self._encode()
+        return self._parts
+
+    def _encode(self) -> None:
+        family = GaugeMetricFamily(self._name, self._description, labels=list(self._rows[0][0]))
+        for labels, value in self._rows:
+            family.add_metric(list(labels.values()), value)
+        self._rows.clear()
+        collected = CollectorRegistry()
+        collected.register(_OneFamily(family))
+        text = generate_latest(collected).decode()
+        # Each family has its two lines of description once.
+        self._parts.append(text.split("\n", 2)[2] if self._parts else text)
 
 
 @cache

@@ -119,6 +119,7 @@ def quota_views(admin: Admin) -> list[QuotaView]:
     "PUT",
     "/v1/quotas",
     tag="quotas",
+    turn_kind=TurnKind.EXCLUSIVE,
     further_rules="Kafka has no such entity or quota, or refuses the value",
 )
 def put_quotas(admin: Admin, body: QuotaBody) -> list[QuotaView]:
@@ -137,12 +138,17 @@ def put_quotas(admin: Admin, body: QuotaBody) -> list[QuotaView]:
     return quota_views(admin)
 
 
-@operation("DELETE", "/v1/quotas", tag="quotas", status=204, media_type=None)
+@operation(
+    "DELETE",
+    "/v1/quotas",
+    tag="quotas",
+    status=204,
+    media_type=None,
+    turn_kind=TurnKind.EXCLUSIVE,
+)
 def delete_quotas(admin: Admin) -> None:
     """Remove all quotas."""
-    clients = admin.cluster.quotas.clients
-    for view in quota_views(admin):
-        clients.alter(make_entity(view.entity.items()), [(name, None) for name in view.values])
+    admin.cluster.quotas.clients.remove_all()
 
 
 @operation("GET", "/v1/quotas/shadow", tag="quotas", turn_kind=TurnKind.READING)
@@ -201,12 +207,12 @@ def measurement_views(admin: Admin) -> list[MeasurementView]:
     ]
 
 
-@operation("GET", "/v1/producer-id-filters", tag="producers")
+@operation("GET", "/v1/producer-id-filters", tag="producers", turn_kind=TurnKind.READING)
 def list_filters(admin: Admin) -> list[FilterView]:
     """List the producer id filters of users with a quota, and the age of their layers."""
     now_ms = admin.now_ms()
     return [
         FilterView(broker_id, user, [LayerView(*layer) for layer in layers])
-        for broker_id, quotas in admin.cluster.quotas.brokers.items()
+        for broker_id, quotas in paced(admin.cluster.quotas.brokers.items())
         for user, layers in quotas.producer_ids.filters(now_ms)
     ]

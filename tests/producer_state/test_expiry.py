@@ -4,6 +4,8 @@ import pytest
 
 from producer_state.producer_state_manager import ProducerStateManager
 from producer_state.rules import APPEND, OUT_OF_ORDER, SEQUENCE_MAX
+from protocol.pacing import LOOK_EVERY
+from tests.broker.interleaving import at_pause, run_with_pauses
 from tests.producer_state.counting_partition import NOW_MS, PRODUCER, Partition, both_rules
 
 
@@ -130,3 +132,19 @@ def test_a_marker_is_the_newest_write_even_with_a_timestamp_behind_its_batches(
 
     assert partition.producers.describe()[0].last_timestamp == NOW_MS
     assert partition.producers.expire(NOW_MS + 200, 200) == 1
+
+
+@both_rules
+def test_producers_that_expire_while_many_are_listed_are_left_out(batches: int) -> None:
+    partition = Partition(batches)
+    producers = partition.producers
+    for producer_id in range(1000):
+        partition.send(0, producer_id=producer_id, timestamp_ms=NOW_MS + producer_id)
+    pauses: list[None] = []
+    run_with_pauses(producers.describe, lambda: pauses.append(None))
+    assert len(pauses) >= 2 * 1000 // LOOK_EVERY
+
+    rows = run_with_pauses(
+        producers.describe, at_pause(len(pauses) // 2, lambda: producers.expire(NOW_MS + 600, 1))
+    )
+    assert [row.producer_id for row in rows] == list(range(600, 1000))

@@ -5,6 +5,7 @@ import pytest
 from protocol.client_quotas import QuotaMatch
 from quotas.client_quotas import ClientQuotas, Component, FilterProblem
 from quotas.entities import Entity, make_entity
+from tests.broker.interleaving import at_pause, once, run_with_pauses
 
 USER_AND_CLIENT = make_entity([("user", "user"), ("client-id", "client-id")])
 USER = make_entity([("user", "user")])
@@ -297,3 +298,30 @@ def test_a_filter_is_refused(
     assert isinstance(problem, FilterProblem)
     assert message in problem.message
     assert problem.is_unsupported is is_unsupported
+
+
+def test_a_change_with_a_pause_keeps_what_another_request_sets_in_it() -> None:
+    quotas = ClientQuotas()
+    assert quotas.alter(USER, [(P, 1.0)]) is None
+    many = [(f"unknown-{number}", None) for number in range(1000)]
+
+    run_with_pauses(
+        lambda: quotas.alter(USER, [(R, 5.0), *many]), once(lambda: quotas.alter(USER, [(C, 2.0)]))
+    )
+
+    assert described(quotas)[USER] == {P: 1.0, C: 2.0, R: 5.0}
+
+
+def test_to_remove_all_quotas_pauses_before_each_entity_and_keeps_new_ones() -> None:
+    quotas = ClientQuotas()
+    users = [make_entity([("user", f"u{number}")]) for number in range(5)]
+    for user in users:
+        quotas.alter(user, [(P, 1.0)])
+
+    def set_others() -> None:
+        quotas.alter(IP, [("connection_creation_rate", 3.0)])
+        quotas.alter(users[4], [(C, 2.0)])
+
+    run_with_pauses(quotas.remove_all, at_pause(5, set_others))
+
+    assert described(quotas) == {IP: {"connection_creation_rate": 3.0}}

@@ -2,6 +2,7 @@ from collections.abc import Callable
 from itertools import count
 
 from quotas.producer_id_cache import ProducerIdQuotaManagerCache
+from tests.broker.interleaving import at_pause, run_with_pauses
 
 HOUR_MS = 3_600_000
 
@@ -70,3 +71,15 @@ def test_a_cleared_cache_hashes_with_a_new_seed() -> None:
         assert list(cache.filters()) == []
         assert cache.next_expiry_ms == HOUR_MS
     assert found[0] != found[1]
+
+
+def test_to_list_filters_pauses_before_each_and_leaves_out_what_has_expired_by_then() -> None:
+    cache = make_cache()
+    for number in range(5):
+        cache.add(f"u{number}", 1, number * HOUR_MS)
+
+    def users() -> list[str]:
+        return [user for user, _layered in cache.filters()]
+
+    found = run_with_pauses(users, at_pause(2, lambda: cache.expire(3 * HOUR_MS)))
+    assert found == ["u0", "u3", "u4"]

@@ -1,5 +1,10 @@
 """What the cluster has for share groups."""
 
+from unittest.mock import Mock
+
+from broker.share_groups.member import ShareHeartbeat
+from protocol.errors import ErrorCode
+from tests.broker.interleaving import at_pause, run_with_pauses
 from tests.broker.share_driver import GROUP, ShareDriver
 
 
@@ -50,3 +55,27 @@ def test_sessions_end_when_share_groups_are_switched_off() -> None:
 
     leader = driver.cluster.share.leaders[1]
     assert (len(leader.sessions), leader.partitions) == (0, {})
+
+
+def test_sessions_begin_again_with_a_pause_per_group_and_not_those_of_a_deleted_one() -> None:
+    driver = ShareDriver()
+    share, log = driver.cluster.share, driver.cluster.group_log
+    group_ids = [f"g{number}" for number in range(5)]
+    for group_id in group_ids:
+        share.groups.heartbeat(
+            ShareHeartbeat(group_id, "m", 0, "c", "h", None, ("t",)), driver.now_ms
+        )
+    share.groups.restart_sessions = restart = Mock()  # type: ignore[method-assign]
+    indexes = {log.partition_index(group_id) for group_id in group_ids}
+
+    def delete_last() -> None:
+        share.groups.heartbeat(ShareHeartbeat("g4", "m", -1, "c", "h"), driver.now_ms)
+        deleted = share.groups.get("g4")
+        assert deleted is not None
+        assert share.groups.delete(deleted, driver.now_ms) == ErrorCode.NONE
+
+    run_with_pauses(
+        lambda: share.restart_sessions(log, indexes, driver.now_ms), at_pause(5, delete_last)
+    )
+
+    assert [call.args[0].group_id for call in restart.call_args_list] == group_ids[:4]

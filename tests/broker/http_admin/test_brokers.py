@@ -31,8 +31,10 @@ from broker.http_admin.operation import Problem
 from broker.http_admin.topics import NewTopicBody, create_topic
 from broker.server.listener_security import PLAINTEXT
 from broker.server.listener_settings import ListenerPlan, SecurityProtocol
+from protocol.pacing import LOOK_EVERY
 from tests.broker.http_admin.admin_server import make_admin, serving_site
 from tests.broker.http_admin.kafka_clients import connect, leave
+from tests.protocol.counting_turn import pauses_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -224,3 +226,10 @@ def test_a_start_cannot_change_a_key_that_was_set_at_run_time() -> None:
             start_broker(admin, path, StartBody({"max.connections": "8"}))
         admin.cluster.set_config(config.with_dynamic(node_id, {}))
     start_broker(admin, path, StartBody({"max.connections": "8"}))
+
+
+def test_to_list_brokers_looks_at_each_partition_once_and_pauses() -> None:
+    admin = make_admin(20)
+    admin.cluster.create_topic("many", [(1,)] * 1000, {})
+    assert [view.leads for view in list_brokers(admin)] == [1000, *[0] * 19]
+    assert 1000 // LOOK_EVERY < pauses_of(lambda: list_brokers(admin)) < 2 * 1000 // LOOK_EVERY
