@@ -27,3 +27,8 @@ def is_empty(group: AnyGroup) -> bool:
 def is_idle(group: AnyGroup) -> bool:
     """Return whether it has no members and nobody is about to join."""
     return is_empty(group) and not (isinstance(group, Group) and group.members.pending)
+
+
+def hides_topics(group: AnyGroup) -> bool:
+    """Return whether it has members that do not say what they subscribe to, as Connect's."""
+    return isinstance(group, Group) and not is_empty(group) and not group.is_consumer_group

@@ -7,7 +7,7 @@ the checks is that of Kafka's `OffsetMetadataManager`.
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from broker.groups.any_group import AnyGroup, is_empty, is_idle, tombstones_of
+from broker.groups.any_group import AnyGroup, hides_topics, is_empty, is_idle, tombstones_of
 from broker.groups.commit_check import check_commit
 from broker.groups.consumer.group import ConsumerGroup
 from broker.groups.consumer.membership import ConsumerMembership
@@ -37,7 +37,6 @@ MINUTE_MS = 60_000
 
 OFFSETS_PER_DELETION = 1_000
 """Offsets that an OffsetDelete deletes in one go."""
-
 OFFSETS_PER_STEP = 5_000
 """Offsets that one step of the expiry looks at; a group counts as one."""
 
@@ -235,12 +234,15 @@ class GroupTable:
         group = self._groups.get(group_id)
         if group is None:
             return ErrorCode.GROUP_ID_NOT_FOUND, ()
-        if isinstance(group, Group) and not is_empty(group) and not group.is_consumer_group:
+        if hides_topics(group):
             return ErrorCode.NON_EMPTY_GROUP, ()
         error_codes: list[ErrorCode] = []
         for start in paced(range(0, len(partitions), OFFSETS_PER_DELETION)):
             part = partitions[start : start + OFFSETS_PER_DELETION]
-            error_codes += self._delete_part(group, part, now_ms)
+            if hides_topics(group):  # members have joined in a pause
+                error_codes += [ErrorCode.NON_EMPTY_GROUP] * len(part)
+            else:
+                error_codes += self._delete_part(group, part, now_ms)
         return ErrorCode.NONE, tuple(error_codes)
 
     def _delete_part(

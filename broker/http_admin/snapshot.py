@@ -59,7 +59,7 @@ async def get_snapshot(admin: Admin, query: SaveQuery) -> Snapshot:
 
     Records of open and aborted transactions, internal topics and used-up fault rules are left out.
     """
-    return await admin.in_turns(lambda: _save(admin, has_records=query.records))
+    return await admin.in_turns(lambda: save(admin, has_records=query.records))
 
 
 @operation(
@@ -93,7 +93,8 @@ async def put_snapshot(admin: Admin, query: LoadQuery, body: Snapshot) -> None:
         admin.restore = lambda: load_snapshot(admin, body, rules)
 
 
-def _save(admin: Admin, *, has_records: bool) -> Snapshot:
+def save(admin: Admin, *, has_records: bool) -> Snapshot:
+    """Return the setup of the cluster, in loops that pause."""
     cluster = admin.cluster
     left_bytes = [SAVED_BYTES_MAX]
     # Before the records: what is committed in a pause may be past the end of a log that is saved.

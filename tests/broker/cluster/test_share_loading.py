@@ -4,14 +4,19 @@ from typing import Any
 
 import pytest
 
+from broker.cluster import partition_log
+from broker.cluster.share_leaders import LedSharePartition
 from broker.cluster.share_loading import (
     are_share_groups_enabled,
     duration_ms,
     load_share_partition,
 )
 from broker.errors import Refusal
+from broker.share_groups.share_state import SharePartitionKey
 from protocol.errors import ErrorCode
+from protocol.pacing import LOOK_EVERY
 from tests.broker.cluster_builder import make_cluster
+from tests.broker.interleaving import once, run_with_pauses
 from tests.broker.share_driver import ACCEPT, GROUP, ShareDriver, part
 
 HOUR_MS = 3_600_000
@@ -139,3 +144,26 @@ def test_a_broker_that_leads_no_more_when_it_has_read_the_state_refuses(
     assert isinstance(found, Refusal)
     assert found.error_code is ErrorCode.NOT_LEADER_OR_FOLLOWER
     assert not cluster.share.leaders[1].partitions
+
+
+def test_a_group_starts_where_another_request_has_put_it_while_its_log_was_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(partition_log, "_BATCHES_PER_STEP", 1)
+    driver = ShareDriver()
+    driver.configure("share.auto.offset.reset", "by_duration:PT1H")
+    driver.join(1)
+    for _ in range(LOOK_EVERY + 1):
+        driver.produce(b"v", timestamps=[driver.now_ms])
+    cluster, partition = driver.cluster, driver.topic.partitions[0]
+    topic_id = driver.topic.topic_id
+    key = SharePartitionKey(GROUP, topic_id, 0)
+    alter_offset = once(lambda: cluster.share.states.initialize(key, 7, 5, driver.now_ms))
+
+    led = run_with_pauses(
+        lambda: load_share_partition(cluster, 1, topic_id, partition, GROUP, driver.now_ms),
+        alter_offset,
+    )
+
+    assert isinstance(led, LedSharePartition)
+    assert led.share_partition.start_offset == 5

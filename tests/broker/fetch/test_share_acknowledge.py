@@ -2,9 +2,13 @@
 
 import pytest
 
-from broker.fetch.share_acknowledge import is_member_id
+from broker.errors import UNKNOWN_TOPIC_ID
+from broker.fetch.share_acknowledge import acknowledge_topics, is_member_id
+from protocol import messages
 from protocol.errors import ErrorCode
-from tests.broker.share_driver import ACCEPT, ShareDriver, member_id
+from protocol.pacing import LOOK_EVERY
+from tests.broker.interleaving import at_pause, run_with_pauses
+from tests.broker.share_driver import ACCEPT, GROUP, ShareDriver, member_id
 
 
 @pytest.mark.parametrize("text", [None, "", "m", "x" * 25, "not a uuid at all!!!!!", "é" * 22])
@@ -34,3 +38,30 @@ def test_a_partition_that_was_not_fetched_from_this_broker_is_unknown() -> None:
     driver.cluster.share.leaders[1].drop_group("g", driver.now_ms)
 
     assert driver.acknowledge_code(1, (0, 0, [ACCEPT])) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+@pytest.mark.parametrize("pause", [1, 2, 3])
+def test_a_topic_that_is_deleted_in_a_pause_before_its_acknowledgements_is_unknown(
+    pause: int,
+) -> None:
+    driver = ShareDriver()
+    driver.join(1)
+    driver.produce(*[b"v"] * (LOOK_EVERY + 1))
+    driver.acquire(1)
+    topic_class = messages.ShareAcknowledgeRequest.AcknowledgeTopic
+    partition_class = topic_class.AcknowledgePartition
+    batches = [
+        partition_class.AcknowledgementBatch(
+            first_offset=offset, last_offset=offset, acknowledge_types=[ACCEPT]
+        )
+        for offset in range(LOOK_EVERY + 1)
+    ]
+    partition = partition_class(partition_index=0, acknowledgement_batches=batches)
+    topic = topic_class(topic_id=driver.topic.topic_id, partitions=[partition])
+
+    result = run_with_pauses(
+        lambda: acknowledge_topics(driver.cluster, 1, GROUP, member_id(1), [topic], driver.now_ms),
+        at_pause(pause, lambda: driver.cluster.delete_topic(driver.topic, driver.now_ms)),
+    )
+
+    assert list(result.values()) == [UNKNOWN_TOPIC_ID]

@@ -5,10 +5,14 @@ from typing import Any
 
 import pytest
 
+from broker.groups.group_table import OFFSETS_PER_DELETION
+from broker.groups.requests import CommitRequest, OffsetToCommit
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from tests.broker.cluster_builder import NOW_MS
 from tests.broker.groups.group_cluster import GROUP, GroupCluster
+from tests.broker.interleaving import at_pause, run_with_pauses
 
 SUBSCRIPTION = pack(">hih", 0, 1, 1) + b"t"
 
@@ -81,3 +85,22 @@ def test_the_group_is_checked_even_if_no_partition_exists() -> None:
     response = delete(GroupCluster(), ("nope", 0))
 
     assert (response.error_code, response.topics) == (ErrorCode.GROUP_ID_NOT_FOUND, [])
+
+
+def test_many_offsets_are_kept_from_the_pause_on_in_which_a_connect_worker_joins() -> None:
+    cluster = GroupCluster()
+    count = 2 * OFFSETS_PER_DELETION
+    groups = cluster.cluster.groups
+    request = CommitRequest(GROUP, tuple(OffsetToCommit("t", index, 1) for index in range(count)))
+    groups.commit(request, NOW_MS)
+
+    error_code, codes = run_with_pauses(
+        lambda: groups.delete_offsets(GROUP, [("t", index) for index in range(count)], NOW_MS),
+        at_pause(2, lambda: cluster.stable_member(protocol_type="connect")),
+    )
+
+    assert error_code is ErrorCode.NONE
+    kept = ErrorCode.NON_EMPTY_GROUP
+    assert codes == (ErrorCode.NONE,) * OFFSETS_PER_DELETION + (kept,) * OFFSETS_PER_DELETION
+    left = [index for _topic, index, _offset in groups.all_committed(GROUP)]
+    assert left == list(range(OFFSETS_PER_DELETION, count))

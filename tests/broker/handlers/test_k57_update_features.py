@@ -1,12 +1,16 @@
 """UpdateFeatures, in every version."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 
+from broker.cluster.cluster import Cluster
 from protocol import messages
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import call, make_cluster
+from tests.broker.interleaving import at_pause, run_with_pauses
 
 UPGRADE, SAFE = 1, 2
 NOT_SUPPORTED = "Local controller 1 does not support this feature."
@@ -89,3 +93,21 @@ def test_a_reset_brings_the_first_levels_back() -> None:
     call(cluster, request(2, ("metadata.version", 23, SAFE)), 2)
     cluster.reset()
     assert cluster.features.level("metadata.version") == 27
+
+
+def test_an_upgrade_never_lowers_a_level_that_another_request_raises_in_a_pause() -> None:
+    names = ("transaction.version", "eligible.leader.replicas.version")
+    levels = "transaction.version=0,eligible.leader.replicas.version=0"
+    pauses: list[None] = []
+
+    def upgrade(other: Callable[[], object], cluster: Cluster) -> None:
+        updates = [(name, 1, UPGRADE) for name in names]
+        run_with_pauses(lambda: call(cluster, request(2, *updates), 2), other)
+
+    upgrade(lambda: pauses.append(None), make_cluster(1, **{"cluster.features": levels}))
+    assert len(pauses) > len(names)
+    for number in range(1, len(pauses) + 1):
+        cluster = make_cluster(1, **{"cluster.features": levels})
+        raise_level = request(2, ("transaction.version", 2, UPGRADE))
+        upgrade(at_pause(number, partial(call, cluster, raise_level, 2)), cluster)
+        assert cluster.features.level("transaction.version") == 2, number

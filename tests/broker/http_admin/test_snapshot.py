@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from io import BytesIO
+from itertools import count
 
 import msgspec
 import pytest
@@ -16,11 +17,13 @@ from broker.http_admin.operation import Problem
 from broker.http_admin.quotas import quota_views
 from broker.http_admin.records import RecordsQuery, get_records
 from broker.http_admin.service import ResetBody, reset
-from broker.http_admin.snapshot import LoadQuery, SaveQuery, get_snapshot, put_snapshot
+from broker.http_admin.snapshot import LoadQuery, SaveQuery, get_snapshot, put_snapshot, save
 from broker.http_admin.snapshot_document import Snapshot
 from broker.http_admin.topics import NewTopicBody, create_topic, list_topics
 from tests.broker.http_admin.admin_server import make_admin, serving_site
+from tests.broker.http_admin.kafka_clients import commit, produce
 from tests.broker.http_admin.snapshots import ORDERS, document_of, filled, load
+from tests.broker.interleaving import run_with_pauses
 
 
 async def test_a_cluster_that_loads_a_snapshot_has_the_same_setup() -> None:
@@ -148,3 +151,19 @@ async def test_a_snapshot_is_loaded_although_its_client_disconnects() -> None:
         loading.cancel()
         await until(lambda: site.admin.cluster.broker(1).availability is Availability.UP)
         assert len(site.admin.cluster.topics) == 100
+
+
+async def test_no_saved_offset_is_past_the_end_of_its_saved_log() -> None:
+    admin = await filled()
+    log = admin.partition("orders", 0).log
+    producer_ids = count(1000)
+
+    def produce_and_commit() -> None:
+        produce(admin, "orders", next(producer_ids))
+        commit(admin, "billing", "orders", log.log_end_offset)
+
+    saved = run_with_pauses(lambda: save(admin, has_records=True), produce_and_commit)
+
+    assert next(producer_ids) > 1005
+    assert [offset.group for offset in saved.offsets] == ["billing"]
+    assert saved.offsets[0].offset <= (saved.topics[0].partitions[0].log_end_offset or 0)
