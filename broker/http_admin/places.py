@@ -21,6 +21,8 @@ HEAD_S_MAX = 10.0
 """Time for the head of a request, from the connection or from the first byte on."""
 WRITE_S_MAX = 30.0
 """Time after which a client is disconnected that does not read what it gets."""
+LAST_BYTES = 64
+"""Bytes of the end of a request that are compared with what came last."""
 LOG_S_MIN = 10.0
 """Least time between two log lines about connections that lost their place."""
 
@@ -51,11 +53,14 @@ class Places:
             if connection is not None and protocol in self._by_protocol:
                 connection.request_has_ended()
 
-    def body_is_complete(self, protocol: web.RequestHandler) -> None:
-        """Keep the place of a connection until its request has ended."""
+    def body_is_complete(self, protocol: web.RequestHandler, body: bytes | None) -> None:
+        """Keep the place of a connection until its request has ended.
+
+        `body` is what came, None if that is not known because it was compressed.
+        """
         connection = self._by_protocol.get(protocol)
         if connection is not None:
-            connection.body_is_complete()
+            connection.body_is_complete(body)
 
     def take(self, connection: "Connection") -> bool:
         """Give a new connection a place; return False if there is none."""
@@ -113,6 +118,8 @@ class Connection(asyncio.Protocol):
         self._body_is_complete = False
         self._is_ahead = False
         """Whether bytes came after the body of the request in progress."""
+        self._last_bytes = b""
+        """The end of what came last: aiohttp does not say whether it holds a part of a head."""
         self._head_timer: asyncio.TimerHandle | None = None
         self._write_timer: asyncio.TimerHandle | None = None
 
@@ -138,6 +145,7 @@ class Connection(asyncio.Protocol):
         if self._is_idle:
             self._await_head()
         self._is_ahead = self._body_is_complete
+        self._last_bytes = data[-LAST_BYTES:]
         self.protocol.data_received(data)
 
     def eof_received(self) -> None:
@@ -160,9 +168,13 @@ class Connection(asyncio.Protocol):
         self._cancel_head_timer()
         self._is_idle = self._body_is_complete = self._is_ahead = False
 
-    def body_is_complete(self) -> None:
+    def body_is_complete(self, body: bytes | None) -> None:
         """Take note that the request is complete; until its end the place is safe."""
         self._body_is_complete = True
+        last = self._last_bytes
+        # An empty line ends a head, and a chunked body.
+        is_end = body is None or last.endswith(b"\r\n\r\n")
+        self._is_ahead |= not (is_end or (body and (body.endswith(last) or last.endswith(body))))
         self._places.serve(self)
 
     def request_has_ended(self) -> None:

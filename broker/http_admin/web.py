@@ -136,7 +136,8 @@ class AdminPort:
             if op.body_bytes_max is not None:
                 request = request.clone(client_max_size=op.body_bytes_max)
             body = await _body_of(request)
-            self._places.body_is_complete(request.protocol)
+            is_compressed = "Content-Encoding" in request.headers
+            self._places.body_is_complete(request.protocol, None if is_compressed else body)
 
             def read_input() -> dict[str, Any]:
                 return op.read_input(request.match_info, request.query, body)

@@ -1,6 +1,7 @@
 """Places of connections at the admin port: deadlines, and who gives way when all are taken."""
 
 import asyncio
+import gzip
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -15,6 +16,15 @@ from tests.broker.http_admin.admin_server import Site, serving_site
 
 GET = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
 WAIT = b"GET /v1/requests/wait HTTP/1.1\r\nHost: localhost\r\n\r\n"
+_POST = b"POST /v1/topics HTTP/1.1\r\nHost: localhost\r\n"
+POST = _POST + b"Content-Length: 12\r\n\r\n" + b'{"name":"t"}'
+CHUNKED = _POST + b"Transfer-Encoding: chunked\r\n\r\n" + b'c\r\n{"name":"t"}\r\n0\r\n\r\n'
+_GZIPPED_BODY = gzip.compress(b'{"name":"t"}')
+GZIPPED = (
+    _POST
+    + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(_GZIPPED_BODY)
+    + _GZIPPED_BODY
+)
 HALF_HEAD = GET[:20]
 HALF_BODY = b"POST /v1/topics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{"
 
@@ -91,10 +101,32 @@ async def test_the_head_of_a_second_request_has_the_same_time(
         assert await caller.is_disconnected()
 
 
-async def test_an_idle_connection_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("request_before", [GET, GET + GET, POST, CHUNKED])
+@pytest.mark.parametrize("half", [HALF_HEAD, b"GET / HTTP/1.1\r\n"])
+async def test_a_half_head_behind_a_request_in_one_read_has_the_same_time(
+    monkeypatch: pytest.MonkeyPatch, request_before: bytes, half: bytes
+) -> None:
+    body_is_complete = Places.body_is_complete
+
+    def give_no_time(*arguments: Any) -> None:
+        body_is_complete(*arguments)
+        monkeypatch.setattr(places, "HEAD_S_MAX", 0)
+
+    monkeypatch.setattr(Places, "body_is_complete", give_no_time)
     async with serving() as callers:
         caller = await callers.connect()
-        await caller.ask()
+        await caller.ask(request_before + half)
+        with suppress(ConnectionResetError):
+            await caller.reader.read()  # to the end of the connection
+
+
+@pytest.mark.parametrize("request_before", [GET, POST, CHUNKED, GZIPPED])
+async def test_an_idle_connection_stays(
+    monkeypatch: pytest.MonkeyPatch, request_before: bytes
+) -> None:
+    async with serving() as callers:
+        caller = await callers.connect()
+        await caller.ask(request_before)
         monkeypatch.setattr(places, "HEAD_S_MAX", 0)
         other = await callers.connect()
         assert await other.is_disconnected()
