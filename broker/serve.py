@@ -33,6 +33,7 @@ from broker.server.listener_settings import ListenerPlan, SecurityProtocol, plan
 from broker.server.log_output import NonBlockingOutput
 from broker.server.server import Server, log_bug
 from broker.server.tls import has_keystore, server_context
+from protocol import regular_expressions
 from protocol.api_keys import ApiKey
 
 if TYPE_CHECKING:  # the import takes longer than the rest of the start
@@ -217,7 +218,7 @@ def _make_certificates(
 
 
 async def import_handlers() -> None:
-    """Import the handlers of `CLIENT_APIS`, one at a time, between requests.
+    """Import the handlers of `CLIENT_APIS`, and then RE2, one at a time, between requests.
 
     A request that comes earlier, or to another API, imports its own handler.
     """
@@ -226,6 +227,8 @@ async def import_handlers() -> None:
         with suppress(ImportError, OSError):  # no file is left: the first request tries again
             ROUTES[api_key].load()
         await asyncio.sleep(0)
+    with suppress(ImportError, OSError):
+        regular_expressions.load()
     gc.freeze()
 
 

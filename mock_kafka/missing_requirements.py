@@ -12,6 +12,7 @@ ADVICE = (
     " `pipx install`; its `mock-kafka` is found on the PATH, or in MOCK_KAFKA_COMMAND"
 )
 
+NOT_INSTALLED = "not installed"
 _OURS = "mock-kafka"
 _REQUIREMENT = re.compile(
     r'([\w.-]+)(?:\[([\w,-]*)\])?([<>=!~\d.,]*)(?:; extra == [\'"]([\w-]+)[\'"])?'
@@ -40,7 +41,14 @@ def explanation(extra: str = "") -> str:
         return ""
     if not extra:
         return f"the broker needs {missing}: {ADVICE}"
-    words = " ".join(f"'{requirement}'" for requirement, _ in _missing(extra))
+    found = list(_missing(extra))
+    if any(what != NOT_INSTALLED for _, what in found):  # a client that somebody tests, perhaps
+        return (
+            f"{missing}: to keep what is installed, install mock-kafka with its extra"
+            f" `{extra}` in a separate environment, for example with `uv tool install` or"
+            " `pipx install`, and call its `mock-kafka`"
+        )
+    words = " ".join(f"'{requirement}'" for requirement, _ in found)
     return f"{missing}: pip install {words}"
 
 
@@ -63,7 +71,7 @@ def _missing(extra: str) -> Iterator[tuple[str, str]]:
         try:
             installed = metadata.version(name)
         except metadata.PackageNotFoundError:
-            yield f"{name}{versions}", "not installed"
+            yield f"{name}{versions}", NOT_INSTALLED
         else:
             bound = _LOWER_BOUND.search(versions)
             if bound and _numbers(installed) < _numbers(bound[1]):

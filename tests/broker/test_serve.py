@@ -1,6 +1,7 @@
 """`python -m broker serve` as a process: first line, ports, signals, logs."""
 
 import asyncio
+import gc
 import json
 import select
 import signal
@@ -13,15 +14,18 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from unittest.mock import Mock
 from urllib.parse import urlsplit
 from urllib.request import urlopen
 
 import pytest
 
+from broker import serve
 from broker.clock import SystemClock
 from broker.config.broker_config import BrokerConfig
 from broker.request.context import RequestContext
 from broker.serve import ServeOptions, StartError, start_server
+from protocol import regular_expressions
 from tests.broker.connection_driver import break_metadata, fetch_frame, metadata_frame
 from tests.free_ports import free_port_run
 
@@ -448,3 +452,12 @@ def test_the_first_response_needs_no_clients_of_kafka_python_and_no_other_handle
     late |= {"lz4", "prometheus_client", "rich", "structlog", "zstandard"}
     late |= {"kafka.protocol.admin", "kafka.protocol.consumer", "kafka.protocol.producer"}
     assert not modules & late
+
+
+async def test_re2_is_imported_after_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded = Mock(side_effect=ImportError)
+    monkeypatch.setattr(regular_expressions, "load", loaded)
+    monkeypatch.setattr(serve, "IMPORT_DELAY_S", 0)
+    monkeypatch.setattr(gc, "freeze", Mock())
+    await serve.import_handlers()
+    loaded.assert_called_once_with()

@@ -51,13 +51,21 @@ def test_a_package_is_missing_or_too_old(installed: dict[str, str]) -> None:
 
 
 def test_an_extra_has_the_packages_of_the_extras_that_it_names(installed: dict[str, str]) -> None:
-    installed["pyspark"] = "3.5.1"
     assert explanation("spark") == (
-        "pyarrow>=18 (not installed), pyspark<5,>=4.1 (3.5.1 is installed):"
+        "pyarrow>=18 (not installed), pyspark<5,>=4.1 (not installed):"
         " pip install 'pyarrow>=18' 'pyspark<5,>=4.1'"
     )
     installed |= {"pyarrow": "18.0.0", "pyspark": "4.1"}
     assert explanation("spark") == ""
+
+
+def test_nobody_is_told_to_replace_what_is_installed(installed: dict[str, str]) -> None:
+    installed["pyspark"] = "3.5.1"
+    assert explanation("spark") == (
+        "pyarrow>=18 (not installed), pyspark<5,>=4.1 (3.5.1 is installed): to keep what is"
+        " installed, install mock-kafka with its extra `spark` in a separate environment, for"
+        " example with `uv tool install` or `pipx install`, and call its `mock-kafka`"
+    )
 
 
 def test_without_metadata_nothing_is_known_to_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:

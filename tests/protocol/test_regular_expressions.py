@@ -6,6 +6,7 @@ from protocol.regular_expressions import (
     EXPRESSION_BYTES_MAX,
     PROGRAM_SIZE_MAX,
     STEPS_MAX,
+    UNICODE_CLASSES_MAX,
     full_match,
     groups_of_match,
     regex_problem,
@@ -35,6 +36,8 @@ from protocol.regular_expressions import (
         ("a{999}" * (PROGRAM_SIZE_MAX // 999), None),
         ("a{999}" * (PROGRAM_SIZE_MAX // 999 + 1), "expression too large"),
         ("\\pL{900}", "expression too large"),
+        ("[" + "\\pL" * UNICODE_CLASSES_MAX + "]", None),
+        ("[" + "\\PL\\pL" * (UNICODE_CLASSES_MAX // 2) + "\\pL]", "expression too large"),
     ],
 )
 def test_problems_are_described_as_by_re2j(regex: str, problem: str | None) -> None:
