@@ -37,7 +37,7 @@ from benchmarks.fetch_load import fetch_request
 from benchmarks.in_process import InProcessBroker, InProcessConnection
 from benchmarks.report import Bar, case_line, print_line, progress, verdict_table
 from benchmarks.server_process import SERVER_NAMES, ServerName, serve, two_cpus
-from broker.serve import GC_THRESHOLD
+from broker.serve import GC_THRESHOLDS
 from protocol import messages
 from protocol.checksum import crc32c
 
@@ -295,7 +295,7 @@ def main() -> int:
     if arguments.server != "ours" and names != ["connections"]:
         parser.error("another server takes part in --only connections and in nothing else")
     # As in the broker's process, which is measured here.
-    gc.set_threshold(GC_THRESHOLD, 20, 50)
+    gc.set_threshold(*GC_THRESHOLDS)
     gc.freeze()
     lines, charts = [], []
     for name in names:

@@ -221,7 +221,7 @@ class Measurements:
             found.append(self._parent.recv())
 
     def _cpu_alone_s(self, case: Case) -> float:
-        """Return what a request costs now: an audit costs more after each request of a neighbour."""
+        """Return what a request costs now; an audit costs more after each Produce request."""
         case.prepare(self._lab)
         began_s = self._lab.cpu_s()
         case.send(self._lab)
