@@ -9,56 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from protocol import schemas
 
-CreateDelegationTokenRequest: Any
-CreateDelegationTokenResponse: Any
-RenewDelegationTokenRequest: Any
-RenewDelegationTokenResponse: Any
-ExpireDelegationTokenRequest: Any
-ExpireDelegationTokenResponse: Any
-DescribeDelegationTokenRequest: Any
-DescribeDelegationTokenResponse: Any
-UnregisterBrokerRequest: Any
-UnregisterBrokerResponse: Any
-ConsumerGroupHeartbeatRequest: Any
-ConsumerGroupHeartbeatResponse: Any
-ConsumerGroupDescribeRequest: Any
-ConsumerGroupDescribeResponse: Any
-GetTelemetrySubscriptionsRequest: Any
-GetTelemetrySubscriptionsResponse: Any
-PushTelemetryRequest: Any
-PushTelemetryResponse: Any
-ShareGroupHeartbeatRequest: Any
-ShareGroupHeartbeatResponse: Any
-ShareGroupDescribeRequest: Any
-ShareGroupDescribeResponse: Any
-ShareFetchRequest: Any
-ShareFetchResponse: Any
-ShareAcknowledgeRequest: Any
-ShareAcknowledgeResponse: Any
-AddRaftVoterRequest: Any
-AddRaftVoterResponse: Any
-RemoveRaftVoterRequest: Any
-RemoveRaftVoterResponse: Any
-InitializeShareGroupStateRequest: Any
-InitializeShareGroupStateResponse: Any
-ReadShareGroupStateRequest: Any
-ReadShareGroupStateResponse: Any
-WriteShareGroupStateRequest: Any
-WriteShareGroupStateResponse: Any
-DeleteShareGroupStateRequest: Any
-DeleteShareGroupStateResponse: Any
-ReadShareGroupStateSummaryRequest: Any
-ReadShareGroupStateSummaryResponse: Any
-StreamsGroupHeartbeatRequest: Any
-StreamsGroupHeartbeatResponse: Any
-StreamsGroupDescribeRequest: Any
-StreamsGroupDescribeResponse: Any
-DescribeShareGroupOffsetsRequest: Any
-DescribeShareGroupOffsetsResponse: Any
-AlterShareGroupOffsetsRequest: Any
-AlterShareGroupOffsetsResponse: Any
-DeleteShareGroupOffsetsRequest: Any
-DeleteShareGroupOffsetsResponse: Any
 
 if not TYPE_CHECKING:  # else it would allow any name
 

@@ -60,7 +60,9 @@ class FoundOffset(NamedTuple):
 
 
 @handles(ApiKey.LIST_OFFSETS)
-def handle_list_offsets(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+def handle_list_offsets(
+    context: RequestContext, request: "messages.ListOffsetsRequest", cluster: Cluster
+) -> "messages.ListOffsetsResponse":
     """Kafka's `KafkaApis.handleListOffsetRequest` and `UnifiedLog.fetchOffsetByTimestamp`."""
     version = context.api_version
     if version >= 2 and request.isolation_level not in _ISOLATION_LEVELS:

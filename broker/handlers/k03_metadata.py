@@ -118,7 +118,9 @@ def _encode_topic(cluster: Cluster, topic: Topic, version: int) -> bytes:
 
 
 @handles(ApiKey.METADATA, shortcut=describe_known)
-def handle_metadata(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+def handle_metadata(
+    context: RequestContext, request: "messages.MetadataRequest", cluster: Cluster
+) -> "messages.MetadataResponse":
     """Kafka's `KafkaApis.handleTopicMetadataRequest`."""
     version = context.api_version
     requested = request.topics

@@ -47,7 +47,9 @@ _Found = tuple[int, CommittedOffset, ErrorCode]
 
 
 @handles(ApiKey.OFFSET_FETCH)
-def handle_offset_fetch(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+def handle_offset_fetch(
+    context: RequestContext, request: "messages.OffsetFetchRequest", cluster: Cluster
+) -> "messages.OffsetFetchResponse":
     """Kafka's `KafkaApis.handleOffsetFetchRequest`."""
     version = context.api_version
     if version >= MANY_GROUPS_VERSION_MIN:

@@ -61,7 +61,9 @@ class _Found(NamedTuple):
 
 
 @handles(ApiKey.FIND_COORDINATOR)
-def handle_find_coordinator(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+def handle_find_coordinator(
+    context: RequestContext, request: "messages.FindCoordinatorRequest", cluster: Cluster
+) -> "messages.FindCoordinatorResponse":
     """Kafka's `KafkaApis.handleFindCoordinatorRequest`."""
     version = context.api_version
     if version < BATCH_VERSION_MIN:

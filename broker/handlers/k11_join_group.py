@@ -49,7 +49,9 @@ LONG_METADATA_BYTES = 16 * 1024
 
 
 @handles(ApiKey.JOIN_GROUP)
-def handle_join_group(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+def handle_join_group(
+    context: RequestContext, request: "messages.JoinGroupRequest", cluster: Cluster
+) -> "messages.JoinGroupResponse":
     """Kafka's `KafkaApis.handleJoinGroupRequest`."""
     version = context.api_version
     has_rebalance_timeout = version >= REBALANCE_TIMEOUT_VERSION_MIN

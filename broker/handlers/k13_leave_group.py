@@ -28,7 +28,9 @@ BATCH_VERSION_MIN = 3
 
 
 @handles(ApiKey.LEAVE_GROUP)
-def handle_leave_group(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+def handle_leave_group(
+    context: RequestContext, request: "messages.LeaveGroupRequest", cluster: Cluster
+) -> "messages.LeaveGroupResponse":
     """Kafka's `KafkaApis.handleLeaveGroupRequest`."""
     version = context.api_version
     is_batch = version >= BATCH_VERSION_MIN

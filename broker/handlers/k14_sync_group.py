@@ -29,7 +29,9 @@ PROTOCOL_VERSION_MIN = 5
 
 
 @handles(ApiKey.SYNC_GROUP)
-def handle_sync_group(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+def handle_sync_group(
+    context: RequestContext, request: "messages.SyncGroupRequest", cluster: Cluster
+) -> "messages.SyncGroupResponse":
     """Kafka's `KafkaApis.handleSyncGroupRequest`."""
     version = context.api_version
     if version >= PROTOCOL_VERSION_MIN and None in (request.protocol_type, request.protocol_name):

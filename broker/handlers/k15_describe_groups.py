@@ -35,7 +35,9 @@ _GroupResponse = messages.DescribeGroupsResponse.DescribedGroup
 
 
 @handles(ApiKey.DESCRIBE_GROUPS)
-def handle_describe_groups(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+def handle_describe_groups(
+    context: RequestContext, request: "messages.DescribeGroupsRequest", cluster: Cluster
+) -> "messages.DescribeGroupsResponse":
     """Kafka's `KafkaApis.handleDescribeGroupsRequest`."""
     version = context.api_version
     release = release_of(cluster.config.for_broker(context.broker_id))

@@ -18,7 +18,9 @@ from protocol.pacing import paced
 
 
 @handles(ApiKey.LIST_GROUPS)
-def handle_list_groups(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+def handle_list_groups(
+    context: RequestContext, request: "messages.ListGroupsRequest", cluster: Cluster
+) -> "messages.ListGroupsResponse":
     """Kafka's `KafkaApis.handleListGroupsRequest`."""
     version = context.api_version
     return messages.ListGroupsResponse(

@@ -23,7 +23,9 @@ from protocol.errors import ErrorCode
 
 
 @handles(ApiKey.SASL_HANDSHAKE)
-def handle_sasl_handshake(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+def handle_sasl_handshake(
+    context: RequestContext, request: "messages.SaslHandshakeRequest", cluster: Cluster
+) -> "messages.SaslHandshakeResponse":
     """Kafka's `SaslServerAuthenticator.handleHandshakeRequest`."""
     session = context.session
     if session.is_authenticated and not session.may_reauthenticate(context.now_ms):

@@ -62,7 +62,9 @@ def respond_as_before(
 
 
 @handles(ApiKey.API_VERSIONS, shortcut=respond_as_before)
-def handle_api_versions(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+def handle_api_versions(
+    context: RequestContext, request: "messages.ApiVersionsRequest", cluster: Cluster
+) -> "messages.ApiVersionsResponse":
     """Kafka's `KafkaApis.handleApiVersionsRequest`."""
     if not _note_software(context, request):
         return messages.ApiVersionsResponse(

@@ -60,7 +60,9 @@ STRICT_QUOTA_VERSION_MIN = 6
 
 
 @handles(ApiKey.CREATE_TOPICS)
-def handle_create_topics(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+def handle_create_topics(
+    context: RequestContext, request: "messages.CreateTopicsRequest", cluster: Cluster
+) -> "messages.CreateTopicsResponse":
     """Kafka's `ControllerApis.createTopics` and `ReplicationControlManager.createTopics`."""
     counts = Counter(topic.name for topic in paced(request.topics))
     topics = {topic.name: _from_wire(topic) for topic in paced(request.topics)}

@@ -49,7 +49,9 @@ TOPIC_ID_VERSION_MIN = 6
 
 
 @handles(ApiKey.DELETE_TOPICS)
-def handle_delete_topics(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+def handle_delete_topics(
+    context: RequestContext, request: "messages.DeleteTopicsRequest", cluster: Cluster
+) -> "messages.DeleteTopicsResponse":
     """Kafka's `ControllerApis.deleteTopics`."""
     version = context.api_version
     requested = _requested_topics(version, request)

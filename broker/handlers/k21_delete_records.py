@@ -28,7 +28,9 @@ _PartitionResult = _TopicResult.DeleteRecordsPartitionResult
 
 
 @handles(ApiKey.DELETE_RECORDS)
-def handle_delete_records(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+def handle_delete_records(
+    context: RequestContext, request: "messages.DeleteRecordsRequest", cluster: Cluster
+) -> "messages.DeleteRecordsResponse":
     """Kafka's `KafkaApis.handleDeleteRecordsRequest`."""
     version = context.api_version
     requested: dict[str, dict[int, int]] = {}

@@ -42,7 +42,9 @@ FENCED_VERSION_MIN = 4
 
 
 @handles(ApiKey.INIT_PRODUCER_ID, read_short=read_init_producer_id)
-def handle_init_producer_id(context: RequestContext, request: Any, cluster: Cluster) -> object:
+def handle_init_producer_id(
+    context: RequestContext, request: "messages.InitProducerIdRequest", cluster: Cluster
+) -> object:
     """Kafka's `KafkaApis.handleInitProducerIdRequest`; the response is the encoded body."""
     if isinstance(request, ShortInitProducerId) and takes_long_to_end(
         cluster, request.transactional_id

@@ -28,7 +28,9 @@ _PartitionResult = _TopicResult.EpochEndOffset
 
 
 @handles(ApiKey.OFFSET_FOR_LEADER_EPOCH)
-def handle_offset_for_leader_epoch(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+def handle_offset_for_leader_epoch(
+    context: RequestContext, request: "messages.OffsetForLeaderEpochRequest", cluster: Cluster
+) -> "messages.OffsetForLeaderEpochResponse":
     """Kafka's `ReplicaManager.lastOffsetForLeaderEpoch`."""
     version = context.api_version
     topics = []

@@ -43,7 +43,9 @@ _Results: TypeAlias = Sequence[tuple[str, Sequence[tuple[int, ErrorCode]]]]
 
 
 @handles(ApiKey.ADD_PARTITIONS_TO_TXN, read_short=read_add_partitions)
-def handle_add_partitions_to_txn(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+def handle_add_partitions_to_txn(
+    context: RequestContext, request: "messages.AddPartitionsToTxnRequest", cluster: Cluster
+) -> "messages.AddPartitionsToTxnResponse":
     """Kafka's `KafkaApis.handleAddPartitionsToTxnRequest`; a short response is encoded."""
     version = context.api_version
     if version < BATCH_VERSION_MIN:

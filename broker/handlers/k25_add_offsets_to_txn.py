@@ -23,7 +23,9 @@ FENCED_VERSION_MIN = 2
 
 
 @handles(ApiKey.ADD_OFFSETS_TO_TXN)
-def handle_add_offsets_to_txn(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+def handle_add_offsets_to_txn(
+    context: RequestContext, request: "messages.AddOffsetsToTxnRequest", cluster: Cluster
+) -> "messages.AddOffsetsToTxnResponse":
     """Kafka's `KafkaApis.handleAddOffsetsToTxnRequest`."""
     error_code = ErrorCode.INVALID_REQUEST
     if request.transactional_id:

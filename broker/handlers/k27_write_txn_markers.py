@@ -41,7 +41,9 @@ _PartitionResult = _TopicResult.WritableTxnMarkerPartitionResult
 
 
 @handles(ApiKey.WRITE_TXN_MARKERS)
-def handle_write_txn_markers(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+def handle_write_txn_markers(
+    context: RequestContext, request: "messages.WriteTxnMarkersRequest", cluster: Cluster
+) -> "messages.WriteTxnMarkersResponse":
     """Kafka's `KafkaApis.handleWriteTxnMarkersRequest`."""
     results: dict[int, dict[TopicPartition, ErrorCode]] = {}
     for requested in paced(request.markers):

@@ -44,7 +44,9 @@ _PartitionResponse = _TopicResponse.TxnOffsetCommitResponsePartition
 
 
 @handles(ApiKey.TXN_OFFSET_COMMIT)
-def handle_txn_offset_commit(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+def handle_txn_offset_commit(
+    context: RequestContext, request: "messages.TxnOffsetCommitRequest", cluster: Cluster
+) -> "messages.TxnOffsetCommitResponse":
     """Kafka's `KafkaApis.handleTxnOffsetCommitRequest`."""
     version = context.api_version
     split, offsets = requested_offsets(cluster, request.topics, uses_topic_ids=False)

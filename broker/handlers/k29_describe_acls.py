@@ -17,7 +17,9 @@ from protocol.errors import ErrorCode
 
 
 @handles(ApiKey.DESCRIBE_ACLS)
-def handle_describe_acls(context: RequestContext, request: Any, _cluster: Cluster) -> Any:
+def handle_describe_acls(
+    context: RequestContext, request: "messages.DescribeAclsRequest", _cluster: Cluster
+) -> "messages.DescribeAclsResponse":
     """Kafka's `AclApis.handleDescribeAcls`."""
     return refuse_unknown(
         request.resource_type_filter,

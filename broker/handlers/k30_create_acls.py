@@ -20,7 +20,9 @@ _Result = messages.CreateAclsResponse.AclCreationResult
 
 
 @handles(ApiKey.CREATE_ACLS)
-def handle_create_acls(context: RequestContext, request: Any, _cluster: Cluster) -> Any:
+def handle_create_acls(
+    context: RequestContext, request: "messages.CreateAclsRequest", _cluster: Cluster
+) -> "messages.CreateAclsResponse":
     """Kafka's `AclApis.handleCreateAcls`."""
     version = context.api_version
     codes = (

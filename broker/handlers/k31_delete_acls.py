@@ -20,7 +20,9 @@ _Result = messages.DeleteAclsResponse.DeleteAclsFilterResult
 
 
 @handles(ApiKey.DELETE_ACLS)
-def handle_delete_acls(context: RequestContext, request: Any, _cluster: Cluster) -> Any:
+def handle_delete_acls(
+    context: RequestContext, request: "messages.DeleteAclsRequest", _cluster: Cluster
+) -> "messages.DeleteAclsResponse":
     """Kafka's `AclApis.handleDeleteAcls`."""
     version = context.api_version
     codes = (

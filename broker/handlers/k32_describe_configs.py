@@ -63,7 +63,9 @@ _KNOWN_TYPES = frozenset(ResourceType)
 
 
 @handles(ApiKey.DESCRIBE_CONFIGS)
-def handle_describe_configs(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+def handle_describe_configs(
+    context: RequestContext, request: "messages.DescribeConfigsRequest", cluster: Cluster
+) -> "messages.DescribeConfigsResponse":
     """Kafka's `ConfigHelper.handleDescribeConfigsRequest`."""
     release = release_of(cluster.config.for_broker(context.broker_id))
     types = {resource.resource_type for resource in paced(request.resources)}

@@ -32,7 +32,9 @@ _Result = messages.AlterConfigsResponse.AlterConfigsResourceResponse
 
 
 @handles(ApiKey.ALTER_CONFIGS)
-def handle_alter_configs(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+def handle_alter_configs(
+    context: RequestContext, request: "messages.AlterConfigsRequest", cluster: Cluster
+) -> "messages.AlterConfigsResponse":
     """Kafka's `ConfigurationControlManager.legacyAlterConfigs`."""
     return messages.AlterConfigsResponse(
         version=context.api_version,

@@ -27,7 +27,9 @@ _Topic = messages.AlterReplicaLogDirsResponse.AlterReplicaLogDirTopicResult
 
 
 @handles(ApiKey.ALTER_REPLICA_LOG_DIRS)
-def handle_alter_replica_log_dirs(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+def handle_alter_replica_log_dirs(
+    context: RequestContext, request: "messages.AlterReplicaLogDirsRequest", cluster: Cluster
+) -> "messages.AlterReplicaLogDirsResponse":
     """Kafka's `ReplicaManager.alterReplicaLogDirs`."""
     version = context.api_version
     paths: dict[str, dict[int, str]] = {}

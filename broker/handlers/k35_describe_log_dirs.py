@@ -29,7 +29,9 @@ _Partition = _Topic.DescribeLogDirsPartition
 
 
 @handles(ApiKey.DESCRIBE_LOG_DIRS)
-def handle_describe_log_dirs(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+def handle_describe_log_dirs(
+    context: RequestContext, request: "messages.DescribeLogDirsRequest", cluster: Cluster
+) -> "messages.DescribeLogDirsResponse":
     """Kafka's `ReplicaManager.describeLogDirs`."""
     version = context.api_version
     topics = []

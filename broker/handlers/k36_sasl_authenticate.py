@@ -29,7 +29,9 @@ from protocol.errors import ErrorCode
 
 
 @handles(ApiKey.SASL_AUTHENTICATE)
-def handle_sasl_authenticate(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+def handle_sasl_authenticate(
+    context: RequestContext, request: "messages.SaslAuthenticateRequest", cluster: Cluster
+) -> "messages.SaslAuthenticateResponse":
     """Kafka's `SaslServerAuthenticator.handleSaslToken`."""
     session = context.session
     if session.exchange is None and session.is_authenticated:

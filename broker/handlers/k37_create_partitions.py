@@ -45,7 +45,9 @@ STRICT_QUOTA_VERSION_MIN = 3
 
 
 @handles(ApiKey.CREATE_PARTITIONS)
-def handle_create_partitions(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+def handle_create_partitions(
+    context: RequestContext, request: "messages.CreatePartitionsRequest", cluster: Cluster
+) -> "messages.CreatePartitionsResponse":
     """Kafka's `ControllerApis.createPartitions`."""
     version = context.api_version
     counts = Counter(topic.name for topic in paced(request.topics))

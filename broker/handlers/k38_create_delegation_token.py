@@ -37,7 +37,9 @@ OWNER_VERSION_MIN = 3
 
 
 @handles(ApiKey.CREATE_DELEGATION_TOKEN)
-def handle_create_delegation_token(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+def handle_create_delegation_token(
+    context: RequestContext, request: "messages.CreateDelegationTokenRequest", cluster: Cluster
+) -> "messages.CreateDelegationTokenResponse":
     """Kafka's `KafkaApis.handleCreateTokenRequest`."""
     owner = requester = requester_of(context)
     if context.api_version >= OWNER_VERSION_MIN and request.owner_principal_name:

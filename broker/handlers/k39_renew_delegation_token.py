@@ -21,7 +21,9 @@ from protocol.api_keys import ApiKey
 
 
 @handles(ApiKey.RENEW_DELEGATION_TOKEN)
-def handle_renew_delegation_token(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+def handle_renew_delegation_token(
+    context: RequestContext, request: "messages.RenewDelegationTokenRequest", cluster: Cluster
+) -> "messages.RenewDelegationTokenResponse":
     """Kafka's `KafkaApis.handleRenewTokenRequest`."""
     refusal = refusal_of(context, cluster.delegation_tokens)
     error_code, expiry_timestamp_ms = refusal or cluster.delegation_tokens.renew(

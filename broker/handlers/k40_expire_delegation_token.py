@@ -21,7 +21,9 @@ from protocol.api_keys import ApiKey
 
 
 @handles(ApiKey.EXPIRE_DELEGATION_TOKEN)
-def handle_expire_delegation_token(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+def handle_expire_delegation_token(
+    context: RequestContext, request: "messages.ExpireDelegationTokenRequest", cluster: Cluster
+) -> "messages.ExpireDelegationTokenResponse":
     """Kafka's `KafkaApis.handleExpireTokenRequest`."""
     refusal = refusal_of(context, cluster.delegation_tokens)
     error_code, expiry_timestamp_ms = refusal or cluster.delegation_tokens.expire(

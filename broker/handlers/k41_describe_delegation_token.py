@@ -28,8 +28,8 @@ _Token = messages.DescribeDelegationTokenResponse.DescribedDelegationToken
 
 @handles(ApiKey.DESCRIBE_DELEGATION_TOKEN)
 def handle_describe_delegation_token(
-    context: RequestContext, request: Any, cluster: Cluster
-) -> Any:
+    context: RequestContext, request: "messages.DescribeDelegationTokenRequest", cluster: Cluster
+) -> "messages.DescribeDelegationTokenResponse":
     """Kafka's `KafkaApis.handleDescribeTokensRequest`."""
     refusal = refusal_of(context, cluster.delegation_tokens)
     owners = request.owners

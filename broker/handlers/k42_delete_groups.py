@@ -20,7 +20,9 @@ from protocol.pacing import paced
 
 
 @handles(ApiKey.DELETE_GROUPS)
-def handle_delete_groups(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+def handle_delete_groups(
+    context: RequestContext, request: "messages.DeleteGroupsRequest", cluster: Cluster
+) -> "messages.DeleteGroupsResponse":
     """Kafka's `KafkaApis.handleDeleteGroupsRequest`."""
     version = context.api_version
     return messages.DeleteGroupsResponse(

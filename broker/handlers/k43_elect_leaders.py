@@ -36,7 +36,9 @@ _PartitionResult = _TopicResult.PartitionResult
 
 
 @handles(ApiKey.ELECT_LEADERS)
-def handle_elect_leaders(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+def handle_elect_leaders(
+    context: RequestContext, request: "messages.ElectLeadersRequest", cluster: Cluster
+) -> "messages.ElectLeadersResponse":
     """Kafka's `ReplicationControlManager.electLeaders`."""
     version = context.api_version
     if request.topic_partitions == []:

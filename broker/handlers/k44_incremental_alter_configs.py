@@ -36,8 +36,8 @@ _Result = messages.IncrementalAlterConfigsResponse.AlterConfigsResourceResponse
 
 @handles(ApiKey.INCREMENTAL_ALTER_CONFIGS)
 def handle_incremental_alter_configs(
-    context: RequestContext, request: Any, cluster: Cluster
-) -> Any:
+    context: RequestContext, request: "messages.IncrementalAlterConfigsRequest", cluster: Cluster
+) -> "messages.IncrementalAlterConfigsResponse":
     """Kafka's `ConfigurationControlManager.incrementalAlterConfigs` (KIP-339)."""
     return messages.IncrementalAlterConfigsResponse(
         version=context.api_version,

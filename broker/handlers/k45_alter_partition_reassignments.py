@@ -38,8 +38,10 @@ _PartitionResult = _TopicResult.ReassignablePartitionResponse
 
 @handles(ApiKey.ALTER_PARTITION_REASSIGNMENTS)
 def handle_alter_partition_reassignments(
-    context: RequestContext, request: Any, cluster: Cluster
-) -> Any:
+    context: RequestContext,
+    request: "messages.AlterPartitionReassignmentsRequest",
+    cluster: Cluster,
+) -> "messages.AlterPartitionReassignmentsResponse":
     """Kafka's `ReplicationControlManager.alterPartitionReassignments`."""
 
     def alter(now_ms: int) -> Any:

@@ -23,8 +23,8 @@ _Partition = _Topic.OngoingPartitionReassignment
 
 @handles(ApiKey.LIST_PARTITION_REASSIGNMENTS)
 def handle_list_partition_reassignments(
-    context: RequestContext, request: Any, cluster: Cluster
-) -> Any:
+    context: RequestContext, request: "messages.ListPartitionReassignmentsRequest", cluster: Cluster
+) -> "messages.ListPartitionReassignmentsResponse":
     """Kafka's `ReplicationControlManager.listPartitionReassignments`."""
     version = context.api_version
     topics = []

@@ -24,7 +24,9 @@ _TopicResponse = messages.OffsetDeleteResponse.OffsetDeleteResponseTopic
 
 
 @handles(ApiKey.OFFSET_DELETE)
-def handle_offset_delete(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+def handle_offset_delete(
+    context: RequestContext, request: "messages.OffsetDeleteRequest", cluster: Cluster
+) -> "messages.OffsetDeleteResponse":
     """Kafka's `KafkaApis.handleOffsetDeleteRequest`."""
     results: dict[str, list[Any]] = {}
     known: list[tuple[str, int]] = []

@@ -27,7 +27,9 @@ _Entry = messages.DescribeClientQuotasResponse.EntryData
 
 
 @handles(ApiKey.DESCRIBE_CLIENT_QUOTAS)
-def handle_describe_client_quotas(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+def handle_describe_client_quotas(
+    context: RequestContext, request: "messages.DescribeClientQuotasRequest", cluster: Cluster
+) -> "messages.DescribeClientQuotasResponse":
     """Kafka's `ClientQuotasImage.describe`."""
     version = context.api_version
     components = [

@@ -44,7 +44,9 @@ Changes = list[tuple[str, float | None]]
 
 
 @handles(ApiKey.ALTER_CLIENT_QUOTAS)
-def handle_alter_client_quotas(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+def handle_alter_client_quotas(
+    context: RequestContext, request: "messages.AlterClientQuotasRequest", cluster: Cluster
+) -> "messages.AlterClientQuotasResponse":
     """Kafka's `ClientQuotaControlManager.alterClientQuotas`."""
     version = context.api_version
     release = release_of(cluster.config.for_broker(context.broker_id))

@@ -26,8 +26,10 @@ _Result = messages.DescribeUserScramCredentialsResponse.DescribeUserScramCredent
 
 @handles(ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS)
 def handle_describe_user_scram_credentials(
-    context: RequestContext, request: Any, cluster: Cluster
-) -> Any:
+    context: RequestContext,
+    request: "messages.DescribeUserScramCredentialsRequest",
+    cluster: Cluster,
+) -> "messages.DescribeUserScramCredentialsResponse":
     """Kafka's `ScramImage.describe`."""
     names = [user.name for user in paced(request.users or ())] or cluster.credentials.scram_users()
     counts = Counter(names)

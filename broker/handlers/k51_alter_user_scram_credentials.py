@@ -30,8 +30,8 @@ _Result = messages.AlterUserScramCredentialsResponse.AlterUserScramCredentialsRe
 
 @handles(ApiKey.ALTER_USER_SCRAM_CREDENTIALS)
 def handle_alter_user_scram_credentials(
-    context: RequestContext, request: Any, cluster: Cluster
-) -> Any:
+    context: RequestContext, request: "messages.AlterUserScramCredentialsRequest", cluster: Cluster
+) -> "messages.AlterUserScramCredentialsResponse":
     """Kafka's `ScramControlManager.alterCredentials`."""
     deletions = [
         Deletion(deletion.name, deletion.mechanism) for deletion in paced(request.deletions)

@@ -41,7 +41,9 @@ NODES_VERSION_MIN = 2
 
 
 @handles(ApiKey.DESCRIBE_QUORUM)
-def handle_describe_quorum(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+def handle_describe_quorum(
+    context: RequestContext, request: "messages.DescribeQuorumRequest", cluster: Cluster
+) -> "messages.DescribeQuorumResponse":
     """Kafka's `KafkaRaftClient.handleDescribeQuorumRequest`."""
     version = context.api_version
     requested = [

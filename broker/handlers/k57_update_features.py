@@ -37,7 +37,9 @@ _Result = messages.UpdateFeaturesResponse.UpdatableFeatureResult
 
 
 @handles(ApiKey.UPDATE_FEATURES)
-def handle_update_features(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+def handle_update_features(
+    context: RequestContext, request: "messages.UpdateFeaturesRequest", cluster: Cluster
+) -> "messages.UpdateFeaturesResponse":
     """Kafka's `QuorumController.updateFeatures`."""
     version = context.api_version
     updates = [

@@ -26,7 +26,9 @@ FENCED_BROKERS_VERSION_MIN = 2
 
 
 @handles(ApiKey.DESCRIBE_CLUSTER)
-def handle_describe_cluster(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+def handle_describe_cluster(
+    context: RequestContext, request: "messages.DescribeClusterRequest", cluster: Cluster
+) -> "messages.DescribeClusterResponse":
     """Kafka's `AuthHelper.computeDescribeClusterResponse`."""
     version = context.api_version
     if version >= ENDPOINT_TYPE_VERSION_MIN:

@@ -33,7 +33,9 @@ _Producer = _Partition.ProducerState
 
 
 @handles(ApiKey.DESCRIBE_PRODUCERS)
-def handle_describe_producers(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+def handle_describe_producers(
+    context: RequestContext, request: "messages.DescribeProducersRequest", cluster: Cluster
+) -> "messages.DescribeProducersResponse":
     """Kafka's `KafkaApis.handleDescribeProducersRequest` and `Partition.activeProducerState`."""
     version = context.api_version
     return messages.DescribeProducersResponse(

@@ -26,7 +26,9 @@ MESSAGE_RELEASE_MIN = (4, 1)
 
 
 @handles(ApiKey.UNREGISTER_BROKER)
-def handle_unregister_broker(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+def handle_unregister_broker(
+    context: RequestContext, request: "messages.UnregisterBrokerRequest", cluster: Cluster
+) -> "messages.UnregisterBrokerResponse":
     """Kafka's `ControllerApis.handleUnregisterBroker`."""
     broker_id = request.broker_id
     is_registered = broker_id in cluster.brokers

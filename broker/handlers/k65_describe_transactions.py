@@ -22,7 +22,9 @@ _State = messages.DescribeTransactionsResponse.TransactionState
 
 
 @handles(ApiKey.DESCRIBE_TRANSACTIONS)
-def handle_describe_transactions(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+def handle_describe_transactions(
+    context: RequestContext, request: "messages.DescribeTransactionsRequest", cluster: Cluster
+) -> "messages.DescribeTransactionsResponse":
     """Kafka's `KafkaApis.handleDescribeTransactionsRequest`."""
     return messages.DescribeTransactionsResponse(
         version=context.api_version,

@@ -30,7 +30,9 @@ _STATES = {state.value: state for state in TransactionState}
 
 
 @handles(ApiKey.LIST_TRANSACTIONS)
-def handle_list_transactions(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+def handle_list_transactions(
+    context: RequestContext, request: "messages.ListTransactionsRequest", cluster: Cluster
+) -> "messages.ListTransactionsResponse":
     """Kafka's `KafkaApis.handleListTransactionsRequest`."""
     version = context.api_version
     state_filters = dict.fromkeys(request.state_filters)

@@ -62,7 +62,9 @@ def keep_session(
 
 
 @handles(ApiKey.CONSUMER_GROUP_HEARTBEAT, shortcut=keep_session)
-def handle_consumer_group_heartbeat(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+def handle_consumer_group_heartbeat(
+    context: RequestContext, request: "messages.ConsumerGroupHeartbeatRequest", cluster: Cluster
+) -> "messages.ConsumerGroupHeartbeatResponse":
     """Kafka's `KafkaApis.handleConsumerGroupHeartbeat`."""
     version = context.api_version
     if not has_consumer_protocol(cluster):

@@ -40,7 +40,9 @@ _Assignment = _Member.Assignment
 
 
 @handles(ApiKey.CONSUMER_GROUP_DESCRIBE)
-def handle_consumer_group_describe(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+def handle_consumer_group_describe(
+    context: RequestContext, request: "messages.ConsumerGroupDescribeRequest", cluster: Cluster
+) -> "messages.ConsumerGroupDescribeResponse":
     """Kafka's `KafkaApis.handleConsumerGroupDescribe`."""
     version = context.api_version
     group_ids = request.group_ids

@@ -33,8 +33,8 @@ from protocol.errors import ErrorCode
 
 @handles(ApiKey.GET_TELEMETRY_SUBSCRIPTIONS)
 def handle_get_telemetry_subscriptions(
-    context: RequestContext, request: Any, cluster: Cluster
-) -> Any:
+    context: RequestContext, request: "messages.GetTelemetrySubscriptionsRequest", cluster: Cluster
+) -> "messages.GetTelemetrySubscriptionsResponse":
     """Kafka's `ClientMetricsManager.processGetTelemetrySubscriptionRequest`."""
     instance_id = request.client_instance_id or NO_INSTANCE_ID
     if instance_id == NO_INSTANCE_ID:

@@ -22,7 +22,9 @@ from protocol.errors import ErrorCode
 
 
 @handles(ApiKey.PUSH_TELEMETRY)
-def handle_push_telemetry(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+def handle_push_telemetry(
+    context: RequestContext, request: "messages.PushTelemetryRequest", cluster: Cluster
+) -> "messages.PushTelemetryResponse":
     """Kafka's `ClientMetricsManager.processPushTelemetryRequest`."""
     instance_id = request.client_instance_id or NO_INSTANCE_ID
     if instance_id in RESERVED_IDS:

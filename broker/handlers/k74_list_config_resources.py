@@ -24,7 +24,9 @@ _KNOWN_TYPES = frozenset(ResourceType)
 
 
 @handles(ApiKey.LIST_CONFIG_RESOURCES)
-def handle_list_config_resources(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+def handle_list_config_resources(
+    context: RequestContext, request: "messages.ListConfigResourcesRequest", cluster: Cluster
+) -> "messages.ListConfigResourcesResponse":
     """Kafka's `KafkaApis.handleListConfigResources`."""
     requested_types: list[int] = [ResourceType.CLIENT_METRICS]
     if context.api_version >= 1:

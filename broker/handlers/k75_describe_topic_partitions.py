@@ -40,8 +40,8 @@ _PartitionResponse = _TopicResponse.DescribeTopicPartitionsResponsePartition
 
 @handles(ApiKey.DESCRIBE_TOPIC_PARTITIONS)
 def handle_describe_topic_partitions(
-    context: RequestContext, request: Any, cluster: Cluster
-) -> Any:
+    context: RequestContext, request: "messages.DescribeTopicPartitionsRequest", cluster: Cluster
+) -> "messages.DescribeTopicPartitionsResponse":
     """Kafka's `DescribeTopicPartitionsRequestHandler`."""
     version = context.api_version
     requested_names = [topic.name for topic in paced(request.topics)]

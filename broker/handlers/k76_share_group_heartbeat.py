@@ -34,7 +34,9 @@ _Assignment = _Response.Assignment
 
 
 @handles(ApiKey.SHARE_GROUP_HEARTBEAT)
-def handle_share_group_heartbeat(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+def handle_share_group_heartbeat(
+    context: RequestContext, request: "messages.ShareGroupHeartbeatRequest", cluster: Cluster
+) -> "messages.ShareGroupHeartbeatResponse":
     """Kafka's `KafkaApis.handleShareGroupHeartbeat`."""
     if not are_share_groups_enabled(cluster):
         return _Response(error_code=ErrorCode.UNSUPPORTED_VERSION)

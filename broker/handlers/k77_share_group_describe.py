@@ -32,7 +32,9 @@ _Assignment = _Member.Assignment
 
 
 @handles(ApiKey.SHARE_GROUP_DESCRIBE)
-def handle_share_group_describe(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+def handle_share_group_describe(
+    context: RequestContext, request: "messages.ShareGroupDescribeRequest", cluster: Cluster
+) -> "messages.ShareGroupDescribeResponse":
     """Kafka's `KafkaApis.handleShareGroupDescribe`."""
     if not are_share_groups_enabled(cluster):
         unsupported = ErrorCode.UNSUPPORTED_VERSION

@@ -65,7 +65,9 @@ _MOVED = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EP
 
 
 @handles(ApiKey.SHARE_FETCH)
-def handle_share_fetch(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+def handle_share_fetch(
+    context: RequestContext, request: "messages.ShareFetchRequest", cluster: Cluster
+) -> "messages.ShareFetchResponse":
     """Kafka's `KafkaApis.handleShareFetchRequest`."""
     if not are_share_groups_enabled(cluster):
         return _error(ErrorCode.UNSUPPORTED_VERSION)

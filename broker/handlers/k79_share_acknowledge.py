@@ -37,7 +37,9 @@ _PartitionData = _TopicResponse.PartitionData
 
 
 @handles(ApiKey.SHARE_ACKNOWLEDGE)
-def handle_share_acknowledge(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+def handle_share_acknowledge(
+    context: RequestContext, request: "messages.ShareAcknowledgeRequest", cluster: Cluster
+) -> "messages.ShareAcknowledgeResponse":
     """Kafka's `KafkaApis.handleShareAcknowledgeRequest`."""
     if not are_share_groups_enabled(cluster):
         return _error(ErrorCode.UNSUPPORTED_VERSION)

@@ -25,7 +25,9 @@ from protocol.errors import ErrorCode
 
 
 @handles(ApiKey.ADD_RAFT_VOTER)
-def handle_add_raft_voter(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+def handle_add_raft_voter(
+    context: RequestContext, request: "messages.AddRaftVoterRequest", cluster: Cluster
+) -> "messages.AddRaftVoterResponse":
     """Kafka's `KafkaRaftClient.handleAddVoterRequest`."""
     refusal = check_cluster_id(cluster, request.cluster_id) or _refuse(request, cluster)
     return messages.AddRaftVoterResponse(

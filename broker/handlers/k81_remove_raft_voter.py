@@ -20,7 +20,9 @@ from protocol.errors import ErrorCode
 
 
 @handles(ApiKey.REMOVE_RAFT_VOTER)
-def handle_remove_raft_voter(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+def handle_remove_raft_voter(
+    context: RequestContext, request: "messages.RemoveRaftVoterRequest", cluster: Cluster
+) -> "messages.RemoveRaftVoterResponse":
     """Kafka's `KafkaRaftClient.handleRemoveVoterRequest`."""
     refusal = check_cluster_id(cluster, request.cluster_id) or _refuse(request)
     return messages.RemoveRaftVoterResponse(

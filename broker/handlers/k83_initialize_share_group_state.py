@@ -30,8 +30,8 @@ _Result = _TopicResult.PartitionResult
 
 @handles(ApiKey.INITIALIZE_SHARE_GROUP_STATE)
 def handle_initialize_share_group_state(
-    context: RequestContext, request: Any, cluster: Cluster
-) -> Any:
+    context: RequestContext, request: "messages.InitializeShareGroupStateRequest", cluster: Cluster
+) -> "messages.InitializeShareGroupStateResponse":
     """Kafka's `KafkaApis.handleInitializeShareGroupStateRequest`."""
 
     def handle(key: SharePartitionKey, entry: Any) -> Any:

@@ -33,7 +33,9 @@ _Result = _TopicResult.PartitionResult
 
 
 @handles(ApiKey.READ_SHARE_GROUP_STATE)
-def handle_read_share_group_state(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+def handle_read_share_group_state(
+    context: RequestContext, request: "messages.ReadShareGroupStateRequest", cluster: Cluster
+) -> "messages.ReadShareGroupStateResponse":
     """Kafka's `KafkaApis.handleReadShareGroupStateRequest`."""
 
     def handle(key: SharePartitionKey, entry: Any) -> Any:

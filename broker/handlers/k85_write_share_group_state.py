@@ -34,7 +34,9 @@ _INVALID = Refusal(ErrorCode.INVALID_REQUEST, INVALID_REQUEST_MESSAGE)
 
 
 @handles(ApiKey.WRITE_SHARE_GROUP_STATE)
-def handle_write_share_group_state(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+def handle_write_share_group_state(
+    context: RequestContext, request: "messages.WriteShareGroupStateRequest", cluster: Cluster
+) -> "messages.WriteShareGroupStateResponse":
     """Kafka's `KafkaApis.handleWriteShareGroupStateRequest`."""
 
     def handle(key: SharePartitionKey, entry: Any) -> Any:

@@ -29,7 +29,9 @@ _Result = _TopicResult.PartitionResult
 
 
 @handles(ApiKey.DELETE_SHARE_GROUP_STATE)
-def handle_delete_share_group_state(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+def handle_delete_share_group_state(
+    context: RequestContext, request: "messages.DeleteShareGroupStateRequest", cluster: Cluster
+) -> "messages.DeleteShareGroupStateResponse":
     """Kafka's `KafkaApis.handleDeleteShareGroupStateRequest`."""
 
     def handle(key: SharePartitionKey, entry: Any) -> Any:

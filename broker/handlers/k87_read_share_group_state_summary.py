@@ -31,8 +31,8 @@ _Result = _TopicResult.PartitionResult
 
 @handles(ApiKey.READ_SHARE_GROUP_STATE_SUMMARY)
 def handle_read_share_group_state_summary(
-    context: RequestContext, request: Any, cluster: Cluster
-) -> Any:
+    context: RequestContext, request: "messages.ReadShareGroupStateSummaryRequest", cluster: Cluster
+) -> "messages.ReadShareGroupStateSummaryResponse":
     """Kafka's `KafkaApis.handleReadShareGroupStateSummaryRequest`."""
 
     def handle(key: SharePartitionKey, entry: Any) -> Any:

@@ -38,8 +38,8 @@ _NO_TOPIC_ID = UUID(int=0)
 
 @handles(ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS)
 def handle_describe_share_group_offsets(
-    context: RequestContext, request: Any, cluster: Cluster
-) -> Any:
+    context: RequestContext, request: "messages.DescribeShareGroupOffsetsRequest", cluster: Cluster
+) -> "messages.DescribeShareGroupOffsetsResponse":
     """Kafka's `KafkaApis.handleDescribeShareGroupOffsetsRequest`."""
     return _Response(groups=[_describe(context, group, cluster) for group in paced(request.groups)])
 

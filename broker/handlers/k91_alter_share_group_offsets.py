@@ -36,8 +36,8 @@ _NO_TOPIC_ID = UUID(int=0)
 
 @handles(ApiKey.ALTER_SHARE_GROUP_OFFSETS)
 def handle_alter_share_group_offsets(
-    context: RequestContext, request: Any, cluster: Cluster
-) -> Any:
+    context: RequestContext, request: "messages.AlterShareGroupOffsetsRequest", cluster: Cluster
+) -> "messages.AlterShareGroupOffsetsResponse":
     """Kafka's `KafkaApis.handleAlterShareGroupOffsetsRequest`."""
     if not request.topics and request.group_id and are_share_groups_enabled(cluster):
         return _Response(responses=[])

@@ -32,8 +32,8 @@ _NO_TOPIC_ID = UUID(int=0)
 
 @handles(ApiKey.DELETE_SHARE_GROUP_OFFSETS)
 def handle_delete_share_group_offsets(
-    context: RequestContext, request: Any, cluster: Cluster
-) -> Any:
+    context: RequestContext, request: "messages.DeleteShareGroupOffsetsRequest", cluster: Cluster
+) -> "messages.DeleteShareGroupOffsetsResponse":
     """Kafka's `KafkaApis.handleDeleteShareGroupOffsetsRequest`."""
     if not request.topics and are_share_groups_enabled(cluster):
         return _Response(responses=[])
