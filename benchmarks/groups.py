@@ -72,7 +72,7 @@ class Member:
     member_id: str
     connection: UnmeasuredConnection
     epoch: int = _JOIN_EPOCH
-    owned: dict[UUID, Sequence[int]] = field(default_factory=dict)
+    owned: dict[UUID, list[int]] = field(default_factory=dict)
     must_report: bool = True
 
     def frame(self) -> bytes:

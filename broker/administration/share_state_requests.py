@@ -4,7 +4,7 @@ Source: Kafka's `ShareCoordinatorService`.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from broker.administration.deletion import NO_TOPIC_ID
 from broker.cluster.cluster import Cluster
@@ -15,13 +15,18 @@ from protocol.errors import ErrorCode
 from protocol.hash_order import in_hash_order, int_hash, uuid_hash
 from protocol.pacing import paced
 
+ResultT = TypeVar("ResultT")
 HandlePartition = Callable[[SharePartitionKey, Any], Any]
 """`handle(key, partition)` returns the result of a partition of the request."""
 
 
 def results_by_topic(
-    request: Any, result_class: Any, handle: HandlePartition, *, skips_empty_topics: bool = False
-) -> list[Any]:
+    request: Any,
+    result_class: Callable[..., ResultT],
+    handle: HandlePartition,
+    *,
+    skips_empty_topics: bool = False,
+) -> list[ResultT]:
     """Return the results of all partitions of a request, in the order of Kafka's hash maps.
 
     There are none if the request has no group or no topics, or a topic without partitions, unless
@@ -59,7 +64,9 @@ def coordinator_refusal(
     return Refusal(ErrorCode.NOT_COORDINATOR, message)
 
 
-def partition_result(result_class: Any, key: SharePartitionKey, refusal: Refusal | None) -> Any:
+def partition_result(
+    result_class: Callable[..., ResultT], key: SharePartitionKey, refusal: Refusal | None
+) -> ResultT:
     """Return the result of a partition that has nothing but its error."""
     return result_class(
         partition=key.partition_index,

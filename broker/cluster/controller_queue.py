@@ -11,7 +11,7 @@ Sources: Kafka's `ControllerEventManager` (metrics) and `QuorumController` (even
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 from broker.errors import Refusal
 from broker.pending_response import PendingResponse
@@ -25,6 +25,9 @@ SAMPLES_MAX = 1028
 """Number of recent events in the metrics of times: Kafka's reservoir size."""
 TIMED_OUT = Refusal(ErrorCode.REQUEST_TIMED_OUT, None)
 """The controller did not finish within the request's timeout; the work stays in the queue."""
+
+
+ResponseT = TypeVar("ResponseT")
 
 
 def is_over(timeout_ms: int) -> bool:
@@ -114,9 +117,9 @@ class ControllerQueue:
         timeout_ms: int,
         *,
         mutation_count: Callable[[], int] = _no_mutations,
-        finish: Callable[[int], Any],
-        timed_out: Callable[[int], Any],
-    ) -> Any:
+        finish: Callable[[int], ResponseT],
+        timed_out: Callable[[int], ResponseT],
+    ) -> ResponseT | PendingResponse:
         """Process a client's request; return its response, or a `PendingResponse`.
 
         `finish(now_ms)` does the work and returns the response. `timed_out(now_ms)` returns the
@@ -143,7 +146,8 @@ class ControllerQueue:
         )
         self.submit(ControllerEvent(name, apply, mutation_count), now_ms)
         if pending.is_done:
-            return pending.response
+            response: ResponseT = pending.response
+            return response
         if timeout_ms <= 0:
             return timed_out(now_ms)
         timer = self._timers.schedule(now_ms + timeout_ms, expire)

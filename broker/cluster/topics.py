@@ -144,7 +144,7 @@ class TopicTable:
 
     def __init__(self) -> None:
         self._by_name: dict[str, Topic] = {}
-        self._by_id: dict[UUID, Topic] = {}
+        self._by_id: dict[UUID | None, Topic] = {}
         self.created_count = 0
         """How many topics have been added so far."""
 
@@ -155,8 +155,8 @@ class TopicTable:
         """Return the topic with this name, or None."""
         return self._by_name.get(name)
 
-    def get_by_id(self, topic_id: UUID) -> Topic | None:
-        """Return the topic with this id, or None."""
+    def get_by_id(self, topic_id: UUID | None) -> Topic | None:
+        """Return the topic with this id, or None. An id of zeros is decoded as None."""
         return self._by_id.get(topic_id)
 
     def has_partition(self, topic_id: UUID, partition_index: int) -> bool:

@@ -5,7 +5,7 @@ Sources: Kafka's `KafkaApis.handleAcknowledgements` and `SharePartitionManager.a
 
 from base64 import urlsafe_b64decode
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeGuard
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.share_leaders import share_partition_key
@@ -16,7 +16,7 @@ from broker.errors import (
     Refusal,
 )
 from broker.share_groups.acknowledgement import AcknowledgementBatch, are_valid
-from broker.share_groups.sessions import TopicIdPartition
+from broker.share_groups.sessions import NO_TOPIC_ID, TopicIdPartition
 from protocol.errors import ErrorCode
 from protocol.pacing import paced, paced_elements
 
@@ -41,11 +41,12 @@ def acknowledge_topics(
     leader = cluster.share.leaders[broker_id]
     result: AcknowledgeResult = {}
     for topic_request in paced(topics):
+        topic_id = topic_request.topic_id or NO_TOPIC_ID
         for entry in paced(topic_request.partitions):
-            partition = TopicIdPartition(topic_request.topic_id, entry.partition_index)
+            partition = TopicIdPartition(topic_id, entry.partition_index)
             batches = _batches(entry)
             # No pause from here: the topic that is found is the one whose records change.
-            topic = cluster.topics.get_by_id(topic_request.topic_id)
+            topic = cluster.topics.get_by_id(topic_id)
             if topic is None:
                 result[partition] = UNKNOWN_TOPIC_ID
             elif batches is None or not are_valid(batches):
@@ -73,7 +74,7 @@ def _batches(entry: Any) -> list[AcknowledgementBatch] | None:
         return None
 
 
-def is_member_id(member_id: str | None) -> bool:
+def is_member_id(member_id: str | None) -> TypeGuard[str]:
     """Return whether a member id is a UUID as Kafka writes it, in 22 characters of Base64."""
     if member_id is None or len(member_id) > UUID_TEXT_LENGTH_MAX:
         return False

@@ -9,6 +9,7 @@ from broker.request.context import RequestContext
 from broker.share_groups.sessions import (
     FINAL_EPOCH,
     INITIAL_EPOCH,
+    NO_TOPIC_ID,
     ShareSession,
     ShareSessionKey,
     TopicIdPartition,
@@ -25,13 +26,13 @@ def complete_share_request(context: RequestContext, request: Any, cluster: Clust
     if session is None or request.share_session_epoch in {INITIAL_EPOCH, FINAL_EPOCH}:
         return request
     forgotten = {
-        TopicIdPartition(topic.topic_id, index)
+        TopicIdPartition(topic.topic_id or NO_TOPIC_ID, index)
         for topic in request.forgotten_topics_data
         for index in topic.partitions
     }
     named = set(_partitions(request))
     topic_class = messages.ShareFetchRequest.FetchTopic
-    by_topic = {topic.topic_id: topic for topic in request.topics}
+    by_topic = {topic.topic_id or NO_TOPIC_ID: topic for topic in request.topics}
     for partition in session.partitions:
         if partition in named or partition in forgotten:
             continue
@@ -75,4 +76,4 @@ def _session(context: RequestContext, request: Any, cluster: Cluster) -> ShareSe
 def _partitions(request: Any) -> Iterator[TopicIdPartition]:
     for topic in request.topics:
         for partition in topic.partitions:
-            yield TopicIdPartition(topic.topic_id, partition.partition_index)
+            yield TopicIdPartition(topic.topic_id or NO_TOPIC_ID, partition.partition_index)

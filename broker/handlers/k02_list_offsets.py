@@ -15,7 +15,7 @@ Behaviour:
 """
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from broker.administration.epoch_end import epoch_starts
 from broker.cluster.cluster import Cluster
@@ -72,7 +72,7 @@ def handle_list_offsets(
         for part in paced(topic.partitions):
             key = (topic.name, part.partition_index)
             request_counts[key] = request_counts.get(key, 0) + 1
-    responses: dict[str, dict[int, Any]] = {}
+    responses: dict[str, dict[int, _PartitionResponse]] = {}
     for topic in paced(request.topics):
         for part in paced(topic.partitions):
             found = FoundOffset()
@@ -97,7 +97,9 @@ def handle_list_offsets(
     return messages.ListOffsetsResponse(version=version, throttle_time_ms=0, topics=topics)
 
 
-def _error_response(version: int, request: Any, error_code: ErrorCode) -> Any:
+def _error_response(
+    version: int, request: "messages.ListOffsetsRequest", error_code: ErrorCode
+) -> "messages.ListOffsetsResponse":
     topics = [
         _TopicResponse(
             version=version,
@@ -117,7 +119,7 @@ def _error_response(version: int, request: Any, error_code: ErrorCode) -> Any:
 def _look_up(
     context: RequestContext,
     topic_name: str,
-    request: Any,
+    request: "messages.ListOffsetsRequest.ListOffsetsTopic.ListOffsetsPartition",
     cluster: Cluster,
     isolation_level: int,
 ) -> tuple[ErrorCode, FoundOffset]:

@@ -22,7 +22,7 @@ Behaviour:
 """
 
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import TypeAlias
 from uuid import UUID
 
 from broker.administration.authorized_operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
@@ -124,8 +124,10 @@ def handle_metadata(
     """Kafka's `KafkaApis.handleTopicMetadataRequest`."""
     version = context.api_version
     requested = request.topics
-    if 10 <= version < 12 and any(
-        topic.name is None or _has_id(topic) for topic in paced(requested or ())
+    if (
+        requested
+        and 10 <= version < 12
+        and any(topic.name is None or _has_id(topic) for topic in paced(requested))
     ):
         return _refuse_ids(version, requested)
     if requested is None or (version == 0 and not requested):
@@ -137,7 +139,9 @@ def handle_metadata(
         distinct = _distinct(requested, version)
         if may_create:
             new = [
-                topic.name for topic in paced(distinct) if cluster.topics.get(topic.name) is None
+                topic.name
+                for topic in paced(distinct)
+                if topic.name is not None and cluster.topics.get(topic.name) is None
             ]
             may_create = check_size(cluster, map(NewTopic, new)) is None
         created: set[str] = set()
@@ -176,8 +180,8 @@ def _response(
     brokers: tuple[_Broker, ...],
     cluster_id: str,
     controller_id: int,
-    topics: list[Any],
-) -> Any:
+    topics: list[_TopicResponse],
+) -> "messages.MetadataResponse":
     return messages.MetadataResponse(
         version=version,
         throttle_time_ms=0,
@@ -193,11 +197,13 @@ def _response(
     )
 
 
-def _has_id(topic: Any) -> bool:
+def _has_id(topic: "messages.MetadataRequest.MetadataRequestTopic") -> bool:
     return topic.topic_id is not None and topic.topic_id != _NO_TOPIC_ID
 
 
-def _refuse_ids(version: int, requested: list[Any]) -> Any:
+def _refuse_ids(
+    version: int, requested: list["messages.MetadataRequest.MetadataRequestTopic"]
+) -> "messages.MetadataResponse":
     """Return the response to topic ids before v12, which has nothing but the error."""
     return messages.MetadataResponse(
         version=version,
@@ -210,16 +216,19 @@ def _refuse_ids(version: int, requested: list[Any]) -> Any:
     )
 
 
-def _distinct(requested: list[Any], version: int) -> list[Any]:
+def _distinct(
+    requested: list["messages.MetadataRequest.MetadataRequestTopic"], version: int
+) -> list["messages.MetadataRequest.MetadataRequestTopic"]:
     """Return each requested topic once; only those with an id, if any has one."""
     by_id = {topic.topic_id: topic for topic in paced(requested)} if version >= 10 else {}
     by_id.pop(_NO_TOPIC_ID, None)
     by_id.pop(None, None)
-    distinct = by_id or {topic.name: topic for topic in paced(requested)}
-    return list(distinct.values())
+    if by_id:
+        return list(by_id.values())
+    return list({topic.name: topic for topic in paced(requested)}.values())
 
 
-def _response_rank(topic: Any) -> int:
+def _response_rank(topic: _TopicResponse) -> int:
     """Return 0 for unknown ids, 1 for topics, 2 for missing topics: Kafka's order."""
     if topic.error_code == ErrorCode.UNKNOWN_TOPIC_ID:
         return 0
@@ -227,8 +236,11 @@ def _response_rank(topic: Any) -> int:
 
 
 def _find(
-    context: RequestContext, requested: Any, cluster: Cluster, created: set[str] | None
-) -> Any:
+    context: RequestContext,
+    requested: "messages.MetadataRequest.MetadataRequestTopic",
+    cluster: Cluster,
+    created: set[str] | None,
+) -> _TopicResponse:
     """Describe a topic; create a missing one and add it to `created`, unless that is None."""
     version = context.api_version
     if version >= 10 and _has_id(requested):
@@ -282,7 +294,9 @@ def _auto_create(context: RequestContext, name: str, cluster: Cluster, created: 
     queue.submit(event, context.now_ms)
 
 
-def _missing(version: int, error_code: ErrorCode, name: str | None, topic_id: UUID) -> Any:
+def _missing(
+    version: int, error_code: ErrorCode, name: str | None, topic_id: UUID | None
+) -> _TopicResponse:
     # Before v12 a name is not nullable.
     response_name = "" if name is None and version < 12 else name
     return _TopicResponse(
@@ -295,7 +309,7 @@ def _missing(version: int, error_code: ErrorCode, name: str | None, topic_id: UU
     )
 
 
-def _describe(cluster: Cluster, topic: Topic, version: int) -> Any:
+def _describe(cluster: Cluster, topic: Topic, version: int) -> _TopicResponse:
     return _TopicResponse(
         version=version,
         error_code=ErrorCode.NONE,
@@ -308,7 +322,7 @@ def _describe(cluster: Cluster, topic: Topic, version: int) -> Any:
     )
 
 
-def _describe_partition(cluster: Cluster, partition: Partition, version: int) -> Any:
+def _describe_partition(cluster: Cluster, partition: Partition, version: int) -> _PartitionResponse:
     has_leader = partition.leader_id != NO_LEADER
     return _PartitionResponse(
         version=version,

@@ -14,8 +14,7 @@ Behaviour:
     - Error: NOT_COORDINATOR. v1 has no field for errors and sets them on each partition.
 """
 
-from collections.abc import Iterable
-from typing import Any
+from typing import TypeVar
 from uuid import UUID
 
 from broker.cluster.cluster import Cluster
@@ -44,79 +43,129 @@ _NO_TOPIC_ID = UUID(int=0)
 
 _Found = tuple[int, CommittedOffset, ErrorCode]
 """One partition: its index, the committed offset, and the error code."""
+_FoundTopic = tuple[str, UUID | None, list[_Found]]
+_RequestedTopic = tuple[str, UUID | None, list[int]]
+"""The name and the id of a topic, and the indexes of partitions."""
+_PartitionClass = TypeVar("_PartitionClass", _PartitionResponse, _OldPartitionResponse)
 
 
 @handles(ApiKey.OFFSET_FETCH)
 def handle_offset_fetch(
     context: RequestContext, request: "messages.OffsetFetchRequest", cluster: Cluster
 ) -> "messages.OffsetFetchResponse":
-    """Kafka's `KafkaApis.handleOffsetFetchRequest`."""
+    """Kafka's `KafkaApis.handleOffsetFetchRequest`; v8 moved topics into groups."""
     version = context.api_version
     if version >= MANY_GROUPS_VERSION_MIN:
-        groups = []
-        for requested in paced(request.groups):
-            error_code, topics = _response_group(
-                context, requested, cluster, require_stable=request.require_stable
-            )
-            groups.append(
-                _GroupResponse(
-                    version=version,
-                    group_id=requested.group_id,
-                    topics=topics,
-                    error_code=error_code,
-                )
-            )
-        return _Response(version=version, groups=groups)
-    error_code, topics = _response_group(
-        context, request, cluster, require_stable=request.require_stable
+        return _Response(
+            version=version,
+            groups=[
+                _response_group(context, group, cluster, require_stable=request.require_stable)
+                for group in paced(request.groups)
+            ],
+        )
+    requested: list[_RequestedTopic] | None = None
+    if request.topics is not None:
+        requested = [
+            (topic.name, _NO_TOPIC_ID, topic.partition_indexes) for topic in paced(request.topics)
+        ]
+    error_code = ownership_error(cluster, context.broker_id, request.group_id)
+    topics = _topics(
+        context,
+        request.group_id,
+        requested,
+        error_code,
+        cluster,
+        require_stable=request.require_stable,
     )
-    return _Response(version=version, error_code=error_code, topics=topics)
+    return _Response(
+        version=version,
+        error_code=error_code,
+        topics=[
+            _OldTopicResponse(
+                version=version,
+                name=name,
+                partitions=_partitions(_OldPartitionResponse, version, found),
+            )
+            for name, _topic_id, found in paced(topics)
+        ],
+    )
 
 
 def _response_group(
-    context: RequestContext, requested: Any, cluster: Cluster, *, require_stable: bool
-) -> tuple[ErrorCode, list[Any]]:
-    """Return the error and the topics of one group; `requested` has `group_id` and `topics`."""
+    context: RequestContext,
+    group: "messages.OffsetFetchRequest.OffsetFetchRequestGroup",
+    cluster: Cluster,
+    *,
+    require_stable: bool,
+) -> _GroupResponse:
     version = context.api_version
-    error_code = ownership_error(cluster, context.broker_id, requested.group_id)
-    if error_code is ErrorCode.NONE and version >= MEMBER_EPOCH_VERSION_MIN:
-        error_code = cluster.groups.check_fetch(
-            requested.group_id, requested.member_id, requested.member_epoch
-        )
-    if error_code is ErrorCode.NONE:
-        if requested.topics is None:
-            return error_code, _fetch_all(
-                cluster, requested.group_id, version, require_stable=require_stable
-            )
-        topics = [
-            _fetch_topic(cluster, requested.group_id, topic, version, require_stable=require_stable)
-            for topic in paced(requested.topics)
+    requested: list[_RequestedTopic] | None = None
+    if group.topics is not None:
+        requested = [
+            (topic.name, topic.topic_id, topic.partition_indexes) for topic in paced(group.topics)
         ]
-        return error_code, topics
-    if version >= GROUP_ERROR_VERSION_MIN:
-        return error_code, []
-    return error_code, [
-        _topic(
-            version,
-            topic.name,
-            _NO_TOPIC_ID,
-            [(index, _NOTHING, error_code) for index in paced(topic.partition_indexes)],
-        )
-        for topic in paced(requested.topics)
+    error_code = ownership_error(cluster, context.broker_id, group.group_id)
+    if error_code is ErrorCode.NONE and version >= MEMBER_EPOCH_VERSION_MIN:
+        error_code = cluster.groups.check_fetch(group.group_id, group.member_id, group.member_epoch)
+    topics = _topics(
+        context, group.group_id, requested, error_code, cluster, require_stable=require_stable
+    )
+    return _GroupResponse(
+        version=version,
+        group_id=group.group_id,
+        topics=[
+            _TopicResponse(
+                version=version,
+                name=name,
+                topic_id=topic_id,
+                partitions=_partitions(_PartitionResponse, version, found),
+            )
+            for name, topic_id, found in paced(topics)
+        ],
+        error_code=error_code,
+    )
+
+
+def _topics(
+    context: RequestContext,
+    group_id: str,
+    requested: list[_RequestedTopic] | None,
+    error_code: ErrorCode,
+    cluster: Cluster,
+    *,
+    require_stable: bool,
+) -> list[_FoundTopic]:
+    """Return the topics of one group; all its topics if none are requested."""
+    version = context.api_version
+    if error_code is ErrorCode.NONE:
+        if requested is None:
+            return _fetch_all(cluster, group_id, version, require_stable=require_stable)
+        return [
+            _fetch_topic(cluster, group_id, topic, version, require_stable=require_stable)
+            for topic in paced(requested)
+        ]
+    if version >= GROUP_ERROR_VERSION_MIN or requested is None:
+        return []
+    return [
+        (name, topic_id, [(index, _NOTHING, error_code) for index in paced(indexes)])
+        for name, topic_id, indexes in paced(requested)
     ]
 
 
 def _fetch_topic(
-    cluster: Cluster, group_id: str, requested: Any, version: int, *, require_stable: bool
-) -> Any:
-    name, topic_id = requested.name, _NO_TOPIC_ID
+    cluster: Cluster,
+    group_id: str,
+    requested: _RequestedTopic,
+    version: int,
+    *,
+    require_stable: bool,
+) -> _FoundTopic:
+    name, topic_id, indexes = requested
     if version >= TOPIC_ID_VERSION_MIN:
-        topic_id = requested.topic_id
         topic = cluster.topics.get_by_id(topic_id)
         if topic is None:
             unknown = ErrorCode.UNKNOWN_TOPIC_ID
-            found = [(index, _NOTHING, unknown) for index in paced(requested.partition_indexes)]
-            return _topic(version, "", topic_id, found)
+            return "", topic_id, [(index, _NOTHING, unknown) for index in paced(indexes)]
         name = topic.name
     found = [
         _found(
@@ -127,9 +176,9 @@ def _fetch_topic(
             cluster.groups.committed(group_id, name, index) or _NOTHING,
             require_stable=require_stable,
         )
-        for index in paced(requested.partition_indexes)
+        for index in paced(indexes)
     ]
-    return _topic(version, name, topic_id, found)
+    return name, topic_id, found
 
 
 def _found(
@@ -147,26 +196,26 @@ def _found(
     return index, committed, ErrorCode.NONE
 
 
-def _fetch_all(cluster: Cluster, group_id: str, version: int, *, require_stable: bool) -> list[Any]:
+def _fetch_all(
+    cluster: Cluster, group_id: str, version: int, *, require_stable: bool
+) -> list[_FoundTopic]:
     by_topic: dict[str, list[_Found]] = {}
     for name, index, committed in paced(cluster.groups.all_committed(group_id)):
         by_topic.setdefault(name, []).append(
             _found(cluster, group_id, name, index, committed, require_stable=require_stable)
         )
-    responses = []
+    topics: list[_FoundTopic] = []
     for name, found in paced(by_topic.items()):
         topic = cluster.topics.get(name)
         if topic is not None or version < TOPIC_ID_VERSION_MIN:
-            topic_id = _NO_TOPIC_ID if topic is None else topic.topic_id
-            responses.append(_topic(version, name, topic_id, found))
-    return responses
+            topics.append((name, _NO_TOPIC_ID if topic is None else topic.topic_id, found))
+    return topics
 
 
-def _topic(version: int, name: str, topic_id: UUID, found: Iterable[_Found]) -> Any:
-    """Return one topic of the response; v8 moved topics into groups, with other classes."""
-    is_in_group = version >= MANY_GROUPS_VERSION_MIN
-    partition_class: Any = _PartitionResponse if is_in_group else _OldPartitionResponse
-    partitions = [
+def _partitions(
+    partition_class: type[_PartitionClass], version: int, found: list[_Found]
+) -> list[_PartitionClass]:
+    return [
         partition_class(
             version=version,
             partition_index=index,
@@ -177,6 +226,3 @@ def _topic(version: int, name: str, topic_id: UUID, found: Iterable[_Found]) -> 
         )
         for index, committed, error_code in paced(found)
     ]
-    if is_in_group:
-        return _TopicResponse(version=version, name=name, topic_id=topic_id, partitions=partitions)
-    return _OldTopicResponse(version=version, name=name, partitions=partitions)

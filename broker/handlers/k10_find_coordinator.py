@@ -18,7 +18,7 @@ Gaps:
     - Kafka always creates the topic asynchronously. Here the first response names the coordinator.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.controller_queue import ControllerEvent

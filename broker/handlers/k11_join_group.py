@@ -23,7 +23,6 @@ Gaps:
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import ownership_error
@@ -51,7 +50,7 @@ LONG_METADATA_BYTES = 16 * 1024
 @handles(ApiKey.JOIN_GROUP)
 def handle_join_group(
     context: RequestContext, request: "messages.JoinGroupRequest", cluster: Cluster
-) -> "messages.JoinGroupResponse":
+) -> "messages.JoinGroupResponse | PendingResponse":
     """Kafka's `KafkaApis.handleJoinGroupRequest`."""
     version = context.api_version
     has_rebalance_timeout = version >= REBALANCE_TIMEOUT_VERSION_MIN
@@ -103,7 +102,7 @@ def _long_subscriptions(protocol_type: str, protocols: Mapping[str, bytes]) -> S
     }
 
 
-def _response(result: JoinResult, version: int) -> Any:
+def _response(result: JoinResult, version: int) -> "messages.JoinGroupResponse":
     protocol_name = result.protocol_name
     if protocol_name is None and version < NULLABLE_PROTOCOL_VERSION_MIN:
         protocol_name = ""

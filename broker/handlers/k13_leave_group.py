@@ -12,8 +12,6 @@ Gaps:
     - The reason field is accepted and not used.
 """
 
-from typing import Any
-
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import ownership_error
 from broker.groups.requests import MemberIdentity

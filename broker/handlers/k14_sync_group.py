@@ -11,8 +11,6 @@ Behaviour:
       FENCED_INSTANCE_ID, ILLEGAL_GENERATION, REBALANCE_IN_PROGRESS, NOT_COORDINATOR.
 """
 
-from typing import Any
-
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import ownership_error
 from broker.groups.requests import SyncRequest
@@ -31,7 +29,7 @@ PROTOCOL_VERSION_MIN = 5
 @handles(ApiKey.SYNC_GROUP)
 def handle_sync_group(
     context: RequestContext, request: "messages.SyncGroupRequest", cluster: Cluster
-) -> "messages.SyncGroupResponse":
+) -> "messages.SyncGroupResponse | PendingResponse":
     """Kafka's `KafkaApis.handleSyncGroupRequest`."""
     version = context.api_version
     if version >= PROTOCOL_VERSION_MIN and None in (request.protocol_type, request.protocol_name):
@@ -60,7 +58,7 @@ def handle_sync_group(
     return pending
 
 
-def _response(result: SyncResult, version: int) -> Any:
+def _response(result: SyncResult, version: int) -> "messages.SyncGroupResponse":
     return messages.SyncGroupResponse(
         version=version,
         error_code=result.error_code,

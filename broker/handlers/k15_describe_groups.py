@@ -12,8 +12,6 @@ Behaviour:
       nothing is forbidden.
 """
 
-from typing import Any
-
 from broker.administration.authorized_operations import group_operations
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import in_coordinator_order, ownership_error
@@ -52,7 +50,7 @@ def handle_describe_groups(
     return messages.DescribeGroupsResponse(version=version, groups=groups)
 
 
-def _describe(context: RequestContext, group_id: str, cluster: Cluster) -> Any:
+def _describe(context: RequestContext, group_id: str, cluster: Cluster) -> _GroupResponse:
     version = context.api_version
     error_code = ownership_error(cluster, context.broker_id, group_id)
     if error_code is not ErrorCode.NONE:
@@ -84,7 +82,7 @@ def _missing_message(group_id: str, cluster: Cluster) -> str:
     return f"Group {group_id} not found."
 
 
-def _describe_member(member: DescribedMember, version: int) -> Any:
+def _describe_member(member: DescribedMember, version: int) -> _GroupResponse.DescribedGroupMember:
     return _GroupResponse.DescribedGroupMember(
         version=version,
         member_id=member.member_id,

@@ -6,8 +6,6 @@ Behaviour:
     - The type is classic, consumer or share.
 """
 
-from typing import Any
-
 from broker.cluster.cluster import Cluster
 from broker.request.context import RequestContext
 from broker.routes import handles

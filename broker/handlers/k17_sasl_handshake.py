@@ -11,8 +11,6 @@ Behaviour:
       session has no end, or the last re-authentication began less than 1 s ago: ILLEGAL_SASL_STATE.
 """
 
-from typing import Any
-
 from broker.cluster.cluster import Cluster
 from broker.request.context import RequestContext
 from broker.responses import Close
@@ -25,7 +23,7 @@ from protocol.errors import ErrorCode
 @handles(ApiKey.SASL_HANDSHAKE)
 def handle_sasl_handshake(
     context: RequestContext, request: "messages.SaslHandshakeRequest", cluster: Cluster
-) -> "messages.SaslHandshakeResponse":
+) -> "messages.SaslHandshakeResponse | Close":
     """Kafka's `SaslServerAuthenticator.handleHandshakeRequest`."""
     session = context.session
     if session.is_authenticated and not session.may_reauthenticate(context.now_ms):
@@ -46,7 +44,9 @@ def handle_sasl_handshake(
     return _response(context, ErrorCode.NONE, enabled)
 
 
-def _response(context: RequestContext, error_code: ErrorCode, mechanisms: tuple[str, ...]) -> Any:
+def _response(
+    context: RequestContext, error_code: ErrorCode, mechanisms: tuple[str, ...]
+) -> "messages.SaslHandshakeResponse":
     return messages.SaslHandshakeResponse(
         version=context.api_version, error_code=error_code, mechanisms=list(mechanisms)
     )

@@ -17,7 +17,6 @@ Behaviour:
 
 import re
 from functools import lru_cache
-from typing import Any
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.finalized_features import NO_EPOCH, supported_by
@@ -73,7 +72,7 @@ def handle_api_versions(
     return _response(context.api_version, *_shown_by(context, cluster))
 
 
-def _note_software(context: RequestContext, request: Any) -> bool:
+def _note_software(context: RequestContext, request: "messages.ApiVersionsRequest") -> bool:
     """Keep the name and the version of the client, or return False if they are not allowed."""
     if context.api_version >= SOFTWARE_VERSION_MIN:
         software = ClientSoftware(request.client_software_name, request.client_software_version)
@@ -101,7 +100,7 @@ def _encoded(
 
 
 @lru_cache(maxsize=64)
-def _advertised(limits: tuple[str, ...]) -> tuple[Any, ...]:
+def _advertised(limits: tuple[str, ...]) -> tuple["messages.ApiVersionsResponse.ApiVersion", ...]:
     return tuple(
         messages.ApiVersionsResponse.ApiVersion(
             api_key=route.api_key,
@@ -115,7 +114,7 @@ def _advertised(limits: tuple[str, ...]) -> tuple[Any, ...]:
 
 def _response(
     version: int, limits: tuple[str, ...], finalized: tuple[tuple[str, int], ...], epoch: int
-) -> Any:
+) -> "messages.ApiVersionsResponse":
     supported = supported_by(emulated_release(limits), with_level_0=version >= LEVEL_0_VERSION_MIN)
     return messages.ApiVersionsResponse(
         version=version,

@@ -29,7 +29,6 @@ Gaps:
 
 from collections import Counter
 from collections.abc import Collection
-from typing import Any
 from uuid import UUID
 
 from broker.administration.config_description import describe_new_topic
@@ -46,6 +45,7 @@ from broker.config.api_versions import release_of
 from broker.config.release_keys import is_known
 from broker.config.topic_config import TopicConfig
 from broker.errors import Refusal
+from broker.pending_response import PendingResponse
 from broker.request.context import RequestContext
 from broker.request.mutation_quota import MutationQuota
 from broker.routes import handles
@@ -62,7 +62,7 @@ STRICT_QUOTA_VERSION_MIN = 6
 @handles(ApiKey.CREATE_TOPICS)
 def handle_create_topics(
     context: RequestContext, request: "messages.CreateTopicsRequest", cluster: Cluster
-) -> "messages.CreateTopicsResponse":
+) -> "messages.CreateTopicsResponse | PendingResponse":
     """Kafka's `ControllerApis.createTopics` and `ReplicationControlManager.createTopics`."""
     counts = Counter(topic.name for topic in paced(request.topics))
     topics = {topic.name: _from_wire(topic) for topic in paced(request.topics)}
@@ -77,7 +77,7 @@ def handle_create_topics(
     is_strict = context.api_version >= STRICT_QUOTA_VERSION_MIN
     quota = MutationQuota(cluster, context, is_strict=is_strict)
     is_immediate = request.validate_only or cluster.controller_queue.is_immediate
-    results: dict[str, Any] = {}
+    results: dict[str, _Result] = {}
     created: set[str] = set()
     queued: dict[str, int] = {}
     for name, topic in paced(topics.items()):
@@ -96,7 +96,7 @@ def handle_create_topics(
             results[name] = _refused(context, name, TIMED_OUT)
             queued[name] = len(outcome.assignments)
 
-    def respond(now_ms: int) -> Any:
+    def respond(now_ms: int) -> "messages.CreateTopicsResponse":
         quota.settle(now_ms)
         return messages.CreateTopicsResponse(
             version=context.api_version,
@@ -104,7 +104,7 @@ def handle_create_topics(
             topics=list(results.values()),
         )
 
-    def create_queued(now_ms: int) -> Any:
+    def create_queued(now_ms: int) -> "messages.CreateTopicsResponse":
         for name in paced(queued):
             cluster.controller_queue.pending_topics.discard(name)
             # Checked again: brokers and topics may have changed, and leaders are spread now.
@@ -136,7 +136,7 @@ def _check(cluster: Cluster, topic: NewTopic, created: Collection[str]) -> Topic
     return check_new_topic(cluster, topic, created)
 
 
-def _from_wire(topic: Any) -> NewTopic:
+def _from_wire(topic: "messages.CreateTopicsRequest.CreatableTopic") -> NewTopic:
     return NewTopic(
         name=topic.name,
         partition_count=topic.num_partitions,
@@ -155,21 +155,21 @@ def _create(
     new_topic: NewTopic,
     plan: TopicPlan,
     created: Collection[str],
-) -> Any:
+) -> _Result:
     topic = create_planned(cluster, new_topic, plan, created)
     if isinstance(topic, Refusal):
         return _refused(context, plan.name, topic)
     return _result(context, cluster, plan, topic.topic_id, topic.config)
 
 
-def _planned(context: RequestContext, plan: TopicPlan, cluster: Cluster) -> Any:
+def _planned(context: RequestContext, plan: TopicPlan, cluster: Cluster) -> _Result:
     config = TopicConfig(cluster.shared_config, plan.overrides)
     return _result(context, cluster, plan, _NO_TOPIC_ID, config)
 
 
 def _result(
     context: RequestContext, cluster: Cluster, plan: TopicPlan, topic_id: UUID, config: TopicConfig
-) -> Any:
+) -> _Result:
     version = context.api_version
     return _Result(
         version=version,
@@ -183,7 +183,9 @@ def _result(
     )
 
 
-def _describe_config(version: int, cluster: Cluster, config: TopicConfig) -> list[Any]:
+def _describe_config(
+    version: int, cluster: Cluster, config: TopicConfig
+) -> list[_Result.CreatableTopicConfigs]:
     release = release_of(cluster.shared_config)
     return [
         _Result.CreatableTopicConfigs(
@@ -200,7 +202,7 @@ def _describe_config(version: int, cluster: Cluster, config: TopicConfig) -> lis
     ]
 
 
-def _refused(context: RequestContext, name: str, refusal: Refusal) -> Any:
+def _refused(context: RequestContext, name: str, refusal: Refusal) -> _Result:
     return _Result(
         version=context.api_version,
         name=name,

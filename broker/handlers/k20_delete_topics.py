@@ -21,8 +21,6 @@ Gaps:
     - Kafka shuffles the results.
 """
 
-from typing import Any
-
 from broker.administration.deletion import (
     NO_TOPIC_ID,
     FoundTopic,
@@ -35,6 +33,7 @@ from broker.cluster.cluster import Cluster
 from broker.cluster.controller_queue import TIMED_OUT, is_over
 from broker.cluster.topics import Topic
 from broker.errors import UNKNOWN_PARTITION, UNKNOWN_TOPIC_ID, Refusal
+from broker.pending_response import PendingResponse
 from broker.request.context import RequestContext
 from broker.request.mutation_quota import MutationQuota
 from broker.routes import handles
@@ -51,7 +50,7 @@ TOPIC_ID_VERSION_MIN = 6
 @handles(ApiKey.DELETE_TOPICS)
 def handle_delete_topics(
     context: RequestContext, request: "messages.DeleteTopicsRequest", cluster: Cluster
-) -> "messages.DeleteTopicsResponse":
+) -> "messages.DeleteTopicsResponse | PendingResponse":
     """Kafka's `ControllerApis.deleteTopics`."""
     version = context.api_version
     requested = _requested_topics(version, request)
@@ -78,13 +77,13 @@ def handle_delete_topics(
                 queued.append((index, item.outcome))
         results.append(_result(version, item, refusal))
 
-    def respond(now_ms: int) -> Any:
+    def respond(now_ms: int) -> "messages.DeleteTopicsResponse":
         quota.settle(now_ms)
         return messages.DeleteTopicsResponse(
             version=version, throttle_time_ms=context.throttle_time_ms, responses=results
         )
 
-    def delete_queued(now_ms: int) -> Any:
+    def delete_queued(now_ms: int) -> "messages.DeleteTopicsResponse":
         names = {topic.name for topic in paced_elements(requested)}
         for index, topic in paced(queued):
             item = found[index]
@@ -122,7 +121,7 @@ def _is_there(cluster: Cluster, topic: Topic) -> bool:
     return cluster.topics.get_by_id(topic.topic_id) is topic
 
 
-def _result(version: int, found: FoundTopic, refusal: Refusal | None) -> Any:
+def _result(version: int, found: FoundTopic, refusal: Refusal | None) -> _Result:
     return _Result(
         version=version,
         name=found.name,
@@ -132,7 +131,9 @@ def _result(version: int, found: FoundTopic, refusal: Refusal | None) -> Any:
     )
 
 
-def _requested_topics(version: int, request: Any) -> list[RequestedTopic]:
+def _requested_topics(
+    version: int, request: "messages.DeleteTopicsRequest"
+) -> list[RequestedTopic]:
     if version < TOPIC_ID_VERSION_MIN:
         return [RequestedTopic(name) for name in paced(request.topic_names)]
     return [

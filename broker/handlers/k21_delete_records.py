@@ -11,8 +11,6 @@ Behaviour:
     - Followers share the log, so there is nothing to wait for; timeout_ms has no effect.
 """
 
-from typing import Any
-
 from broker.administration.record_deletion import INVALID_LOW_WATERMARK, check_record_deletion
 from broker.cluster.cluster import Cluster
 from broker.cluster.log_memory import BATCHES_PER_STEP

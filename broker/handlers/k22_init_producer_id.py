@@ -20,8 +20,6 @@ Behaviour:
       prepared transaction gets UNSUPPORTED_VERSION, as in Kafka 4.1.
 """
 
-from typing import Any
-
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import transaction_ownership_error
 from broker.cluster.transactions import end_prepared, takes_long_to_end
@@ -29,6 +27,7 @@ from broker.request.context import RequestContext
 from broker.routes import TAKES_TURNS, handles
 from broker.transactions.coordinator import InitResult, ProducerIdAndEpoch
 from broker.transactions.transaction import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
+from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.init_producer_id import (
@@ -43,7 +42,9 @@ FENCED_VERSION_MIN = 4
 
 @handles(ApiKey.INIT_PRODUCER_ID, read_short=read_init_producer_id)
 def handle_init_producer_id(
-    context: RequestContext, request: "messages.InitProducerIdRequest", cluster: Cluster
+    context: RequestContext,
+    request: "messages.InitProducerIdRequest | ShortInitProducerId",
+    cluster: Cluster,
 ) -> object:
     """Kafka's `KafkaApis.handleInitProducerIdRequest`; the response is the encoded body."""
     if isinstance(request, ShortInitProducerId) and takes_long_to_end(
@@ -59,7 +60,9 @@ def handle_init_producer_id(
         error_code = ErrorCode.NONE
         producer_id, producer_epoch = cluster.producer_ids.next_id(context.broker_id), 0
     else:
-        error_code, producer = _init_transactional(context, request, cluster)
+        error_code, producer = _init_transactional(
+            context, request.transactional_id, request, cluster
+        )
         producer_id, producer_epoch = producer
     version = context.api_version
     if error_code is ErrorCode.PRODUCER_FENCED and version < FENCED_VERSION_MIN:
@@ -68,8 +71,12 @@ def handle_init_producer_id(
     return encode_producer(version, error_code, producer_id, producer_epoch, window)
 
 
-def _init_transactional(context: RequestContext, request: Any, cluster: Cluster) -> InitResult:
-    transactional_id = request.transactional_id
+def _init_transactional(
+    context: RequestContext,
+    transactional_id: str,
+    request: "messages.InitProducerIdRequest",
+    cluster: Cluster,
+) -> InitResult:
     expected = None
     if request.producer_id != NO_PRODUCER_ID:
         expected = ProducerIdAndEpoch(request.producer_id, request.producer_epoch)

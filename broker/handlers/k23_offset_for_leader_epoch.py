@@ -11,8 +11,6 @@ Gaps:
     - A request with a broker's replica id needs no authorization.
 """
 
-from typing import Any
-
 from broker.administration.epoch_end import UNDEFINED, epoch_end_offset
 from broker.cluster.cluster import Cluster
 from broker.cluster.leader_epoch import leader_epoch_error
@@ -52,7 +50,10 @@ def handle_offset_for_leader_epoch(
 
 
 def _look_up(
-    context: RequestContext, topic_name: str, request: Any, cluster: Cluster
+    context: RequestContext,
+    topic_name: str,
+    request: "messages.OffsetForLeaderEpochRequest.OffsetForLeaderTopic.OffsetForLeaderPartition",
+    cluster: Cluster,
 ) -> tuple[ErrorCode, tuple[int, int]]:
     topic = cluster.topics.get(topic_name)
     partition = None if topic is None else topic.partition(request.partition)

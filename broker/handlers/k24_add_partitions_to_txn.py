@@ -14,7 +14,7 @@ Behaviour:
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias, TypeVar
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import transaction_ownership_error
@@ -25,6 +25,8 @@ from broker.transactions.transaction import EPOCH_BUMP_VERSION_MIN, TopicPartiti
 from protocol import messages
 from protocol.add_partitions_to_txn import (
     BATCH_VERSION_MIN,
+    ShortAddPartitions,
+    ShortTopic,
     encode_response,
     read_add_partitions,
 )
@@ -40,15 +42,22 @@ _OldTopicResult = _Response.AddPartitionsToTxnTopicResult
 _TopicResult = _TransactionResult.AddPartitionsToTxnTopicResult
 _Results: TypeAlias = Sequence[tuple[str, Sequence[tuple[int, ErrorCode]]]]
 """The error code of each partition, by topic."""
+_RequestedTopics: TypeAlias = (
+    "Sequence[messages.AddPartitionsToTxnRequest.AddPartitionsToTxnTopic | ShortTopic"
+    " | messages.AddPartitionsToTxnRequest.AddPartitionsToTxnTransaction.AddPartitionsToTxnTopic]"
+)
+_TopicClass = TypeVar("_TopicClass", _TopicResult, _OldTopicResult)
 
 
 @handles(ApiKey.ADD_PARTITIONS_TO_TXN, read_short=read_add_partitions)
 def handle_add_partitions_to_txn(
-    context: RequestContext, request: "messages.AddPartitionsToTxnRequest", cluster: Cluster
-) -> "messages.AddPartitionsToTxnResponse":
+    context: RequestContext,
+    request: "messages.AddPartitionsToTxnRequest | ShortAddPartitions",
+    cluster: Cluster,
+) -> "messages.AddPartitionsToTxnResponse | bytes":
     """Kafka's `KafkaApis.handleAddPartitionsToTxnRequest`; a short response is encoded."""
     version = context.api_version
-    if version < BATCH_VERSION_MIN:
+    if isinstance(request, ShortAddPartitions) or version < BATCH_VERSION_MIN:
         results = _add(
             context,
             cluster,
@@ -63,7 +72,8 @@ def handle_add_partitions_to_txn(
         if encoded is not None:
             return encoded
         return _Response(
-            version=version, results_by_topic_v3_and_below=_topic_results(version, results)
+            version=version,
+            results_by_topic_v3_and_below=_topic_results(_OldTopicResult, version, results),
         )
     # Of transactions with the same transactional id Kafka adds the partitions of the last one, and
     # reports those of the first one.
@@ -81,6 +91,7 @@ def handle_add_partitions_to_txn(
                 version=version,
                 transactional_id=transaction.transactional_id,
                 topic_results=_topic_results(
+                    _TopicResult,
                     version,
                     _add(
                         context,
@@ -103,8 +114,8 @@ def _add(
     cluster: Cluster,
     transactional_id: str,
     producer: ProducerIdAndEpoch,
-    topics: Any,
-    reported: Any,
+    topics: _RequestedTopics,
+    reported: _RequestedTopics,
     *,
     verify_only: bool = False,
 ) -> _Results:
@@ -172,8 +183,9 @@ def _by_topic(error_codes: Mapping[TopicPartition, ErrorCode]) -> _Results:
     return list(by_topic.items())
 
 
-def _topic_results(version: int, results: _Results) -> list[Any]:
-    topic_class: Any = _TopicResult if version >= BATCH_VERSION_MIN else _OldTopicResult
+def _topic_results(
+    topic_class: type[_TopicClass], version: int, results: _Results
+) -> list[_TopicClass]:
     return [
         topic_class(
             version=version,

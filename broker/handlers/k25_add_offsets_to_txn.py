@@ -7,8 +7,6 @@ Behaviour:
       (before v2 INVALID_PRODUCER_EPOCH), CONCURRENT_TRANSACTIONS, NOT_COORDINATOR.
 """
 
-from typing import Any
-
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import transaction_ownership_error
 from broker.cluster.transactions import OFFSETS_TOPIC

@@ -21,7 +21,6 @@ Gaps:
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Partition, Topic
@@ -67,7 +66,9 @@ def handle_write_txn_markers(
     return _response(context.api_version, results)
 
 
-def _partitions(marker: Any) -> list[TopicPartition]:
+def _partitions(
+    marker: "messages.WriteTxnMarkersRequest.WritableTxnMarker",
+) -> list[TopicPartition]:
     """Return the partitions of a marker, each once."""
     return list(
         dict.fromkeys(
@@ -113,7 +114,9 @@ def _write(
     return append_marker(cluster, topic, partition, marker, context.now_ms)
 
 
-def _failed(request: Any) -> dict[int, dict[TopicPartition, ErrorCode]]:
+def _failed(
+    request: "messages.WriteTxnMarkersRequest",
+) -> dict[int, dict[TopicPartition, ErrorCode]]:
     """Return an error for all partitions; of markers with the same producer id the last counts."""
     return {
         marker.producer_id: dict.fromkeys(_partitions(marker), ErrorCode.UNKNOWN_SERVER_ERROR)
@@ -133,8 +136,8 @@ def _response(
     )
 
 
-def _topics(version: int, errors: Mapping[TopicPartition, ErrorCode]) -> list[Any]:
-    by_topic: dict[str, list[Any]] = {}
+def _topics(version: int, errors: Mapping[TopicPartition, ErrorCode]) -> list[_TopicResult]:
+    by_topic: dict[str, list[_PartitionResult]] = {}
     for (name, index), error_code in paced(errors.items()):
         by_topic.setdefault(name, []).append(
             _PartitionResult(version=version, partition_index=index, error_code=error_code)

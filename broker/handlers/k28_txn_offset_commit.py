@@ -17,8 +17,6 @@ Behaviour:
       begins with the topics and partitions that do not exist.
 """
 
-from typing import Any
-
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import ownership_error
 from broker.cluster.transactions import OFFSETS_TOPIC
@@ -70,7 +68,10 @@ def handle_txn_offset_commit(
 
 
 def _commit(
-    context: RequestContext, request: Any, offsets: tuple[OffsetToCommit, ...], cluster: Cluster
+    context: RequestContext,
+    request: "messages.TxnOffsetCommitRequest",
+    offsets: tuple[OffsetToCommit, ...],
+    cluster: Cluster,
 ) -> tuple[ErrorCode, ...]:
     if not offsets:
         return ()
@@ -90,7 +91,12 @@ def _commit(
     )
 
 
-def _verify(context: RequestContext, request: Any, index: int, cluster: Cluster) -> ErrorCode:
+def _verify(
+    context: RequestContext,
+    request: "messages.TxnOffsetCommitRequest",
+    index: int,
+    cluster: Cluster,
+) -> ErrorCode:
     version = context.api_version
     if not request.group_id:
         return ErrorCode.INVALID_GROUP_ID

@@ -5,11 +5,10 @@ Behaviour:
     - A filter with the code of an unknown type or operation closes the connection, as in Kafka.
 """
 
-from typing import Any
-
 from broker.administration.acls import refuse_unknown
 from broker.cluster.cluster import Cluster
 from broker.request.context import RequestContext
+from broker.responses import Close
 from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
@@ -19,7 +18,7 @@ from protocol.errors import ErrorCode
 @handles(ApiKey.DESCRIBE_ACLS)
 def handle_describe_acls(
     context: RequestContext, request: "messages.DescribeAclsRequest", _cluster: Cluster
-) -> "messages.DescribeAclsResponse":
+) -> "messages.DescribeAclsResponse | Close":
     """Kafka's `AclApis.handleDescribeAcls`."""
     return refuse_unknown(
         request.resource_type_filter,

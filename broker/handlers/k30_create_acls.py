@@ -6,11 +6,10 @@ Behaviour:
     - An ACL with the code of an unknown type or operation closes the connection, as in Kafka.
 """
 
-from typing import Any
-
 from broker.administration.acls import NO_AUTHORIZER, refuse_unknown
 from broker.cluster.cluster import Cluster
 from broker.request.context import RequestContext
+from broker.responses import Close
 from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
@@ -22,7 +21,7 @@ _Result = messages.CreateAclsResponse.AclCreationResult
 @handles(ApiKey.CREATE_ACLS)
 def handle_create_acls(
     context: RequestContext, request: "messages.CreateAclsRequest", _cluster: Cluster
-) -> "messages.CreateAclsResponse":
+) -> "messages.CreateAclsResponse | Close":
     """Kafka's `AclApis.handleCreateAcls`."""
     version = context.api_version
     codes = (

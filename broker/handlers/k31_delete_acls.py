@@ -6,11 +6,10 @@ Behaviour:
     - A filter with the code of an unknown type or operation closes the connection, as in Kafka.
 """
 
-from typing import Any
-
 from broker.administration.acls import NO_AUTHORIZER, refuse_unknown
 from broker.cluster.cluster import Cluster
 from broker.request.context import RequestContext
+from broker.responses import Close
 from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
@@ -22,7 +21,7 @@ _Result = messages.DeleteAclsResponse.DeleteAclsFilterResult
 @handles(ApiKey.DELETE_ACLS)
 def handle_delete_acls(
     context: RequestContext, request: "messages.DeleteAclsRequest", _cluster: Cluster
-) -> "messages.DeleteAclsResponse":
+) -> "messages.DeleteAclsResponse | Close":
     """Kafka's `AclApis.handleDeleteAcls`."""
     version = context.api_version
     codes = (

@@ -23,7 +23,6 @@ Gaps:
 """
 
 from collections.abc import Hashable
-from typing import Any
 
 from broker.administration.broker_alteration import parse_node_id
 from broker.administration.config_description import (
@@ -56,7 +55,7 @@ _Result = messages.DescribeConfigsResponse.DescribeConfigsResult
 _Entry = _Result.DescribeConfigsResourceResult
 _Synonym = _Entry.DescribeConfigsSynonym
 
-_Described = dict[Hashable, list[Any] | Refusal]
+_Described = dict[Hashable, list[_Entry] | Refusal]
 """What the results of one request have in common, by what decides it."""
 
 _KNOWN_TYPES = frozenset(ResourceType)
@@ -88,7 +87,9 @@ def handle_describe_configs(
     )
 
 
-def _invalid_request(resource: Any) -> Any:
+def _invalid_request(
+    resource: "messages.DescribeConfigsRequest.DescribeConfigsResource",
+) -> _Result:
     """Return the result of a resource in a request that names an unknown type."""
     return _Result(
         error_code=ErrorCode.INVALID_REQUEST,
@@ -100,8 +101,12 @@ def _invalid_request(resource: Any) -> Any:
 
 
 def _result(
-    cluster: Cluster, broker_id: int, resource: Any, request: Any, described: _Described
-) -> Any:
+    cluster: Cluster,
+    broker_id: int,
+    resource: "messages.DescribeConfigsRequest.DescribeConfigsResource",
+    request: "messages.DescribeConfigsRequest",
+    described: _Described,
+) -> _Result:
     """Return the result of one resource; results with the same keys and values share them."""
     result = _Result(
         error_code=ErrorCode.NONE,
@@ -122,7 +127,9 @@ def _result(
     return result
 
 
-def _settings(cluster: Cluster, resource: Any) -> Hashable:
+def _settings(
+    cluster: Cluster, resource: "messages.DescribeConfigsRequest.DescribeConfigsResource"
+) -> Hashable:
     """Return what decides the entries of a resource: what is set for it, or else its name."""
     resource_type, name = resource.resource_type, resource.resource_name
     if resource_type == ResourceType.TOPIC:
@@ -134,7 +141,12 @@ def _settings(cluster: Cluster, resource: Any) -> Hashable:
     return resource_type, name
 
 
-def _entries(cluster: Cluster, broker_id: int, resource: Any, request: Any) -> list[Any] | Refusal:
+def _entries(
+    cluster: Cluster,
+    broker_id: int,
+    resource: "messages.DescribeConfigsRequest.DescribeConfigsResource",
+    request: "messages.DescribeConfigsRequest",
+) -> list[_Entry] | Refusal:
     release = release_of(cluster.config.for_broker(broker_id))
     described = _describe(
         cluster, broker_id, resource.resource_type, resource.resource_name, release
@@ -201,7 +213,7 @@ def _describe_topic(cluster: Cluster, broker_id: int, name: str) -> list[ConfigE
     return describe_topic(cluster.config, broker_id, topic.config.overrides)
 
 
-def _to_wire(entry: ConfigEntry, request: Any) -> Any:
+def _to_wire(entry: ConfigEntry, request: "messages.DescribeConfigsRequest") -> _Entry:
     synonyms = entry.synonyms if request.include_synonyms else ()
     return _Entry(
         name=entry.key.name,

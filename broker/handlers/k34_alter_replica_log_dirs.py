@@ -13,8 +13,6 @@ Gaps:
     - Results come in request order, not in the order of Kafka's hash maps.
 """
 
-from typing import Any
-
 from broker.administration.log_dirs import move_replica
 from broker.cluster.cluster import Cluster
 from broker.request.context import RequestContext

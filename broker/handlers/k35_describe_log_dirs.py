@@ -11,8 +11,6 @@ Gaps:
       usable_bytes the rest of it, both over all brokers.
 """
 
-from typing import Any
-
 from broker.administration.log_dirs import log_dir
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Partition
@@ -63,7 +61,11 @@ def handle_describe_log_dirs(
     )
 
 
-def _stored(cluster: Cluster, broker_id: int, requested_topics: Any) -> dict[str, list[Partition]]:
+def _stored(
+    cluster: Cluster,
+    broker_id: int,
+    requested_topics: list["messages.DescribeLogDirsRequest.DescribableLogDirTopic"] | None,
+) -> dict[str, list[Partition]]:
     """Return the requested partitions of the broker by topic; omit topics without any."""
     requested_indexes: dict[str, set[int]] = {}
     for requested_topic in paced(requested_topics or ()):

@@ -16,9 +16,8 @@ Gaps:
       name.
 """
 
-from typing import Any
-
 from broker.cluster.cluster import Cluster
+from broker.pending_response import PendingResponse
 from broker.request.authentication import Failure, Progress, take_token
 from broker.request.context import RequestContext
 from broker.responses import Close
@@ -31,7 +30,7 @@ from protocol.errors import ErrorCode
 @handles(ApiKey.SASL_AUTHENTICATE)
 def handle_sasl_authenticate(
     context: RequestContext, request: "messages.SaslAuthenticateRequest", cluster: Cluster
-) -> "messages.SaslAuthenticateResponse":
+) -> "messages.SaslAuthenticateResponse | Close | PendingResponse":
     """Kafka's `SaslServerAuthenticator.handleSaslToken`."""
     session = context.session
     if session.exchange is None and session.is_authenticated:
@@ -55,7 +54,7 @@ def _response(
     *,
     auth_bytes: bytes = b"",
     session_lifetime_ms: int = 0,
-) -> Any:
+) -> "messages.SaslAuthenticateResponse":
     return messages.SaslAuthenticateResponse(
         version=context.api_version,
         error_code=error_code,

@@ -23,7 +23,7 @@ Gaps:
 """
 
 from collections import Counter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from broker.administration.new_partitions import check_new_partitions
 from broker.administration.placement import Assignments
@@ -32,6 +32,7 @@ from broker.cluster.controller_queue import TIMED_OUT, is_over
 from broker.cluster.made_partitions import make_in_turns
 from broker.cluster.topics import Topic
 from broker.errors import Refusal
+from broker.pending_response import PendingResponse
 from broker.request.context import RequestContext
 from broker.request.mutation_quota import MutationQuota
 from broker.routes import handles
@@ -47,7 +48,7 @@ STRICT_QUOTA_VERSION_MIN = 3
 @handles(ApiKey.CREATE_PARTITIONS)
 def handle_create_partitions(
     context: RequestContext, request: "messages.CreatePartitionsRequest", cluster: Cluster
-) -> "messages.CreatePartitionsResponse":
+) -> "messages.CreatePartitionsResponse | PendingResponse":
     """Kafka's `ControllerApis.createPartitions`."""
     version = context.api_version
     counts = Counter(topic.name for topic in paced(request.topics))
@@ -60,7 +61,7 @@ def handle_create_partitions(
     quota = MutationQuota(cluster, context, is_strict=version >= STRICT_QUOTA_VERSION_MIN)
     is_immediate = cluster.controller_queue.is_immediate
     duplicate = Refusal(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
-    results: dict[str, Any] = {}
+    results: dict[str, _Result] = {}
     queued = []
     topics = {topic.name: topic for topic in paced(request.topics)}
     for name, topic in paced(topics.items()):
@@ -75,7 +76,7 @@ def handle_create_partitions(
                 queued.append(topic)
         results[name] = _result(version, name, refusal)
 
-    def respond(now_ms: int) -> Any:
+    def respond(now_ms: int) -> "messages.CreatePartitionsResponse":
         quota.settle(now_ms)
         return messages.CreatePartitionsResponse(
             version=version,
@@ -83,7 +84,7 @@ def handle_create_partitions(
             results=list(results.values()),
         )
 
-    def grow_queued(now_ms: int) -> Any:
+    def grow_queued(now_ms: int) -> "messages.CreatePartitionsResponse":
         for topic in paced(queued):
             results[topic.name] = _result(version, topic.name, _grow(cluster, topic))
         return respond(now_ms)
@@ -105,7 +106,9 @@ class _Growth(NamedTuple):
     assignments: Assignments
 
 
-def _check(cluster: Cluster, requested: Any) -> _Growth | Refusal:
+def _check(
+    cluster: Cluster, requested: "messages.CreatePartitionsRequest.CreatePartitionsTopic"
+) -> _Growth | Refusal:
     topic = cluster.topics.get(requested.name)
     if topic is None:
         return Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None)
@@ -116,12 +119,18 @@ def _check(cluster: Cluster, requested: Any) -> _Growth | Refusal:
     return assignments if isinstance(assignments, Refusal) else _Growth(topic, assignments)
 
 
-def _grow(cluster: Cluster, requested: Any) -> Refusal | None:
+def _grow(
+    cluster: Cluster, requested: "messages.CreatePartitionsRequest.CreatePartitionsTopic"
+) -> Refusal | None:
     growth = _check(cluster, requested)
     return growth if isinstance(growth, Refusal) else _add(cluster, requested, growth)
 
 
-def _add(cluster: Cluster, requested: Any, growth: _Growth) -> Refusal | None:
+def _add(
+    cluster: Cluster,
+    requested: "messages.CreatePartitionsRequest.CreatePartitionsTopic",
+    growth: _Growth,
+) -> Refusal | None:
     """Add checked partitions; many are made with pauses, and are checked again after them."""
     topic, assignments = growth
     made = make_in_turns(
@@ -136,12 +145,14 @@ def _add(cluster: Cluster, requested: Any, growth: _Growth) -> Refusal | None:
     return None
 
 
-def _added_count(cluster: Cluster, requested: Any) -> int:
+def _added_count(
+    cluster: Cluster, requested: "messages.CreatePartitionsRequest.CreatePartitionsTopic"
+) -> int:
     growth = _check(cluster, requested)
     return 0 if isinstance(growth, Refusal) else len(growth.assignments)
 
 
-def _result(version: int, name: str, refusal: Refusal | None) -> Any:
+def _result(version: int, name: str, refusal: Refusal | None) -> _Result:
     return _Result(
         version=version,
         name=name,

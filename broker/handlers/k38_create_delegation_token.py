@@ -14,8 +14,6 @@ Gaps:
     - There is no authorization: any user may create tokens of other users.
 """
 
-from typing import Any
-
 from broker.administration.delegation_tokens import (
     NO_TIMESTAMP,
     USER_TYPE,
@@ -42,18 +40,19 @@ def handle_create_delegation_token(
 ) -> "messages.CreateDelegationTokenResponse":
     """Kafka's `KafkaApis.handleCreateTokenRequest`."""
     owner = requester = requester_of(context)
-    if context.api_version >= OWNER_VERSION_MIN and request.owner_principal_name:
-        owner = Principal(request.owner_principal_type, request.owner_principal_name)
+    refusal = refusal_of(context, cluster.delegation_tokens)
     renewers = tuple(
         Principal(renewer.principal_type, renewer.principal_name)
         for renewer in paced(request.renewers)
     )
-    refusal = refusal_of(context, cluster.delegation_tokens)
     if is_allowed(context) and any(renewer.type != USER_TYPE for renewer in paced(renewers)):
         refusal = ErrorCode.INVALID_PRINCIPAL_TYPE, NO_TIMESTAMP
-    if owner.type is None:
-        owner = requester = Principal(USER_TYPE, ANONYMOUS)
-        refusal = ErrorCode.UNKNOWN_SERVER_ERROR, NO_TIMESTAMP
+    if context.api_version >= OWNER_VERSION_MIN and request.owner_principal_name:
+        if request.owner_principal_type is not None:
+            owner = Principal(request.owner_principal_type, request.owner_principal_name)
+        else:
+            owner = requester = Principal(USER_TYPE, ANONYMOUS)
+            refusal = ErrorCode.UNKNOWN_SERVER_ERROR, NO_TIMESTAMP
     if refusal is not None:
         error_code, timestamp_ms = refusal
         return _response(
@@ -89,7 +88,7 @@ def _response(
     token_id: str = "",
     hmac: bytes = b"",
     **timestamps: int,
-) -> Any:
+) -> "messages.CreateDelegationTokenResponse":
     return messages.CreateDelegationTokenResponse(
         version=context.api_version,
         error_code=error_code,

@@ -10,8 +10,6 @@ Behaviour:
       DELEGATION_TOKEN_AUTH_DISABLED.
 """
 
-from typing import Any
-
 from broker.administration.delegation_tokens import refusal_of, requester_of
 from broker.cluster.cluster import Cluster
 from broker.request.context import RequestContext

@@ -11,8 +11,6 @@ Gaps:
     - There is no authorization: any user may describe all tokens, with their HMACs.
 """
 
-from typing import Any
-
 from broker.administration.delegation_tokens import refusal_of
 from broker.cluster.cluster import Cluster
 from broker.request.context import RequestContext
@@ -32,9 +30,11 @@ def handle_describe_delegation_token(
 ) -> "messages.DescribeDelegationTokenResponse":
     """Kafka's `KafkaApis.handleDescribeTokensRequest`."""
     refusal = refusal_of(context, cluster.delegation_tokens)
-    owners = request.owners
-    if owners is not None:
-        owners = {Principal(owner.principal_type, owner.principal_name) for owner in paced(owners)}
+    owners = None
+    if request.owners is not None:
+        owners = {
+            Principal(owner.principal_type, owner.principal_name) for owner in paced(request.owners)
+        }
     tokens = [] if refusal else cluster.delegation_tokens.described(owners)
     return messages.DescribeDelegationTokenResponse(
         version=context.api_version,
@@ -44,7 +44,7 @@ def handle_describe_delegation_token(
     )
 
 
-def _described(token: DelegationToken) -> Any:
+def _described(token: DelegationToken) -> _Token:
     renewer_type = _Token.DescribedDelegationTokenRenewer
     return _Token(
         principal_type=token.owner.type,

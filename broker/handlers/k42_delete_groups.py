@@ -6,8 +6,6 @@ Behaviour:
       that occurs twice counts once.
 """
 
-from typing import Any
-
 from broker.administration.share_offsets import delete_share_group
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import in_coordinator_order, ownership_error

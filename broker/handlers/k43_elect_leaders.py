@@ -18,12 +18,11 @@ Gaps:
     - An unclean election loses no records: all replicas share one log.
 """
 
-from typing import Any
-
 from broker.administration.election import ElectionType, elect_leader
 from broker.cluster.cluster import Cluster
 from broker.cluster.controller_queue import TIMED_OUT, is_over
 from broker.errors import Refusal
+from broker.pending_response import PendingResponse
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
@@ -38,7 +37,7 @@ _PartitionResult = _TopicResult.PartitionResult
 @handles(ApiKey.ELECT_LEADERS)
 def handle_elect_leaders(
     context: RequestContext, request: "messages.ElectLeadersRequest", cluster: Cluster
-) -> "messages.ElectLeadersResponse":
+) -> "messages.ElectLeadersResponse | PendingResponse":
     """Kafka's `ReplicationControlManager.electLeaders`."""
     version = context.api_version
     if request.topic_partitions == []:
@@ -50,10 +49,10 @@ def handle_elect_leaders(
         )
     election_type = _election_type(version, request)
 
-    def elect(now_ms: int) -> Any:
+    def elect(now_ms: int) -> "messages.ElectLeadersResponse":
         return _respond(version, request, cluster, election_type, now_ms)
 
-    def time_out(now_ms: int) -> Any:
+    def time_out(now_ms: int) -> "messages.ElectLeadersResponse":
         return _respond(version, request, cluster, TIMED_OUT, now_ms)
 
     if is_over(request.timeout_ms):
@@ -67,11 +66,11 @@ def handle_elect_leaders(
 
 def _respond(
     version: int,
-    request: Any,
+    request: "messages.ElectLeadersRequest",
     cluster: Cluster,
     election_type: ElectionType | Refusal,
     now_ms: int,
-) -> Any:
+) -> "messages.ElectLeadersResponse":
     """Elect leaders and return the response; a refusal fails the whole request."""
     topics = []
     for topic_name, partition_indexes in paced(_asked(request, cluster)):
@@ -94,7 +93,7 @@ def _respond(
     )
 
 
-def _election_type(version: int, request: Any) -> ElectionType | Refusal:
+def _election_type(version: int, request: "messages.ElectLeadersRequest") -> ElectionType | Refusal:
     if version == 0:
         return ElectionType.PREFERRED
     try:
@@ -104,7 +103,9 @@ def _election_type(version: int, request: Any) -> ElectionType | Refusal:
         return Refusal(ErrorCode.INVALID_REQUEST, message)
 
 
-def _asked(request: Any, cluster: Cluster) -> list[tuple[str, list[int]]]:
+def _asked(
+    request: "messages.ElectLeadersRequest", cluster: Cluster
+) -> list[tuple[str, list[int]]]:
     if request.topic_partitions is None:
         return [(t.name, list(range(len(t.partitions)))) for t in paced(cluster.topics.all())]
     return [
@@ -117,7 +118,7 @@ def _is_needless(refusal: Refusal | None) -> bool:
     return refusal is not None and refusal.error_code is ErrorCode.ELECTION_NOT_NEEDED
 
 
-def _result(version: int, partition_index: int, refusal: Refusal | None) -> Any:
+def _result(version: int, partition_index: int, refusal: Refusal | None) -> _PartitionResult:
     return _PartitionResult(
         version=version,
         partition_id=partition_index,

@@ -22,8 +22,6 @@ Gaps:
     - Keys of groups and client metrics are stored and described, and have no effect.
 """
 
-from typing import Any
-
 from broker.administration.config_alteration import alter_requested_configs
 from broker.cluster.cluster import Cluster
 from broker.request.context import RequestContext

@@ -19,12 +19,13 @@ Gaps:
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import TypeAlias
 
 from broker.administration.reassignment import cancel_reassignment, start_reassignment
 from broker.cluster.cluster import Cluster
 from broker.cluster.controller_queue import TIMED_OUT, is_over
 from broker.errors import Refusal
+from broker.pending_response import PendingResponse
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
@@ -34,6 +35,9 @@ from protocol.pacing import paced
 
 _TopicResult = messages.AlterPartitionReassignmentsResponse.ReassignableTopicResponse
 _PartitionResult = _TopicResult.ReassignablePartitionResponse
+_Partition: TypeAlias = (
+    "messages.AlterPartitionReassignmentsRequest.ReassignableTopic.ReassignablePartition"
+)
 
 
 @handles(ApiKey.ALTER_PARTITION_REASSIGNMENTS)
@@ -41,10 +45,10 @@ def handle_alter_partition_reassignments(
     context: RequestContext,
     request: "messages.AlterPartitionReassignmentsRequest",
     cluster: Cluster,
-) -> "messages.AlterPartitionReassignmentsResponse":
+) -> "messages.AlterPartitionReassignmentsResponse | PendingResponse":
     """Kafka's `ReplicationControlManager.alterPartitionReassignments`."""
 
-    def alter(now_ms: int) -> Any:
+    def alter(now_ms: int) -> "messages.AlterPartitionReassignmentsResponse":
         return _respond(
             context,
             request,
@@ -53,7 +57,7 @@ def handle_alter_partition_reassignments(
             ),
         )
 
-    def time_out(_now_ms: int) -> Any:
+    def time_out(_now_ms: int) -> "messages.AlterPartitionReassignmentsResponse":
         return _respond(context, request, lambda *_: TIMED_OUT)
 
     if is_over(request.timeout_ms) and request.topics:
@@ -69,10 +73,10 @@ def handle_alter_partition_reassignments(
 
 def _respond(
     context: RequestContext,
-    request: Any,
-    alter: Callable[[str, Any, bool], Refusal | None],
+    request: "messages.AlterPartitionReassignmentsRequest",
+    alter: Callable[[str, _Partition, bool], Refusal | None],
     failure: Refusal | None = None,
-) -> Any:
+) -> "messages.AlterPartitionReassignmentsResponse":
     """Alter each partition and return the response."""
     version = context.api_version
     may_change = version == 0 or request.allow_replication_factor_change
@@ -102,7 +106,12 @@ def _respond(
 
 
 def _alter(
-    topic_name: str, request: Any, cluster: Cluster, now_ms: int, *, may_change: bool
+    topic_name: str,
+    request: _Partition,
+    cluster: Cluster,
+    now_ms: int,
+    *,
+    may_change: bool,
 ) -> Refusal | None:
     if request.replicas is None:
         return cancel_reassignment(cluster, topic_name, request.partition_index, now_ms)

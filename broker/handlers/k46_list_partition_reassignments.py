@@ -5,8 +5,6 @@ Behaviour:
       those that are added and removed. A null list means all. Other partitions are left out.
 """
 
-from typing import Any
-
 from broker.cluster.cluster import Cluster
 from broker.cluster.replicas import is_reassigning
 from broker.cluster.topics import Partition
@@ -41,7 +39,9 @@ def handle_list_partition_reassignments(
     )
 
 
-def _asked(request: Any, cluster: Cluster) -> list[tuple[str, list[Partition]]]:
+def _asked(
+    request: "messages.ListPartitionReassignmentsRequest", cluster: Cluster
+) -> list[tuple[str, list[Partition]]]:
     if request.topics is None:
         return [(topic.name, topic.partitions) for topic in paced(cluster.topics.all())]
     requested = []
@@ -53,7 +53,7 @@ def _asked(request: Any, cluster: Cluster) -> list[tuple[str, list[Partition]]]:
     return requested
 
 
-def _describe(version: int, partition: Partition) -> Any:
+def _describe(version: int, partition: Partition) -> _Partition:
     return _Partition(
         version=version,
         partition_index=partition.partition_index,

@@ -9,8 +9,6 @@ Behaviour:
     - A known topic without partitions is not in the response. Missing partitions come first.
 """
 
-from typing import Any
-
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import ownership_error
 from broker.request.context import RequestContext
@@ -28,7 +26,7 @@ def handle_offset_delete(
     context: RequestContext, request: "messages.OffsetDeleteRequest", cluster: Cluster
 ) -> "messages.OffsetDeleteResponse":
     """Kafka's `KafkaApis.handleOffsetDeleteRequest`."""
-    results: dict[str, list[Any]] = {}
+    results: dict[str, list[_TopicResponse.OffsetDeleteResponsePartition]] = {}
     known: list[tuple[str, int]] = []
     for topic in paced(request.topics):
         if cluster.topics.get(topic.name) is None:
@@ -60,7 +58,9 @@ def handle_offset_delete(
     )
 
 
-def _result(partition_index: int, error_code: ErrorCode) -> Any:
+def _result(
+    partition_index: int, error_code: ErrorCode
+) -> _TopicResponse.OffsetDeleteResponsePartition:
     return _TopicResponse.OffsetDeleteResponsePartition(
         partition_index=partition_index, error_code=error_code
     )

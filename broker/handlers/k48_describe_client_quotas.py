@@ -10,8 +10,6 @@ Behaviour:
     - Every broker serves the request.
 """
 
-from typing import Any
-
 from broker.administration.quota_order import ordered_entities, ordered_names
 from broker.cluster.cluster import Cluster
 from broker.request.context import RequestContext

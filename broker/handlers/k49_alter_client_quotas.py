@@ -18,8 +18,6 @@ Gaps:
     - Host names are not accepted as addresses, since no name is resolved.
 """
 
-from typing import Any
-
 from broker.administration.quota_order import (
     entity_text,
     ordered_entities,

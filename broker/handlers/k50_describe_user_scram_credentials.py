@@ -9,7 +9,6 @@ Behaviour:
 """
 
 from collections import Counter
-from typing import Any
 
 from broker.administration.scram_credentials import MECHANISMS_BY_CODE
 from broker.cluster.cluster import Cluster
@@ -45,7 +44,7 @@ def handle_describe_user_scram_credentials(
     )
 
 
-def _describe(cluster: Cluster, name: str, times: int) -> Any:
+def _describe(cluster: Cluster, name: str, times: int) -> _Result:
     if times > 1:
         return _failed(
             name,
@@ -67,5 +66,5 @@ def _describe(cluster: Cluster, name: str, times: int) -> Any:
     return _Result(user=name, error_code=ErrorCode.NONE, error_message="", credential_infos=infos)
 
 
-def _failed(name: str, error_code: ErrorCode, message: str) -> Any:
+def _failed(name: str, error_code: ErrorCode, message: str) -> _Result:
     return _Result(user=name, error_code=error_code, error_message=message, credential_infos=[])

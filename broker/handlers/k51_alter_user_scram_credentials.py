@@ -14,8 +14,6 @@ Gaps:
     - A deleted user of `sasl.users` can still authenticate with PLAIN, and is back after a restart.
 """
 
-from typing import Any
-
 from broker.administration.scram_credentials import Deletion, Upsertion, alter_credentials
 from broker.cluster.cluster import Cluster
 from broker.request.context import RequestContext

@@ -12,7 +12,6 @@ Gaps:
     - Controllers have no listener of their own: the address is that of the broker's first listener.
 """
 
-from typing import Any
 from uuid import UUID
 
 from broker.administration.quorum import (
@@ -72,7 +71,7 @@ def handle_describe_quorum(
     )
 
 
-def _describe(context: RequestContext, cluster: Cluster) -> Any:
+def _describe(context: RequestContext, cluster: Cluster) -> _Partition:
     return _Partition(
         version=context.api_version,
         partition_index=0,
@@ -86,7 +85,7 @@ def _describe(context: RequestContext, cluster: Cluster) -> Any:
     )
 
 
-def _replicas(context: RequestContext, cluster: Cluster, node_ids: list[int]) -> list[Any]:
+def _replicas(context: RequestContext, cluster: Cluster, node_ids: list[int]) -> list[_Replica]:
     replicas = []
     for node_id in node_ids:
         fetched_ms = context.now_ms if cluster.is_alive(node_id) else _NEVER
@@ -103,7 +102,7 @@ def _replicas(context: RequestContext, cluster: Cluster, node_ids: list[int]) ->
     return replicas
 
 
-def _nodes(version: int, cluster: Cluster) -> list[Any]:
+def _nodes(version: int, cluster: Cluster) -> list[_Node]:
     listener_name = controller_listener_name(cluster)
     return [
         _Node(
@@ -122,7 +121,9 @@ def _nodes(version: int, cluster: Cluster) -> list[Any]:
     ]
 
 
-def _unknown(version: int, requested: Any) -> Any:
+def _unknown(
+    version: int, requested: "messages.DescribeQuorumRequest.TopicData.PartitionData"
+) -> _Partition:
     return _Partition(
         version=version,
         partition_index=requested.partition_index,

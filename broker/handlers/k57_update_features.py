@@ -18,8 +18,6 @@ Gaps:
       support it, although ApiVersions lists it as supported.
 """
 
-from typing import Any
-
 from broker.administration.feature_update import FeatureUpdate, UpgradeType, update_features
 from broker.cluster.cluster import Cluster
 from broker.cluster.share_loading import are_share_groups_enabled
@@ -78,7 +76,7 @@ def handle_update_features(
     )
 
 
-def _result(name: str, refusal: Refusal | None) -> Any:
+def _result(name: str, refusal: Refusal | None) -> _Result:
     return _Result(
         feature=name,
         error_code=ErrorCode.NONE if refusal is None else refusal.error_code,
@@ -86,7 +84,9 @@ def _result(name: str, refusal: Refusal | None) -> Any:
     )
 
 
-def _response(error_code: ErrorCode, error_message: str | None, results: list[Any]) -> Any:
+def _response(
+    error_code: ErrorCode, error_message: str | None, results: list[_Result]
+) -> "messages.UpdateFeaturesResponse":
     return messages.UpdateFeaturesResponse(
         throttle_time_ms=0,
         error_code=error_code,

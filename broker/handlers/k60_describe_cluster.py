@@ -8,8 +8,6 @@ Behaviour:
     - Authorized operations, if requested, are all operations: nothing is forbidden.
 """
 
-from typing import Any
-
 from broker.administration.authorized_operations import CLUSTER_OPERATIONS
 from broker.cluster.cluster import Cluster
 from broker.errors import Refusal
@@ -44,7 +42,7 @@ def handle_describe_cluster(
     includes_fenced = version >= FENCED_BROKERS_VERSION_MIN and request.include_fenced_brokers
     # This field is a set in our schemas; None means "not requested".
     asks_operations = request.include_cluster_authorized_operations
-    operations: Any = CLUSTER_OPERATIONS if asks_operations else None
+    operations = CLUSTER_OPERATIONS if asks_operations else None
     return messages.DescribeClusterResponse(
         version=version,
         throttle_time_ms=0,

@@ -13,8 +13,6 @@ Gaps:
     - Followers know at once what the leader knows: replicas share the log.
 """
 
-from typing import Any
-
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Partition, topic_name_problem
 from broker.errors import UNKNOWN_PARTITION_MESSAGE
@@ -45,7 +43,11 @@ def handle_describe_producers(
     )
 
 
-def _describe_topic(context: RequestContext, cluster: Cluster, request: Any) -> Any:
+def _describe_topic(
+    context: RequestContext,
+    cluster: Cluster,
+    request: "messages.DescribeProducersRequest.TopicRequest",
+) -> _Topic:
     # One message for all partitions: it has the name, which may be long.
     name_problem = topic_name_problem(request.name)
     return _Topic(
@@ -64,7 +66,7 @@ def _describe(
     topic_name: str,
     name_problem: str | None,
     partition_index: int,
-) -> Any:
+) -> _Partition:
     topic = cluster.topics.get(topic_name)
     partition = None if topic is None else topic.partition(partition_index)
     error_message = name_problem
@@ -90,7 +92,7 @@ def _describe(
     )
 
 
-def _active_producers(partition: Partition, version: int) -> list[Any]:
+def _active_producers(partition: Partition, version: int) -> list[_Producer]:
     return [
         _Producer(
             version=version,

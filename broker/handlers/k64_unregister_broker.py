@@ -11,8 +11,6 @@ Gaps:
     - The last broker is fenced, but stays registered.
 """
 
-from typing import Any
-
 from broker.cluster.broker_membership import unregister_fenced_broker
 from broker.cluster.cluster import Cluster
 from broker.config.api_versions import release_of

@@ -6,8 +6,6 @@ Behaviour:
     - Errors of an id: INVALID_REQUEST (empty), NOT_COORDINATOR, TRANSACTIONAL_ID_NOT_FOUND.
 """
 
-from typing import Any
-
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import transaction_ownership_error
 from broker.request.context import RequestContext
@@ -35,7 +33,7 @@ def handle_describe_transactions(
     )
 
 
-def _describe(context: RequestContext, cluster: Cluster, transactional_id: str) -> Any:
+def _describe(context: RequestContext, cluster: Cluster, transactional_id: str) -> _State:
     transaction = cluster.transactions.get(transactional_id)
     error_code = ErrorCode.INVALID_REQUEST
     if transactional_id:
@@ -62,7 +60,7 @@ def _describe(context: RequestContext, cluster: Cluster, transactional_id: str) 
     )
 
 
-def _topics(context: RequestContext, transaction: Transaction) -> list[Any]:
+def _topics(context: RequestContext, transaction: Transaction) -> list[_State.TopicData]:
     by_topic: dict[str, list[int]] = {}
     for name, index in transaction.partitions:
         by_topic.setdefault(name, []).append(index)

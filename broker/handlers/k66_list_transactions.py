@@ -13,8 +13,6 @@ Gaps:
       transactional id does not match a long one.
 """
 
-from typing import Any
-
 from broker.cluster.cluster import Cluster
 from broker.request.context import RequestContext
 from broker.routes import handles

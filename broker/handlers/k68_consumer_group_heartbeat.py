@@ -23,7 +23,7 @@ Behaviour:
       group.coordinator.rebalance.protocols lacks consumer.
 """
 
-from typing import Any
+from uuid import UUID
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import has_consumer_protocol, ownership_error
@@ -37,6 +37,7 @@ from protocol.consumer_heartbeat import encode_unchanged, read_unchanged
 from protocol.errors import ErrorCode
 
 MEMBER_ID_VERSION_MIN = 1
+_NO_TOPIC_ID = UUID(int=0)
 
 _Response = messages.ConsumerGroupHeartbeatResponse
 _Assignment = _Response.Assignment
@@ -93,7 +94,9 @@ def handle_consumer_group_heartbeat(
             owned_partitions=(
                 None
                 if partitions is None
-                else assignment_of((owned.topic_id, owned.partitions) for owned in partitions)
+                else assignment_of(
+                    (owned.topic_id or _NO_TOPIC_ID, owned.partitions) for owned in partitions
+                )
             ),
             client_id=context.client_id or "",
             client_host=f"/{context.client_host}",  # as Java prints an address
@@ -104,7 +107,7 @@ def handle_consumer_group_heartbeat(
     return _response(result, version)
 
 
-def _response(result: HeartbeatResult, version: int) -> Any:
+def _response(result: HeartbeatResult, version: int) -> _Response:
     assignment = result.assignment
     return _Response(
         version=version,
@@ -117,7 +120,7 @@ def _response(result: HeartbeatResult, version: int) -> Any:
     )
 
 
-def _encoded(assignment: Assignment, version: int) -> Any:
+def _encoded(assignment: Assignment, version: int) -> _Assignment:
     return _Assignment(
         version=version,
         topic_partitions=[

@@ -11,8 +11,6 @@ Behaviour:
       group.coordinator.rebalance.protocols lacks consumer.
 """
 
-from typing import Any
-
 from broker.administration.authorized_operations import GROUP_OPERATIONS
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import (
@@ -56,7 +54,7 @@ def handle_consumer_group_describe(
     return messages.ConsumerGroupDescribeResponse(version=version, groups=groups)
 
 
-def _describe(context: RequestContext, group_id: str, cluster: Cluster) -> Any:
+def _describe(context: RequestContext, group_id: str, cluster: Cluster) -> _GroupResponse:
     version = context.api_version
     error_code = ownership_error(cluster, context.broker_id, group_id)
     if not has_consumer_protocol(cluster):
@@ -89,7 +87,7 @@ def _describe(context: RequestContext, group_id: str, cluster: Cluster) -> Any:
     )
 
 
-def _member(member: ConsumerMember, target: Assignment, cluster: Cluster, version: int) -> Any:
+def _member(member: ConsumerMember, target: Assignment, cluster: Cluster, version: int) -> _Member:
     is_classic = member.classic is not None
     return _Member(
         version=version,
@@ -107,7 +105,7 @@ def _member(member: ConsumerMember, target: Assignment, cluster: Cluster, versio
     )
 
 
-def _named(assignment: Assignment, cluster: Cluster, version: int) -> Any:
+def _named(assignment: Assignment, cluster: Cluster, version: int) -> _Assignment:
     topics = ((cluster.topics.get_by_id(topic_id), found) for topic_id, found in assignment.items())
     return _Assignment(
         version=version,

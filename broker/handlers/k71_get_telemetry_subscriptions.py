@@ -13,8 +13,6 @@ Gaps:
     - A client that disconnects keeps its instance until it expires.
 """
 
-from typing import Any
-
 from broker.cluster.client_metrics import (
     ACCEPTED_COMPRESSION_TYPES,
     NO_INSTANCE_ID,

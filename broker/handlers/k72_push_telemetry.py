@@ -9,8 +9,6 @@ Behaviour:
     - ApiVersions does not list it, like GetTelemetrySubscriptions.
 """
 
-from typing import Any
-
 from broker.cluster.client_metrics import NO_INSTANCE_ID, RESERVED_IDS, subscription_of
 from broker.cluster.cluster import Cluster
 from broker.request.context import RequestContext

@@ -8,8 +8,6 @@ Behaviour:
     - Another type gets UNSUPPORTED_VERSION.
 """
 
-from typing import Any
-
 from broker.cluster.cluster import Cluster
 from broker.request.context import RequestContext
 from broker.routes import handles

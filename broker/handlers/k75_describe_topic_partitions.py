@@ -15,8 +15,6 @@ Behaviour:
     - Authorized operations are all operations: nothing is forbidden.
 """
 
-from typing import Any
-
 from broker.administration.authorized_operations import (
     NOT_REQUESTED,
     TOPIC_OPERATIONS,
@@ -67,7 +65,7 @@ def handle_describe_topic_partitions(
     )
 
 
-def _cursor_to_wire(version: int, cursor: Cursor) -> Any:
+def _cursor_to_wire(version: int, cursor: Cursor) -> _Response.Cursor:
     return _Response.Cursor(
         version=version, topic_name=cursor.topic_name, partition_index=cursor.partition_index
     )
@@ -83,7 +81,7 @@ def _request_error(cursor: Cursor | None, requested_names: list[str]) -> ErrorCo
     return ErrorCode.UNKNOWN_SERVER_ERROR if has_mistaken_cursor else ErrorCode.NONE
 
 
-def _describe(cluster: Cluster, version: int, entry: PageEntry) -> Any:
+def _describe(cluster: Cluster, version: int, entry: PageEntry) -> _TopicResponse:
     if entry.topic is None:
         is_legal = topic_name_problem(entry.name) is None
         return _refused(
@@ -102,7 +100,7 @@ def _describe(cluster: Cluster, version: int, entry: PageEntry) -> Any:
     )
 
 
-def _describe_partition(cluster: Cluster, version: int, partition: Partition) -> Any:
+def _describe_partition(cluster: Cluster, version: int, partition: Partition) -> _PartitionResponse:
     return _PartitionResponse(
         version=version,
         error_code=ErrorCode.NONE,
@@ -122,7 +120,7 @@ def _refused(
     name: str,
     error_code: ErrorCode,
     authorized_operations: int = bit_field(TOPIC_OPERATIONS),
-) -> Any:
+) -> _TopicResponse:
     return _TopicResponse(
         version=version,
         error_code=error_code,

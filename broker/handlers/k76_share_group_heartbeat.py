@@ -13,8 +13,6 @@ Behaviour:
       share.heartbeat.interval.ms.
 """
 
-from typing import Any
-
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import ensure_internal_topic, ownership_error
 from broker.cluster.internal_topics import SHARE_GROUP_STATE
@@ -69,7 +67,7 @@ def handle_share_group_heartbeat(
     )
 
 
-def _assignment(assignment: Assignment) -> Any:
+def _assignment(assignment: Assignment) -> _Assignment:
     return _Assignment(
         topic_partitions=[
             _Assignment.TopicPartitions(topic_id=topic_id, partitions=sorted(indexes))

@@ -9,8 +9,6 @@ Behaviour:
     - Authorized operations, if requested, are all operations: nothing is forbidden.
 """
 
-from typing import Any
-
 from broker.administration.authorized_operations import GROUP_OPERATIONS, bit_field
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import behind_empty_ids, ownership_error
@@ -50,7 +48,7 @@ def handle_share_group_describe(
     return _Response(groups=groups)
 
 
-def _describe(context: RequestContext, group_id: str, cluster: Cluster) -> Any:
+def _describe(context: RequestContext, group_id: str, cluster: Cluster) -> _Group:
     if not group_id:
         return _error(group_id, ErrorCode.INVALID_GROUP_ID)
     error_code = ownership_error(cluster, context.broker_id, group_id)
@@ -69,7 +67,7 @@ def _describe(context: RequestContext, group_id: str, cluster: Cluster) -> Any:
     )
 
 
-def _member(member: ShareMember, cluster: Cluster) -> Any:
+def _member(member: ShareMember, cluster: Cluster) -> _Member:
     topics = [
         (topic, indexes)
         for topic_id, indexes in member.assigned.items()
@@ -93,7 +91,7 @@ def _member(member: ShareMember, cluster: Cluster) -> Any:
     )
 
 
-def _error(group_id: str, error_code: ErrorCode, error_message: str | None = None) -> Any:
+def _error(group_id: str, error_code: ErrorCode, error_message: str | None = None) -> _Group:
     return _Group(
         group_id=group_id,
         error_code=error_code,

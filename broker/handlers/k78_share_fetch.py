@@ -23,7 +23,7 @@ Behaviour:
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.share_loading import are_share_groups_enabled
@@ -45,6 +45,7 @@ from broker.routes import handles
 from broker.share_groups.sessions import (
     FINAL_EPOCH,
     INITIAL_EPOCH,
+    NO_TOPIC_ID,
     ShareSession,
     ShareSessionKey,
     TopicIdPartition,
@@ -55,6 +56,9 @@ from protocol.api_keys import ApiKey
 from protocol.codec import encode_body
 from protocol.errors import ErrorCode
 from protocol.pacing import paced_elements
+
+if TYPE_CHECKING:
+    from uuid import UUID
 
 ISOLATION_LEVEL_KEY = "share.isolation.level"
 
@@ -67,13 +71,14 @@ _MOVED = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EP
 @handles(ApiKey.SHARE_FETCH)
 def handle_share_fetch(
     context: RequestContext, request: "messages.ShareFetchRequest", cluster: Cluster
-) -> "messages.ShareFetchResponse":
+) -> object:
     """Kafka's `KafkaApis.handleShareFetchRequest`."""
     if not are_share_groups_enabled(cluster):
         return _error(ErrorCode.UNSUPPORTED_VERSION)
     if request.group_id is None or not is_member_id(request.member_id):
         return _error(ErrorCode.UNKNOWN_SERVER_ERROR)
-    session = _open_session(context, request, cluster)
+    key = ShareSessionKey(request.group_id, request.member_id)
+    session = _open_session(context, key, request, cluster)
     if isinstance(session, Refusal):
         if session.error_code is ErrorCode.SHARE_SESSION_LIMIT_REACHED:
             return _respond_later(cluster, context.now_ms + request.max_wait_ms, session)
@@ -83,29 +88,31 @@ def handle_share_fetch(
         acknowledged = acknowledge_topics(
             cluster,
             context.broker_id,
-            request.group_id,
-            request.member_id,
+            key.group_id,
+            key.member_id,
             request.topics,
             context.now_ms,
         )
     if request.share_session_epoch == FINAL_EPOCH:
-        response = _response(context, request, cluster, {}, acknowledged)
+        response = _response(context, key.group_id, cluster, {}, acknowledged)
         cluster.share.leaders[context.broker_id].close_session(session, context.now_ms)
         return response
     epoch = session.epoch
 
-    def respond(result: ShareFetchResult, now_ms: int) -> Any:
+    def respond(result: ShareFetchResult, now_ms: int) -> _Response | bytes | bytearray:
         return _respond(context, request, cluster, session, epoch, result, acknowledged, now_ms)
 
     return fetch_or_wait(_fetch(context, request, cluster, session), respond, context.now_ms)
 
 
 def _open_session(
-    context: RequestContext, request: Any, cluster: Cluster
+    context: RequestContext,
+    key: ShareSessionKey,
+    request: "messages.ShareFetchRequest",
+    cluster: Cluster,
 ) -> ShareSession | Refusal:
     """Take the request into the session of the member; return the session, or why there is none."""
     sessions = cluster.share.leaders[context.broker_id].sessions
-    key = ShareSessionKey(request.group_id, request.member_id)
     requested = _partitions(request.topics)
     epoch = request.share_session_epoch
     if epoch == FINAL_EPOCH:
@@ -117,22 +124,22 @@ def _open_session(
         partitions = dict.fromkeys(paced_elements(requested))
         return sessions.open(key, partitions, context.connection_id)
     forgotten = [
-        TopicIdPartition(topic.topic_id, index)
+        TopicIdPartition(topic.topic_id or NO_TOPIC_ID, index)
         for topic in paced_elements(request.forgotten_topics_data)
         for index in paced_elements(topic.partitions)
     ]
     return sessions.resume(key, epoch, paced_elements(requested), paced_elements(forgotten))
 
 
-def _partitions(topics: Any) -> list[TopicIdPartition]:
+def _partitions(topics: list["messages.ShareFetchRequest.FetchTopic"]) -> list[TopicIdPartition]:
     return [
-        TopicIdPartition(topic.topic_id, partition.partition_index)
+        TopicIdPartition(topic.topic_id or NO_TOPIC_ID, partition.partition_index)
         for topic in paced_elements(topics)
         for partition in paced_elements(topic.partitions)
     ]
 
 
-def _has_acknowledgements(request: Any) -> bool:
+def _has_acknowledgements(request: "messages.ShareFetchRequest") -> bool:
     return any(
         partition.acknowledgement_batches
         for topic in paced_elements(request.topics)
@@ -141,10 +148,13 @@ def _has_acknowledgements(request: Any) -> bool:
 
 
 def _fetch(
-    context: RequestContext, request: Any, cluster: Cluster, session: ShareSession
+    context: RequestContext,
+    request: "messages.ShareFetchRequest",
+    cluster: Cluster,
+    session: ShareSession,
 ) -> ShareFetch:
     bytes_max = fetch_bytes_max(context, cluster, request.max_bytes)
-    isolation_level = cluster.share.setting(request.group_id, ISOLATION_LEVEL_KEY)
+    isolation_level = cluster.share.setting(session.key.group_id, ISOLATION_LEVEL_KEY)
     return ShareFetch(
         cluster,
         FetchParams(
@@ -154,8 +164,8 @@ def _fetch(
             reads_committed=isolation_level == "read_committed",
             takes_turns=True,
         ),
-        request.group_id,
-        request.member_id,
+        session.key.group_id,
+        session.key.member_id,
         _rotated(list(session.partitions), request.share_session_epoch),
         request.max_wait_ms,
         request.max_records,
@@ -188,14 +198,14 @@ def _respond_later(cluster: Cluster, due_ms: int, refusal: Refusal) -> PendingRe
 
 def _respond(
     context: RequestContext,
-    request: Any,
+    request: "messages.ShareFetchRequest",
     cluster: Cluster,
     session: ShareSession,
     epoch: int,
     result: ShareFetchResult,
     acknowledged: AcknowledgeResult,
     now_ms: int,
-) -> Any:
+) -> _Response | bytes | bytearray:
     """Return what was acquired, or nothing and a wait for a client that has had too much."""
     if session.epoch != epoch:
         return _error(ErrorCode.INVALID_SHARE_SESSION_EPOCH)
@@ -212,23 +222,23 @@ def _respond(
     if any(cluster.topics.get_by_id(p.topic_id) is None for p in paced_elements(tuple(sent))):
         # Kafka 4.1 fails when it counts the bytes of a topic whose name it does not know.
         return _error(ErrorCode.UNKNOWN_SERVER_ERROR)
-    response = _response(context, request, cluster, sent, acknowledged)
+    response = _response(context, session.key.group_id, cluster, sent, acknowledged)
     if not cluster.quotas.clients.is_enabled:
         return response
     body = encode_body(response, context.api_version)
     if not charge_fetch(context, cluster, len(body) + SIZE_BYTES, now_ms):
-        return _response(context, request, cluster, {}, acknowledged)
+        return _response(context, session.key.group_id, cluster, {}, acknowledged)
     return body
 
 
 def _response(
     context: RequestContext,
-    request: Any,
+    group_id: str,
     cluster: Cluster,
     sent: ShareFetchResult,
     acknowledged: AcknowledgeResult,
-) -> Any:
-    entries: dict[Any, dict[int, Any]] = {}
+) -> _Response:
+    entries: dict[UUID, dict[int, _PartitionData]] = {}
     moved: list[Partition] = []
     for (topic_id, index), data in paced_elements(tuple(sent.items())):
         entry = entries.setdefault(topic_id, {})[index] = _entry(index, data)
@@ -246,9 +256,7 @@ def _response(
             entry.acknowledge_error_code = refusal.error_code
     leader_ids = {partition.leader_id for partition in moved}
     return _Response(
-        acquisition_lock_timeout_ms=cluster.share.setting(
-            request.group_id, RECORD_LOCK_DURATION_KEY
-        ),
+        acquisition_lock_timeout_ms=cluster.share.setting(group_id, RECORD_LOCK_DURATION_KEY),
         responses=[
             _TopicResponse(topic_id=topic_id, partitions=list(by_index.values()))
             for topic_id, by_index in paced_elements(tuple(entries.items()))
@@ -263,7 +271,7 @@ def _response(
     )
 
 
-def _entry(partition_index: int, data: SharePartitionData) -> Any:
+def _entry(partition_index: int, data: SharePartitionData) -> _PartitionData:
     return _PartitionData(
         partition_index=partition_index,
         error_code=data.error_code,
@@ -280,5 +288,5 @@ def _entry(partition_index: int, data: SharePartitionData) -> Any:
     )
 
 
-def _error(error_code: ErrorCode) -> Any:
+def _error(error_code: ErrorCode) -> _Response:
     return _Response(error_code=error_code, responses=[], node_endpoints=[])

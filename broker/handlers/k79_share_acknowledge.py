@@ -12,7 +12,7 @@ Behaviour:
     - UNSUPPORTED_VERSION unless the feature share.version is 1.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.share_loading import are_share_groups_enabled
@@ -31,6 +31,9 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
+if TYPE_CHECKING:
+    from uuid import UUID
+
 _Response = messages.ShareAcknowledgeResponse
 _TopicResponse = _Response.ShareAcknowledgeTopicResponse
 _PartitionData = _TopicResponse.PartitionData
@@ -45,20 +48,21 @@ def handle_share_acknowledge(
         return _error(ErrorCode.UNSUPPORTED_VERSION)
     if request.group_id is None or not is_member_id(request.member_id):
         return _error(ErrorCode.UNKNOWN_SERVER_ERROR)
-    session = _resume_session(context, request, cluster)
+    key = ShareSessionKey(request.group_id, request.member_id)
+    session = _resume_session(context, key, request.share_session_epoch, cluster)
     if isinstance(session, Refusal):
         return _error(session.error_code)
     result = acknowledge_topics(
         cluster,
         context.broker_id,
-        request.group_id,
-        request.member_id,
+        key.group_id,
+        key.member_id,
         request.topics,
         context.now_ms,
     )
     if request.share_session_epoch == FINAL_EPOCH:
         cluster.share.leaders[context.broker_id].close_session(session, context.now_ms)
-    topics: dict[Any, list[Any]] = {}
+    topics: dict[UUID, list[_PartitionData]] = {}
     for (topic_id, index), refusal in result.items():
         topics.setdefault(topic_id, []).append(_entry(index, refusal))
     return _Response(
@@ -71,18 +75,17 @@ def handle_share_acknowledge(
 
 
 def _resume_session(
-    context: RequestContext, request: Any, cluster: Cluster
+    context: RequestContext, key: ShareSessionKey, epoch: int, cluster: Cluster
 ) -> ShareSession | Refusal:
     sessions = cluster.share.leaders[context.broker_id].sessions
-    key = ShareSessionKey(request.group_id, request.member_id)
-    if request.share_session_epoch == INITIAL_EPOCH:
+    if epoch == INITIAL_EPOCH:
         return Refusal(ErrorCode.INVALID_SHARE_SESSION_EPOCH, None)
-    if request.share_session_epoch == FINAL_EPOCH:
+    if epoch == FINAL_EPOCH:
         return sessions.get(key) or not_found()
-    return sessions.resume(key, request.share_session_epoch)
+    return sessions.resume(key, epoch)
 
 
-def _entry(partition_index: int, refusal: Refusal | None) -> Any:
+def _entry(partition_index: int, refusal: Refusal | None) -> _PartitionData:
     return _PartitionData(
         partition_index=partition_index,
         error_code=ErrorCode.NONE if refusal is None else refusal.error_code,
@@ -91,5 +94,5 @@ def _entry(partition_index: int, refusal: Refusal | None) -> Any:
     )
 
 
-def _error(error_code: ErrorCode) -> Any:
+def _error(error_code: ErrorCode) -> _Response:
     return _Response(error_code=error_code, responses=[], node_endpoints=[])

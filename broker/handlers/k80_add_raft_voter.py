@@ -7,8 +7,6 @@ Behaviour:
       a directory id, or without an address of the controllers listener.
 """
 
-from typing import Any
-
 from broker.addresses import Address
 from broker.administration.quorum import (
     check_cluster_id,
@@ -38,7 +36,7 @@ def handle_add_raft_voter(
     )
 
 
-def _refuse(request: Any, cluster: Cluster) -> Refusal:
+def _refuse(request: "messages.AddRaftVoterRequest", cluster: Cluster) -> Refusal:
     # The decoder returns None for a directory id of zeros.
     if request.voter_id < 0 or request.voter_directory_id is None:
         return Refusal(ErrorCode.INVALID_REQUEST, "Add voter request didn't include a valid voter")

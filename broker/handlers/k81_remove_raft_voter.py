@@ -7,8 +7,6 @@ Behaviour:
       a directory id.
 """
 
-from typing import Any
-
 from broker.administration.quorum import check_cluster_id
 from broker.cluster.cluster import Cluster
 from broker.errors import Refusal
@@ -33,7 +31,7 @@ def handle_remove_raft_voter(
     )
 
 
-def _refuse(request: Any) -> Refusal:
+def _refuse(request: "messages.RemoveRaftVoterRequest") -> Refusal:
     # The decoder returns None for a directory id of zeros.
     if request.voter_id < 0 or request.voter_directory_id is None:
         return Refusal(

@@ -8,8 +8,6 @@ Behaviour:
       FENCED_STATE_EPOCH, COORDINATOR_NOT_AVAILABLE. A request without a group has no results.
 """
 
-from typing import Any
-
 from broker.administration.share_state_requests import (
     coordinator_refusal,
     partition_result,
@@ -34,7 +32,10 @@ def handle_initialize_share_group_state(
 ) -> "messages.InitializeShareGroupStateResponse":
     """Kafka's `KafkaApis.handleInitializeShareGroupStateRequest`."""
 
-    def handle(key: SharePartitionKey, entry: Any) -> Any:
+    def handle(
+        key: SharePartitionKey,
+        entry: "messages.InitializeShareGroupStateRequest.InitializeStateData.PartitionData",
+    ) -> _Result:
         refusal = coordinator_refusal(context, cluster, key, OPERATION)
         if refusal is None:
             refusal = cluster.share.states.initialize(

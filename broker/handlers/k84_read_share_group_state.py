@@ -10,7 +10,6 @@ Behaviour:
 """
 
 from dataclasses import asdict
-from typing import Any
 
 from broker.administration.share_state_requests import (
     coordinator_refusal,
@@ -38,7 +37,10 @@ def handle_read_share_group_state(
 ) -> "messages.ReadShareGroupStateResponse":
     """Kafka's `KafkaApis.handleReadShareGroupStateRequest`."""
 
-    def handle(key: SharePartitionKey, entry: Any) -> Any:
+    def handle(
+        key: SharePartitionKey,
+        entry: "messages.ReadShareGroupStateRequest.ReadStateData.PartitionData",
+    ) -> _Result:
         refusal = coordinator_refusal(context, cluster, key, OPERATION)
         if refusal is not None:
             return partition_result(_Result, key, refusal)

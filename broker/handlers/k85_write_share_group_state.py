@@ -8,8 +8,6 @@ Behaviour:
       without partitions, has no results.
 """
 
-from typing import Any
-
 from broker.administration.share_state_requests import (
     coordinator_refusal,
     partition_result,
@@ -39,7 +37,10 @@ def handle_write_share_group_state(
 ) -> "messages.WriteShareGroupStateResponse":
     """Kafka's `KafkaApis.handleWriteShareGroupStateRequest`."""
 
-    def handle(key: SharePartitionKey, entry: Any) -> Any:
+    def handle(
+        key: SharePartitionKey,
+        entry: "messages.WriteShareGroupStateRequest.WriteStateData.PartitionData",
+    ) -> _Result:
         batches = _state_batches(entry)
         refusal = coordinator_refusal(context, cluster, key, OPERATION)
         if refusal is None:
@@ -49,7 +50,9 @@ def handle_write_share_group_state(
     return _Response(results=results_by_topic(request, _TopicResult, handle))
 
 
-def _state_batches(entry: Any) -> list[StateBatch] | None:
+def _state_batches(
+    entry: "messages.WriteShareGroupStateRequest.WriteStateData.PartitionData",
+) -> list[StateBatch] | None:
     """Return the states of a partition; None if one is of no offset."""
     try:
         return [
@@ -65,7 +68,7 @@ def _state_batches(entry: Any) -> list[StateBatch] | None:
 def _write(
     cluster: Cluster,
     key: SharePartitionKey,
-    entry: Any,
+    entry: "messages.WriteShareGroupStateRequest.WriteStateData.PartitionData",
     batches: list[StateBatch],
     context: RequestContext,
 ) -> Refusal | None:

@@ -8,8 +8,6 @@ Behaviour:
       without partitions, has no results.
 """
 
-from typing import Any
-
 from broker.administration.share_state_requests import (
     coordinator_refusal,
     partition_result,
@@ -34,7 +32,10 @@ def handle_delete_share_group_state(
 ) -> "messages.DeleteShareGroupStateResponse":
     """Kafka's `KafkaApis.handleDeleteShareGroupStateRequest`."""
 
-    def handle(key: SharePartitionKey, entry: Any) -> Any:
+    def handle(
+        key: SharePartitionKey,
+        entry: "messages.DeleteShareGroupStateRequest.DeleteStateData.PartitionData",
+    ) -> _Result:
         refusal = coordinator_refusal(context, cluster, key, OPERATION)
         if refusal is None:
             refusal = cluster.share.states.delete(key, context.now_ms)

@@ -8,8 +8,6 @@ Behaviour:
       without partitions, has no results.
 """
 
-from typing import Any
-
 from broker.administration.share_state_requests import (
     coordinator_refusal,
     partition_result,
@@ -35,7 +33,10 @@ def handle_read_share_group_state_summary(
 ) -> "messages.ReadShareGroupStateSummaryResponse":
     """Kafka's `KafkaApis.handleReadShareGroupStateSummaryRequest`."""
 
-    def handle(key: SharePartitionKey, entry: Any) -> Any:
+    def handle(
+        key: SharePartitionKey,
+        entry: "messages.ReadShareGroupStateSummaryRequest.ReadStateSummaryData.PartitionData",
+    ) -> _Result:
         refusal = coordinator_refusal(context, cluster, key, OPERATION)
         if refusal is None:
             refusal = cluster.share.states.partition_refusal(key)

@@ -11,7 +11,6 @@ Behaviour:
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 from uuid import UUID
 
 from broker.administration.share_offsets import start_offset
@@ -44,7 +43,11 @@ def handle_describe_share_group_offsets(
     return _Response(groups=[_describe(context, group, cluster) for group in paced(request.groups)])
 
 
-def _describe(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+def _describe(
+    context: RequestContext,
+    request: "messages.DescribeShareGroupOffsetsRequest.DescribeShareGroupOffsetsRequestGroup",
+    cluster: Cluster,
+) -> _Group:
     group_id = request.group_id
     if not are_share_groups_enabled(cluster):
         return _error(group_id, ErrorCode.UNSUPPORTED_VERSION, None)
@@ -59,7 +62,13 @@ def _describe(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     return _Group(group_id=group_id, topics=_topics(cluster, group_id, partitions))
 
 
-def _describe_named(cluster: Cluster, group_id: str, requests: Sequence[Any]) -> Any:
+def _describe_named(
+    cluster: Cluster,
+    group_id: str,
+    requests: Sequence[
+        "messages.DescribeShareGroupOffsetsRequest.DescribeShareGroupOffsetsRequestGroup.DescribeShareGroupOffsetsRequestTopic"
+    ],
+) -> _Group:
     missing = []
     partitions: dict[UUID, list[int]] = {}
     is_invalid = False
@@ -81,7 +90,9 @@ def _describe_named(cluster: Cluster, group_id: str, requests: Sequence[Any]) ->
     return _Group(group_id=group_id, topics=missing + _topics(cluster, group_id, partitions))
 
 
-def _topics(cluster: Cluster, group_id: str, partitions: Mapping[UUID, Iterable[int]]) -> list[Any]:
+def _topics(
+    cluster: Cluster, group_id: str, partitions: Mapping[UUID, Iterable[int]]
+) -> list[_Topic]:
     found = []
     for topic_id in paced(in_hash_order(partitions, uuid_hash)):
         topic = cluster.topics.get_by_id(topic_id)
@@ -95,12 +106,12 @@ def _topics(cluster: Cluster, group_id: str, partitions: Mapping[UUID, Iterable[
     return found
 
 
-def _partition(cluster: Cluster, key: SharePartitionKey) -> Any:
+def _partition(cluster: Cluster, key: SharePartitionKey) -> _Partition:
     offset, leader_epoch = start_offset(cluster, key)
     return _Partition(
         partition_index=key.partition_index, start_offset=offset, leader_epoch=leader_epoch
     )
 
 
-def _error(group_id: str, error_code: ErrorCode, error_message: str | None) -> Any:
+def _error(group_id: str, error_code: ErrorCode, error_message: str | None) -> _Group:
     return _Group(group_id=group_id, error_code=error_code, error_message=error_message, topics=[])

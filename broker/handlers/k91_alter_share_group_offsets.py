@@ -12,7 +12,6 @@ Gaps:
     - Kafka 4.1.0 ignores topics that exist and all errors of the request; here as in Kafka 4.2.
 """
 
-from typing import Any
 from uuid import UUID
 
 from broker.administration.share_offsets import alter_offsets, group_to_change
@@ -80,7 +79,7 @@ def _alter(
     return alter_offsets(cluster, group, offsets, context.now_ms)
 
 
-def _entry(partition_index: int, refusal: Refusal | None) -> Any:
+def _entry(partition_index: int, refusal: Refusal | None) -> _Partition:
     return _Partition(
         partition_index=partition_index,
         error_code=ErrorCode.NONE if refusal is None else refusal.error_code,

@@ -10,7 +10,6 @@ Behaviour:
     - Without topics the group is not looked at.
 """
 
-from typing import Any
 from uuid import UUID
 
 from broker.administration.share_offsets import delete_offsets, group_to_change
@@ -46,14 +45,16 @@ def handle_delete_share_group_offsets(
         _delete(context, cluster, request.group_id, entry.topic_name)
         for entry in paced(request.topics)
     ]
-    succeeded = {result.topic_id: result for result in results if not result.error_code}
+    succeeded = {
+        result.topic_id: result for result in results if result.topic_id and not result.error_code
+    }
     return _Response(
         responses=[result for result in results if result.error_code]
         + [succeeded[topic_id] for topic_id in in_hash_order(succeeded, uuid_hash)]
     )
 
 
-def _delete(context: RequestContext, cluster: Cluster, group_id: str, topic_name: str) -> Any:
+def _delete(context: RequestContext, cluster: Cluster, group_id: str, topic_name: str) -> _Topic:
     topic = cluster.topics.get(topic_name)
     refusal: Refusal | None = UNKNOWN_PARTITION
     if topic is not None:

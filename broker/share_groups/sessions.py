@@ -25,6 +25,10 @@ class ShareSessionKey(NamedTuple):
     member_id: str
 
 
+NO_TOPIC_ID = UUID(int=0)
+"""The codec decodes it as None."""
+
+
 class TopicIdPartition(NamedTuple):
     """A partition, by the id of its topic."""
 

@@ -27,7 +27,9 @@ def test_a_consumer_group_has_current_and_target_assignments() -> None:
     member_class = group_class.Member
     assignment_class = member_class.Assignment
 
-    def assignment(*indexes: int) -> object:
+    def assignment(
+        *indexes: int,
+    ) -> messages.ConsumerGroupDescribeResponse.DescribedGroup.Member.Assignment:
         topic = assignment_class.TopicPartitions(
             version=1, topic_id=TOPIC_ID, topic_name="t", partitions=list(indexes)
         )

@@ -64,13 +64,15 @@ def test_a_refused_version_of_api_versions_is_read_in_the_version_it_was_written
 def test_every_field_of_an_error_code_has_its_name_and_a_token_is_hidden() -> None:
     response_class = messages.ShareAcknowledgeResponse
     topic_class = response_class.ShareAcknowledgeTopicResponse
-    partition = topic_class.PartitionData(error_code=6, current_leader=None)
+    leader = topic_class.PartitionData.LeaderIdAndEpoch()
+    partition = topic_class.PartitionData(error_code=6, current_leader=leader)
     topic = topic_class(partitions=[partition])
     response = response_class(version=1, error_code=122, responses=[topic])
     assert json_view.errors_of(response) == {"SHARE_SESSION_NOT_FOUND", "NOT_LEADER_OR_FOLLOWER"}
 
-    fetched = messages.ShareFetchResponse.ShareFetchableTopicResponse.PartitionData(
-        acknowledge_error_code=121, current_leader=None
+    partition_class = messages.ShareFetchResponse.ShareFetchableTopicResponse.PartitionData
+    fetched = partition_class(
+        acknowledge_error_code=121, current_leader=partition_class.LeaderIdAndEpoch()
     )
     assert json_view.as_plain(fetched, lambda _name: True)["acknowledge_error_code"] == (
         "INVALID_RECORD_STATE"

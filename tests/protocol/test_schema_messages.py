@@ -90,6 +90,7 @@ def test_defaults_can_be_encoded_and_decoded(message_class: Any, version: int) -
 
 
 def test_a_null_that_the_schema_does_not_allow_is_refused() -> None:
-    body = encode_message(messages.ShareGroupDescribeRequest(group_ids=None), 1)
+    request = messages.ShareGroupDescribeRequest(group_ids=None)  # type: ignore[arg-type]
+    body = encode_message(request, 1)
     with pytest.raises(DecodeError, match="group_ids must not be null"):
         decode_request(ApiKey.SHARE_GROUP_DESCRIBE, 1, body, 0, len(body))
