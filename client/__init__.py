@@ -5,7 +5,7 @@ Each module is imported when one of its names is used: the tools start faster wi
 """
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from client.admin import Admin as Admin
@@ -130,13 +130,14 @@ _NAMES = {
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names}
 
-if not TYPE_CHECKING:
+PUBLIC_NAMES = sorted(_MODULES)
+
+if not TYPE_CHECKING:  # `__getattr__` would allow any name
     # With a computed list a type checker would take no name from `from client import *`.
-    __all__ = sorted(_MODULES)  # noqa: PLE0605
+    __all__ = PUBLIC_NAMES  # noqa: PLE0605
 
-
-def __getattr__(name: str) -> Any:
-    module = _MODULES.get(name)
-    if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{module}"), name)
+    def __getattr__(name: str) -> object:
+        module = _MODULES.get(name)
+        if module is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(importlib.import_module(f"{__name__}.{module}"), name)

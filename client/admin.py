@@ -5,7 +5,7 @@ result; an error of the whole request is raised as a `ClientError`.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Protocol, TypeAlias, TypeVar
 from uuid import UUID
 
 from client.admin_messages import (
@@ -15,7 +15,7 @@ from client.admin_messages import (
     topic_description,
 )
 from client.errors import ApiError, ThrottlingQuotaExceededError, UnreachableError, error_of
-from client.group_admin import GroupAdmin
+from client.group_admin import GroupAdmin, ResponseT
 from client.resources import (
     Address,
     ClusterDescription,
@@ -37,6 +37,18 @@ API_TIMEOUT_MS = 60_000
 REQUEST_TIMEOUT_MS = 30_000
 RETRY_BACKOFF_MS = 100
 
+_MutationResponseT = TypeVar(
+    "_MutationResponseT",
+    "messages.CreateTopicsResponse",
+    "messages.CreatePartitionsResponse",
+    "messages.DeleteTopicsResponse",
+)
+_MutationResult: TypeAlias = (
+    "messages.CreateTopicsResponse.CreatableTopicResult"
+    " | messages.CreatePartitionsResponse.CreatePartitionsTopicResult"
+    " | messages.DeleteTopicsResponse.DeletableTopicResult"
+)
+
 Outcomes = dict[str, ApiError | None]
 """Each topic's error, or None for success."""
 
@@ -44,7 +56,7 @@ Outcomes = dict[str, ApiError | None]
 class Transport(Protocol):
     """The network of `Admin`: send a request to a broker, return the response."""
 
-    def ask(self, address: Address, request: Any) -> Any:
+    def ask(self, address: Address, request: "messages.Request[ResponseT]") -> ResponseT:
         """Send a request and wait for its response.
 
         Raises:
@@ -97,17 +109,21 @@ class Admin(GroupAdmin):
 
     def list_topics(self) -> list[str]:
         """Return the names of all topics, sorted."""
-        return sorted(topic.name for topic in self._metadata_topics(None))
+        return sorted(self._metadata_topics(None))
 
     def topic_names(self) -> dict[UUID, str]:
         """Return the names of all topics by id."""
-        return {topic.topic_id: topic.name for topic in self._metadata_topics(None)}
+        return {
+            topic.topic_id: name
+            for name, topic in self._metadata_topics(None).items()
+            if topic.topic_id is not None
+        }
 
     def describe_topics(self, names: Sequence[str]) -> dict[str, TopicDescription | ApiError]:
         """Describe topics, without creating them."""
         return {
-            topic.name: error_of(topic.error_code) or topic_description(topic)
-            for topic in self._metadata_topics(names)
+            name: error_of(topic.error_code) or topic_description(name, topic)
+            for name, topic in self._metadata_topics(names).items()
         }
 
     def create_topics(
@@ -120,7 +136,7 @@ class Admin(GroupAdmin):
         """Create topics; retry those refused by the controller mutation quota (KIP-599)."""
         by_name = {topic.name: topic for topic in topics}
 
-        def request(names: Sequence[str]) -> Any:
+        def request(names: Sequence[str]) -> messages.CreateTopicsRequest:
             return messages.CreateTopicsRequest(
                 topics=[creatable_topic(by_name[name]) for name in names],
                 timeout_ms=REQUEST_TIMEOUT_MS,
@@ -144,7 +160,7 @@ class Admin(GroupAdmin):
         """Add partitions to topics; quota refusals as in `create_topics`."""
         topic_class = messages.CreatePartitionsRequest.CreatePartitionsTopic
 
-        def creatable(name: str) -> Any:
+        def creatable(name: str) -> messages.CreatePartitionsRequest.CreatePartitionsTopic:
             new_partitions = counts[name]
             assignments = new_partitions.assignments
             return topic_class(
@@ -158,7 +174,7 @@ class Admin(GroupAdmin):
                 ],
             )
 
-        def request(names: Sequence[str]) -> Any:
+        def request(names: Sequence[str]) -> messages.CreatePartitionsRequest:
             return messages.CreatePartitionsRequest(
                 topics=[creatable(name) for name in names],
                 timeout_ms=REQUEST_TIMEOUT_MS,
@@ -177,7 +193,7 @@ class Admin(GroupAdmin):
     ) -> Outcomes:
         """Delete topics; quota refusals as in `create_topics`."""
 
-        def request(some: Sequence[str]) -> Any:
+        def request(some: Sequence[str]) -> messages.DeleteTopicsRequest:
             return messages.DeleteTopicsRequest(
                 topics=[messages.DeleteTopicsRequest.DeleteTopicState(name=name) for name in some],
                 topic_names=list(some),  # versions before 6
@@ -308,8 +324,8 @@ class Admin(GroupAdmin):
     def _mutate(
         self,
         names: Sequence[str],
-        request: Callable[[Sequence[str]], Any],
-        results: Callable[[Any], Iterable[Any]],
+        request: "Callable[[Sequence[str]], messages.Request[_MutationResponseT]]",
+        results: Callable[[_MutationResponseT], Iterable[_MutationResult]],
         *,
         is_retrying: bool,
     ) -> Outcomes:
@@ -325,9 +341,10 @@ class Admin(GroupAdmin):
             response = self._ask(request(pending), self._controller)
             throttle_time_ms = response.throttle_time_ms
             for result in results(response):
-                outcomes[result.name] = error_of(
-                    result.error_code, getattr(result, "error_message", None), throttle_time_ms
-                )
+                if result.name is not None:
+                    outcomes[result.name] = error_of(
+                        result.error_code, result.error_message, throttle_time_ms
+                    )
             refused = [name for name in pending if _is_quota_refusal(outcomes[name])]
             misplaced = [name for name in pending if _is_misplaced(outcomes[name])]
             pending = misplaced + (refused if is_retrying else [])
@@ -341,7 +358,9 @@ class Admin(GroupAdmin):
                 self._controller = cluster.brokers.get(cluster.controller_id)
         return outcomes
 
-    def _ask(self, request: Any, address: Address | None = None) -> Any:
+    def _ask(
+        self, request: "messages.Request[ResponseT]", address: Address | None = None
+    ) -> ResponseT:
         """Return the response of this broker, or by default of the first that can be reached."""
         if address is not None:
             return self._ask_at(address, request)
@@ -353,7 +372,7 @@ class Admin(GroupAdmin):
                     raise
                 del self._bootstrap[0]
 
-    def _ask_at(self, address: Address, request: Any) -> Any:
+    def _ask_at(self, address: Address, request: "messages.Request[ResponseT]") -> ResponseT:
         """Send a request after the throttle time of the broker's last response (KIP-219).
 
         Raises:
@@ -381,14 +400,18 @@ class Admin(GroupAdmin):
         self._sleep_ms(min(wait_ms, rest_ms))
         return wait_ms < rest_ms
 
-    def _metadata_topics(self, names: Sequence[str] | None) -> Any:
-        topics = (
+    def _metadata_topics(
+        self, names: Sequence[str] | None
+    ) -> dict[str, "messages.MetadataResponse.MetadataResponseTopic"]:
+        """Return these topics, or all of them, by name."""
+        named = (
             None
             if names is None
             else [messages.MetadataRequest.MetadataRequestTopic(name=name) for name in names]
         )
-        request = messages.MetadataRequest(topics=topics, allow_auto_topic_creation=False)
-        return self._ask(request).topics
+        request = messages.MetadataRequest(topics=named, allow_auto_topic_creation=False)
+        topics = self._ask(request).topics
+        return {topic.name: topic for topic in topics if topic.name is not None}
 
     def _by_address(
         self, resources: Iterable[ConfigResource]

@@ -1,7 +1,5 @@
 """Convert the admin client's values to request messages, and response messages to values."""
 
-from typing import Any
-
 from client.resources import (
     ConfigEntry,
     ConfigResource,
@@ -14,7 +12,7 @@ from protocol import messages
 from protocol.configs import ConfigSource, ResourceType
 
 
-def creatable_topic(topic: NewTopic) -> Any:
+def creatable_topic(topic: NewTopic) -> "messages.CreateTopicsRequest.CreatableTopic":
     """Return the topic of a CreateTopics request."""
     topic_class = messages.CreateTopicsRequest.CreatableTopic
     return topic_class(
@@ -32,10 +30,12 @@ def creatable_topic(topic: NewTopic) -> Any:
     )
 
 
-def topic_description(topic: Any) -> TopicDescription:
+def topic_description(
+    name: str, topic: "messages.MetadataResponse.MetadataResponseTopic"
+) -> TopicDescription:
     """Return a topic of a Metadata response."""
     return TopicDescription(
-        name=topic.name,
+        name=name,
         topic_id=topic.topic_id,
         is_internal=topic.is_internal,
         partitions=tuple(
@@ -52,7 +52,10 @@ def topic_description(topic: Any) -> TopicDescription:
     )
 
 
-def config_resource(result: Any) -> ConfigResource:
+def config_resource(
+    result: "messages.DescribeConfigsResponse.DescribeConfigsResult"
+    " | messages.IncrementalAlterConfigsResponse.AlterConfigsResourceResponse",
+) -> ConfigResource:
     """Return the resource that a result of a configuration response is about."""
     return ConfigResource(ResourceType(result.resource_type), result.resource_name)
 
@@ -64,7 +67,9 @@ def _config_source(number: int) -> ConfigSource:
         return ConfigSource.UNKNOWN
 
 
-def config_entry(entry: Any) -> ConfigEntry:
+def config_entry(
+    entry: "messages.DescribeConfigsResponse.DescribeConfigsResult.DescribeConfigsResourceResult",
+) -> ConfigEntry:
     """Return one configuration of a DescribeConfigs response; a sensitive value is None."""
     return ConfigEntry(
         name=entry.name,

@@ -4,13 +4,14 @@ import socket
 import ssl
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Self, TypeVar
 
 from client.errors import ConnectionLostError, SecurityError, UnreachableError
 from client.handshake import Handshake
 from client.protocol_codec import ProtocolCodec
 from client.resources import Address
 from client.security import SaslSettings
+from protocol import messages
 
 TIMEOUT_S = 30.0
 _READ_BYTES = 64 * 1024
@@ -95,7 +96,7 @@ class BlockingConnection:
     ) -> None:
         self.close()
 
-    def exchange(self, frame: bytes) -> Any:
+    def exchange(self, frame: bytes) -> "messages.Message":
         """Send a frame of `codec` and wait for the response.
 
         Raises:
@@ -123,7 +124,7 @@ class BlockingConnection:
         """
         return self._wait_for(self.codec.next_frame)
 
-    def poll(self) -> Any | None:
+    def poll(self) -> "messages.Message | None":
         """Return the next response if it has arrived, else None, without waiting.
 
         Raises:

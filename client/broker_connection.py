@@ -3,13 +3,14 @@
 import asyncio
 import ssl
 from collections.abc import Callable
-from typing import Any, cast
+from typing import cast
 
 from client.errors import ClientError, ConnectionLostError, SecurityError, UnreachableError
 from client.handshake import Handshake
 from client.protocol_codec import ProtocolCodec
 from client.resources import Address
 from client.security import SaslSettings
+from protocol import messages
 
 
 class BrokerConnection(asyncio.Protocol):
@@ -24,7 +25,7 @@ class BrokerConnection(asyncio.Protocol):
         sasl: SaslSettings | None,
         *,
         on_open: Callable[[], None],
-        on_response: Callable[[Any], None],
+        on_response: "Callable[[messages.Message], None]",
         on_lost: Callable[[ClientError], None],
     ) -> None:
         self.codec = ProtocolCodec(client_id)
@@ -96,7 +97,7 @@ class BrokerConnection(asyncio.Protocol):
         reason = error or "the broker closed the connection"
         self._fail(ConnectionLostError(f"lost the connection: {reason}"))
 
-    def _continue_handshake(self, response: Any) -> None:
+    def _continue_handshake(self, response: "messages.Message") -> None:
         frame = self._handshake.next_frame(response)
         if frame is not None:
             self.write(frame)

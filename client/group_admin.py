@@ -6,11 +6,12 @@ such as `DescribeConsumerGroupsHandler`.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TypeVar
 from uuid import UUID
 
 from client.errors import ApiError, UnsupportedVersionError, error_of
 from client.group_messages import (
+    NO_TOPIC_ID,
     by_topic,
     classic_group,
     committed_offsets,
@@ -29,6 +30,14 @@ from client.resources import (
 )
 from protocol import messages
 from protocol.errors import ErrorCode
+
+ResponseT = TypeVar("ResponseT", bound="messages.Message")
+_GroupT = TypeVar(
+    "_GroupT",
+    "messages.ConsumerGroupDescribeResponse.DescribedGroup",
+    "messages.DescribeGroupsResponse.DescribedGroup",
+    "messages.ShareGroupDescribeResponse.DescribedGroup",
+)
 
 RETRY_BACKOFF_MS = 100
 LIST_OFFSETS_TIMEOUT_MS = 30_000
@@ -66,7 +75,9 @@ class GroupAdmin(ABC):
         """Return the names of all topics by id."""
 
     @abstractmethod
-    def _ask(self, request: Any, address: Address | None = None) -> Any: ...
+    def _ask(
+        self, request: "messages.Request[ResponseT]", address: Address | None = None
+    ) -> ResponseT: ...
 
     @abstractmethod
     def _sleep_before(self, deadline_ms: int, wait_ms: int) -> bool:
@@ -91,8 +102,8 @@ class GroupAdmin(ABC):
             found += [
                 GroupListing(
                     group.group_id,
-                    getattr(group, "group_type", None) or "",
-                    getattr(group, "group_state", None) or "",
+                    group.group_type,
+                    group.group_state,
                     group.protocol_type,
                 )
                 for group in response.groups
@@ -105,25 +116,53 @@ class GroupAdmin(ABC):
 
     def _describe(self, group_id: str) -> GroupDescription | ApiError:
         """Ask as for a consumer group, then as for a classic one, then as for a share group."""
-        names: dict[str, Any] = {"include_authorized_operations": False}
-        for request, description in (
-            (messages.ConsumerGroupDescribeRequest(group_ids=[group_id], **names), consumer_group),
-            (messages.DescribeGroupsRequest(groups=[group_id], **names), classic_group),
-            (messages.ShareGroupDescribeRequest(group_ids=[group_id], **names), share_group),
-        ):
-            try:
-                node_id, address, response = self._ask_coordinator(
-                    group_id, request, lambda response: response.groups[0].error_code
-                )
-            except UnsupportedVersionError:
-                continue
-            (group,) = response.groups
-            error = error_of(group.error_code, getattr(group, "error_message", None))
-            if error is not None and error.error_code not in _OTHER_TYPE:
-                return error
-            if error is None and group.group_state != _DEAD:
-                return description(group, node_id, address)
-        return ApiError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
+        return (
+            self._described(
+                group_id,
+                messages.ConsumerGroupDescribeRequest(
+                    group_ids=[group_id], include_authorized_operations=False
+                ),
+                lambda response: response.groups[0],
+                consumer_group,
+            )
+            or self._described(
+                group_id,
+                messages.DescribeGroupsRequest(
+                    groups=[group_id], include_authorized_operations=False
+                ),
+                lambda response: response.groups[0],
+                classic_group,
+            )
+            or self._described(
+                group_id,
+                messages.ShareGroupDescribeRequest(
+                    group_ids=[group_id], include_authorized_operations=False
+                ),
+                lambda response: response.groups[0],
+                share_group,
+            )
+            or ApiError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
+        )
+
+    def _described(
+        self,
+        group_id: str,
+        request: "messages.Request[ResponseT]",
+        group_of: Callable[[ResponseT], _GroupT],
+        description: Callable[[_GroupT, int, Address], GroupDescription],
+    ) -> GroupDescription | ApiError | None:
+        """Return the group or an error; None if the group is of another type, or does not exist."""
+        try:
+            node_id, address, response = self._ask_coordinator(
+                group_id, request, lambda response: group_of(response).error_code
+            )
+        except UnsupportedVersionError:
+            return None
+        group = group_of(response)
+        error = error_of(group.error_code, group.error_message)
+        if error is not None:
+            return None if error.error_code in _OTHER_TYPE else error
+        return None if group.group_state == _DEAD else description(group, node_id, address)
 
     def delete_groups(self, group_ids: Iterable[str]) -> dict[str, ApiError | None]:
         """Delete groups without members, with their offsets."""
@@ -148,7 +187,9 @@ class GroupAdmin(ABC):
             groups=[group], group_id=group_id, topics=None, require_stable=False
         )
 
-        def found(response: Any) -> Any:
+        def found(
+            response: messages.OffsetFetchResponse,
+        ) -> messages.OffsetFetchResponse.OffsetFetchResponseGroup | messages.OffsetFetchResponse:
             return response.groups[0] if response.groups else response
 
         _, _, response = self._ask_coordinator(
@@ -173,16 +214,17 @@ class GroupAdmin(ABC):
             topics=offsets_to_commit(offsets, ids),
         )
 
-        def first_error(response: Any) -> int:
+        def first_error(response: messages.OffsetCommitResponse) -> int:
             codes = [part.error_code for topic in response.topics for part in topic.partitions]
             return next((code for code in codes if code in _RETRIED), 0)
 
         _, _, response = self._ask_coordinator(group_id, request, first_error)
         names = {topic_id: name for name, topic_id in ids.items()}
         return {
-            (topic.name or names.get(topic.topic_id, ""), part.partition_index): error_of(
-                part.error_code
-            )
+            (
+                topic.name or names.get(topic.topic_id or NO_TOPIC_ID, ""),
+                part.partition_index,
+            ): error_of(part.error_code)
             for topic in response.topics
             for part in topic.partitions
         }
@@ -342,8 +384,11 @@ class GroupAdmin(ABC):
     # The coordinator -------------------------------------------------------------------------
 
     def _ask_coordinator(
-        self, group_id: str, request: Any, error_code_of: Callable[[Any], int]
-    ) -> tuple[int, Address, Any]:
+        self,
+        group_id: str,
+        request: "messages.Request[ResponseT]",
+        error_code_of: Callable[[ResponseT], int],
+    ) -> tuple[int, Address, ResponseT]:
         """Return node id and address of a group's coordinator, and its response.
 
         It is looked up again while it moves or loads the group, until the API timeout.
@@ -353,8 +398,8 @@ class GroupAdmin(ABC):
             key=group_id, key_type=_GROUP_KEY_TYPE, coordinator_keys=[group_id]
         )
         while True:
-            response = self._ask(find)
-            coordinator = response.coordinators[0] if response.coordinators else response
+            found = self._ask(find)
+            coordinator = found.coordinators[0] if found.coordinators else found
             error_code = coordinator.error_code
             if not error_code:
                 address = Address(coordinator.host, coordinator.port)
@@ -363,7 +408,7 @@ class GroupAdmin(ABC):
                 if error_code not in _RETRIED:
                     return coordinator.node_id, address, response
             if error_code not in _RETRIED or not self._sleep_before(deadline_ms, RETRY_BACKOFF_MS):
-                raise ApiError(error_code, getattr(coordinator, "error_message", None))
+                raise ApiError(error_code, coordinator.error_message)
 
 
 def _leader_id(topic: TopicDescription | ApiError, partition_index: int) -> int | ApiError:

@@ -1,7 +1,7 @@
 """Groups in requests and responses, as the values of `Admin`."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TypeAlias
 from uuid import UUID
 
 from client.resources import (
@@ -15,8 +15,19 @@ from protocol import messages
 from protocol.codec import DecodeError
 from protocol.consumer_protocol import decode_assignment
 
+_ConsumerGroup: TypeAlias = "messages.ConsumerGroupDescribeResponse.DescribedGroup"
+_ShareGroup: TypeAlias = "messages.ShareGroupDescribeResponse.DescribedGroup"
+_OldTopic: TypeAlias = "messages.OffsetFetchResponse.OffsetFetchResponseTopic"
+_Topic: TypeAlias = (
+    "messages.OffsetFetchResponse.OffsetFetchResponseGroup.OffsetFetchResponseTopics"
+)
+_Assignment: TypeAlias = (
+    "messages.ConsumerGroupDescribeResponse.DescribedGroup.Member.Assignment"
+    " | messages.ShareGroupDescribeResponse.DescribedGroup.Member.Assignment"
+)
+
 _CONSUMER = "consumer"
-_NO_TOPIC_ID = UUID(int=0)
+NO_TOPIC_ID = UUID(int=0)
 _CLASSIC_MEMBER_TYPE, _CONSUMER_MEMBER_TYPE = 0, 1
 
 
@@ -28,7 +39,9 @@ def by_topic(partitions: Iterable[PartitionKey]) -> dict[str, list[int]]:
     return found
 
 
-def consumer_group(group: Any, coordinator_id: int, coordinator: Address) -> GroupDescription:
+def consumer_group(
+    group: _ConsumerGroup, coordinator_id: int, coordinator: Address
+) -> GroupDescription:
     """Return a group of a ConsumerGroupDescribe response."""
     members = tuple(
         MemberDescription(
@@ -46,7 +59,7 @@ def consumer_group(group: Any, coordinator_id: int, coordinator: Address) -> Gro
     return _with_epochs("consumer", group, coordinator_id, coordinator, members)
 
 
-def share_group(group: Any, coordinator_id: int, coordinator: Address) -> GroupDescription:
+def share_group(group: _ShareGroup, coordinator_id: int, coordinator: Address) -> GroupDescription:
     """Return a group of a ShareGroupDescribe response."""
     members = tuple(
         MemberDescription(
@@ -64,7 +77,7 @@ def share_group(group: Any, coordinator_id: int, coordinator: Address) -> GroupD
 
 def _with_epochs(
     group_type: str,
-    group: Any,
+    group: _ConsumerGroup | _ShareGroup,
     coordinator_id: int,
     coordinator: Address,
     members: tuple[MemberDescription, ...],
@@ -82,7 +95,11 @@ def _with_epochs(
     )
 
 
-def classic_group(group: Any, coordinator_id: int, coordinator: Address) -> GroupDescription:
+def classic_group(
+    group: "messages.DescribeGroupsResponse.DescribedGroup",
+    coordinator_id: int,
+    coordinator: Address,
+) -> GroupDescription:
     """Return a group of a DescribeGroups response; only consumers have readable assignments."""
     is_consumer_group = group.protocol_type in {_CONSUMER, ""}
     return GroupDescription(
@@ -95,7 +112,7 @@ def classic_group(group: Any, coordinator_id: int, coordinator: Address) -> Grou
         members=tuple(
             MemberDescription(
                 member.member_id,
-                getattr(member, "group_instance_id", None),
+                member.group_instance_id,
                 member.client_id,
                 member.client_host,
                 _decoded(bytes(member.member_assignment)) if is_consumer_group else frozenset(),
@@ -106,11 +123,11 @@ def classic_group(group: Any, coordinator_id: int, coordinator: Address) -> Grou
 
 
 def committed_offsets(
-    topics: Any, names: Mapping[UUID, str]
+    topics: "Iterable[_OldTopic | _Topic]", names: Mapping[UUID, str]
 ) -> dict[PartitionKey, PartitionOffset]:
     """Return the offsets of an OffsetFetch response, whose topics may have an id only."""
     return {
-        (topic.name or names.get(topic.topic_id, ""), part.partition_index): PartitionOffset(
+        (_topic_name(topic, names), part.partition_index): PartitionOffset(
             part.committed_offset, part.committed_leader_epoch, part.metadata or ""
         )
         for topic in topics
@@ -119,15 +136,21 @@ def committed_offsets(
     }
 
 
+def _topic_name(topic: "_OldTopic | _Topic", names: Mapping[UUID, str]) -> str:
+    if isinstance(topic, messages.OffsetFetchResponse.OffsetFetchResponseTopic):
+        return topic.name
+    return topic.name or names.get(topic.topic_id or NO_TOPIC_ID, "")
+
+
 def offsets_to_commit(
     offsets: Mapping[PartitionKey, PartitionOffset], topic_ids: Mapping[str, UUID]
-) -> list[Any]:
+) -> list["messages.OffsetCommitRequest.OffsetCommitRequestTopic"]:
     """Return the topics of an OffsetCommit request, by name and by id."""
     topic_class = messages.OffsetCommitRequest.OffsetCommitRequestTopic
     return [
         topic_class(
             name=name,
-            topic_id=topic_ids.get(name, _NO_TOPIC_ID),
+            topic_id=topic_ids.get(name, NO_TOPIC_ID),
             partitions=[
                 topic_class.OffsetCommitRequestPartition(
                     partition_index=index,
@@ -142,7 +165,7 @@ def offsets_to_commit(
     ]
 
 
-def _partitions(assignment: Any) -> frozenset[PartitionKey]:
+def _partitions(assignment: _Assignment) -> frozenset[PartitionKey]:
     return frozenset(
         (topic.topic_name, index)
         for topic in assignment.topic_partitions
@@ -158,8 +181,10 @@ def _decoded(assignment: bytes) -> frozenset[PartitionKey]:
     return frozenset((topic, index) for topic, indexes in found.items() for index in indexes)
 
 
-def _is_upgraded(member: Any) -> bool | None:
-    member_type = getattr(member, "member_type", None)
+def _is_upgraded(
+    member: "messages.ConsumerGroupDescribeResponse.DescribedGroup.Member",
+) -> bool | None:
+    member_type = member.member_type
     if member_type not in {_CLASSIC_MEMBER_TYPE, _CONSUMER_MEMBER_TYPE}:
         return None
-    return bool(member_type == _CONSUMER_MEMBER_TYPE)
+    return member_type == _CONSUMER_MEMBER_TYPE

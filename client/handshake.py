@@ -2,7 +2,6 @@
 
 import secrets
 from collections.abc import Generator
-from typing import Any
 
 from client.errors import SecurityError, error_name
 from client.protocol_codec import ProtocolCodec
@@ -22,7 +21,7 @@ class Handshake:
         """Return the ApiVersions request."""
         return next(self._frames)
 
-    def next_frame(self, response: Any) -> bytes | None:
+    def next_frame(self, response: "messages.Message") -> bytes | None:
         """Take the decoded response to the last frame; return the next frame, or None at the end.
 
         At the end the connection is authenticated.
@@ -38,7 +37,9 @@ class Handshake:
             return None
 
 
-def _frames(codec: ProtocolCodec, settings: SaslSettings | None) -> Generator[bytes, Any, None]:
+def _frames(
+    codec: ProtocolCodec, settings: SaslSettings | None
+) -> Generator[bytes, "messages.Message", None]:
     frame: bytes | None = codec.api_versions_request()
     while frame is not None:
         frame = codec.on_api_versions((yield frame))
@@ -46,10 +47,13 @@ def _frames(codec: ProtocolCodec, settings: SaslSettings | None) -> Generator[by
         yield from _authenticate(codec, settings)
 
 
-def _authenticate(codec: ProtocolCodec, settings: SaslSettings) -> Generator[bytes, Any, None]:
+def _authenticate(
+    codec: ProtocolCodec, settings: SaslSettings
+) -> Generator[bytes, "messages.Message", None]:
     handshake_response = yield codec.request(
         messages.SaslHandshakeRequest(mechanism=settings.mechanism)
     )
+    assert isinstance(handshake_response, messages.SaslHandshakeResponse)
     if handshake_response.error_code != ErrorCode.NONE:
         raise SecurityError(
             f"the broker supports {handshake_response.mechanisms}, not {settings.mechanism}"
@@ -60,6 +64,7 @@ def _authenticate(codec: ProtocolCodec, settings: SaslSettings) -> Generator[byt
     token: bytes | None = mechanism.first()
     while token is not None:
         response = yield codec.request(messages.SaslAuthenticateRequest(auth_bytes=token))
+        assert isinstance(response, messages.SaslAuthenticateResponse)
         if response.error_code != ErrorCode.NONE:
             raise SecurityError(response.error_message or error_name(response.error_code))
         token = mechanism.respond(bytes(response.auth_bytes))

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Mapping
 from struct import Struct
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from client.errors import ConnectionLostError, UnsupportedVersionError
 from protocol import messages
@@ -66,12 +66,13 @@ class ProtocolCodec:
         version = high if version_max is None else max(low, min(high, version_max))
         return self._frame(ApiKey.API_VERSIONS, version, request)
 
-    def on_api_versions(self, response: Any) -> bytes | None:
+    def on_api_versions(self, response: "messages.Message") -> bytes | None:
         """Store the broker's versions; return another request if the first was too new.
 
         Raises:
             UnsupportedVersionError: the broker responded with another error.
         """
+        assert isinstance(response, messages.ApiVersionsResponse)
         error_code = response.error_code
         # A broker refuses a version above its own in version 0, with those it knows: KIP-511.
         is_too_new = error_code == ErrorCode.UNSUPPORTED_VERSION and response.version == 0
@@ -115,7 +116,11 @@ class ProtocolCodec:
         return version
 
     def request(
-        self, request: Any, *, version_max: int | None = None, expects_response: bool = True
+        self,
+        request: "messages.Request[messages.Message]",
+        *,
+        version_max: int | None = None,
+        expects_response: bool = True,
     ) -> bytes:
         """Return the frame of a request, in a version up to `version_max`.
 
@@ -151,7 +156,7 @@ class ProtocolCodec:
         buffer, start, end = frame
         return bytes(buffer[start - SIZE_BYTES : end])
 
-    def next_response(self) -> Any | None:
+    def next_response(self) -> "messages.Message | None":
         """Return the response to the oldest request in flight, or None while bytes are missing.
 
         Raises:
@@ -165,7 +170,7 @@ class ProtocolCodec:
         except (DecodeError, FrameError) as error:
             raise ConnectionLostError(f"cannot decode the broker's response: {error}") from error
 
-    def decode(self, buffer: bytes | bytearray, start: int, end: int) -> Any:
+    def decode(self, buffer: bytes | bytearray, start: int, end: int) -> "messages.Message":
         """Return the response to the oldest request in flight.
 
         This is for callers that split the stream themselves: the response is `buffer[start:end]`,
@@ -183,10 +188,16 @@ class ProtocolCodec:
         if correlation_id != request_id:
             raise DecodeError(f"correlation id {correlation_id}, not {request_id}")
         frame = memoryview(buffer)[start - SIZE_BYTES : end]
-        return decode_response(frame, api_key, version)
+        response: messages.Message = decode_response(frame, api_key, version)
+        return response
 
     def _frame(
-        self, api_key: ApiKey, version: int, request: Any, *, expects_response: bool = True
+        self,
+        api_key: ApiKey,
+        version: int,
+        request: "messages.Request[messages.Message]",
+        *,
+        expects_response: bool = True,
     ) -> bytes:
         self._correlation_id = self._correlation_id % _CORRELATION_ID_MAX + 1
         if expects_response:

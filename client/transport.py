@@ -2,14 +2,17 @@
 
 import ssl
 from types import TracebackType
-from typing import Any
+from typing import TypeVar, cast
 
 from client.blocking_connection import BlockingConnection
 from client.errors import ConnectionLostError, SecurityError
 from client.resources import Address
 from client.security import Security, TlsSettings
+from protocol import messages
 
 REQUEST_TIMEOUT_MS = 30_000
+
+ResponseT = TypeVar("ResponseT", bound="messages.Message")
 
 
 class SocketTransport:
@@ -43,17 +46,18 @@ class SocketTransport:
     ) -> None:
         self.close()
 
-    def ask(self, address: Address, request: Any) -> Any:
+    def ask(self, address: Address, request: "messages.Request[ResponseT]") -> ResponseT:
         """See `admin.Transport.ask`."""
         connection = self._connections.get(address)
         if connection is None:
             connection = self._open(address)
             self._connections[address] = connection
         try:
-            return connection.exchange(connection.codec.request(request))
+            response = connection.exchange(connection.codec.request(request))
         except ConnectionLostError:
             self._connections.pop(address).close()
             raise
+        return cast("ResponseT", response)
 
     def close(self) -> None:
         """Close every connection."""

@@ -80,8 +80,8 @@ def __getattr__(name: str) -> Any:
         import client  # noqa: PLC0415 - see the docstring
 
         if name == "__all__":
-            return sorted([*_MODULES, *client.__all__])
-        if name in client.__all__:
+            return sorted([*_MODULES, *client.PUBLIC_NAMES])
+        if name in client.PUBLIC_NAMES:
             from mock_kafka.quiet_imports import quiet_imports  # noqa: PLC0415
 
             with quiet_imports():

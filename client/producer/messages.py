@@ -1,6 +1,5 @@
 """Convert the core's requests to messages of the protocol, and responses back."""
 
-from typing import Any
 from uuid import UUID
 
 from client.producer import transaction_messages
@@ -26,7 +25,7 @@ from protocol.produce import TOPIC_ID_VERSION_MIN
 _NO_TOPIC_ID = bytes(16)
 
 
-def request_message(request: Request) -> tuple[Any, int | None]:
+def request_message(request: Request) -> tuple["messages.Request[messages.Message]", int | None]:
     """Return the message of a request and the highest version to send it in (None: any)."""
     match request:
         case ProduceRequest():
@@ -65,14 +64,17 @@ def expects_response(request: Request) -> bool:
     return not isinstance(request, ProduceRequest) or request.acks != 0
 
 
-def parse_response(request: Request, response: Any) -> Response:
+def parse_response(request: Request, response: "messages.Message") -> Response:
     """Convert a decoded response to the core's response to `request`."""
     match request:
         case ProduceRequest():
+            assert isinstance(response, messages.ProduceResponse)
             return _produce_response(request, response)
         case MetadataRequest():
+            assert isinstance(response, messages.MetadataResponse)
             return _metadata_response(response)
         case InitProducerIdRequest():
+            assert isinstance(response, messages.InitProducerIdResponse)
             return InitProducerIdResponse(
                 error_code=response.error_code,
                 producer_id=response.producer_id,
@@ -84,9 +86,9 @@ def parse_response(request: Request, response: Any) -> Response:
             return transaction_messages.parse_response(request, response)
 
 
-def _produce_request(request: ProduceRequest) -> Any:
+def _produce_request(request: ProduceRequest) -> "messages.ProduceRequest":
     topic_class = messages.ProduceRequest.TopicProduceData
-    topics: dict[str, Any] = {}
+    topics: dict[str, messages.ProduceRequest.TopicProduceData] = {}
     for stamped in request.data:
         topic = topics.get(stamped.topic)
         if topic is None:
@@ -104,7 +106,9 @@ def _produce_request(request: ProduceRequest) -> Any:
     )
 
 
-def _produce_response(request: ProduceRequest, response: Any) -> ProduceResponse:
+def _produce_response(
+    request: ProduceRequest, response: "messages.ProduceResponse"
+) -> ProduceResponse:
     names = {stamped.topic_id: stamped.topic for stamped in request.data}
     outcomes = {}
     for topic in response.responses:
@@ -120,7 +124,7 @@ def _produce_response(request: ProduceRequest, response: Any) -> ProduceResponse
     return ProduceResponse(outcomes, response.throttle_time_ms)
 
 
-def _metadata_response(response: Any) -> MetadataResponse:
+def _metadata_response(response: "messages.MetadataResponse") -> MetadataResponse:
     return MetadataResponse(
         brokers={broker.node_id: Address(broker.host, broker.port) for broker in response.brokers},
         topics={
@@ -135,6 +139,7 @@ def _metadata_response(response: Any) -> MetadataResponse:
                 topic_id=_id_bytes(topic.topic_id),
             )
             for topic in response.topics
+            if topic.name is not None
         },
         throttle_time_ms=response.throttle_time_ms,
     )

@@ -10,7 +10,6 @@ import contextlib
 import random
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Any
 
 import structlog
 
@@ -37,6 +36,7 @@ from client.producer.transactional_offsets import ConsumerGroupMetadata, OffsetA
 from client.resources import Address
 from client.security import Security
 from client.transport import tls_context
+from protocol import messages
 from protocol.errors import ErrorCode
 
 log = structlog.get_logger("mock_kafka")
@@ -347,7 +347,7 @@ class Producer:
         self._core.on_connected(node_id, self._connections[node_id].features)
         self._poll_soon()
 
-    def on_response(self, node_id: int, request: Request, response: Any) -> None:
+    def on_response(self, node_id: int, request: Request, response: "messages.Message") -> None:
         """Handle the response to the oldest request of a connection."""
         result = parse_response(request, response)
         if self._watcher is not None:

@@ -3,7 +3,7 @@
 import asyncio
 import ssl
 from collections import deque
-from typing import Any, Protocol
+from typing import Protocol
 
 from client.broker_connection import BrokerConnection
 from client.errors import ClientError, UnsupportedVersionError
@@ -12,6 +12,7 @@ from client.producer.messages import expects_response, request_message
 from client.protocol_codec import FinalizedFeatures
 from client.resources import Address
 from client.security import Security
+from protocol import messages
 from protocol.api_keys import ApiKey
 
 
@@ -34,7 +35,7 @@ class ConnectionOwner(Protocol):
     def on_open(self, node_id: int) -> None:
         """The connection is open: versions are known, authentication is done."""
 
-    def on_response(self, node_id: int, request: Request, response: Any) -> None:
+    def on_response(self, node_id: int, request: Request, response: "messages.Message") -> None:
         """The oldest request got this decoded response."""
 
     def on_request_failed(self, node_id: int, failed: RequestFailed) -> None:
@@ -105,7 +106,7 @@ class ProducerConnection:
                 version = min(version, version_max)
             self._watcher.sent(self._node_id, request, version, len(frame))
 
-    def _on_response(self, response: Any) -> None:
+    def _on_response(self, response: "messages.Message") -> None:
         request = self._requests.popleft()
         assert not isinstance(request, RequestFailed), (
             "a failed request is reported when it is the oldest"

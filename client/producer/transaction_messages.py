@@ -3,8 +3,6 @@
 Before transaction version 2 the requests have the versions that add nothing implicitly (KIP-890).
 """
 
-from typing import Any
-
 from client.producer.actions import (
     AddOffsetsToTxnRequest,
     AddOffsetsToTxnResponse,
@@ -32,9 +30,11 @@ _IMPLICIT_OFFSETS_VERSION_MIN = 5
 _EPOCH_BUMP_VERSION_MIN = 5
 
 
-def request_message(request: TransactionRequest) -> tuple[Any, int | None]:
+def request_message(
+    request: TransactionRequest,
+) -> tuple["messages.Request[messages.Message]", int | None]:
     """Return the message of a request and the highest version to send it in (None: any)."""
-    message: Any
+    message: messages.Request[messages.Message]
     match request:
         case FindCoordinatorRequest(key=(key_type, key)):
             message = messages.FindCoordinatorRequest(
@@ -66,42 +66,53 @@ def request_message(request: TransactionRequest) -> tuple[Any, int | None]:
             return message, None if is_bumping else _EPOCH_BUMP_VERSION_MIN - 1
 
 
-def parse_response(request: TransactionRequest, response: Any) -> TransactionResponse:
+def parse_response(
+    request: TransactionRequest, response: "messages.Message"
+) -> TransactionResponse:
     """Convert a decoded response to the core's response to `request`."""
-    throttle_time_ms = response.throttle_time_ms
     match request:
         case FindCoordinatorRequest():
+            assert isinstance(response, messages.FindCoordinatorResponse)
             # From version 4 on there is a list of coordinators.
             found = response.coordinators[0] if response.coordinators else response
             return FindCoordinatorResponse(
-                found.error_code, found.node_id, Address(found.host, found.port), throttle_time_ms
+                found.error_code,
+                found.node_id,
+                Address(found.host, found.port),
+                response.throttle_time_ms,
             )
         case AddPartitionsToTxnRequest():
+            assert isinstance(response, messages.AddPartitionsToTxnResponse)
             error_codes = {
                 TopicPartition(topic.name, result.partition_index): result.partition_error_code
                 for topic in response.results_by_topic_v3_and_below
                 for result in topic.results_by_partition
             }
-            return AddPartitionsToTxnResponse(error_codes, throttle_time_ms)
+            return AddPartitionsToTxnResponse(error_codes, response.throttle_time_ms)
         case AddOffsetsToTxnRequest():
-            return AddOffsetsToTxnResponse(response.error_code, throttle_time_ms)
+            assert isinstance(response, messages.AddOffsetsToTxnResponse)
+            return AddOffsetsToTxnResponse(response.error_code, response.throttle_time_ms)
         case TxnOffsetCommitRequest():
+            assert isinstance(response, messages.TxnOffsetCommitResponse)
             error_codes = {
                 TopicPartition(topic.name, partition.partition_index): partition.error_code
                 for topic in response.topics
                 for partition in topic.partitions
             }
-            return TxnOffsetCommitResponse(error_codes, throttle_time_ms)
+            return TxnOffsetCommitResponse(error_codes, response.throttle_time_ms)
         case EndTxnRequest():
+            assert isinstance(response, messages.EndTxnResponse)
             return EndTxnResponse(
                 response.error_code,
                 response.producer_id,
                 response.producer_epoch,
-                throttle_time_ms,
+                response.throttle_time_ms,
             )
 
 
-def _add_partitions(request: AddPartitionsToTxnRequest) -> Any:
+def _add_partitions(
+    request: AddPartitionsToTxnRequest,
+) -> "messages.AddPartitionsToTxnRequest":
     topic_class = messages.AddPartitionsToTxnRequest.AddPartitionsToTxnTopic
     indexes: dict[str, list[int]] = {}
     for topic, partition in request.partitions:
@@ -116,10 +127,15 @@ def _add_partitions(request: AddPartitionsToTxnRequest) -> Any:
     )
 
 
-def _offset_commit(request: TxnOffsetCommitRequest) -> Any:
+def _offset_commit(request: TxnOffsetCommitRequest) -> "messages.TxnOffsetCommitRequest":
     topic_class = messages.TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic
     partition_class = topic_class.TxnOffsetCommitRequestPartition
-    partitions: dict[str, list[Any]] = {}
+    partitions: dict[
+        str,
+        list[
+            messages.TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic.TxnOffsetCommitRequestPartition
+        ],
+    ] = {}
     for (topic, index), (offset, metadata, leader_epoch) in request.offsets:
         partitions.setdefault(topic, []).append(
             partition_class(

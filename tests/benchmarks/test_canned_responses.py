@@ -33,7 +33,9 @@ def test_a_client_completes_the_handshake_and_gets_a_producer_id() -> None:
     wire = ProtocolCodec("test")
     canned.data_received(wire.api_versions_request())
     wire.feed(outgoing.taken())
-    assert wire.on_api_versions(wire.next_response()) is None
+    found = wire.next_response()
+    assert found is not None
+    assert wire.on_api_versions(found) is None
     request = messages.InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=1)
     canned.data_received(wire.request(request))
     wire.feed(outgoing.taken())

@@ -26,7 +26,7 @@ def test_partitions_of_a_topic_are_sorted() -> None:
         for index in (1, 0)
     ]
     topic = topic_class(name="t", topic_id=UUID(int=7), is_internal=False, partitions=partitions)
-    described = topic_description(topic)
+    described = topic_description("t", topic)
     assert [partition.index for partition in described.partitions] == [0, 1]
     assert described.partitions[0].replica_ids == (1, 2)
 

@@ -47,4 +47,4 @@ def test_the_admin_client_loads_no_asyncio_and_unknown_names_fail_to_import() ->
     )
     assert done.stdout.strip() == "False"
     with pytest.raises(ImportError):
-        from client import Consumer  # noqa: F401, PLC0415
+        from client import Consumer  # type: ignore[attr-defined]  # noqa: F401, PLC0415

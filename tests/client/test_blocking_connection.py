@@ -55,6 +55,7 @@ def test_polling_never_waits_and_changes_no_timeout() -> None:
         found = None
         while found is None:
             found = connection.poll()
+        assert isinstance(found, messages.ApiVersionsResponse)
         assert found.error_code == 0
 
 

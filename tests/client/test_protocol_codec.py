@@ -15,6 +15,12 @@ from protocol.codec import decode_header, decode_request, frame_response, skip_t
 METADATA_MAX = messages.schema_versions(ApiKey.METADATA)[1]
 
 
+def received(codec: ProtocolCodec) -> messages.Message:
+    response = codec.next_response()
+    assert response is not None
+    return response
+
+
 def taken_apart(frame: bytes) -> tuple[int, int, int, str | None, Any]:
     """Return the parts of a request frame as a broker decodes it."""
     assert int.from_bytes(frame[:4], "big") == len(frame) - 4
@@ -49,7 +55,7 @@ def open_codec(**ranges: tuple[int, int]) -> ProtocolCodec:
             correlation_id, api_versions_body(version, 0, **ranges), has_tagged_header=False
         )
     )
-    assert codec.on_api_versions(codec.next_response()) is None
+    assert codec.on_api_versions(received(codec)) is None
     return codec
 
 
@@ -85,12 +91,12 @@ def test_an_older_broker_gets_api_versions_again_in_its_own_version() -> None:
     correlation_id = taken_apart(codec.api_versions_request())[2]
     body = api_versions_body(0, 35, API_VERSIONS=(0, 2))
     codec.feed(frame_response(correlation_id, body, has_tagged_header=False))
-    second = codec.on_api_versions(codec.next_response())
+    second = codec.on_api_versions(received(codec))
     assert second is not None
     assert taken_apart(second)[:3] == (ApiKey.API_VERSIONS, 2, correlation_id + 1)
     body = api_versions_body(2, 0, METADATA=(0, 4))
     codec.feed(frame_response(correlation_id + 1, body, has_tagged_header=False))
-    assert codec.on_api_versions(codec.next_response()) is None
+    assert codec.on_api_versions(received(codec)) is None
     assert codec.version_of(ApiKey.METADATA) == 4
 
 
@@ -104,7 +110,7 @@ def test_any_other_error_to_api_versions_is_an_unsupported_version(broker_versio
         )
     )
     with pytest.raises(UnsupportedVersionError, match="42"):
-        codec.on_api_versions(codec.next_response())
+        codec.on_api_versions(received(codec))
 
 
 @given(version=st.integers(0, METADATA_MAX), sizes=st.lists(st.integers(1, 9), max_size=20))
@@ -125,8 +131,8 @@ def test_a_response_does_not_depend_on_the_chunks_of_its_bytes(
         position += size
         assert codec.next_response() is None
     codec.feed(frame[position:])
-    response = codec.next_response()
-    assert response is not None
+    response = received(codec)
+    assert isinstance(response, messages.MetadataResponse)
     assert [node.node_id for node in response.brokers] == [7]
 
 

@@ -5,6 +5,7 @@ from uuid import UUID
 from broker.cluster.topics import NO_LEADER
 from broker.dispatch.connection import Connection
 from client.protocol_codec import ProtocolCodec
+from protocol import messages
 from protocol.control_records import ControlRecordType, decode_control_key
 from protocol.errors import ErrorCode
 from protocol.records import CONTROL_FLAG, TRANSACTIONAL_FLAG, read_header, read_records
@@ -57,7 +58,10 @@ class CommittedReader:
         effects = connection.receive(wire.request(request), self._server.clock.now_ms())
         wire.feed(effects.write)
         response = wire.next_response()
-        if response is None or not response.responses:  # a fault rule keeps it waiting
+        if response is None:  # a fault rule keeps it waiting
+            return []
+        assert isinstance(response, messages.FetchResponse)
+        if not response.responses:
             return []
         (result,) = response.responses[0].partitions
         if result.error_code != ErrorCode.NONE or not result.records:

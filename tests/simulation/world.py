@@ -14,6 +14,7 @@ from broker.faults import FaultRule
 from client.producer.settings import ProducerSettings
 from client.protocol_codec import ProtocolCodec
 from client.resources import Address
+from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.records import read_header, read_records
@@ -624,7 +625,7 @@ class World:
             effects = connection.receive(wire.request(request), self.server.clock.now_ms())
             wire.feed(effects.write)
             response = wire.next_response()
-            assert response is not None, "nothing keeps this reader waiting"
+            assert isinstance(response, messages.FetchResponse), "nothing keeps this reader waiting"
             (result,) = response.responses[0].partitions
             if result.error_code != ErrorCode.NONE:
                 self.history.internal_errors.append(f"{place}: final read: {response}")

@@ -84,6 +84,7 @@ def test_init_producer_id_response_has_the_window_if_the_broker_sends_it(
     window: int | None,
 ) -> None:
     request, _ = request_message(InitProducerIdRequest())
+    assert isinstance(request, messages.InitProducerIdRequest)
     assert request.transactional_id is None
     response = messages.InitProducerIdResponse(
         version=4, throttle_time_ms=3, error_code=0, producer_id=9, producer_epoch=1
@@ -100,7 +101,8 @@ def test_init_producer_id_response_has_the_window_if_the_broker_sends_it(
 def test_metadata_has_brokers_topics_and_leaders(version: int) -> None:
     request = MetadataRequest(("a", "b"))
     message, _ = request_message(request)
-    assert [topic.name for topic in message.topics] == ["a", "b"]
+    assert isinstance(message, messages.MetadataRequest)
+    assert [topic.name for topic in message.topics or ()] == ["a", "b"]
     decoded: Any = messages.MetadataResponse.decode(
         bytes(metadata_response().encode(version=version)), version=version
     )

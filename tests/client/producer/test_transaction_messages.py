@@ -50,6 +50,7 @@ def test_only_version_2_sends_produce_with_implicit_partitions(
     request = ProduceRequest(-1, 5, data, (), "t", transaction_version)
     message, version_max = request_message(request)
     assert version_max == produce_max
+    assert isinstance(message, messages.ProduceRequest)
     assert message.transactional_id == "t"
 
 
@@ -137,7 +138,9 @@ def test_responses_with_partitions_have_error_codes_by_partition() -> None:
 @pytest.mark.parametrize(("version", "producer"), [(4, (-1, -1)), (5, (8, 0))])
 def test_only_later_ends_return_the_next_producer(version: int, producer: tuple[int, int]) -> None:
     end = EndTxnRequest("t", 7, 3, is_commit=False, transaction_version=2)
-    assert not request_message(end)[0].committed
+    message, _ = request_message(end)
+    assert isinstance(message, messages.EndTxnRequest)
+    assert not message.committed
     made = messages.EndTxnResponse(
         throttle_time_ms=0, error_code=0, producer_id=8, producer_epoch=0
     )
@@ -147,6 +150,7 @@ def test_only_later_ends_return_the_next_producer(version: int, producer: tuple[
 def test_a_group_is_added_to_the_transaction() -> None:
     request = AddOffsetsToTxnRequest("t", 7, 3, "g")
     message, version_max = request_message(request)
+    assert isinstance(message, messages.AddOffsetsToTxnRequest)
     assert (message.group_id, message.producer_epoch, version_max) == ("g", 3, None)
     made = messages.AddOffsetsToTxnResponse(throttle_time_ms=2, error_code=16)
     assert parse_response(request, decoded(made, 3)) == AddOffsetsToTxnResponse(16, 2)
