@@ -77,7 +77,7 @@ def share_group(group: _ShareGroup, coordinator_id: int, coordinator: Address) -
 
 def _with_epochs(
     group_type: str,
-    group: _ConsumerGroup | _ShareGroup,
+    group: "_ConsumerGroup | _ShareGroup",
     coordinator_id: int,
     coordinator: Address,
     members: tuple[MemberDescription, ...],

@@ -34,8 +34,8 @@ Gaps:
     - Followers do not fetch, since replicas share one log. OFFSET_NOT_AVAILABLE does not occur.
 """
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.fetch_sessions import CachedPartition, FetchPartitionData
@@ -57,17 +57,22 @@ from protocol.fetch import (
     SESSION_VERSION_MIN,
     TOPIC_ID_VERSION_MIN,
     ShortFetch,
+    ShortPartition,
+    ShortTopic,
     read_fetch,
     read_long_fetch,
 )
 from protocol.pacing import paced_elements
 
 _Response = messages.FetchResponse
+_Partition: TypeAlias = "messages.FetchRequest.FetchTopic.FetchPartition | ShortPartition"
 _TopicResponse = _Response.FetchableTopicResponse
 
 
 @handles(ApiKey.FETCH, shortcut=fetch_in_session, read_short=read_fetch, read_long=read_long_fetch)
-def handle_fetch(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+def handle_fetch(
+    context: RequestContext, request: "messages.FetchRequest | ShortFetch", cluster: Cluster
+) -> object:
     """Kafka's `KafkaApis.handleFetchRequest` and `ReplicaManager.fetchMessages`."""
     session = open_fetch_context(context, request, cluster)
     if session.error_code == ErrorCode.UNKNOWN_SERVER_ERROR:
@@ -112,7 +117,7 @@ def _unknown(requested: list[CachedPartition], cluster: Cluster) -> Iterator[Cac
             yield cached
 
 
-def _failed(version: int, request: Any) -> Any:
+def _failed(version: int, request: "messages.FetchRequest | ShortFetch") -> _Response:
     """Return Kafka's response to a request that it loses to an exception.
 
     From v13 the error of the response is enough; before, each partition of the request has it.
@@ -124,17 +129,22 @@ def _failed(version: int, request: Any) -> Any:
     if version >= TOPIC_ID_VERSION_MIN:
         return response
     no_data = FetchPartitionData(error_code, aborted_transactions=())
+    topics: Sequence[messages.FetchRequest.FetchTopic | ShortTopic] = request.topics
     response.responses = [
         _TopicResponse(
             version=version,
             topic=topic.topic,
             partitions=[
-                partition_data(
-                    CachedPartition(topic.topic, None, partition.partition, 0, 0), no_data, version
-                )
-                for partition in paced_elements(topic.partitions)
+                partition_data(CachedPartition(topic.topic, None, index, 0, 0), no_data, version)
+                for index in _indexes(topic)
             ],
         )
-        for topic in paced_elements(request.topics)
+        for topic in paced_elements(topics)
     ]
     return response
+
+
+def _indexes(topic: "messages.FetchRequest.FetchTopic | ShortTopic") -> Iterator[int]:
+    partitions: Sequence[_Partition] = topic.partitions
+    for partition in paced_elements(partitions):
+        yield partition.partition

@@ -22,7 +22,6 @@ Behaviour:
 
 from collections.abc import Iterable
 from functools import partial
-from typing import Any
 from uuid import UUID
 
 from broker.cluster.cluster import Cluster
@@ -49,7 +48,11 @@ _PartitionResponse = _TopicResponse.OffsetCommitResponsePartition
 
 
 @handles(ApiKey.OFFSET_COMMIT, shortcut=commit_again, read_short=read_offset_commit)
-def handle_offset_commit(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+def handle_offset_commit(
+    context: RequestContext,
+    request: "messages.OffsetCommitRequest | ShortOffsetCommit",
+    cluster: Cluster,
+) -> "messages.OffsetCommitResponse | bytes":
     """Kafka's `KafkaApis.handleOffsetCommitRequest`."""
     version = context.api_version
     split, offsets = requested_offsets(
@@ -64,14 +67,16 @@ def handle_offset_commit(context: RequestContext, request: Any, cluster: Cluster
     return _response(version, topics)
 
 
-def _response(version: int, topics: Iterable[tuple[str | UUID, PartitionErrors]]) -> Any:
+def _response(
+    version: int, topics: Iterable[tuple[str | UUID, PartitionErrors]]
+) -> "messages.OffsetCommitResponse":
     topic_responses = []
     for key, errors in paced(topics):
         partitions = [
             _PartitionResponse(version=version, partition_index=index, error_code=error_code)
             for index, error_code in paced(errors)
         ]
-        topic_response: Any = _TopicResponse(version=version, partitions=partitions)
+        topic_response = _TopicResponse(version=version, partitions=partitions)
         if isinstance(key, UUID):
             topic_response.topic_id = key
         else:
@@ -81,7 +86,10 @@ def _response(version: int, topics: Iterable[tuple[str | UUID, PartitionErrors]]
 
 
 def _commit(
-    context: RequestContext, request: Any, offsets: tuple[OffsetToCommit, ...], cluster: Cluster
+    context: RequestContext,
+    request: "messages.OffsetCommitRequest | ShortOffsetCommit",
+    offsets: tuple[OffsetToCommit, ...],
+    cluster: Cluster,
 ) -> tuple[ErrorCode, ...]:
     if not offsets:
         return ()

@@ -8,19 +8,20 @@ Behaviour:
       FENCED_INSTANCE_ID, ILLEGAL_GENERATION, NOT_COORDINATOR.
 """
 
-from typing import Any
-
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import ownership_error
 from broker.request.context import RequestContext
 from broker.routes import handles
+from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.heartbeat import encode_response, read_heartbeat
+from protocol.heartbeat import ShortHeartbeat, encode_response, read_heartbeat
 
 
 @handles(ApiKey.HEARTBEAT, read_short=read_heartbeat)
-def handle_heartbeat(context: RequestContext, request: Any, cluster: Cluster) -> bytes:
+def handle_heartbeat(
+    context: RequestContext, request: "messages.HeartbeatRequest | ShortHeartbeat", cluster: Cluster
+) -> bytes:
     """Kafka's `KafkaApis.handleHeartbeatRequest`; the response is the encoded body."""
     error_code = ownership_error(cluster, context.broker_id, request.group_id)
     if error_code is ErrorCode.NONE:

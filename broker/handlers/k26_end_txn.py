@@ -13,14 +13,13 @@ Behaviour:
       was requested before), NOT_COORDINATOR.
 """
 
-from typing import Any
-
 from broker.cluster.cluster import Cluster
 from broker.cluster.transactions import end_requested, takes_long_to_end
 from broker.request.context import RequestContext
 from broker.routes import TAKES_TURNS, handles
 from broker.transactions.coordinator import ProducerIdAndEpoch
 from broker.transactions.transaction import EPOCH_BUMP_VERSION_MIN
+from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.end_txn import ShortEndTxn, encode_response, read_end_txn
 from protocol.errors import ErrorCode
@@ -31,7 +30,9 @@ BUMP_VERSION_MIN = 5
 
 
 @handles(ApiKey.END_TXN, read_short=read_end_txn)
-def handle_end_txn(context: RequestContext, request: Any, cluster: Cluster) -> object:
+def handle_end_txn(
+    context: RequestContext, request: "messages.EndTxnRequest | ShortEndTxn", cluster: Cluster
+) -> object:
     """Kafka's `KafkaApis.handleEndTxnRequest`; the response is the encoded body."""
     if isinstance(request, ShortEndTxn) and takes_long_to_end(cluster, request.transactional_id):
         return TAKES_TURNS

@@ -15,7 +15,7 @@ from protocol.codec import decode_header, decode_request, frame_response, skip_t
 METADATA_MAX = messages.schema_versions(ApiKey.METADATA)[1]
 
 
-def received(codec: ProtocolCodec) -> messages.Message:
+def received(codec: ProtocolCodec) -> "messages.Message":
     response = codec.next_response()
     assert response is not None
     return response
