@@ -3,6 +3,10 @@
 The rest of the project uses `messages.CreateTopicsResponse` or `request_class(ApiKey.FETCH)` and
 never imports `kafka`.
 
+Type checkers know the fields from `message_types.pyi`, which `scripts/message_stubs.py` generates
+from the schemas. Quote an annotation, as in `request: "messages.FetchRequest"`: it then makes no
+class, and `messages.Request` and `messages.Message` have none.
+
 A message is built with `MetadataResponse(version=9, brokers=[...])`; its nested structs are class
 attributes (`MetadataResponse.MetadataResponseBroker`). A handler can set all fields: the encoder
 leaves out those that the version lacks.
@@ -61,6 +65,9 @@ _PACKAGES = {name: package for package, names in _APIS_BY_PACKAGE.items() for na
 API_NAMES: dict[ApiKey, str] = {key: key.name.title().replace("_", "") for key in sorted(ApiKey)}
 """The name of every API as Kafka writes it, such as `InitProducerId`."""
 
+_APIS = {f"{name}{kind}": name for name in API_NAMES.values() for kind in ("Request", "Response")}
+MESSAGE_NAMES = tuple(sorted(_APIS))
+
 _KEYS_BY_LETTERS = {name.lower(): key for key, name in API_NAMES.items()}
 
 
@@ -68,14 +75,15 @@ if not TYPE_CHECKING:  # else it would allow any name
 
     def __getattr__(name: str) -> Any:
         """Return the class of a message, which from then on is an attribute of this module."""
-        if name not in __all__:
+        api_name = _APIS.get(name)
+        if api_name is None:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        if name in schema_messages.__all__:
-            made = getattr(schema_messages, name)
+        if api_name in schema_messages.API_NAMES:
+            made = schema_messages.make_class(name)
         else:
             import kafka.protocol as packages  # noqa: PLC0415 - see ADR 24
 
-            package = _PACKAGES.get(name.removesuffix("Request").removesuffix("Response"), "admin")
+            package = _PACKAGES.get(api_name, "admin")
             made = getattr(import_module(f"{packages.__name__}.{package}"), name)
         globals()[name] = made
         return made
@@ -162,122 +170,3 @@ def schema_versions(api_key: ApiKey) -> tuple[int, int]:
 def is_flexible(api_key: ApiKey, api_version: int) -> bool:
     """Return whether this version uses compact types and tagged fields (KIP-482)."""
     return bool(request_class(api_key).flexible_version_q(api_version))
-
-
-__all__ = [
-    "API_NAMES",
-    "AddOffsetsToTxnRequest",
-    "AddOffsetsToTxnResponse",
-    "AddPartitionsToTxnRequest",
-    "AddPartitionsToTxnResponse",
-    "AlterClientQuotasRequest",
-    "AlterClientQuotasResponse",
-    "AlterConfigsRequest",
-    "AlterConfigsResponse",
-    "AlterPartitionReassignmentsRequest",
-    "AlterPartitionReassignmentsResponse",
-    "AlterReplicaLogDirsRequest",
-    "AlterReplicaLogDirsResponse",
-    "AlterUserScramCredentialsRequest",
-    "AlterUserScramCredentialsResponse",
-    "ApiVersionsRequest",
-    "ApiVersionsResponse",
-    "CreateAclsRequest",
-    "CreateAclsResponse",
-    "CreatePartitionsRequest",
-    "CreatePartitionsResponse",
-    "CreateTopicsRequest",
-    "CreateTopicsResponse",
-    "DeleteAclsRequest",
-    "DeleteAclsResponse",
-    "DeleteGroupsRequest",
-    "DeleteGroupsResponse",
-    "DeleteRecordsRequest",
-    "DeleteRecordsResponse",
-    "DeleteTopicsRequest",
-    "DeleteTopicsResponse",
-    "DescribeAclsRequest",
-    "DescribeAclsResponse",
-    "DescribeClientQuotasRequest",
-    "DescribeClientQuotasResponse",
-    "DescribeClusterRequest",
-    "DescribeClusterResponse",
-    "DescribeConfigsRequest",
-    "DescribeConfigsResponse",
-    "DescribeGroupsRequest",
-    "DescribeGroupsResponse",
-    "DescribeLogDirsRequest",
-    "DescribeLogDirsResponse",
-    "DescribeProducersRequest",
-    "DescribeProducersResponse",
-    "DescribeQuorumRequest",
-    "DescribeQuorumResponse",
-    "DescribeTopicPartitionsRequest",
-    "DescribeTopicPartitionsResponse",
-    "DescribeTransactionsRequest",
-    "DescribeTransactionsResponse",
-    "DescribeUserScramCredentialsRequest",
-    "DescribeUserScramCredentialsResponse",
-    "ElectLeadersRequest",
-    "ElectLeadersResponse",
-    "EndTxnRequest",
-    "EndTxnResponse",
-    "FetchRequest",
-    "FetchResponse",
-    "FindCoordinatorRequest",
-    "FindCoordinatorResponse",
-    "HeartbeatRequest",
-    "HeartbeatResponse",
-    "IncrementalAlterConfigsRequest",
-    "IncrementalAlterConfigsResponse",
-    "InitProducerIdRequest",
-    "InitProducerIdResponse",
-    "JoinGroupRequest",
-    "JoinGroupResponse",
-    "LeaveGroupRequest",
-    "LeaveGroupResponse",
-    "ListConfigResourcesRequest",
-    "ListConfigResourcesResponse",
-    "ListGroupsRequest",
-    "ListGroupsResponse",
-    "ListOffsetsRequest",
-    "ListOffsetsResponse",
-    "ListPartitionReassignmentsRequest",
-    "ListPartitionReassignmentsResponse",
-    "ListTransactionsRequest",
-    "ListTransactionsResponse",
-    "MetadataRequest",
-    "MetadataResponse",
-    "OffsetCommitRequest",
-    "OffsetCommitResponse",
-    "OffsetDeleteRequest",
-    "OffsetDeleteResponse",
-    "OffsetFetchRequest",
-    "OffsetFetchResponse",
-    "OffsetForLeaderEpochRequest",
-    "OffsetForLeaderEpochResponse",
-    "ProduceRequest",
-    "ProduceResponse",
-    "SaslAuthenticateRequest",
-    "SaslAuthenticateResponse",
-    "SaslHandshakeRequest",
-    "SaslHandshakeResponse",
-    "SyncGroupRequest",
-    "SyncGroupResponse",
-    "TxnOffsetCommitRequest",
-    "TxnOffsetCommitResponse",
-    "UpdateFeaturesRequest",
-    "UpdateFeaturesResponse",
-    "WriteTxnMarkersRequest",
-    "WriteTxnMarkersResponse",
-    "api_key_of",
-    "begins_with_throttle",
-    "entry_class",
-    "has_throttle_time",
-    "is_flexible",
-    "request_class",
-    "request_fields",
-    "response_class",
-    "schema_versions",
-]
-__all__ += schema_messages.__all__

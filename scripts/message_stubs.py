@@ -106,13 +106,10 @@ def class_lines(name: str, base: str, struct: Any) -> Iterator[str]:
 def render() -> str:
     """Return the stubs of every request and response."""
     lines = [HEAD]
-    for name in sorted(messages.__all__):
-        if name.endswith("Response"):
-            base = "Message"
-        elif name.endswith("Request"):
+    for name in messages.MESSAGE_NAMES:
+        base = "Message"
+        if name.endswith("Request"):
             base = f"Request[{name.removesuffix('Request')}Response]"
-        else:
-            continue
         lines += [*class_lines(name, base, getattr(messages, name)._struct), ""]
     return "\n".join(lines)
 

@@ -213,6 +213,19 @@ def test_every_module_has_a_test_at_the_mirrored_place() -> None:
     assert missing == []
 
 
+def test_handlers_and_the_client_know_the_types_of_their_messages() -> None:
+    """`protocol/message_types.pyi` has them; write `"messages.FetchRequest"` instead of `Any`."""
+    found = [
+        f"{relative(path)}:{node.lineno}"
+        for path in SOURCES
+        if relative(path).startswith(("broker/handlers/", "client/"))
+        for node in ast.walk(syntax_tree(path))
+        if (isinstance(node, ast.ImportFrom) and "Any" in {alias.name for alias in node.names})
+        or (isinstance(node, ast.Attribute) and node.attr == "Any")
+    ]
+    assert found == []
+
+
 @pytest.mark.slow
 def test_no_module_imports_a_test_module() -> None:
     found = [

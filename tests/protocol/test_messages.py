@@ -38,12 +38,12 @@ def test_every_key_has_messages_which_can_be_imported_by_their_names() -> None:
     for api_key in ApiKey:
         for message_class in (request_class(api_key), response_class(api_key)):
             assert getattr(messages, message_class.__name__) is message_class
-            assert message_class.__name__ in messages.__all__
+            assert message_class.__name__ in messages.MESSAGE_NAMES
             assert message_class.__name__ == message_class.name
 
 
 def test_every_exported_name_exists() -> None:
-    assert [name for name in messages.__all__ if not hasattr(messages, name)] == []
+    assert [name for name in messages.MESSAGE_NAMES if not hasattr(messages, name)] == []
 
 
 def test_an_api_without_messages_is_a_key_error() -> None:
