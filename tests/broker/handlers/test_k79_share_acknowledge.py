@@ -2,6 +2,8 @@
 
 from uuid import UUID
 
+import pytest
+
 from protocol import messages
 from protocol.errors import ErrorCode
 from tests.broker.share_driver import ACCEPT, GROUP, ShareDriver, member_id, part
@@ -52,17 +54,17 @@ def test_the_last_request_releases_what_is_left() -> None:
     assert driver.acquire(2) == [(1, 1, 1)]
 
 
-def test_an_unknown_topic_id_has_its_error() -> None:
+@pytest.mark.parametrize("topic_id", [UUID(int=99), UUID(int=0)])
+def test_an_unknown_topic_id_has_its_error(topic_id: UUID) -> None:
     driver = acquiring()
-    request_class: type = messages.ShareAcknowledgeRequest
-    topic = request_class.AcknowledgeTopic  # type: ignore[attr-defined]
-    request = request_class(
+    topic = messages.ShareAcknowledgeRequest.AcknowledgeTopic
+    request = messages.ShareAcknowledgeRequest(
         group_id=GROUP,
         member_id=member_id(1),
         share_session_epoch=1,
         topics=[
             topic(
-                topic_id=UUID(int=99),
+                topic_id=topic_id,
                 partitions=[
                     topic.AcknowledgePartition(partition_index=0, acknowledgement_batches=[])
                 ],
@@ -71,9 +73,3 @@ def test_an_unknown_topic_id_has_its_error() -> None:
     )
 
     assert part(driver.ask(request)).error_code == ErrorCode.UNKNOWN_TOPIC_ID
-
-
-def test_share_groups_may_be_off() -> None:
-    driver = ShareDriver(cluster_features="share.version=0")
-
-    assert driver.acknowledge(1).error_code == ErrorCode.UNSUPPORTED_VERSION
