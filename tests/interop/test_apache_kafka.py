@@ -29,7 +29,7 @@ def program(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Program]
     program.stop()
 
 
-@pytest.mark.parametrize("program", ["echo Kafka Server started >&2; sleep 60"], indirect=True)
+@pytest.mark.parametrize("program", ["echo Kafka Server started >&2; exec sleep 60"], indirect=True)
 def test_a_broker_is_up_when_its_log_says_so(program: Program) -> None:
     program.start()
     assert program.pid

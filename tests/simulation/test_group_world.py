@@ -37,17 +37,17 @@ GROUP = "sharers that pause"
 SHARERS = 8
 APPENDS = 300
 SEEDS_MAX = 40
-"""Worlds in which a bug has to be found; rare ones begin shortly before a world that finds them."""
+"""Worlds in which a bug has to be found; each begins with one that found it."""
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", range(0, 20, SEEDS_PER_TEST))
+@pytest.mark.parametrize("first", range(0, 10, SEEDS_PER_TEST))
 def test_groups_keep_their_promises(first: int) -> None:
     run_worlds(first)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("first", range(1_000, 1_080, SEEDS_PER_TEST))
+@pytest.mark.parametrize("first", [10, *range(1_000, 1_070, SEEDS_PER_TEST)])
 def test_groups_keep_their_promises_in_many_more_worlds(first: int) -> None:
     run_worlds(first)
 
@@ -390,26 +390,26 @@ def test_groups_keep_their_promises_while_requests_wait_for_long() -> None:
     ("bug", "checker", "first"),
     [
         (ignore_owners, "ownership", 0),
-        (believe_in_revocation, "ownership", 10),
+        (believe_in_revocation, "ownership", 18),
         (expire_sessions_early, "ownership", 0),
-        (upgrade_members_without_partitions, "ownership", 0),
-        (never_send_classic_members_back, "consumption", 0),
-        (keep_sessions_forever, "consumption", 0),
-        (keep_partitions_of_the_gone, "consumption", 0),
+        (upgrade_members_without_partitions, "ownership", 9),
+        (never_send_classic_members_back, "consumption", 4),
+        (keep_sessions_forever, "consumption", 2),
+        (keep_partitions_of_the_gone, "consumption", 2),
         (skip_a_record, "consumption", 0),
         (accept_all_commits, "commits_forward", 20),
         (lose_commits, "commits_forward", 0),
         (deliver_acquired_records, "one_holder", 0),
         (expire_locks_early, "one_holder", 0),
-        (release_at_every_disconnect, "one_holder", 15),
-        (forget_states, "deliveries", 10),
-        (deliver_without_limit, "deliveries", 10),
+        (release_at_every_disconnect, "one_holder", 20),
+        (forget_states, "deliveries", 13),
+        (deliver_without_limit, "deliveries", 13),
         (deliver_accepted_records, "deliveries", 0),
-        (archive_released_records, "none_lost", 0),
-        (give_up_one_delivery_early, "none_lost", 15),
-        (never_expire_locks, "none_lost", 0),
-        (deliver_aborted_records, "committed_only", 0),
-        (read_uncommitted, "committed_only", 0),
+        (archive_released_records, "none_lost", 1),
+        (give_up_one_delivery_early, "none_lost", 29),
+        (never_expire_locks, "none_lost", 3),
+        (deliver_aborted_records, "committed_only", 3),
+        (read_uncommitted, "committed_only", 3),
     ],
 )
 def test_checker_finds_injected_bug(

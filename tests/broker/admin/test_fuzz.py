@@ -17,7 +17,7 @@ import broker.http_admin.web  # noqa: F401 - declares the operations
 from broker.http_admin.clock import ADVANCE_MS_MAX
 from broker.http_admin.operation import OPERATIONS
 
-EXAMPLES = 12
+EXAMPLES = 6
 """Of valid input and of invalid input, for each operation."""
 DAY_MS = 86_400_000
 MISSING, CONFLICT, FURTHER_RULES = 404, 409, 422
