@@ -28,6 +28,12 @@ def _one_of(names: Iterable[str]) -> msgspec.Meta:
     return msgspec.Meta(extra_json_schema={"anyOf": [{"enum": list(names)}, codes]})
 
 
+def _some_of(names: Iterable[str]) -> msgspec.Meta:
+    """Return the schema of names separated by commas."""
+    name = f"({'|'.join(names)})"
+    return msgspec.Meta(extra_json_schema={"pattern": f"^{name}(,{name})*$"})
+
+
 class JournalQuery(Input, kw_only=True):
     """Which lines: all set values must fit. APIs and errors in any case, with or without `_`.
 
@@ -66,7 +72,7 @@ class ListQuery(JournalQuery, kw_only=True):
     """
 
     limit: Annotated[int, msgspec.Meta(ge=1, le=LIST_MAX)] = 100
-    fields: str | None = None
+    fields: Annotated[str, _some_of(REQUEST_FIELDS)] | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
