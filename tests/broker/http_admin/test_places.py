@@ -19,7 +19,7 @@ WAIT = b"GET /v1/requests/wait HTTP/1.1\r\nHost: localhost\r\n\r\n"
 _POST = b"POST /v1/topics HTTP/1.1\r\nHost: localhost\r\n"
 POST = _POST + b"Content-Length: 12\r\n\r\n" + b'{"name":"t"}'
 CHUNKED = _POST + b"Transfer-Encoding: chunked\r\n\r\n" + b'c\r\n{"name":"t"}\r\n0\r\n\r\n'
-_GZIPPED_BODY = gzip.compress(b'{"name":"t"}')
+_GZIPPED_BODY = gzip.compress(b'{"name":"t"}', mtime=0)
 GZIPPED = (
     _POST
     + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(_GZIPPED_BODY)
