@@ -42,5 +42,6 @@ def append(cluster: Cluster, name: str, index: int, value: bytes) -> None:
     topic = cluster.topics.get(name)
     assert topic is not None
     batch = make_batch(value)
-    context = make_context(ApiKey.PRODUCE, 9)
-    append_batch(context, cluster, topic, topic.partitions[index], batch, 0, len(batch))
+    partition = topic.partitions[index]
+    context = make_context(ApiKey.PRODUCE, 9, broker_id=partition.leader_id)
+    append_batch(context, cluster, topic, partition, batch, 0, len(batch))

@@ -91,8 +91,9 @@ def append(cluster: Cluster, name: str, index: int) -> None:
     topic = cluster.topics.get(name)
     assert topic is not None
     batch = make_batch(b"x")
-    context = make_context(ApiKey.PRODUCE, 9)
-    append_batch(context, cluster, topic, topic.partitions[index], batch, 0, len(batch))
+    partition = topic.partitions[index]
+    context = make_context(ApiKey.PRODUCE, 9, broker_id=partition.leader_id)
+    append_batch(context, cluster, topic, partition, batch, 0, len(batch))
 
 
 PLACES = st.tuples(st.sampled_from(NAMES), st.integers(0, 2))

@@ -39,9 +39,10 @@ def one_topic(batch_count: int = 1) -> Cluster:
 def append(cluster: Cluster, batch_count: int, batch: bytes = BATCH) -> None:
     topic = cluster.topics.get("t")
     assert topic is not None
+    partition = topic.partitions[0]
+    context = make_context(ApiKey.PRODUCE, 9, broker_id=partition.leader_id)
     for _ in range(batch_count):
-        context = make_context(ApiKey.PRODUCE, 9)
-        append_batch(context, cluster, topic, topic.partitions[0], batch, 0, len(batch))
+        append_batch(context, cluster, topic, partition, batch, 0, len(batch))
 
 
 def cached(index: int, offset: int = 0, epoch: int = -1) -> CachedPartition:

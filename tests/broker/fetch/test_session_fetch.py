@@ -130,11 +130,9 @@ class Client:
     def produce(self, topic: str, partition: int, values: list[bytes]) -> None:
         known = self.cluster.topics.get(topic)
         if known is not None:
-            context = make_context(ApiKey.PRODUCE, 9)
-            batch = make_batch(*values)
-            append_batch(
-                context, self.cluster, known, known.partitions[partition], batch, 0, len(batch)
-            )
+            found, batch = known.partitions[partition], make_batch(*values)
+            context = make_context(ApiKey.PRODUCE, 9, broker_id=found.leader_id)
+            append_batch(context, self.cluster, known, found, batch, 0, len(batch))
 
     def produce_long(self, topic: str, partition: int) -> None:
         self.produce(topic, partition, [bytes(PARTS_BYTES_MIN)])

@@ -49,8 +49,8 @@ def cluster_with_records(batch_count: int = 3, brokers: int = 1) -> Cluster:
 def append(cluster: Cluster, batch: bytes, partition_index: int = 0) -> None:
     topic = cluster.topics.get("t")
     assert topic is not None
-    context = make_context(ApiKey.PRODUCE, 9)
     partition = topic.partitions[partition_index]
+    context = make_context(ApiKey.PRODUCE, 9, broker_id=partition.leader_id)
     append_batch(context, cluster, topic, partition, batch, 0, len(batch))
 
 

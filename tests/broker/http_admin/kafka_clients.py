@@ -44,6 +44,6 @@ def commit(admin: Admin, group_id: str, topic: str, offset: int) -> None:
 def produce(admin: Admin, name: str, producer_id: int, partition_index: int = 0) -> None:
     topic = admin.topic(name)
     batch = make_batch(b"x", producer_id=producer_id, producer_epoch=0, base_sequence=0)
-    context = make_context(ApiKey.PRODUCE, 9)
     partition = topic.partitions[partition_index]
+    context = make_context(ApiKey.PRODUCE, 9, broker_id=partition.leader_id)
     append_batch(context, admin.cluster, topic, partition, batch, 0, len(batch))

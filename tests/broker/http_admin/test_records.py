@@ -41,7 +41,7 @@ def store(admin: Admin, name: str, partition_index: int, *values: bytes | None) 
     topic = admin.topic(name)
     batch = make_batch(*values)
     partition = admin.partition(name, partition_index)
-    context = make_context(ApiKey.PRODUCE, 9)
+    context = make_context(ApiKey.PRODUCE, 9, broker_id=partition.leader_id)
     result = append_batch(context, admin.cluster, topic, partition, batch, 0, len(batch))
     assert result.error_code == 0
 

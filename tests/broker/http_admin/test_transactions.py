@@ -84,7 +84,7 @@ def produce(admin: Admin, value: bytes, producer: ProducerIdAndEpoch | None) -> 
         batch,
         0,
         len(batch),
-        transactional_id="tx" if is_transactional else None,
+        transactional_id="t" if is_transactional else None,
     )
     assert result.error_code == 0
 
