@@ -38,7 +38,7 @@ def test_transactions_keep_their_promises(first: int) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("first", range(1_000, 1_300, SEEDS_PER_TEST))
+@pytest.mark.parametrize("first", range(1_000, 1_150, SEEDS_PER_TEST))
 def test_transactions_keep_their_promises_in_many_more_worlds(first: int) -> None:
     run_worlds(first)
 
