@@ -118,7 +118,9 @@ async def test_other_operations_are_served_while_a_snapshot_is_read_and_loaded()
         served = 0
         states = set()
         while not loading.done():
-            _, brokers = await site.ask("GET", "/v1/brokers")
+            status, brokers = await site.ask("GET", "/v1/brokers")
+            if status == 409:  # it waited for its turn when the cluster was reset for the document
+                continue
             states.add(brokers[0]["availability"])
             served += 1
         assert (await loading)[0] == 204
