@@ -1,6 +1,7 @@
 """List, stop, start and isolate brokers; list and close connections."""
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import Annotated
 
 import msgspec
@@ -105,16 +106,7 @@ class ConnectionPath(Input):
 @operation("GET", "/v1/brokers", tag="brokers", turn_kind=TurnKind.READING)
 def list_brokers(admin: Admin) -> list[BrokerView]:
     """List all brokers with their state."""
-    leads = Counter(
-        partition.leader_id
-        for topic in paced(admin.cluster.topics.all())
-        for partition in paced_elements(tuple(topic.partitions))
-    )
-    connections = Counter(protocol.broker_id for protocol in admin.server.protocols)
-    return [
-        _view_with(admin, broker, leads[broker.node_id], connections[broker.node_id])
-        for broker in admin.cluster.brokers.values()
-    ]
+    return _views(admin, admin.cluster.brokers.values())
 
 
 @operation("POST", "/v1/brokers", tag="brokers", status=201)
@@ -280,14 +272,22 @@ def cut_connection(admin: Admin, path: ConnectionPath) -> None:
     raise Problem(404, f"there is no connection {path.connection}", remedy=remedy)
 
 
-def _view(admin: Admin, broker: Broker) -> BrokerView:
-    leads = sum(
-        partition.leader_id == broker.node_id
-        for topic in admin.cluster.topics.all()
-        for partition in topic.partitions
+def _views(admin: Admin, brokers: Iterable[Broker]) -> list[BrokerView]:
+    """Describe brokers; the leaders of all partitions are counted once, in a loop that pauses."""
+    leads = Counter(
+        partition.leader_id
+        for topic in paced(admin.cluster.topics.all())
+        for partition in paced_elements(tuple(topic.partitions))
     )
-    connections = sum(protocol.broker_id == broker.node_id for protocol in admin.server.protocols)
-    return _view_with(admin, broker, leads, connections)
+    connections = Counter(protocol.broker_id for protocol in admin.server.protocols)
+    return [
+        _view_with(admin, broker, leads[broker.node_id], connections[broker.node_id])
+        for broker in brokers
+    ]
+
+
+def _view(admin: Admin, broker: Broker) -> BrokerView:
+    return _views(admin, [broker])[0]
 
 
 def _view_with(admin: Admin, broker: Broker, leads: int, connections: int) -> BrokerView:
