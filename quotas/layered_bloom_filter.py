@@ -12,6 +12,7 @@ large as the memory bound of the layer allows, see `_BYTES_TO_THEORY`.
 Source of shape and indices: Apache Commons Collections, `Shape` and `EnhancedDoubleHasher`.
 """
 
+import sys
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
@@ -34,12 +35,6 @@ _BYTES_TO_THEORY = 2.5
 
 _LAYER_BYTES = 2048
 """A layer may always grow to this size."""
-
-_LAYER_OBJECT_BYTES = 368
-"""Memory of a layer and its filter in CPython, without segments and shared objects."""
-
-_SEGMENT_OBJECT_BYTES = 164
-"""Memory of a segment in CPython, without its bits."""
 
 _GROWTH_MIN = 0.11
 """A layer grows by at least this part of its ids, even beyond its maximum size.
@@ -159,14 +154,14 @@ class TimestampedBloomFilter:
         """The number of its ids that a newer layer also has."""
 
 
-class _Segment:
+class _Segment(bytearray):
     """A Bloom filter of fixed size: a layer has one, and one more each time it is full."""
 
-    __slots__ = ("bit_count", "bits", "further_hashes", "layer")
+    __slots__ = ("bit_count", "further_hashes", "layer")
 
     def __init__(self, shape: Shape, layer: TimestampedBloomFilter) -> None:
+        super().__init__(-(-shape.bit_count // 8))
         self.bit_count = shape.bit_count
-        self.bits = bytearray(-(-shape.bit_count // 8))
         self.further_hashes = _items(shape.hash_count - 1)
         """A range with one item per hash except the first; shared by all segments."""
         self.layer = layer
@@ -174,6 +169,16 @@ class _Segment:
     @property
     def shape(self) -> Shape:
         return Shape(self.bit_count, len(self.further_hashes) + 1)
+
+
+_LAYER_OBJECT_BYTES = 340
+"""Memory of a layer and its filter in CPython, without segments and shared objects."""
+
+_SEGMENT_OBJECT_BYTES = 43 + sys.getsizeof(_Segment(Shape(8, 1), TimestampedBloomFilter(0))) - 1
+"""Memory of a segment in CPython, without its bits: 140 bytes, and 180 from Python 3.15.
+
+43 are for its number of bits and its place in the list.
+"""
 
 
 class FilterState(NamedTuple):
@@ -261,15 +266,15 @@ class LayeredBloomFilter:
         start, increment, change = hashes
         # Hot path: `indices` is inlined, since a call would cost as much as the search.
         for segment in self._segments:
-            bit_count, bits = segment.bit_count, segment.bits
+            bit_count = segment.bit_count
             index = start % bit_count
-            if not bits[index >> 3] & _BITS[index & 7]:
+            if not segment[index >> 3] & _BITS[index & 7]:
                 continue
             decrement = increment
             less = change % bit_count or 1
             for _ in segment.further_hashes:
                 index = (index - decrement) % bit_count
-                if not bits[index >> 3] & _BITS[index & 7]:
+                if not segment[index >> 3] & _BITS[index & 7]:
                     break
                 decrement -= less
             else:
@@ -343,7 +348,7 @@ class LayeredBloomFilter:
                 self._grow_layer(layer)
         segment = self._segments[0]
         for index in indices(hashes, segment.shape):
-            segment.bits[index >> 3] |= _BITS[index & 7]
+            segment[index >> 3] |= _BITS[index & 7]
         segment.layer.id_count += 1
 
     def _start_layer(self, now_ms: int) -> None:
@@ -389,9 +394,9 @@ class LayeredBloomFilter:
 
 
 def _bytes_held(segments: Iterable[_Segment]) -> int:
-    return sum(len(segment.bits) for segment in segments)
+    return sum(map(len, segments))
 
 
 def _false_positive_rate_now(segment: _Segment) -> float:
-    set_bits = int.from_bytes(segment.bits).bit_count()
+    set_bits = int.from_bytes(segment).bit_count()
     return float((set_bits / segment.bit_count) ** (len(segment.further_hashes) + 1))

@@ -1,6 +1,7 @@
 """The table of rows against a dict: growth, removal, and keys whose bytes occur in other rows."""
 
 import random
+import sys
 
 import pytest
 from hypothesis import given
@@ -194,8 +195,10 @@ def test_a_table_without_rows_releases_their_memory() -> None:
     )
 
 
-def test_rows_cost_little_more_than_their_bytes() -> None:
-    assert filled(range(50_000)).bytes_held() < 1.3 * ROW_BYTES * 50_000
+def test_rows_cost_little_more_than_their_bytes_and_a_bytearray_per_bucket() -> None:
+    bytearray_bytes = sys.getsizeof(bytearray(1)) - 1  # 40 more from Python 3.15
+    row_bytes = ROW_BYTES + bytearray_bytes / ROWS_PER_BUCKET
+    assert filled(range(50_000)).bytes_held() < 1.1 * row_bytes * 50_000
     assert filled([7]).bytes_held() < 400
 
 

@@ -254,8 +254,8 @@ def worst_of_formula(rate: float, layer_count: int) -> float:
         layered.add(id_count, 10**15)
         newest = layered._segments[0].layer
         newest.id_count = id_count
-        # All filters share their parameters and the ranges.
-        shared = {id(shared) for shared in (SEED, HOUR_MS, layer_count, rate)}
+        # All filters share their parameters and the ranges, and Python has small numbers once.
+        shared = {id(shared) for shared in (SEED, HOUR_MS, layer_count, rate, *range(257))}
         shared |= {id(segment.further_hashes) for segment in layered._segments}
         held_bytes = bytes_of(layered, shared)
         worst = max(worst, held_bytes / max(2048, bytes_per_id * id_count))
