@@ -177,7 +177,8 @@ class Turns:
     def close(self) -> None:
         """Carry out all requests and end the workers: the broker stops.
 
-        A worker that waits for a request holds the cluster, and no garbage collector frees it.
+        A worker that waits for a request holds the cluster, and before Python 3.15 no garbage
+        collector frees it.
         """
         self.call_later = self.on_room = None
         self.finish_all()
