@@ -73,11 +73,7 @@ class InProcessConnection:
         now_ms = broker.now_ms
 
         def receive() -> bytes:
-            # As in `ClientProtocol.data_received`.
-            response = connection.respond_at_once(data, now_ms)
-            if response is not None:
-                return response
-            output = connection.receive_other(data, now_ms)
+            output = connection.receive(data, now_ms)
             written = output.write
             while output.has_more or not written:
                 if output.close_reason is not None:

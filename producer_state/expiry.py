@@ -5,7 +5,6 @@ Source: Kafka's `ProducerStateManager.removeExpiredProducers`.
 
 from collections.abc import Iterator
 
-from producer_state.noted_batches import NotedBatches
 from producer_state.row_layout import Layout
 from producer_state.row_table import RowTable, id_at
 from producer_state.transactions import PartitionTransactions, TransactionalEntry
@@ -24,21 +23,15 @@ class ExpiringProducers:
     __slots__ = (
         "_is_round_open",
         "_layout",
-        "_noted",
-        "_noted_index",
         "_oldest_ms",
-        "_row_table",
+        "_table",
         "_transactional",
         "_transactions",
     )
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
-        self._row_table = RowTable(layout.row_bytes)
-        self._noted: NotedBatches | None = None
-        """The batches of a request, of which that for this partition is not in the table yet."""
-        self._noted_index = 0
-        """Which of its batches that is."""
+        self._table = RowTable(layout.row_bytes)
         # Most partitions never have a transaction.
         self._transactions: PartitionTransactions | None = None
         self._transactional = _NO_ENTRIES
@@ -46,17 +39,6 @@ class ExpiringProducers:
         self._oldest_ms = _NEVER_MS
         # During a round of expiry `_oldest_ms` covers only the producers already checked.
         self._is_round_open = False
-
-    @property
-    def _table(self) -> RowTable:
-        """The rows of all producers, with the batch that was only noted."""
-        if self._noted is not None:
-            self._write_noted()
-        return self._row_table
-
-    def _write_noted(self) -> None:
-        """Write the row of the batch that was only noted."""
-        raise NotImplementedError
 
     def expire(self, now_ms: int, expiration_ms: int) -> int:
         """Remove producers that wrote nothing for `expiration_ms` or longer; return how many.
@@ -72,8 +54,6 @@ class ExpiringProducers:
 
         The time may be too early; it is None if there is nothing that could expire.
         """
-        if self._noted is not None:
-            self._write_noted()
         # A round that was given up is begun again by the next one.
         oldest_ms = 0 if self._is_round_open else self._oldest_ms
         if self._transactions is not None:

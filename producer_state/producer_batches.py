@@ -1,10 +1,6 @@
 """The batches that idempotent producers wrote to one partition: decide about one, and store it."""
 
-from collections.abc import Iterable
-from typing import TypeAlias
-
 from producer_state.expiry import ExpiringProducers
-from producer_state.noted_batches import NotedBatches
 from producer_state.row_layout import (
     BATCH,
     BATCHES_AT,
@@ -60,40 +56,6 @@ class ProducerBatches(ExpiringProducers):
             self._transactions = PartitionTransactions()
             self._transactional = self._transactions.entries
         return self._transactions
-
-    @property
-    def keeps_one_batch(self) -> bool:
-        """Whether the rule is KIP-758's, under which batches may be noted."""
-        return self._layout.has_floor
-
-    def note(self, noted: NotedBatches, index: int) -> None:
-        """See `NotingState`."""
-        if self._noted is noted:
-            return
-        # Somebody has looked since the batch before, and may have removed the producer: it has to
-        # begin again with this one. To write that once more changes nothing.
-        if self._noted is not None:
-            self._noted.is_everywhere = False  # its latest batch here is older than this one
-        self._noted, self._noted_index = noted, index
-        self._write_noted()
-        self._noted = noted
-
-    def _write_noted(self) -> None:
-        noted, index = self._noted, self._noted_index
-        assert noted is not None
-        self._noted = None
-        noted.is_everywhere = False
-        producer_ids, epochs, sequences, last_offset_deltas, base_offsets, timestamps_ms = (
-            noted.columns
-        )
-        self.apply(
-            producer_ids[index],
-            epochs[index],
-            sequences[index],
-            last_offset_deltas[index],
-            base_offsets[index],
-            timestamps_ms[index],
-        )
 
     def check(
         self,
@@ -158,9 +120,7 @@ class ProducerBatches(ExpiringProducers):
         Returns False, and changes nothing, for any other batch and for producers that write in
         transactions: `check` has to decide about these.
         """
-        if self._noted is not None:
-            self._write_noted()
-        table = self._row_table
+        table = self._table
         is_found = producer_id == table.found_id
         position = table.found_position if is_found else table.find(producer_id)
         if position < 0:
@@ -295,42 +255,3 @@ class ProducerBatches(ExpiringProducers):
         if transactional is not None:
             return Entry(producer_epoch, batches, floor, *transactional)
         return Entry(producer_epoch, batches, floor, last_timestamp=batches[0].timestamp)
-
-
-ProducedBatch: TypeAlias = tuple[ProducerBatches, int, int, int, int, int, int]
-"""Whose batch it is, and all that `ProducerBatches.apply` takes; a plain tuple, for the hot path.
-
-State of the partition, producer id, epoch, base sequence, last offset delta, base offset, and
-largest timestamp in ms.
-"""
-
-
-# Hot path: one loop instead of a call of `check` for each batch.
-def are_next(batches: Iterable[ProducedBatch]) -> bool:
-    """Return whether each batch goes on where its producer stopped; this changes nothing.
-
-    If so, `check` would let all be appended. Else it has to decide about each: one is of a producer
-    that is new to its partition, or wrote in transactions there, or something is wrong. No two
-    batches are of the same partition.
-    """
-    for state, producer_id, producer_epoch, base_sequence, *_rest in batches:
-        table = state._table
-        is_found = producer_id == table.found_id
-        position = table.found_position if is_found else table.find(producer_id)
-        if position < 0 or producer_id in state._transactional:
-            return False
-        known_epoch, known_sequence = _unpack_last_sequence(table.bucket, position + ID_BYTES)
-        if producer_epoch != known_epoch or base_sequence != (known_sequence + 1) & SEQUENCE_MAX:
-            return False
-    return True
-
-
-def requests_without_floor(base_sequences: Iterable[int], counts: Iterable[int]) -> int:
-    """Return how many requests may be noted that go on with these sequence numbers.
-
-    Each has so many records. The batch behind them has to be written, because it moves the floor.
-    """
-    return min(
-        -base_sequence % _FLOOR_PERIOD // count
-        for base_sequence, count in zip(base_sequences, counts, strict=True)
-    )

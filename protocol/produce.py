@@ -5,10 +5,10 @@ of its path. This decoder returns positions: the record batches stay in the fram
 copies them once. Kafka's schema: `ProduceRequest.json`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from struct import Struct
 from struct import error as StructError
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
 
 from protocol import messages
@@ -20,22 +20,51 @@ from protocol.codec import (
     skip_tagged_fields,
 )
 from protocol.pacing import LOOK_EVERY, paced_elements, paced_range
+from protocol.records import (
+    HEADER_BYTES,
+    LOG_OVERHEAD_BYTES,
+    MAGIC,
+    TRANSACTIONAL_FLAG,
+    HeaderFields,
+    unpack_header,
+)
 
 FLEXIBLE_VERSION_MIN = 9
 CURRENT_LEADER_VERSION_MIN = 10
 TOPIC_ID_VERSION_MIN = 13
+ZSTD_VERSION_MIN = 7
+"""The first version whose batches may be compressed with zstd (KIP-110)."""
 
 _INT16 = Struct(">h")
 _INT32 = Struct(">i")
-_ACKS_TIMEOUT = Struct(">hi")
 _INDEX_SIZE = Struct(">ii")
+_unpack_int32 = _INT32.unpack_from
+_unpack_acks_timeout = Struct(">hi").unpack_from
+_SIZE_WITHOUT_LENGTH = LOG_OVERHEAD_BYTES + 1
+"""What the size of compact records has beside the length of their batch; it is one more."""
 _RESULT = Struct(">ihqqq")
 _RESULT_V3 = Struct(">ihqq")
-_FLEXIBLE_RESULT = Struct(">ihqqqB")
-_NO_RECORD_ERRORS = 1
+_pack_flexible_result = Struct(">ihqqqB").pack  # the last one says that there are no record errors
 # A null message, no tagged fields.
 _NO_MESSAGE = b"\x00\x00"
+# No throttle time, no tagged fields.
+_NOT_THROTTLED = b"\x00\x00\x00\x00\x00"
 _NO_TOPIC_ID = UUID(int=0)
+
+
+PartitionBatch: TypeAlias = tuple[int, int, int, HeaderFields | None]
+"""The index of a partition, and its records `frame[start:end]`, `start` -1 when null.
+
+The header is that of a batch of format 2 that is all of the records; else it is None.
+"""
+TopicBatches: TypeAlias = tuple[str, UUID | None, list[PartitionBatch]]
+"""A topic's name or, from version 13, its id (else None), and its partitions."""
+RequestBatches: TypeAlias = tuple[str | None, int, int, list[TopicBatches], bool]
+"""Transactional id, acks, timeout in ms, topics, and whether the request is plain.
+
+A plain one has one topic, each partition once, a header of each batch, and no transaction. These
+are plain tuples, for the hot path.
+"""
 
 
 class PartitionData(NamedTuple):
@@ -107,7 +136,23 @@ class NodeEndpoint(NamedTuple):
 def decode_request(
     api_version: int, frame: bytes | bytearray, start: int, end: int
 ) -> ProduceRequest:
-    """Decode a request body, which must fill `frame[start:end]` exactly.
+    """Decode a request body like `decode_batches`, for those who read it by names.
+
+    Raises:
+        DecodeError: the bytes are not such a body.
+    """
+    transactional_id, acks, timeout_ms, topics, _ = decode_batches(api_version, frame, start, end)
+    named = [
+        TopicData(name, topic_id, [PartitionData(*part[:3]) for part in paced_elements(parts)])
+        for name, topic_id, parts in paced_elements(topics)
+    ]
+    return ProduceRequest(transactional_id, acks, timeout_ms, named)
+
+
+def decode_batches(
+    api_version: int, frame: bytes | bytearray, start: int, end: int
+) -> RequestBatches:
+    """Decode a request body, which must fill `frame[start:end]` exactly, and the batch headers.
 
     Raises:
         DecodeError: the bytes are not such a body.
@@ -116,7 +161,7 @@ def decode_request(
         if api_version >= FLEXIBLE_VERSION_MIN:
             request, position = _decode_flexible(api_version, frame, start, end)
         else:
-            request, position = _decode_classic(frame, start)
+            request, position = _decode_classic(api_version, frame, start)
     except (IndexError, StructError, UnicodeDecodeError, ValueError) as error:
         raise DecodeError(f"{type(error).__name__} while decoding: {error}") from error
     if position != end:
@@ -124,60 +169,86 @@ def decode_request(
     return request
 
 
-def _decode_flexible(
+# Hot path: inlined on purpose.
+def _decode_flexible(  # noqa: C901, PLR0912, PLR0915
     api_version: int, frame: bytes | bytearray, position: int, end: int
-) -> tuple[ProduceRequest, int]:
-    size, position = read_unsigned_varint(frame, position)
+) -> tuple[RequestBatches, int]:
+    size = frame[position]
+    position += 1
     transactional_id = None
     if size:
+        if size >= 0x80:
+            size, position = read_unsigned_varint(frame, position - 1)
         transactional_id = frame[position : position + size - 1].decode()
         position += size - 1
-    acks, timeout_ms = _ACKS_TIMEOUT.unpack_from(frame, position)
-    topic_count, position = read_unsigned_varint(frame, position + 6)
+    acks, timeout_ms = _unpack_acks_timeout(frame, position)
+    topic_count = frame[position + 6]
+    position += 7
+    if topic_count >= 0x80:
+        topic_count, position = read_unsigned_varint(frame, position - 1)
     if topic_count == 0:
         raise DecodeError("field topic_data must not be null")
-    topics = []
-    for _ in _numbers(topic_count - 1):
+    is_plain = topic_count == 2 and transactional_id is None
+    topics: list[TopicBatches] = []
+    for _ in range(topic_count - 1) if topic_count <= LOOK_EVERY else paced_range(topic_count - 1):
         name, topic_id = "", None
         if api_version >= TOPIC_ID_VERSION_MIN:
             topic_id = UUID(bytes=bytes(frame[position : position + 16]))
             position += 16
         else:
-            size, position = read_unsigned_varint(frame, position)
+            size = frame[position]
+            position += 1
+            if size >= 0x80:
+                size, position = read_unsigned_varint(frame, position - 1)
             if size == 0:
                 raise DecodeError("field name must not be null")
             name = frame[position : position + size - 1].decode()
             position += size - 1
-        partition_count, position = read_unsigned_varint(frame, position)
-        if partition_count == 0:
+        count = frame[position]
+        position += 1
+        if count >= 0x80:
+            count, position = read_unsigned_varint(frame, position - 1)
+        if count == 0:
             raise DecodeError("field partition_data must not be null")
-        partitions = []
-        for _ in _numbers(partition_count - 1):
-            (index,) = _INT32.unpack_from(frame, position)
-            size, records_start = read_unsigned_varint(frame, position + 4)
-            if size:
-                position = records_start + size - 1
-                partitions.append(PartitionData(index, records_start, position))
+        parts: list[PartitionBatch] = []
+        for _ in range(count - 1) if count <= LOOK_EVERY else paced_range(count - 1):
+            (index,) = _unpack_int32(frame, position)
+            size = frame[position + 4]
+            position += 5
+            if size >= 0x80:
+                size, position = read_unsigned_varint(frame, position - 1)
+            start = position
+            if size > HEADER_BYTES:
+                header = unpack_header(frame, start)
+                position += size - 1
+                if header[1] + _SIZE_WITHOUT_LENGTH != size or header[3] != MAGIC:
+                    header, is_plain = None, False
+                elif header[5] & TRANSACTIONAL_FLAG:
+                    is_plain = False
+                parts.append((index, start, position, header))
             else:
-                position = records_start
-                partitions.append(PartitionData(index, -1, -1))
-            position = _skip_tags(frame, position, end)
-        position = _skip_tags(frame, position, end)
-        topics.append(TopicData(name, topic_id, partitions))
-    position = _skip_tags(frame, position, end)
-    return ProduceRequest(transactional_id, acks, timeout_ms, topics), position
-
-
-def _numbers(count: int) -> Iterable[int]:
-    """Return the numbers of elements; a loop over many pauses."""
-    return range(count) if count <= LOOK_EVERY else paced_range(count)
-
-
-def _skip_tags(frame: bytes | bytearray, position: int, end: int) -> int:
-    """Like `skip_tagged_fields`, with a fast path for the usual single zero byte."""
+                is_plain = False
+                if size:
+                    position += size - 1
+                    parts.append((index, start, position, None))
+                else:
+                    parts.append((index, -1, -1, None))
+            if position < end and frame[position] == 0:
+                position += 1
+            else:
+                position = skip_tagged_fields(frame, position, end)
+        if count > 2 and is_plain:
+            is_plain = len({part[0] for part in parts}) == len(parts)
+        topics.append((name, topic_id, parts))
+        if position < end and frame[position] == 0:
+            position += 1
+        else:
+            position = skip_tagged_fields(frame, position, end)
     if position < end and frame[position] == 0:
-        return position + 1
-    return skip_tagged_fields(frame, position, end)
+        position += 1
+    else:
+        position = skip_tagged_fields(frame, position, end)
+    return (transactional_id, acks, timeout_ms, topics, is_plain), position
 
 
 def _read_string(frame: bytes | bytearray, position: int) -> tuple[str | None, int]:
@@ -188,33 +259,50 @@ def _read_string(frame: bytes | bytearray, position: int) -> tuple[str | None, i
     return frame[position : position + size].decode(), position + size
 
 
-def _decode_classic(frame: bytes | bytearray, position: int) -> tuple[ProduceRequest, int]:
+def _decode_classic(
+    api_version: int, frame: bytes | bytearray, position: int
+) -> tuple[RequestBatches, int]:
     transactional_id, position = _read_string(frame, position)
-    acks, timeout_ms = _ACKS_TIMEOUT.unpack_from(frame, position)
-    (topic_count,) = _INT32.unpack_from(frame, position + 6)
+    acks, timeout_ms = _unpack_acks_timeout(frame, position)
+    (topic_count,) = _unpack_int32(frame, position + 6)
     if topic_count < 0:
         raise DecodeError("field topic_data must not be null")
     position += 10
-    topics = []
-    for _ in _numbers(topic_count):
+    # Older versions do not know zstd, so the codec of each batch is looked at.
+    is_plain = topic_count == 1 and transactional_id is None and api_version >= ZSTD_VERSION_MIN
+    topics: list[TopicBatches] = []
+    for _ in range(topic_count) if topic_count <= LOOK_EVERY else paced_range(topic_count):
         name, position = _read_string(frame, position)
         if name is None:
             raise DecodeError("field name must not be null")
-        (partition_count,) = _INT32.unpack_from(frame, position)
-        if partition_count < 0:
+        (count,) = _unpack_int32(frame, position)
+        if count < 0:
             raise DecodeError("field partition_data must not be null")
         position += 4
-        partitions = []
-        for _ in _numbers(partition_count):
+        parts: list[PartitionBatch] = []
+        for _ in range(count) if count <= LOOK_EVERY else paced_range(count):
             index, size = _INDEX_SIZE.unpack_from(frame, position)
             position += 8
-            if size < 0:
-                partitions.append(PartitionData(index, -1, -1))
-            else:
-                partitions.append(PartitionData(index, position, position + size))
+            start = position
+            if size >= HEADER_BYTES:
+                header = unpack_header(frame, start)
                 position += size
-        topics.append(TopicData(name, None, partitions))
-    return ProduceRequest(transactional_id, acks, timeout_ms, topics), position
+                if header[1] + LOG_OVERHEAD_BYTES != size or header[3] != MAGIC:
+                    header, is_plain = None, False
+                elif header[5] & TRANSACTIONAL_FLAG:
+                    is_plain = False
+                parts.append((index, start, position, header))
+            else:
+                is_plain = False
+                if size < 0:
+                    parts.append((index, -1, -1, None))
+                else:
+                    position += size
+                    parts.append((index, start, position, None))
+        if count > 1 and is_plain:
+            is_plain = len({part[0] for part in parts}) == len(parts)
+        topics.append((name, None, parts))
+    return (transactional_id, acks, timeout_ms, topics, is_plain), position
 
 
 def encode_response(
@@ -255,16 +343,23 @@ def _encode_flexible(
             parts.append(encoded_name)
         parts.append(encode_unsigned_varint(len(results) + 1))
         for result in results if len(results) <= LOOK_EVERY else paced_elements(results):
-            parts.append(_FLEXIBLE_RESULT.pack(*result[:5], _NO_RECORD_ERRORS))
-            parts.append(_flexible_message(result.error_message))
+            index, error_code, base_offset, log_append_time_ms, log_start_offset, message, _, _ = (
+                result
+            )
+            parts.append(
+                _pack_flexible_result(
+                    index, error_code, base_offset, log_append_time_ms, log_start_offset, 1
+                )
+            )
+            parts.append(_NO_MESSAGE if message is None else _flexible_message(message))
         parts.append(b"\x00")
-    parts.append(_INT32.pack(throttle_time_ms) + b"\x00")
+    parts.append(
+        _NOT_THROTTLED if not throttle_time_ms else _INT32.pack(throttle_time_ms) + b"\x00"
+    )
     return b"".join(parts)
 
 
-def _flexible_message(text: str | None) -> bytes:
-    if text is None:
-        return _NO_MESSAGE
+def _flexible_message(text: str) -> bytes:
     encoded = text.encode()
     return encode_unsigned_varint(len(encoded) + 1) + encoded + b"\x00"
 

@@ -7,7 +7,7 @@ decompresses and decodes single records for the few rules that need them. Layout
 
 from collections.abc import Iterator
 from struct import Struct
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from protocol.checksum import crc32c
 from protocol.compression import ZSTD, TooLargeError, decompress
@@ -29,6 +29,8 @@ DECOMPRESSED_BYTES_MAX = 16 * 1024 * 1024
 """What one batch may take after decompression, unless its topic has another limit."""
 
 _HEADER = Struct(">qiibIhiqqqhii")
+unpack_header = _HEADER.unpack_from
+"""Returns the `HeaderFields` of the batch at a position of a buffer."""
 _BASE_OFFSET = Struct(">q")
 _STORED_HEADER = Struct(">qiibI")
 pack_stored_header = _STORED_HEADER.pack
@@ -43,6 +45,10 @@ CRC_START = 21
 _DELTA = Struct(">i")
 _DELTA_AT = 23
 _MAX_TIMESTAMP_POSITION = 35
+
+
+HeaderFields: TypeAlias = tuple[int, int, int, int, int, int, int, int, int, int, int, int, int]
+"""The fields of a `BatchHeader` as a plain tuple, for the hot path."""
 
 
 class BatchHeader(NamedTuple):

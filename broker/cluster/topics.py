@@ -159,6 +159,10 @@ class TopicTable:
         """Return the topic with this id, or None. An id of zeros is decoded as None."""
         return self._by_id.get(topic_id)
 
+    def find(self, name: str, topic_id: UUID | None) -> Topic | None:
+        """Return the topic that a request names by its id, or without an id by its name."""
+        return self._by_name.get(name) if topic_id is None else self._by_id.get(topic_id)
+
     def has_partition(self, topic_id: UUID, partition_index: int) -> bool:
         """Return whether there is a partition of a topic."""
         topic = self._by_id.get(topic_id)

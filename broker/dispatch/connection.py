@@ -28,12 +28,8 @@ from broker.responses import (
 from protocol.api_keys import ApiKey
 from protocol.framing import Frame, FrameError, FrameReader
 
-if TYPE_CHECKING:  # imported with the first Produce request
-    from broker.dispatch.accounted_run import AccountedRun
-    from broker.dispatch.charged_run import ChargedRun
+if TYPE_CHECKING:  # imported with the first Fetch request
     from broker.dispatch.fetch_cache import FetchCache
-    from broker.dispatch.produce_cache import ProduceCache
-    from broker.dispatch.shared_run import SharedRun
 
 WRITE_BYTES_PER_TURN = 256 * 1024
 """Bytes of responses written to one client before other clients are served.
@@ -59,18 +55,14 @@ class Connection:
         "_dispatcher",
         "_fetch_cache",
         "_frame_bytes_max",
-        "_has_failed",
         "_has_more",
         "_has_parts",
         "_muted_until_ms",
         "_on_ready",
         "_pending",
-        "_produce_cache",
         "_reader",
         "_ready_response",
-        "_responder",
         "_throttled_by",
-        "_was_run",
         "_writes_parts",
         "broker_id",
         "client_host",
@@ -107,13 +99,6 @@ class Connection:
         if sasl_bytes_max is not None and not self.session.is_authenticated:
             self._reader = FrameReader(sasl_bytes_max, "sasl.server.max.receive.size")
         self._on_ready = on_ready
-        self._produce_cache: ProduceCache | None = None
-        self._was_run = False
-        """Whether the last read was a run of requests and nothing else."""
-        self._responder: SharedRun | ChargedRun | AccountedRun | ProduceCache | None = None
-        """What handles reads like the last two, while no bytes, response, mute or close wait."""
-        self._has_failed = False
-        """Whether the connection has to be closed because of a bug in `respond_at_once`."""
         self._fetch_cache: FetchCache | None = None
         self._writes_parts = writes_parts
         self._has_parts = False
@@ -154,60 +139,21 @@ class Connection:
 
     def receive(self, data: bytes, now_ms: int) -> ConnectionOutput:
         """Feed bytes from the client, and handle all requests that can be handled now."""
-        response = self.respond_at_once(data, now_ms)
-        if response is None:
-            return self.receive_other(data, now_ms)
-        return new_output((response, None, False, 0, ()))
-
-    def respond_at_once(self, data: bytes, now_ms: int) -> bytes | None:
-        """Handle a read that is one Produce request like those before, and return what to write.
-
-        None changes nothing: pass the read to `receive_other`. This is most of `receive` for a
-        producer that has one request in flight.
-        """
-        responder = self._responder
-        if responder is None:
-            return None
-        try:
-            return responder.respond_at_once(data, now_ms)
-        except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
-            cache = self._produce_cache
-            assert cache is not None
-            self._close_reason = cache.close_after_bug(error, data, self, now_ms).reason
-            self._has_failed = True
-            self._responder = None
-            return None
-
-    def receive_other(self, data: bytes, now_ms: int) -> ConnectionOutput:
-        """Handle a read as `receive` does, after `respond_at_once` did not."""
         if self._close_reason is not None:
-            if not self._has_failed:
-                return NOTHING
-            self._has_failed = False
-            return ConnectionOutput(b"", self._close_reason, has_more=False)
-        reader, cache = self._reader, self._produce_cache
+            return NOTHING
+        reader = self._reader
         out: list[bytes] = []
-        run_end = 0
-        if reader.is_empty and self._pending is None and not self._muted_until_ms:
-            if cache is not None:
-                result = cache.respond_to_run(data, self, now_ms, out)
-                if result == len(data):
-                    self._responder = cache.responder if self._was_run else None
-                    self._was_run = True
-                    return new_output((b"".join(out), None, False, 0, ()))
-                if isinstance(result, Close):
-                    self._close_reason = result.reason
-                    self._responder = None
-                    return ConnectionOutput(b"".join(out), result.reason, has_more=False)
-                run_end = result
-            fetches = self._fetch_cache
-            if fetches is not None and not run_end:
-                response = fetches.respond(data, now_ms)
-                if response is not None:
-                    self._responder, self._was_run = None, False
-                    return self._taken(response, out, now_ms)
-        self._responder, self._was_run = None, False
-        reader.feed(data, run_end)
+        fetches = self._fetch_cache
+        if (
+            fetches is not None
+            and reader.is_empty
+            and self._pending is None
+            and not self._muted_until_ms
+        ):
+            response = fetches.respond(data, now_ms)
+            if response is not None:
+                return self._taken(response, out, now_ms)
+        reader.feed(data)
         return self._advance(out, now_ms) if self._muted_until_ms <= now_ms else NOTHING
 
     def _taken(
@@ -230,7 +176,6 @@ class Connection:
 
     def hold(self, data: bytes) -> None:
         """Feed bytes without handling them, for a client that does not read its responses."""
-        self._responder, self._was_run = None, False
         self._reader.feed(data)
 
     def take_response(self) -> bytes | None:
@@ -287,7 +232,6 @@ class Connection:
         """Cancel the pending response: the client has disconnected."""
         if self._close_reason is None:
             self._close_reason = "client disconnected"
-        self._responder = None
         if self._pending is not None:
             self._pending.cancel()
         # Both may refer to this object: reference counting frees it.
@@ -311,15 +255,10 @@ class Connection:
                 frame = reader.next_frame()
                 if frame is None:
                     break
-                cache = self._produce_cache
-                response: DispatchResult = (
-                    None if cache is None else cache.respond(frame, self, now_ms)
-                )
-                if response is None:
-                    response = dispatch(frame, self, now_ms)
-                    if frame[0].startswith((_PRODUCE_KEY, _FETCH_KEY), frame[1]):
-                        self._learn(frame, response)
-                if isinstance(response, bytes):
+                response = dispatch(frame, self, now_ms)
+                if frame[0].startswith(_FETCH_KEY, frame[1]):
+                    self._learn(frame, response)
+                if type(response) is bytes:
                     out.append(response)
                     left_bytes -= len(response)
                 elif response is not None:
@@ -349,17 +288,12 @@ class Connection:
         return new_output((write, self._close_reason, self._has_more, self._muted_until_ms, parts))
 
     def _learn(self, frame: Frame, response: DispatchResult) -> None:
-        """Remember a request that was handled, so that equal ones take less time."""
+        """Remember a Fetch request that was handled, so that equal ones take less time."""
         if isinstance(response, Close):
             return
-        if frame[0].startswith(_FETCH_KEY, frame[1]):
-            if self._fetch_cache is None:
-                self._fetch_cache = self._dispatcher.new_fetch_cache(self, self.deliver)
-            self._fetch_cache.learn(frame)
-            return
-        if self._produce_cache is None:
-            self._produce_cache = self._dispatcher.new_produce_cache(self.session)
-        self._produce_cache.learn(frame, self.broker_id)
+        if self._fetch_cache is None:
+            self._fetch_cache = self._dispatcher.new_fetch_cache(self, self.deliver)
+        self._fetch_cache.learn(frame)
 
     def _take_other(
         self,

@@ -22,7 +22,7 @@ from broker.request.authentication import response_raw_token
 from broker.request.client_charge import open_time_rate
 from broker.request.context import RequestContext
 from broker.request.encoding import BugReporter, close_on_error, closed_by, encode_response
-from broker.request.session import Peer, Session
+from broker.request.session import Peer
 from broker.request.throttling import charge_time
 from broker.responses import Close, CompletedResponse, DispatchResult, PendingFrame, unchanged
 from broker.routes import TAKES_TURNS, Route, unsupported_version_response
@@ -34,8 +34,6 @@ from protocol.request_bounds import check_bounds
 
 if TYPE_CHECKING:
     from broker.dispatch.fetch_cache import FetchCache, FetchServices
-    from broker.dispatch.produce_cache import ProduceCache
-    from broker.dispatch.produce_services import ProduceServices
     from broker.faults.injector import Injector
 
 AUTHENTICATION_APIS = frozenset(
@@ -78,12 +76,6 @@ class Dispatcher:
         cluster.in_turns = self.turns.run_work
         cluster.marker_sender = MarkerChannel(cluster, self.faults, self.journal, self.dispatch)
 
-    def new_produce_cache(self, session: Session) -> "ProduceCache":
-        """Return an empty cache for the Produce requests of a connection with that session."""
-        from broker.dispatch.produce_cache import ProduceCache  # noqa: PLC0415 - see ADR 24
-
-        return ProduceCache(self._produce_services, session)
-
     def new_fetch_cache(
         self, peer: Peer, deliver: Callable[[CompletedResponse], None]
     ) -> "FetchCache":
@@ -112,19 +104,6 @@ class Dispatcher:
     def _framed_fetch(self, context: RequestContext, response: Any) -> DispatchResult:
         route = self._cluster.routes[context.broker_id][ApiKey.FETCH]
         return self._framed(route, context, response)
-
-    @cached_property
-    def _produce_services(self) -> "ProduceServices":
-        from broker.dispatch.produce_services import ProduceServices  # noqa: PLC0415 - see ADR 24
-
-        return ProduceServices(
-            self._cluster,
-            self.faults,
-            self.journal,
-            self.acknowledgements,
-            self._report_bug,
-            self._now_ns,
-        )
 
     @cached_property
     def _injector(self) -> "Injector":

@@ -1,4 +1,10 @@
-"""Append one batch to one partition: check, check the producer's state, stamp, store."""
+"""Append one batch to one partition: check, check the producer's state, stamp, store.
+
+`append_batch` is the only function that accepts a batch of a client. A new rule about batches goes
+into `check_batch`; one about partitions, brokers or producers goes into `append_batch`.
+"""
+
+from functools import partial
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.producer_limit import check_producer_id_limit
@@ -7,19 +13,26 @@ from broker.produce.acknowledge import note_batch
 from broker.produce.batch_check import BatchRefusal, check_batch, read_batch
 from broker.produce.transactional_batches import verify_batch
 from broker.request.context import RequestContext
-from broker.request.session import ProducerIds
+from broker.request.producer_id_gate import producer_id_gate
 from producer_state.rules import Append, Duplicate, Refused
 from protocol import records
 from protocol.errors import ErrorCode
 from protocol.pacing import current_turn
 from protocol.produce import PartitionResult
-from protocol.records import LOG_OVERHEAD_BYTES, TRANSACTIONAL_FLAG, BatchHeader
+from protocol.records import LOG_OVERHEAD_BYTES, TRANSACTIONAL_FLAG, BatchHeader, HeaderFields
 
 ACKS_ALL = -1
+INTERNAL_WRITER = "__admin_client"
+"""The client id that may write to internal topics."""
+
+_LEGAL_ACKS = frozenset({-1, 0, 1})
+_NONE = ErrorCode.NONE
+_new_result = partial(tuple.__new__, PartitionResult)  # takes less time than the class
+_new_header = partial(tuple.__new__, BatchHeader)
 
 
 # Hot path: inlined on purpose.
-def append_batch(  # noqa: C901
+def append_batch(  # noqa: C901, PLR0912
     context: RequestContext,
     cluster: Cluster,
     topic: Topic,
@@ -27,74 +40,140 @@ def append_batch(  # noqa: C901
     frame: bytes | bytearray,
     start: int,
     end: int,
-    gate: ProducerIds | None = None,
-    transactional_id: str | None = None,
-    header: BatchHeader | BatchRefusal | None = None,
+    fields: HeaderFields | BatchRefusal | None = None,
     acks: int = 1,
+    transactional_id: str | None = None,
 ) -> PartitionResult:
     """Append the batch in `frame[start:end]`, or return why not (Kafka's `UnifiedLog.append`).
 
-    `header` is what `read_batch` returned, if the caller has read it already. The caller has
-    verified a batch with a `transactional_id`, and checked the replicas in sync for `acks`.
+    `fields` is what `read_batch` returned, if the caller has read it already.
     """
-    now_ms = context.now_ms
-    log = partition.log
-    if header is None:
-        header = read_batch(frame, start, end, context.api_version)
-    if isinstance(header, BatchRefusal):
-        return refused(partition.partition_index, header)
-    end = start + LOG_OVERHEAD_BYTES + header.batch_length
-    leader_id = partition.leader_id
-    batch_refusal = check_batch(frame, start, end, header, topic, partition.partition_index, now_ms)
-    if batch_refusal is not None:
-        return refused(partition.partition_index, batch_refusal, log.log_start_offset)
-    # The partition may have moved, been deleted, or lost a replica while the check paused.
-    has_moved = partition.leader_id != leader_id
-    if has_moved or (acks == ACKS_ALL and topic.has_too_few_in_sync(partition)):
-        return not_leader(partition) if has_moved else too_few_in_sync(partition)
-    is_transactional = bool(header.attributes & TRANSACTIONAL_FLAG)
-    if is_transactional:
-        outside = _outside_transaction(context, cluster, partition, transactional_id, header)
+    index, now_ms = partition.partition_index, context.now_ms
+    if fields is None:
+        fields = read_batch(frame, start, end, context.api_version)
+    if isinstance(fields, BatchRefusal):
+        return refused(index, fields)
+    if transactional_id is not None:
+        outside = verify_batch(context, cluster, partition, transactional_id, _new_header(fields))
         if outside is not None:
             return outside
-    base_offset = log.log_end_offset
-    max_timestamp = header.max_timestamp
-    if header.producer_id >= 0:
-        decision = partition.producers.check(
-            header.producer_id,
-            header.producer_epoch,
-            header.base_sequence,
-            header.last_offset_delta,
-            is_transactional,
-        )
-        if not isinstance(decision, Append):
-            return _not_appended(context, topic, partition, header, decision)
-        if gate is not None:
-            refusal = gate.refuse(context, partition, header)
-            if refusal is not None:
-                return refusal
-    batch = records.stamp(frame, start, end, base_offset, partition.leader_epoch)
+    leader_id = partition.leader_id
+    if acks not in _LEGAL_ACKS:
+        return PartitionResult(index, ErrorCode.INVALID_REQUIRED_ACKS)
+    if topic.is_internal and context.client_id != INTERNAL_WRITER:
+        return PartitionResult(index, ErrorCode.INVALID_TOPIC_EXCEPTION)
+    if leader_id != context.broker_id:
+        return not_leader(partition)
+    needs_isr = acks == ACKS_ALL
+    if (
+        needs_isr
+        and len(partition.isr) < topic.min_insync_replicas
+        and topic.has_too_few_in_sync(partition)
+    ):
+        return too_few_in_sync(partition)
+    length = fields[1]
+    end = start + LOG_OVERHEAD_BYTES + length
+    batch_refusal = check_batch(frame, start, end, fields, topic, index, now_ms)
+    log = partition.log
+    if batch_refusal is not None:
+        return refused(index, batch_refusal, log.log_start_offset)
+    # The partition may have moved, been deleted, or lost a replica while the check paused.
+    has_moved = partition.leader_id != leader_id
+    if has_moved or (
+        needs_isr
+        and len(partition.isr) < topic.min_insync_replicas
+        and topic.has_too_few_in_sync(partition)
+    ):
+        return not_leader(partition) if has_moved else too_few_in_sync(partition)
+    is_transactional = bool(fields[5] & TRANSACTIONAL_FLAG)
+    if is_transactional:
+        outside = _outside_transaction(context, cluster, partition, transactional_id, fields)
+        if outside is not None:
+            return outside
+    last_offset_delta, max_timestamp, producer_id = fields[6], fields[8], fields[9]
+    base_offset, leader_epoch = log.log_end_offset, partition.leader_epoch
     log_append_time_ms = -1
     if topic.is_log_append_time:
         log_append_time_ms = max_timestamp = now_ms
+    if producer_id >= 0:
+        refusal = _write_producer_state(
+            context,
+            cluster,
+            topic,
+            partition,
+            fields,
+            base_offset,
+            max_timestamp,
+            is_transactional=is_transactional,
+        )
+        if refusal is not None:
+            return refusal
+    batch = records.stamped(
+        base_offset, length, leader_epoch, fields[4], frame[start + records.CRC_START : end]
+    )
+    if log_append_time_ms >= 0:
         batch = records.stamp_log_append_time(batch, now_ms)
-    store_batch(
-        cluster,
-        topic,
-        partition,
-        batch,
+    log.append(batch, last_offset_delta + 1, leader_epoch)
+    if producer_id >= 0 and cluster.limits_producer_ids:
+        check_producer_id_limit(cluster, leader_id, now_ms)
+    cluster.appended(topic, partition, len(batch), now_ms)
+    if context.acknowledgements is not None:
+        note_batch(context, topic, partition, _new_header(fields), base_offset, is_append=True)
+    return _new_result(
+        (index, _NONE, base_offset, log_append_time_ms, log.log_start_offset, None, (), None)
+    )
+
+
+def _write_producer_state(
+    context: RequestContext,
+    cluster: Cluster,
+    topic: Topic,
+    partition: Partition,
+    fields: HeaderFields,
+    base_offset: int,
+    max_timestamp: int,
+    *,
+    is_transactional: bool,
+) -> PartitionResult | None:
+    """Record what an idempotent producer writes next; return why its batch is not appended."""
+    producers = partition.producers
+    _, _, _, _, _, _, last_offset_delta, _, _, producer_id, producer_epoch, base_sequence, _ = (
+        fields
+    )
+    gate = producer_id_gate(context, cluster) if cluster.quotas.clients.is_enabled else None
+    if (
+        not is_transactional
+        and (gate is None or gate.is_known(producer_id, context.now_ms))
+        and producers.apply_next(
+            producer_id,
+            producer_epoch,
+            base_sequence,
+            last_offset_delta,
+            base_offset,
+            max_timestamp,
+        )
+    ):
+        return None
+    decision = producers.check(
+        producer_id, producer_epoch, base_sequence, last_offset_delta, is_transactional
+    )
+    header = _new_header(fields)
+    if not isinstance(decision, Append):
+        return _not_appended(context, topic, partition, header, decision)
+    if gate is not None:
+        refusal = gate.refuse(context, partition, header)
+        if refusal is not None:
+            return refusal
+    producers.apply(
+        producer_id,
+        producer_epoch,
+        base_sequence,
+        last_offset_delta,
+        base_offset,
         max_timestamp,
-        header.producer_id,
-        header.producer_epoch,
-        header.base_sequence,
-        header.last_offset_delta,
-        now_ms,
         is_transactional,
     )
-    if context.acknowledgements is not None:
-        note_batch(context, topic, partition, header, base_offset, is_append=True)
-    index, start_offset = partition.partition_index, log.log_start_offset
-    return PartitionResult(index, ErrorCode.NONE, base_offset, log_append_time_ms, start_offset)
+    return None
 
 
 def too_few_in_sync(partition: Partition) -> PartitionResult:
@@ -106,44 +185,12 @@ def too_few_in_sync(partition: Partition) -> PartitionResult:
     )
 
 
-def store_batch(
-    cluster: Cluster,
-    topic: Topic,
-    partition: Partition,
-    batch: bytes,
-    max_timestamp: int,
-    producer_id: int,
-    producer_epoch: int,
-    base_sequence: int,
-    last_offset_delta: int,
-    now_ms: int,
-    is_transactional: bool = False,
-) -> None:
-    """Store a batch that was checked and stamped, and what its producer wrote."""
-    log = partition.log
-    base_offset = log.log_end_offset
-    log.append(batch, last_offset_delta + 1, partition.leader_epoch)
-    if producer_id >= 0:
-        partition.producers.apply(
-            producer_id,
-            producer_epoch,
-            base_sequence,
-            last_offset_delta,
-            base_offset,
-            max_timestamp,
-            is_transactional,
-        )
-        if cluster.limits_producer_ids:
-            check_producer_id_limit(cluster, partition.leader_id, now_ms)
-    cluster.appended(topic, partition, len(batch), now_ms)
-
-
 def _outside_transaction(
     context: RequestContext,
     cluster: Cluster,
     partition: Partition,
     transactional_id: str | None,
-    header: BatchHeader,
+    fields: HeaderFields,
 ) -> PartitionResult | None:
     """Return why a transactional batch cannot be appended, or None."""
     if transactional_id is None:
@@ -151,7 +198,7 @@ def _outside_transaction(
         return PartitionResult(partition.partition_index, error_code)
     turn = current_turn()
     if turn is not None and turn.is_long:  # its transaction may have ended during a pause
-        return verify_batch(context, cluster, partition, transactional_id, header)
+        return verify_batch(context, cluster, partition, transactional_id, _new_header(fields))
     return None
 
 

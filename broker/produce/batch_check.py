@@ -14,10 +14,9 @@ from protocol import records
 from protocol.compression import ZSTD, TooLargeError
 from protocol.errors import ErrorCode
 from protocol.pacing import paced_stream
-from protocol.produce import RecordError
-from protocol.records import BatchHeader, Record
+from protocol.produce import ZSTD_VERSION_MIN, RecordError
+from protocol.records import BatchHeader, HeaderFields, Record
 
-ZSTD_PRODUCE_VERSION_MIN = 7
 DECOMPRESSION_FACTOR = 16
 """A batch whose records are checked may take 16 times `max.message.bytes` after decompression."""
 
@@ -66,8 +65,7 @@ def read_batch(
         header = records.read_header(buffer, start)
         is_whole = header.batch_length + _LOG_OVERHEAD_BYTES == size and header.magic == _MAGIC
         if is_whole and (
-            api_version >= ZSTD_PRODUCE_VERSION_MIN
-            or header.attributes & records.COMPRESSION_MASK < ZSTD
+            api_version >= ZSTD_VERSION_MIN or header.attributes & records.COMPRESSION_MASK < ZSTD
         ):
             return header
     return _read_unusual(buffer, start, end, api_version)
@@ -83,7 +81,7 @@ def _read_unusual(
     if size == 0 or buffer[start + records.MAGIC_AT] != records.MAGIC:
         return _INVALID
     compression = buffer[start + records.CRC_POSITION + 5] & records.COMPRESSION_MASK
-    if api_version < ZSTD_PRODUCE_VERSION_MIN and compression >= ZSTD:
+    if api_version < ZSTD_VERSION_MIN and compression >= ZSTD:
         if compression > ZSTD:
             return _FAILED
         return BatchRefusal(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
@@ -138,7 +136,7 @@ def check_batch(
     buffer: bytes | bytearray,
     start: int,
     end: int,
-    header: BatchHeader,
+    header: HeaderFields,
     topic: Topic,
     partition_index: int,
     now_ms: int,
@@ -185,7 +183,7 @@ def check_batch(
             )
         )
     ):
-        refusal = _check_records(buffer[start:end], header, topic, partition_index, now_ms)
+        refusal = _check_records(buffer[start:end], attributes, topic, partition_index, now_ms)
         if refusal is not None:
             return refusal
     if size > topic.segment_bytes:
@@ -198,7 +196,7 @@ RECORD_ERRORS_MAX = 1000
 
 
 def _check_records(
-    batch: bytes | bytearray, header: BatchHeader, topic: Topic, partition_index: int, now_ms: int
+    batch: bytes | bytearray, attributes: int, topic: Topic, partition_index: int, now_ms: int
 ) -> BatchRefusal | None:
     """Refuse a batch for its records; each gets one error, about its key or its timestamp."""
     errors: list[RecordError] = []
@@ -213,7 +211,7 @@ def _check_records(
                     f" {topic.name}-{partition_index}"
                 )
             else:
-                message = _timestamp_problem(record, header, topic, now_ms)
+                message = _timestamp_problem(record, attributes, topic, now_ms)
                 is_timestamp_invalid |= message is not None
             if message is not None:
                 error_count += 1
@@ -241,10 +239,8 @@ def _check_records(
     return BatchRefusal(ErrorCode.INVALID_RECORD, message, tuple(errors), has_log_start_offset=True)
 
 
-def _timestamp_problem(
-    record: Record, header: BatchHeader, topic: Topic, now_ms: int
-) -> str | None:
-    if header.attributes & records.LOG_APPEND_TIME_FLAG:
+def _timestamp_problem(record: Record, attributes: int, topic: Topic, now_ms: int) -> str | None:
+    if attributes & records.LOG_APPEND_TIME_FLAG:
         key_bytes, value_bytes = (len(field or b"") for field in (record.key, record.value))
         return (
             f"Invalid timestamp type in message DefaultRecord(offset={record.offset},"

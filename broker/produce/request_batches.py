@@ -1,4 +1,4 @@
-"""The batches of a Produce request, read and checked before any of them is appended.
+"""The batches of a Produce request that is not plain, checked before any of them is appended.
 
 Some errors fail the request: then no batch is stored, and each partition gets the error.
 
@@ -10,16 +10,14 @@ from typing import TypeAlias
 from uuid import UUID
 
 from broker.cluster.cluster import Cluster
-from broker.cluster.topics import Topic
 from broker.produce.batch_check import BatchRefusal, is_transactional, read_batch
 from protocol.errors import ErrorCode
-from protocol.pacing import LOOK_EVERY, paced_elements
-from protocol.produce import PartitionData, ProduceRequest, TopicData
-from protocol.records import TRANSACTIONAL_FLAG, BatchHeader
+from protocol.pacing import paced_elements
+from protocol.produce import ZSTD_VERSION_MIN, TopicBatches
+from protocol.records import TRANSACTIONAL_FLAG, HeaderFields
 
 PartitionKey: TypeAlias = tuple[str | UUID, int]
 """Name or id of a topic, and the index of a partition."""
-PartitionBatch: TypeAlias = tuple[PartitionData, BatchHeader | BatchRefusal]
 
 _NO_TRANSACTIONAL_ID = BatchRefusal(
     ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, fails_request=True
@@ -30,67 +28,55 @@ _SEVERAL_PRODUCERS = BatchRefusal(
     fails_request=True,
 )
 
-
-TopicBatches: TypeAlias = tuple[TopicData, Topic | None, list[PartitionBatch]]
-"""The partitions of a topic; the topic is None if it does not exist."""
+ReadBatch: TypeAlias = tuple[int, int, int, HeaderFields | BatchRefusal | None]
+"""A `protocol.produce.PartitionBatch` whose header, if it was not read, is why it is refused."""
+ReadTopic: TypeAlias = tuple[str, UUID | None, Sequence[ReadBatch]]
 NOTHING_REFUSED: Mapping[PartitionKey, BatchRefusal] = {}
-
-
-RequestBatches: TypeAlias = tuple[list[TopicBatches], Mapping[PartitionKey, BatchRefusal]]
+CheckedBatches: TypeAlias = tuple[Sequence[ReadTopic], Mapping[PartitionKey, BatchRefusal]]
 """Each topic and partition once; topics without partitions are left out.
 
 The second are the partitions that occurred several times and have a batch that is refused: that is
-their result, also if another of their batches is appended. Plain tuples, for the hot path.
+their result, also if another of their batches is appended.
 """
 
 
-def topic_key(topic_data: TopicData) -> str | UUID:
-    """Return what names a topic in its request."""
-    return topic_data.name if topic_data.topic_id is None else topic_data.topic_id
-
-
 def read_batches(
-    request: ProduceRequest,
-    broker_id: int,
+    topics: Sequence[TopicBatches],
+    transactional_id: str | None,
     cluster: Cluster,
     frame: bytes | bytearray,
     api_version: int,
-) -> RequestBatches | BatchRefusal:
-    """Read the batches of a request, or return why all of it is refused."""
-    needs_id = request.transactional_id is None
+) -> CheckedBatches | BatchRefusal:
+    """Check the batches of a request together, or return why all of it is refused."""
+    needs_id = transactional_id is None
     has_failures = has_several = False
-    topics: list[TopicBatches] = []
-    requested = request.topics
-    for topic_data in requested if len(requested) <= LOOK_EVERY else paced_elements(requested):
-        if topic_data.topic_id is None:
-            topic = cluster.topics.get(topic_data.name)
-        else:
-            topic = cluster.topics.get_by_id(topic_data.topic_id)
-        if topic is not None and topic.by_broker:
-            topic = topic.on_broker(broker_id)
-        batches: list[PartitionBatch] = []
-        parts = topic_data.partitions
-        for part in parts if len(parts) <= LOOK_EVERY else paced_elements(parts):
-            _index, start, end = part
-            header = read_batch(frame, start, end, api_version)
+    read: list[ReadTopic] = []
+    for name, topic_id, parts in paced_elements(topics):
+        batches: list[ReadBatch] = []
+        for index, start, end, known in paced_elements(parts):
+            header: HeaderFields | BatchRefusal
+            if known is None or api_version < ZSTD_VERSION_MIN:
+                header = read_batch(frame, start, end, api_version)
+            else:
+                header = known
             if isinstance(header, BatchRefusal):
                 refusal = _unreadable(header, frame, start, end, needs_id=needs_id)
                 if refusal is not None:
                     return refusal
                 has_failures = has_failures or header.fails_request
-            elif needs_id and header.attributes & TRANSACTIONAL_FLAG:
+            elif needs_id and header[5] & TRANSACTIONAL_FLAG:
                 return _NO_TRANSACTIONAL_ID
-            batches.append((part, header))
+            batches.append((index, start, end, header))
         if batches:
-            topics.append((topic_data, topic, batches))
+            read.append((name, topic_id, batches))
             has_several = has_several or len(batches) > 1
     if has_failures or not needs_id:
-        refusal = _request_refusal(topics)
+        refusal = _request_refusal(read, cluster)
         if refusal is not None:
             return refusal
-    if (has_several or len(topics) > 1) and not _is_unique(topics):
-        return _merge(topics)
-    return topics, NOTHING_REFUSED
+    if (has_several or len(read) > 1) and not _is_unique(read):
+        return _merge(read)
+    return read, NOTHING_REFUSED
 
 
 def _unreadable(
@@ -102,48 +88,50 @@ def _unreadable(
     return _NO_TRANSACTIONAL_ID if needs_id and is_transactional(frame, start, end) else None
 
 
-def _request_refusal(topics: Sequence[TopicBatches]) -> BatchRefusal | None:
+def _request_refusal(topics: Sequence[ReadTopic], cluster: Cluster) -> BatchRefusal | None:
     """Return the error of the request for batches of partitions that exist."""
     producers = set()
-    for _topic_data, topic, batches in paced_elements(topics):
-        for part, header in paced_elements(batches):
-            if topic is None or topic.partition(part.partition_index) is None:
+    for name, topic_id, batches in paced_elements(topics):
+        topic = cluster.topics.find(name, topic_id)
+        if topic is None:
+            continue
+        for index, _start, _end, header in paced_elements(batches):
+            if topic.partition(index) is None:
                 continue
             if isinstance(header, BatchRefusal):
                 if header.fails_request:
                     return header
-            elif header.attributes & TRANSACTIONAL_FLAG and header.producer_id >= 0:
-                producers.add((header.producer_id, header.producer_epoch))
+            elif header is not None and header[5] & TRANSACTIONAL_FLAG and header[9] >= 0:
+                producers.add(header[9:11])
     return _SEVERAL_PRODUCERS if len(producers) > 1 else None
 
 
-def _is_unique(topics: Sequence[TopicBatches]) -> bool:
+def _is_unique(topics: Sequence[ReadTopic]) -> bool:
     """Whether no topic and no partition occurs twice."""
-    if len(topics) > 1 and len({topic_key(topic_data) for topic_data, _, _ in topics}) < len(
-        topics
-    ):
+    if len(topics) > 1 and len({topic_id or name for name, topic_id, _ in topics}) < len(topics):
         return False
-    for _topic_data, _topic, batches in paced_elements(topics):
-        if len(batches) > 1 and len({part.partition_index for part, _ in batches}) < len(batches):
+    for _name, _topic_id, batches in paced_elements(topics):
+        if len(batches) > 1 and len({batch[0] for batch in batches}) < len(batches):
             return False
     return True
 
 
-def _merge(topics: Sequence[TopicBatches]) -> RequestBatches:
+def _merge(topics: Sequence[ReadTopic]) -> CheckedBatches:
     """Merge the topics that occur several times; of a partition's valid batches the last counts."""
-    merged: dict[str | UUID, TopicBatches] = {}
-    chosen: dict[PartitionKey, PartitionBatch] = {}
+    merged: dict[str | UUID, tuple[str, UUID | None, list[ReadBatch]]] = {}
+    chosen: dict[PartitionKey, ReadBatch] = {}
     refused: dict[PartitionKey, BatchRefusal] = {}
-    for topic_data, topic, batches in paced_elements(topics):
-        name = topic_key(topic_data)
-        merged.setdefault(name, (topic_data, topic, []))
-        for part, header in paced_elements(batches):
-            key = (name, part.partition_index)
+    for name, topic_id, batches in paced_elements(topics):
+        topic_key = topic_id or name
+        merged.setdefault(topic_key, (name, topic_id, []))
+        for batch in paced_elements(batches):
+            header = batch[3]
+            key = (topic_key, batch[0])
             if isinstance(header, BatchRefusal):
                 refused[key] = header
-                chosen.setdefault(key, (part, header))
+                chosen.setdefault(key, batch)
             else:
-                chosen[key] = (part, header)
-    for (name, _index), batch in chosen.items():
-        merged[name][2].append(batch)
+                chosen[key] = batch
+    for (topic_key, _index), batch in chosen.items():
+        merged[topic_key][2].append(batch)
     return list(merged.values()), refused

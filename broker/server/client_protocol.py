@@ -243,12 +243,7 @@ class ClientProtocol(asyncio.Protocol):
         if self._is_write_paused or self.is_isolated:
             connection.hold(data)
             return
-        # Nothing of `_perform` but the write: such a connection does not wait and is not audited.
-        response = connection.respond_at_once(data, now_ms)
-        if response is None:
-            self._receive_other(connection, data, now_ms)
-        elif response:
-            self._transport.write(response)
+        self._receive(connection, data, now_ms)
 
     def _hold_early(self, data: bytes) -> None:
         """Keep what comes before the broker accepts the connection; drop it if it does not."""
@@ -260,12 +255,12 @@ class ClientProtocol(asyncio.Protocol):
             self._is_paused = True
             self._transport.pause_reading()
 
-    def _receive_other(self, connection: Connection, data: bytes, now_ms: int) -> None:
+    def _receive(self, connection: Connection, data: bytes, now_ms: int) -> None:
         """Handle a read, then have those respond that it wakes."""
         server = self._server
         server.is_receiving = True
         try:
-            output = connection.receive_other(data, now_ms)
+            output = connection.receive(data, now_ms)
             if output is not WAITING or self._is_paused:
                 self._perform(output)
         finally:
