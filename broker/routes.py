@@ -56,7 +56,7 @@ with many elements or rare fields, and for one that is malformed: the schema's c
 class Route:
     """One API: its handler, the versions it serves and those that ApiVersions advertises.
 
-    The module of the handler is imported when one of the last six fields is first read. A broker
+    The module of the handler is imported when one of the last seven fields is first read. A broker
     accepts connections before it has imported the handlers.
     """
 
@@ -76,6 +76,29 @@ class Route:
     """Reads others by hand, too, in loops that pause."""
     flexible_min: int
     """First version whose header and body have tagged fields; above `version_max` if none has."""
+    tagged_header_min: int
+    """The same of the headers of responses; those of ApiVersions never have them (KIP-511)."""
+
+    def load(self) -> None:
+        """Import the module of the handler."""
+        for name, value in zip(_LATE_FIELDS, _late_values(self.api_key, self.module), strict=True):
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "__class__", Route)
+
+    def with_limits(self, low: int, high: int, *, is_advertised: bool) -> "Route":
+        """Return this route with no versions outside of a range, without importing the handler."""
+        fields = {name: getattr(self, name) for name in Route.__slots__ if _is_set(self, name)}
+        fields["version_min"] = max(self.version_min, low)
+        fields["version_max"] = min(self.version_max, high)
+        fields["advertised_min"] = max(self.advertised_min, low)
+        fields["is_advertised"] = is_advertised
+        return _new_route(fields)
+
+
+class _LateRoute(Route):
+    """A route whose handler is not imported yet. Attributes of a class without it are faster."""
+
+    __slots__ = ()
 
     if not TYPE_CHECKING:  # else it would allow any name
 
@@ -86,30 +109,24 @@ class Route:
             self.load()
             return getattr(self, name)
 
-    def load(self) -> None:
-        """Import the module of the handler."""
-        for name, value in zip(_LATE_FIELDS, _late_values(self.api_key, self.module), strict=True):
-            object.__setattr__(self, name, value)
-
-    def with_limits(self, low: int, high: int, *, is_advertised: bool) -> "Route":
-        """Return this route with no versions outside of a range, without importing the handler."""
-        fields = {name: getattr(self, name) for name in self.__slots__ if _is_set(self, name)}
-        fields["version_min"] = max(self.version_min, low)
-        fields["version_max"] = min(self.version_max, high)
-        fields["advertised_min"] = max(self.advertised_min, low)
-        fields["is_advertised"] = is_advertised
-        return _new_route(fields)
-
 
 API_VERSIONS_KEY = "broker.api.versions"
 """The key of a broker that says which APIs and versions it serves."""
 
-_LATE_FIELDS = ("handler", "is_raw", "shortcut", "read_short", "read_long", "flexible_min")
+_LATE_FIELDS = (
+    "handler",
+    "is_raw",
+    "shortcut",
+    "read_short",
+    "read_long",
+    "flexible_min",
+    "tagged_header_min",
+)
 
 
 def _new_route(fields: Mapping[str, Any]) -> Route:
     """Return a route with these fields; the late ones may be left out."""
-    route = object.__new__(Route)
+    route = object.__new__(Route if _LATE_FIELDS[0] in fields else _LateRoute)
     for name, value in fields.items():
         object.__setattr__(route, name, value)
     return route
@@ -126,12 +143,13 @@ def _is_set(route: Route, name: str) -> bool:
 @cache
 def _late_values(
     api_key: ApiKey, module: str
-) -> tuple[Handler, bool, Shortcut | None, ShortReader | None, ShortReader | None, int]:
+) -> tuple[Handler, bool, Shortcut | None, ShortReader | None, ShortReader | None, int, int]:
     """Import a handler, and return what `_LATE_FIELDS` names."""
     import_module(module)
     highest = schema_versions(api_key)[1] + 1
     flexible_min = next((v for v in range(highest) if is_flexible(api_key, v)), highest)
-    return (*_REGISTRATIONS[api_key], flexible_min)
+    tagged_header_min = highest if api_key is ApiKey.API_VERSIONS else flexible_min
+    return (*_REGISTRATIONS[api_key], flexible_min, tagged_header_min)
 
 
 class _Registration(NamedTuple):

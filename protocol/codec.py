@@ -18,7 +18,10 @@ from protocol.pacing import MessageTooLargeError, current_turn
 
 _ONE_BYTE = tuple(bytes((value,)) for value in range(128))
 _HEADER = Struct(">hhih")
+_unpack_header = _HEADER.unpack_from
 _FRAME_HEADER = Struct(">ii")
+_pack_flexible_header = Struct(">iiB").pack
+"""Packs the size of a response, the correlation id, and no tagged fields."""
 _UNSUPPORTED_VERSION = ErrorCode.UNSUPPORTED_VERSION.to_bytes(2, "big")
 
 SCHEMA_BODY_BYTES_MAX = 16 * 1024 * 1024
@@ -50,19 +53,31 @@ class RequestHeader(NamedTuple):
 
 
 def decode_header(frame: bytes | bytearray, start: int, end: int) -> RequestHeader:
+    """Decode a request header like `header_fields`, for those who read it by names.
+
+    Raises:
+        DecodeError: as `header_fields`.
+    """
+    return RequestHeader(*header_fields(frame, start, end))
+
+
+def header_fields(
+    frame: bytes | bytearray, start: int, end: int
+) -> tuple[int, int, int, str | None, int]:
     """Decode a request header (versions 1 and 2) without its tagged fields.
 
     Whether tagged fields follow depends on the API and version; see `skip_tagged_fields`.
+    The result has the fields of a `RequestHeader`, as a plain tuple for the hot path.
 
     Raises:
         DecodeError: the frame is too short, or the client id is not UTF-8.
     """
     if end - start < 10:
         raise DecodeError(f"frame of {end - start} bytes is too short for a request header")
-    api_key, api_version, correlation_id, client_id_size = _HEADER.unpack_from(frame, start)
+    api_key, api_version, correlation_id, client_id_size = _unpack_header(frame, start)
     position = start + 10
     if client_id_size < 0:
-        return RequestHeader(api_key, api_version, correlation_id, None, position)
+        return api_key, api_version, correlation_id, None, position
     header_end = position + client_id_size
     if header_end > end:
         raise DecodeError(f"client id of {client_id_size} bytes does not fit into its frame")
@@ -70,7 +85,7 @@ def decode_header(frame: bytes | bytearray, start: int, end: int) -> RequestHead
         client_id = frame[position:header_end].decode()
     except UnicodeDecodeError as error:
         raise DecodeError("client id is not UTF-8") from error
-    return RequestHeader(api_key, api_version, correlation_id, client_id, header_end)
+    return api_key, api_version, correlation_id, client_id, header_end
 
 
 def read_unsigned_varint(frame: bytes | bytearray | memoryview, position: int) -> tuple[int, int]:
@@ -294,12 +309,12 @@ def frame_response(
     For callers that know whether the header has them, unlike `encode_response`.
     """
     if has_tagged_header:
-        return b"".join((_FRAME_HEADER.pack(len(body) + 5, correlation_id), b"\x00", body))
-    return b"".join((_FRAME_HEADER.pack(len(body) + 4, correlation_id), body))
+        return _pack_flexible_header(len(body) + 5, correlation_id, 0) + body
+    return _FRAME_HEADER.pack(len(body) + 4, correlation_id) + body
 
 
 def frame_header(correlation_id: int, body_bytes: int, *, has_tagged_header: bool) -> bytes:
     """Return what `frame_response` puts before a body of so many bytes."""
     if has_tagged_header:
-        return _FRAME_HEADER.pack(body_bytes + 5, correlation_id) + b"\x00"
+        return _pack_flexible_header(body_bytes + 5, correlation_id, 0)
     return _FRAME_HEADER.pack(body_bytes + 4, correlation_id)

@@ -40,13 +40,18 @@ _INT32 = Struct(">i")
 _INDEX_SIZE = Struct(">ii")
 _unpack_int32 = _INT32.unpack_from
 _unpack_acks_timeout = Struct(">hi").unpack_from
+_unpack_acks_timeout_count = Struct(">hiB").unpack_from
+_unpack_index_size = Struct(">iBB").unpack_from
+"""Unpacks an index, and the two bytes that the size of most batches has."""
 _SIZE_WITHOUT_LENGTH = LOG_OVERHEAD_BYTES + 1
 """What the size of compact records has beside the length of their batch; it is one more."""
 _RESULT = Struct(">ihqqq")
 _RESULT_V3 = Struct(">ihqq")
-_pack_flexible_result = Struct(">ihqqqB").pack  # the last one says that there are no record errors
-# A null message, no tagged fields.
-_NO_MESSAGE = b"\x00\x00"
+_pack_result_start = Struct(">ihqqqB").pack
+"""Packs the fields of a result, and one byte for no record errors."""
+_pack_result = Struct(">ihqqqBBB").pack
+"""The same with no message and no tagged fields."""
+_ONE_BYTE = tuple(encode_unsigned_varint(value) for value in range(0x80))
 # No throttle time, no tagged fields.
 _NOT_THROTTLED = b"\x00\x00\x00\x00\x00"
 _NO_TOPIC_ID = UUID(int=0)
@@ -97,6 +102,14 @@ class RecordError(NamedTuple):
 
     batch_index: int
     message: str | None
+
+
+ResultFields: TypeAlias = tuple[
+    int, int, int, int, int, str | None, tuple[RecordError, ...], tuple[int, int] | None
+]
+"""The fields of a `PartitionResult` as a plain tuple, for the hot path."""
+TopicResultFields: TypeAlias = tuple[str, UUID | None, Sequence[ResultFields]]
+"""The fields of a `TopicResult`."""
 
 
 class PartitionResult(NamedTuple):
@@ -181,8 +194,7 @@ def _decode_flexible(  # noqa: C901, PLR0912, PLR0915
             size, position = read_unsigned_varint(frame, position - 1)
         transactional_id = frame[position : position + size - 1].decode()
         position += size - 1
-    acks, timeout_ms = _unpack_acks_timeout(frame, position)
-    topic_count = frame[position + 6]
+    acks, timeout_ms, topic_count = _unpack_acks_timeout_count(frame, position)
     position += 7
     if topic_count >= 0x80:
         topic_count, position = read_unsigned_varint(frame, position - 1)
@@ -212,15 +224,17 @@ def _decode_flexible(  # noqa: C901, PLR0912, PLR0915
             raise DecodeError("field partition_data must not be null")
         parts: list[PartitionBatch] = []
         for _ in range(count - 1) if count <= LOOK_EVERY else paced_range(count - 1):
-            (index,) = _unpack_int32(frame, position)
-            size = frame[position + 4]
-            position += 5
-            if size >= 0x80:
-                size, position = read_unsigned_varint(frame, position - 1)
-            start = position
+            index, size, second = _unpack_index_size(frame, position)
+            if size < 0x80:
+                start = position + 5
+            elif second < 0x80:
+                size += (second << 7) - 0x80
+                start = position + 6
+            else:
+                size, start = read_unsigned_varint(frame, position + 4)
             if size > HEADER_BYTES:
                 header = unpack_header(frame, start)
-                position += size - 1
+                position = start + size - 1
                 if header[1] + _SIZE_WITHOUT_LENGTH != size or header[3] != MAGIC:
                     header, is_plain = None, False
                 elif header[5] & TRANSACTIONAL_FLAG:
@@ -229,22 +243,23 @@ def _decode_flexible(  # noqa: C901, PLR0912, PLR0915
             else:
                 is_plain = False
                 if size:
-                    position += size - 1
+                    position = start + size - 1
                     parts.append((index, start, position, None))
                 else:
+                    position = start
                     parts.append((index, -1, -1, None))
-            if position < end and frame[position] == 0:
+            if frame[position] == 0:
                 position += 1
             else:
                 position = skip_tagged_fields(frame, position, end)
         if count > 2 and is_plain:
             is_plain = len({part[0] for part in parts}) == len(parts)
         topics.append((name, topic_id, parts))
-        if position < end and frame[position] == 0:
+        if frame[position] == 0:
             position += 1
         else:
             position = skip_tagged_fields(frame, position, end)
-    if position < end and frame[position] == 0:
+    if frame[position] == 0:
         position += 1
     else:
         position = skip_tagged_fields(frame, position, end)
@@ -307,7 +322,7 @@ def _decode_classic(
 
 def encode_response(
     api_version: int,
-    topics: Sequence[TopicResult],
+    topics: Sequence[TopicResultFields],
     throttle_time_ms: int = 0,
     node_endpoints: Sequence[NodeEndpoint] = (),
     *,
@@ -321,17 +336,17 @@ def encode_response(
     return _encode_classic(api_version, topics, throttle_time_ms)
 
 
-def _has_details(topics: Sequence[TopicResult]) -> bool:
+def _has_details(topics: Sequence[TopicResultFields]) -> bool:
     """Return whether any error has record errors or a current leader."""
-    for topic in paced_elements(topics):
-        for result in paced_elements(topic.partitions):
-            if result.error_code and (result.record_errors or result.current_leader):
+    for _name, _topic_id, results in paced_elements(topics):
+        for _, error_code, _, _, _, _, record_errors, current_leader in paced_elements(results):
+            if error_code and (record_errors or current_leader):
                 return True
     return False
 
 
 def _encode_flexible(
-    api_version: int, topics: Sequence[TopicResult], throttle_time_ms: int
+    api_version: int, topics: Sequence[TopicResultFields], throttle_time_ms: int
 ) -> bytes:
     parts = [encode_unsigned_varint(len(topics) + 1)]
     for name, topic_id, results in topics if len(topics) <= LOOK_EVERY else paced_elements(topics):
@@ -339,23 +354,29 @@ def _encode_flexible(
             parts.append((topic_id or _NO_TOPIC_ID).bytes)
         else:
             encoded_name = name.encode()
-            parts.append(encode_unsigned_varint(len(encoded_name) + 1))
+            size = len(encoded_name) + 1
+            parts.append(_ONE_BYTE[size] if size < 0x80 else encode_unsigned_varint(size))
             parts.append(encoded_name)
-        parts.append(encode_unsigned_varint(len(results) + 1))
-        for result in results if len(results) <= LOOK_EVERY else paced_elements(results):
-            index, error_code, base_offset, log_append_time_ms, log_start_offset, message, _, _ = (
-                result
-            )
-            parts.append(
-                _pack_flexible_result(
-                    index, error_code, base_offset, log_append_time_ms, log_start_offset, 1
+        count = len(results) + 1
+        parts.append(_ONE_BYTE[count] if count < 0x80 else encode_unsigned_varint(count))
+        for index, error_code, base_offset, append_time_ms, start_offset, message, _, _ in (
+            results if len(results) <= LOOK_EVERY else paced_elements(results)
+        ):
+            if message is None:
+                parts.append(
+                    _pack_result(
+                        index, error_code, base_offset, append_time_ms, start_offset, 1, 0, 0
+                    )
                 )
-            )
-            parts.append(_NO_MESSAGE if message is None else _flexible_message(message))
+            else:
+                parts.append(
+                    _pack_result_start(
+                        index, error_code, base_offset, append_time_ms, start_offset, 1
+                    )
+                )
+                parts.append(_flexible_message(message))
         parts.append(b"\x00")
-    parts.append(
-        _NOT_THROTTLED if not throttle_time_ms else _INT32.pack(throttle_time_ms) + b"\x00"
-    )
+    parts.append(_INT32.pack(throttle_time_ms) + b"\x00" if throttle_time_ms else _NOT_THROTTLED)
     return b"".join(parts)
 
 
@@ -365,7 +386,7 @@ def _flexible_message(text: str) -> bytes:
 
 
 def _encode_classic(
-    api_version: int, topics: Sequence[TopicResult], throttle_time_ms: int
+    api_version: int, topics: Sequence[TopicResultFields], throttle_time_ms: int
 ) -> bytes:
     parts = [_INT32.pack(len(topics))]
     for name, _topic_id, results in topics if len(topics) <= LOOK_EVERY else paced_elements(topics):
@@ -374,7 +395,7 @@ def _encode_classic(
         for result in results if len(results) <= LOOK_EVERY else paced_elements(results):
             if api_version >= 8:
                 parts.append(_RESULT.pack(*result[:5]) + b"\x00\x00\x00\x00")
-                parts.append(_classic_message(result.error_message))
+                parts.append(_classic_message(result[5]))
             elif api_version >= 5:
                 parts.append(_RESULT.pack(*result[:5]))
             else:
@@ -392,16 +413,16 @@ def _classic_message(text: str | None) -> bytes:
 
 def _encode_with_details(
     api_version: int,
-    topics: Sequence[TopicResult],
+    topics: Sequence[TopicResultFields],
     throttle_time_ms: int,
     node_endpoints: Sequence[NodeEndpoint],
 ) -> bytes | bytearray:
     topic_class = messages.ProduceResponse.TopicProduceResponse
     partition_class = topic_class.PartitionProduceResponse
     responses = []
-    for topic in paced_elements(topics):
+    for name, topic_id, results in paced_elements(topics):
         partition_responses = []
-        for result in paced_elements(topic.partitions):
+        for result in map(PartitionResult._make, paced_elements(results)):
             fields: dict[str, Any] = {
                 "index": result.partition_index,
                 "error_code": result.error_code,
@@ -426,8 +447,8 @@ def _encode_with_details(
         responses.append(
             topic_class(
                 version=api_version,
-                name=topic.name,
-                topic_id=topic.topic_id or _NO_TOPIC_ID,
+                name=name,
+                topic_id=topic_id or _NO_TOPIC_ID,
                 partition_responses=partition_responses,
             )
         )

@@ -265,6 +265,8 @@ class Connection:
                     left_bytes -= self._take_other(response, out, now_ms)
                     if self._close_reason is not None:
                         break
+                if reader.is_empty:
+                    break
         except FrameError as error:
             if self.session.is_authenticated and reader.frame_bytes_max != self._frame_bytes_max:
                 reader.frame_bytes_max = self._frame_bytes_max
@@ -274,9 +276,8 @@ class Connection:
         self._has_more = left_bytes <= 0
         if self._has_parts:
             return self._output(out)
-        return new_output(
-            (b"".join(out), self._close_reason, self._has_more, self._muted_until_ms, ())
-        )
+        write = out[0] if len(out) == 1 else b"".join(out)
+        return new_output((write, self._close_reason, self._has_more, self._muted_until_ms, ()))
 
     def _output(self, out: list[bytes]) -> ConnectionOutput:
         parts: list[bytes] = []

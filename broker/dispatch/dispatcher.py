@@ -124,7 +124,7 @@ class Dispatcher:
             raw = response_raw_token(session, token, self._cluster, now_ms)
             return PendingFrame(raw, unchanged) if isinstance(raw, PendingResponse) else raw
         try:
-            api_key, api_version, correlation_id, client_id, position = codec.decode_header(
+            api_key, api_version, correlation_id, client_id, position = codec.header_fields(
                 buffer, start, end
             )
         except codec.DecodeError as error:
@@ -369,6 +369,12 @@ class Dispatcher:
                 lambda late: close_on_error(
                     context, self._report_bug, lambda: encode_response(route, context, late)
                 ),
+            )
+        if type(response) is bytes and not context.throttle_time_ms:
+            return codec.frame_response(
+                context.correlation_id,
+                response,
+                has_tagged_header=context.api_version >= route.tagged_header_min,
             )
         return encode_response(route, context, response)
 

@@ -11,11 +11,19 @@ from typing import NamedTuple
 
 from broker.cluster.topics import Topic
 from protocol import records
+from protocol.checksum import crc32c
 from protocol.compression import ZSTD, TooLargeError
 from protocol.errors import ErrorCode
 from protocol.pacing import paced_stream
 from protocol.produce import ZSTD_VERSION_MIN, RecordError
-from protocol.records import BatchHeader, HeaderFields, Record
+from protocol.records import (
+    COMPRESSION_MASK,
+    CONTROL_FLAG,
+    LOG_APPEND_TIME_FLAG,
+    BatchHeader,
+    HeaderFields,
+    Record,
+)
 
 DECOMPRESSION_FACTOR = 16
 """A batch whose records are checked may take 16 times `max.message.bytes` after decompression."""
@@ -65,7 +73,7 @@ def read_batch(
         header = records.read_header(buffer, start)
         is_whole = header.batch_length + _LOG_OVERHEAD_BYTES == size and header.magic == _MAGIC
         if is_whole and (
-            api_version >= ZSTD_VERSION_MIN or header.attributes & records.COMPRESSION_MASK < ZSTD
+            api_version >= ZSTD_VERSION_MIN or header.attributes & COMPRESSION_MASK < ZSTD
         ):
             return header
     return _read_unusual(buffer, start, end, api_version)
@@ -80,7 +88,7 @@ def _read_unusual(
         return size
     if size == 0 or buffer[start + records.MAGIC_AT] != records.MAGIC:
         return _INVALID
-    compression = buffer[start + records.CRC_POSITION + 5] & records.COMPRESSION_MASK
+    compression = buffer[start + records.CRC_POSITION + 5] & COMPRESSION_MASK
     if api_version < ZSTD_VERSION_MIN and compression >= ZSTD:
         if compression > ZSTD:
             return _FAILED
@@ -136,12 +144,16 @@ def check_batch(
     buffer: bytes | bytearray,
     start: int,
     end: int,
+    covered: bytes | bytearray | memoryview,
     header: HeaderFields,
     topic: Topic,
     partition_index: int,
     now_ms: int,
 ) -> BatchRefusal | None:
-    """Return why the batch in `buffer[start:end]` must not be stored; None if it may be."""
+    """Return why the batch in `buffer[start:end]` must not be stored; None if it may be.
+
+    `covered` are the bytes that its CRC covers.
+    """
     (
         base_offset,
         _batch_length,
@@ -162,11 +174,11 @@ def check_batch(
         return _INVALID_IN_LOG
     if size > topic.max_message_bytes:
         return BatchRefusal(ErrorCode.MESSAGE_TOO_LARGE)
-    if not records.has_valid_crc(buffer, start, end, crc):
+    if crc32c(covered) != crc:
         return _CORRUPT
-    if attributes & records.COMPRESSION_MASK > ZSTD:
+    if attributes & COMPRESSION_MASK > ZSTD:
         return _UNKNOWN_COMPRESSION
-    if count <= 0 or last_delta + 1 != count or attributes & records.CONTROL_FLAG:
+    if count <= 0 or last_delta + 1 != count or attributes & CONTROL_FLAG:
         return _INVALID_IN_LOG
     if producer_id >= 0 and base_sequence < 0:
         return _INVALID_IN_LOG
@@ -174,7 +186,7 @@ def check_batch(
     # read.
     if (
         topic.is_compacted
-        or attributes & records.LOG_APPEND_TIME_FLAG
+        or attributes & LOG_APPEND_TIME_FLAG
         or (
             not topic.is_log_append_time
             and (
@@ -240,7 +252,7 @@ def _check_records(
 
 
 def _timestamp_problem(record: Record, attributes: int, topic: Topic, now_ms: int) -> str | None:
-    if attributes & records.LOG_APPEND_TIME_FLAG:
+    if attributes & LOG_APPEND_TIME_FLAG:
         key_bytes, value_bytes = (len(field or b"") for field in (record.key, record.value))
         return (
             f"Invalid timestamp type in message DefaultRecord(offset={record.offset},"

@@ -20,7 +20,7 @@ from protocol.errors import ErrorCode
 from protocol.pacing import paced
 from protocol.partition_hash import partition_for_key
 from protocol.produce import PartitionResult
-from protocol.records import HEADER_BYTES
+from protocol.records import CRC_START, HEADER_BYTES
 
 _API_VERSION = 13
 
@@ -143,7 +143,8 @@ def _check(topic: Topic, partition: Partition, data: bytes, now_ms: int) -> Refu
         return _refusal(ErrorCode.NOT_ENOUGH_REPLICAS, partition, message)
     header = read_batch(data, 0, len(data), _API_VERSION)
     assert not isinstance(header, BatchRefusal)
-    found = check_batch(data, 0, len(data), header, topic, partition.partition_index, now_ms)
+    covered, index = data[CRC_START:], partition.partition_index
+    found = check_batch(data, 0, len(data), covered, header, topic, index, now_ms)
     if found is None:
         return None
     reasons = {error.message for error in found.record_errors if error.message is not None}

@@ -28,9 +28,11 @@ class ShadowThrottles:
         self.throttle_times_ms: dict[str, int] = {}
 
 
-@dataclass(slots=True)
+@dataclass
 class RequestContext:
     """Who sent a request, to which broker, when, and in which version.
+
+    It has no slots: what most requests do not need is then an attribute of the class.
 
     `now_ms` is the time of this request, for handlers and everything that they call.
     `broker_id` is the broker of the cluster whose listener the client connected to.
@@ -47,21 +49,21 @@ class RequestContext:
     client_host: str
     principal: str = "ANONYMOUS"
     session: Session = field(default_factory=Session)
-    stopwatch: Callable[[], int] | None = None
+    stopwatch: Callable[[], int] | None = field(default=None, init=False)
     """Nanoseconds since the handler began; None if no quota needs them, or after the charge."""
-    throttle_time_ms: int = 0
+    throttle_time_ms: int = field(default=0, init=False)
     """The longest throttle time of all quotas, for the response."""
-    muted_until_ms: int = 0
+    muted_until_ms: int = field(default=0, init=False)
     """The connection stays muted until then, whether or not the client obeys the throttle time."""
 
-    throttled_by: ThrottlingQuota | None = None
-    shadow: ShadowThrottles | None = None
+    throttled_by: ThrottlingQuota | None = field(default=None, init=False)
+    shadow: ShadowThrottles | None = field(default=None, init=False)
     """How quotas in shadow mode would have throttled it; None if none would have."""
-    acknowledgements: list[Acknowledgement] | None = None
+    acknowledgements: list[Acknowledgement] | None = field(default=None, init=False)
     """The batches that its response acknowledges, for the audit; None for none."""
-    falsified_by: tuple[int, ...] = ()
+    falsified_by: tuple[int, ...] = field(default=(), init=False)
     """The ids of the fault rules that change what its response says."""
-    fault: str | None = None
+    fault: str | None = field(default=None, init=False)
     """The fault rules that fired on it and what they do, such as `#1 drop before_response`."""
 
     def throttle(self, throttle_time_ms: int, quota: ThrottlingQuota, now_ms: int) -> None:

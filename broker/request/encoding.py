@@ -52,9 +52,7 @@ def encode_response(route: Route, context: RequestContext, response: Any) -> Com
         route.api_key, context.api_version
     ):
         body = _THROTTLE_TIME.pack(context.throttle_time_ms) + body[_THROTTLE_TIME.size :]
-    has_tagged_header = (
-        context.api_version >= route.flexible_min and route.api_key != ApiKey.API_VERSIONS
-    )
+    has_tagged_header = context.api_version >= route.tagged_header_min
     frame = codec.frame_response(context.correlation_id, body, has_tagged_header=has_tagged_header)
     return frame if quota is None else throttled_response(context, quota, frame)
 
