@@ -24,7 +24,6 @@ from benchmarks import fetch_load, request_bytes, request_load, transactions
 from benchmarks.in_process import InProcessBroker, InProcessConnection
 from benchmarks.report import print_line
 from protocol import messages
-from tests.broker.dispatch.produce_runs import ordinary_path
 
 TOPIC = request_load.topic_names(1)[0]
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -195,12 +194,6 @@ def _produce(
     return _counts(connection, next_read, requests_per_read * partition_count)
 
 
-def _ordinary_produce() -> Counts:
-    """Without the inline cache, whose methods then handle nothing."""
-    with ordinary_path():
-        return _produce(1)
-
-
 def _fetch(*, is_recorded: bool = False, has_quotas: bool = False) -> Counts:
     """A consumer that keeps up: one record, in a fetch session."""
     connection = _broker(is_recorded=is_recorded, has_quotas=has_quotas).connect()
@@ -256,7 +249,6 @@ COUNTS: Mapping[str, Callable[[], Counts]] = {
     "Produce to 20 partitions, idempotent, for each": lambda: _produce(
         1, partition_count=20, is_idempotent=True
     ),
-    "Produce, without the inline cache": _ordinary_produce,
     "Fetch of one record": _fetch,
     "Fetch of one record, in a journal": lambda: _fetch(is_recorded=True),
     "Fetch of one record, with quotas": lambda: _fetch(has_quotas=True),

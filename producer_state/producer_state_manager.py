@@ -30,7 +30,6 @@ from producer_state.rules import (
     NO_OFFSET,
     NO_SEQUENCE,
     STALE_EPOCH,
-    WINDOW_MAX,
     ProducerDescription,
     Refused,
 )
@@ -95,48 +94,6 @@ class ProducerStateManager(ProducerBatches):
             now_ms,
             supports_epoch_bump=supports_epoch_bump,
         )
-        return True
-
-    def begin_transaction(
-        self,
-        producer_id: int,
-        producer_epoch: int,
-        base_sequence: int,
-        last_offset_delta: int,
-        base_offset: int,
-        timestamp_ms: int,
-    ) -> bool:
-        """Verify, check and apply the first batch of the usual next transaction, in one pass.
-
-        The coordinator has to add the partition, and supports the bump of the epoch. Usual is a
-        batch with the first sequence number of an epoch that a marker began. False changes nothing:
-        `begin_verification`, `check` and `apply` have to handle the batch.
-        """
-        table, layout = self._table, self._layout
-        position = table.find(producer_id)
-        if position < 0 or base_sequence or last_offset_delta >= WINDOW_MAX:
-            return False
-        known_epoch, last_sequence = _unpack_last_sequence(table.bucket, position + ID_BYTES)
-        known = self._transactions
-        if (
-            known_epoch != producer_epoch
-            or last_sequence != NO_SEQUENCE
-            or known is None
-            or not known.begin(producer_id, base_offset, timestamp_ms)
-        ):
-            return False
-        layout.pack_into(
-            table.bucket,
-            position + ID_BYTES,
-            producer_epoch,
-            base_sequence,
-            last_offset_delta,
-            base_offset,
-            timestamp_ms,
-            layout.first_tail,
-        )
-        if timestamp_ms < self._oldest_ms:  # noqa: PLR1730 - as in `apply`
-            self._oldest_ms = timestamp_ms
         return True
 
     def convert(self, *, batches: int, window: int) -> None:

@@ -77,22 +77,6 @@ class PartitionTransactions:
                 self._start_offsets[producer_id] = start_offset = base_offset
         self.entries[producer_id] = _new_entry((coordinator_epoch, timestamp_ms, start_offset))
 
-    def begin(self, producer_id: int, base_offset: int, timestamp_ms: int) -> bool:
-        """Store the first batch of a producer's next transaction, as `note_batch` does.
-
-        False changes nothing: the producer had no transaction here before, has an open one, or one
-        that has to be verified.
-        """
-        known = self.entries.get(producer_id)
-        if known is None or producer_id in self._verifications:
-            return False
-        coordinator_epoch, _, start_offset = known
-        if start_offset != NO_OFFSET:
-            return False
-        self._start_offsets[producer_id] = base_offset
-        self.entries[producer_id] = _new_entry((coordinator_epoch, timestamp_ms, base_offset))
-        return True
-
     def end(
         self, producer_id: int, producer_epoch: int, coordinator_epoch: int, timestamp_ms: int
     ) -> int:

@@ -67,8 +67,8 @@ TopicBatches: TypeAlias = tuple[str, UUID | None, list[PartitionBatch]]
 RequestBatches: TypeAlias = tuple[str | None, int, int, list[TopicBatches], bool]
 """Transactional id, acks, timeout in ms, topics, and whether the request is plain.
 
-A plain one has one topic, each partition once, a header of each batch, and no transaction. These
-are plain tuples, for the hot path.
+A plain one has one topic with at least one partition, each once, a header of each batch, and no
+transaction. These are plain tuples, for the hot path.
 """
 
 
@@ -252,8 +252,8 @@ def _decode_flexible(  # noqa: C901, PLR0912, PLR0915
                 position += 1
             else:
                 position = skip_tagged_fields(frame, position, end)
-        if count > 2 and is_plain:
-            is_plain = len({part[0] for part in parts}) == len(parts)
+        if count != 2 and is_plain:
+            is_plain = 0 < len({part[0] for part in parts}) == len(parts)
         topics.append((name, topic_id, parts))
         if frame[position] == 0:
             position += 1
@@ -314,8 +314,8 @@ def _decode_classic(
                 else:
                     position += size
                     parts.append((index, start, position, None))
-        if count > 1 and is_plain:
-            is_plain = len({part[0] for part in parts}) == len(parts)
+        if count != 1 and is_plain:
+            is_plain = 0 < len({part[0] for part in parts}) == len(parts)
         topics.append((name, None, parts))
     return (transactional_id, acks, timeout_ms, topics, is_plain), position
 

@@ -1,9 +1,9 @@
-"""Begin and end the usual transaction, each in one step.
+"""End the usual transaction in one step.
 
 Usual are producers of transaction version 2, few partitions, a coordinator and leaders that are up,
-enough replicas in sync, and no fault rule for markers. `broker/produce/verification.py` and
-`broker/cluster/transactions.py` have the rules. What these functions do is the same, in the time
-that the work itself takes; where they return False, nothing has changed, and the others decide.
+enough replicas in sync, and no fault rule for markers. `broker/cluster/transactions.py` has the
+rules. What this function does is the same, in the time that the work itself takes; where it returns
+False, nothing has changed, and the others decide.
 """
 
 from broker.cluster.brokers import Availability
@@ -13,8 +13,6 @@ from broker.cluster.transaction_log import TransactionLogPartition
 from broker.cluster.transactions import SHORT_PARTITIONS_MAX, is_reachable, store_marker
 from broker.transactions.marker import Marker
 from broker.transactions.transaction import (
-    EPOCH_BUMP_VERSION_MIN,
-    IDLE,
     LAST_EPOCH,
     TransactionState,
 )
@@ -23,59 +21,6 @@ from protocol.errors import ErrorCode
 _UP = Availability.UP
 _ONGOING = TransactionState.ONGOING
 _NONE = ErrorCode.NONE
-
-
-# Hot path: inlined on purpose.
-def begin_transaction(
-    cluster: Cluster,
-    transactional_id: str,
-    partition: Partition,
-    producer_id: int,
-    producer_epoch: int,
-    base_sequence: int,
-    last_offset_delta: int,
-    base_offset: int,
-    max_timestamp: int,
-    now_ms: int,
-) -> bool:
-    """Add a partition to a transaction, and its first batch to the state of its producer.
-
-    The producer had a transaction in this partition before. Append the batch at `base_offset` next.
-    """
-    transactions = cluster.transactions
-    transaction = transactions.get(transactional_id)
-    if (
-        transaction is None
-        or transaction.producer_id != producer_id
-        or transaction.producer_epoch != producer_epoch
-        or producer_epoch > LAST_EPOCH
-    ):
-        return False
-    state, log = transaction.state, transaction.log
-    topic_partition = partition.topic_name, partition.partition_index
-    if not isinstance(log, TransactionLogPartition) or (
-        topic_partition in transaction.partitions if state is _ONGOING else state not in IDLE
-    ):
-        return False
-    coordinator = cluster.brokers.get(log.partition.leader_id)
-    if (
-        coordinator is None
-        or not coordinator.is_alive
-        or coordinator.availability is not _UP
-        or log.check() is not _NONE
-        or not partition.producers.begin_transaction(
-            producer_id,
-            producer_epoch,
-            base_sequence,
-            last_offset_delta,
-            base_offset,
-            max_timestamp,
-        )
-    ):
-        return False
-    transaction.add({topic_partition: None}, EPOCH_BUMP_VERSION_MIN, now_ms)
-    log.append_state(transaction, cluster.transaction_version, now_ms)
-    return True
 
 
 # Hot path: inlined on purpose.

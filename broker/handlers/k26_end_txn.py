@@ -15,6 +15,7 @@ Behaviour:
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.transactions import end_requested, takes_long_to_end
+from broker.cluster.usual_transaction import end_transaction
 from broker.request.context import RequestContext
 from broker.routes import TAKES_TURNS, handles
 from broker.transactions.coordinator import ProducerIdAndEpoch
@@ -34,39 +35,28 @@ def handle_end_txn(
     context: RequestContext, request: "messages.EndTxnRequest | ShortEndTxn", cluster: Cluster
 ) -> object:
     """Kafka's `KafkaApis.handleEndTxnRequest`; the response is the encoded body."""
-    if isinstance(request, ShortEndTxn) and takes_long_to_end(cluster, request.transactional_id):
-        return TAKES_TURNS
-    return end_txn_body(
+    api_version, transactional_id = context.api_version, request.transactional_id
+    producer_id, producer_epoch = request.producer_id, request.producer_epoch
+    if api_version >= BUMP_VERSION_MIN and end_transaction(
         cluster,
         context.broker_id,
-        context.api_version,
-        request.transactional_id,
-        request.producer_id,
-        request.producer_epoch,
-        request.committed,
+        transactional_id,
+        producer_id,
+        producer_epoch,
         context.now_ms,
-    )
-
-
-def end_txn_body(
-    cluster: Cluster,
-    broker_id: int,
-    api_version: int,
-    transactional_id: str,
-    producer_id: int,
-    producer_epoch: int,
-    is_commit: bool,
-    now_ms: int,
-) -> bytes:
-    """End a transaction as requested; return the body of the response."""
+        is_commit=request.committed,
+    ):
+        return encode_response(api_version, ErrorCode.NONE, producer_id, producer_epoch + 1)
+    if isinstance(request, ShortEndTxn) and takes_long_to_end(cluster, transactional_id):
+        return TAKES_TURNS
     error_code, next_id, next_epoch = end_requested(
         cluster,
-        broker_id,
+        context.broker_id,
         transactional_id,
         ProducerIdAndEpoch(producer_id, producer_epoch),
-        is_commit=is_commit,
+        is_commit=request.committed,
         transaction_version=EPOCH_BUMP_VERSION_MIN if api_version >= BUMP_VERSION_MIN else 0,
-        now_ms=now_ms,
+        now_ms=context.now_ms,
     )
     if error_code is ErrorCode.PRODUCER_FENCED and api_version < FENCED_VERSION_MIN:
         error_code = ErrorCode.INVALID_PRODUCER_EPOCH

@@ -47,10 +47,15 @@ def append_batch(
     frame: bytes | bytearray,
     start: int,
     end: int,
+    *,
+    acks: int = 1,
+    transactional_id: str | None = None,
 ) -> PartitionResult:
-    """Append a batch as `accept_batch` does for acks=1, for those who read the result by names."""
+    """Append a batch as `accept_batch` does, for those who read the result by names."""
     return PartitionResult._make(
-        accept_batch(context, cluster, topic, partition, frame, start, end)
+        accept_batch(
+            context, cluster, topic, partition, frame, start, end, None, acks, transactional_id
+        )
     )
 
 
@@ -63,9 +68,9 @@ def accept_batch(  # noqa: C901, PLR0912
     frame: bytes | bytearray,
     start: int,
     end: int,
-    fields: HeaderFields | BatchRefusal | None = None,
-    acks: int = 1,
-    transactional_id: str | None = None,
+    fields: HeaderFields | BatchRefusal | None,
+    acks: int,
+    transactional_id: str | None,
 ) -> ResultFields:
     """Append the batch in `frame[start:end]`, or return why not (Kafka's `UnifiedLog.append`).
 

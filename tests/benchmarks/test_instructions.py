@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
+from broker.dispatch.shared_run import SharedRun
 
 from benchmarks.instructions import COUNTS, PYTHON, count_c_calls, count_instructions, figures
-from broker.dispatch.shared_run import SharedRun
 
 ALLOWED_SHARE = 0.1
 

@@ -11,8 +11,6 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from producer_state.noted_batches import NotedBatches
-from producer_state.producer_batches import requests_without_floor
 from producer_state.producer_state_manager import ProducerStateManager
 from producer_state.rules import Append, Decision, Duplicate, ProducerDescription, Refused
 from protocol.errors import ErrorCode
@@ -141,11 +139,8 @@ class ProducersAgainstModel(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.noted = NotedBatches()
         self.end_offset = 0
         self.now_ms = EXPIRATION_MS
-        self.latest: tuple[int, int] | None = None
-        """Producer id and epoch of the batch that was stored last."""
         self.transactional: set[int] = set()
         """Producers that ever wrote a transactional batch or had a marker."""
 
@@ -170,8 +165,8 @@ class ProducersAgainstModel(RuleBasedStateMachine):
         expected = self.model.response(
             producer_id, epoch, sequence, count, is_transactional=is_transactional
         )
-        # Some batches that go on are only noted; others are offered to the shorter way.
-        is_appended = self.is_noted(expected, producer_id, epoch, sequence, count, timestamp) or (
+        # Some batches are offered to the shorter way.
+        is_appended = (
             self.end_offset % 2 == 0
             and not is_transactional
             and self.producers.apply_next(
@@ -196,37 +191,12 @@ class ProducersAgainstModel(RuleBasedStateMachine):
                 is_transactional=is_transactional,
             )
         if expected == APPENDED:
-            self.latest = (producer_id, epoch) if producer_id not in self.transactional else None
             stored = Stored(0, count - 1, self.end_offset, timestamp)
             self.model.append(
                 producer_id, epoch, sequence, stored, is_transactional=is_transactional
             )
             self.end_offset += count
         return expected
-
-    def is_noted(
-        self,
-        expected: Response,
-        producer_id: int,
-        epoch: int,
-        sequence: int,
-        count: int,
-        timestamp: int,
-    ) -> bool:
-        """Note a batch of the producer whose batch was stored last, if the model accepts it."""
-        if (
-            expected != APPENDED
-            or not self.producers.keeps_one_batch
-            or self.latest != (producer_id, epoch)
-            or producer_id in self.transactional
-            or self.end_offset % 5 == 0
-            or not requests_without_floor([sequence], [count])
-        ):
-            return False
-        fields = producer_id, epoch, sequence, count - 1, self.end_offset, timestamp
-        one, two, three, four, five, six = ([field] for field in fields)
-        self.noted.note([self.producers], (one, two, three, four, five, six))
-        return True
 
     def some_known(self, data: st.DataObject) -> tuple[int, Known]:
         return data.draw(
@@ -410,7 +380,6 @@ class ProducersAgainstModel(RuleBasedStateMachine):
             return
         self.producers.apply_marker(producer_id, epoch, coordinator_epoch, timestamp)
         self.transactional.add(producer_id)
-        self.latest = None
         known = self.model.known.setdefault(producer_id, Known(epoch))
         known.epoch = epoch
         known.coordinator_epoch = coordinator_epoch

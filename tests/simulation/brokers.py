@@ -10,7 +10,6 @@ from traceback import format_exception
 from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID
 
-import broker.dispatch.produce_cache
 import broker.faults.injector
 import broker.handlers  # noqa: F401 - declares all APIs
 from broker.clock import ClockMode

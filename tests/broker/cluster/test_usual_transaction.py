@@ -1,6 +1,6 @@
-"""The usual transaction in two steps: what is unusual is refused, and changes nothing.
+"""The end of the usual transaction in one step: what is unusual is refused, and changes nothing.
 
-`tests/broker/produce/test_transactional_batches.py` compares what the steps do with the rules.
+`tests/broker/produce/test_transactional_batches.py` compares what the step does with the rules.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,7 +10,7 @@ import pytest
 
 from broker.cluster.brokers import Availability
 from broker.cluster.topics import Partition
-from broker.cluster.usual_transaction import begin_transaction, end_transaction
+from broker.cluster.usual_transaction import end_transaction
 from broker.pending_response import PendingResponse
 from broker.transactions.marker import Marker, MarkerRequest
 from broker.transactions.transaction import LAST_EPOCH, Transaction, TransactionState
@@ -51,20 +51,6 @@ class UnusualRun(TransactionalRun):
         assert deleted is not None
         self.deleted = deleted
         super().delete(topic)
-
-    def begin(self) -> bool:
-        arguments = {
-            "transactional_id": "a",
-            "partition": self.partition,
-            "producer_id": self.transaction.producer_id,
-            "producer_epoch": self.transaction.producer_epoch,
-            "base_sequence": 0,
-            "last_offset_delta": 0,
-            "base_offset": self.partition.log.log_end_offset,
-            "max_timestamp": self.now_ms,
-            "now_ms": self.now_ms,
-        }
-        return begin_transaction(self.cluster, **{**arguments, **self.changed})
 
     def end_at_once(self) -> bool:
         arguments = {
@@ -119,13 +105,11 @@ class UnusualRun(TransactionalRun):
         topic.is_internal = True
 
 
-def test_the_usual_transaction_takes_both_steps() -> None:
+def test_the_usual_transaction_ends_in_one_step() -> None:
     run, states = UnusualRun(COMPLETE), []
     for is_commit in (True, False):
-        run.changed = {}
-        assert run.begin()
+        run.do(PRODUCE)
         states.append(run.transaction.state)
-        assert list(run.transaction.partitions) == [("t", 0)]
         run.change("is_commit", is_commit)
         assert run.end_at_once()
         states.append(run.transaction.state)
@@ -138,25 +122,6 @@ TOO_FEW_IN_SYNC: list[Produce | Change] = [
     ("keep_in_sync", STATE_TOPIC, 0, (1,)),
     ("keep_in_sync", STATE_TOPIC, 1, (1,)),
 ]
-BEGIN_CHECKS: tuple[tuple[str, Steps], ...] = (
-    ("transaction is None", [("change", "transactional_id", "b")]),
-    ("transaction.producer_id != producer_id", [("rename_producer",)]),
-    ("transaction.producer_epoch != producer_epoch", [("fence_producer",)]),
-    ("producer_epoch > LAST_EPOCH", [("use_last_epoch",)]),
-    ("topic_partition in transaction.partitions", [("add_partition", "a", "t", 0)]),
-    ("state not in IDLE", [("be_prepared",)]),
-    ("coordinator is None", [*COORDINATED_BY_2, ("remove_broker", 2)]),
-    ("not coordinator.is_alive", [*COORDINATED_BY_2, ("make_dead", 2)]),
-    ("coordinator.availability is not _UP", [*COORDINATED_BY_2, ("isolate", 2)]),
-    ("log.check() is not _NONE", TOO_FEW_IN_SYNC),
-)
-
-
-@pytest.mark.parametrize(("check", "steps"), BEGIN_CHECKS)
-def test_an_unusual_batch_is_left_to_others(check: str, steps: Steps) -> None:
-    assert_left(UnusualRun.begin, begin_transaction, check, [*COMPLETE, *steps])
-
-
 MARKER_CHECK = "partition.producers.check_marker(producer_id, marker_epoch, coordinator_epoch)"
 WRONG = {MARKER_CHECK: "_NONE", "not log.append_end(": "None is log.append_end("}
 END_CHECKS: tuple[tuple[str, Steps], ...] = (

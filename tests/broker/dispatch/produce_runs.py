@@ -1,26 +1,19 @@
 """Produce requests with changes of the cluster in between, and all that they leave behind."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
-import pytest
-
 from broker.cluster.topics import NO_LEADER
 from broker.dispatch.connection import Connection
 from broker.dispatch.dispatcher import Dispatcher
-from broker.dispatch.produce_cache import ProduceCache
 from broker.faults import fault_rule
 from broker.journal.lines import Entry, Line
-from broker.request.session import Peer
 from protocol import messages
-from protocol.framing import SIZE_BYTES, Frame, FrameReader
 from tests.batches import altered, make_batch
 from tests.broker.cluster_builder import ALL_VERSIONS, make_cluster
 from tests.broker.connection_driver import FRAME_BYTES_MAX, NOW_MS
-from tests.simulation.patches import edit
 
 TOPICS = ("t", "topic-with-a-longer-name")
 PARTITIONS = 3
@@ -338,96 +331,9 @@ def fields_of_line(line: Line) -> tuple[Any, ...]:
     return line.number, *fields, *throttle, *context.describe().values()
 
 
-@contextmanager
-def ordinary_path() -> Iterator[None]:
-    """Let the ordinary path handle all Produce requests."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ProduceCache, "respond", lambda *_arguments: None)
-        patch.setattr(ProduceCache, "respond_to_run", lambda *_arguments: 0)
-        patch.setattr(Connection, "respond_at_once", lambda *_arguments: None)
-        yield
-
-
-@contextmanager
-def counted_hits() -> Iterator[list[Frame]]:
-    """Collect the requests that caches respond to."""
-    hits: list[Frame] = []
-    respond, respond_to_run = ProduceCache.respond, ProduceCache.respond_to_run
-    respond_at_once = Connection.respond_at_once
-
-    def counting(cache: ProduceCache, frame: Frame, peer: Peer, now_ms: int) -> Any:
-        response = respond(cache, frame, peer, now_ms)
-        if response is not None:
-            hits.append(frame)
-        return response
-
-    def counting_run(cache: ProduceCache, data: bytes, *arguments: Any) -> Any:
-        run_end = respond_to_run(cache, data, *arguments)
-        reader = FrameReader(len(data))
-        reader.feed(data[:run_end] if isinstance(run_end, int) else b"")
-        while (frame := reader.next_frame()) is not None:
-            hits.append(frame)
-        return run_end
-
-    def counting_one(connection: Connection, data: bytes, now_ms: int) -> bytes | None:
-        response = respond_at_once(connection, data, now_ms)
-        if response is not None:
-            hits.append((data, SIZE_BYTES, len(data)))
-        return response
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ProduceCache, "respond", counting)
-        patch.setattr(Connection, "respond_at_once", counting_one)
-        patch.setattr(ProduceCache, "respond_to_run", counting_run)
-        yield hits
-
-
-@contextmanager
-def counted_calls(owner: Any, name: str) -> Iterator[list[Any]]:
-    """Collect what a function returns."""
-    results: list[Any] = []
-    function = getattr(owner, name)
-
-    def counting(*arguments: Any) -> Any:
-        results.append(function(*arguments))
-        return results[-1]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(owner, name, counting)
-        yield results
-
-
 def run(steps: Sequence[Produce | Change], **overrides: str) -> dict[str, Any]:
     """Carry out the steps; return what they leave behind."""
     made = Run(**overrides)
     for step in steps:
         made.do(step)
     return made.result()
-
-
-def assert_needed(
-    steps: Sequence[Produce | Change],
-    function: Any,
-    right: str,
-    wrong: str,
-    *,
-    run: Callable[..., dict[str, Any]] = run,
-    ordinary_path: Callable[[], AbstractContextManager[None]] = ordinary_path,
-) -> None:
-    """Both paths do the same, but not with another piece of source in place of the right one."""
-    with ordinary_path():
-        ordinary = run(steps)
-
-    assert run(steps) == ordinary
-    with pytest.MonkeyPatch.context() as patch:
-        edit(patch, function, right, wrong)
-        assert run(steps) != ordinary
-
-
-def hits_of(steps: Sequence[Produce | Change]) -> int:
-    """Return how many requests the cache responded to, after a comparison with the other path."""
-    with counted_hits() as hits:
-        cached = run(steps)
-    with ordinary_path():
-        assert run(steps) == cached
-    return len(hits)

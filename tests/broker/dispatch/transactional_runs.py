@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple
-from functools import partial
 from typing import Any
 
 import pytest
@@ -13,11 +12,9 @@ from broker.cluster.coordinators import ensure_internal_topic
 from broker.cluster.internal_topics import TRANSACTION_STATE
 from broker.cluster.transactions import abort_timed_out, follow_leaders
 from broker.dispatch.dispatcher import Dispatcher
+from broker.handlers import k26_end_txn
 from protocol import messages
-from protocol.api_keys import ApiKey
-from tests.broker.dispatch import produce_runs
-from tests.broker.dispatch.produce_runs import Change, Produce, Run, counted_hits
-from tests.broker.dispatch.produce_runs import ordinary_path as ordinary_produce_path
+from tests.broker.dispatch.produce_runs import Change, Produce, Run
 
 PARTITION_COUNT_KEY = TRANSACTION_STATE.partition_count_key
 
@@ -172,9 +169,10 @@ class TransactionalRun(Run):
 
 
 @contextmanager
-def ordinary_path() -> Iterator[None]:
-    """Let the ordinary path handle all requests, and the schema's codec decode them."""
-    with ordinary_produce_path(), pytest.MonkeyPatch.context() as patch:
+def longer_ways() -> Iterator[None]:
+    """Let the schema's codec decode all requests, and let no transaction end in one step."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(k26_end_txn, "end_transaction", lambda *_arguments, **_named: False)
         patch.setattr(Dispatcher, "_respond_to_short", lambda *_arguments: None)
         yield
 
@@ -185,16 +183,3 @@ def run(steps: Sequence[Produce | Change], **overrides: str) -> dict[str, Any]:
     for step in steps:
         made.do(step)
     return made.result()
-
-
-def hits_of(steps: Sequence[Produce | Change]) -> tuple[int, int]:
-    """Return how many Produce and EndTxn the cache took, after a comparison of both paths."""
-    with counted_hits() as hits:
-        cached = run(steps)
-    with ordinary_path():
-        assert run(steps) == cached
-    keys = [ApiKey(int.from_bytes(buffer[start : start + 2])) for buffer, start, _end in hits]
-    return keys.count(ApiKey.PRODUCE), keys.count(ApiKey.END_TXN)
-
-
-assert_needed = partial(produce_runs.assert_needed, run=run, ordinary_path=ordinary_path)

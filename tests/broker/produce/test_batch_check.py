@@ -39,7 +39,9 @@ def check(
     if isinstance(header, BatchRefusal):
         return header
     end = 4 + 12 + header.batch_length
-    return check_batch(buffer, 4, end, header, topic or make_topic(), 0, now_ms) or header
+    covered = buffer[4 + records.CRC_START : end]
+    refusal = check_batch(buffer, 4, end, covered, header, topic or make_topic(), 0, now_ms)
+    return refusal or header
 
 
 def test_check_batch_returns_the_header_of_a_valid_batch() -> None:

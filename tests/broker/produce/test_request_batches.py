@@ -2,7 +2,7 @@
 
 from broker.cluster.cluster import Cluster
 from broker.produce.batch_check import BatchRefusal
-from broker.produce.request_batches import RequestBatches, read_batches
+from broker.produce.request_batches import CheckedBatches, read_batches
 from protocol import produce
 from protocol.errors import ErrorCode
 from protocol.records import BatchHeader
@@ -21,25 +21,31 @@ def cluster() -> Cluster:
 
 def read(
     *partitions: tuple[int, bytes | None], topic: str = "t", transactional_id: str | None = None
-) -> RequestBatches | BatchRefusal:
+) -> CheckedBatches | BatchRefusal:
     message = produce_request(
         list(partitions), version=9, topic=topic, transactional_id=transactional_id
     )
     frame = bytes(message.encode(version=9))
-    request = produce.decode_request(9, frame, 0, len(frame))
-    return read_batches(request, 1, cluster(), frame, 9)
+    found_id, _acks, _timeout_ms, topics, is_plain = produce.decode_batches(9, frame, 0, len(frame))
+    checked = read_batches(topics, found_id, cluster(), frame, 9)
+    if is_plain:
+        assert checked == (topics, {})
+    return checked
 
 
-def counts(found: RequestBatches | BatchRefusal) -> list[tuple[int, int | ErrorCode]]:
+def counts(found: CheckedBatches | BatchRefusal) -> list[tuple[int, int | ErrorCode]]:
     assert not isinstance(found, BatchRefusal)
     topics, _refused = found
     return [
         (
-            part.partition_index,
-            header.records_count if isinstance(header, BatchHeader) else header.error_code,
+            index,
+            header.error_code
+            if isinstance(header, BatchRefusal)
+            else BatchHeader._make(header)[-1],
         )
-        for _data, _topic, batches in topics
-        for part, header in batches
+        for _name, _topic_id, batches in topics
+        for index, _start, _end, header in batches
+        if header is not None
     ]
 
 

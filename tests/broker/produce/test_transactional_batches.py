@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 
 from broker.produce.append import append_batch
 from broker.produce.batch_check import read_batch
-from broker.produce.fitting_batches import _fitting_one_by_one, belong_to_transaction
-from broker.produce.request_run import RequestRun
 from broker.produce.transactional_batches import verify_batch
 from broker.transactions.transaction import LAST_EPOCH
 from protocol.api_keys import ApiKey
@@ -19,7 +17,7 @@ from protocol.records import BatchHeader
 from tests.batches import make_batch
 from tests.broker.cluster_builder import make_context
 from tests.broker.dispatch.produce_runs import TOPICS, Change, Produce
-from tests.broker.dispatch.transactional_runs import assert_needed, hits_of, ordinary_path, run
+from tests.broker.dispatch.transactional_runs import TransactionalRun, longer_ways, run
 from tests.broker.interleaving import once, run_with_pauses
 from tests.broker.transactional_driver import make_driver
 from tests.examples import examples
@@ -109,7 +107,7 @@ def test_a_batch_whose_transaction_ends_during_a_pause_is_not_appended() -> None
 
     result = run_with_pauses(
         lambda: append_batch(
-            context, driver.cluster, topic, partition, batch, 0, len(batch), None, "tx", header
+            context, driver.cluster, topic, partition, batch, 0, len(batch), transactional_id="tx"
         ),
         once(lambda: driver.end(producer, commit=False, version=4)),
     )
@@ -165,7 +163,7 @@ def test_an_epoch_bump_is_no_new_producer_id_but_the_id_after_the_last_epoch_is(
     assert transact(second)[0] == ErrorCode.NONE
 
 
-# The cached path ------------------------------------------------------------------------------
+# Short ways ------------------------------------------------------------------------------
 
 STATE_TOPIC = "__transaction_state"
 
@@ -282,106 +280,24 @@ def plans(draw: st.DrawFn) -> list[Produce | Change]:
 @pytest.mark.slow
 @settings(max_examples=examples(150), deadline=None)
 @given(plans())
-def test_transactions_leave_the_same_behind_on_both_paths(steps: list[Produce | Change]) -> None:
-    cached = run(steps)
-    with ordinary_path():
-        ordinary = run(steps)
-
-    for name, value in ordinary.items():
-        assert cached[name] == value, name
-
-
-@pytest.mark.parametrize("version", [9, 11, 12, 13])
-@pytest.mark.parametrize("cut", [None, 9])
-@pytest.mark.parametrize("indexes", [(0,), (0, 1)])
-def test_transactional_requests_are_cached(
-    version: int, cut: int | None, indexes: tuple[int, ...]
+def test_transactions_leave_the_same_behind_without_their_short_ways(
+    steps: list[Produce | Change],
 ) -> None:
-    produce = Produce(transactional_id="a", version=version, indexes=indexes, cut=cut)
-    added: list[Produce | Change] = [("add_partition", "a", "t", index) for index in indexes]
-    if version >= 12:
-        added = []
-    end: Change = ("end", "a", True, 5 if version >= 12 else 3)
-    steps: list[Produce | Change] = [("init", "a")]
-    for _ in range(5):
-        steps += [*added, produce, produce, end]
+    shorter = run(steps)
+    with longer_ways():
+        longer = run(steps)
 
-    assert hits_of(steps) == (8, 4)
+    for name, value in longer.items():
+        assert shorter[name] == value, name
 
 
-WARM: list[Produce | Change] = [
-    ("init", "a"),
-    ("init", "b"),
-    Produce(transactional_id="a", version=12, count=3),
-]
-CHECKS: tuple[tuple[Any, str, str, Produce], ...] = (
-    (_fitting_one_by_one, "attributes < shape.attributes_min", "False", Produce(is_outside=True)),
-    (
-        belong_to_transaction,
-        "error_code is not ErrorCode.NONE",
-        "False",
-        Produce(producer_epoch=1),
-    ),
-    (belong_to_transaction, "is not APPEND", "is None", Produce(gap=1)),
-    (
-        belong_to_transaction,
-        "last_delta, True",
-        "last_delta, False",
-        Produce(indexes=(1,), gap=3),
-    ),
-    (
-        RequestRun._is_recorded,
-        "error_code is not ErrorCode.NONE",
-        "False",
-        Produce(producer_epoch=1),
-    ),
-    (RequestRun._is_recorded, "is not APPEND", "is None", Produce(gap=1)),
-    *(
-        (RequestRun._is_recorded, *check)
-        for check in (
-            ("attributes < shape.attributes_min", "False", Produce(is_outside=True)),
-            ("if is_transactional:", "if False:", Produce(producer_epoch=1)),
-        )
-    ),
-)
+def test_a_batch_behind_ends_drops_old_batches_beyond_the_retained_size() -> None:
+    produce = Produce(transactional_id="a", version=12)
+    made = TransactionalRun()
+    made.do(("configure", "t", "retention.bytes", "100"))
+    for step in (("init", "a"), produce, *[("end", "a", False)] * 3, produce, produce):
+        made.do(step)
 
-
-@pytest.mark.parametrize(("function", "right", "wrong", "unusual"), CHECKS)
-def test_a_cached_path_without_a_check_is_found(
-    function: Any, right: str, wrong: str, unusual: Produce
-) -> None:
-    is_run = function not in {_fitting_one_by_one, belong_to_transaction}
-    unusual = replace(unusual, transactional_id="a", version=12, cut=None if is_run else 9)
-    usual = Produce(transactional_id="a", version=12)
-    for warm in (WARM, [*WARM, *[usual] * 3]):  # after these a read of one request is tried at once
-        assert_needed([*warm, unusual, replace(unusual, damage=None)], function, right, wrong)
-
-
-@pytest.mark.parametrize(("first", "second"), [(12, 11), (11, 12)])
-def test_a_partition_is_added_by_the_versions_that_add_it(first: int, second: int) -> None:
-    one, other = (Produce(transactional_id="a", version=version) for version in (first, second))
-    steps: list[Produce | Change] = [("init", "a"), ("add_partition", "a", "t", 0)]
-    steps += [replace(one, count=3), replace(other, indexes=(0, 1), count=3)]
-    steps += [("end", "a", True, 3), other, other, ("end", "a", True, 3), one]
-
-    with ordinary_path():
-        ordinary = run(steps)
-
-    assert run(steps) == ordinary
-
-
-def test_batches_of_two_producers_take_the_ordinary_path() -> None:
-    """Both partitions belong to the transaction, so that only the other producer is wrong."""
-    warm = replace(Produce(transactional_id="a", version=12, indexes=(0, 1)), count=3)
-    unusual = replace(warm, count=1, damage=(43, ">q", 1, True))
-    steps: list[Produce | Change] = [("init", "a"), ("init", "b"), warm, unusual]
-
-    assert hits_of(steps) == (1, 0)
-
-
-@pytest.mark.parametrize("count", [1, 3])
-@pytest.mark.parametrize("attributes", [5, 8, 15, 21])
-def test_a_batch_without_a_producer_is_checked_like_any_other(attributes: int, count: int) -> None:
-    usual = Produce(transactional_id="unknown", count=count)
-    refused = replace(usual, damage=(21, ">h", attributes, True))
-    assert hits_of([usual] * 4 + [refused, refused, usual]) == (0, 0)
+    topic = made.cluster.topics.get("t")
+    assert topic is not None
+    assert topic.partitions[0].log.batch_count == 1
