@@ -64,7 +64,9 @@ Change = tuple[str, *tuple[Any, ...]]
 class Run:
     """Two brokers, three connections to them, and a clock."""
 
-    def __init__(self, **overrides: str) -> None:
+    def __init__(self, read_bytes_max: int | None = None, **overrides: str) -> None:
+        """`read_bytes_max` is what a connection receives at once; by default it is all."""
+        self.read_bytes_max = read_bytes_max
         self.cluster = make_cluster(2, **{**ALL_VERSIONS, **overrides})
         self.bugs: list[BaseException] = []
         self.dispatcher = Dispatcher(
@@ -124,7 +126,11 @@ class Run:
         self._receive(0, b"".join(map(self._frame, produces)))
 
     def _receive(self, number: int, data: bytes) -> None:
-        self._note(number, self.connections[number].receive(data, self.now_ms))
+        connection = self.connections[number]
+        size = self.read_bytes_max or len(data)
+        for start in range(0, len(data), size):
+            if self.connections[number] is connection:  # it was not closed
+                self._note(number, connection.receive(data[start : start + size], self.now_ms))
 
     def _note(self, number: int, output: Any) -> None:
         write, close_reason, has_more, muted_until_ms, _parts = output
@@ -331,9 +337,21 @@ def fields_of_line(line: Line) -> tuple[Any, ...]:
     return line.number, *fields, *throttle, *context.describe().values()
 
 
-def run(steps: Sequence[Produce | Change], **overrides: str) -> dict[str, Any]:
+def streams(written: Sequence[tuple[int, bytes, str | None, int]]) -> list[list[Any]]:
+    """Return what each connection has written, and why it was closed, whatever the reads were."""
+    found: list[list[Any]] = [[b""] for _ in range(3)]
+    for number, data, close_reason, _muted_until_ms in written:
+        found[number][-1] += data
+        if close_reason is not None:
+            found[number] += [close_reason, b""]
+    return found
+
+
+def run(
+    steps: Sequence[Produce | Change], read_bytes_max: int | None = None, **overrides: str
+) -> dict[str, Any]:
     """Carry out the steps; return what they leave behind."""
-    made = Run(**overrides)
+    made = Run(read_bytes_max, **overrides)
     for step in steps:
         made.do(step)
     return made.result()

@@ -33,6 +33,8 @@ from tests.broker.connection_driver import (
     request_frame,
     throttle_metadata,
 )
+from tests.broker.dispatch.produce_plans import plans
+from tests.broker.dispatch.produce_runs import Change, Produce, run, streams
 from tests.examples import examples
 
 
@@ -48,6 +50,20 @@ def test_any_chunking_gives_the_same_responses(cuts: list[int]) -> None:
 
     assert cut_up.written == in_one_piece.written
     assert in_one_piece.correlation_ids() == list(range(8))
+
+
+@pytest.mark.slow
+@settings(max_examples=examples(150), deadline=None)
+@given(plans(), st.integers(1, 200))
+def test_produce_requests_leave_the_same_behind_with_any_chunking(
+    steps: list[Produce | Change], read_bytes_max: int
+) -> None:
+    in_one_piece, cut_up = run(steps), run(steps, read_bytes_max)
+    for found in (in_one_piece, cut_up):
+        found["written"] = streams(found["written"])
+
+    for name, value in in_one_piece.items():
+        assert cut_up[name] == value, name
 
 
 @settings(max_examples=examples(300))
