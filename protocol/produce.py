@@ -242,27 +242,18 @@ def _decode_flexible(  # noqa: C901, PLR0912, PLR0915
                 parts.append((index, start, position, header))
             else:
                 is_plain = False
-                if size:
-                    position = start + size - 1
-                    parts.append((index, start, position, None))
-                else:
-                    position = start
-                    parts.append((index, -1, -1, None))
-            if frame[position] == 0:
-                position += 1
-            else:
-                position = skip_tagged_fields(frame, position, end)
+                position = start + size - 1 if size else start
+                parts.append((index, start, position, None) if size else (index, -1, -1, None))
+            position = (
+                position + 1 if frame[position] == 0 else skip_tagged_fields(frame, position, end)
+            )
         if count != 2 and is_plain:
             is_plain = 0 < len({part[0] for part in parts}) == len(parts)
         topics.append((name, topic_id, parts))
-        if frame[position] == 0:
-            position += 1
-        else:
-            position = skip_tagged_fields(frame, position, end)
-    if frame[position] == 0:
-        position += 1
-    else:
-        position = skip_tagged_fields(frame, position, end)
+        position = (
+            position + 1 if frame[position] == 0 else skip_tagged_fields(frame, position, end)
+        )
+    position = position + 1 if frame[position] == 0 else skip_tagged_fields(frame, position, end)
     return (transactional_id, acks, timeout_ms, topics, is_plain), position
 
 
@@ -309,11 +300,8 @@ def _decode_classic(
                 parts.append((index, start, position, header))
             else:
                 is_plain = False
-                if size < 0:
-                    parts.append((index, -1, -1, None))
-                else:
-                    position += size
-                    parts.append((index, start, position, None))
+                position += max(0, size)
+                parts.append((index, -1, -1, None) if size < 0 else (index, start, position, None))
         if count != 1 and is_plain:
             is_plain = 0 < len({part[0] for part in parts}) == len(parts)
         topics.append((name, None, parts))

@@ -93,20 +93,16 @@ def accept_batch(  # noqa: C901, PLR0912
         return PartitionResult(index, ErrorCode.INVALID_TOPIC_EXCEPTION)
     if leader_id != context.broker_id:
         return not_leader(partition)
-    needs_isr = acks == ACKS_ALL
     if (
-        needs_isr
+        acks == ACKS_ALL
         and len(partition.isr) < topic.min_insync_replicas
         and topic.has_too_few_in_sync(partition)
     ):
         return too_few_in_sync(partition)
     length = fields[1]
     end = start + LOG_OVERHEAD_BYTES + length
-    covered = (
-        frame[start + CRC_START : end]
-        if length < COPIED_BYTES_MAX
-        else memoryview(frame)[start + CRC_START : end]
-    )
+    source = frame if length < COPIED_BYTES_MAX else memoryview(frame)
+    covered = source[start + CRC_START : end]
     batch_refusal = check_batch(frame, start, end, covered, fields, topic, index, now_ms)
     log = partition.log
     if batch_refusal is not None:
@@ -114,13 +110,12 @@ def accept_batch(  # noqa: C901, PLR0912
     # The partition may have moved, been deleted, or lost a replica while the check paused.
     has_moved = partition.leader_id != leader_id
     if has_moved or (
-        needs_isr
+        acks == ACKS_ALL
         and len(partition.isr) < topic.min_insync_replicas
         and topic.has_too_few_in_sync(partition)
     ):
         return not_leader(partition) if has_moved else too_few_in_sync(partition)
-    is_transactional = bool(fields[5] & TRANSACTIONAL_FLAG)
-    if is_transactional:
+    if fields[5] & TRANSACTIONAL_FLAG:
         outside = _outside_transaction(context, cluster, partition, transactional_id, fields)
         if outside is not None:
             return outside
@@ -130,16 +125,7 @@ def accept_batch(  # noqa: C901, PLR0912
     if topic.is_log_append_time:
         log_append_time_ms = max_timestamp = now_ms
     if producer_id >= 0:
-        refusal = _write_producer_state(
-            context,
-            cluster,
-            topic,
-            partition,
-            fields,
-            base_offset,
-            max_timestamp,
-            is_transactional=is_transactional,
-        )
+        refusal = _write_producer(context, cluster, topic, partition, fields, max_timestamp)
         if refusal is not None:
             return refusal
     batch = pack_stored_header(base_offset, length, leader_epoch, MAGIC, fields[4]) + covered
@@ -154,22 +140,20 @@ def accept_batch(  # noqa: C901, PLR0912
     return index, _NONE, base_offset, log_append_time_ms, log.log_start_offset, None, (), None
 
 
-def _write_producer_state(
+def _write_producer(
     context: RequestContext,
     cluster: Cluster,
     topic: Topic,
     partition: Partition,
     fields: HeaderFields,
-    base_offset: int,
     max_timestamp: int,
-    *,
-    is_transactional: bool,
 ) -> PartitionResult | None:
-    """Record what an idempotent producer writes next; return why its batch is not appended."""
-    producers = partition.producers
-    _, _, _, _, _, _, last_offset_delta, _, _, producer_id, producer_epoch, base_sequence, _ = (
+    """Record a batch that its producer writes next; return why another one is not appended."""
+    _, _, _, _, _, flags, last_offset_delta, _, _, producer_id, producer_epoch, base_sequence, _ = (
         fields
     )
+    is_transactional = bool(flags & TRANSACTIONAL_FLAG)
+    producers, base_offset = partition.producers, partition.log.log_end_offset
     gate = producer_id_gate(context, cluster) if cluster.quotas.clients.is_enabled else None
     if (
         not is_transactional

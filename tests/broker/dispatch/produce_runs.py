@@ -1,9 +1,12 @@
 """Produce requests with changes of the cluster in between, and all that they leave behind."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
+
+import pytest
 
 from broker.cluster.topics import NO_LEADER
 from broker.dispatch.connection import Connection
@@ -335,6 +338,21 @@ def fields_of_line(line: Line) -> tuple[Any, ...]:
     fields = line.frame, line.response, line.outcome, is_timed, line.close_reason
     throttle = context.throttle_time_ms, context.muted_until_ms, context.size_bytes
     return line.number, *fields, *throttle, *context.describe().values()
+
+
+@contextmanager
+def counted_calls(owner: Any, name: str) -> Iterator[list[Any]]:
+    """Collect what a function returns."""
+    results: list[Any] = []
+    function = getattr(owner, name)
+
+    def counting(*arguments: Any) -> Any:
+        results.append(function(*arguments))
+        return results[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(owner, name, counting)
+        yield results
 
 
 def streams(written: Sequence[tuple[int, bytes, str | None, int]]) -> list[list[Any]]:
