@@ -253,7 +253,7 @@ def _decode_flexible(  # noqa: C901, PLR0912, PLR0915
         position = (
             position + 1 if frame[position] == 0 else skip_tagged_fields(frame, position, end)
         )
-    position = position + 1 if frame[position] == 0 else skip_tagged_fields(frame, position, end)
+    position = skip_tagged_fields(frame, position, end) if frame[position] else position + 1
     return (transactional_id, acks, timeout_ms, topics, is_plain), position
 
 

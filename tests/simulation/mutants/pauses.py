@@ -15,7 +15,7 @@ PAUSE_MUTANTS: tuple[Mutant, ...] = (
     edited(
         "A batch is stored in a partition that was deleted while its records were read.",
         "memory",
-        append.append_batch,
+        append.accept_batch,
         "has_moved = partition.leader_id != leader_id",
         "has_moved = False",
         PausesOfProducersWorld,

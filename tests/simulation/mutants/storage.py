@@ -98,7 +98,7 @@ STORAGE_MUTANTS: tuple[Mutant, ...] = (
     edited(
         "A batch that was stored before is stored again.",
         "sequences",
-        append.append_batch,
+        append._write_producer,
         "if not isinstance(decision, Append):",
         "if isinstance(decision, Refused):",
     ),
@@ -133,9 +133,9 @@ STORAGE_MUTANTS: tuple[Mutant, ...] = (
     edited(
         "Producer id 0 counts as none.",
         "sequences",
-        append.append_batch,
-        "if header.producer_id >= 0:\n        decision",
-        "if header.producer_id > 0:\n        decision",
+        append.accept_batch,
+        "if producer_id >= 0:\n        refusal",
+        "if producer_id > 0:\n        refusal",
     ),
     edited(
         "A leader with another rule forgets the producers.",
@@ -159,9 +159,9 @@ STORAGE_MUTANTS: tuple[Mutant, ...] = (
     edited(
         "The response has the offset after the batch.",
         "records",
-        append.append_batch,
-        "ErrorCode.NONE, base_offset,",
-        "ErrorCode.NONE, log.log_end_offset,",
+        append.accept_batch,
+        "_NONE, base_offset,",
+        "_NONE, log.log_end_offset,",
     ),
     edited(
         "An append moves the end of the log by one record too few.",
