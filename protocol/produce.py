@@ -1,33 +1,17 @@
-"""Decode Produce requests and encode responses, versions 3 to 13.
+"""Encode Produce responses, versions 3 to 13; `protocol/produce_decoder.py` has the requests.
 
 Produce is the most frequent request, and the general codec costs several times as much as the rest
-of its path. This decoder returns positions: the record batches stay in the frame until the log
-copies them once. Kafka's schema: `ProduceRequest.json`.
+of its path. Kafka's schema: `ProduceResponse.json`.
 """
 
 from collections.abc import Sequence
 from struct import Struct
-from struct import error as StructError
 from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
 
 from protocol import messages
-from protocol.codec import (
-    DecodeError,
-    encode_body,
-    encode_unsigned_varint,
-    read_unsigned_varint,
-    skip_tagged_fields,
-)
-from protocol.pacing import LOOK_EVERY, paced_elements, paced_range
-from protocol.records import (
-    HEADER_BYTES,
-    LOG_OVERHEAD_BYTES,
-    MAGIC,
-    TRANSACTIONAL_FLAG,
-    HeaderFields,
-    unpack_header,
-)
+from protocol.codec import encode_body, encode_unsigned_varint
+from protocol.pacing import LOOK_EVERY, paced_elements
 
 FLEXIBLE_VERSION_MIN = 9
 CURRENT_LEADER_VERSION_MIN = 10
@@ -37,14 +21,6 @@ ZSTD_VERSION_MIN = 7
 
 _INT16 = Struct(">h")
 _INT32 = Struct(">i")
-_INDEX_SIZE = Struct(">ii")
-_unpack_int32 = _INT32.unpack_from
-_unpack_acks_timeout = Struct(">hi").unpack_from
-_unpack_acks_timeout_count = Struct(">hiB").unpack_from
-_unpack_index_size = Struct(">iBB").unpack_from
-"""Unpacks an index, and the two bytes that the size of most batches has."""
-_SIZE_WITHOUT_LENGTH = LOG_OVERHEAD_BYTES + 1
-"""What the size of compact records has beside the length of their batch; it is one more."""
 _RESULT = Struct(">ihqqq")
 _RESULT_V3 = Struct(">ihqq")
 _pack_result_start = Struct(">ihqqqB").pack
@@ -55,46 +31,6 @@ _ONE_BYTE = tuple(encode_unsigned_varint(value) for value in range(0x80))
 # No throttle time, no tagged fields.
 _NOT_THROTTLED = b"\x00\x00\x00\x00\x00"
 _NO_TOPIC_ID = UUID(int=0)
-
-
-PartitionBatch: TypeAlias = tuple[int, int, int, HeaderFields | None]
-"""The index of a partition, and its records `frame[start:end]`, `start` -1 when null.
-
-The header is that of a batch of format 2 that is all of the records; else it is None.
-"""
-TopicBatches: TypeAlias = tuple[str, UUID | None, list[PartitionBatch]]
-"""A topic's name or, from version 13, its id (else None), and its partitions."""
-RequestBatches: TypeAlias = tuple[str | None, int, int, list[TopicBatches], bool]
-"""Transactional id, acks, timeout in ms, topics, and whether the request is plain.
-
-A plain one has one topic with at least one partition, each once, a header of each batch, and no
-transaction. These are plain tuples, for the hot path.
-"""
-
-
-class PartitionData(NamedTuple):
-    """One partition of a request: its records are `frame[start:end]`, `start` -1 when null."""
-
-    partition_index: int
-    start: int
-    end: int
-
-
-class TopicData(NamedTuple):
-    """One topic of a request, named by `name` or, from version 13, by `topic_id` (else None)."""
-
-    name: str
-    topic_id: UUID | None
-    partitions: list[PartitionData]
-
-
-class ProduceRequest(NamedTuple):
-    """A decoded request; `acks` is not checked here."""
-
-    transactional_id: str | None
-    acks: int
-    timeout_ms: int
-    topics: list[TopicData]
 
 
 class RecordError(NamedTuple):
@@ -144,168 +80,6 @@ class NodeEndpoint(NamedTuple):
     host: str
     port: int
     rack: str | None
-
-
-def decode_request(
-    api_version: int, frame: bytes | bytearray, start: int, end: int
-) -> ProduceRequest:
-    """Decode a request body like `decode_batches`, for those who read it by names.
-
-    Raises:
-        DecodeError: the bytes are not such a body.
-    """
-    transactional_id, acks, timeout_ms, topics, _ = decode_batches(api_version, frame, start, end)
-    named = [
-        TopicData(name, topic_id, [PartitionData(*part[:3]) for part in paced_elements(parts)])
-        for name, topic_id, parts in paced_elements(topics)
-    ]
-    return ProduceRequest(transactional_id, acks, timeout_ms, named)
-
-
-def decode_batches(
-    api_version: int, frame: bytes | bytearray, start: int, end: int
-) -> RequestBatches:
-    """Decode a request body, which must fill `frame[start:end]` exactly, and the batch headers.
-
-    Raises:
-        DecodeError: the bytes are not such a body.
-    """
-    try:
-        if api_version >= FLEXIBLE_VERSION_MIN:
-            request, position = _decode_flexible(api_version, frame, start, end)
-        else:
-            request, position = _decode_classic(api_version, frame, start)
-    except (IndexError, StructError, UnicodeDecodeError, ValueError) as error:
-        raise DecodeError(f"{type(error).__name__} while decoding: {error}") from error
-    if position != end:
-        raise DecodeError(f"body ends after {position - start} of {end - start} bytes")
-    return request
-
-
-# Hot path: inlined on purpose.
-def _decode_flexible(  # noqa: C901, PLR0912, PLR0915
-    api_version: int, frame: bytes | bytearray, position: int, end: int
-) -> tuple[RequestBatches, int]:
-    size = frame[position]
-    position += 1
-    transactional_id = None
-    if size:
-        if size >= 0x80:
-            size, position = read_unsigned_varint(frame, position - 1)
-        transactional_id = frame[position : position + size - 1].decode()
-        position += size - 1
-    acks, timeout_ms, topic_count = _unpack_acks_timeout_count(frame, position)
-    position += 7
-    if topic_count >= 0x80:
-        topic_count, position = read_unsigned_varint(frame, position - 1)
-    if topic_count == 0:
-        raise DecodeError("field topic_data must not be null")
-    is_plain = topic_count == 2 and transactional_id is None
-    topics: list[TopicBatches] = []
-    for _ in range(topic_count - 1) if topic_count <= LOOK_EVERY else paced_range(topic_count - 1):
-        name, topic_id = "", None
-        if api_version >= TOPIC_ID_VERSION_MIN:
-            topic_id = UUID(bytes=bytes(frame[position : position + 16]))
-            position += 16
-        else:
-            size = frame[position]
-            position += 1
-            if size >= 0x80:
-                size, position = read_unsigned_varint(frame, position - 1)
-            if size == 0:
-                raise DecodeError("field name must not be null")
-            name = frame[position : position + size - 1].decode()
-            position += size - 1
-        count = frame[position]
-        position += 1
-        if count >= 0x80:
-            count, position = read_unsigned_varint(frame, position - 1)
-        if count == 0:
-            raise DecodeError("field partition_data must not be null")
-        parts: list[PartitionBatch] = []
-        for _ in range(count - 1) if count <= LOOK_EVERY else paced_range(count - 1):
-            index, size, second = _unpack_index_size(frame, position)
-            if size < 0x80:
-                start = position + 5
-            elif second < 0x80:
-                size += (second << 7) - 0x80
-                start = position + 6
-            else:
-                size, start = read_unsigned_varint(frame, position + 4)
-            if size > HEADER_BYTES:
-                header = unpack_header(frame, start)
-                position = start + size - 1
-                if header[1] + _SIZE_WITHOUT_LENGTH != size or header[3] != MAGIC:
-                    header, is_plain = None, False
-                elif header[5] & TRANSACTIONAL_FLAG:
-                    is_plain = False
-                parts.append((index, start, position, header))
-            else:
-                is_plain = False
-                position = start + size - 1 if size else start
-                parts.append((index, start, position, None) if size else (index, -1, -1, None))
-            position = (
-                position + 1 if frame[position] == 0 else skip_tagged_fields(frame, position, end)
-            )
-        if count != 2 and is_plain:
-            is_plain = 0 < len({part[0] for part in parts}) == len(parts)
-        topics.append((name, topic_id, parts))
-        position = (
-            position + 1 if frame[position] == 0 else skip_tagged_fields(frame, position, end)
-        )
-    position = skip_tagged_fields(frame, position, end) if frame[position] else position + 1
-    return (transactional_id, acks, timeout_ms, topics, is_plain), position
-
-
-def _read_string(frame: bytes | bytearray, position: int) -> tuple[str | None, int]:
-    (size,) = _INT16.unpack_from(frame, position)
-    position += 2
-    if size < 0:
-        return None, position
-    return frame[position : position + size].decode(), position + size
-
-
-def _decode_classic(
-    api_version: int, frame: bytes | bytearray, position: int
-) -> tuple[RequestBatches, int]:
-    transactional_id, position = _read_string(frame, position)
-    acks, timeout_ms = _unpack_acks_timeout(frame, position)
-    (topic_count,) = _unpack_int32(frame, position + 6)
-    if topic_count < 0:
-        raise DecodeError("field topic_data must not be null")
-    position += 10
-    # Older versions do not know zstd, so the codec of each batch is looked at.
-    is_plain = topic_count == 1 and transactional_id is None and api_version >= ZSTD_VERSION_MIN
-    topics: list[TopicBatches] = []
-    for _ in range(topic_count) if topic_count <= LOOK_EVERY else paced_range(topic_count):
-        name, position = _read_string(frame, position)
-        if name is None:
-            raise DecodeError("field name must not be null")
-        (count,) = _unpack_int32(frame, position)
-        if count < 0:
-            raise DecodeError("field partition_data must not be null")
-        position += 4
-        parts: list[PartitionBatch] = []
-        for _ in range(count) if count <= LOOK_EVERY else paced_range(count):
-            index, size = _INDEX_SIZE.unpack_from(frame, position)
-            position += 8
-            start = position
-            if size >= HEADER_BYTES:
-                header = unpack_header(frame, start)
-                position += size
-                if header[1] + LOG_OVERHEAD_BYTES != size or header[3] != MAGIC:
-                    header, is_plain = None, False
-                elif header[5] & TRANSACTIONAL_FLAG:
-                    is_plain = False
-                parts.append((index, start, position, header))
-            else:
-                is_plain = False
-                position += max(0, size)
-                parts.append((index, -1, -1, None) if size < 0 else (index, start, position, None))
-        if count != 1 and is_plain:
-            is_plain = 0 < len({part[0] for part in parts}) == len(parts)
-        topics.append((name, None, parts))
-    return (transactional_id, acks, timeout_ms, topics, is_plain), position
 
 
 def encode_response(

@@ -28,8 +28,9 @@ from broker.responses import (
 from protocol.api_keys import ApiKey
 from protocol.framing import Frame, FrameError, FrameReader
 
-if TYPE_CHECKING:  # imported with the first Fetch request
+if TYPE_CHECKING:  # imported with the first requests
     from broker.dispatch.fetch_cache import FetchCache
+    from broker.dispatch.produce_replay import ProduceReplay
 
 WRITE_BYTES_PER_TURN = 256 * 1024
 """Bytes of responses written to one client before other clients are served.
@@ -44,7 +45,7 @@ HEAVY_BYTES_MIN = 1 << 20
 _RESULTS = (PendingFrame, EncodedParts, Throttled, Close, bytes, type(None))
 """The types of a `DispatchResult`. To make their union in each request takes 0.6 µs."""
 _PRODUCE_KEY = ApiKey.PRODUCE.to_bytes(2, "big")
-_FETCH_KEY = ApiKey.FETCH.to_bytes(2, "big")
+_LEARNT_KEYS = (_PRODUCE_KEY, ApiKey.FETCH.to_bytes(2, "big"))
 
 
 class Connection:
@@ -62,6 +63,7 @@ class Connection:
         "_pending",
         "_reader",
         "_ready_response",
+        "_replay",
         "_throttled_by",
         "_writes_parts",
         "broker_id",
@@ -100,6 +102,7 @@ class Connection:
             self._reader = FrameReader(sasl_bytes_max, "sasl.server.max.receive.size")
         self._on_ready = on_ready
         self._fetch_cache: FetchCache | None = None
+        self._replay: ProduceReplay | None = None
         self._writes_parts = writes_parts
         self._has_parts = False
         self._pending: Waiting | None = None
@@ -141,19 +144,23 @@ class Connection:
         """Feed bytes from the client, and handle all requests that can be handled now."""
         if self._close_reason is not None:
             return NOTHING
-        reader = self._reader
+        reader, fetches, replay = self._reader, self._fetch_cache, self._replay
         out: list[bytes] = []
-        fetches = self._fetch_cache
-        if (
-            fetches is not None
-            and reader.is_empty
-            and self._pending is None
-            and not self._muted_until_ms
-        ):
-            response = fetches.respond(data, now_ms)
-            if response is not None:
-                return self._taken(response, out, now_ms)
-        reader.feed(data)
+        replayed = 0
+        if reader.is_empty and self._pending is None and not self._muted_until_ms:
+            if replay is not None:
+                replayed, other = replay.respond(data, now_ms, reader.frame_bytes_max, out)
+                if other is not None:
+                    reader.feed(data, replayed)
+                    self._take_other(other, out, now_ms)
+                    return self._output(out) if self._close_reason else self._advance(out, now_ms)
+                if replayed == len(data):
+                    return new_output((b"".join(out), None, False, 0, ()))
+            if fetches is not None and not replayed:
+                response = fetches.respond(data, now_ms)
+                if response is not None:
+                    return self._taken(response, out, now_ms)
+        reader.feed(data, replayed)
         return self._advance(out, now_ms) if self._muted_until_ms <= now_ms else NOTHING
 
     def _taken(
@@ -235,7 +242,7 @@ class Connection:
         if self._pending is not None:
             self._pending.cancel()
         # Both may refer to this object: reference counting frees it.
-        self._pending = self._fetch_cache = None
+        self._pending = self._fetch_cache = self._replay = None
         self._end_mute()
 
     def _end_mute(self) -> None:
@@ -256,7 +263,7 @@ class Connection:
                 if frame is None:
                     break
                 response = dispatch(frame, self, now_ms)
-                if frame[0].startswith(_FETCH_KEY, frame[1]):
+                if frame[0].startswith(_LEARNT_KEYS, frame[1]):
                     self._learn(frame, response)
                 if type(response) is bytes:
                     out.append(response)
@@ -289,8 +296,13 @@ class Connection:
         return new_output((write, self._close_reason, self._has_more, self._muted_until_ms, parts))
 
     def _learn(self, frame: Frame, response: DispatchResult) -> None:
-        """Remember a Fetch request that was handled, so that equal ones take less time."""
+        """Remember a request that was handled, so that equal ones take less time."""
         if isinstance(response, Close):
+            return
+        if frame[0].startswith(_PRODUCE_KEY, frame[1]):
+            if self._replay is None:
+                self._replay = self._dispatcher.new_produce_replay(self)
+            self._replay.learn(frame)
             return
         if self._fetch_cache is None:
             self._fetch_cache = self._dispatcher.new_fetch_cache(self, self.deliver)

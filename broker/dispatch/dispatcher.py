@@ -34,6 +34,7 @@ from protocol.request_bounds import check_bounds
 
 if TYPE_CHECKING:
     from broker.dispatch.fetch_cache import FetchCache, FetchServices
+    from broker.dispatch.produce_replay import ProduceReplay
     from broker.faults.injector import Injector
 
 AUTHENTICATION_APIS = frozenset(
@@ -65,7 +66,7 @@ class Dispatcher:
             cluster.config["audit.acknowledgements.max"],
             is_enabled=cluster.config["audit.enable"],
         )
-        self._report_bug = report_bug
+        self.report_bug = report_bug
         self._now_ns = now_ns
         self.turns = Turns(
             cluster.config["response.bytes.max"],
@@ -75,6 +76,12 @@ class Dispatcher:
         )
         cluster.in_turns = self.turns.run_work
         cluster.marker_sender = MarkerChannel(cluster, self.faults, self.journal, self.dispatch)
+
+    def new_produce_replay(self, peer: Peer) -> "ProduceReplay":
+        """Return an empty memory of the Produce requests of a connection."""
+        from broker.dispatch.produce_replay import ProduceReplay  # noqa: PLC0415 - see ADR 24
+
+        return ProduceReplay(self, self._cluster, peer)
 
     def new_fetch_cache(
         self, peer: Peer, deliver: Callable[[CompletedResponse], None]
@@ -95,7 +102,7 @@ class Dispatcher:
             self._cluster,
             self.faults,
             self.journal,
-            self._report_bug,
+            self.report_bug,
             self._framed_fetch,
             self._now_ns,
             self._note,
@@ -103,13 +110,13 @@ class Dispatcher:
 
     def _framed_fetch(self, context: RequestContext, response: Any) -> DispatchResult:
         route = self._cluster.routes[context.broker_id][ApiKey.FETCH]
-        return self._framed(route, context, response)
+        return self.framed(route, context, response)
 
     @cached_property
     def _injector(self) -> "Injector":
         from broker.faults.injector import Injector  # noqa: PLC0415 - see ADR 24
 
-        return Injector(self._cluster, self.faults, self._report_bug)
+        return Injector(self._cluster, self.faults, self.report_bug)
 
     # Hot path: inlined on purpose; each further call costs about 0.1 µs.
     def dispatch(  # noqa: C901, PLR0912
@@ -150,13 +157,7 @@ class Dispatcher:
             connection.connection_id, connection.client_host, session.principal, session,
         )
         # fmt: on
-        acknowledgements = self.acknowledgements
-        if acknowledgements.is_enabled:
-            context.acknowledgements = []
-        journal = self.journal
-        entry = None
-        if journal.is_enabled:
-            entry = journal.begin(context, buffer, start, end, self._now_ns())
+        entry = self.begin(context, buffer, start, end)
         response: DispatchResult = None
         try:
             if api_version >= route.flexible_min:
@@ -182,9 +183,25 @@ class Dispatcher:
             else:
                 response = self._handle(route, context, buffer, position, end, cluster)
         except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
-            response = closed_by(error, context, self._report_bug)
-        if acknowledgements.is_enabled:
-            response = acknowledgements.follow(context, response)
+            response = closed_by(error, context, self.report_bug)
+        return self.end(context, entry, response)
+
+    def begin(
+        self, context: RequestContext, buffer: bytes | bytearray, start: int, end: int
+    ) -> Entry | None:
+        """Begin to note a request for the audit and the journal; pass the result to `end`."""
+        if self.acknowledgements.is_enabled:
+            context.acknowledgements = []
+        if not self.journal.is_enabled:
+            return None
+        return self.journal.begin(context, buffer, start, end, self._now_ns())
+
+    def end(
+        self, context: RequestContext, entry: Entry | None, response: DispatchResult
+    ) -> DispatchResult:
+        """Have audit and journal note the response to a request, now or when it arrives."""
+        if self.acknowledgements.is_enabled:
+            response = self.acknowledgements.follow(context, response)
         return response if entry is None else self._note(entry, response)
 
     def _respond_in_turns(
@@ -210,7 +227,7 @@ class Dispatcher:
             return self._handle(route, context, buffer, position, end, self._cluster)
 
         return self.turns.run(
-            lambda: close_on_error(context, self._report_bug, respond),
+            lambda: close_on_error(context, self.report_bug, respond),
             body_bytes if is_long else 0,
             TurnKind.HEAVY if is_long and not route.is_raw else TurnKind.LIGHT,
         )
@@ -233,7 +250,7 @@ class Dispatcher:
             if response is TAKES_TURNS:
                 return None
             if response is not None:
-                return self._framed(route, context, response)
+                return self.framed(route, context, response)
         read_short = route.read_short
         if read_short is None:
             return None
@@ -241,7 +258,7 @@ class Dispatcher:
         if request is None:
             return None
         response = route.handler(context, request, self._cluster)
-        return None if response is TAKES_TURNS else self._framed(route, context, response)
+        return None if response is TAKES_TURNS else self.framed(route, context, response)
 
     def _respond_in_time(
         self,
@@ -311,7 +328,7 @@ class Dispatcher:
             )
             return encode_response(route, context, Close(reason, response))
 
-        return close_on_error(context, self._report_bug, respond)
+        return close_on_error(context, self.report_bug, respond)
 
     def _note(self, entry: Entry, result: DispatchResult) -> DispatchResult:
         """Have the journal record the response, now or when it arrives."""
@@ -328,7 +345,7 @@ class Dispatcher:
 
         return PendingFrame(result.pending, encode)
 
-    def _start_stopwatch(self, context: RequestContext) -> None:
+    def start_stopwatch(self, context: RequestContext) -> None:
         """Measure the time of the handler from now on, if a quota needs it."""
         if self._cluster.quotas.clients.request_percentage.is_enabled:
             # The time in which the request waits for its turn is not the handler's.
@@ -345,7 +362,7 @@ class Dispatcher:
         cluster: Cluster,
     ) -> DispatchResult:
         if self._cluster.quotas.clients.is_enabled:
-            self._start_stopwatch(context)
+            self.start_stopwatch(context)
         if route.is_raw:
             response = route.handler(context, buffer, position, end, cluster)
         else:
@@ -359,15 +376,15 @@ class Dispatcher:
             response = route.handler(context, request, cluster)
         if context.stopwatch is not None:
             charge_time(context, self._cluster, context.now_ms)
-        return self._framed(route, context, response)
+        return self.framed(route, context, response)
 
-    def _framed(self, route: Route, context: RequestContext, response: Any) -> DispatchResult:
+    def framed(self, route: Route, context: RequestContext, response: Any) -> DispatchResult:
         """Return the frame of what a handler returned, now or when it arrives."""
         if type(response) is PendingResponse:
             return PendingFrame(
                 response,
                 lambda late: close_on_error(
-                    context, self._report_bug, lambda: encode_response(route, context, late)
+                    context, self.report_bug, lambda: encode_response(route, context, late)
                 ),
             )
         if type(response) is bytes and not context.throttle_time_ms:

@@ -17,7 +17,7 @@ from broker.request.context import RequestContext
 from broker.request.encoding import BugReporter, close_on_error
 from broker.responses import DispatchResult, PendingFrame
 from broker.routes import Route
-from protocol import codec, produce
+from protocol import codec, produce_decoder
 from protocol.api_keys import ApiKey
 
 Handle = Callable[[Route, RequestContext, bytes | bytearray, int, int, Any], DispatchResult]
@@ -59,7 +59,7 @@ class Injector:
 
         def decode() -> Any:
             if route.is_raw:
-                return produce.decode_request(context.api_version, buffer, start, end)
+                return produce_decoder.decode_request(context.api_version, buffer, start, end)
             return decode_by_schema()
 
         decision = self._table.evaluate(context, decode, decode_by_schema)

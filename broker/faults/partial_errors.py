@@ -10,7 +10,7 @@ from broker.faults.error_responses import ErrorArray, has_session_error, part_ar
 from broker.faults.match import Match
 from broker.fetch.share_session_parts import complete_share_request
 from broker.request.context import RequestContext
-from protocol import codec, messages, produce
+from protocol import codec, messages, produce_decoder
 from protocol.api_keys import ApiKey
 from protocol.request_targets import group_of, partition_of, topic_of
 
@@ -54,7 +54,7 @@ def split(context: RequestContext, body: bytes, match: Match, cluster: Cluster) 
         return None
     if api_key is ApiKey.PRODUCE:
         data = encoded(failing, version)
-        failing = produce.decode_request(version, data, 0, len(data))
+        failing = produce_decoder.decode_request(version, data, 0, len(data))
     return Split(failing, encoded(rest, version))
 
 

@@ -42,31 +42,34 @@ Gaps:
     - A compressed payload is decompressed only when a check needs its records.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Topic
 from broker.produce.append import accept_batch, refused
 from broker.produce.batch_check import BatchRefusal
-from broker.produce.request_batches import NOTHING_REFUSED, ReadTopic, read_batches
+from broker.produce.request_batches import (
+    NOTHING_REFUSED,
+    PartitionKey,
+    ReadBatch,
+    ReadTopic,
+    read_batches,
+)
 from broker.request.context import RequestContext
 from broker.request.throttling import charge_produce
 from broker.responses import Close
 from broker.routes import handles
-from protocol import produce
+from protocol import produce, produce_decoder
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.pacing import LOOK_EVERY, paced_elements
-from protocol.produce import (
-    NodeEndpoint,
-    PartitionResult,
-    ResultFields,
-    TopicBatches,
-    TopicResultFields,
-)
+from protocol.pacing import LOOK_EVERY, paced, paced_elements
+from protocol.produce import NodeEndpoint, PartitionResult, ResultFields, TopicResultFields
+from protocol.produce_decoder import TopicBatches
 
-_UNKNOWN = frozenset({ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION})
+_UNKNOWN_TOPIC = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+_UNKNOWN_TOPIC_ID = ErrorCode.UNKNOWN_TOPIC_ID
+_UNKNOWN = frozenset({_UNKNOWN_TOPIC, _UNKNOWN_TOPIC_ID})
 
 
 # Hot path: one loop appends all batches.
@@ -79,8 +82,8 @@ def handle_produce(
     cluster: Cluster,
 ) -> bytes | bytearray | Close | None:
     """Kafka's `KafkaApis.handleProduceRequest` and `ReplicaManager.appendRecords`."""
-    version, broker_id = context.api_version, context.broker_id
-    transactional_id, acks, _timeout_ms, requested, is_plain = produce.decode_batches(
+    version = context.api_version
+    transactional_id, acks, _timeout_ms, requested, is_plain = produce_decoder.decode_batches(
         version, frame, start, end
     )
     topics: Sequence[ReadTopic] = requested
@@ -96,49 +99,89 @@ def handle_produce(
     for name, topic_id, parts in topics if len(topics) <= LOOK_EVERY else paced_elements(topics):
         topic = find_topic(name, topic_id)
         if topic is not None and topic.by_broker:
-            topic = topic.on_broker(broker_id)
-        results: list[ResultFields] = []
-        for index, batch_start, batch_end, header in (
-            parts if len(parts) <= LOOK_EVERY else paced_elements(parts)
-        ):
-            partition = None if topic is None else topic.partition(index)
-            if topic is None or partition is None:
-                result: ResultFields = PartitionResult(index, _unknown(topic, topic_id))
-            else:
-                result = accept_batch(
-                    context,
-                    cluster,
-                    topic,
-                    partition,
-                    frame,
-                    batch_start,
-                    batch_end,
-                    header,
-                    acks,
-                    transactional_id,
-                )
-            if refused_partitions:
-                refusal = refused_partitions.get((topic_id or name, index))
-                if refusal is not None and result[1] not in _UNKNOWN:
-                    result = refused(index, refusal)
-            has_error = has_error or result[1] != 0
-            results.append(result)
+            topic = topic.on_broker(context.broker_id)
+        if topic is None:
+            error_code = _UNKNOWN_TOPIC if topic_id is None else _UNKNOWN_TOPIC_ID
+            results: list[ResultFields] = [
+                PartitionResult(part[0], error_code) for part in paced_elements(parts)
+            ]
+            has_error = True
+        else:
+            results, has_refused = append_batches(
+                context, cluster, topic, parts, frame, acks, transactional_id
+            )
+            has_error = has_error or has_refused
+        if refused_partitions:
+            key = topic_id or name
+            results = [_merged(result, refused_partitions, key) for result in paced(results)]
+            has_error = True
         topic_results.append((name, topic_id, results))
     if cluster.quotas.clients.is_enabled:
         charge_produce(context, cluster, expects_response=acks != 0)
+    return encode_results(context, cluster, acks, topic_results, has_error=has_error)
+
+
+# Hot path: one loop appends all batches.
+def append_batches(
+    context: RequestContext,
+    cluster: Cluster,
+    topic: Topic,
+    parts: Sequence[ReadBatch],
+    frame: bytes | bytearray,
+    acks: int,
+    transactional_id: str | None,
+) -> tuple[list[ResultFields], bool]:
+    """Append the batches for partitions of a topic; return the results, and whether one failed."""
+    results: list[ResultFields] = []
+    has_error = False
+    find_partition = topic.partition
+    for index, start, end, header in parts if len(parts) <= LOOK_EVERY else paced_elements(parts):
+        partition = find_partition(index)
+        if partition is None:
+            results.append(PartitionResult(index, _UNKNOWN_TOPIC))
+            has_error = True
+            continue
+        # fmt: off
+        result = accept_batch(
+            context, cluster, topic, partition, frame, start, end, header, acks, transactional_id
+        )
+        # fmt: on
+        if result[1]:
+            has_error = True
+        results.append(result)
+    return results, has_error
+
+
+def encode_results(
+    context: RequestContext,
+    cluster: Cluster,
+    acks: int,
+    topic_results: list[TopicResultFields],
+    *,
+    has_error: bool,
+) -> bytes | bytearray | Close | None:
+    """Return the body of a response; with acks=0 there is none, or the end of the connection."""
     if acks == 0:
         reason = _acks_0_reason(topic_results) if has_error else None
         return Close(reason) if reason is not None else None
     endpoints = _leader_endpoints(context, topic_results, cluster) if has_error else ()
     return produce.encode_response(
-        version, topic_results, context.throttle_time_ms, endpoints, has_error=has_error
+        context.api_version,
+        topic_results,
+        context.throttle_time_ms,
+        endpoints,
+        has_error=has_error,
     )
 
 
-def _unknown(topic: Topic | None, topic_id: UUID | None) -> ErrorCode:
-    """Return the error of a partition that does not exist."""
-    is_named_by_id = topic is None and topic_id is not None
-    return ErrorCode.UNKNOWN_TOPIC_ID if is_named_by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+def _merged(
+    result: ResultFields, refused_partitions: Mapping[PartitionKey, BatchRefusal], key: str | UUID
+) -> ResultFields:
+    """Return the result of a partition that may have another batch, which is refused."""
+    refusal = refused_partitions.get((key, result[0]))
+    if refusal is None or result[1] in _UNKNOWN:
+        return result
+    return refused(result[0], refusal)
 
 
 def _failed(topics: Sequence[TopicBatches], refusal: BatchRefusal) -> list[TopicResultFields]:

@@ -13,7 +13,8 @@ from broker.cluster.cluster import Cluster
 from broker.produce.batch_check import BatchRefusal, is_transactional, read_batch
 from protocol.errors import ErrorCode
 from protocol.pacing import paced_elements
-from protocol.produce import ZSTD_VERSION_MIN, TopicBatches
+from protocol.produce import ZSTD_VERSION_MIN
+from protocol.produce_decoder import TopicBatches
 from protocol.records import TRANSACTIONAL_FLAG, HeaderFields
 
 PartitionKey: TypeAlias = tuple[str | UUID, int]
@@ -29,7 +30,7 @@ _SEVERAL_PRODUCERS = BatchRefusal(
 )
 
 ReadBatch: TypeAlias = tuple[int, int, int, HeaderFields | BatchRefusal | None]
-"""A `protocol.produce.PartitionBatch` whose header, if it was not read, is why it is refused."""
+"""A `PartitionBatch` of the decoder, with a refusal in place of a header that could not be read."""
 ReadTopic: TypeAlias = tuple[str, UUID | None, Sequence[ReadBatch]]
 NOTHING_REFUSED: Mapping[PartitionKey, BatchRefusal] = {}
 CheckedBatches: TypeAlias = tuple[Sequence[ReadTopic], Mapping[PartitionKey, BatchRefusal]]

@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.request_bytes import produce_requests, record_batch
-from protocol import produce, records
+from protocol import produce_decoder, records
 from protocol.codec import decode_header, skip_tagged_fields
 from protocol.framing import FrameReader
 
@@ -16,7 +16,7 @@ def _batches(requests_bytes: bytes) -> list[tuple[int, records.BatchHeader, bool
         buffer, start, end = frame
         header = decode_header(buffer, start, end)
         body_start = skip_tagged_fields(buffer, header.end, end)
-        request = produce.decode_request(header.api_version, buffer, body_start, end)
+        request = produce_decoder.decode_request(header.api_version, buffer, body_start, end)
         assert request.acks == -1
         (topic,) = request.topics
         (partition,) = topic.partitions

@@ -16,7 +16,7 @@ from struct import Struct
 from types import TracebackType
 from typing import Any
 
-from protocol import codec, messages, produce, records
+from protocol import codec, messages, produce_decoder, records
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
@@ -67,7 +67,7 @@ class Tally:
         position = codec.decode_header(frame, 4, len(frame)).end
         if messages.is_flexible(ApiKey.PRODUCE, version):
             position = codec.skip_tagged_fields(frame, position, len(frame))
-        request = produce.decode_request(version, frame, position, len(frame))
+        request = produce_decoder.decode_request(version, frame, position, len(frame))
         for topic in request.topics:
             for part in topic.partitions:
                 attributes = records.read_header(frame, part.start).attributes

@@ -6,7 +6,8 @@ from typing import Any
 from loadgen.clients.load_connection import Reader, RunReader
 from protocol import messages
 from protocol.api_keys import ApiKey
-from protocol.produce import PartitionResult, TopicResult, decode_request, encode_response
+from protocol.produce import PartitionResult, TopicResult, encode_response
+from protocol.produce_decoder import decode_request
 from protocol.records import BatchHeader, read_header
 
 VERSION = 9

@@ -14,13 +14,15 @@ from typing import Any
 import pytest
 
 from broker.dispatch.dispatcher import Dispatcher
-from broker.handlers import k00_produce
+from broker.dispatch.produce_replay import ProduceReplay
 from broker.handlers.k00_produce import handle_produce
 from broker.journal.journal import Journal
 from broker.journal.lines import Entry
 from broker.produce import append
 from broker.produce.append import accept_batch
 from broker.produce.batch_check import BatchRefusal
+from broker.request import throttling
+from broker.request.throttling import charge_produce
 from protocol.errors import ErrorCode
 from tests.broker.dispatch.produce_runs import TOPICS, Change, Produce
 from tests.broker.dispatch.transactional_runs import TransactionalRun
@@ -162,9 +164,13 @@ def counted(owner: Any, name: str) -> Iterator[list[Any]]:
 def charged_share(kind: Kind) -> int:
     """Return how many requests a quota charges that is added to `charge_produce`."""
     run = GuardedRun(kind, *([] if kind.changes == SHADOW_QUOTAS else QUOTAS))
-    with counted(k00_produce, "charge_produce") as charges:
+    charged: list[Any] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(throttling, "charged", charged, raising=False)
+        right = "now_ms = context.now_ms"
+        edit(patch, charge_produce, right, f"{right}; charged.append(context)")
         send_all(run, kind)
-    return len({id(arguments[0]) for arguments, _ in charges})
+    return len({id(context) for context in charged})
 
 
 def send_all(run: TransactionalRun, kind: Kind) -> None:
@@ -180,10 +186,21 @@ def test_a_quota_that_is_added_charges_every_request(kind: Kind) -> None:
     assert charged_share(kind) == COUNT
 
 
-def test_the_test_notices_a_request_that_is_not_charged() -> None:
+@pytest.mark.parametrize(
+    ("function", "check", "name"),
+    [
+        (handle_produce, "if cluster.quotas.clients.is_enabled:", "version 3"),
+        (ProduceReplay._handle, "if has_quotas:\n            charge_produce", "single"),
+        (ProduceReplay._handle, "if has_quotas:\n            charge_produce", "quotas, pipelined"),
+    ],
+)
+def test_the_test_notices_a_request_that_is_not_charged(
+    function: Any, check: str, name: str
+) -> None:
+    wrong = check.replace(check.splitlines()[0], "if False:")
     with pytest.MonkeyPatch.context() as patch:
-        edit(patch, handle_produce, "if cluster.quotas.clients.is_enabled:", "if False:")
-        assert charged_share(KINDS["single"]) == 0
+        edit(patch, function, check, wrong)
+        assert charged_share(KINDS[name]) == 0
 
 
 # The journal and the audit ----------------------------------------------------------------------
@@ -210,10 +227,19 @@ def test_a_field_that_is_added_to_the_journal_is_in_every_entry(kind: Kind) -> N
     assert journalled_share(kind) == COUNT
 
 
-@pytest.mark.parametrize("name", ["single", "single, pipelined"])
-def test_the_test_notices_a_request_that_is_not_in_the_journal(name: str) -> None:
+CALLS_OF_BEGIN = (
+    (Dispatcher.dispatch, "self.begin(context, buffer, start, end)", "version 3"),
+    (ProduceReplay._handle, "dispatcher.begin(context, data, start, end)", "single"),
+    (ProduceReplay._handle, "dispatcher.begin(context, data, start, end)", "single, pipelined"),
+)
+
+
+@pytest.mark.parametrize(("function", "call", "name"), CALLS_OF_BEGIN)
+def test_the_test_notices_a_request_that_is_not_in_the_journal(
+    function: Any, call: str, name: str
+) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        edit(patch, Dispatcher.dispatch, "if journal.is_enabled:", "if False:")
+        edit(patch, function, call, "None")
         assert journalled_share(KINDS[name]) == 0
 
 
@@ -247,7 +273,8 @@ CALLERS = {
     "apply_next": {"broker/produce/append.py"},
     "accept_batch": {"broker/produce/append.py", "broker/handlers/k00_produce.py"},
     "note_batch": {"broker/produce/append.py"},
-    "charge_produce": {"broker/handlers/k00_produce.py"},
+    "append_batches": {"broker/handlers/k00_produce.py", "broker/dispatch/produce_replay.py"},
+    "charge_produce": {"broker/handlers/k00_produce.py", "broker/dispatch/produce_replay.py"},
     "handle_produce": set[str](),
 }
 

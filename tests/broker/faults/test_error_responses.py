@@ -9,7 +9,7 @@ import broker.handlers  # noqa: F401 - registers every API
 from broker.faults.error_responses import Framed, error_response
 from broker.responses import Close
 from broker.routes import ROUTES
-from protocol import messages, produce
+from protocol import messages, produce_decoder
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import make_cluster, make_context
@@ -31,7 +31,7 @@ def asked_of(api_key: int, version: int) -> Any:
     if api_key != ApiKey.PRODUCE:
         return sample_request(api_key, version)
     body = sample_body(api_key, version)
-    return produce.decode_request(version, body, 0, len(body))
+    return produce_decoder.decode_request(version, body, 0, len(body))
 
 
 def responded(api_key: int, version: int, error_code: ErrorCode) -> Any:
@@ -105,7 +105,7 @@ def test_metadata_has_every_error_code_for_the_request_and_its_topics(
 
 def test_an_error_for_acks_0_closes_the_connection() -> None:
     context = make_context(ApiKey.PRODUCE, 9)
-    request = produce.ProduceRequest(None, 0, 0, [])
+    request = produce_decoder.ProduceRequest(None, 0, 0, [])
     assert isinstance(error_response(context, request, ERROR, make_cluster()), Close)
     assert error_response(context, request, ErrorCode.NONE, make_cluster()) is None
 

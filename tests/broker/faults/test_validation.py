@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from broker.faults import FaultRule, fault_rule
 from broker.faults.table import FaultTable
 from broker.routes import ROUTES
-from protocol import codec, produce
+from protocol import codec, produce_decoder
 from protocol.api_keys import ApiKey
 from protocol.request_targets import targets_in_schema
 from tests.broker.cluster_builder import NOW_MS, make_cluster, make_context
@@ -189,7 +189,7 @@ def request_of(api_key: ApiKey, version: int, has_id: bool) -> Any:
         message.transactional_id = ID
     body = bytes(message.encode(version=version))
     if ROUTES[api_key].is_raw:
-        return produce.decode_request(version, body, 0, len(body))
+        return produce_decoder.decode_request(version, body, 0, len(body))
     return codec.decode_request(api_key, version, body, 0, len(body))
 
 

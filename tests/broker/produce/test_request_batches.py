@@ -3,7 +3,7 @@
 from broker.cluster.cluster import Cluster
 from broker.produce.batch_check import BatchRefusal
 from broker.produce.request_batches import CheckedBatches, read_batches
-from protocol import produce
+from protocol import produce_decoder
 from protocol.errors import ErrorCode
 from protocol.records import BatchHeader
 from tests.batches import altered, make_batch
@@ -26,7 +26,9 @@ def read(
         list(partitions), version=9, topic=topic, transactional_id=transactional_id
     )
     frame = bytes(message.encode(version=9))
-    found_id, _acks, _timeout_ms, topics, is_plain = produce.decode_batches(9, frame, 0, len(frame))
+    found_id, _acks, _timeout_ms, topics, is_plain = produce_decoder.decode_batches(
+        9, frame, 0, len(frame)
+    )
     checked = read_batches(topics, found_id, cluster(), frame, 9)
     if is_plain:
         assert checked == (topics, {})

@@ -17,7 +17,7 @@ from protocol.records import BatchHeader
 from tests.batches import make_batch
 from tests.broker.cluster_builder import make_context
 from tests.broker.dispatch.produce_runs import TOPICS, Change, Produce
-from tests.broker.dispatch.transactional_runs import TransactionalRun, longer_ways, run
+from tests.broker.dispatch.transactional_runs import longer_ways, run
 from tests.broker.interleaving import once, run_with_pauses
 from tests.broker.transactional_driver import make_driver
 from tests.examples import examples
@@ -289,15 +289,3 @@ def test_transactions_leave_the_same_behind_without_their_short_ways(
 
     for name, value in longer.items():
         assert shorter[name] == value, name
-
-
-def test_a_batch_behind_ends_drops_old_batches_beyond_the_retained_size() -> None:
-    produce = Produce(transactional_id="a", version=12)
-    made = TransactionalRun()
-    made.do(("configure", "t", "retention.bytes", "100"))
-    for step in (("init", "a"), produce, *[("end", "a", False)] * 3, produce, produce):
-        made.do(step)
-
-    topic = made.cluster.topics.get("t")
-    assert topic is not None
-    assert topic.partitions[0].log.batch_count == 1

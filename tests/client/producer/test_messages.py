@@ -24,8 +24,9 @@ from client.resources import Address
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.init_producer_id import encode_response
-from protocol.produce import PartitionResult, TopicResult, decode_request
+from protocol.produce import PartitionResult, TopicResult
 from protocol.produce import encode_response as encode_produce_response
+from protocol.produce_decoder import decode_request
 from tests.batches import make_batch
 
 TOPIC_ID = bytes(range(16))

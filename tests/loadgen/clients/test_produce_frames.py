@@ -17,13 +17,8 @@ from loadgen.clients.produce_frames import (
 from protocol.api_keys import ApiKey
 from protocol.codec import DecodeError, decode_header, skip_tagged_fields
 from protocol.errors import ErrorCode
-from protocol.produce import (
-    FLEXIBLE_VERSION_MIN,
-    PartitionResult,
-    TopicResult,
-    decode_request,
-    encode_response,
-)
+from protocol.produce import FLEXIBLE_VERSION_MIN, PartitionResult, TopicResult, encode_response
+from protocol.produce_decoder import decode_request
 from protocol.records import has_valid_crc, read_header, read_records
 
 VERSIONS = range(VERSION_MIN, VERSION_MAX + 1)

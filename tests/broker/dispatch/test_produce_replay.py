@@ -1,0 +1,160 @@
+"""A replayed Produce request leaves the same behind as on the ordinary path."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from broker.dispatch.produce_replay import ProduceReplay
+from tests.broker.dispatch.produce_plans import plans
+from tests.broker.dispatch.produce_runs import (
+    TOPICS,
+    Change,
+    Produce,
+    Run,
+    counted_calls,
+    run,
+    streams,
+)
+from tests.examples import examples
+from tests.simulation.patches import edit
+
+Steps = Sequence[Produce | Change]
+USUAL = Produce(count=3)
+MANY = Produce(indexes=(0, 1), producer_id=7, count=3)
+WARM: Steps = (USUAL, USUAL)
+
+
+@contextmanager
+def ordinary_path() -> Iterator[None]:
+    """Let the ordinary path handle all requests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ProduceReplay, "respond", lambda *_arguments: (0, None))
+        yield
+
+
+def outcome(steps: Steps) -> dict[str, Any]:
+    """Return what the steps leave behind, whatever a read is split into."""
+    found = run(steps)
+    return {**found, "written": streams(found["written"])}
+
+
+def replayed(steps: Steps) -> int:
+    """Return how many requests are replayed, after a comparison with the ordinary path."""
+    with counted_calls(ProduceReplay, "_handle") as handled:
+        found = outcome(steps)
+    with ordinary_path():
+        assert outcome(steps) == found
+    return len(handled)
+
+
+@pytest.mark.slow
+@settings(max_examples=examples(150), deadline=None)
+@given(plans())
+def test_it_leaves_the_same_behind(steps: list[Produce | Change]) -> None:
+    found = outcome(steps)
+    with ordinary_path():
+        expected = outcome(steps)
+
+    for name, value in expected.items():
+        assert found[name] == value, name
+
+
+@pytest.mark.parametrize("version", range(9, 14))
+@pytest.mark.parametrize("acks", [-1, 0, 1])
+@pytest.mark.parametrize("usual", [USUAL, MANY])
+def test_requests_of_each_flexible_version_are_replayed(
+    version: int, acks: int, usual: Produce
+) -> None:
+    produce = replace(usual, version=version, acks=acks)
+    # The second request of a connection is learnt; the third is in the same read.
+    assert replayed([produce, produce, produce]) == 6
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("keep_journal", True),
+        ("follow_journal",),
+        ("audit", True),
+        ("advance", 1000),
+        ("set_quota", "producer_byte_rate", 1e9, False),
+    ],
+)
+def test_what_is_noted_or_charged_is_replayed_too(change: Change) -> None:
+    assert replayed([change, *[USUAL] * 3]) == 6
+
+
+@pytest.mark.parametrize("indexes", [(0, 1), (1, 0)])
+def test_requests_for_other_partitions_of_a_topic_are_replayed(indexes: tuple[int, ...]) -> None:
+    others = [replace(USUAL, indexes=(index,)) for index in indexes]
+    assert replayed([*WARM, *others]) == 9
+
+
+UNUSUAL: tuple[tuple[str, Steps], ...] = (
+    ("produce_version != cluster.produce_version", [("delete", "t"), ("create", "t")]),
+    ("dispatcher.faults.is_enabled", [("add_error_rule", None)]),
+    ("peer.session.limited_from_ms <= now_ms", [("end_session", 0, 0)]),
+    ("found_api != api", [replace(USUAL, version=10)]),
+    ("end > len(data)", [replace(USUAL, cut=130)]),
+    (
+        "not data.startswith(prefix, position + _START_BYTES)",
+        [replace(USUAL, client_id="olient"), replace(USUAL, acks=0)],
+    ),
+    ("not is_whole", [replace(USUAL, value=b""), replace(USUAL, damage=(8, ">i", 70, False))]),
+    (
+        "(is_transactional and not template.takes_transactional)",
+        [replace(USUAL, damage=(21, ">h", 0x10, True))],
+    ),
+    ("rest_at + 2 != end", [replace(USUAL, count=1, rest=b"rest")]),
+)
+
+
+@pytest.mark.parametrize(("check", "steps"), UNUSUAL)
+def test_a_replay_without_a_check_is_found(check: str, steps: Steps) -> None:
+    steps = [*WARM, *steps, USUAL]
+    with ordinary_path():
+        expected = outcome(steps)
+
+    assert outcome(steps) == expected
+    with pytest.MonkeyPatch.context() as patch:
+        edit(patch, ProduceReplay.respond, check, "False")
+        try:
+            found = outcome(steps)
+        except Exception:  # noqa: BLE001 - that is found, too
+            return
+        assert found != expected
+
+
+def test_a_connection_whose_requests_never_begin_alike_learns_seldom() -> None:
+    with counted_calls(ProduceReplay, "learn"):
+        made = Run()
+        for number in range(200):
+            made.do(Produce(client_id=f"client-{number}"))
+    replay = made.connections[0]._replay
+    assert replay is not None
+    assert replay._pause >= 63
+
+
+def test_a_long_request_takes_the_ordinary_path() -> None:
+    assert replayed([*WARM, Produce(value=b"x" * 40_000)]) == 3
+
+
+def test_several_topics_take_the_ordinary_path() -> None:
+    assert replayed([Produce(topics=TOPICS, count=5)]) == 0
+
+
+def test_a_bug_closes_only_its_connection() -> None:
+    made = Run()
+    for step in WARM:
+        made.do(step)
+    with pytest.MonkeyPatch.context() as patch:
+        edit(patch, ProduceReplay._handle, "topic.by_broker", "topic.nothing")
+        made.do(USUAL)
+    assert [type(bug) for bug in made.bugs] == [AttributeError]
+    assert "internal error in PRODUCE v9" in str(made.written[-1])
+    made.do(USUAL)
+    assert len(made.bugs) == 1

@@ -1,0 +1,81 @@
+"""A template has the bytes that Produce requests have in common, and those of their responses."""
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from protocol import codec
+from protocol.produce import PartitionResult, encode_response
+from protocol.produce_template import ProduceTemplate
+from tests.batches import make_batch
+from tests.produce_requests import produce_request
+
+BATCH = make_batch(b"value")
+TOPIC_ID = UUID(int=7)
+FLEXIBLE_VERSIONS = range(9, 14)
+
+
+def frame_of(version: int, indexes: tuple[int, ...] = (0,), **fields: Any) -> bytes:
+    request: Any = produce_request(
+        [(index, BATCH) for index in indexes],
+        version=version,
+        topic=fields.pop("topic", "t"),
+        topic_id=TOPIC_ID,
+        **fields,
+    )
+    request.with_header(5, "client")
+    return bytes(request.encode(version=version, header=True))
+
+
+@pytest.mark.parametrize("version", FLEXIBLE_VERSIONS)
+@pytest.mark.parametrize("indexes", [(0,), (3, 1), tuple(range(200))])
+@pytest.mark.parametrize("topic", ["t", "t" * 200])
+def test_a_response_is_that_of_the_encoder(
+    version: int, indexes: tuple[int, ...], topic: str
+) -> None:
+    frame = frame_of(version, indexes, topic=topic)
+    template = ProduceTemplate.of(frame, 0, len(frame))
+    assert template is not None
+    results = [PartitionResult(index, 0, 10 + index, -1, 2) for index in indexes]
+    name, topic_id = ("", TOPIC_ID) if version >= 13 else (topic, None)
+    body = encode_response(version, [(name, topic_id, results)])
+
+    assert template.response(77, list(results)) == codec.frame_response(
+        77, body, has_tagged_header=True
+    )
+    assert (template.name, template.topic_id) == (name, topic_id)
+    assert (template.client_id, template.api_version) == ("client", version)
+
+
+@pytest.mark.parametrize("version", FLEXIBLE_VERSIONS)
+def test_the_prefix_ends_in_front_of_the_partitions(version: int) -> None:
+    first, second = frame_of(version, (0,)), frame_of(version, (1,))
+    template = ProduceTemplate.of(first, 0, len(first))
+    assert template is not None
+    assert second.startswith(template.prefix, 8)
+    rows_at = 8 + len(template.prefix)
+    assert first[:rows_at] == second[:rows_at]
+    assert first[rows_at : rows_at + 4] == (0).to_bytes(4, "big")
+
+
+def test_only_one_batch_may_be_transactional() -> None:
+    for indexes, takes in (((0,), True), ((0, 1), False)):
+        frame = frame_of(9, indexes, transactional_id="id")
+        template = ProduceTemplate.of(frame, 0, len(frame))
+        assert template is not None
+        assert template.takes_transactional == takes
+    frame = frame_of(9)
+    template = ProduceTemplate.of(frame, 0, len(frame))
+    assert template is not None
+    assert not template.takes_transactional
+
+
+def test_what_is_not_a_usual_request_has_no_template() -> None:
+    for version in range(3, 9):
+        frame = frame_of(version)
+        assert ProduceTemplate.of(frame, 0, len(frame)) is None
+    frame = frame_of(9)
+    for end in range(8, len(frame)):
+        assert ProduceTemplate.of(frame, 0, end) is None
+    assert ProduceTemplate.of(frame_of(9, ()), 0, len(frame_of(9, ()))) is None
