@@ -183,11 +183,13 @@ def read_partitions(
         if size > HEADER_BYTES:
             header = unpack_header(frame, start)
             position = start + size - 1
-            if header[1] + _SIZE_WITHOUT_LENGTH != size or header[3] != MAGIC:
-                header, is_whole = None, False
-            elif header[5] & TRANSACTIONAL_FLAG:
-                is_transactional = True
-            parts.append((index, start, position, header))
+            if header[1] + _SIZE_WITHOUT_LENGTH == size and header[3] == MAGIC:
+                parts.append((index, start, position, header))
+                if header[5] & TRANSACTIONAL_FLAG:
+                    is_transactional = True
+            else:
+                parts.append((index, start, position, None))
+                is_whole = False
         else:
             is_whole = False
             position = start + size - 1 if size else start
@@ -234,11 +236,12 @@ def _decode_classic(
             if size >= HEADER_BYTES:
                 header = unpack_header(frame, start)
                 position += size
-                if header[1] + LOG_OVERHEAD_BYTES != size or header[3] != MAGIC:
-                    header, is_plain = None, False
-                elif header[5] & TRANSACTIONAL_FLAG:
+                if header[1] + LOG_OVERHEAD_BYTES == size and header[3] == MAGIC:
+                    parts.append((index, start, position, header))
+                    is_plain = is_plain and not header[5] & TRANSACTIONAL_FLAG
+                else:
+                    parts.append((index, start, position, None))
                     is_plain = False
-                parts.append((index, start, position, header))
             else:
                 is_plain = False
                 position += max(0, size)

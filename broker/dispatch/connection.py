@@ -153,7 +153,7 @@ class Connection:
                 if other is not None:
                     reader.feed(data, replayed)
                     self._take_other(other, out, now_ms)
-                    return self._output(out) if self._close_reason else self._advance(out, now_ms)
+                    return self._advance(out, now_ms)
                 if replayed == len(data):
                     return new_output((b"".join(out), None, False, 0, ()))
             if fetches is not None and not replayed:
@@ -258,7 +258,12 @@ class Connection:
         if 0 < self._muted_until_ms <= now_ms:
             self._end_mute()
         try:
-            while left_bytes > 0 and self._pending is None and not self._muted_until_ms:
+            while (
+                left_bytes > 0
+                and self._pending is None
+                and not self._muted_until_ms
+                and self._close_reason is None
+            ):
                 frame = reader.next_frame()
                 if frame is None:
                     break
@@ -270,8 +275,6 @@ class Connection:
                     left_bytes -= len(response)
                 elif response is not None:
                     left_bytes -= self._take_other(response, out, now_ms)
-                    if self._close_reason is not None:
-                        break
                 if reader.is_empty:
                     break
         except FrameError as error:

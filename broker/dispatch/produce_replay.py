@@ -10,6 +10,7 @@ from struct import error as StructError
 from typing import TYPE_CHECKING
 
 from broker.cluster.cluster import Cluster
+from broker.cluster.topics import Topic
 from broker.handlers.k00_produce import append_batches, encode_results
 from broker.request.context import RequestContext
 from broker.request.encoding import closed_by
@@ -44,8 +45,8 @@ class ProduceReplay:
         self._dispatcher = dispatcher
         self._cluster = cluster
         self._peer = peer
-        self._template: tuple[int, ProduceTemplate] | None = None
-        """With the `Cluster.produce_version` for which it is good."""
+        self._template: tuple[int, ProduceTemplate, Topic] | None = None
+        """With the `Cluster.produce_version` for which it is good, and the topic on this broker."""
         self._is_used = False
         self._pause, self._skip = 0, 1  # a connection with a single request learns nothing
 
@@ -59,8 +60,12 @@ class ProduceReplay:
         self._is_used = False
         self._skip = self._pause = min(2 * self._pause + 1, PAUSE_MAX)
         template = ProduceTemplate.of(*frame)
-        if template is not None:
-            self._template = self._cluster.produce_version, template
+        if template is None:
+            return
+        topic = self._cluster.topics.find(template.name, template.topic_id)
+        if topic is not None:
+            topic = topic.on_broker(self._peer.broker_id)
+            self._template = self._cluster.produce_version, template, topic
 
     def respond(
         self, data: bytes, now_ms: int, frame_bytes_max: int, responses: list[bytes]
@@ -72,7 +77,7 @@ class ProduceReplay:
         """
         if self._template is None:
             return 0, None
-        produce_version, template = self._template
+        produce_version, template, topic = self._template
         cluster, dispatcher, peer = self._cluster, self._dispatcher, self._peer
         if (
             produce_version != cluster.produce_version
@@ -89,7 +94,6 @@ class ProduceReplay:
             if (
                 found_api != api
                 or size > size_max
-                or end > len(data)
                 or not data.startswith(prefix, position + _START_BYTES)
             ):
                 break
@@ -102,7 +106,6 @@ class ProduceReplay:
             if (
                 not is_whole
                 or (is_transactional and not template.takes_transactional)
-                or rest_at + 2 != end
                 or data[rest_at:end] != _NO_TAGS
             ):
                 break
@@ -114,8 +117,8 @@ class ProduceReplay:
                 peer.session.principal, peer.session,
             )
             # fmt: on
-            response = self._handle(context, template, data, position + _SIZE_BYTES, end, parts)
-            position = end
+            start, position = position + _SIZE_BYTES, end
+            response = self._handle(context, template, topic, data, start, end, parts)
             if type(response) is bytes:
                 responses.append(response)
             elif response is not None:
@@ -126,6 +129,7 @@ class ProduceReplay:
         self,
         context: RequestContext,
         template: ProduceTemplate,
+        topic: Topic,
         data: bytes,
         start: int,
         end: int,
@@ -139,10 +143,6 @@ class ProduceReplay:
         try:
             if has_quotas:
                 dispatcher.start_stopwatch(context)
-            topic = cluster.topics.find(template.name, template.topic_id)
-            assert topic is not None  # else `produce_version` would be another
-            if topic.by_broker:
-                topic = topic.on_broker(context.broker_id)
             results, has_error = append_batches(
                 context, cluster, topic, parts, data, acks, template.transactional_id
             )

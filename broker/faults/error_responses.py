@@ -17,6 +17,7 @@ from protocol import messages, produce
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.produce import PartitionResult, TopicResult
+from protocol.produce_decoder import ProduceRequest
 
 LOG_DIRS_ERROR_VERSION_MIN = 3
 ERROR_MESSAGE = "Injected by a fault rule."
@@ -314,7 +315,7 @@ def _with_error(entry: Any, failure: Failure) -> Any:
 
 
 def _produce_response(
-    context: RequestContext, request: produce.ProduceRequest, error_code: ErrorCode
+    context: RequestContext, request: ProduceRequest, error_code: ErrorCode
 ) -> bytes | bytearray | Close | None:
     if request.acks == 0:
         return Close("Produce with acks=0 failed by a fault rule") if error_code else None

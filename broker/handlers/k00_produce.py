@@ -156,7 +156,7 @@ def encode_results(
     context: RequestContext,
     cluster: Cluster,
     acks: int,
-    topic_results: list[TopicResultFields],
+    topic_results: Sequence[TopicResultFields],
     *,
     has_error: bool,
 ) -> bytes | bytearray | Close | None:
@@ -198,7 +198,7 @@ def _failed(topics: Sequence[TopicBatches], refusal: BatchRefusal) -> list[Topic
 
 
 def _leader_endpoints(
-    context: RequestContext, topic_results: list[TopicResultFields], cluster: Cluster
+    context: RequestContext, topic_results: Sequence[TopicResultFields], cluster: Cluster
 ) -> tuple[NodeEndpoint, ...]:
     leader_ids = {
         current_leader[0]
@@ -215,7 +215,7 @@ def _leader_endpoints(
     )
 
 
-def _acks_0_reason(topic_results: list[TopicResultFields]) -> str | None:
+def _acks_0_reason(topic_results: Sequence[TopicResultFields]) -> str | None:
     """Return why to close the connection; None when all errors are duplicates (KIP-758)."""
     codes = sorted(
         {

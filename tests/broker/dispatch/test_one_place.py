@@ -55,7 +55,7 @@ QUOTAS: tuple[Change, ...] = tuple(
     ("set_quota", key, 1e9, False)
     for key in ("producer_byte_rate", "producer_ids_rate", "request_percentage")
 )
-SHADOW_QUOTAS: tuple[Change, ...] = tuple((*quota[:2], 1.0, True) for quota in QUOTAS)
+SHADOW_QUOTAS: tuple[Change, ...] = tuple((name, key, 1.0, True) for name, key, *_ in QUOTAS)
 JOURNAL: Change = ("keep_journal", True)
 AUDIT: Change = ("audit", True)
 IDEMPOTENT = Produce(producer_id=7)

@@ -95,21 +95,33 @@ def test_requests_for_other_partitions_of_a_topic_are_replayed(indexes: tuple[in
 
 
 UNUSUAL: tuple[tuple[str, Steps], ...] = (
-    ("produce_version != cluster.produce_version", [("delete", "t"), ("create", "t")]),
+    (
+        "produce_version != cluster.produce_version",
+        [("configure_brokers", None, "broker.api.versions", "Produce=3-8")],
+    ),
     ("dispatcher.faults.is_enabled", [("add_error_rule", None)]),
     ("peer.session.limited_from_ms <= now_ms", [("end_session", 0, 0)]),
-    ("found_api != api", [replace(USUAL, version=10)]),
-    ("end > len(data)", [replace(USUAL, cut=130)]),
+    (
+        "found_api != api",
+        [
+            ("configure_brokers", None, "broker.api.versions", "Produce=3-9"),
+            *[USUAL] * 4,
+            replace(USUAL, version=10),
+        ],
+    ),
     (
         "not data.startswith(prefix, position + _START_BYTES)",
         [replace(USUAL, client_id="olient"), replace(USUAL, acks=0)],
     ),
-    ("not is_whole", [replace(USUAL, value=b""), replace(USUAL, damage=(8, ">i", 70, False))]),
+    ("not is_whole", [*[replace(MANY, producer_id=-1)] * 2, Produce(indexes=(0, 0))]),
     (
         "(is_transactional and not template.takes_transactional)",
-        [replace(USUAL, damage=(21, ">h", 0x10, True))],
+        [
+            *[replace(MANY, producer_id=-1)] * 2,
+            replace(MANY, producer_id=-1, damage=(21, ">h", 0x10, True), damaged_from=1),
+        ],
     ),
-    ("rest_at + 2 != end", [replace(USUAL, count=1, rest=b"rest")]),
+    ("data[rest_at:end] != _NO_TAGS", [replace(USUAL, count=1, rest=b"rest")]),
 )
 
 
@@ -152,7 +164,7 @@ def test_a_bug_closes_only_its_connection() -> None:
     for step in WARM:
         made.do(step)
     with pytest.MonkeyPatch.context() as patch:
-        edit(patch, ProduceReplay._handle, "topic.by_broker", "topic.nothing")
+        edit(patch, ProduceReplay._handle, "if has_error", "if topic.nothing")
         made.do(USUAL)
     assert [type(bug) for bug in made.bugs] == [AttributeError]
     assert "internal error in PRODUCE v9" in str(made.written[-1])

@@ -23,7 +23,7 @@ class TransactionalRun(Run):
     """A run whose cluster has a transaction coordinator; broker 1 leads its two partitions."""
 
     def __init__(self, **overrides: str) -> None:
-        super().__init__(**{PARTITION_COUNT_KEY: "2", **overrides})
+        super().__init__(None, **{PARTITION_COUNT_KEY: "2", **overrides})
         self.coordinate()
         follow_leaders(self.cluster)
 

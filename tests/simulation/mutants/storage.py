@@ -9,7 +9,7 @@ from broker.cluster.partition_log import PartitionLog
 from broker.cluster.producer_rules import new_producers
 from broker.cluster.topics import Partition, Topic
 from broker.fetch import fetch_wait, partition_read
-from broker.handlers import k00_produce, k02_list_offsets
+from broker.handlers import k02_list_offsets
 from broker.produce import append
 from producer_state import producer_batches, rules
 from producer_state.producer_state_manager import ProducerStateManager
@@ -254,9 +254,9 @@ STORAGE_MUTANTS: tuple[Mutant, ...] = (
     edited(
         "A broker stores batches of partitions that it does not lead.",
         "leaders",
-        k00_produce._produce_partition,
-        "partition.leader_id != context.broker_id",
-        "partition.leader_id < 0",
+        append.accept_batch,
+        "leader_id != context.broker_id",
+        "leader_id < 0",
     ),
     edited(
         "A fetch of an old leader epoch is served.",
