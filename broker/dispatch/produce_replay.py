@@ -17,8 +17,9 @@ from broker.request.encoding import closed_by
 from broker.request.session import Peer
 from broker.request.throttling import charge_produce
 from broker.responses import DispatchResult
+from protocol import codec
 from protocol.api_keys import ApiKey
-from protocol.codec import LONG_BODY_BYTES, DecodeError
+from protocol.codec import DecodeError
 from protocol.framing import Frame
 from protocol.produce_decoder import PartitionBatch, read_partitions
 from protocol.produce_template import ProduceTemplate
@@ -86,7 +87,7 @@ class ProduceReplay:
         ):
             return 0, None
         api, prefix, count = template.api, template.prefix, template.partition_count
-        rows_at, size_max = _START_BYTES + len(prefix), min(frame_bytes_max, LONG_BODY_BYTES)
+        rows_at, size_max = _START_BYTES + len(prefix), min(frame_bytes_max, codec.LONG_BODY_BYTES)
         position, last = 0, len(data) - rows_at
         while position < last:
             size, found_api, correlation_id = _unpack_start(data, position)

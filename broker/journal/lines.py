@@ -1,6 +1,6 @@
 """The lines of the journal: requests, new connections that were refused, and ends of connections.
 
-What inline caches have handled becomes an entry when somebody looks at it.
+A Fetch that a cache has handled becomes an entry when somebody looks at it.
 """
 
 from collections.abc import Iterator, Sequence

@@ -19,9 +19,8 @@ from broker.dispatch.dispatcher import Dispatcher
 from broker.dispatch.turn_queue import TurnKind
 from broker.dispatch.turns import TURN_NS, Turns
 from broker.handlers import k00_produce
-from broker.produce import request_batches
 from broker.responses import DispatchResult
-from protocol import codec, pacing, produce
+from protocol import codec, pacing, produce, produce_decoder
 
 LONG_SHARE = 0.5
 """The part of the requests that pause."""
@@ -117,7 +116,7 @@ class Pauses:
             patch.object(pacing, "LOOK_EVERY", 0),
             patch.object(pacing, "_paced_range", _each_number),
             patch.object(pacing, "_paced_stream", _each_item),
-            patch.object(request_batches, "LOOK_EVERY", 0),
+            patch.object(produce_decoder, "LOOK_EVERY", 0),
             patch.object(k00_produce, "LOOK_EVERY", 0),
             patch.object(produce, "LOOK_EVERY", 0),
             patch.object(made_partitions, "LOOK_EVERY", 0),

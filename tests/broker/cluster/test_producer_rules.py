@@ -39,8 +39,9 @@ def send(cluster: Cluster, sequence: int) -> tuple[int, int]:
     topic = cluster.topics.get("t")
     assert topic is not None
     batch = make_batch(b"v", producer_id=7, producer_epoch=0, base_sequence=sequence)
-    context = make_context(ApiKey.PRODUCE, 9)
-    result = append_batch(context, cluster, topic, topic.partitions[0], batch, 0, len(batch))
+    partition = topic.partitions[0]
+    context = make_context(ApiKey.PRODUCE, 9, broker_id=partition.leader_id)
+    result = append_batch(context, cluster, topic, partition, batch, 0, len(batch))
     return result.error_code, result.base_offset
 
 

@@ -458,7 +458,7 @@ def test_an_exception_closes_the_connection_as_in_the_ordinary_path(
     made.produce()
     bugs: list[BaseException] = []
     dispatcher = made.broker.dispatcher
-    monkeypatch.setattr(dispatcher, "_report_bug", lambda bug, _context: bugs.append(bug))
+    monkeypatch.setattr(dispatcher, "report_bug", lambda bug, _context: bugs.append(bug))
     services = replace(made.cache._services, report_bug=lambda bug, _context: bugs.append(bug))
     monkeypatch.setattr(made.cache, "_services", services)
     if module is session_fetch:

@@ -160,8 +160,8 @@ QUOTA_MUTANTS: tuple[Mutant, ...] = (
         "Requests behind a response that waits are handled at once.",
         "protocol",
         Connection._advance,
-        "left_bytes > 0 and self._pending is None",
-        "left_bytes > 0",
+        "and self._pending is None",
+        "",
     ),
     edited(
         "A client that disconnects leaves its request behind.",

@@ -142,7 +142,7 @@ STORAGE_MUTANTS: tuple[Mutant, ...] = (
         "sequences",
         ProducerStateManager.convert,
         "self._table.rewrite(layout.row_bytes, with_floor if layout.has_floor else add_history)",
-        "self._row_table = type(self._row_table)(layout.row_bytes)",
+        "self._table = type(self._table)(layout.row_bytes)",
         RollingUpgradeWorld,
     ),
     # Logs
