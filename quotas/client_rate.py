@@ -136,8 +136,8 @@ class ClientRateQuotaManager(ThrottlingQuotaManager[ClientRate]):
             return 0
         counter = self._counters.get(user, client_id, now_ms)
         counter.record(value, now_ms)
-        if counter.limit is None:
-            return 0
+        if counter.left >= 0:
+            return 0  # as without a limit, or whatever the time of the samples
         throttle_ms = counter.throttle_time_ms(counter.numerator, counter.denominator, now_ms)
         if throttle_ms > self._window_ms and self._kind.is_capped:
             return self._window_ms

@@ -1,7 +1,7 @@
 """The journal: the last requests and their responses, for people and tests.
 
 It keeps one copy of each frame, and decodes a frame only when it is read. The journal is bounded in
-entries and in bytes. What inline caches have handled becomes an entry when somebody looks at it
+entries and in bytes. A Fetch that a cache has handled becomes an entry when somebody looks at it
 (`EntryRun`, `Journal.begin_wait`).
 """
 

@@ -261,7 +261,13 @@ class ClientProtocol(asyncio.Protocol):
         server.is_receiving = True
         try:
             output = connection.receive(data, now_ms)
-            if output is not WAITING or self._is_paused:
+            write, close_reason, has_more, muted_until_ms, parts = output
+            is_usual = write and close_reason is None and not (has_more or muted_until_ms or parts)
+            if is_usual and not (
+                self._is_paused or self.is_isolated or self._acknowledgements.is_enabled
+            ):
+                self._transport.write(write)  # nothing of `_perform` but the write
+            elif output is not WAITING or self._is_paused:
                 self._perform(output)
         finally:
             server.is_receiving = False
