@@ -7,25 +7,25 @@ and `Dispatcher.end`. Any other request takes the ordinary path, which decodes a
 
 from struct import Struct
 from struct import error as StructError
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Topic
+from broker.faults.table import FaultTable
 from broker.handlers.k00_produce import append_batches, encode_results
+from broker.journal.lines import Entry
 from broker.request.context import RequestContext
-from broker.request.encoding import closed_by
+from broker.request.encoding import BugReporter, closed_by
 from broker.request.session import Peer
 from broker.request.throttling import charge_produce
 from broker.responses import DispatchResult
+from broker.routes import Route
 from protocol import codec
 from protocol.api_keys import ApiKey
 from protocol.codec import DecodeError
 from protocol.framing import Frame
 from protocol.produce_decoder import PartitionBatch, read_partitions
 from protocol.produce_template import ProduceTemplate
-
-if TYPE_CHECKING:
-    from broker.dispatch.dispatcher import Dispatcher
 
 PAUSE_MAX = 1023
 """Requests between two that are learnt, for a client whose requests never begin alike."""
@@ -37,12 +37,39 @@ _NO_TAGS = b"\0\0"
 _NOT_DECODED = (DecodeError, IndexError, StructError)
 
 
+class OrdinaryPath(Protocol):
+    """The dispatcher, as far as a replay needs it."""
+
+    faults: FaultTable
+    report_bug: BugReporter
+
+    def begin(
+        self, context: RequestContext, buffer: bytes | bytearray, start: int, end: int
+    ) -> Entry | None:
+        """Begin to note a request."""
+        ...
+
+    def end(
+        self, context: RequestContext, entry: Entry | None, response: DispatchResult
+    ) -> DispatchResult:
+        """Note the response to a request."""
+        ...
+
+    def start_stopwatch(self, context: RequestContext) -> None:
+        """Measure the time of a request, if a quota needs it."""
+        ...
+
+    def framed(self, route: Route, context: RequestContext, response: Any) -> DispatchResult:
+        """Return the frame of what a handler returned."""
+        ...
+
+
 class ProduceReplay:
     """What the latest Produce requests of one connection have in common."""
 
     __slots__ = ("_cluster", "_dispatcher", "_is_used", "_pause", "_peer", "_skip", "_template")
 
-    def __init__(self, dispatcher: "Dispatcher", cluster: Cluster, peer: Peer) -> None:
+    def __init__(self, dispatcher: OrdinaryPath, cluster: Cluster, peer: Peer) -> None:
         self._dispatcher = dispatcher
         self._cluster = cluster
         self._peer = peer
