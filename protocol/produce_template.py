@@ -1,21 +1,36 @@
 """What Produce requests for a topic have in common, and their responses: versions 9 to 13."""
 
+from collections.abc import Callable
 from struct import Struct
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
 
 from protocol.codec import DecodeError, encode_unsigned_varint, header_fields
 from protocol.produce import FLEXIBLE_VERSION_MIN, ResultFields
 from protocol.produce_decoder import decode_batches
+from protocol.records import HEADER_FORMAT
 
 _API_BYTES = 4
 _CONSTANT_AT = 8
 """Where a frame goes on behind API key, version and correlation id."""
-_pack_header = Struct(">iiB").pack
-_pack_result = Struct(">ihqqqBBB").pack
-_HEADER_BYTES, _RESULT_BYTES = 5, 33
-_END = b"\0" * 6
+_HEADER = "iix"
+"""Size of the frame, correlation id, no tagged fields."""
+_RESULT = "i2xqqqB2x"
+"""Index, no error, base offset, append time, start offset, no record errors, message and tags."""
+_END = "6x"
 """No tagged fields of the topic, no throttle time, no tagged fields of the response."""
+_SIZE_BYTES = 4
+_NO_RECORD_ERRORS = 1
+
+PackResponse: TypeAlias = Callable[[int, list[ResultFields]], bytes]
+"""Returns the frame of a response without errors and throttle time, of a correlation id."""
+
+UnpackFrame: TypeAlias = Callable[[bytes, int], tuple[Any, ...]]
+"""Unpacks the start of a request at a position.
+
+Returns the size of the frame, API and version, correlation id, prefix; and with `has_row` the index
+of the partition, the two bytes that say how long its records are, and the header of their batch.
+"""
 
 
 class ProduceTemplate(NamedTuple):
@@ -26,19 +41,18 @@ class ProduceTemplate(NamedTuple):
     prefix: bytes
     """From the client id up to the number of partitions."""
     partition_count: int
-    api_version: int
-    client_id: str | None
     transactional_id: str | None
     acks: int
+    pack_response: PackResponse
+    unpack_frame: UnpackFrame
+    frame_bytes_min: int
+    """What `unpack_frame` reads."""
+    has_row: bool
+    """Whether there is one partition, with records whose size has two bytes."""
+    api_version: int
+    client_id: str | None
     name: str
     topic_id: UUID | None
-    response_start: bytes
-    response_bytes: int
-
-    @property
-    def takes_transactional(self) -> bool:
-        """Whether a batch may be transactional: with several, they need a look at all of them."""
-        return self.transactional_id is not None and self.partition_count == 1
 
     @classmethod
     def of(cls, buffer: bytes | bytearray, start: int, end: int) -> "ProduceTemplate | None":
@@ -66,29 +80,46 @@ class ProduceTemplate(NamedTuple):
             if topic_id is None
             else topic_id.bytes
         )
-        response_start = b"\x02" + encoded_topic + encode_unsigned_varint(len(parts) + 1)
+        topic_start = b"\x02" + encoded_topic + encode_unsigned_varint(len(parts) + 1)
         prefix = bytes(buffer[start + _CONSTANT_AT : rows_at])
-        if records_at < 0 or not prefix.endswith(response_start):
+        if records_at < 0 or not prefix.endswith(topic_start):
             return None
+        has_row = len(parts) == 1 and len(size) == 2
+        frame = Struct(f">iii{len(prefix)}s{'iBB' + HEADER_FORMAT if has_row else ''}")
         return cls(
             int.from_bytes(buffer[start : start + _API_BYTES]),
             prefix,
             len(parts),
-            version,
-            client_id,
             transactional_id,
             acks,
+            _response_packer(topic_start, len(parts)),
+            frame.unpack_from,
+            frame.size,
+            has_row,
+            version,
+            client_id,
             name,
             topic_id,
-            response_start,
-            _HEADER_BYTES + len(response_start) + len(parts) * _RESULT_BYTES + len(_END),
         )
 
-    def response(self, correlation_id: int, results: list[ResultFields]) -> bytes:
-        """Return the frame of a response without errors and throttle time."""
-        start = _pack_header(self.response_bytes, correlation_id, 0) + self.response_start
-        packed = [
-            _pack_result(index, 0, base_offset, append_time_ms, start_offset, 1, 0, 0)
-            for index, _, base_offset, append_time_ms, start_offset, _, _, _ in results
-        ]
-        return b"".join((start, *packed, _END))
+
+def _response_packer(topic_start: bytes, partition_count: int) -> PackResponse:
+    frame = Struct(f">{_HEADER}{len(topic_start)}s{_RESULT * partition_count}{_END}")
+    pack, size = frame.pack, frame.size - _SIZE_BYTES
+
+    def pack_one(correlation_id: int, results: list[ResultFields]) -> bytes:
+        ((index, _, base_offset, append_time_ms, start_offset, _, _, _),) = results
+        # fmt: off
+        return pack(
+            size, correlation_id, topic_start,
+            index, base_offset, append_time_ms, start_offset, _NO_RECORD_ERRORS,
+        )
+        # fmt: on
+
+    def pack_all(correlation_id: int, results: list[ResultFields]) -> bytes:
+        fields: list[int] = []
+        for index, _, base_offset, append_time_ms, start_offset, _, _, _ in results:
+            fields += (index, base_offset, append_time_ms, start_offset, _NO_RECORD_ERRORS)
+        return pack(size, correlation_id, topic_start, *fields)
+
+    return pack_one if partition_count == 1 else pack_all

@@ -28,7 +28,9 @@ COMPRESSION_NAMES = ("none", "gzip", "snappy", "lz4", "zstd")
 DECOMPRESSED_BYTES_MAX = 16 * 1024 * 1024
 """What one batch may take after decompression, unless its topic has another limit."""
 
-_HEADER = Struct(">qiibIhiqqqhii")
+HEADER_FORMAT = "qiibIhiqqqhii"
+"""The fields of a `BatchHeader`, for `struct`."""
+_HEADER = Struct(f">{HEADER_FORMAT}")
 unpack_header = _HEADER.unpack_from
 """Returns the `HeaderFields` of the batch at a position of a buffer."""
 _BASE_OFFSET = Struct(">q")

@@ -10,6 +10,7 @@ from broker.config.topic_config import TopicConfig
 from producer_state.producer_state_manager import ProducerStateManager
 
 NO_LEADER = -1
+TIMESTAMP_MAX = 2**63 - 1
 TOPIC_NAME_LENGTH_MAX = 249
 _LEGAL = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 
@@ -97,6 +98,8 @@ class Topic:
     is_log_append_time: bool = False
     timestamp_before_max_ms: int = 0
     timestamp_after_max_ms: int = 0
+    checks_records: bool = False
+    """Whether the records of each batch are checked before it is stored."""
     by_broker: dict[int, "Topic"] = field(default_factory=dict)
     """The same topic on brokers that give it other defaults; empty unless brokers differ."""
     encoded_metadata: dict[int, tuple[object, bytes]] = field(default_factory=dict)
@@ -127,6 +130,10 @@ class Topic:
         self.is_log_append_time = config["message.timestamp.type"] == "LogAppendTime"
         self.timestamp_before_max_ms = config["message.timestamp.before.max.ms"]
         self.timestamp_after_max_ms = config["message.timestamp.after.max.ms"]
+        # The header of a batch has only its largest timestamp, so a bound of the past needs these.
+        self.checks_records = self.is_compacted or (
+            not self.is_log_append_time and self.timestamp_before_max_ms != TIMESTAMP_MAX
+        )
 
     def on_broker(self, broker_id: int) -> "Topic":
         """Return the topic with the configuration that it has on a broker."""

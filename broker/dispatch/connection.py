@@ -269,7 +269,7 @@ class Connection:
                     break
                 response = dispatch(frame, self, now_ms)
                 if frame[0].startswith(_LEARNT_KEYS, frame[1]):
-                    self._learn(frame, response)
+                    self._learn(frame, response, now_ms)
                 if type(response) is bytes:
                     out.append(response)
                     left_bytes -= len(response)
@@ -298,14 +298,14 @@ class Connection:
         write = out[0] if len(out) == 1 else b"".join(out)
         return new_output((write, self._close_reason, self._has_more, self._muted_until_ms, parts))
 
-    def _learn(self, frame: Frame, response: DispatchResult) -> None:
+    def _learn(self, frame: Frame, response: DispatchResult, now_ms: int) -> None:
         """Remember a request that was handled, so that equal ones take less time."""
         if isinstance(response, Close):
             return
         if frame[0].startswith(_PRODUCE_KEY, frame[1]):
             if self._replay is None:
                 self._replay = self._dispatcher.new_produce_replay(self)
-            self._replay.learn(frame)
+            self._replay.learn(frame, now_ms)
             return
         if self._fetch_cache is None:
             self._fetch_cache = self._dispatcher.new_fetch_cache(self, self.deliver)

@@ -186,6 +186,11 @@ class Dispatcher:
             response = closed_by(error, context, self.report_bug)
         return self.end(context, entry, response)
 
+    @property
+    def notes_requests(self) -> bool:
+        """Whether `begin` and `end` note anything."""
+        return self.journal.is_enabled or self.acknowledgements.is_enabled
+
     def begin(
         self, context: RequestContext, buffer: bytes | bytearray, start: int, end: int
     ) -> Entry | None:

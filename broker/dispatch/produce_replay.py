@@ -1,39 +1,45 @@
 """Respond to Produce requests whose bytes in front of the partitions equal those of an earlier one.
 
 A producer sends the same header, acks and topic again and again (ADR 25). What a request does is
-done by the functions of the ordinary path: `append_batches`, `charge_produce`, `Dispatcher.begin`
+done by the functions of the ordinary path: `accept_batches`, `charge_produce`, `Dispatcher.begin`
 and `Dispatcher.end`. Any other request takes the ordinary path, which decodes all of it.
 """
 
-from struct import Struct
+from collections.abc import Sequence
 from struct import error as StructError
 from typing import Any, Protocol
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Topic
 from broker.faults.table import FaultTable
-from broker.handlers.k00_produce import append_batches, encode_results
+from broker.handlers.k00_produce import encode_results
 from broker.journal.lines import Entry
+from broker.produce.append import accept_batches
 from broker.request.context import RequestContext
 from broker.request.encoding import BugReporter, closed_by
 from broker.request.session import Peer
 from broker.request.throttling import charge_produce
 from broker.responses import DispatchResult
 from broker.routes import Route
-from protocol import codec
 from protocol.api_keys import ApiKey
-from protocol.codec import DecodeError
+from protocol.codec import LONG_BODY_BYTES, DecodeError
 from protocol.framing import Frame
+from protocol.produce import ResultFields
 from protocol.produce_decoder import PartitionBatch, read_partitions
 from protocol.produce_template import ProduceTemplate
+from protocol.records import LOG_OVERHEAD_BYTES, MAGIC, TRANSACTIONAL_FLAG
 
 PAUSE_MAX = 1023
 """Requests between two that are learnt, for a client whose requests never begin alike."""
-_unpack_start = Struct(">iii").unpack_from
-"""Unpacks the size of a frame, API key and version as one number, and the correlation id."""
 _START_BYTES = 12
+"""The size of a frame, API key and version, and the correlation id."""
 _SIZE_BYTES = 4
-_NO_TAGS = b"\0\0"
+_ROW_START_BYTES = 6 + LOG_OVERHEAD_BYTES
+"""In front of what the length of a batch counts: index, size of the records, and the overhead."""
+_SIZE_OFFSET = 0x80 + LOG_OVERHEAD_BYTES + 1
+"""How much a size of two bytes, both taken as they are, is more than the length of its batch."""
+_NO_TAGS = b"\0\0\0"
+"""Of the partition, the topic and the request."""
 _NOT_DECODED = (DecodeError, IndexError, StructError)
 
 
@@ -42,6 +48,11 @@ class OrdinaryPath(Protocol):
 
     faults: FaultTable
     report_bug: BugReporter
+
+    @property
+    def notes_requests(self) -> bool:
+        """Whether `begin` and `end` note anything."""
+        ...
 
     def begin(
         self, context: RequestContext, buffer: bytes | bytearray, start: int, end: int
@@ -73,12 +84,15 @@ class ProduceReplay:
         self._dispatcher = dispatcher
         self._cluster = cluster
         self._peer = peer
-        self._template: tuple[int, ProduceTemplate, Topic] | None = None
-        """With the `Cluster.produce_version` for which it is good, and the topic on this broker."""
+        self._template: tuple[int, ProduceTemplate, Topic, RequestContext] | None = None
+        """With the `Cluster.produce_version` for which it is good, and the topic on this broker.
+
+        The context is that of each request that nothing keeps.
+        """
         self._is_used = False
         self._pause, self._skip = 0, 1  # a connection with a single request learns nothing
 
-    def learn(self, frame: Frame) -> None:
+    def learn(self, frame: Frame, now_ms: int) -> None:
         """Remember a request that the ordinary path has handled."""
         if self._is_used:
             self._pause = 0
@@ -93,9 +107,23 @@ class ProduceReplay:
         topic = self._cluster.topics.find(template.name, template.topic_id)
         if topic is not None:
             topic = topic.on_broker(self._peer.broker_id)
-            self._template = self._cluster.produce_version, template, topic
+            context = self._new_context(template, 0, 0, now_ms)
+            self._template = self._cluster.produce_version, template, topic, context
 
-    def respond(
+    def _new_context(
+        self, template: ProduceTemplate, correlation_id: int, size_bytes: int, now_ms: int
+    ) -> RequestContext:
+        peer, session = self._peer, self._peer.session
+        # fmt: off
+        return RequestContext(
+            ApiKey.PRODUCE, template.api_version, correlation_id, template.client_id, now_ms,
+            size_bytes, peer.broker_id, peer.connection_id, peer.client_host, session.principal,
+            session,
+        )
+        # fmt: on
+
+    # Hot path: inlined on purpose.
+    def respond(  # noqa: C901, PLR0912
         self, data: bytes, now_ms: int, frame_bytes_max: int, responses: list[bytes]
     ) -> tuple[int, DispatchResult]:
         """Handle the requests at the beginning of a read; return where others begin.
@@ -105,84 +133,101 @@ class ProduceReplay:
         """
         if self._template is None:
             return 0, None
-        produce_version, template, topic = self._template
-        cluster, dispatcher, peer = self._cluster, self._dispatcher, self._peer
+        produce_version, template, topic, context = self._template
+        cluster, dispatcher, session = self._cluster, self._dispatcher, self._peer.session
         if (
             produce_version != cluster.produce_version
             or dispatcher.faults.is_enabled
-            or peer.session.limited_from_ms <= now_ms
+            or session.limited_from_ms <= now_ms
         ):
             return 0, None
-        api, prefix, count = template.api, template.prefix, template.partition_count
-        rows_at, size_max = _START_BYTES + len(prefix), min(frame_bytes_max, codec.LONG_BODY_BYTES)
-        position, last = 0, len(data) - rows_at
-        while position < last:
-            size, found_api, correlation_id = _unpack_start(data, position)
-            end = position + _SIZE_BYTES + size
-            if (
-                found_api != api
-                or size > size_max
-                or not data.startswith(prefix, position + _START_BYTES)
-            ):
+        has_quotas, is_noted = cluster.quotas.clients.is_enabled, dispatcher.notes_requests
+        is_kept = has_quotas or is_noted
+        context.now_ms, context.principal = now_ms, session.principal
+        # fmt: off
+        (
+            api, prefix, count, transactional_id, acks, pack_response, unpack_frame,
+            frame_bytes_min, has_row, _version, _client_id, _name, _topic_id,
+        ) = template
+        # fmt: on
+        takes_transactional = transactional_id is not None and count == 1
+        size_max = LONG_BODY_BYTES if LONG_BODY_BYTES < frame_bytes_max else frame_bytes_max
+        position, last = 0, len(data) - frame_bytes_min
+        prefix_end = _START_BYTES + len(prefix)
+        parts: Sequence[PartitionBatch]
+        while position <= last:
+            row = unpack_frame(data, position)
+            size, found_api, correlation_id, found_prefix = row[:4]
+            if found_prefix != prefix or found_api != api or size > size_max:
                 break
+            start, end = position + _SIZE_BYTES, position + _SIZE_BYTES + size
+            if has_row:
+                index, low, high = row[4:7]
+                header = row[7:]
+                records_end = position + prefix_end + _ROW_START_BYTES + header[1]
+            if (
+                has_row
+                and high < 0x80 <= low
+                and low + (high << 7) == header[1] + _SIZE_OFFSET
+                and header[3] == MAGIC
+                and records_end + 3 == end
+                and data[records_end:end] == _NO_TAGS
+            ):
+                parts = ((index, records_end - LOG_OVERHEAD_BYTES - header[1], records_end, header),)
+                is_transactional = header[5] & TRANSACTIONAL_FLAG
+            else:
+                try:
+                    parts, rest_at, is_whole, is_transactional = read_partitions(
+                        data, position + prefix_end, end, count
+                    )
+                except _NOT_DECODED:
+                    break
+                if not is_whole or data[rest_at:end] != _NO_TAGS[1:]:
+                    break
+            if is_transactional and not takes_transactional:
+                break
+            position = end
+            if is_kept:
+                context = self._new_context(template, correlation_id, size, now_ms)
+            else:
+                context.correlation_id, context.size_bytes = correlation_id, size
+            entry = dispatcher.begin(context, data, start, end) if is_noted else None
+            response: DispatchResult = None
             try:
-                parts, rest_at, is_whole, is_transactional = read_partitions(
-                    data, position + rows_at, end, count
+                if has_quotas:
+                    dispatcher.start_stopwatch(context)
+                results, has_error = accept_batches(
+                    context, cluster, topic, parts, data, acks, transactional_id, not transactional_id
                 )
-            except _NOT_DECODED:
-                break
-            if (
-                not is_whole
-                or (is_transactional and not template.takes_transactional)
-                or data[rest_at:end] != _NO_TAGS
-            ):
-                break
-            self._is_used = True
-            # fmt: off
-            context = RequestContext(
-                ApiKey.PRODUCE, template.api_version, correlation_id, template.client_id, now_ms,
-                size, peer.broker_id, peer.connection_id, peer.client_host,
-                peer.session.principal, peer.session,
-            )
-            # fmt: on
-            start, position = position + _SIZE_BYTES, end
-            response = self._handle(context, template, topic, data, start, end, parts)
+                if has_quotas:
+                    charge_produce(context, cluster, expects_response=acks != 0)
+                if has_error or context.throttle_time_ms:
+                    response = self._unusual(context, template, results, has_error=has_error)
+                elif acks:
+                    response = pack_response(correlation_id, results)
+            except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
+                response = closed_by(error, context, dispatcher.report_bug)
+            if is_noted:
+                response = dispatcher.end(context, entry, response)
             if type(response) is bytes:
                 responses.append(response)
             elif response is not None:
                 return position, response
+        if position:
+            self._is_used = True
         return position, None
 
-    def _handle(
+    def _unusual(
         self,
         context: RequestContext,
         template: ProduceTemplate,
-        topic: Topic,
-        data: bytes,
-        start: int,
-        end: int,
-        parts: list[PartitionBatch],
+        results: list[ResultFields],
+        *,
+        has_error: bool,
     ) -> DispatchResult:
-        """Handle one request as `Dispatcher.dispatch` and `handle_produce` do."""
-        cluster, dispatcher = self._cluster, self._dispatcher
-        acks, has_quotas = template.acks, cluster.quotas.clients.is_enabled
-        entry = dispatcher.begin(context, data, start, end)
-        response: DispatchResult = None
-        try:
-            if has_quotas:
-                dispatcher.start_stopwatch(context)
-            results, has_error = append_batches(
-                context, cluster, topic, parts, data, acks, template.transactional_id
-            )
-            if has_quotas:
-                charge_produce(context, cluster, expects_response=acks != 0)
-            if has_error or context.throttle_time_ms:
-                topic_results = [(template.name, template.topic_id, results)]
-                body = encode_results(context, cluster, acks, topic_results, has_error=has_error)
-                route = cluster.routes[context.broker_id][ApiKey.PRODUCE]
-                response = dispatcher.framed(route, context, body)
-            elif acks:
-                response = template.response(context.correlation_id, results)
-        except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
-            response = closed_by(error, context, dispatcher.report_bug)
-        return dispatcher.end(context, entry, response)
+        """Return the response with errors or a throttle time, as `handle_produce` does."""
+        cluster = self._cluster
+        topic_results = [(template.name, template.topic_id, results)]
+        body = encode_results(context, cluster, template.acks, topic_results, has_error=has_error)
+        route = cluster.routes[context.broker_id][ApiKey.PRODUCE]
+        return self._dispatcher.framed(route, context, body)

@@ -47,12 +47,11 @@ from uuid import UUID
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Topic
-from broker.produce.append import accept_batch, refused
+from broker.produce.append import accept_batches, refused
 from broker.produce.batch_check import BatchRefusal
 from broker.produce.request_batches import (
     NOTHING_REFUSED,
     PartitionKey,
-    ReadBatch,
     ReadTopic,
     read_batches,
 )
@@ -72,7 +71,7 @@ _UNKNOWN_TOPIC_ID = ErrorCode.UNKNOWN_TOPIC_ID
 _UNKNOWN = frozenset({_UNKNOWN_TOPIC, _UNKNOWN_TOPIC_ID})
 
 
-# Hot path: one loop appends all batches.
+# Hot path.
 @handles(ApiKey.PRODUCE, is_raw=True)
 def handle_produce(
     context: RequestContext,
@@ -107,8 +106,8 @@ def handle_produce(
             ]
             has_error = True
         else:
-            results, has_refused = append_batches(
-                context, cluster, topic, parts, frame, acks, transactional_id
+            results, has_refused = accept_batches(
+                context, cluster, topic, parts, frame, acks, transactional_id, is_plain
             )
             has_error = has_error or has_refused
         if refused_partitions:
@@ -119,37 +118,6 @@ def handle_produce(
     if cluster.quotas.clients.is_enabled:
         charge_produce(context, cluster, expects_response=acks != 0)
     return encode_results(context, cluster, acks, topic_results, has_error=has_error)
-
-
-# Hot path: one loop appends all batches.
-def append_batches(
-    context: RequestContext,
-    cluster: Cluster,
-    topic: Topic,
-    parts: Sequence[ReadBatch],
-    frame: bytes | bytearray,
-    acks: int,
-    transactional_id: str | None,
-) -> tuple[list[ResultFields], bool]:
-    """Append the batches for partitions of a topic; return the results, and whether one failed."""
-    results: list[ResultFields] = []
-    has_error = False
-    find_partition = topic.partition
-    for index, start, end, header in parts if len(parts) <= LOOK_EVERY else paced_elements(parts):
-        partition = find_partition(index)
-        if partition is None:
-            results.append(PartitionResult(index, _UNKNOWN_TOPIC))
-            has_error = True
-            continue
-        # fmt: off
-        result = accept_batch(
-            context, cluster, topic, partition, frame, start, end, header, acks, transactional_id
-        )
-        # fmt: on
-        if result[1]:
-            has_error = True
-        results.append(result)
-    return results, has_error
 
 
 def encode_results(

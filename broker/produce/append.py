@@ -1,22 +1,23 @@
-"""Append one batch to one partition: check, check the producer's state, stamp, store.
+"""Append batches to partitions: check, check the producer's state, stamp, store.
 
-`accept_batch` is the only function that accepts a batch of a client. A new rule about batches goes
-into `check_batch`; one about partitions, brokers or producers goes into `accept_batch`.
+`accept_batches` is the only function that accepts a batch of a client. A new rule about batches
+goes into `check_batch`; one about partitions, brokers or producers goes into `accept_batches`.
 """
 
+from collections.abc import Sequence
 from functools import partial
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.producer_limit import check_producer_id_limit
 from broker.cluster.topics import Partition, Topic
 from broker.produce.acknowledge import note_batch
-from broker.produce.batch_check import BatchRefusal, check_batch, read_batch
+from broker.produce.batch_check import BatchRefusal, ReadBatch, check_batch, read_batch
 from broker.produce.transactional_batches import verify_batch
 from broker.request.context import RequestContext
 from broker.request.producer_id_gate import producer_id_gate
 from producer_state.rules import Append, Duplicate, Refused
 from protocol.errors import ErrorCode
-from protocol.pacing import current_turn
+from protocol.pacing import LOOK_EVERY, current_turn, paced_elements
 from protocol.produce import PartitionResult, ResultFields
 from protocol.records import (
     COPIED_BYTES_MAX,
@@ -51,93 +52,131 @@ def append_batch(
     acks: int = 1,
     transactional_id: str | None = None,
 ) -> PartitionResult:
-    """Append a batch as `accept_batch` does, for those who read the result by names."""
-    return PartitionResult._make(
-        accept_batch(
-            context, cluster, topic, partition, frame, start, end, None, acks, transactional_id
-        )
+    """Append the batch in `frame[start:end]` as `accept_batches` does; return a named result."""
+    header = read_batch(frame, start, end, context.api_version)
+    part = (partition.partition_index, start, end, header)
+    (result,), _ = accept_batches(
+        context, cluster, topic, (part,), frame, acks, transactional_id, False
     )
+    return PartitionResult._make(result)
 
 
-# Hot path: inlined on purpose.
-def accept_batch(  # noqa: C901, PLR0912
+# Hot path: one loop, and the steps of a usual batch inlined.
+def accept_batches(  # noqa: C901, PLR0912, PLR0915
+    context: RequestContext,
+    cluster: Cluster,
+    topic: Topic,
+    parts: Sequence[ReadBatch],
+    frame: bytes | bytearray,
+    acks: int,
+    transactional_id: str | None,
+    is_plain: bool,  # noqa: FBT001 - the hot path passes it
+) -> tuple[list[ResultFields], bool]:
+    """Append the batches for partitions of a topic, each or not (Kafka's `UnifiedLog.append`).
+
+    Returns the results, which have the fields of a `PartitionResult`, and whether one is an error.
+    With `is_plain` each batch has a header, none is transactional, and no partition comes twice.
+    """
+    now_ms, broker_id = context.now_ms, context.broker_id
+    partitions = topic.partitions
+    partition_count = len(partitions)
+    isr_min = topic.min_insync_replicas if acks == ACKS_ALL else 0
+    is_unusual = not is_plain or topic.is_internal or acks not in _LEGAL_ACKS
+    has_gate = cluster.quotas.clients.is_enabled
+    results: list[ResultFields] = []
+    has_error = False
+    fields: HeaderFields
+    for index, start, _end, read in parts if len(parts) <= LOOK_EVERY else paced_elements(parts):
+        if not 0 <= index < partition_count:
+            results.append(PartitionResult(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+            has_error = True
+            continue
+        partition = partitions[index]
+        if is_unusual:
+            refusal = _refuse_early(
+                context, cluster, topic, partition, read, acks, transactional_id
+            )
+            if refusal is not None:
+                results.append(refusal)
+                has_error = True
+                continue
+        fields = read  # type: ignore[assignment]  # anything else is refused
+        length = fields[1]
+        source = frame if length < COPIED_BYTES_MAX else memoryview(frame)
+        covered = source[start + CRC_START : start + LOG_OVERHEAD_BYTES + length]
+        batch_refusal = check_batch(fields, covered, topic, index, now_ms)
+        # In Kafka these come first. But while the check paused the partition may have moved, been
+        # deleted, or lost a replica.
+        log = partition.log
+        if partition.leader_id != broker_id:
+            refusal = not_leader(partition)
+        elif len(partition.isr) < isr_min and topic.has_too_few_in_sync(partition):
+            refusal = too_few_in_sync(partition)
+        elif batch_refusal is not None:
+            refusal = refused(index, batch_refusal, log.log_start_offset)
+        elif is_unusual and fields[5] & TRANSACTIONAL_FLAG:
+            refusal = _outside_transaction(context, cluster, partition, transactional_id, fields)
+        else:
+            refusal = None
+        if refusal is not None:
+            results.append(refusal)
+            has_error = True
+            continue
+        base_offset, leader_epoch, producer_id = log.log_end_offset, partition.leader_epoch, fields[9]
+        log_append_time_ms = now_ms if topic.is_log_append_time else -1
+        if producer_id >= 0:
+            max_timestamp = fields[8] if log_append_time_ms < 0 else now_ms
+            if (
+                is_unusual
+                or has_gate
+                or not partition.producers.apply_next(
+                    producer_id, fields[10], fields[11], fields[6], base_offset, max_timestamp
+                )
+            ):
+                refusal = _write_producer(
+                    context, cluster, topic, partition, fields, max_timestamp
+                )
+                if refusal is not None:
+                    results.append(refusal)
+                    has_error = has_error or refusal.error_code != 0
+                    continue
+        batch = pack_stored_header(base_offset, length, leader_epoch, MAGIC, fields[4]) + covered
+        if log_append_time_ms >= 0:
+            batch = stamp_log_append_time(batch, now_ms)
+        log.append(batch, fields[6] + 1, leader_epoch)
+        if producer_id >= 0 and cluster.limits_producer_ids:
+            check_producer_id_limit(cluster, broker_id, now_ms)
+        cluster.appended(topic, partition, len(batch), now_ms)
+        if context.acknowledgements is not None:
+            note_batch(context, topic, partition, _new_header(fields), base_offset, is_append=True)
+        results.append(
+            (index, _NONE, base_offset, log_append_time_ms, log.log_start_offset, None, (), None)
+        )
+    return results, has_error
+
+
+def _refuse_early(
     context: RequestContext,
     cluster: Cluster,
     topic: Topic,
     partition: Partition,
-    frame: bytes | bytearray,
-    start: int,
-    end: int,
-    fields: HeaderFields | BatchRefusal | None,
+    fields: HeaderFields | BatchRefusal,
     acks: int,
     transactional_id: str | None,
-) -> ResultFields:
-    """Append the batch in `frame[start:end]`, or return why not (Kafka's `UnifiedLog.append`).
-
-    The result has the fields of a `PartitionResult`.
-    `fields` is what `read_batch` returned, if the caller has read it already.
-    """
-    index, now_ms = partition.partition_index, context.now_ms
-    if fields is None:
-        fields = read_batch(frame, start, end, context.api_version)
+) -> PartitionResult | None:
+    """Return why a batch of an unusual request is not looked at, or None."""
+    index = partition.partition_index
     if isinstance(fields, BatchRefusal):
         return refused(index, fields)
     if transactional_id is not None:
         outside = verify_batch(context, cluster, partition, transactional_id, _new_header(fields))
         if outside is not None:
             return outside
-    leader_id = partition.leader_id
     if acks not in _LEGAL_ACKS:
         return PartitionResult(index, ErrorCode.INVALID_REQUIRED_ACKS)
     if topic.is_internal and context.client_id != INTERNAL_WRITER:
         return PartitionResult(index, ErrorCode.INVALID_TOPIC_EXCEPTION)
-    if leader_id != context.broker_id:
-        return not_leader(partition)
-    if (
-        acks == ACKS_ALL
-        and len(partition.isr) < topic.min_insync_replicas
-        and topic.has_too_few_in_sync(partition)
-    ):
-        return too_few_in_sync(partition)
-    length = fields[1]
-    end = start + LOG_OVERHEAD_BYTES + length
-    source = frame if length < COPIED_BYTES_MAX else memoryview(frame)
-    covered = source[start + CRC_START : end]
-    batch_refusal = check_batch(frame, start, end, covered, fields, topic, index, now_ms)
-    log = partition.log
-    if batch_refusal is not None:
-        return refused(index, batch_refusal, log.log_start_offset)
-    # The partition may have moved, been deleted, or lost a replica while the check paused.
-    has_moved = partition.leader_id != leader_id
-    if has_moved or (
-        acks == ACKS_ALL
-        and len(partition.isr) < topic.min_insync_replicas
-        and topic.has_too_few_in_sync(partition)
-    ):
-        return not_leader(partition) if has_moved else too_few_in_sync(partition)
-    if fields[5] & TRANSACTIONAL_FLAG:
-        outside = _outside_transaction(context, cluster, partition, transactional_id, fields)
-        if outside is not None:
-            return outside
-    last_offset_delta, max_timestamp, producer_id = fields[6], fields[8], fields[9]
-    base_offset, leader_epoch = log.log_end_offset, partition.leader_epoch
-    log_append_time_ms = -1
-    if topic.is_log_append_time:
-        log_append_time_ms = max_timestamp = now_ms
-    if producer_id >= 0:
-        refusal = _write_producer(context, cluster, topic, partition, fields, max_timestamp)
-        if refusal is not None:
-            return refusal
-    batch = pack_stored_header(base_offset, length, leader_epoch, MAGIC, fields[4]) + covered
-    if log_append_time_ms >= 0:
-        batch = stamp_log_append_time(batch, now_ms)
-    log.append(batch, last_offset_delta + 1, leader_epoch)
-    if producer_id >= 0 and cluster.limits_producer_ids:
-        check_producer_id_limit(cluster, leader_id, now_ms)
-    cluster.appended(topic, partition, len(batch), now_ms)
-    if context.acknowledgements is not None:
-        note_batch(context, topic, partition, _new_header(fields), base_offset, is_append=True)
-    return index, _NONE, base_offset, log_append_time_ms, log.log_start_offset, None, (), None
+    return None
 
 
 def _write_producer(

@@ -7,7 +7,7 @@ Sources: Kafka's `RequestUtils.hasTransactionalRecords` and `ProduceRequest.vali
 `UnifiedLog.analyzeAndValidateRecords` and `LogValidator`.
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from broker.cluster.topics import Topic
 from protocol import records
@@ -28,7 +28,6 @@ from protocol.records import (
 DECOMPRESSION_FACTOR = 16
 """A batch whose records are checked may take 16 times `max.message.bytes` after decompression."""
 
-_TIMESTAMP_MAX = 2**63 - 1
 _HEADER_BYTES, _LOG_OVERHEAD_BYTES, _MAGIC = (
     records.HEADER_BYTES,
     records.LOG_OVERHEAD_BYTES,
@@ -59,6 +58,13 @@ _INVALID_IN_LOG = BatchRefusal(ErrorCode.INVALID_RECORD, has_log_start_offset=Tr
 # Kafka's IllegalArgumentException.
 _UNKNOWN_COMPRESSION = BatchRefusal(ErrorCode.UNKNOWN_SERVER_ERROR, has_log_start_offset=True)
 _FAILED = BatchRefusal(ErrorCode.UNKNOWN_SERVER_ERROR, fails_request=True)
+
+
+ReadBatch: TypeAlias = tuple[int, int, int, HeaderFields | BatchRefusal | None]
+"""A `PartitionBatch` of the decoder, with a refusal in place of a header that could not be read.
+
+It is None in a request that has none, where `accept_batches` is told so.
+"""
 
 
 def read_batch(
@@ -141,22 +147,19 @@ def is_transactional(buffer: bytes | bytearray, start: int, end: int) -> bool:
 
 # Hot path: inlined on purpose.
 def check_batch(
-    buffer: bytes | bytearray,
-    start: int,
-    end: int,
-    covered: bytes | bytearray | memoryview,
     header: HeaderFields,
+    covered: bytes | bytearray | memoryview,
     topic: Topic,
     partition_index: int,
     now_ms: int,
 ) -> BatchRefusal | None:
-    """Return why the batch in `buffer[start:end]` must not be stored; None if it may be.
+    """Return why a batch must not be stored; None if it may be.
 
-    `covered` are the bytes that its CRC covers.
+    `covered` are the bytes that its CRC covers, which are all behind its CRC.
     """
     (
         base_offset,
-        _batch_length,
+        length,
         _leader_epoch,
         _magic,
         crc,
@@ -169,7 +172,7 @@ def check_batch(
         base_sequence,
         count,
     ) = header
-    size = end - start
+    size = length + _LOG_OVERHEAD_BYTES
     if base_offset != 0:
         return _INVALID_IN_LOG
     if size > topic.max_message_bytes:
@@ -182,20 +185,15 @@ def check_batch(
         return _INVALID_IN_LOG
     if producer_id >= 0 and base_sequence < 0:
         return _INVALID_IN_LOG
-    # The header has only the largest timestamp, so a topic that bounds the past needs its records
-    # read.
     if (
-        topic.is_compacted
+        topic.checks_records
         or attributes & LOG_APPEND_TIME_FLAG
         or (
-            not topic.is_log_append_time
-            and (
-                max_timestamp > now_ms + topic.timestamp_after_max_ms
-                or topic.timestamp_before_max_ms != _TIMESTAMP_MAX
-            )
+            max_timestamp > now_ms + topic.timestamp_after_max_ms and not topic.is_log_append_time
         )
     ):
-        refusal = _check_records(buffer[start:end], attributes, topic, partition_index, now_ms)
+        batch = records.pack_stored_header(0, length, 0, _MAGIC, crc) + covered
+        refusal = _check_records(batch, attributes, topic, partition_index, now_ms)
         if refusal is not None:
             return refusal
     if size > topic.segment_bytes:

@@ -10,7 +10,12 @@ from typing import TypeAlias
 from uuid import UUID
 
 from broker.cluster.cluster import Cluster
-from broker.produce.batch_check import BatchRefusal, is_transactional, read_batch
+from broker.produce.batch_check import (
+    BatchRefusal,
+    ReadBatch,
+    is_transactional,
+    read_batch,
+)
 from protocol.errors import ErrorCode
 from protocol.pacing import paced_elements
 from protocol.produce import ZSTD_VERSION_MIN
@@ -29,8 +34,6 @@ _SEVERAL_PRODUCERS = BatchRefusal(
     fails_request=True,
 )
 
-ReadBatch: TypeAlias = tuple[int, int, int, HeaderFields | BatchRefusal | None]
-"""A `PartitionBatch` of the decoder, with a refusal in place of a header that could not be read."""
 ReadTopic: TypeAlias = tuple[str, UUID | None, Sequence[ReadBatch]]
 NOTHING_REFUSED: Mapping[PartitionKey, BatchRefusal] = {}
 CheckedBatches: TypeAlias = tuple[Sequence[ReadTopic], Mapping[PartitionKey, BatchRefusal]]

@@ -144,7 +144,7 @@ def _check(topic: Topic, partition: Partition, data: bytes, now_ms: int) -> Refu
     header = read_batch(data, 0, len(data), _API_VERSION)
     assert not isinstance(header, BatchRefusal)
     covered, index = data[CRC_START:], partition.partition_index
-    found = check_batch(data, 0, len(data), covered, header, topic, index, now_ms)
+    found = check_batch(header, covered, topic, index, now_ms)
     if found is None:
         return None
     reasons = {error.message for error in found.record_errors if error.message is not None}
