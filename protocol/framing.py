@@ -23,6 +23,11 @@ _TLS_RECORDS = (b"\x16\x03", b"\x15\x03")
 """The first bytes of a TLS handshake and of a TLS alert: the type of the record, and 3."""
 
 
+def is_one_frame(data: bytes, frame_bytes_max: int) -> bool:
+    """Whether these bytes are one complete frame with its size."""
+    return int.from_bytes(data[:SIZE_BYTES]) == len(data) - SIZE_BYTES <= frame_bytes_max
+
+
 class FrameError(Exception):
     """The stream has an invalid frame size; no more frames can be read."""
 

@@ -80,7 +80,7 @@ class Cluster(LateCoordinators):
         """Called with the time when a broker or a leader may be there again."""
         self.marker_sender: MarkerSender | None = None
         """Sends the markers of transactions under fault rules; else they are written at once."""
-        self.produce_version = 0
+        self.generation = 0
         """Changes with topics, their configuration, replicas, leaders and ISRs, and with quotas."""
         self._begin()
 
@@ -98,7 +98,7 @@ class Cluster(LateCoordinators):
         """Rises when another broker becomes the controller."""
         self.decommissioned: dict[int, Broker] = {}
         self.topics = TopicTable()
-        self.produce_version += 1
+        self.note_change()
         self.producer_ids = ProducerIdAllocator()
         self.group_log = GroupLog(self.topics, config)
         self._moved_groups = MovedGroups(
@@ -112,7 +112,7 @@ class Cluster(LateCoordinators):
             config, partial(self.features.level, TRANSACTION_VERSION), self.transaction_log
         )
         self.quotas = QuotaManagers(config, self.brokers, new_seed=lambda: new_uuid().bytes)
-        self.quotas.clients.on_change = self._note_change
+        self.quotas.clients.on_change = self.note_change
         self.controller_queue = ControllerQueue(
             self.timers,
             self.shared_config["controller.mutation.time.us"],
@@ -157,8 +157,9 @@ class Cluster(LateCoordinators):
         config = self.config
         return config if len(self.brokers) > 1 else config.for_broker(next(iter(self.brokers)))
 
-    def _note_change(self) -> None:
-        self.produce_version += 1
+    def note_change(self) -> None:
+        """Have what is remembered of requests looked up again."""
+        self.generation += 1
 
     @property
     def transaction_version(self) -> int:
@@ -276,7 +277,7 @@ class Cluster(LateCoordinators):
     def delete_topic(self, topic: Topic, now_ms: int) -> None:
         """Delete a topic with its records and producers, and what coordinators keep of or in it."""
         self.topics.remove(topic)
-        self.produce_version += 1
+        self.note_change()
         if topic.name == GROUP_METADATA.name:
             self.groups.forget_all(now_ms)
         if topic.name == TRANSACTION_STATE.name:
@@ -295,7 +296,7 @@ class Cluster(LateCoordinators):
 
     def alter_topic_config(self, topic: Topic, overrides: Mapping[str, str]) -> None:
         """Replace a topic's own, checked configuration; it applies from the next request on."""
-        self.produce_version += 1
+        self.note_change()
         topic.config = TopicConfig(self.shared_config, overrides)
         topic.refresh_settings()
         topic.by_broker = self._topic_by_broker(topic)
@@ -337,7 +338,7 @@ class Cluster(LateCoordinators):
         if partition.leader_id == leader_id:
             return
         self.share.leave_leader(self.topics.get(partition.topic_name), partition, now_ms)
-        self.produce_version += 1
+        self.note_change()
         partition.leader_id = leader_id
         partition.leader_epoch += 1
         if leader_id != NO_LEADER:
@@ -370,7 +371,7 @@ class Cluster(LateCoordinators):
 
     def assign(self, partition: Partition, replicas: Sequence[int]) -> None:
         """Set the replicas; with few of them, fewer have to be in sync."""
-        self.produce_version += 1
+        self.note_change()
         partition.replicas = tuple(replicas)
 
     def set_replicas(self, partition: Partition, replicas: Sequence[int], now_ms: int) -> None:
@@ -395,7 +396,7 @@ class Cluster(LateCoordinators):
 
     def set_isr(self, partition: Partition, isr: Sequence[int], *, is_clean: bool = True) -> None:
         """Replace the ISR; `is_clean` is false if committed records may be missing in it."""
-        self.produce_version += 1
+        self.note_change()
         topic = self.topics.get(partition.topic_name)
         assert topic is not None
         keeps_eligible = is_clean and self.features.has_eligible_leader_replicas

@@ -215,7 +215,7 @@ class FetchCache:
             session.epoch != epoch
             or not session.is_open
             or plan.change_count != session.change_count
-            or plan.produce_version != cluster.produce_version
+            or plan.generation != cluster.generation
             or services.faults.is_enabled
             or (journal.is_enabled and len(data) > journal.run_bytes_max)
             or self._peer.session.limited_from_ms <= now_ms

@@ -5,9 +5,8 @@ done by the functions of the ordinary path: `accept_batches`, `charge_produce`, 
 and `Dispatcher.end`. Any other request takes the ordinary path, which decodes all of it.
 """
 
-from collections.abc import Sequence
 from struct import error as StructError
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Topic
@@ -23,17 +22,19 @@ from broker.responses import DispatchResult
 from broker.routes import Route
 from protocol.api_keys import ApiKey
 from protocol.codec import LONG_BODY_BYTES, DecodeError
-from protocol.framing import Frame
+from protocol.framing import SIZE_BYTES, Frame
 from protocol.produce import ResultFields
 from protocol.produce_decoder import PartitionBatch, read_partitions
 from protocol.produce_template import ProduceTemplate
 from protocol.records import LOG_OVERHEAD_BYTES, MAGIC, TRANSACTIONAL_FLAG
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 PAUSE_MAX = 1023
 """Requests between two that are learnt, for a client whose requests never begin alike."""
 _START_BYTES = 12
 """The size of a frame, API key and version, and the correlation id."""
-_SIZE_BYTES = 4
 _ROW_START_BYTES = 6 + LOG_OVERHEAD_BYTES
 """In front of what the length of a batch counts: index, size of the records, and the overhead."""
 _SIZE_OFFSET = 0x80 + LOG_OVERHEAD_BYTES + 1
@@ -75,24 +76,34 @@ class OrdinaryPath(Protocol):
         ...
 
 
+class _Learnt(NamedTuple):
+    """A template, and what is looked up for its requests while `Cluster.generation` stays."""
+
+    generation: int
+    topic: Topic
+    """As it is on the broker of the connection."""
+    context: RequestContext
+    """The context of each request that nothing keeps."""
+    prefix_end: int
+    """Where the partitions begin in a frame with its size."""
+    size_max: int
+    template: ProduceTemplate
+
+
 class ProduceReplay:
     """What the latest Produce requests of one connection have in common."""
 
-    __slots__ = ("_cluster", "_dispatcher", "_is_used", "_pause", "_peer", "_skip", "_template")
+    __slots__ = ("_cluster", "_dispatcher", "_is_used", "_learnt", "_pause", "_peer", "_skip")
 
     def __init__(self, dispatcher: OrdinaryPath, cluster: Cluster, peer: Peer) -> None:
         self._dispatcher = dispatcher
         self._cluster = cluster
         self._peer = peer
-        self._template: tuple[int, ProduceTemplate, Topic, RequestContext] | None = None
-        """With the `Cluster.produce_version` for which it is good, and the topic on this broker.
-
-        The context is that of each request that nothing keeps.
-        """
+        self._learnt: _Learnt | None = None
         self._is_used = False
         self._pause, self._skip = 0, 1  # a connection with a single request learns nothing
 
-    def learn(self, frame: Frame, now_ms: int) -> None:
+    def learn(self, frame: Frame, now_ms: int, frame_bytes_max: int) -> None:
         """Remember a request that the ordinary path has handled."""
         if self._is_used:
             self._pause = 0
@@ -106,9 +117,14 @@ class ProduceReplay:
             return
         topic = self._cluster.topics.find(template.name, template.topic_id)
         if topic is not None:
-            topic = topic.on_broker(self._peer.broker_id)
-            context = self._new_context(template, 0, 0, now_ms)
-            self._template = self._cluster.produce_version, template, topic, context
+            self._learnt = _Learnt(
+                self._cluster.generation,
+                topic.on_broker(self._peer.broker_id),
+                self._new_context(template, 0, 0, now_ms),
+                _START_BYTES + len(template.prefix),
+                min(frame_bytes_max, LONG_BODY_BYTES),
+                template,
+            )
 
     def _new_context(
         self, template: ProduceTemplate, correlation_id: int, size_bytes: int, now_ms: int
@@ -123,20 +139,20 @@ class ProduceReplay:
         # fmt: on
 
     # Hot path: inlined on purpose.
-    def respond(  # noqa: C901, PLR0912
-        self, data: bytes, now_ms: int, frame_bytes_max: int, responses: list[bytes]
+    def respond(  # noqa: C901, PLR0912, PLR0915
+        self, data: bytes, now_ms: int, responses: list[bytes]
     ) -> tuple[int, DispatchResult]:
         """Handle the requests at the beginning of a read; return where others begin.
 
         Responses are added to `responses`, except for one that ends or mutes the connection: that
         is returned too, and nothing behind it is handled.
         """
-        if self._template is None:
+        if self._learnt is None:
             return 0, None
-        produce_version, template, topic, context = self._template
+        generation, topic, context, prefix_end, size_max, template = self._learnt
         cluster, dispatcher, session = self._cluster, self._dispatcher, self._peer.session
         if (
-            produce_version != cluster.produce_version
+            generation != cluster.generation
             or dispatcher.faults.is_enabled
             or session.limited_from_ms <= now_ms
         ):
@@ -150,17 +166,15 @@ class ProduceReplay:
             frame_bytes_min, has_row, _version, _client_id, _name, _topic_id,
         ) = template
         # fmt: on
-        takes_transactional = transactional_id is not None and count == 1
-        size_max = LONG_BODY_BYTES if LONG_BODY_BYTES < frame_bytes_max else frame_bytes_max
-        position, last = 0, len(data) - frame_bytes_min
-        prefix_end = _START_BYTES + len(prefix)
+        is_plain = transactional_id is None
         parts: Sequence[PartitionBatch]
+        position, last = 0, len(data) - frame_bytes_min
         while position <= last:
             row = unpack_frame(data, position)
             size, found_api, correlation_id, found_prefix = row[:4]
-            if found_prefix != prefix or found_api != api or size > size_max:
+            start, end = position + SIZE_BYTES, position + SIZE_BYTES + size
+            if found_prefix != prefix or found_api != api or size > size_max or end > len(data):
                 break
-            start, end = position + _SIZE_BYTES, position + _SIZE_BYTES + size
             if has_row:
                 index, low, high = row[4:7]
                 header = row[7:]
@@ -170,10 +184,10 @@ class ProduceReplay:
                 and high < 0x80 <= low
                 and low + (high << 7) == header[1] + _SIZE_OFFSET
                 and header[3] == MAGIC
-                and records_end + 3 == end
                 and data[records_end:end] == _NO_TAGS
             ):
-                parts = ((index, records_end - LOG_OVERHEAD_BYTES - header[1], records_end, header),)
+                records_start = records_end - LOG_OVERHEAD_BYTES - header[1]
+                parts = ((index, records_start, records_end, header),)
                 is_transactional = header[5] & TRANSACTIONAL_FLAG
             else:
                 try:
@@ -184,7 +198,8 @@ class ProduceReplay:
                     break
                 if not is_whole or data[rest_at:end] != _NO_TAGS[1:]:
                     break
-            if is_transactional and not takes_transactional:
+            # Transactional batches of several partitions need a look at all of them.
+            if is_transactional and (is_plain or count > 1):
                 break
             position = end
             if is_kept:
@@ -197,7 +212,7 @@ class ProduceReplay:
                 if has_quotas:
                     dispatcher.start_stopwatch(context)
                 results, has_error = accept_batches(
-                    context, cluster, topic, parts, data, acks, transactional_id, not transactional_id
+                    context, cluster, topic, parts, data, acks, transactional_id, is_plain
                 )
                 if has_quotas:
                     charge_produce(context, cluster, expects_response=acks != 0)

@@ -182,7 +182,7 @@ class SessionWait:
         return (
             session.epoch == self._epoch
             and plan.change_count == session.change_count
-            and plan.produce_version == cluster.produce_version
+            and plan.generation == cluster.generation
             and (self.charges_quotas or not cluster.quotas.clients.is_enabled)
         )
 

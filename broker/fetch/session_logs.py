@@ -22,10 +22,10 @@ from protocol.pacing import paced_elements
 class SessionLogs:
     """The logs of the partitions of a session that a consumer may read.
 
-    It is good while `Cluster.produce_version` and `FetchSession.change_count` stay.
+    It is good while `Cluster.generation` and `FetchSession.change_count` stay.
     """
 
-    produce_version: int
+    generation: int
     change_count: int
     requires_leader: bool
     logs: dict[CachedPartition, PartitionLog]
@@ -34,10 +34,7 @@ class SessionLogs:
 
     def is_good(self, session: FetchSession, cluster: Cluster) -> bool:
         """Whether nothing but offsets and logs has changed since it was made."""
-        return (
-            self.change_count == session.change_count
-            and self.produce_version == cluster.produce_version
-        )
+        return self.change_count == session.change_count and self.generation == cluster.generation
 
     def changed(self, partitions: Sequence[CachedPartition]) -> list[CachedPartition]:
         """Return the partitions, in their order, without those of which there is nothing to say.
@@ -88,7 +85,7 @@ def remembered_logs(session: FetchSession, cluster: Cluster) -> SessionLogs | No
 
 
 def _find_logs(session: FetchSession, params: FetchParams, cluster: Cluster) -> SessionLogs:
-    produce_version, change_count = cluster.produce_version, session.change_count
+    generation, change_count = cluster.generation, session.change_count
     logs: dict[CachedPartition, PartitionLog] = {}
     others: list[CachedPartition] = []
     for cached in paced_elements(list(session.partitions.values())):
@@ -99,4 +96,4 @@ def _find_logs(session: FetchSession, params: FetchParams, cluster: Cluster) -> 
             others.append(cached)
         else:
             logs[cached] = partition.log
-    return SessionLogs(produce_version, change_count, params.requires_leader, logs, others)
+    return SessionLogs(generation, change_count, params.requires_leader, logs, others)

@@ -63,13 +63,13 @@ class OnlyPartition(NamedTuple):
 class SessionPlan:
     """What the requests of a session have in common.
 
-    It is good while `Cluster.produce_version` and `FetchSession.change_count` stay. Without
+    It is good while `Cluster.generation` and `FetchSession.change_count` stay. Without
     `targets` no request of the session is usual. If quotas of clients are set, `is_of` has to be
     true as well.
     """
 
     charge: ClientCharge
-    produce_version: int
+    generation: int
     change_count: int
     api_version: int
     beginning: bytes
@@ -115,10 +115,7 @@ class SessionPlan:
 
     def is_good(self, session: FetchSession, cluster: Cluster) -> bool:
         """Whether nothing but offsets and logs has changed since the plan was made."""
-        return (
-            self.change_count == session.change_count
-            and self.produce_version == cluster.produce_version
-        )
+        return self.change_count == session.change_count and self.generation == cluster.generation
 
 
 def plan_for(
@@ -126,7 +123,7 @@ def plan_for(
 ) -> SessionPlan:
     """Return what requests like this one have in common; without targets if they are unusual."""
     version = context.api_version
-    produce_version, change_count = cluster.produce_version, session.change_count
+    generation, change_count = cluster.generation, session.change_count
     params = fetch_params(context, request, cluster)
     is_usual = (
         params.replica_id == CONSUMER_REPLICA_ID
@@ -140,7 +137,7 @@ def plan_for(
     quotas = cluster.quotas.brokers[context.broker_id]
     return SessionPlan(
         ClientCharge(quotas, quotas.fetch, context.principal, context.client_id, context.now_ms),
-        produce_version,
+        generation,
         change_count,
         version,
         fetch_codec.request_beginning(version, request),

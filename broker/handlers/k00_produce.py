@@ -46,7 +46,6 @@ from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from broker.cluster.cluster import Cluster
-from broker.cluster.topics import Topic
 from broker.produce.append import accept_batches, refused
 from broker.produce.batch_check import BatchRefusal
 from broker.produce.request_batches import (

@@ -30,9 +30,9 @@ SIZES_MAX = 64
 
 @dataclass(slots=True, eq=False)
 class RepeatedRequest:
-    """What equal requests have in common while `Cluster.produce_version` stays."""
+    """What equal requests have in common while `Cluster.generation` stays."""
 
-    produce_version: int
+    generation: int
     api_version: int
     layout: CommitLayout
     commit: RepeatedCommit
@@ -54,7 +54,7 @@ def commit_again(
     found = requests.get(end - start)
     if (
         not isinstance(found, RepeatedRequest)
-        or found.produce_version != cluster.produce_version
+        or found.generation != cluster.generation
         or found.api_version != version
         or not found.layout.fits(frame, start)
     ):
@@ -106,7 +106,7 @@ def _learn(
     if commit is None or body is None:
         return None
     return RepeatedRequest(
-        cluster.produce_version,
+        cluster.generation,
         version,
         CommitLayout.of(request, frame, start, end),
         commit,

@@ -70,7 +70,7 @@ def accept_batches(  # noqa: C901, PLR0912, PLR0915
     frame: bytes | bytearray,
     acks: int,
     transactional_id: str | None,
-    is_plain: bool,  # noqa: FBT001 - the hot path passes it
+    is_plain: bool,
 ) -> tuple[list[ResultFields], bool]:
     """Append the batches for partitions of a topic, each or not (Kafka's `UnifiedLog.append`).
 
@@ -104,10 +104,10 @@ def accept_batches(  # noqa: C901, PLR0912, PLR0915
         length = fields[1]
         source = frame if length < COPIED_BYTES_MAX else memoryview(frame)
         covered = source[start + CRC_START : start + LOG_OVERHEAD_BYTES + length]
-        batch_refusal = check_batch(fields, covered, topic, index, now_ms)
-        # In Kafka these come first. But while the check paused the partition may have moved, been
-        # deleted, or lost a replica.
         log = partition.log
+        # The partition may move, be deleted, or lose a replica while the check pauses, so the rules
+        # about these come behind it. But their errors win, as in Kafka.
+        batch_refusal = check_batch(fields, covered, topic, index, now_ms)
         if partition.leader_id != broker_id:
             refusal = not_leader(partition)
         elif len(partition.isr) < isr_min and topic.has_too_few_in_sync(partition):
@@ -122,7 +122,11 @@ def accept_batches(  # noqa: C901, PLR0912, PLR0915
             results.append(refusal)
             has_error = True
             continue
-        base_offset, leader_epoch, producer_id = log.log_end_offset, partition.leader_epoch, fields[9]
+        base_offset, leader_epoch, producer_id = (
+            log.log_end_offset,
+            partition.leader_epoch,
+            fields[9],
+        )
         log_append_time_ms = now_ms if topic.is_log_append_time else -1
         if producer_id >= 0:
             max_timestamp = fields[8] if log_append_time_ms < 0 else now_ms
@@ -133,9 +137,7 @@ def accept_batches(  # noqa: C901, PLR0912, PLR0915
                     producer_id, fields[10], fields[11], fields[6], base_offset, max_timestamp
                 )
             ):
-                refusal = _write_producer(
-                    context, cluster, topic, partition, fields, max_timestamp
-                )
+                refusal = _write_producer(context, cluster, topic, partition, fields, max_timestamp)
                 if refusal is not None:
                     results.append(refusal)
                     has_error = has_error or refusal.error_code != 0
@@ -160,7 +162,7 @@ def _refuse_early(
     cluster: Cluster,
     topic: Topic,
     partition: Partition,
-    fields: HeaderFields | BatchRefusal,
+    fields: HeaderFields | BatchRefusal | None,
     acks: int,
     transactional_id: str | None,
 ) -> PartitionResult | None:
@@ -168,6 +170,7 @@ def _refuse_early(
     index = partition.partition_index
     if isinstance(fields, BatchRefusal):
         return refused(index, fields)
+    assert fields is not None
     if transactional_id is not None:
         outside = verify_batch(context, cluster, partition, transactional_id, _new_header(fields))
         if outside is not None:

@@ -188,9 +188,7 @@ def check_batch(
     if (
         topic.checks_records
         or attributes & LOG_APPEND_TIME_FLAG
-        or (
-            max_timestamp > now_ms + topic.timestamp_after_max_ms and not topic.is_log_append_time
-        )
+        or (max_timestamp > now_ms + topic.timestamp_after_max_ms and not topic.is_log_append_time)
     ):
         batch = records.pack_stored_header(0, length, 0, _MAGIC, crc) + covered
         refusal = _check_records(batch, attributes, topic, partition_index, now_ms)

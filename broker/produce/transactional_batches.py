@@ -30,49 +30,22 @@ def verify_batch(
     """
     if not header.attributes & TRANSACTIONAL_FLAG or header.producer_id < 0:
         return None
-    error_code = verify_produced(
+    api_version = context.api_version
+    adds_partition = api_version >= ADDS_PARTITION_VERSION_MIN
+    error_code = verify_transaction(
         cluster,
         context.broker_id,
-        context.api_version,
         transactional_id,
-        partition,
         header.producer_id,
         header.producer_epoch,
-        header.base_sequence,
+        (partition.topic_name, partition.partition_index),
+        partition.producers,
         context.now_ms,
+        header.base_sequence,
+        adds_partition=adds_partition,
+        knows_abortable=api_version >= ABORTABLE_VERSION_MIN,
     )
     if error_code is ErrorCode.NONE:
         return None
-    adds_partition = context.api_version >= ADDS_PARTITION_VERSION_MIN
     error_code, message = produce_error(error_code, adds_partition=adds_partition)
     return PartitionResult(partition.partition_index, error_code, error_message=message)
-
-
-def verify_produced(
-    cluster: Cluster,
-    broker_id: int,
-    api_version: int,
-    transactional_id: str,
-    partition: Partition,
-    producer_id: int,
-    producer_epoch: int,
-    base_sequence: int,
-    now_ms: int,
-) -> ErrorCode:
-    """Return `verify_transaction` of a transactional batch in a Produce request of a version.
-
-    To repeat it at the same time changes nothing more.
-    """
-    return verify_transaction(
-        cluster,
-        broker_id,
-        transactional_id,
-        producer_id,
-        producer_epoch,
-        (partition.topic_name, partition.partition_index),
-        partition.producers,
-        now_ms,
-        base_sequence,
-        adds_partition=api_version >= ADDS_PARTITION_VERSION_MIN,
-        knows_abortable=api_version >= ABORTABLE_VERSION_MIN,
-    )

@@ -12,7 +12,7 @@ If the machine made one take longer, and that exceeds the quota, the next one is
 
 
 class ClientCharge:
-    """The rates of a client at a broker. They are good while `Cluster.produce_version` stays."""
+    """The rates of a client at a broker. They are good while `Cluster.generation` stays."""
 
     __slots__ = (
         "_manager",

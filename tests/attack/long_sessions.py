@@ -54,7 +54,7 @@ class LongSession:
             end = partition.log.log_end_offset
             partition.log.transaction_index.append(AbortedTransaction(7, 0, end - 1, end))
         yield "reads aborted transactions", self._fetch(indexes, offset=0)
-        self._broker.cluster.produce_version += 1
+        self._broker.cluster.note_change()
         yield "looks after a change", self._fetch()
         yield "is beyond the end of all", self._fetch(indexes, offset=99)
         yield "has an error in all", self._fetch()

@@ -8,6 +8,7 @@ import pytest
 from protocol import codec
 from protocol.produce import PartitionResult, encode_response
 from protocol.produce_template import ProduceTemplate
+from protocol.records import HEADER_BYTES, read_header
 from tests.batches import make_batch
 from tests.produce_requests import produce_request
 
@@ -16,9 +17,11 @@ TOPIC_ID = UUID(int=7)
 FLEXIBLE_VERSIONS = range(9, 14)
 
 
-def frame_of(version: int, indexes: tuple[int, ...] = (0,), **fields: Any) -> bytes:
+def frame_of(
+    version: int, indexes: tuple[int, ...] = (0,), batch: bytes = BATCH, **fields: Any
+) -> bytes:
     request: Any = produce_request(
-        [(index, BATCH) for index in indexes],
+        [(index, batch) for index in indexes],
         version=version,
         topic=fields.pop("topic", "t"),
         topic_id=TOPIC_ID,
@@ -41,7 +44,7 @@ def test_a_response_is_that_of_the_encoder(
     name, topic_id = ("", TOPIC_ID) if version >= 13 else (topic, None)
     body = encode_response(version, [(name, topic_id, results)])
 
-    assert template.response(77, list(results)) == codec.frame_response(
+    assert template.pack_response(77, list(results)) == codec.frame_response(
         77, body, has_tagged_header=True
     )
     assert (template.name, template.topic_id) == (name, topic_id)
@@ -59,16 +62,27 @@ def test_the_prefix_ends_in_front_of_the_partitions(version: int) -> None:
     assert first[rows_at : rows_at + 4] == (0).to_bytes(4, "big")
 
 
-def test_only_one_batch_may_be_transactional() -> None:
-    for indexes, takes in (((0,), True), ((0, 1), False)):
-        frame = frame_of(9, indexes, transactional_id="id")
-        template = ProduceTemplate.of(frame, 0, len(frame))
-        assert template is not None
-        assert template.takes_transactional == takes
-    frame = frame_of(9)
+def test_the_start_of_a_request_is_unpacked_with_the_header_of_its_batch() -> None:
+    frame = frame_of(9, (3,))
+    data = len(frame).to_bytes(4, "big") + frame
     template = ProduceTemplate.of(frame, 0, len(frame))
     assert template is not None
-    assert not template.takes_transactional
+    assert template.has_row
+    row = template.unpack_frame(b"behind " + data, len("behind "))
+    assert row[:5] == (len(frame), template.api, 5, template.prefix, 3)
+    assert bytes(row[5:7]) == codec.encode_unsigned_varint(len(BATCH) + 1)
+    assert row[7:] == read_header(BATCH, 0)
+    assert data.find(BATCH) + HEADER_BYTES == template.frame_bytes_min
+
+
+def test_other_requests_are_unpacked_up_to_their_partitions() -> None:
+    long = make_batch(b"x" * 20_000)
+    for frame in (frame_of(9, (0, 1)), frame_of(9, batch=long)):
+        template = ProduceTemplate.of(frame, 0, len(frame))
+        assert template is not None
+        assert not template.has_row
+        data = len(frame).to_bytes(4, "big") + frame
+        assert template.unpack_frame(data, 0) == (len(frame), template.api, 5, template.prefix)
 
 
 def test_what_is_not_a_usual_request_has_no_template() -> None:

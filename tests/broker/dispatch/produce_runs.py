@@ -54,6 +54,8 @@ class Produce:
     """Where the bytes are cut into two reads."""
     rest: bytes = b""
     """Bytes behind the request in its frame."""
+    changed: tuple[tuple[int, int], ...] = ()
+    """Places of bytes of the frame, and what their values are combined with by "exclusive or"."""
     transactional_id: str | None = None
     """With one, the batches are those of its producer, with `producer_epoch` added to its epoch."""
     is_outside: bool = False
@@ -170,6 +172,10 @@ class Run:
         )
         request.with_header(next(self._correlation_ids), produce.client_id)
         frame = bytes(request.encode(version=version, header=True)) + produce.rest
+        changed = bytearray(frame)
+        for place, value in produce.changed:
+            changed[place] ^= value
+        frame = bytes(changed)
         return len(frame).to_bytes(4, "big") + frame
 
     def _batch(self, produce: Produce, topic: str, index: int, place: int) -> bytes:

@@ -225,7 +225,7 @@ def follow(journal: Journal) -> None:
 
 
 CHANGES: dict[str, Callable[[Consumer], object]] = {
-    "produce version": lambda made: setattr(made.broker.cluster, "produce_version", -1),
+    "produce version": lambda made: setattr(made.broker.cluster, "generation", -1),
     "session ends": lambda made: made.broker.cluster.fetch_sessions[1].remove(
         made.session.session_id
     ),

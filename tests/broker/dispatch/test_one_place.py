@@ -19,7 +19,7 @@ from broker.handlers.k00_produce import handle_produce
 from broker.journal.journal import Journal
 from broker.journal.lines import Entry
 from broker.produce import append
-from broker.produce.append import accept_batch
+from broker.produce.append import accept_batches
 from broker.produce.batch_check import BatchRefusal
 from broker.request import throttling
 from broker.request.throttling import charge_produce
@@ -134,9 +134,9 @@ def test_a_check_that_is_added_refuses_every_batch(kind: Kind) -> None:
 
 
 def test_the_test_notices_a_batch_that_is_not_checked() -> None:
-    right = "batch_refusal = check_batch(frame, start, end, covered, fields, topic, index, now_ms)"
+    right = "batch_refusal = check_batch(fields, covered, topic, index, now_ms)"
     with pytest.MonkeyPatch.context() as patch:
-        edit(patch, accept_batch, right, "batch_refusal = None")
+        edit(patch, accept_batches, right, "batch_refusal = None")
         assert refused_share(KINDS["single"]) == (0, COUNT)
 
 
@@ -186,12 +186,19 @@ def test_a_quota_that_is_added_charges_every_request(kind: Kind) -> None:
     assert charged_share(kind) == COUNT
 
 
+CHARGE = "if has_quotas:\n                    charge_produce"
+
+
 @pytest.mark.parametrize(
     ("function", "check", "name"),
     [
         (handle_produce, "if cluster.quotas.clients.is_enabled:", "version 3"),
-        (ProduceReplay._handle, "if has_quotas:\n            charge_produce", "single"),
-        (ProduceReplay._handle, "if has_quotas:\n            charge_produce", "quotas, pipelined"),
+        (ProduceReplay.respond, "if has_quotas:\n                charge_produce", "single"),
+        (
+            ProduceReplay.respond,
+            "if has_quotas:\n                charge_produce",
+            "quotas, pipelined",
+        ),
     ],
 )
 def test_the_test_notices_a_request_that_is_not_charged(
@@ -229,8 +236,8 @@ def test_a_field_that_is_added_to_the_journal_is_in_every_entry(kind: Kind) -> N
 
 CALLS_OF_BEGIN = (
     (Dispatcher.dispatch, "self.begin(context, buffer, start, end)", "version 3"),
-    (ProduceReplay._handle, "dispatcher.begin(context, data, start, end)", "single"),
-    (ProduceReplay._handle, "dispatcher.begin(context, data, start, end)", "single, pipelined"),
+    (ProduceReplay.respond, "dispatcher.begin(context, data, start, end)", "single"),
+    (ProduceReplay.respond, "dispatcher.begin(context, data, start, end)", "single, pipelined"),
 )
 
 
@@ -261,7 +268,7 @@ def test_every_batch_is_noted_for_the_audit(kind: Kind) -> None:
 
 def test_the_test_notices_a_batch_that_is_not_noted() -> None:
     with pytest.MonkeyPatch.context() as patch:
-        edit(patch, accept_batch, "if context.acknowledgements is not None:", "if False:")
+        edit(patch, accept_batches, "if context.acknowledgements is not None:", "if False:")
         assert audited_share(KINDS["single"]) == 0
 
 
@@ -271,9 +278,12 @@ CALLERS = {
     # Records of the admin port are all checked before the first is stored.
     "check_batch": {"broker/produce/append.py", "broker/produce/store_records.py"},
     "apply_next": {"broker/produce/append.py"},
-    "accept_batch": {"broker/produce/append.py", "broker/handlers/k00_produce.py"},
+    "accept_batches": {
+        "broker/produce/append.py",
+        "broker/handlers/k00_produce.py",
+        "broker/dispatch/produce_replay.py",
+    },
     "note_batch": {"broker/produce/append.py"},
-    "append_batches": {"broker/handlers/k00_produce.py", "broker/dispatch/produce_replay.py"},
     "charge_produce": {"broker/handlers/k00_produce.py", "broker/dispatch/produce_replay.py"},
     "handle_produce": set[str](),
 }

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
+from broker.dispatch import produce_replay
 from broker.dispatch.produce_replay import ProduceReplay
+from tests.batches import make_batch
 from tests.broker.dispatch.produce_plans import plans
 from tests.broker.dispatch.produce_runs import (
     TOPICS,
@@ -44,7 +46,7 @@ def outcome(steps: Steps) -> dict[str, Any]:
 
 def replayed(steps: Steps) -> int:
     """Return how many requests are replayed, after a comparison with the ordinary path."""
-    with counted_calls(ProduceReplay, "_handle") as handled:
+    with counted_calls(produce_replay, "accept_batches") as handled:
         found = outcome(steps)
     with ordinary_path():
         assert outcome(steps) == found
@@ -96,11 +98,11 @@ def test_requests_for_other_partitions_of_a_topic_are_replayed(indexes: tuple[in
 
 UNUSUAL: tuple[tuple[str, Steps], ...] = (
     (
-        "produce_version != cluster.produce_version",
+        "generation != cluster.generation",
         [("configure_brokers", None, "broker.api.versions", "Produce=3-8")],
     ),
     ("dispatcher.faults.is_enabled", [("add_error_rule", None)]),
-    ("peer.session.limited_from_ms <= now_ms", [("end_session", 0, 0)]),
+    ("session.limited_from_ms <= now_ms", [("end_session", 0, 0)]),
     (
         "found_api != api",
         [
@@ -110,19 +112,59 @@ UNUSUAL: tuple[tuple[str, Steps], ...] = (
         ],
     ),
     (
-        "not data.startswith(prefix, position + _START_BYTES)",
+        "found_prefix != prefix",
         [replace(USUAL, client_id="olient"), replace(USUAL, acks=0)],
     ),
     ("not is_whole", [*[replace(MANY, producer_id=-1)] * 2, Produce(indexes=(0, 0))]),
     (
-        "(is_transactional and not template.takes_transactional)",
+        "is_transactional and (is_plain or count > 1)",
         [
             *[replace(MANY, producer_id=-1)] * 2,
             replace(MANY, producer_id=-1, damage=(21, ">h", 0x10, True), damaged_from=1),
         ],
     ),
-    ("data[rest_at:end] != _NO_TAGS", [replace(USUAL, count=1, rest=b"rest")]),
+    ("data[rest_at:end] != _NO_TAGS[1:]", [replace(USUAL, count=1, rest=b"rest")]),
 )
+
+
+LONG = replace(USUAL, value=b"x" * 100)
+"""The size of its records has two bytes."""
+ROW_AT = 28
+"""Where the partition begins in the frame of such a request."""
+CHANGED: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("high < 0x80 <= low", {"changed": ((ROW_AT + 4, 0x80), (ROW_AT + 5, 0x03))}),
+    ("low + (high << 7) == header[1] + _SIZE_OFFSET", {"changed": ((ROW_AT + 5, 0x02),)}),
+    ("header[3] == MAGIC", {"changed": ((ROW_AT + 6 + 16, 0x03),)}),
+    ("data[records_end:end] == _NO_TAGS", {"rest": b"rest"}),
+    ("data[records_end:end] == _NO_TAGS", {"changed": ((-1, 0x01),)}),
+    ("data[records_end:end] == _NO_TAGS", {"changed": ((-3, 0x01),)}),
+)
+
+
+@pytest.mark.parametrize(("check", "fields"), CHANGED)
+def test_a_row_of_a_replay_without_a_check_is_found(check: str, fields: dict[str, Any]) -> None:
+    assert replayed([LONG, LONG, LONG]) == 6
+    steps = [LONG, LONG, replace(LONG, count=1, **fields), LONG]
+    with ordinary_path():
+        expected = outcome(steps)
+
+    assert outcome(steps) == expected
+    with pytest.MonkeyPatch.context() as patch:
+        edit(patch, ProduceReplay.respond, check, "True")
+        assert outcome(steps) != expected
+
+
+@pytest.mark.parametrize("usual", [LONG, USUAL])
+def test_a_request_whose_end_has_not_arrived_is_not_replayed(usual: Produce) -> None:
+    frame_bytes = ROW_AT + len(make_batch(usual.value)) + (9 if usual is LONG else 8)
+    steps = [LONG, LONG, replace(usual, count=1, rest=b"rest", cut=4 + frame_bytes), LONG]
+    with ordinary_path():
+        expected = outcome(steps)
+
+    assert outcome(steps) == expected
+    with pytest.MonkeyPatch.context() as patch:
+        edit(patch, ProduceReplay.respond, "or end > len(data)", "")
+        assert outcome(steps) != expected
 
 
 @pytest.mark.parametrize(("check", "steps"), UNUSUAL)
@@ -164,7 +206,7 @@ def test_a_bug_closes_only_its_connection() -> None:
     for step in WARM:
         made.do(step)
     with pytest.MonkeyPatch.context() as patch:
-        edit(patch, ProduceReplay._handle, "if has_error", "if topic.nothing")
+        edit(patch, ProduceReplay.respond, "if has_error", "if topic.nothing")
         made.do(USUAL)
     assert [type(bug) for bug in made.bugs] == [AttributeError]
     assert "internal error in PRODUCE v9" in str(made.written[-1])

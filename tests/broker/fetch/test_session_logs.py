@@ -43,7 +43,7 @@ def test_they_are_remembered_until_something_changes(version: int) -> None:
     assert remembered_logs(session, cluster) is None
     again = logs_of(cluster, session)
     assert again is not found
-    cluster.produce_version += 1
+    cluster.generation += 1
     assert remembered_logs(session, cluster) is None
     assert logs_of(cluster, session) is not again
 

@@ -24,7 +24,7 @@ def test_a_usual_session_has_a_plan_until_something_changes(version: int) -> Non
     session.change_count += 1
     assert not plan.is_good(session, cluster)
     session.change_count -= 1
-    cluster.produce_version += 1
+    cluster.generation += 1
     assert not plan.is_good(session, cluster)
 
 

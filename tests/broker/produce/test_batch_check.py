@@ -38,9 +38,8 @@ def check(
     header = read_batch(buffer, 4, 4 + len(batch), api_version)
     if isinstance(header, BatchRefusal):
         return header
-    end = 4 + 12 + header.batch_length
-    covered = buffer[4 + records.CRC_START : end]
-    refusal = check_batch(buffer, 4, end, covered, header, topic or make_topic(), 0, now_ms)
+    covered = buffer[4 + records.CRC_START : 4 + records.LOG_OVERHEAD_BYTES + header.batch_length]
+    refusal = check_batch(header, covered, topic or make_topic(), 0, now_ms)
     return refusal or header
 
 

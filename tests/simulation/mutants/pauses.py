@@ -15,9 +15,12 @@ PAUSE_MUTANTS: tuple[Mutant, ...] = (
     edited(
         "A batch is stored in a partition that was deleted while its records were read.",
         "memory",
-        append.accept_batch,
-        "has_moved = partition.leader_id != leader_id",
-        "has_moved = False",
+        append.accept_batches,
+        "batch_refusal = check_batch(fields, covered, topic, index, now_ms)\n"
+        "        if partition.leader_id",
+        "leader_id = partition.leader_id\n"
+        "        batch_refusal = check_batch(fields, covered, topic, index, now_ms)\n"
+        "        if leader_id",
         PausesOfProducersWorld,
     ),
     edited(

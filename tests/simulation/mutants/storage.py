@@ -133,9 +133,9 @@ STORAGE_MUTANTS: tuple[Mutant, ...] = (
     edited(
         "Producer id 0 counts as none.",
         "sequences",
-        append.accept_batch,
-        "if producer_id >= 0:\n        refusal",
-        "if producer_id > 0:\n        refusal",
+        append.accept_batches,
+        "if producer_id >= 0:\n            max_timestamp",
+        "if producer_id > 0:\n            max_timestamp",
     ),
     edited(
         "A leader with another rule forgets the producers.",
@@ -159,7 +159,7 @@ STORAGE_MUTANTS: tuple[Mutant, ...] = (
     edited(
         "The response has the offset after the batch.",
         "records",
-        append.accept_batch,
+        append.accept_batches,
         "_NONE, base_offset,",
         "_NONE, log.log_end_offset,",
     ),
@@ -254,9 +254,9 @@ STORAGE_MUTANTS: tuple[Mutant, ...] = (
     edited(
         "A broker stores batches of partitions that it does not lead.",
         "leaders",
-        append.accept_batch,
-        "leader_id != context.broker_id",
-        "leader_id < 0",
+        append.accept_batches,
+        "partition.leader_id != broker_id",
+        "partition.leader_id < 0",
     ),
     edited(
         "A fetch of an old leader epoch is served.",
