@@ -31,6 +31,8 @@ _UP_TO_CRC = Struct(">qiibI")
 _FROM_ATTRIBUTES = Struct(">hiqqqhii")
 _TIMESTAMPS = Struct(">qq")
 _TIMESTAMPS_POSITION = 27
+_GZIP_MAGIC = b"\x1f\x8b"
+_GZIP_TIME_AT = HEADER_BYTES + 4
 _NO_HEADERS = b"\0"
 _NULL_AND_NO_HEADERS = b"\1\0"
 """The length -1 of a value that is null, and the number of headers."""
@@ -89,6 +91,8 @@ class BatchBuilder:
         builder = self._builder
         is_compressed = builder._maybe_compress()
         buffer: bytearray = builder._buffer
+        if is_compressed and buffer.startswith(_GZIP_MAGIC, HEADER_BYTES):
+            buffer[_GZIP_TIME_AT : _GZIP_TIME_AT + 4] = bytes(4)  # that of the machine
         _FROM_ATTRIBUTES.pack_into(
             buffer,
             CRC_START,

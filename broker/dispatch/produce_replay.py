@@ -5,8 +5,9 @@ done by the functions of the ordinary path: `accept_batches`, `charge_produce`, 
 and `Dispatcher.end`. Any other request takes the ordinary path, which decodes all of it.
 """
 
+from collections.abc import Sequence
 from struct import error as StructError
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Topic
@@ -28,9 +29,6 @@ from protocol.produce_decoder import PartitionBatch, read_partitions
 from protocol.produce_template import ProduceTemplate
 from protocol.records import LOG_OVERHEAD_BYTES, MAGIC, TRANSACTIONAL_FLAG
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 PAUSE_MAX = 1023
 """Requests between two that are learnt, for a client whose requests never begin alike."""
 _START_BYTES = 12
@@ -41,7 +39,6 @@ _SIZE_OFFSET = 0x80 + LOG_OVERHEAD_BYTES + 1
 """How much a size of two bytes, both taken as they are, is more than the length of its batch."""
 _NO_TAGS = b"\0\0\0"
 """Of the partition, the topic and the request."""
-_NOT_DECODED = (DecodeError, IndexError, StructError)
 
 
 class OrdinaryPath(Protocol):
@@ -190,14 +187,10 @@ class ProduceReplay:
                 parts = ((index, records_start, records_end, header),)
                 is_transactional = header[5] & TRANSACTIONAL_FLAG
             else:
-                try:
-                    parts, rest_at, is_whole, is_transactional = read_partitions(
-                        data, position + prefix_end, end, count
-                    )
-                except _NOT_DECODED:
+                found = _read_parts(data, position + prefix_end, end, count)
+                if found is None:
                     break
-                if not is_whole or data[rest_at:end] != _NO_TAGS[1:]:
-                    break
+                parts, is_transactional = found
             # Transactional batches of several partitions need a look at all of them.
             if is_transactional and (is_plain or count > 1):
                 break
@@ -246,3 +239,19 @@ class ProduceReplay:
         body = encode_results(context, cluster, template.acks, topic_results, has_error=has_error)
         route = cluster.routes[context.broker_id][ApiKey.PRODUCE]
         return self._dispatcher.framed(route, context, body)
+
+
+def _read_parts(
+    data: bytes, position: int, end: int, count: int
+) -> tuple[Sequence[PartitionBatch], bool] | None:
+    """Return the partitions of a request, and whether a batch is transactional.
+
+    Returns None for what is no such request, or has not one whole batch for each partition.
+    """
+    try:
+        parts, rest_at, is_whole, is_transactional = read_partitions(data, position, end, count)
+    except (DecodeError, IndexError, StructError):
+        return None
+    if not is_whole or data[rest_at:end] != _NO_TAGS[1:]:
+        return None
+    return parts, is_transactional

@@ -87,19 +87,18 @@ def accept_batches(  # noqa: C901, PLR0912, PLR0915
     has_error = False
     fields: HeaderFields
     for index, start, _end, read in parts if len(parts) <= LOOK_EVERY else paced_elements(parts):
-        if not 0 <= index < partition_count:
-            results.append(PartitionResult(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
-            has_error = True
-            continue
-        partition = partitions[index]
-        if is_unusual:
+        is_known = 0 <= index < partition_count
+        if is_unusual or not is_known:
+            # fmt: off
             refusal = _refuse_early(
-                context, cluster, topic, partition, read, acks, transactional_id
+                context, cluster, topic, index, read, acks, transactional_id, is_known=is_known
             )
+            # fmt: on
             if refusal is not None:
                 results.append(refusal)
                 has_error = True
                 continue
+        partition = partitions[index]
         fields = read  # type: ignore[assignment]  # anything else is refused
         length = fields[1]
         source = frame if length < COPIED_BYTES_MAX else memoryview(frame)
@@ -122,22 +121,17 @@ def accept_batches(  # noqa: C901, PLR0912, PLR0915
             results.append(refusal)
             has_error = True
             continue
-        base_offset, leader_epoch, producer_id = (
-            log.log_end_offset,
-            partition.leader_epoch,
-            fields[9],
-        )
+        base_offset, leader_epoch = log.log_end_offset, partition.leader_epoch
+        producer_id = fields[9]
         log_append_time_ms = now_ms if topic.is_log_append_time else -1
         if producer_id >= 0:
             max_timestamp = fields[8] if log_append_time_ms < 0 else now_ms
-            if (
-                is_unusual
-                or has_gate
-                or not partition.producers.apply_next(
-                    producer_id, fields[10], fields[11], fields[6], base_offset, max_timestamp
-                )
+            # fmt: off
+            if is_unusual or has_gate or not partition.producers.apply_next(
+                producer_id, fields[10], fields[11], fields[6], base_offset, max_timestamp
             ):
                 refusal = _write_producer(context, cluster, topic, partition, fields, max_timestamp)
+            # fmt: on
                 if refusal is not None:
                     results.append(refusal)
                     has_error = has_error or refusal.error_code != 0
@@ -161,18 +155,22 @@ def _refuse_early(
     context: RequestContext,
     cluster: Cluster,
     topic: Topic,
-    partition: Partition,
+    index: int,
     fields: HeaderFields | BatchRefusal | None,
     acks: int,
     transactional_id: str | None,
+    *,
+    is_known: bool,
 ) -> PartitionResult | None:
-    """Return why a batch of an unusual request is not looked at, or None."""
-    index = partition.partition_index
+    """Return why a batch is not looked at, or None."""
+    if not is_known:
+        return PartitionResult(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     if isinstance(fields, BatchRefusal):
         return refused(index, fields)
     assert fields is not None
     if transactional_id is not None:
-        outside = verify_batch(context, cluster, partition, transactional_id, _new_header(fields))
+        partition, header = topic.partitions[index], _new_header(fields)
+        outside = verify_batch(context, cluster, partition, transactional_id, header)
         if outside is not None:
             return outside
     if acks not in _LEGAL_ACKS:

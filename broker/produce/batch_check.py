@@ -63,7 +63,7 @@ _FAILED = BatchRefusal(ErrorCode.UNKNOWN_SERVER_ERROR, fails_request=True)
 ReadBatch: TypeAlias = tuple[int, int, int, HeaderFields | BatchRefusal | None]
 """A `PartitionBatch` of the decoder, with a refusal in place of a header that could not be read.
 
-It is None in a request that has none, where `accept_batches` is told so.
+It is None where the decoder found no header: `read_batches` takes care of these.
 """
 
 

@@ -102,3 +102,15 @@ def test_offsets_of_a_batch_may_have_gaps() -> None:
     batch = builder.build()
     assert [record.offset for record in read_records(batch)] == [1, 4]
     assert last_offset(batch) == 4
+
+
+def test_a_compressed_batch_has_no_time_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    def build() -> bytes:
+        builder = BatchBuilder("gzip", 10_000)
+        builder.append(0, None, b"x" * 1000, ())
+        return builder.build()
+
+    first = build()
+    monkeypatch.setattr("time.time", lambda: 1e9)
+    assert build() == first
+    assert [record.value for record in read_records(first)] == [b"x" * 1000]

@@ -12,7 +12,7 @@ from protocol.records import HEADER_BYTES, read_header
 from tests.batches import make_batch
 from tests.produce_requests import produce_request
 
-BATCH = make_batch(b"value")
+BATCH = make_batch(b"x" * 100)
 TOPIC_ID = UUID(int=7)
 FLEXIBLE_VERSIONS = range(9, 14)
 
