@@ -41,7 +41,7 @@ if TYPE_CHECKING:  # the import takes longer than the rest of the start
     from broker.http_admin.state import Admin
     from broker.http_admin.web import AdminPort
 
-GC_THRESHOLDS = 5_000, 4, 2_500
+GC_THRESHOLDS = 1_500, 3, 10_000
 """When the garbage collector looks at the objects of each generation.
 
 Python's default of 700 allocations slows the broker down. With ten times as many as these, a pass

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import msgspec
 
+from broker.dispatch.turn_queue import TurnKind
 from broker.faults import ContradictionError, FaultRule, RuleState, rules_from_json
 from broker.faults.rule import rule_schema
 from broker.http_admin.operation import Count, Input, Problem, Remedy, operation
@@ -61,10 +62,10 @@ def _rule_or_rules(document: Any) -> FaultRule | list[FaultRule]:
     return rules if isinstance(document, list) else rules[0]
 
 
-@operation("GET", "/v1/faults", tag="faults")
-async def list_faults(admin: Admin) -> list[FaultView]:
+@operation("GET", "/v1/faults", tag="faults", turn_kind=TurnKind.READING)
+def list_faults(admin: Admin) -> list[FaultView]:
     """List all rules in the order in which they are evaluated, including those used up."""
-    return await admin.in_turns(lambda: fault_views(admin))
+    return fault_views(admin)
 
 
 def fault_views(admin: Admin) -> list[FaultView]:

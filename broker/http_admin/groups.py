@@ -69,21 +69,17 @@ def get_group(admin: Admin, path: GroupPath) -> GroupView:
     return view
 
 
-@operation("GET", "/v1/groups/{group_id}/offsets", tag="groups")
-async def list_group_offsets(admin: Admin, path: GroupPath) -> list[GroupOffsetView]:
+@operation("GET", "/v1/groups/{group_id}/offsets", tag="groups", turn_kind=TurnKind.READING)
+def list_group_offsets(admin: Admin, path: GroupPath) -> list[GroupOffsetView]:
     """List what a group has committed, and its lag.
 
     It has all partitions of the topics that the group has committed or subscribes to. A share group
     has no committed offsets.
     """
-
-    def offsets() -> list[GroupOffsetView]:
-        group = get_group(admin, path)
-        if group.group_type == GROUP_TYPE:
-            raise Problem(409, f"{path.group_id!r} is a share group: see its share_partitions")
-        return group_offset_views(admin.cluster, group)
-
-    return await admin.in_turns(offsets)
+    group = get_group(admin, path)
+    if group.group_type == GROUP_TYPE:
+        raise Problem(409, f"{path.group_id!r} is a share group: see its share_partitions")
+    return group_offset_views(admin.cluster, group)
 
 
 @operation("GET", "/v1/groups/{group_id}/stable", tag="groups")

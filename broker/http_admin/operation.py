@@ -5,7 +5,7 @@ the valid input and the OpenAPI document.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from inspect import cleandoc, signature
@@ -158,7 +158,12 @@ class Operation:
     body_bytes_max: int | None
     """None for the limit of all others."""
     turn_kind: TurnKind | None
-    """The turns in which the handler, a plain function, works; None to run it in one go."""
+    """The turns in which the handler works, if it is a plain function, and its result is encoded.
+
+    With None both happen in one go.
+    """
+    opened: Set[type]
+    """The types in the result whose lists are encoded element by element."""
     further_rules: str | None
     """Why input that fits the schema may be refused with 422, or None if it is not."""
 
@@ -289,6 +294,7 @@ def operation(
     body_type: Any = None,
     body_bytes_max: int | None = None,
     turn_kind: TurnKind | None = None,
+    opened: Set[type] = frozenset(),
     further_rules: str | None = None,
 ) -> Callable[[_F], _F]:
     """Declare a handler; its docstring and types describe the operation.
@@ -317,6 +323,7 @@ def operation(
                 is_open=is_open,
                 body_bytes_max=body_bytes_max,
                 turn_kind=turn_kind,
+                opened=opened,
                 further_rules=further_rules,
             )
         )

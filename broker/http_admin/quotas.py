@@ -98,10 +98,10 @@ class FilterView(msgspec.Struct):
     layers: list[LayerView]
 
 
-@operation("GET", "/v1/quotas", tag="quotas")
-async def list_quotas(admin: Admin) -> list[QuotaView]:
+@operation("GET", "/v1/quotas", tag="quotas", turn_kind=TurnKind.READING)
+def list_quotas(admin: Admin) -> list[QuotaView]:
     """List the quotas, as DescribeClientQuotas shows them."""
-    return await admin.in_turns(lambda: quota_views(admin))
+    return quota_views(admin)
 
 
 def quota_views(admin: Admin) -> list[QuotaView]:
@@ -185,13 +185,13 @@ def clear_shadow_report(admin: Admin) -> None:
     admin.cluster.quotas.shadow.clear()
 
 
-@operation("GET", "/v1/quotas/live", tag="quotas")
-async def list_measurements(admin: Admin) -> list[MeasurementView]:
+@operation("GET", "/v1/quotas/live", tag="quotas", turn_kind=TurnKind.READING)
+def list_measurements(admin: Admin) -> list[MeasurementView]:
     """List the rates, tokens and throttle times of recently measured clients.
 
     A measurement without a tag `broker-id` is of the whole cluster.
     """
-    return await admin.in_turns(lambda: measurement_views(admin))
+    return measurement_views(admin)
 
 
 def measurement_views(admin: Admin) -> list[MeasurementView]:

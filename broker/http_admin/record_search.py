@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from broker.cluster.topics import Partition
+from broker.dispatch.turn_queue import TurnKind
 from broker.http_admin.operation import Input, PartitionIndex, operation
 from broker.http_admin.records import (
     LOOK_EVERY,
@@ -57,26 +58,20 @@ class _Budget:
         self.bytes = SCANNED_BYTES_MAX // partition_count
 
 
-@operation("GET", "/v1/topics/{name}/records/newest", tag="topics")
-async def find_newest_records(
-    admin: Admin, path: TopicPath, query: SearchQuery
-) -> FoundRecordsView:
+@operation("GET", "/v1/topics/{name}/records/newest", tag="topics", turn_kind=TurnKind.READING)
+def find_newest_records(admin: Admin, path: TopicPath, query: SearchQuery) -> FoundRecordsView:
     """Find the newest records over all partitions, newest first by timestamp.
 
     It reads at most 100,000 records or 64 MiB, from the ends of the logs backwards, and returns at
     most 16 MiB. Records of open and aborted transactions are included.
     """
-
-    def search() -> FoundRecordsView:
-        topic = admin.topic(path.name)
-        partitions = (
-            list(topic.partitions)
-            if query.partition is None
-            else [admin.partition(path.name, query.partition)]
-        )
-        return _search(partitions, query)
-
-    return await admin.in_turns(search)
+    topic = admin.topic(path.name)
+    partitions = (
+        list(topic.partitions)
+        if query.partition is None
+        else [admin.partition(path.name, query.partition)]
+    )
+    return _search(partitions, query)
 
 
 def _search(partitions: list[Partition], query: SearchQuery) -> FoundRecordsView:

@@ -257,7 +257,7 @@ def decoded_base64(text: str) -> bytes:
         raise Problem(422, f"base64: {error}", location="body") from error
 
 
-@operation("GET", "/v1/topics/{name}/records/wait", tag="topics")
+@operation("GET", "/v1/topics/{name}/records/wait", tag="topics", turn_kind=TurnKind.READING)
 async def wait_for_records(
     admin: Admin, path: TopicPath, query: WaitForRecordsQuery
 ) -> RecordsView | None:

@@ -7,14 +7,16 @@ from typing import Annotated, Any, Literal, cast
 
 import msgspec
 
-from broker.http_admin.operation import Count, Input, NodeId, encode_result, operation
+from broker.dispatch.turn_queue import TurnKind
+from broker.http_admin.json_parts import encoded_elements
+from broker.http_admin.operation import Count, Input, NodeId, operation
 from broker.http_admin.state import Admin
 from broker.http_admin.unknown_names import unknown_key_hint
 from broker.journal.lines import Line
 from broker.journal.rendering import REQUEST_FIELDS, JournalFilter, describe_line
 from protocol.errors import ErrorCode, error_code_of
 from protocol.messages import API_NAMES, api_key_of
-from protocol.pacing import paced
+from protocol.pacing import paced, paced_range
 
 LIST_MAX = 10_000
 WAIT_MS_MAX = 600_000
@@ -102,22 +104,16 @@ class JournalStatus(msgspec.Struct):
     last_number: int
 
 
-@operation("GET", "/v1/requests", tag="requests")
-async def list_requests(admin: Admin, query: ListQuery) -> list[dict[str, Any]]:
+@operation("GET", "/v1/requests", tag="requests", turn_kind=TurnKind.READING)
+def list_requests(admin: Admin, query: ListQuery) -> list[dict[str, Any]]:
     """List the newest requests, refused or delayed connections and disconnects that fit."""
-    return await admin.in_turns(lambda: newest_lines(admin, query))
-
-
-def newest_lines(admin: Admin, query: ListQuery) -> list[dict[str, Any]]:
-    """Return the newest lines that fit, each encoded: to encode many at once takes long."""
     line_filter, names = journal_filter(query), query.names
     newest_first = paced(reversed(admin.journal))
     fitting = (line for line in newest_first if line_filter.fits(line, admin.topic_name))
-    encoded = [
-        msgspec.Raw(encode_result(view(admin, line, query, names)))
-        for line in islice(fitting, query.limit)
-    ]
-    return cast("list[dict[str, Any]]", encoded[::-1])
+    lines = list(islice(fitting, query.limit))[::-1]
+    # Encoded: the views of all lines together would take much memory.
+    encoded = encoded_elements(view(admin, line, query, names) for line in paced(lines))
+    return cast("list[dict[str, Any]]", encoded)
 
 
 @operation("GET", "/v1/requests/status", tag="requests")
@@ -127,10 +123,19 @@ def get_journal(admin: Admin) -> JournalStatus:
     return JournalStatus(journal.is_enabled, len(journal), journal.byte_count, journal.last_number)
 
 
-@operation("DELETE", "/v1/requests", tag="requests", status=204, media_type=None)
+@operation(
+    "DELETE",
+    "/v1/requests",
+    tag="requests",
+    status=204,
+    media_type=None,
+    turn_kind=TurnKind.READING,
+)
 def clear_requests(admin: Admin) -> None:
     """Remove all lines; numbers go on."""
-    admin.journal.clear()
+    removed = admin.journal.clear()
+    for _ in paced_range(len(removed)):
+        removed.pop()  # to free 10,000 requests takes longer than a turn
 
 
 def journal_filter(query: JournalQuery) -> JournalFilter:

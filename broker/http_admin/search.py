@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import msgspec
 
+from broker.dispatch.turn_queue import TurnKind
 from broker.http_admin.group_views import GroupView, group_view
 from broker.http_admin.operation import INT32_MAX, Input, operation
 from broker.http_admin.state import Admin
@@ -70,55 +71,44 @@ class RequestsPage(msgspec.Struct):
     requests: list[dict[str, Any]]
 
 
-@operation("GET", "/v1/search/topics", tag="search")
-async def search_topics(admin: Admin, query: TopicPageQuery) -> TopicsPage:
+@operation("GET", "/v1/search/topics", tag="search", turn_kind=TurnKind.READING)
+def search_topics(admin: Admin, query: TopicPageQuery) -> TopicsPage:
     """Search topics by their names."""
-
-    def search() -> TopicsPage:
-        found = [
-            topic
-            for topic in paced(admin.cluster.topics.all())
-            if (query.internal or not topic.is_internal) and query.fits(topic.name)
-        ]
-        return TopicsPage(len(found), [topic_view(topic) for topic in found[slice(*query.bounds)]])
-
-    return await admin.in_turns(search)
+    found = [
+        topic
+        for topic in paced(admin.cluster.topics.all())
+        if (query.internal or not topic.is_internal) and query.fits(topic.name)
+    ]
+    return TopicsPage(
+        len(found), [topic_view(topic) for topic in paced(found[slice(*query.bounds)])]
+    )
 
 
-@operation("GET", "/v1/search/groups", tag="search")
-async def search_groups(admin: Admin, query: PageQuery) -> GroupsPage:
+@operation("GET", "/v1/search/groups", tag="search", turn_kind=TurnKind.READING)
+def search_groups(admin: Admin, query: PageQuery) -> GroupsPage:
     """Search groups of all types by their ids."""
-
-    def search() -> GroupsPage:
-        cluster = admin.cluster
-        listings = (*cluster.groups.list_groups(), *cluster.share.groups.list_groups())
-        found = sorted(
-            (listing.state == "Empty", listing.group_id)
-            for listing in paced(listings)
-            if query.fits(listing.group_id)
-        )
-        views = [group_view(admin, group_id) for _is_empty, group_id in found[slice(*query.bounds)]]
-        return GroupsPage(len(found), [view for view in views if view is not None])
-
-    return await admin.in_turns(search)
+    cluster = admin.cluster
+    listings = (*cluster.groups.list_groups(), *cluster.share.groups.list_groups())
+    found = sorted(
+        (listing.state == "Empty", listing.group_id)
+        for listing in paced(listings)
+        if query.fits(listing.group_id)
+    )
+    page = paced(found[slice(*query.bounds)])
+    views = [group_view(admin, group_id) for _is_empty, group_id in page]
+    return GroupsPage(len(found), [view for view in views if view is not None])
 
 
-@operation("GET", "/v1/search/requests", tag="search")
-async def search_requests(admin: Admin, query: PageQuery) -> RequestsPage:
+@operation("GET", "/v1/search/requests", tag="search", turn_kind=TurnKind.READING)
+def search_requests(admin: Admin, query: PageQuery) -> RequestsPage:
     """Search the journal by API, client, user, topics, groups, errors, outcome and fault rule."""
-
-    def search() -> RequestsPage:
-        newest_first = reversed(admin.journal)
-        if not query.search.split():
-            total = len(admin.journal)
-            page = [_view(admin, line) for line in islice(newest_first, *query.bounds)]
-            return RequestsPage(total, page)
+    newest_first = reversed(admin.journal)
+    if query.search.split():
         found = [line for line in paced(newest_first) if query.fits(_text(_view(admin, line)))]
-        return RequestsPage(
-            len(found), [_view(admin, line) for line in found[slice(*query.bounds)]]
-        )
-
-    return await admin.in_turns(search)
+        total, page = len(found), found[slice(*query.bounds)]
+    else:
+        total, page = len(admin.journal), list(islice(newest_first, *query.bounds))
+    return RequestsPage(total, [_view(admin, line) for line in paced(page)])
 
 
 def _view(admin: Admin, line: Line) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from broker.dispatch.turn_queue import TurnKind
 from broker.http_admin.openapi import openapi_document
 from broker.http_admin.operation import OPERATIONS, Input, Name, Problem, operation
 from broker.http_admin.state import Admin
@@ -26,14 +27,12 @@ def get_health(admin: Admin) -> HealthView:
     return HealthView("ok", admin.cluster.cluster_id, len(admin.cluster.brokers))
 
 
-@operation("GET", "/metrics", tag="service", media_type="text/plain")
-async def get_metrics(admin: Admin) -> str:
+@operation("GET", "/metrics", tag="service", media_type="text/plain", turn_kind=TurnKind.READING)
+def get_metrics(admin: Admin) -> str:
     """Return the measurements of quotas in Prometheus' text format."""
     from broker.http_admin.prometheus import prometheus_text  # noqa: PLC0415 - slow to import, rarely used
 
-    return await admin.in_turns(
-        lambda: prometheus_text(admin.cluster.quotas.metrics, admin.now_ms())
-    )
+    return prometheus_text(admin.cluster.quotas.metrics, admin.now_ms())
 
 
 class ResetBody(Input):

@@ -5,14 +5,14 @@ and SCRAM credentials. It has no connections, members of groups, producers or op
 """
 
 from base64 import b64encode
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-import msgspec
-
 from broker.cluster.topics import Partition
+from broker.dispatch.turn_queue import TurnKind
+from broker.http_admin.json_parts import encoded_elements
 from broker.http_admin.long_body import read_long_body
-from broker.http_admin.operation import Input, Problem, encode_result, operation
+from broker.http_admin.operation import Input, Problem, operation
 from broker.http_admin.quotas import quota_views
 from broker.http_admin.records import BytesBody, HeaderBody, committed_records
 from broker.http_admin.snapshot_document import (
@@ -53,13 +53,36 @@ class LoadQuery(Input):
     at_once: bool = False
 
 
-@operation("GET", "/v1/snapshot", tag="snapshot")
-async def get_snapshot(admin: Admin, query: SaveQuery) -> Snapshot:
+@operation("GET", "/v1/snapshot", tag="snapshot", turn_kind=TurnKind.READING, opened=LONG_PARTS)
+def get_snapshot(admin: Admin, query: SaveQuery) -> Snapshot:
     """Return the setup of the cluster as one document, which `PUT /v1/snapshot` loads.
 
     Records of open and aborted transactions, internal topics and used-up fault rules are left out.
     """
-    return await admin.in_turns(lambda: save(admin, has_records=query.records))
+    cluster = admin.cluster
+    left_bytes = [SAVED_BYTES_MAX]
+    # Before the records: what is committed in a pause may be past the end of a log that is saved.
+    offsets = _saved_offsets(admin)
+    return Snapshot(
+        topics=[
+            SavedTopic(
+                topic.name,
+                [
+                    _saved_partition(partition, left_bytes, has_records=query.records)
+                    for partition in paced(topic.partitions)
+                ],
+                dict(topic.config.overrides),
+            )
+            for topic in paced(cluster.topics.all())
+            if not topic.is_internal
+        ],
+        offsets=offsets,
+        quotas=quota_views(admin),
+        faults=[
+            state.rule.to_json() for state in paced(admin.faults.rules()) if not state.is_used_up
+        ],
+        credentials=_saved_credentials(admin),
+    )
 
 
 @operation(
@@ -91,34 +114,6 @@ async def put_snapshot(admin: Admin, query: LoadQuery, body: Snapshot) -> None:
     await load_snapshot(admin, body, rules)
     if query.keep:
         admin.restore = lambda: load_snapshot(admin, body, rules)
-
-
-def save(admin: Admin, *, has_records: bool) -> Snapshot:
-    """Return the setup of the cluster, in loops that pause."""
-    cluster = admin.cluster
-    left_bytes = [SAVED_BYTES_MAX]
-    # Before the records: what is committed in a pause may be past the end of a log that is saved.
-    offsets = _saved_offsets(admin)
-    return Snapshot(
-        topics=[
-            SavedTopic(
-                topic.name,
-                [
-                    _saved_partition(partition, left_bytes, has_records=has_records)
-                    for partition in paced(topic.partitions)
-                ],
-                dict(topic.config.overrides),
-            )
-            for topic in paced(cluster.topics.all())
-            if not topic.is_internal
-        ],
-        offsets=offsets,
-        quotas=quota_views(admin),
-        faults=[
-            state.rule.to_json() for state in paced(admin.faults.rules()) if not state.is_used_up
-        ],
-        credentials=_saved_credentials(admin),
-    )
 
 
 def _saved_offsets(admin: Admin) -> list[SavedOffset]:
@@ -170,8 +165,11 @@ def _saved_partition(
 
 
 def _encoded(records: Iterable[Record], left_bytes: list[int]) -> Any:
-    """Return records as encoded JSON: the turns of a long request end while it encodes them."""
-    document = bytearray(b"[")
+    """Return a list of records as encoded JSON, which takes less memory."""
+    return encoded_elements(_saved_records(records, left_bytes))
+
+
+def _saved_records(records: Iterable[Record], left_bytes: list[int]) -> Iterator[SavedRecord]:
     turn = current_turn()
     for record in records:
         if turn is not None:
@@ -181,18 +179,13 @@ def _encoded(records: Iterable[Record], left_bytes: list[int]) -> Any:
             mib = SAVED_BYTES_MAX >> 20
             detail = f"the cluster has more than {mib} MiB of records; use records=false"
             raise Problem(409, detail)
-        saved = SavedRecord(
+        yield SavedRecord(
             record.offset,
             record.timestamp,
             _saved_bytes(record.key),
             _saved_bytes(record.value),
             [HeaderBody(name, _saved_bytes(value)) for name, value in record.headers],
         )
-        if len(document) > 1:
-            document += b","
-        document += encode_result(saved)
-    document += b"]"
-    return msgspec.Raw(document)
 
 
 def _saved_bytes(value: bytes | None) -> str | BytesBody | None:

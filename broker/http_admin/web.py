@@ -36,7 +36,8 @@ from broker.http_admin import (  # noqa: F401 - importing them declares the oper
     topics,
     transactions,
 )
-from broker.http_admin.operation import OPERATIONS, Operation, Problem, encode_result
+from broker.http_admin.json_parts import json_parts
+from broker.http_admin.operation import OPERATIONS, Operation, Problem
 from broker.http_admin.places import Connection, Places
 from broker.http_admin.state import Admin
 from broker.log import log
@@ -146,15 +147,20 @@ class AdminPort:
             arguments = await self._admin.alone_in_turns(read_input) if is_long else read_input()
             if isasyncgenfunction(op.handler):
                 return await _stream(request, op, op.handler(self._admin, **arguments))
-            respond = partial(op.handler, self._admin, **arguments)
-            if op.turn_kind is not None:
-                return _response(op, await self._admin.in_turns(respond, op.turn_kind))
-            result = respond()
-            if iscoroutinefunction(op.handler):
-                result = await result
-            return _response(op, result)
+            return await _respond(request, op, await self._result(op, arguments))
 
         return handle
+
+    async def _result(self, op: Operation, arguments: dict[str, Any]) -> list[bytes]:
+        """Carry an operation out; return the parts of the body of its response."""
+        respond = partial(op.handler, self._admin, **arguments)
+        has_to_wait = iscoroutinefunction(op.handler)
+        awaited = await respond() if has_to_wait else None
+
+        def work() -> list[bytes]:
+            return _encoded(op, awaited if has_to_wait else respond())
+
+        return work() if op.turn_kind is None else await self._admin.in_turns(work, op.turn_kind)
 
     def _check_token(self, request: web.Request) -> None:
         if self._token is None:
@@ -227,22 +233,34 @@ def _is_address(host: str) -> bool:
     return True
 
 
-def _response(op: Operation, result: Any) -> web.Response:
+def _encoded(op: Operation, result: Any) -> list[bytes]:
+    """Return the parts of a body; may pause."""
+    if op.media_type is None:
+        return []
+    return [result.encode()] if isinstance(result, str) else json_parts(result, op.opened)
+
+
+async def _respond(request: web.Request, op: Operation, parts: list[bytes]) -> web.StreamResponse:
     if op.media_type is None:
         return web.Response(status=op.status)
-    body = result.encode() if isinstance(result, str) else encode_result(result)
-    response = web.Response(
-        status=op.status, body=body, content_type=op.media_type, charset=_charset(op.media_type)
+    response = web.StreamResponse(
+        status=op.status,
+        headers={"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"},
     )
-    response.headers["Cache-Control"] = "no-store"
-    response.headers["X-Content-Type-Options"] = "nosniff"
+    response.content_type = op.media_type
+    response.content_length = sum(map(len, parts))
+    if op.media_type.startswith("text/"):
+        response.charset = "utf-8"
     if op.media_type == "text/html":
         response.headers["Content-Security-Policy"] = CONTENT_POLICY
-    return response
 
+    async def chunks() -> AsyncIterator[bytes]:
+        for index, part in enumerate(parts):
+            if index:
+                await asyncio.sleep(0)  # others come in between
+            yield part
 
-def _charset(media_type: str) -> str | None:
-    return "utf-8" if media_type.startswith("text/") else None
+    return await _send(request, response, chunks())
 
 
 async def _stream(
@@ -253,6 +271,12 @@ async def _stream(
     response.content_type = op.media_type
     if op.media_type == EVENT_STREAM:
         _bound_buffers(request)
+    return await _send(request, response, chunks)
+
+
+async def _send(
+    request: web.Request, response: web.StreamResponse, chunks: AsyncIterator[bytes]
+) -> web.StreamResponse:
     try:
         await response.prepare(request)
         async for chunk in chunks:

@@ -268,11 +268,12 @@ class Journal:
         self._add(line)
         self._changed(line)
 
-    def clear(self) -> None:
-        """Remove all lines; numbers go on, and listeners stay."""
-        self._lines.clear()
+    def clear(self) -> deque[Line | EntryRun]:
+        """Remove all lines, and return them; numbers go on, and listeners stay."""
+        removed, self._lines = self._lines, deque()
         self._waiting.clear()
         self._line_count = self._byte_count = 0
+        return removed
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Call `listener` with each new or changed line; return a function that unsubscribes it."""

@@ -10,11 +10,8 @@ import msgspec
 from broker.clock import BrokerClock
 from broker.faults import FaultRule
 from broker.http_admin import web  # noqa: F401 - declares all operations
-from broker.http_admin.faults import FaultView, add_rules, fault_views
+from broker.http_admin.faults import FaultView, add_rules
 from broker.http_admin.operation import OPERATIONS, Operation, Problem, encode_result
-from broker.http_admin.prometheus import prometheus_text
-from broker.http_admin.quotas import measurement_views, quota_views
-from broker.http_admin.requests import newest_lines
 from broker.http_admin.state import Admin
 from tests.simulation.brokers import SimulatedServer
 from tests.simulation.chaos import Chaos
@@ -27,19 +24,8 @@ def _add_fault(admin: Admin, body: FaultRule) -> FaultView:
     return view
 
 
-def _metrics(admin: Admin) -> str:
-    return prometheus_text(admin.cluster.quotas.metrics, admin.now_ms())
-
-
 _BY_NAME = {declared.operation_id: declared for declared in OPERATIONS}
-_IN_ONE_GO: dict[str, Callable[..., Any]] = {
-    "list_requests": newest_lines,
-    "list_quotas": quota_views,
-    "list_faults": fault_views,
-    "list_measurements": measurement_views,
-    "get_metrics": _metrics,
-    "add_faults": _add_fault,
-}
+_IN_ONE_GO: dict[str, Callable[..., Any]] = {"add_faults": _add_fault}
 """What an operation does between requests; here it does so without a pause."""
 _READS = (
     "get_health",

@@ -40,9 +40,7 @@ def admin_of(cluster: Cluster) -> Admin:
 
 async def listed_requests(admin: Admin, query: ListQuery) -> list[dict[str, Any]]:
     """Return the lines of the journal as a client of the admin port gets them."""
-    lines: list[dict[str, Any]] = msgspec.json.decode(
-        encode_result(await list_requests(admin, query))
-    )
+    lines: list[dict[str, Any]] = msgspec.json.decode(encode_result(list_requests(admin, query)))
     return lines
 
 

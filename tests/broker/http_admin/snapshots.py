@@ -48,7 +48,7 @@ async def filled() -> Admin:
 
 
 async def document_of(admin: Admin) -> bytes:
-    return encode_result(await get_snapshot(admin, SaveQuery()))
+    return encode_result(get_snapshot(admin, SaveQuery()))
 
 
 async def load(

@@ -11,7 +11,7 @@ from broker.http_admin.requests import (
     clear_requests,
     get_journal,
     journal_filter,
-    newest_lines,
+    list_requests,
 )
 from broker.http_admin.state import Admin
 from broker.journal import rendering
@@ -24,6 +24,7 @@ from tests.broker.connection_driver import Client, metadata_frame, request_frame
 from tests.broker.http_admin.admin_server import listed_requests, make_admin
 from tests.broker.interleaving import run_with_pauses
 from tests.broker.journal.journalled_cluster import produce_frame
+from tests.protocol.counting_turn import pauses_of
 
 
 @pytest.fixture
@@ -49,7 +50,9 @@ async def test_the_newest_lines_that_fit_are_listed_in_order(admin: Admin) -> No
 def test_the_listing_pauses_between_lines_and_while_it_decodes_them(admin: Admin) -> None:
     def pauses(**names: Any) -> int:
         found: list[None] = []
-        run_with_pauses(lambda: newest_lines(admin, ListQuery(**names)), lambda: found.append(None))
+        run_with_pauses(
+            lambda: list_requests(admin, ListQuery(**names)), lambda: found.append(None)
+        )
         return len(found)
 
     assert pauses() >= 4
@@ -97,6 +100,13 @@ def test_a_cleared_journal_continues_its_numbers(admin: Admin) -> None:
     clear_requests(admin)
     after = get_journal(admin)
     assert (after.lines, after.bytes, after.last_number) == (0, 0, 4)
+
+
+def test_other_requests_may_come_while_a_long_journal_is_freed() -> None:
+    admin = make_admin()
+    client = Client(admin.cluster, dispatcher=admin.server.dispatcher)
+    client.send(b"".join(map(metadata_frame, range(500))))
+    assert pauses_of(lambda: clear_requests(admin)) >= 500 // LOOK_EVERY
 
 
 def test_every_query_parameter_reaches_the_filter() -> None:

@@ -25,7 +25,7 @@ async def test_a_page_of_topics_says_how_many_were_found() -> None:
         create_topic(admin, NewTopicBody(f"Orders-{number}"))
 
     async def found(**query: object) -> tuple[int, list[str]]:
-        page = await search_topics(admin, TopicPageQuery(**query))  # type: ignore[arg-type]
+        page = search_topics(admin, TopicPageQuery(**query))  # type: ignore[arg-type]
         return page.total, [topic.name for topic in page.topics]
 
     assert await found(offset=199, limit=5) == (201, ["Orders-199", "Orders-200"])
@@ -39,8 +39,8 @@ async def test_a_page_of_topics_says_how_many_were_found() -> None:
 async def test_internal_topics_are_found_only_if_they_are_asked_for() -> None:
     admin = make_admin()
     commit(admin, "g", "a", 0)
-    assert (await search_topics(admin, TopicPageQuery())).total == 0
-    page = await search_topics(admin, TopicPageQuery(search="OFFSETS", internal=True))
+    assert search_topics(admin, TopicPageQuery()).total == 0
+    page = search_topics(admin, TopicPageQuery(search="OFFSETS", internal=True))
     assert [topic.name for topic in page.topics] == ["__consumer_offsets"]
 
 
@@ -51,9 +51,9 @@ async def test_groups_with_members_come_first() -> None:
     joined: list[JoinResult] = []
     admin.cluster.groups.join(replace(join_request(), group_id="with"), joined.append, NOW_MS)
 
-    page = await search_groups(admin, PageQuery(limit=3))
+    page = search_groups(admin, PageQuery(limit=3))
     assert (page.total, [group.group_id for group in page.groups]) == (4, ["with", "a", "abc"])
-    page = await search_groups(admin, PageQuery(search="b", offset=1))
+    page = search_groups(admin, PageQuery(search="b", offset=1))
     assert (page.total, [group.group_id for group in page.groups]) == (2, ["b"])
 
 
@@ -63,7 +63,7 @@ async def test_the_whole_journal_is_searched_newest_first() -> None:
     client.send(produce_frame("orders", 1) + b"".join(map(metadata_frame, range(2, 500))))
 
     async def found(**query: object) -> tuple[int, list[int]]:
-        page = await search_requests(admin, PageQuery(**query))  # type: ignore[arg-type]
+        page = search_requests(admin, PageQuery(**query))  # type: ignore[arg-type]
         return page.total, [line["number"] for line in page.requests]
 
     assert await found(limit=2) == (499, [499, 498])

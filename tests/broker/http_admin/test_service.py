@@ -58,7 +58,7 @@ async def test_metrics_are_in_prometheus_text_format() -> None:
     admin = make_admin()
     put_quotas(admin, QuotaBody({"user": 'a"b\n'}, {"controller_mutation_rate": 1}))
     admin.cluster.quotas.controller_mutation.charge('a"b\n', None, 1, NOW_MS)
-    families = {family.name for family in text_string_to_metric_families(await get_metrics(admin))}
+    families = {family.name for family in text_string_to_metric_families(get_metrics(admin))}
     assert "kafka_server_controller_mutation_tokens" in families
 
 

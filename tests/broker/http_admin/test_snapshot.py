@@ -17,7 +17,7 @@ from broker.http_admin.operation import Problem
 from broker.http_admin.quotas import quota_views
 from broker.http_admin.records import RecordsQuery, get_records
 from broker.http_admin.service import ResetBody, reset
-from broker.http_admin.snapshot import LoadQuery, SaveQuery, get_snapshot, put_snapshot, save
+from broker.http_admin.snapshot import LoadQuery, SaveQuery, get_snapshot, put_snapshot
 from broker.http_admin.snapshot_document import Snapshot
 from broker.http_admin.topics import NewTopicBody, create_topic, list_topics
 from tests.broker.http_admin.admin_server import make_admin, serving_site
@@ -75,7 +75,7 @@ async def test_a_snapshot_with_too_many_records_is_refused(monkeypatch: pytest.M
     monkeypatch.setattr(snapshot, "SAVED_BYTES_MAX", 3)
     with pytest.raises(Problem, match="records=false"):
         await document_of(admin)
-    without = await get_snapshot(admin, SaveQuery(records=False))
+    without = get_snapshot(admin, SaveQuery(records=False))
     assert [len(topic.partitions) for topic in without.topics] == [2]
     assert without.topics[0].partitions[0].records == []
 
@@ -164,7 +164,7 @@ async def test_no_saved_offset_is_past_the_end_of_its_saved_log() -> None:
         produce(admin, "orders", next(producer_ids))
         commit(admin, "billing", "orders", log.log_end_offset)
 
-    saved = run_with_pauses(lambda: save(admin, has_records=True), produce_and_commit)
+    saved = run_with_pauses(lambda: get_snapshot(admin, SaveQuery()), produce_and_commit)
 
     assert next(producer_ids) > 1005
     assert [offset.group for offset in saved.offsets] == ["billing"]

@@ -3,11 +3,13 @@
 import asyncio
 import json
 
+import aiohttp.web
 import pytest
 from structlog.testing import capture_logs
 
-from broker.http_admin import web
+from broker.http_admin import json_parts, web
 from broker.http_admin.operation import OPERATIONS, Problem
+from broker.http_admin.topics import NewTopicBody, create_topic
 from tests.broker.http_admin.admin_server import Site, serving_site
 from tests.broker.http_admin.kafka_clients import connect, leave
 
@@ -206,6 +208,38 @@ async def test_an_exception_in_an_operation_is_a_500_and_affects_no_other_reques
         assert [entry["event"] for entry in logs] == ["admin request failed"]
         assert (status, document["title"]) == (500, "Internal Server Error")
         assert (await site.ask("GET", "/healthz"))[0] == 200
+
+
+async def test_others_are_served_between_two_parts_of_a_long_response(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(json_parts, "PART_BYTES", 1)
+    write = aiohttp.web.StreamResponse.write
+    written: list[tuple[int, bytes]] = []
+    iterations = 0
+
+    async def note(response: aiohttp.web.StreamResponse, data: bytes) -> None:
+        written.append((iterations, data))
+        await write(response, data)
+
+    def count_iteration() -> None:
+        nonlocal iterations
+        iterations += 1
+        loop.call_soon(count_iteration)
+
+    async with serving_site() as site:
+        for name in "abc":
+            create_topic(site.admin, NewTopicBody(name))
+        monkeypatch.setattr(aiohttp.web.StreamResponse, "write", note)
+        loop = asyncio.get_running_loop()
+        loop.call_soon(count_iteration)
+        _status, topics = await site.ask("GET", "/v1/topics")
+
+    assert [topic["name"] for topic in topics] == ["a", "b", "c"]
+    assert json.loads(b"".join(data for _iteration, data in written)) == topics
+    when = [iteration for iteration, _data in written]
+    assert len(when) > 3
+    assert sorted(set(when)) == when
 
 
 async def test_a_stop_does_not_wait_for_followers() -> None:
