@@ -12,7 +12,9 @@ EXPIRY_STEPS_PER_TURN = 500
 """A step checks a few dozen producers; this many steps take about 10 ms."""
 
 RETENTION_BATCHES_PER_TURN = 10_000
-"""A step counts as another one; to delete this many takes a few milliseconds."""
+"""To delete this many takes a few milliseconds."""
+RETENTION_LOOK_BATCHES = 10
+"""Batches that take as long to delete as a look at a partition."""
 RETENTION_BATCHES_PER_STEP = 10_000
 
 
@@ -47,7 +49,7 @@ def _start_retention(cluster: Cluster, now_ms: int) -> None:
 def _retention_turns(cluster: Cluster, now_ms: int) -> Iterator[None]:
     left = RETENTION_BATCHES_PER_TURN
     for count in _retention_steps(cluster, now_ms):
-        left -= count + 1
+        left -= count + RETENTION_LOOK_BATCHES
         if left <= 0:
             left = RETENTION_BATCHES_PER_TURN
             yield
@@ -62,6 +64,7 @@ def _retention_steps(cluster: Cluster, begun_ms: int) -> Iterator[int]:
             while count == RETENTION_BATCHES_PER_STEP and cluster.topics.get(topic.name) is topic:
                 retention_ms = _retention_ms(topic, partition)
                 if retention_ms is None:
+                    yield 0
                     break
                 before = partition.log.batch_count
                 cluster.delete_records_older_than(

@@ -68,6 +68,7 @@ def expired_batches(count: int, monkeypatch: pytest.MonkeyPatch) -> tuple[Cluste
     """Return a cluster, whose turns are short, with batches that expire a day later."""
     monkeypatch.setattr(background_tasks, "RETENTION_BATCHES_PER_STEP", 10)
     monkeypatch.setattr(background_tasks, "RETENTION_BATCHES_PER_TURN", 10)
+    monkeypatch.setattr(background_tasks, "RETENTION_LOOK_BATCHES", 1)
     cluster = make_cluster(**{"log.retention.check.interval.ms": "100000"})
     topic = cluster.create_topic("a", [(1,), (1,)], {"retention.ms": str(DAY_MS)})
     for _ in range(count):
@@ -97,6 +98,20 @@ def test_many_expired_batches_are_deleted_in_short_steps(monkeypatch: pytest.Mon
     assert logs[0].batch_count == 1
     cluster.timers.run_due(NOW_MS + DAY_MS + 130_000)
     assert logs[0].batch_count == 0
+
+
+@pytest.mark.parametrize("policy", ["delete", "compact"])
+def test_a_look_at_many_partitions_takes_turns_though_it_deletes_nothing(policy: str) -> None:
+    cluster = make_cluster()
+    cluster.create_topic("a", [(1,)] * 3_500, {"cleanup.policy": policy})
+    start_background_tasks(cluster, NOW_MS)
+    now_ms, turns = NOW_MS + 30_000, 1
+    cluster.timers.run_due(now_ms)
+    while cluster.timers.next_due_ms() == now_ms + 1:
+        now_ms += 1
+        cluster.timers.run_due(now_ms)
+        turns += 1
+    assert turns == 4
 
 
 @pytest.mark.parametrize("change", ["delete", "keep"])
