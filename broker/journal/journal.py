@@ -64,25 +64,24 @@ class Journal:
     def __init__(self, entries_max: int, bytes_max: int, *, is_enabled: bool = False) -> None:
         self.is_enabled = is_enabled
         self._entries_max = entries_max
-        self._kept_max = entries_max + DROPPED_TOGETHER
+        self._kept_max = self._unheard_max = entries_max + DROPPED_TOGETHER
         self._bytes_max = bytes_max
+        self.run_bytes_max = bytes_max // 2
+        """`add_run`, `add_one` and `begin_wait` take requests up to this size, with their sizes.
+
+        One that exceeds the byte limit is an entry without its frame.
+        """
         self._lines: deque[Line | EntryRun] = deque()
         self._line_count = 0
-        """Lines, where each request of a run counts."""
+        """Lines, where each request of a run counts.
+
+        With more than `_unheard_max`, which is -1 while there are listeners, `_added` has to look.
+        """
         self._byte_count = 0
         self._next_number = 1
         self._waiting: dict[int, Entry] = {}
         """The one request without a response, by connection id."""
         self._listeners: list[Listener] = []
-        self._set_run_bytes_max()
-
-    def _set_run_bytes_max(self) -> None:
-        self.run_bytes_max = -1 if self._listeners else self._bytes_max // 2
-        """`add_run`, `add_one` and `begin_wait` take requests up to this size, with their sizes.
-
-        A listener gets each request, and one that exceeds the byte limit is an entry without its
-        frame.
-        """
 
     def __len__(self) -> int:
         self._split_oldest()
@@ -143,8 +142,8 @@ class Journal:
         self._byte_count += entry.byte_count
         self._lines.append(entry)
         self._waiting[connection_id] = entry
-        if self._line_count > self._kept_max or self._byte_count > self._bytes_max:
-            self._drop_oldest()
+        if self._line_count > self._unheard_max or self._byte_count > self._bytes_max:
+            self._added()
         return entry
 
     def add_one(
@@ -164,7 +163,12 @@ class Journal:
         response_bytes = len(response) if type(response) is bytes else size_of(response)
         byte_count = len(data) - SIZE_BYTES + response_bytes
         if byte_count > self._bytes_max:
-            entry = self.begin_wait(sender, data, now_ms, started_ns)
+            context = sender, now_ms
+            entry = Entry(
+                self._next_number, sender.connection_id, context, data[SIZE_BYTES:], started_ns
+            )
+            self._add(entry)
+            self._byte_count += entry.byte_count
             self.end(entry, response, ended_ns)
             return
         responses = (response,) if response else ()
@@ -174,8 +178,8 @@ class Journal:
         self._next_number = number + 1
         self._line_count += 1
         self._byte_count += byte_count
-        if self._line_count > self._kept_max or self._byte_count > self._bytes_max:
-            self._drop_oldest()
+        if self._line_count > self._unheard_max or self._byte_count > self._bytes_max:
+            self._added()
 
     def add_run(
         self,
@@ -197,8 +201,8 @@ class Journal:
         self._next_number += count
         self._line_count += count
         self._byte_count += byte_count
-        if self._line_count > self._kept_max or self._byte_count > self._bytes_max:
-            self._drop_oldest()
+        if self._line_count > self._unheard_max or self._byte_count > self._bytes_max:
+            self._added()
 
     def wait(self, entry: Entry) -> None:
         """Record that the response of a request comes later, or never."""
@@ -278,11 +282,12 @@ class Journal:
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Call `listener` with each new or changed line; return a function that unsubscribes it."""
         self._listeners.append(listener)
-        self._set_run_bytes_max()
+        self._unheard_max = -1
 
         def unsubscribe() -> None:
             self._listeners.remove(listener)
-            self._set_run_bytes_max()
+            if not self._listeners:
+                self._unheard_max = self._kept_max
 
         return unsubscribe
 
@@ -290,6 +295,16 @@ class Journal:
         self._next_number += 1
         self._line_count += 1
         self._lines.append(line)
+        if self._line_count > self._kept_max:
+            self._drop_oldest()
+
+    def _added(self) -> None:
+        """Tell listeners the newest line or run, and drop what exceeds the limits."""
+        newest = self._lines[-1]
+        self._drop_oldest()
+        if self._listeners:
+            for line in newest.entries() if isinstance(newest, EntryRun) else (newest,):
+                self._changed(line)
 
     def _drop_oldest(self) -> None:
         """Drop what exceeds the limits, except for a part of a run."""

@@ -1,5 +1,6 @@
 """The journal keeps requests in order and within its bounds, and nothing while disabled."""
 
+from contextlib import ExitStack
 from dataclasses import replace
 from itertools import count
 from struct import pack
@@ -235,6 +236,24 @@ class TwoJournals:
         self._peer = connection(5)
         self._sender = Sender(self._peer)
         self._correlation_ids = count(1)
+        self._heard: dict[Journal, list[tuple[Any, ...]]] = {self.cached: [], self.ordinary: []}
+        self._listening = ExitStack()
+        self._is_followed = False
+
+    def follow(self) -> None:
+        """Begin to listen to both, or end it."""
+        self._is_followed = not self._is_followed
+        if not self._is_followed:
+            self._listening.close()
+            return
+        for journal, heard in self._heard.items():
+            self._listening.callback(
+                journal.subscribe(lambda line, heard=heard: heard.append(described(line)))
+            )
+
+    def compare_heard(self) -> None:
+        """Compare what the listeners got."""
+        assert self._heard[self.cached] == self._heard[self.ordinary]
 
     def clear(self) -> None:
         self.cached.clear()
@@ -278,6 +297,10 @@ class TwoJournals:
             if response is not None:
                 journal.end(entry, response, 7000)
 
+    def ordinary_request(self, frame_size: int) -> None:
+        """Have one of the journals get a request."""
+        self._begin(self.ordinary, self._new_frame(frame_size), bytes(8))
+
     def _new_frame(self, size: int) -> bytes:
         return pack(">hhih", ApiKey.PRODUCE, 8, next(self._correlation_ids), -1) + bytes(size - 10)
 
@@ -309,7 +332,7 @@ parts = st.integers(1, 60).map(lambda size: EncodedParts([bytes(1), bytes(size -
             st.tuples(st.just("run"), st.lists(sizes, min_size=1, max_size=5), st.booleans()),
             st.tuples(st.just("one"), sizes, st.one_of(responses, parts)),
             st.tuples(st.just("wait"), sizes, st.one_of(st.none(), responses)),
-            st.sampled_from([("clear",), ("look",)]),
+            st.sampled_from([("clear",), ("look",), ("follow",)]),
         ),
         max_size=30,
     ),
@@ -324,6 +347,7 @@ def test_what_caches_record_has_the_same_lines_as_what_the_dispatcher_records(
         else:
             getattr(both, name)(*arguments)
         assert both.cached.last_number == both.ordinary.last_number
+        both.compare_heard()
     cached, ordinary = both.cached, both.ordinary
     assert (len(cached), cached.byte_count) == (len(ordinary), ordinary.byte_count)
     lines = [described(line) for line in cached]
@@ -463,3 +487,11 @@ def test_lines_beyond_the_limit_are_dropped_together_and_never_seen() -> None:
 
     assert numbers == [295, 296, 297, 298, 299]
     assert len(journal) == len(journal._lines) == 5
+
+
+def test_lines_of_requests_that_no_cache_takes_are_dropped_before_anybody_looks() -> None:
+    both = TwoJournals(5, 1 << 20)
+    for _ in range(300):
+        both.ordinary_request(12)
+        assert len(both.ordinary._lines) <= 5 + DROPPED_TOGETHER
+    assert [line.number for line in both.ordinary] == [296, 297, 298, 299, 300]
