@@ -68,6 +68,7 @@ PROGRAMS = {
     "attack": "benchmarks.attack",
     "attacked-neighbour": "benchmarks.attacked_neighbour",
     "long-requests": "benchmarks.long_requests",
+    "followers": "benchmarks.followers",
     "scale": "benchmarks.scale",
 }
 """Programs that measure only parts of mock-kafka and print their own lines."""

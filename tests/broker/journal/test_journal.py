@@ -2,6 +2,7 @@
 
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from itertools import count
 from struct import pack
 from typing import Any
@@ -247,9 +248,11 @@ class TwoJournals:
             self._listening.close()
             return
         for journal, heard in self._heard.items():
-            self._listening.callback(
-                journal.subscribe(lambda line, heard=heard: heard.append(described(line)))
-            )
+            self._listening.callback(journal.subscribe(partial(self._hear, heard)))
+
+    @staticmethod
+    def _hear(heard: list[tuple[Any, ...]], line: Line) -> None:
+        heard.append(described(line))
 
     def compare_heard(self) -> None:
         """Compare what the listeners got."""
