@@ -243,10 +243,18 @@ KAFKA_PYTHON = KafkaPython()
 
 @contextmanager
 def kafka_python_consumer(servers: str, *topics: str, **config: Any) -> Iterator[Any]:
-    """Open a `KafkaConsumer`, and close it at the end."""
+    """Open a `KafkaConsumer` that subscribes to topics, and close it at the end.
+
+    It knows the topics before it joins a group. kafka-python 3.0 may join while it knows none of
+    them, and join again when it does; sometimes it does not go on after that.
+    """
     settings = {"auto_offset_reset": "earliest", "enable_auto_commit": False, **config}
-    consumer = kafka.KafkaConsumer(*topics, bootstrap_servers=servers, **settings)
+    consumer = kafka.KafkaConsumer(bootstrap_servers=servers, **settings)
     try:
+        for topic in topics:
+            consumer.partitions_for_topic(topic)
+        if topics:
+            consumer.subscribe(topics)
         yield consumer
     finally:
         consumer.close()
