@@ -124,6 +124,8 @@ class CachedWait(SessionWait):
         self._data = data
         self._now_ms = now_ms
         self._entry = entry
+        if entry is not None:
+            self._services.journal.wait(entry)
         self.wait(now_ms)
 
     def encode(self, now_ms: int) -> bytes | EncodedParts | None:
@@ -193,9 +195,7 @@ class FetchCache:
         self._pause = self._skip = 0
 
     # Hot path: inlined on purpose.
-    def respond(  # noqa: C901, PLR0912
-        self, data: bytes, now_ms: int
-    ) -> CachedWait | PendingFrame | CompletedResponse:
+    def respond(self, data: bytes, now_ms: int) -> CachedWait | PendingFrame | CompletedResponse:
         """Handle a request, or return None and change nothing: the ordinary path has to take it."""
         known = self._known.get(len(data))
         if known is None:
@@ -217,7 +217,7 @@ class FetchCache:
             or plan.change_count != session.change_count
             or plan.generation != cluster.generation
             or services.faults.is_enabled
-            or (journal.is_enabled and len(data) > journal.run_bytes_max)
+            or (journal.is_enabled and len(data) > journal.bytes_max)
             or self._peer.session.limited_from_ms <= now_ms
         ):
             return None
@@ -239,13 +239,8 @@ class FetchCache:
             session.note_use(now_ms)
             response: CachedWait | PendingFrame | CompletedResponse
             if has_to_wait(plan):
-                entry = None
-                if is_recorded:
-                    entry = journal.begin_wait(
-                        self._sender or self._new_sender(), data, now_ms, started_ns
-                    )
                 response = known.wait
-                response.begin(data, now_ms, entry)
+                response.begin(data, now_ms, self._entry_of(data, now_ms, started_ns))
             else:
                 response = self._read(known, data, now_ms, started_ns)
         except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
@@ -281,9 +276,9 @@ class FetchCache:
                 return self._respond_ordinarily(known, data, now_ms, started_ns)
         elif rate is not None:
             rate.record(len(frame) - plan.uncharged_bytes, now_ms)
-        if journal.is_enabled:
-            sender, ended_ns = self._sender or self._new_sender(), self._services.now_ns()
-            journal.add_one(sender, data, frame, now_ms, started_ns, ended_ns)
+        entry = self._entry_of(data, now_ms, started_ns)
+        if entry is not None:
+            journal.end(entry, frame, self._services.now_ns())
         return frame
 
     def _entry_of(self, data: bytes, now_ms: int, started_ns: int) -> Entry | None:
@@ -291,7 +286,7 @@ class FetchCache:
         journal = self._services.journal
         if not journal.is_enabled:
             return None
-        return journal.begin_wait(self._sender or self._new_sender(), data, now_ms, started_ns)
+        return journal.begin_sent(self._sender or self._new_sender(), data, now_ms, started_ns)
 
     def _new_sender(self) -> Sender:
         sender = self._sender = Sender(self._peer)

@@ -1,27 +1,17 @@
 """The journal: the last requests and their responses, for people and tests.
 
 It keeps one copy of each frame, and decodes a frame only when it is read. The journal is bounded in
-entries and in bytes. A Fetch that a cache has handled becomes an entry when somebody looks at it
-(`EntryRun`, `Journal.begin_wait`).
+entries and in bytes.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from broker.journal.lines import (
-    Arrival,
-    Disconnect,
-    Entry,
-    EntryRun,
-    Line,
-    Outcome,
-    frames_of,
-    size_of,
-)
+from broker.journal.lines import Arrival, Disconnect, Entry, Line, Outcome, size_of
 from broker.request.context import RequestContext, Sender
 from broker.request.session import Peer
-from broker.responses import Close, CompletedResponse, EncodedParts, Throttled
+from broker.responses import Close, CompletedResponse, Throttled
 from protocol import json_view
 from protocol.api_keys import ApiKey
 from protocol.codec import decode_response
@@ -64,19 +54,9 @@ class Journal:
     def __init__(self, entries_max: int, bytes_max: int, *, is_enabled: bool = False) -> None:
         self.is_enabled = is_enabled
         self._entries_max = entries_max
-        self._kept_max = self._unheard_max = entries_max + DROPPED_TOGETHER
-        self._bytes_max = bytes_max
-        self.run_bytes_max = bytes_max // 2
-        """`add_run`, `add_one` and `begin_wait` take requests up to this size, with their sizes.
-
-        One that exceeds the byte limit is an entry without its frame.
-        """
-        self._lines: deque[Line | EntryRun] = deque()
-        self._line_count = 0
-        """Lines, where each request of a run counts.
-
-        With more than `_unheard_max`, which is -1 while there are listeners, `_added` has to look.
-        """
+        self._kept_max = entries_max + DROPPED_TOGETHER
+        self.bytes_max = bytes_max
+        self._lines: deque[Line] = deque()
         self._byte_count = 0
         self._next_number = 1
         self._waiting: dict[int, Entry] = {}
@@ -84,29 +64,21 @@ class Journal:
         self._listeners: list[Listener] = []
 
     def __len__(self) -> int:
-        self._split_oldest()
-        return self._line_count
+        self._drop_oldest()
+        return len(self._lines)
 
     def __iter__(self) -> Iterator[Line]:
-        self._split_oldest()
-        for line in self._lines:
-            if isinstance(line, EntryRun):
-                yield from line.entries()
-            else:
-                yield line
+        self._drop_oldest()
+        return iter(self._lines)
 
     def __reversed__(self) -> Iterator[Line]:
-        self._split_oldest()
-        for line in reversed(self._lines):
-            if isinstance(line, EntryRun):
-                yield from reversed(line.entries())
-            else:
-                yield line
+        self._drop_oldest()
+        return reversed(self._lines)
 
     @property
     def byte_count(self) -> int:
         """Bytes of all frames in the journal."""
-        self._split_oldest()
+        self._drop_oldest()
         return self._byte_count
 
     @property
@@ -123,86 +95,22 @@ class Journal:
         started_ns: int,
     ) -> Entry:
         """Add a request; `buffer[start:end]` is its frame without the size."""
-        frame = bytes(buffer[start:end]) if end - start <= self._bytes_max else None
+        frame = bytes(buffer[start:end]) if end - start <= self.bytes_max else None
         entry = Entry(self._next_number, context.connection_id, context, frame, started_ns)
         self._add(entry)
         self._byte_count += 0 if frame is None else end - start
         return entry
 
-    # Hot path: inlined on purpose, as `add_one` and `end`.
-    def begin_wait(self, sender: Sender, data: bytes, now_ms: int, started_ns: int) -> Entry:
-        """Add a request whose response comes later, or never, as `begin` and `wait`.
+    def begin_sent(self, sender: Sender, data: bytes, now_ms: int, started_ns: int) -> Entry:
+        """Add a request as `begin`; its context is made when somebody looks at it.
 
-        It is all of `data`, with its size.
+        It is all of `data`, with its size, and has at most `bytes_max` bytes.
         """
-        number, connection_id = self._next_number, sender.connection_id
-        entry = Entry(number, connection_id, (sender, now_ms), data[SIZE_BYTES:], started_ns)
-        self._next_number = number + 1
-        self._line_count += 1
-        self._byte_count += entry.byte_count
-        self._lines.append(entry)
-        self._waiting[connection_id] = entry
-        if self._line_count > self._unheard_max or self._byte_count > self._bytes_max:
-            self._added()
+        context, frame = (sender, now_ms), data[SIZE_BYTES:]
+        entry = Entry(self._next_number, sender.connection_id, context, frame, started_ns)
+        self._add(entry)
+        self._byte_count += len(frame)
         return entry
-
-    def add_one(
-        self,
-        sender: Sender,
-        data: bytes,
-        response: bytes | EncodedParts,
-        now_ms: int,
-        started_ns: int,
-        ended_ns: int,
-    ) -> None:
-        """Add a request that was handled, with its response, which is empty if there is none.
-
-        `data` has the size of the request in front. The times in nanoseconds are when it began and
-        ended to be handled.
-        """
-        response_bytes = len(response) if type(response) is bytes else size_of(response)
-        byte_count = len(data) - SIZE_BYTES + response_bytes
-        if byte_count > self._bytes_max:
-            context = sender, now_ms
-            entry = Entry(
-                self._next_number, sender.connection_id, context, data[SIZE_BYTES:], started_ns
-            )
-            self._add(entry)
-            self._byte_count += entry.byte_count
-            self.end(entry, response, ended_ns)
-            return
-        responses = (response,) if response else ()
-        handled = sender, data, responses, now_ms, started_ns, ended_ns
-        number = self._next_number
-        self._lines.append(EntryRun(number, 1, byte_count, handled))
-        self._next_number = number + 1
-        self._line_count += 1
-        self._byte_count += byte_count
-        if self._line_count > self._unheard_max or self._byte_count > self._bytes_max:
-            self._added()
-
-    def add_run(
-        self,
-        sender: Sender,
-        data: bytes,
-        responses: Sequence[bytes],
-        now_ms: int,
-        started_ns: int,
-        ended_ns: int,
-    ) -> None:
-        """Add complete requests that were handled together, as `add_one`.
-
-        There is one response for each of them, none of which is longer than its request, or none.
-        """
-        count = len(responses) or sum(1 for _ in frames_of(data))
-        byte_count = sum(map(len, responses), len(data) - count * SIZE_BYTES)
-        handled = sender, data, responses, now_ms, started_ns, ended_ns
-        self._lines.append(EntryRun(self._next_number, count, byte_count, handled))
-        self._next_number += count
-        self._line_count += count
-        self._byte_count += byte_count
-        if self._line_count > self._unheard_max or self._byte_count > self._bytes_max:
-            self._added()
 
     def wait(self, entry: Entry) -> None:
         """Record that the response of a request comes later, or never."""
@@ -226,10 +134,10 @@ class Journal:
                 entry.outcome = Outcome.NO_RESPONSE
         if frame is not None and self._lines and entry.number >= self._lines[0].number:
             frame_bytes = len(frame) if type(frame) is bytes else size_of(frame)
-            if entry.byte_count + frame_bytes <= self._bytes_max:
+            if entry.byte_count + frame_bytes <= self.bytes_max:
                 entry.keep(frame, frame_bytes)
                 self._byte_count += frame_bytes
-                if self._byte_count > self._bytes_max:
+                if self._byte_count > self.bytes_max:
                     self._drop_oldest()
         if self._listeners:
             self._changed(entry)
@@ -272,68 +180,32 @@ class Journal:
         self._add(line)
         self._changed(line)
 
-    def clear(self) -> deque[Line | EntryRun]:
+    def clear(self) -> deque[Line]:
         """Remove all lines, and return them; numbers go on, and listeners stay."""
         removed, self._lines = self._lines, deque()
         self._waiting.clear()
-        self._line_count = self._byte_count = 0
+        self._byte_count = 0
         return removed
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Call `listener` with each new or changed line; return a function that unsubscribes it."""
         self._listeners.append(listener)
-        self._unheard_max = -1
-
-        def unsubscribe() -> None:
-            self._listeners.remove(listener)
-            if not self._listeners:
-                self._unheard_max = self._kept_max
-
-        return unsubscribe
+        return lambda: self._listeners.remove(listener)
 
     def _add(self, line: Line) -> None:
         self._next_number += 1
-        self._line_count += 1
         self._lines.append(line)
-        if self._line_count > self._kept_max:
+        if len(self._lines) > self._kept_max:
             self._drop_oldest()
-
-    def _added(self) -> None:
-        """Tell listeners the newest line or run, and drop what exceeds the limits."""
-        newest = self._lines[-1]
-        self._drop_oldest()
-        if self._listeners:
-            for line in newest.entries() if isinstance(newest, EntryRun) else (newest,):
-                self._changed(line)
 
     def _drop_oldest(self) -> None:
-        """Drop what exceeds the limits, except for a part of a run."""
-        lines, entries_max, bytes_max = self._lines, self._entries_max, self._bytes_max
-        while self._line_count > entries_max or self._byte_count > bytes_max:
-            oldest = lines[0]
-            count = oldest.count
-            if count > 1:
-                is_outside = (
-                    self._line_count - count >= entries_max
-                    or self._byte_count - oldest.byte_count >= bytes_max
-                )
-                if not is_outside:
-                    return
-            self._line_count -= count
-            self._byte_count -= oldest.byte_count
-            lines.popleft()
-
-    def _split_oldest(self) -> None:
-        """Drop also the part of a run that exceeds the limits."""
-        self._drop_oldest()
-        while self._line_count > self._entries_max or self._byte_count > self._bytes_max:
-            run = self._lines.popleft()
-            assert isinstance(run, EntryRun)
-            self._lines.extendleft(reversed(run.entries()))
-            self._drop_oldest()
+        """Drop what exceeds the limits."""
+        lines = self._lines
+        while len(lines) > self._entries_max or self._byte_count > self.bytes_max:
+            self._byte_count -= lines.popleft().byte_count
 
     def _changed(self, line: Line) -> None:
-        if self._line_count > self._kept_max or self._byte_count > self._bytes_max:
+        if len(self._lines) > self._kept_max or self._byte_count > self.bytes_max:
             self._drop_oldest()
         if self._listeners:
             for listener in tuple(self._listeners):

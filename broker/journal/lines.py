@@ -1,16 +1,10 @@
-"""The lines of the journal: requests, new connections that were refused, and ends of connections.
+"""The lines of the journal: requests, refused new connections, and ends of connections."""
 
-A Fetch that a cache has handled becomes an entry when somebody looks at it.
-"""
-
-from collections.abc import Iterator, Sequence
 from enum import StrEnum
-from typing import TypeAlias
 
 from broker.request.context import RequestContext, Sender
 from broker.request.session import Peer
 from broker.responses import EncodedParts
-from protocol.framing import SIZE_BYTES
 from protocol.request_targets import RequestTargets
 
 
@@ -47,7 +41,6 @@ class Entry:
         "started_ns",
         "targets",
     )
-    count = 1
 
     def __init__(
         self,
@@ -110,7 +103,6 @@ class Disconnect:
         "time_ms",
     )
     byte_count = 0
-    count = 1
 
     def __init__(
         self,
@@ -133,7 +125,6 @@ class Arrival:
 
     __slots__ = ("broker_id", "delay_ms", "fault", "number", "outcome", "peer", "time_ms")
     byte_count = 0
-    count = 1
 
     def __init__(
         self,
@@ -156,74 +147,9 @@ class Arrival:
         self.time_ms = time_ms
 
 
-class EntryRun:
-    """Requests that stand behind each other in a read, all of them handled and none unusual.
-
-    They become entries when somebody looks at them, so to record them takes little time.
-    """
-
-    __slots__ = ("_entries", "_handled", "byte_count", "count", "number")
-
-    def __init__(self, number: int, count: int, byte_count: int, handled: "Handled") -> None:
-        self.number = number
-        """That of the first entry."""
-        self.count = count
-        self.byte_count = byte_count
-        self._handled: Handled | None = handled
-        self._entries: list[Entry] | None = None
-
-    def entries(self) -> list[Entry]:
-        """Return the entries, always the same ones."""
-        if self._entries is None:
-            assert self._handled is not None
-            self._entries = self._entries_of(*self._handled)
-            self._handled = None
-        return self._entries
-
-    def _entries_of(
-        self,
-        sender: Sender,
-        data: bytes,
-        responses: "Sequence[bytes | EncodedParts]",
-        now_ms: int,
-        started_ns: int,
-        ended_ns: int,
-    ) -> list[Entry]:
-        duration_us = (ended_ns - started_ns) // self.count // 1000
-        entries = []
-        for index, frame in enumerate(frames_of(data)):
-            entry = Entry(
-                self.number + index, sender.connection_id, (sender, now_ms), frame, started_ns
-            )
-            entry.duration_us = duration_us
-            entry.outcome = Outcome.NO_RESPONSE
-            if responses:
-                entry.outcome = Outcome.RESPONDED
-                response = responses[index]
-                entry.keep(response, size_of(response))
-            entries.append(entry)
-        return entries
-
-
-Handled: TypeAlias = tuple[Sender, bytes, "Sequence[bytes | EncodedParts]", int, int, int]
-"""Who sent requests, their frames, their responses, when they came, and when both clocks read what.
-
-A plain tuple, for the hot path.
-"""
-
-
 def size_of(response: bytes | EncodedParts) -> int:
     """Return the bytes of the frame of a response."""
     return response.size_bytes if isinstance(response, EncodedParts) else len(response)
-
-
-def frames_of(data: bytes) -> Iterator[bytes]:
-    """Yield the frames of complete requests, without their sizes."""
-    position = 0
-    while position < len(data):
-        start = position + SIZE_BYTES
-        position = start + int.from_bytes(data[position:start], "big")
-        yield data[start:position]
 
 
 Line = Entry | Disconnect | Arrival

@@ -278,8 +278,7 @@ class Run:
         self.dispatcher.journal.subscribe(lambda line: self.followed.append(fields_of_line(line)))
 
     def bound_journal(self, bytes_max: int) -> None:
-        self.dispatcher.journal._bytes_max = bytes_max
-        self.dispatcher.journal.run_bytes_max = bytes_max // 2
+        self.dispatcher.journal.bytes_max = bytes_max
 
     def audit(self, is_enabled: bool) -> None:
         self.dispatcher.acknowledgements.is_enabled = is_enabled

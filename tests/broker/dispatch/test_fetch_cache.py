@@ -221,7 +221,7 @@ def test_a_bug_is_in_the_journal(monkeypatch: pytest.MonkeyPatch) -> None:
 def bound(journal: Journal) -> None:
     """Enable the journal, with room for short requests only."""
     journal.is_enabled = True
-    journal.run_bytes_max = 20
+    journal.bytes_max = 20
 
 
 CHANGES: dict[str, Callable[[Consumer], object]] = {

@@ -267,42 +267,27 @@ class TwoJournals:
             described(line) for line in self.ordinary
         ]
 
-    def run(self, frame_sizes: list[int], *, has_acks: bool) -> None:
-        """Handle requests of one read."""
-        frames = [self._new_frame(size) for size in frame_sizes]
-        responses = [frame[:8] for frame in frames] if has_acks else []
-        data = b"".join(map(framed, frames))
-        takes_run = len(data) <= self.cached.run_bytes_max
-        if takes_run:
-            self.cached.add_run(self._sender, data, responses, NOW_MS, 0, len(frames) * 7000)
-        for index, frame in enumerate(frames):
-            for journal in (self.ordinary,) if takes_run else (self.ordinary, self.cached):
-                self._begin(journal, frame, responses[index] if has_acks else None)
-
     def one(self, frame_size: int, response: bytes | EncodedParts) -> None:
         """Handle one request."""
         frame = self._new_frame(frame_size)
-        if len(framed(frame)) > self.cached.run_bytes_max:
+        if len(framed(frame)) > self.cached.bytes_max:
             self._begin(self.cached, frame, response or None)
         else:
-            self.cached.add_one(self._sender, framed(frame), response, NOW_MS, 0, 7000)
+            entry = self.cached.begin_sent(self._sender, framed(frame), NOW_MS, 0)
+            self.cached.end(entry, response or None, 7000)
         self._begin(self.ordinary, frame, response or None)
 
     def wait(self, frame_size: int, response: bytes | None) -> None:
         """Begin to handle one request, and end it with the response if it gets one."""
         frame = self._new_frame(frame_size)
         for journal in (self.ordinary, self.cached):
-            if journal is self.cached and len(framed(frame)) <= journal.run_bytes_max:
-                entry = journal.begin_wait(self._sender, framed(frame), NOW_MS, 0)
+            if journal is self.cached and len(framed(frame)) <= journal.bytes_max:
+                entry = journal.begin_sent(self._sender, framed(frame), NOW_MS, 0)
             else:
                 entry = self._begin(journal, frame)
-                journal.wait(entry)
+            journal.wait(entry)
             if response is not None:
                 journal.end(entry, response, 7000)
-
-    def ordinary_request(self, frame_size: int) -> None:
-        """Have one of the journals get a request."""
-        self._begin(self.ordinary, self._new_frame(frame_size), bytes(8))
 
     def _new_frame(self, size: int) -> bytes:
         return pack(">hhih", ApiKey.PRODUCE, 8, next(self._correlation_ids), -1) + bytes(size - 10)
@@ -332,7 +317,6 @@ parts = st.integers(1, 60).map(lambda size: EncodedParts([bytes(1), bytes(size -
     st.integers(20, 300),
     st.lists(
         st.one_of(
-            st.tuples(st.just("run"), st.lists(sizes, min_size=1, max_size=5), st.booleans()),
             st.tuples(st.just("one"), sizes, st.one_of(responses, parts)),
             st.tuples(st.just("wait"), sizes, st.one_of(st.none(), responses)),
             st.sampled_from([("clear",), ("look",), ("follow",)]),
@@ -345,10 +329,7 @@ def test_what_caches_record_has_the_same_lines_as_what_the_dispatcher_records(
 ) -> None:
     both = TwoJournals(entries_max, bytes_max)
     for name, *arguments in steps:
-        if name == "run":
-            both.run(arguments[0], has_acks=arguments[1])
-        else:
-            getattr(both, name)(*arguments)
+        getattr(both, name)(*arguments)
         assert both.cached.last_number == both.ordinary.last_number
         both.compare_heard()
     cached, ordinary = both.cached, both.ordinary
@@ -484,17 +465,9 @@ def test_a_refused_connection_is_a_line_while_the_journal_is_enabled() -> None:
 def test_lines_beyond_the_limit_are_dropped_together_and_never_seen() -> None:
     journal, sender = Journal(5, 1 << 20, is_enabled=True), Sender(connection(1))
     for number in range(1, 300):
-        journal.add_one(sender, metadata_frame(number), b"response", NOW_MS, 0, 0)
+        journal.end(journal.begin_sent(sender, metadata_frame(number), NOW_MS, 0), b"response", 0)
         assert len(journal._lines) <= 5 + DROPPED_TOGETHER
     numbers = [line.number for line in journal]
 
     assert numbers == [295, 296, 297, 298, 299]
     assert len(journal) == len(journal._lines) == 5
-
-
-def test_lines_of_requests_that_no_cache_takes_are_dropped_before_anybody_looks() -> None:
-    both = TwoJournals(5, 1 << 20)
-    for _ in range(300):
-        both.ordinary_request(12)
-        assert len(both.ordinary._lines) <= 5 + DROPPED_TOGETHER
-    assert [line.number for line in both.ordinary] == [296, 297, 298, 299, 300]

@@ -1,6 +1,6 @@
 """A line is decoded and joined when somebody looks at it."""
 
-from broker.journal.lines import Entry, EntryRun, frames_of
+from broker.journal.lines import Entry
 from broker.request.context import Sender
 from broker.responses import EncodedParts
 from tests.broker.cluster_builder import NOW_MS
@@ -13,7 +13,7 @@ def sender() -> Sender:
 
 
 def test_the_context_of_an_entry_is_read_from_its_frame_once() -> None:
-    (frame,) = frames_of(metadata_frame(7))
+    frame = metadata_frame(7)[4:]
     entry = Entry(1, 5, (sender(), NOW_MS), frame, 0)
 
     assert entry.context.correlation_id == 7
@@ -28,15 +28,3 @@ def test_the_parts_of_a_response_are_joined() -> None:
 
     assert entry.response == b"onetwo"
     assert entry.byte_count == len(b"request") + 6
-
-
-def test_the_entries_of_a_run_have_numbers_in_a_row() -> None:
-    data = metadata_frame(1) + metadata_frame(2)
-    run = EntryRun(5, 2, len(data), (sender(), data, (b"a", b"b"), NOW_MS, 0, 4000))
-
-    assert [entry.number for entry in run.entries()] == [5, 6]
-    assert [entry.context.correlation_id for entry in run.entries()] == [1, 2]
-    assert [(entry.response, entry.duration_us) for entry in run.entries()] == [
-        (b"a", 2),
-        (b"b", 2),
-    ]
