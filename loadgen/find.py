@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from loadgen.ctrl_c import CtrlC
-from loadgen.limit_search.bisection import Bracket, Outcome, Range, find_limit
+from loadgen.limit_search.bisection import Bracket, ProbeOutcome, Range, find_limit
 from loadgen.limit_search.dimensions import DIMENSIONS, Dimension
 from loadgen.limit_search.limit_page import number, render, table_of
 from loadgen.limit_search.objectives import Objective, parse_objective
@@ -117,9 +117,9 @@ class LimitSearch:
     def _search(self, bracket: Bracket | None) -> Search:
         return Search(self._plan.name, self._dimension, self._objectives, self._probes, bracket)
 
-    def _outcome_of(self, value: float) -> Outcome:
+    def _outcome_of(self, value: float) -> ProbeOutcome:
         """Probe a value; only what does not hold several times does not hold."""
-        outcome: Outcome = "held"
+        outcome: ProbeOutcome = "held"
         for attempt in range(self._options.tries):
             probe = self._probe(value, self._plan.seed + attempt)
             outcome = probe.outcome

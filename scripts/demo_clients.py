@@ -93,8 +93,8 @@ def consume(client: Client, servers: str, topic: str, count: int, advance: Advan
 
 
 @dataclass(slots=True)
-class Outcome:
-    """The steps of one client, and their durations."""
+class ClientRun:
+    """The steps of one client in one run, and their durations."""
 
     client_name: str
     steps_done: list[str] = field(default_factory=list)
@@ -105,9 +105,9 @@ class Outcome:
     errors: list[str] = field(default_factory=list)
 
 
-def run_client(client: Client, servers: str, count: int, show: "Display") -> Outcome:
+def run_client(client: Client, servers: str, count: int, show: "Display") -> ClientRun:
     """Run all steps of one client; the first one that fails is the last, and named in `errors`."""
-    outcome = Outcome(client.name)
+    outcome = ClientRun(client.name)
     topic = f"demo-{client.name}"
     step = "create topic"
     try:
@@ -203,7 +203,7 @@ class Display:
             self._console.print(f"{words} {time.perf_counter() - started:6.2f} s {records}")
 
 
-def table_of(outcomes: Iterable[Outcome]) -> Table:
+def table_of(outcomes: Iterable[ClientRun]) -> Table:
     """Return the table of all clients."""
     table = Table(title=f"mock-kafka, {BROKERS} brokers: what the clients did")
     for heading in ("client", "version"):

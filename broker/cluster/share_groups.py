@@ -11,7 +11,7 @@ from broker.cluster.topics import Partition, Topic, TopicTable
 from broker.config.broker_config import BrokerConfig
 from broker.config.resource_keys import group_setting
 from broker.groups.consumer.topics import TopicSource
-from broker.groups.records import AppendRecords
+from broker.groups.group_records import AppendRecords
 from broker.share_groups.coordinator import ShareGroupCoordinator
 from broker.share_groups.share_state import ShareStates
 from broker.timers import Timers

@@ -8,7 +8,7 @@ from broker.cluster.internal_topics import (
 )
 from broker.cluster.topics import NO_LEADER, TRANSACTION_STATE_TOPIC, Partition, Topic, TopicTable
 from broker.config.broker_config import BrokerConfig
-from broker.transactions.records import end_batches, transaction_batch, transaction_key
+from broker.transactions.state_records import end_batches, transaction_batch, transaction_key
 from broker.transactions.transaction import Transaction
 from protocol.coordinator_records import CoordinatorRecord
 from protocol.errors import ErrorCode

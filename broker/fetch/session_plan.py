@@ -30,7 +30,7 @@ _KEY_BYTES = 18
 """Enough for the number of topics, a topic id and the number of its partitions."""
 
 
-class Target(NamedTuple):
+class PlannedPartition(NamedTuple):
     """A partition of a session, and what responses say of its topic.
 
     `before` is the response up to its index if it is the only partition there.
@@ -76,7 +76,7 @@ class SessionPlan:
     """The body up to the session epoch."""
     params: FetchParams
     max_wait_ms: int
-    targets: dict[CachedPartition, Target]
+    targets: dict[CachedPartition, PlannedPartition]
     is_flexible: bool
     header: bytes
     """The response up to the number of its topics."""
@@ -153,9 +153,9 @@ def plan_for(
 
 def _targets(
     version: int, session: FetchSession, params: FetchParams, cluster: Cluster
-) -> dict[CachedPartition, Target]:
+) -> dict[CachedPartition, PlannedPartition]:
     """Return the partitions of a session; none at all if one of them is unusual."""
-    targets: dict[CachedPartition, Target] = {}
+    targets: dict[CachedPartition, PlannedPartition] = {}
     topic: Topic | None = None
     beginning = before = b""
     broker_id = params.broker_id
@@ -177,7 +177,7 @@ def _targets(
             or cached.max_bytes < 0
         ):
             return {}
-        targets[cached] = Target(
+        targets[cached] = PlannedPartition(
             partition, partition.log, topic_id or topic.name, beginning, before
         )
     return targets
@@ -280,7 +280,7 @@ def named_partition(
     return NamedPartition(cached, plan.only.log) if is_named else None
 
 
-Found = tuple[CachedPartition, Target, int, int, int, Sequence[bytes], int]
+Found = tuple[CachedPartition, PlannedPartition, int, int, int, Sequence[bytes], int]
 """A partition to send, with high watermark, last stable offset, log start offset, batches, bytes.
 
 A plain tuple, for the hot path.

@@ -2,7 +2,7 @@
 
 from broker.groups.consumer.group import ConsumerGroup
 from broker.groups.group import Group
-from broker.groups.records import group_key
+from broker.groups.group_records import group_key
 from broker.groups.results import GroupState
 from protocol.coordinator_records import CoordinatorRecord
 

@@ -31,11 +31,11 @@ from broker.groups.consumer.requests import (
 )
 from broker.groups.consumer.topics import NO_TOPICS, TopicSource
 from broker.groups.group import Group
+from broker.groups.group_records import AppendRecords, discard_records, group_key, group_value
 from broker.groups.group_table import GroupTable
 from broker.groups.joining import join as join_group
 from broker.groups.leaving import leave as leave_group
 from broker.groups.migration import can_downgrade, fill_downgraded, upgrade
-from broker.groups.records import AppendRecords, discard_records, group_key, group_value
 from broker.groups.requests import (
     UNKNOWN_MEMBER,
     JoinRequest,

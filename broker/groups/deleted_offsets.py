@@ -7,7 +7,7 @@ the caller may not pause.
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-from broker.groups.records import AppendRecords, offset_key
+from broker.groups.group_records import AppendRecords, offset_key
 from broker.groups.transactional_offsets import OffsetKey
 from broker.timers import Timers
 from protocol.coordinator_records import CoordinatorRecord

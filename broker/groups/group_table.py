@@ -13,13 +13,13 @@ from broker.groups.consumer.group import ConsumerGroup
 from broker.groups.consumer.membership import ConsumerMembership
 from broker.groups.deleted_offsets import RECORDS_PER_STEP, DeletedOffsets
 from broker.groups.group import Group
-from broker.groups.offset_expiry import expires_ms_of, expiry_ms
-from broker.groups.offsets import OffsetTable
-from broker.groups.records import (
+from broker.groups.group_records import (
     AppendRecords,
     group_key,
     group_value,
 )
+from broker.groups.offset_expiry import expires_ms_of, expiry_ms
+from broker.groups.offsets import OffsetTable
 from broker.groups.repeated_commit import RepeatedCommit
 from broker.groups.requests import CommitRequest
 from broker.groups.results import CommittedOffset, GroupListing, GroupState

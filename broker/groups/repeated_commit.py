@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from struct import Struct
 from uuid import UUID
 
-from broker.groups.records import OFFSET_PLACE, committed_ms_place, offset_key, offset_value
+from broker.groups.group_records import OFFSET_PLACE, committed_ms_place, offset_key, offset_value
 from broker.groups.requests import CommitRequest
 from broker.groups.results import CommittedOffset
 from broker.groups.transactional_offsets import OffsetKey

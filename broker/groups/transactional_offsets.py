@@ -10,7 +10,7 @@ from typing import NamedTuple
 from broker.groups.commit_check import check_commit
 from broker.groups.consumer.group import ConsumerGroup
 from broker.groups.group import Group
-from broker.groups.records import AppendRecords, offset_key, offset_value
+from broker.groups.group_records import AppendRecords, offset_key, offset_value
 from broker.groups.requests import CommitRequest
 from broker.groups.results import CommittedOffset
 from protocol.coordinator_records import CoordinatorRecord

@@ -9,14 +9,14 @@ import msgspec
 from broker.cluster.topics import Partition
 from broker.dispatch.turn_queue import TurnKind
 from broker.http_admin.operation import Input, PartitionIndex, operation
-from broker.http_admin.records import (
+from broker.http_admin.state import Admin
+from broker.http_admin.topic_records import (
     LOOK_EVERY,
     RecordView,
     TransactionOutcome,
     record_view,
     records_between,
 )
-from broker.http_admin.state import Admin
 from broker.http_admin.topics import TopicPath
 from protocol.pacing import paced, paced_stream
 from protocol.records import Record

@@ -14,7 +14,6 @@ from broker.http_admin.json_parts import encoded_elements
 from broker.http_admin.long_body import read_long_body
 from broker.http_admin.operation import Input, Problem, operation
 from broker.http_admin.quotas import quota_views
-from broker.http_admin.records import BytesBody, HeaderBody, committed_records
 from broker.http_admin.snapshot_document import (
     LONG_PARTS,
     MECHANISMS,
@@ -27,6 +26,7 @@ from broker.http_admin.snapshot_document import (
 )
 from broker.http_admin.snapshot_load import at_once_actions, load_snapshot, rules_of
 from broker.http_admin.state import Admin
+from broker.http_admin.topic_records import BytesBody, HeaderBody, committed_records
 from protocol.pacing import current_turn, paced
 from protocol.records import Record
 

@@ -14,7 +14,7 @@ from broker.http_admin.operation import (
     PartitionIndex,
 )
 from broker.http_admin.quotas import QuotaView
-from broker.http_admin.records import BytesBody, HeaderBody
+from broker.http_admin.topic_records import BytesBody, HeaderBody
 from broker.security.scram import ITERATIONS_MAX, ITERATIONS_MIN
 
 Mechanism = Literal["SCRAM-SHA-256", "SCRAM-SHA-512"]

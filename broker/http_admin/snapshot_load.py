@@ -19,7 +19,6 @@ from broker.faults import FaultRule, rules_from_json
 from broker.groups.requests import CommitRequest, OffsetToCommit
 from broker.http_admin.operation import Problem
 from broker.http_admin.quotas import QuotaView
-from broker.http_admin.records import bytes_of, decoded_base64
 from broker.http_admin.snapshot_document import (
     SavedCredential,
     SavedOffset,
@@ -28,6 +27,7 @@ from broker.http_admin.snapshot_document import (
     Snapshot,
 )
 from broker.http_admin.state import Admin
+from broker.http_admin.topic_records import bytes_of, decoded_base64
 from broker.produce.restore_records import restore_records
 from broker.security.scram import ScramCredential
 from protocol.errors import ErrorCode

@@ -27,12 +27,12 @@ from broker.http_admin import (  # noqa: F401 - importing them declares the oper
     producers,
     quotas,
     record_search,
-    records,
     requests,
     search,
     service,
     snapshot,
     topic_configs,
+    topic_records,
     topics,
     transactions,
 )

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from broker.security.sasl import Authenticated, Challenge, Outcome, Refused
+from broker.security.sasl import Authenticated, Challenge, Refused, SaslResult
 
 _INITIAL = re.compile(
     r"n,(?:a=(?P<authzid>[^,\x01]*))?,\x01auth=(?i:bearer) +(?P<token>[-A-Za-z0-9._~+/]+=*)\x01"
@@ -41,7 +41,7 @@ class OauthBearerExchange:
     def __init__(self) -> None:
         self._refusal: str | None = None
 
-    def step(self, token: bytes, now_ms: int) -> Outcome:
+    def step(self, token: bytes, now_ms: int) -> SaslResult:
         """Check the client's token, or end a refused exchange."""
         if self._refusal is not None:
             return Refused(self._refusal)

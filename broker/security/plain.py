@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from broker.security.sasl import Authenticated, Outcome, Refused
+from broker.security.sasl import Authenticated, Refused, SaslResult
 
 
 class PlainExchange:
@@ -12,7 +12,7 @@ class PlainExchange:
         """`has_password(name, password)` checks a password."""
         self._has_password = has_password
 
-    def step(self, token: bytes, _now_ms: int) -> Outcome:
+    def step(self, token: bytes, _now_ms: int) -> SaslResult:
         """Check the only token."""
         # Java replaces what is not UTF-8; no name or password has such a character.
         parts = token.decode(errors="replace").split("\0", 3)

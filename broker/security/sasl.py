@@ -41,13 +41,13 @@ class Refused:
     message: str
 
 
-Outcome = Challenge | Authenticated | Refused
+SaslResult = Challenge | Authenticated | Refused
 
 
 class Exchange(Protocol):
     """One exchange of a mechanism."""
 
-    def step(self, token: bytes, now_ms: int) -> Outcome:
+    def step(self, token: bytes, now_ms: int) -> SaslResult:
         """Handle the client's next token. It never raises, whatever the bytes are."""
 
 

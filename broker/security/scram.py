@@ -17,8 +17,8 @@ from broker.security.sasl import (
     SCRAM_SHA_512,
     Authenticated,
     Challenge,
-    Outcome,
     Refused,
+    SaslResult,
     invalid_credentials,
 )
 
@@ -111,7 +111,7 @@ class ScramExchange:
         self._signed_so_far = ""
         self._credential: ScramCredential | None = None
 
-    def step(self, token: bytes, _now_ms: int) -> Outcome:
+    def step(self, token: bytes, _now_ms: int) -> SaslResult:
         """Handle the client's first or final message."""
         try:
             text = token.decode()
@@ -119,7 +119,7 @@ class ScramExchange:
             return invalid_credentials(self._mechanism)
         return self._first(text) if self._credential is None else self._final(text)
 
-    def _first(self, text: str) -> Outcome:
+    def _first(self, text: str) -> SaslResult:
         found = _CLIENT_FIRST.fullmatch(text)
         if found is None:
             return invalid_credentials(self._mechanism)
@@ -151,7 +151,7 @@ class ScramExchange:
         self._principal, self._expires_at_ms = found.owner, found.expires_at_ms
         return found.credential
 
-    def _final(self, text: str) -> Outcome:
+    def _final(self, text: str) -> SaslResult:
         credential = self._credential
         assert credential is not None
         found = _CLIENT_FINAL.fullmatch(text)

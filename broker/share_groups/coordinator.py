@@ -12,7 +12,7 @@ from uuid import UUID
 from broker.errors import Refusal
 from broker.groups.consumer.assignment import Assignment
 from broker.groups.consumer.topics import TopicSource
-from broker.groups.records import AppendRecords
+from broker.groups.group_records import AppendRecords
 from broker.groups.results import GroupListing
 from broker.groups.session_timer import SessionTimer
 from broker.share_groups.member import JOIN_EPOCH, LEAVE_EPOCH, ShareHeartbeat

@@ -12,7 +12,8 @@ from broker.errors import Refusal
 from broker.groups.consumer.assignment import Assignment
 from broker.groups.consumer.topics import TopicMetadata, TopicSource, group_hash
 from broker.share_groups.member import JOIN_EPOCH, ShareHeartbeat, ShareMember
-from broker.share_groups.records import (
+from broker.share_groups.sessions import TopicIdPartition
+from broker.share_groups.share_group_records import (
     current_record,
     epoch_record,
     group_tombstones,
@@ -22,7 +23,6 @@ from broker.share_groups.records import (
     target_epoch_record,
     target_record,
 )
-from broker.share_groups.sessions import TopicIdPartition
 from broker.share_groups.simple_assignor import assign_simply
 from protocol.coordinator_records import CoordinatorRecord
 from protocol.errors import ErrorCode

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from broker.timers import PeriodicTask
 from broker.transactions.ending import EndResult, end_transaction
-from broker.transactions.records import (
+from broker.transactions.state_records import (
     NoTransactionLog,
     TransactionLog,
     transaction_key,

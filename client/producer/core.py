@@ -18,7 +18,7 @@ from client.errors import ClientError
 from client.producer import expiry, response_handling, sender
 from client.producer.actions import Action, Disconnect, Response
 from client.producer.batch import Record, TopicPartition
-from client.producer.delivery import Delivery, Outcome
+from client.producer.delivery import Delivery, DeliveryOutcome
 from client.producer.settings import ProducerSettings
 from client.producer.state import ProducerState
 from client.producer.transaction_errors import TransactionStateError
@@ -73,7 +73,7 @@ class ProducerCore:
         return self._state.idempotence.broker_window
 
     def send(
-        self, record: Record, now_ms: int, callback: Callable[[Outcome], None] | None = None
+        self, record: Record, now_ms: int, callback: Callable[[DeliveryOutcome], None] | None = None
     ) -> Delivery:
         """Accept a record; a later call sets its outcome in the result and calls `callback`.
 

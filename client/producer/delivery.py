@@ -107,7 +107,7 @@ class ProducerClosedError(ClientError):
     """The producer was closed before the record was delivered, or before it was sent."""
 
 
-Outcome = Delivered | ClientError
+DeliveryOutcome = Delivered | ClientError
 
 
 class Delivery:
@@ -115,12 +115,12 @@ class Delivery:
 
     __slots__ = ("_callback", "outcome")
 
-    def __init__(self, callback: Callable[[Outcome], None] | None = None) -> None:
+    def __init__(self, callback: Callable[[DeliveryOutcome], None] | None = None) -> None:
         """`callback` is called with the outcome, from within the core."""
         self._callback = callback
-        self.outcome: Outcome | None = None
+        self.outcome: DeliveryOutcome | None = None
 
-    def resolve(self, outcome: Outcome) -> None:
+    def resolve(self, outcome: DeliveryOutcome) -> None:
         """Set the outcome and call the callback."""
         assert self.outcome is None, "a record is resolved once"
         self.outcome = outcome

@@ -27,7 +27,12 @@ from client.producer.actions import (
 )
 from client.producer.batch import Record, TopicPartition
 from client.producer.core import ProducerCore
-from client.producer.delivery import BufferFullError, Delivered, Outcome, ProducerClosedError
+from client.producer.delivery import (
+    BufferFullError,
+    Delivered,
+    DeliveryOutcome,
+    ProducerClosedError,
+)
 from client.producer.messages import parse_response
 from client.producer.producer_connection import ProducerConnection, Watcher
 from client.producer.settings import ProducerSettings
@@ -261,7 +266,7 @@ class Producer:
         if self._is_closed:
             raise ProducerClosedError("the producer is closed")
 
-        def settle(outcome: Outcome) -> None:
+        def settle(outcome: DeliveryOutcome) -> None:
             self._outstanding.discard(future)
             if future.done():  # cancelled
                 return

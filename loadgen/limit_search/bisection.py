@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import Literal
 
-Outcome = Literal["held", "broke", "invalid"]
+ProbeOutcome = Literal["held", "broke", "invalid"]
 """`invalid`: the load generator was late, so the value says nothing about the target."""
 STEP = 2.0
 
@@ -44,7 +44,7 @@ class Range:
         return min(self.highest, max(self.lowest, value))
 
 
-def find_limit(probe: Callable[[float], Outcome], values: Range, precision: float) -> Bracket:
+def find_limit(probe: Callable[[float], ProbeOutcome], values: Range, precision: float) -> Bracket:
     """Return the bracket of the limit, which `probe` judges value by value.
 
     Without a value that holds (or that breaks) the bracket has only its other end, which is the

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from loadgen.analysis.checks import THIS_RUN
-from loadgen.limit_search.bisection import Outcome
+from loadgen.limit_search.bisection import ProbeOutcome
 
 PERCENTILES = ("p50", "p90", "p99", "p99.9")
 """In the order of `response_us` in a summary."""
@@ -51,7 +51,9 @@ def parse_objective(text: str) -> Objective:
     return Objective(match["name"], limit, match["tenant"])
 
 
-def judge(summary: Mapping[str, Any], objectives: Sequence[Objective]) -> tuple[Outcome, list[str]]:
+def judge(
+    summary: Mapping[str, Any], objectives: Sequence[Objective]
+) -> tuple[ProbeOutcome, list[str]]:
     """Return the outcome of a probe, and why it did not hold.
 
     A check that failed or an incomplete run is the target's, even if the generator was late.

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from loadgen.limit_search.bisection import Bracket, Outcome
+from loadgen.limit_search.bisection import Bracket, ProbeOutcome
 from loadgen.limit_search.dimensions import Dimension
 from loadgen.limit_search.objectives import Objective, judge, worst_of
 
@@ -16,7 +16,7 @@ class Probe:
     number: int
     value: float
     """In the unit of the dimension."""
-    outcome: Outcome
+    outcome: ProbeOutcome
     reasons: list[str]
     seed: int
     responses_per_s: float

@@ -13,7 +13,7 @@ from mock_kafka import DEFAULT, ConfigValue, MockKafka
 from scenarios.controller_overload.experiment import (
     PROBE,
     Failure,
-    Outcome,
+    OverloadResult,
     create_requests,
     delete_request,
     run_experiment,
@@ -47,8 +47,8 @@ FAILURES = tuple(
 class Pair(NamedTuple):
     """What came of both experiments in one cluster."""
 
-    creation: Outcome
-    deletion: Outcome
+    creation: OverloadResult
+    deletion: OverloadResult
 
 
 def run(out: Path | None) -> int:
@@ -104,7 +104,7 @@ def _restore(lab: MockKafka) -> None:
     lab.advance(seconds=60)
 
 
-def rows(off: Outcome, on: Outcome) -> list[tuple[str, str, str]]:
+def rows(off: OverloadResult, on: OverloadResult) -> list[tuple[str, str, str]]:
     """One line for each number of the outcomes."""
 
     def line(name: str, value_off: str, value_on: str) -> tuple[str, str, str]:
@@ -147,7 +147,7 @@ def broken_promises(off: Pair, on: Pair, topic_count: int) -> Sequence[str]:
     return broken
 
 
-def _queue_max(outcome: Outcome) -> float:
+def _queue_max(outcome: OverloadResult) -> float:
     return max(sample.queue_ms for sample in outcome.samples)
 
 

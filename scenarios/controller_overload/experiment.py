@@ -53,7 +53,7 @@ class Sample(NamedTuple):
 
 
 @dataclass(slots=True)
-class Outcome:
+class OverloadResult:
     """What came of an experiment."""
 
     done: int = 0
@@ -100,7 +100,9 @@ def delete_request(names: Sequence[str]) -> TopicRequests:
     return TopicRequests(build, lambda response: response.responses, [names], 1)
 
 
-def run_experiment(lab: MockKafka, requests: TopicRequests, failures: Sequence[Failure]) -> Outcome:
+def run_experiment(
+    lab: MockKafka, requests: TopicRequests, failures: Sequence[Failure]
+) -> OverloadResult:
     """Send the requests and stop the brokers; return when all is done and elected."""
     with ExitStack() as stack:
         experiment = _Experiment(lab, requests, failures, stack)
@@ -118,7 +120,7 @@ class _Experiment:
         failures: Sequence[Failure],
         stack: ExitStack,
     ) -> None:
-        self.outcome = Outcome()
+        self.outcome = OverloadResult()
         self._lab = lab
         self._server = lab.bootstrap_servers_list[0]
         self._stack = stack

@@ -3,13 +3,17 @@
 from pathlib import Path
 from typing import Any
 
-from scenarios.controller_overload.experiment import Outcome
+from scenarios.controller_overload.experiment import OverloadResult
 from scenarios.picture import require_matplotlib, save
 
 _OFF, _ON, _TEXT, _GRID = "#b3261e", "#2f6fb3", "#1f2933", "#d5dae0"
 
 
-def draw(creation: tuple[Outcome, Outcome], deletion: tuple[Outcome, Outcome], out: Path) -> Path:
+def draw(
+    creation: tuple[OverloadResult, OverloadResult],
+    deletion: tuple[OverloadResult, OverloadResult],
+    out: Path,
+) -> Path:
     """Draw both experiments, each without and with the quota, into `out`; return the file."""
     figure = require_matplotlib()(figsize=(10, 5.6), layout="constrained")
     panels = figure.subplots(2, 2, sharex="col", sharey="row", squeeze=False)
@@ -32,14 +36,14 @@ def draw(creation: tuple[Outcome, Outcome], deletion: tuple[Outcome, Outcome], o
     return save(figure, out, "controller-overload")
 
 
-def _draw_queue(axes: Any, outcome: Outcome, color: str, name: str) -> None:
+def _draw_queue(axes: Any, outcome: OverloadResult, color: str, name: str) -> None:
     seconds = [sample.at_ms / 1000 for sample in outcome.samples]
     axes.plot(
         seconds, [sample.queue_ms / 1000 for sample in outcome.samples], color=color, label=name
     )
 
 
-def _draw_latency(axes: Any, outcome: Outcome, color: str) -> None:
+def _draw_latency(axes: Any, outcome: OverloadResult, color: str) -> None:
     for failure, latency_ms in sorted(outcome.latency_ms.items()):
         at_s, latency_s = failure.at_ms / 1000, latency_ms / 1000
         axes.plot(at_s, latency_s, "o", color=color, markersize=5)

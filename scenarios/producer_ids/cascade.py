@@ -58,7 +58,7 @@ BROKERS = tuple(sorted(PARTITIONS[0].replicas))
 
 
 @dataclass(slots=True)
-class Outcome:
+class CascadeResult:
     """What became of a cluster when broker 1 went."""
 
     refused: int
@@ -105,7 +105,7 @@ def rows(stages: Sequence[Stage]) -> list[tuple[str, ...]]:
     ]
 
 
-def broken_promises(off: Outcome, on: Outcome) -> list[str]:
+def broken_promises(off: CascadeResult, on: CascadeResult) -> list[str]:
     """What did not come as the KIP has it; empty when all did."""
     broken = []
     if sorted(off.deaths) != list(BROKERS[1:]):
@@ -117,7 +117,7 @@ def broken_promises(off: Outcome, on: Outcome) -> list[str]:
     return broken
 
 
-def let_go(quota: int | None) -> Outcome:
+def let_go(quota: int | None) -> CascadeResult:
     """Fill a cluster, let broker 1 go, and see who follows."""
     config: dict[str, ConfigValue] = {
         "listeners": "SASL_PLAINTEXT://:0",
@@ -139,7 +139,7 @@ def let_go(quota: int | None) -> Outcome:
         lab.stop_broker(1)
         alive = _await_rest(lab)
         deaths = _deaths(lab, len(BROKERS) - 1 - len(alive))
-        outcome = Outcome(refused, deaths, stages_of(stored, deaths))
+        outcome = CascadeResult(refused, deaths, stages_of(stored, deaths))
         if alive:
             outcome.moved = len(kept)
             outcome.resumed = _write_on(lab, kept)

@@ -57,7 +57,7 @@ class Seen(NamedTuple):
 
 
 @dataclass(slots=True)
-class Outcome:
+class SteadyUse:
     """What was seen of the id, and of its user's other ids."""
 
     seen: list[Seen] = field(default_factory=list)
@@ -101,7 +101,7 @@ def run(out: Path | None) -> int:
     return 1 if broken else 0
 
 
-def use_steadily(hours: int) -> Outcome:
+def use_steadily(hours: int) -> SteadyUse:
     """What becomes of an id that is used every five minutes."""
     config: dict[str, ConfigValue] = {
         "listeners": "SASL_PLAINTEXT://:0",
@@ -110,7 +110,7 @@ def use_steadily(hours: int) -> Outcome:
         "producer.id.quota.window.size.seconds": WINDOW_S,
         "producer.id.quota.cache.layer.count": LAYERS,
     }
-    outcome, textbook = Outcome(), TextbookFilter(WINDOW_S, LAYERS)
+    outcome, textbook = SteadyUse(), TextbookFilter(WINDOW_S, LAYERS)
     with MockKafka(config=config) as lab:
         for topic in (CAREFUL, CARELESS):
             lab.create_topic(topic, 1)
@@ -133,7 +133,7 @@ def use_steadily(hours: int) -> Outcome:
     return outcome
 
 
-def rows(outcome: Outcome) -> list[tuple[str, str, str]]:
+def rows(outcome: SteadyUse) -> list[tuple[str, str, str]]:
     """The lines of the table."""
 
     def times(times_s: list[int]) -> str:
@@ -149,7 +149,7 @@ def rows(outcome: Outcome) -> list[tuple[str, str, str]]:
     ]
 
 
-def broken_promises(outcome: Outcome) -> list[str]:
+def broken_promises(outcome: SteadyUse) -> list[str]:
     """What did not come as the KIP has it; empty when all did."""
     broken = []
     if outcome.new_at_s != [0]:
@@ -163,7 +163,7 @@ def broken_promises(outcome: Outcome) -> list[str]:
     return broken
 
 
-def timelines(outcome: Outcome) -> tuple[Timeline, Timeline]:
+def timelines(outcome: SteadyUse) -> tuple[Timeline, Timeline]:
     """As they are drawn: the broker, and the textbook."""
     used_s = [use.at_s for use in outcome.seen]
     broker_layers = [Layer(*layer) for layer in sorted(outcome.layers.items())]
@@ -175,7 +175,7 @@ def timelines(outcome: Outcome) -> tuple[Timeline, Timeline]:
 
 
 def _use(
-    lab: MockKafka, producer: CarefulClient, outcome: Outcome, textbook: TextbookFilter, at_s: int
+    lab: MockKafka, producer: CarefulClient, outcome: SteadyUse, textbook: TextbookFilter, at_s: int
 ) -> None:
     # The clock stands: what changes the tokens is this record, or nothing.
     before = _tokens(lab)
@@ -190,7 +190,7 @@ _STEADY = -1
 
 
 def _crowd(
-    lab: MockKafka, now_ms: int, outcome: Outcome, textbook: TextbookFilter, at_s: int
+    lab: MockKafka, now_ms: int, outcome: SteadyUse, textbook: TextbookFilter, at_s: int
 ) -> None:
     place = place_of(lab, CARELESS)
     for _ in range(CROWD):
@@ -208,12 +208,12 @@ def _tokens(lab: MockKafka) -> float | None:
     return None
 
 
-def _note_layers(lab: MockKafka, began_ms: int, outcome: Outcome) -> None:
+def _note_layers(lab: MockKafka, began_ms: int, outcome: SteadyUse) -> None:
     for of_user in lab.control.ask("GET", "/v1/producer-id-filters"):
         for layer in of_user["layers"]:
             begun_s = (layer["begun_ms"] - began_ms) // 1_000
             outcome.layers[begun_s] = (layer["expires_ms"] - began_ms) // 1_000
 
 
-def _textbook_layers(outcome: Outcome) -> dict[int, int]:
+def _textbook_layers(outcome: SteadyUse) -> dict[int, int]:
     return {begun_s: begun_s + WINDOW_S for begun_s in outcome.textbook_begun_s}

@@ -21,16 +21,16 @@ from scenarios.clients.interface import Client, Config, ProducerOptions, Record
 from scenarios.clients.kafka_python import KAFKA_PYTHON
 
 VALUES = [b"%d" % number for number in range(20)]
-Outcome = int | str
+OffsetOrError = int | str
 """The offset of a record, or the name of its error."""
 
 
-Send = Callable[[str, list[bytes]], list[Outcome]]
+Send = Callable[[str, list[bytes]], list[OffsetOrError]]
 """Send values to partition 0 of topic "t", and return their outcomes."""
 
 
 def sender(client: Client, config: Config) -> Send:
-    def send(servers: str, values: list[bytes]) -> list[Outcome]:
+    def send(servers: str, values: list[bytes]) -> list[OffsetOrError]:
         records = [Record(value, timestamp_ms=None) for value in values]
         with client.producer(servers, config, ProducerOptions(is_idempotent=True)) as producer:
             deliveries = producer.send_all("t", records)
@@ -64,7 +64,7 @@ def one_a_second(error_code: str) -> Iterator[MockKafka]:
         yield mock_kafka
 
 
-def refused_first(send: Send, mock_kafka: MockKafka, error_code: str) -> list[Outcome]:
+def refused_first(send: Send, mock_kafka: MockKafka, error_code: str) -> list[OffsetOrError]:
     """Return a sender's results; start the clock as soon as a batch is refused."""
     with ThreadPoolExecutor() as threads:
         outcomes = threads.submit(send, mock_kafka.bootstrap_servers, VALUES)

@@ -12,8 +12,8 @@ import pytest
 from broker.http_admin import audit as rest_audit
 from broker.http_admin import group_views as rest_groups
 from broker.http_admin import quotas as rest_quotas
-from broker.http_admin import records as rest_records
 from broker.http_admin import share_views as rest_shares
+from broker.http_admin import topic_records
 from broker.http_admin import topics as rest_topics
 from broker.http_admin import transactions as rest_transactions
 from mock_kafka.audit import AuditFinding, AuditReport, NotCovered
@@ -204,16 +204,16 @@ VIEWS: dict[type[Any], type[Any]] = {
     rest_quotas.ShadowEventView: ShadowEvent,
     rest_quotas.ShadowView: ShadowCount,
     rest_topics.PartitionView: Partition,
-    rest_records.RecordView: Record,
+    topic_records.RecordView: Record,
     rest_topics.TopicView: Topic,
     rest_transactions.TransactionView: Transaction,
 }
 """What the admin port returns, and the frozen value that users get of it."""
-RENAMED: dict[tuple[Any, str], str] = {(rest_records.RecordView, "timestamp"): "timestamp_ms"}
+RENAMED: dict[tuple[Any, str], str] = {(topic_records.RecordView, "timestamp"): "timestamp_ms"}
 RETYPED: dict[tuple[Any, str], Any] = {
-    (rest_records.RecordView, "key"): bytes | None,
-    (rest_records.RecordView, "value"): bytes | None,
-    (rest_records.RecordView, "headers"): tuple[tuple[str, bytes | None], ...],
+    (topic_records.RecordView, "key"): bytes | None,
+    (topic_records.RecordView, "value"): bytes | None,
+    (topic_records.RecordView, "headers"): tuple[tuple[str, bytes | None], ...],
     (rest_groups.GroupView, "group_type"): GroupType,
     (rest_groups.MemberView, "protocol"): GroupType,
     (rest_groups.MemberView, "subscribed_topics"): tuple[str, ...] | None,

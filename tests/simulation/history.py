@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from client.producer.delivery import Delivered, Outcome
+from client.producer.delivery import Delivered, DeliveryOutcome
 
 Place = tuple[str, int]
 """A partition: topic and index."""
@@ -20,7 +20,7 @@ class SentRecord:
     value: bytes
     timestamp_ms: int
     sent_ms: int
-    outcome: Outcome | None = None
+    outcome: DeliveryOutcome | None = None
     resolved_ms: int = 0
 
     @property

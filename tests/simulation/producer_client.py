@@ -7,7 +7,7 @@ from typing import Any
 from client.producer.actions import Connect, Disconnect, ProduceRequest, Request, Send
 from client.producer.batch import Batch, Record
 from client.producer.core import ProducerCore
-from client.producer.delivery import Outcome
+from client.producer.delivery import DeliveryOutcome
 from client.producer.idempotence import Idempotence
 from client.producer.messages import expects_response, parse_response, request_message
 from client.producer.settings import ProducerSettings
@@ -82,7 +82,7 @@ class ProducerClient:
             self._history.sent.append(sent)
             self.unresolved_count += 1
 
-            def resolve(outcome: Outcome, sent: SentRecord = sent) -> None:
+            def resolve(outcome: DeliveryOutcome, sent: SentRecord = sent) -> None:
                 sent.outcome = outcome
                 sent.resolved_ms = self._network.schedule.time_ms
                 self.unresolved_count -= 1

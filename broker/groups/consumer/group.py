@@ -9,11 +9,7 @@ from collections.abc import Iterable, Mapping
 from uuid import UUID  # noqa: TC003 - plain imports show the layers
 
 from broker.groups.consumer.assignment import NO_PARTITIONS, Assignment, TopicPartition
-from broker.groups.consumer.group_spec import Assignor, GroupSpec, MemberSpec
-from broker.groups.consumer.group_state import ConsumerGroupState
-from broker.groups.consumer.member import ConsumerMember
-from broker.groups.consumer.reconciliation import reconcile
-from broker.groups.consumer.records import (
+from broker.groups.consumer.consumer_group_records import (
     current_record,
     epoch_record,
     group_tombstones,
@@ -24,6 +20,10 @@ from broker.groups.consumer.records import (
     target_epoch_record,
     target_record,
 )
+from broker.groups.consumer.group_spec import Assignor, GroupSpec, MemberSpec
+from broker.groups.consumer.group_state import ConsumerGroupState
+from broker.groups.consumer.member import ConsumerMember
+from broker.groups.consumer.reconciliation import reconcile
 from broker.groups.consumer.regexes import ResolvedRegex
 from broker.groups.consumer.requests import ConsumerGroupDescription
 from broker.groups.consumer.topics import TopicMetadata, TopicSource, group_hash

@@ -24,7 +24,7 @@ from broker.groups.consumer.requests import ConsumerHeartbeat, HeartbeatResult
 from broker.groups.consumer.sessions import FenceMember, MemberSessions
 from broker.groups.consumer.topics import TopicSource
 from broker.groups.consumer.uniform_assignor import assign_uniformly
-from broker.groups.records import AppendRecords
+from broker.groups.group_records import AppendRecords
 from broker.timers import Timers
 from protocol.consumer_heartbeat import UnchangedHeartbeat
 from protocol.errors import ErrorCode

@@ -3,7 +3,7 @@
 from typing import Any
 
 from broker.groups.deleted_offsets import RECORDS_PER_STEP, DeletedOffsets
-from broker.groups.records import offset_key
+from broker.groups.group_records import offset_key
 from broker.groups.transactional_offsets import OffsetKey
 from broker.timers import Timers
 from protocol.coordinator_records import CoordinatorRecord

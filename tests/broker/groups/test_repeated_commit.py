@@ -5,7 +5,7 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.groups.records import offset_key, offset_value
+from broker.groups.group_records import offset_key, offset_value
 from broker.groups.repeated_commit import RepeatedCommit
 from broker.groups.requests import CommitRequest, OffsetToCommit
 from protocol.batch_builder import uncompressed_batch

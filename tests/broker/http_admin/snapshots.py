@@ -9,10 +9,10 @@ from broker.faults import fault_rule
 from broker.http_admin.faults import add_faults
 from broker.http_admin.operation import encode_result
 from broker.http_admin.quotas import QuotaBody, put_quotas
-from broker.http_admin.records import RecordsBody, produce_records
 from broker.http_admin.snapshot import LoadQuery, SaveQuery, get_snapshot, put_snapshot
 from broker.http_admin.snapshot_document import Snapshot
 from broker.http_admin.state import Admin
+from broker.http_admin.topic_records import RecordsBody, produce_records
 from broker.http_admin.topics import NewTopicBody, TopicPath, create_topic
 from tests.broker.cluster_builder import NOW_MS
 from tests.broker.http_admin.admin_server import make_admin

@@ -5,8 +5,8 @@ import pytest
 from broker.http_admin import record_search
 from broker.http_admin.operation import Problem
 from broker.http_admin.record_search import FoundRecordsView, SearchQuery, find_newest_records
-from broker.http_admin.records import HeaderBody, RecordBody, RecordsBody, produce_records
 from broker.http_admin.state import Admin
+from broker.http_admin.topic_records import HeaderBody, RecordBody, RecordsBody, produce_records
 from broker.http_admin.topics import NewTopicBody, TopicPath, create_topic
 from tests.broker.http_admin.admin_server import make_admin
 

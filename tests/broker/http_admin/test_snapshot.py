@@ -15,10 +15,10 @@ from broker.http_admin.faults import fault_views
 from broker.http_admin.groups import GroupPath, get_group
 from broker.http_admin.operation import Problem
 from broker.http_admin.quotas import quota_views
-from broker.http_admin.records import RecordsQuery, get_records
 from broker.http_admin.service import ResetBody, reset
 from broker.http_admin.snapshot import LoadQuery, SaveQuery, get_snapshot, put_snapshot
 from broker.http_admin.snapshot_document import Snapshot
+from broker.http_admin.topic_records import RecordsQuery, get_records
 from broker.http_admin.topics import NewTopicBody, create_topic, list_topics
 from tests.broker.http_admin.admin_server import make_admin, serving_site
 from tests.broker.http_admin.kafka_clients import commit, produce

@@ -7,8 +7,8 @@ import pytest
 from broker.cluster.brokers import Availability
 from broker.http_admin.faults import fault_views
 from broker.http_admin.operation import Problem
-from broker.http_admin.records import RecordsQuery, get_records, produce_records
 from broker.http_admin.state import Admin
+from broker.http_admin.topic_records import RecordsQuery, get_records, produce_records
 from broker.http_admin.topics import list_topics
 from protocol.records import last_offset
 from tests.broker.http_admin.admin_server import make_admin

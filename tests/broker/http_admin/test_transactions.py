@@ -9,8 +9,8 @@ from broker.cluster.internal_topics import TRANSACTION_STATE
 from broker.cluster.topics import NO_LEADER
 from broker.cluster.transactions import end_prepared
 from broker.http_admin.operation import Problem
-from broker.http_admin.records import RecordsQuery, get_records
 from broker.http_admin.state import Admin
+from broker.http_admin.topic_records import RecordsQuery, get_records
 from broker.http_admin.topics import NewTopicBody, TopicPath, create_topic
 from broker.http_admin.transactions import (
     TransactionPartitionView,

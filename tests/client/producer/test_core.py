@@ -33,9 +33,9 @@ from client.producer.core import ProducerCore
 from client.producer.delivery import (
     BufferFullError,
     Delivered,
+    DeliveryOutcome,
     DeliveryRefusedError,
     DeliveryTimeoutError,
-    Outcome,
 )
 from protocol.errors import ErrorCode
 from tests.client.producer import driver
@@ -87,7 +87,7 @@ class ProducerMachine(RuleBasedStateMachine):
         self.is_prompt = True
         self.sent: list[tuple[bytes, int, int]] = []
         """Value, partition and time of each accepted record."""
-        self.outcomes: dict[bytes, Outcome] = {}
+        self.outcomes: dict[bytes, DeliveryOutcome] = {}
         self.timed_out: list[tuple[int, int]] = []
         self.next_ms: int | None = None
         self.run()
@@ -141,7 +141,9 @@ class ProducerMachine(RuleBasedStateMachine):
             value = b"%04d" % len(self.sent)
             number = len(self.sent)
 
-            def settle(outcome: Outcome, value: bytes = value, number: int = number) -> None:
+            def settle(
+                outcome: DeliveryOutcome, value: bytes = value, number: int = number
+            ) -> None:
                 assert value not in self.outcomes
                 self.outcomes[value] = outcome
                 if isinstance(outcome, DeliveryTimeoutError):

@@ -3,9 +3,9 @@ import pytest
 from client.producer.delivery import (
     Delivered,
     Delivery,
+    DeliveryOutcome,
     DeliveryRefusedError,
     DeliveryTimeoutError,
-    Outcome,
     Phase,
 )
 
@@ -32,7 +32,7 @@ def test_an_unknown_offset_is_reported_as_unknown() -> None:
 
 
 def test_a_record_is_resolved_once() -> None:
-    heard: list[Outcome] = []
+    heard: list[DeliveryOutcome] = []
     delivery = Delivery(heard.append)
     delivery.resolve(Delivered("orders", 0, 0, 5))
     assert heard == [delivery.outcome]

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loadgen.limit_search.bisection import Bracket, Outcome, Range, find_limit
+from loadgen.limit_search.bisection import Bracket, ProbeOutcome, Range, find_limit
 from tests.examples import examples
 
 
@@ -18,7 +18,7 @@ def test_a_planted_limit_is_found_to_the_precision(
 ) -> None:
     probes: list[float] = []
 
-    def probe(value: float) -> Outcome:
+    def probe(value: float) -> ProbeOutcome:
         probes.append(value)
         return "held" if value <= limit else "broke"
 
@@ -55,7 +55,7 @@ def test_a_late_generator_is_no_limit_of_the_target() -> None:
 
 
 def test_a_target_that_breaks_below_a_late_generator_is_the_limit() -> None:
-    def probe(value: float) -> Outcome:
+    def probe(value: float) -> ProbeOutcome:
         if value >= 70:
             return "invalid"
         return "held" if value < 50 else "broke"

@@ -13,7 +13,7 @@ from scenarios.controller_overload import (
     rows,
     run_pair,
 )
-from scenarios.controller_overload.experiment import Outcome
+from scenarios.controller_overload.experiment import OverloadResult
 
 TOPIC_COUNT = 400
 WORK_MS = 400 * 4 * 6
@@ -29,7 +29,7 @@ def on() -> Pair:
     return run_pair(QUOTA, TOPIC_COUNT)
 
 
-def first_latency_ms(outcome: Outcome) -> int:
+def first_latency_ms(outcome: OverloadResult) -> int:
     return outcome.latency_ms[FAILURES[0]]
 
 

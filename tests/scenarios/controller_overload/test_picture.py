@@ -2,16 +2,16 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.controller_overload.experiment import Failure, Outcome, Sample
+from scenarios.controller_overload.experiment import Failure, OverloadResult, Sample
 from scenarios.controller_overload.picture import draw
 
 
 def test_both_experiments_are_drawn(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    off = Outcome(
+    off = OverloadResult(
         latency_ms={Failure(1000, 9): 110_000}, samples=[Sample(0, 0), Sample(1000, 120_000)]
     )
-    on = Outcome(latency_ms={Failure(1000, 9): 3_300}, samples=[Sample(0, 3_000)])
+    on = OverloadResult(latency_ms={Failure(1000, 9): 3_300}, samples=[Sample(0, 3_000)])
 
     path = draw((off, on), (off, on), tmp_path)
     text = path.read_text()

@@ -7,7 +7,7 @@ from scenarios.producer_ids.cascade import (
     PARTITIONS,
     QUOTA,
     USERS,
-    Outcome,
+    CascadeResult,
     broken_promises,
     let_go,
     rows,
@@ -53,11 +53,13 @@ def test_ids_go_to_the_next_broker_that_is_there() -> None:
 @pytest.mark.parametrize(
     ("off_deaths", "on", "reason"),
     [
-        ([2, 3], Outcome(0, [], [], 5, [5]), "not all"),
-        ([2, 3, 4, 5, 6], Outcome(0, [2], [], 5, [5]), "with the quota brokers [2] died"),
-        ([2, 3, 4, 5, 6], Outcome(0, [], [], 5, [2, 4]), "of 5 moved producers"),
+        ([2, 3], CascadeResult(0, [], [], 5, [5]), "not all"),
+        ([2, 3, 4, 5, 6], CascadeResult(0, [2], [], 5, [5]), "with the quota brokers [2] died"),
+        ([2, 3, 4, 5, 6], CascadeResult(0, [], [], 5, [2, 4]), "of 5 moved producers"),
     ],
 )
-def test_a_broken_promise_is_reported(off_deaths: list[int], on: Outcome, reason: str) -> None:
-    (broken,) = broken_promises(Outcome(0, off_deaths, []), on)
+def test_a_broken_promise_is_reported(
+    off_deaths: list[int], on: CascadeResult, reason: str
+) -> None:
+    (broken,) = broken_promises(CascadeResult(0, off_deaths, []), on)
     assert reason in broken

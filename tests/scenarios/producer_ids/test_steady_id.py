@@ -2,8 +2,8 @@ import pytest
 
 from scenarios.producer_ids.steady_id import (
     QUOTA,
-    Outcome,
     Seen,
+    SteadyUse,
     TextbookFilter,
     broken_promises,
     rows,
@@ -51,9 +51,9 @@ def test_the_textbook_forgets_what_was_used_a_moment_ago() -> None:
         assert textbook.track(producer_id, at_s) is is_new, (at_s, producer_id)
 
 
-def outcome(*new_at_s: int, textbook_new_at_s: tuple[int, ...] = (0, 600)) -> Outcome:
+def outcome(*new_at_s: int, textbook_new_at_s: tuple[int, ...] = (0, 600)) -> SteadyUse:
     seen = [Seen(at_s, at_s in new_at_s, at_s in textbook_new_at_s, -1.0) for at_s in (0, 300, 600)]
-    return Outcome(seen, {0: 3_600}, [0], crowd_refused=1, delivered=3)
+    return SteadyUse(seen, {0: 3_600}, [0], crowd_refused=1, delivered=3)
 
 
 def test_a_broken_promise_is_reported() -> None:

@@ -4,7 +4,7 @@ from broker import timers
 from broker.cluster import failover
 from broker.cluster.cluster import Cluster
 from broker.dispatch.dispatcher import Dispatcher
-from broker.http_admin import records
+from broker.http_admin import topic_records
 from broker.server.server import Server
 from quotas.metered_bucket import MeteredBucket
 from tests.simulation.mutants.mutant import Mutant, edited
@@ -75,7 +75,7 @@ DISTURBANCE_MUTANTS: tuple[Mutant, ...] = (
     edited(
         "The records of a partition without a leader cannot be shown.",
         "internal_errors",
-        records.get_records,
+        topic_records.get_records,
         "for partition in paced_elements(partitions):",
         "for partition in paced_elements(partitions):\n        assert partition.leader_id >= 0",
         BusyAdminPortWorld,

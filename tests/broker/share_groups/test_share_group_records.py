@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from broker.share_groups.records import group_tombstones, state_partitions_record
+from broker.share_groups.share_group_records import group_tombstones, state_partitions_record
 from protocol.coordinator_records import GROUP_RECORDS, decode_key, decode_value
 
 

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.http_admin import records
+from broker.http_admin import topic_records
 from broker.http_admin.operation import Problem
-from broker.http_admin.records import (
+from broker.http_admin.state import Admin
+from broker.http_admin.topic_records import (
     RecordsQuery,
     RecordsView,
     WaitForRecordsQuery,
@@ -18,7 +19,6 @@ from broker.http_admin.records import (
     produce_records,
     wait_for_records,
 )
-from broker.http_admin.state import Admin
 from broker.http_admin.topics import (
     LeaderBody,
     NewTopicBody,
@@ -116,7 +116,7 @@ def test_a_limited_response_has_the_next_offset_of_every_partition() -> None:
 
 
 def test_a_response_with_records_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(records, "PEEK_BYTES_MAX", 10)
+    monkeypatch.setattr(topic_records, "PEEK_BYTES_MAX", 10)
     admin = make_admin(1)
     create_topic(admin, NewTopicBody("a"))
     store(admin, "a", 0, b"12345678", b"12345678", b"12345678")
@@ -153,8 +153,8 @@ async def test_records_are_stored_with_their_keys_headers_and_timestamps() -> No
     assert [place.timestamp for place in stored] == [1234, NOW_MS]
     first, second = get_records(admin, ORDERS, RecordsQuery(encoding="base64")).records
     assert (first.key, first.value) == (
-        records.BytesView(base64=b64encode(b"k").decode()),
-        records.BytesView(base64=base64),
+        topic_records.BytesView(base64=b64encode(b"k").decode()),
+        topic_records.BytesView(base64=base64),
     )
     assert [header.key for header in first.headers] == ["h", "empty"]
     assert first.headers[1].value is None
@@ -265,7 +265,7 @@ async def test_a_wait_that_ends_without_the_records_returns_null() -> None:
 
 
 async def test_a_wait_counts_what_a_reader_sees(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(records, "COUNTED_BATCHES_MAX", 2)
+    monkeypatch.setattr(topic_records, "COUNTED_BATCHES_MAX", 2)
     admin = make_admin(1)
     create_topic(admin, NewTopicBody("orders", 3))
     for index in range(3):

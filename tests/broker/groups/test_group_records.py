@@ -5,7 +5,7 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.groups.records import (
+from broker.groups.group_records import (
     discard_records,
     group_key,
     group_value,

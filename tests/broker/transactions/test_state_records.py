@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.transactions.records import (
+from broker.transactions.state_records import (
     TRANSACTION_STATUS,
     end_batches,
     transaction_batch,

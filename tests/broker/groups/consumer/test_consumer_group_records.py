@@ -3,8 +3,7 @@
 from typing import Any
 from uuid import UUID
 
-from broker.groups.consumer.member import ClassicMetadata, ConsumerMember, MemberState
-from broker.groups.consumer.records import (
+from broker.groups.consumer.consumer_group_records import (
     current_record,
     epoch_record,
     member_record,
@@ -12,6 +11,7 @@ from broker.groups.consumer.records import (
     target_epoch_record,
     target_record,
 )
+from broker.groups.consumer.member import ClassicMetadata, ConsumerMember, MemberState
 from broker.groups.consumer.regexes import ResolvedRegex
 from protocol.coordinator_records import GROUP_RECORDS, CoordinatorRecord, decode_key, decode_value
 
