@@ -96,7 +96,7 @@ class ProtocolCodec:
 
     def keep_versions_of(self, other: "ProtocolCodec") -> None:
         """Know the versions and features that another connection to the cluster has learned."""
-        self._broker_versions = other._broker_versions
+        self._broker_versions = other._broker_versions  # noqa: SLF001
         self.features = other.features
 
     def version_of(self, api_key: ApiKey) -> int:

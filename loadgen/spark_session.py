@@ -206,7 +206,7 @@ def slots_of(master: str) -> int | None:
 def concurrent_tasks_max(spark: "SparkSession") -> int:
     """Return how many tasks can run at the same time, on all executors that Spark has got."""
     spark.range(1).count()  # waits for the executors, as long as Spark is configured to
-    context = spark.sparkContext._jsc.sc()
+    context = spark.sparkContext._jsc.sc()  # noqa: SLF001
     profile = context.resourceProfileManager().defaultResourceProfile()
     return int(context.maxNumConcurrentTasks(profile))
 

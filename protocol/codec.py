@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.message_schema import schema_of
 from protocol.nullability import Check, null_check
 from protocol.pacing import MessageTooLargeError, current_turn
 
@@ -180,7 +181,7 @@ def decode_body(message_class: Any, api_version: int, body: memoryview) -> Any:
     """
     # The `decode` of ApiVersions would decode every error as version 0.
     flexible = bool(message_class.flexible_version_q(api_version))
-    decode = message_class._struct.compiled_decode_from(
+    decode = schema_of(message_class).compiled_decode_from(
         api_version, compact=flexible, tagged=flexible, data_class=message_class
     )
     return _decoded(decode, body)
@@ -205,7 +206,7 @@ def _paced_decoder(api_key: ApiKey, api_version: int) -> Callable[[memoryview, i
 
 @cache
 def _null_check(api_key: ApiKey, api_version: int) -> Check | None:
-    return null_check(messages.request_class(api_key)._struct, api_version)
+    return null_check(schema_of(messages.request_class(api_key)), api_version)
 
 
 def has_tagged_header(api_key: ApiKey, api_version: int) -> bool:
@@ -215,15 +216,6 @@ def has_tagged_header(api_key: ApiKey, api_version: int) -> bool:
     reads it before it knows which versions the broker speaks.
     """
     return api_key != ApiKey.API_VERSIONS and messages.is_flexible(api_key, api_version)
-
-
-@cache
-def begins_with_throttle_time(api_key: ApiKey, api_version: int) -> bool:
-    """Return whether the first field of this response is throttle_time_ms."""
-    for field in messages.response_class(api_key)._struct.fields.values():
-        if field.for_version_q(api_version):
-            return bool(field.name == "throttle_time_ms")
-    return False
 
 
 def response_body_start(api_key: ApiKey, api_version: int) -> int:
@@ -265,7 +257,7 @@ def encode_request(
 def encode_message(message: Any, api_version: int) -> bytes:
     """Encode the body of a message, whether new or decoded."""
     # kafka-python's decoder doesn't set an attribute that its encoder reads.
-    message._header = None
+    message._header = None  # noqa: SLF001
     return bytes(message.encode(version=api_version))
 
 

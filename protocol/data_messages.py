@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from protocol import schemas
 from protocol.codec import DecodeError, decode_body
+from protocol.message_schema import schema_of
 
 if TYPE_CHECKING:  # `__getattr__` imports them
     from kafka.protocol.consumer import ConsumerProtocolAssignment, ConsumerProtocolSubscription
@@ -53,7 +54,7 @@ def data_class(name: str) -> Any:
         {"load_json": schemas},
         lambda attributes: attributes.update(__module__=__name__),
     )
-    NullableTaggedStruct.use_in(made._struct)
+    NullableTaggedStruct.use_in(schema_of(made))
     return made
 
 
@@ -65,7 +66,9 @@ def encode_data(message: Any, version: int) -> bytes:
 def encode_fields(message: Any, version: int) -> bytes:
     """Encode the fields that a message has in a version."""
     is_flexible = bool(message.flexible_version_q(version))
-    encode = message._struct.compiled_encode_into(version, compact=is_flexible, tagged=is_flexible)
+    encode = schema_of(message).compiled_encode_into(
+        version, compact=is_flexible, tagged=is_flexible
+    )
     with _buffer_pool().acquire() as out:
         encode(message, out)
         return bytes(out.result())

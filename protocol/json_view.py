@@ -15,6 +15,7 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.codec import decode_body, decode_header, skip_tagged_fields
 from protocol.errors import ErrorCode
+from protocol.message_schema import schema_of
 from protocol.pacing import paced_elements
 from protocol.records import (
     COMPRESSION_MASK,
@@ -78,7 +79,7 @@ def _converter(message_class: Any, version: int | None) -> Callable[[Any, MaySho
     Each field's expression depends on its type, as kafka-python's generated decoders.
     """
     items = ", ".join(
-        f"{field.name!r}: {_expression(field, message_class._struct.fields)}"
+        f"{field.name!r}: {_expression(field, schema_of(message_class).fields)}"
         for field in _fields(message_class, version)
     )
     names = {
@@ -118,7 +119,7 @@ _PLAIN_TYPES = frozenset({"bool", "int8", "int16", "int32", "int64", "uint16", "
 @cache
 def _fields(message_class: Any, version: int | None) -> tuple[Any, ...]:
     """Return the fields of a version, or all."""
-    fields = message_class._struct.fields.values()
+    fields = schema_of(message_class).fields.values()
     return tuple(field for field in fields if version is None or field.for_version_q(version))
 
 

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from protocol import schema_messages
 from protocol.api_keys import ApiKey
+from protocol.message_schema import schema_of
 from protocol.suggestions import did_you_mean
 
 if TYPE_CHECKING:  # `__getattr__` imports the classes
@@ -131,7 +132,7 @@ def response_class(api_key: ApiKey) -> Any:
 @cache
 def begins_with_throttle(api_key: ApiKey, api_version: int) -> bool:
     """Return whether `throttle_time_ms` is the first field of this version's response."""
-    fields = response_class(api_key)._struct.fields.values()
+    fields = schema_of(response_class(api_key)).fields.values()
     first = next(field for field in fields if field.for_version_q(api_version))
     return bool(first.name == "throttle_time_ms")
 
@@ -139,13 +140,13 @@ def begins_with_throttle(api_key: ApiKey, api_version: int) -> bool:
 @cache
 def has_throttle_time(api_key: ApiKey, api_version: int) -> bool:
     """Return whether this version's response has a `throttle_time_ms`."""
-    found = response_class(api_key)._struct.fields.get("throttle_time_ms")
+    found = schema_of(response_class(api_key)).fields.get("throttle_time_ms")
     return found is not None and bool(found.for_version_q(api_version))
 
 
 def request_fields(api_key: ApiKey, api_version: int) -> dict[str, Any]:
     """Return a request's field names: arrays of structs with the names inside, others with None."""
-    return _fields_of(request_class(api_key)._struct, api_version)
+    return _fields_of(schema_of(request_class(api_key)), api_version)
 
 
 def _fields_of(struct: Any, api_version: int) -> dict[str, Any]:
@@ -158,7 +159,7 @@ def _fields_of(struct: Any, api_version: int) -> dict[str, Any]:
 
 def entry_class(message: Any, field_name: str) -> Any:
     """Return the class of the entries of an array field of a message or struct."""
-    return type(message)._struct.fields[field_name].array_of.data_class
+    return schema_of(message).fields[field_name].array_of.data_class
 
 
 def schema_versions(api_key: ApiKey) -> tuple[int, int]:

@@ -14,6 +14,7 @@ from typing import Any
 from kafka.protocol.schemas.fields.codecs.encode_buffer import EncodeBuffer
 from kafka.protocol.schemas.fields.codegen import CodegenContext
 
+from protocol.message_schema import decoding_into, schema_of
 from protocol.pacing import MessageTooLargeError, paced_elements, paced_range
 
 _LOOP = re.compile(r"for (\w+) in (\w[\w.]*):$")
@@ -85,16 +86,13 @@ class _Context(CodegenContext):
 def paced_decoder(message_class: Any, api_version: int) -> Callable[[memoryview, int], Any]:
     """Return a function from data and position to a message and the position after it."""
     flexible = bool(message_class.flexible_version_q(api_version))
-    struct = message_class._struct
+    struct = schema_of(message_class)
     context = _Context()
     context.lines.append("def _decode(data, pos):")
-    saved, struct._data_class = struct._data_class, message_class
-    try:
+    with decoding_into(struct, message_class):
         struct.emit_decode_from(
             context, "obj", "    ", version=api_version, compact=flexible, tagged=flexible
         )
-    finally:
-        struct._data_class = saved
     context.emit("    ", "return obj, pos")
     decode: Callable[[memoryview, int], Any] = context.function("_decode")
     return decode
@@ -107,7 +105,7 @@ def _encoder(message_class: Any, api_version: int) -> Callable[[Any, EncodeBuffe
     context.lines.append("def _encode(item, out):")
     for line in ("buf = out.buf", "pos = out.pos", "_cap = len(buf)"):
         context.emit("    ", line)
-    message_class._struct.emit_encode_into(
+    schema_of(message_class).emit_encode_into(
         context, "item", "    ", version=api_version, compact=flexible, tagged=flexible
     )
     context.emit("    ", "out.pos = pos")

@@ -13,6 +13,7 @@ from typing import Any
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.codec import DecodeError, read_unsigned_varint
+from protocol.message_schema import schema_of
 from protocol.pacing import paced_range
 
 STRING_BYTES_MAX = 32_767
@@ -78,7 +79,7 @@ def check_bounds(
 
 @cache
 def _request_walk(api_key: ApiKey, api_version: int) -> Walk:
-    struct = messages.request_class(api_key)._struct
+    struct = schema_of(messages.request_class(api_key))
     return _struct_walk(struct, api_version, compact=messages.is_flexible(api_key, api_version))
 
 

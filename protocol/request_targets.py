@@ -12,6 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from protocol.api_keys import ApiKey
+from protocol.message_schema import schema_of
 from protocol.messages import request_fields
 
 TARGET_NAMES = ("topic", "partition", "group", "transactional_id")
@@ -87,8 +88,11 @@ class RequestTargets:
 @cache
 def _fields_among(entry_type: Any, names: tuple[str, ...]) -> tuple[str, ...]:
     """Return those of the names that are fields of a type: to ask for others is slow."""
-    struct = getattr(entry_type, "_struct", None)
-    return names if struct is None else tuple(name for name in names if name in struct.fields)
+    try:
+        fields = schema_of(entry_type).fields
+    except AttributeError:  # one of our own types
+        return names
+    return tuple(name for name in names if name in fields)
 
 
 def _values(entry: Any, *names: str) -> Iterator[Any]:

@@ -15,6 +15,7 @@ from uuid import UUID
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.message_schema import is_ever_nullable, schema_of
 from protocol.suggestions import did_you_mean
 
 _INTEGERS = {
@@ -32,12 +33,12 @@ def check_patch(api_key: ApiKey, patch: Any) -> None:
     """
     if not isinstance(patch, Mapping):
         raise ValueError(f"must be an object, not {patch!r}")  # noqa: TRY004
-    _check_struct(messages.response_class(api_key)._struct, patch, "")
+    _check_struct(schema_of(messages.response_class(api_key)), patch, "")
 
 
 def apply_patch(message: Any, api_version: int, patch: Mapping[str, Any]) -> None:
     """Apply a checked patch to a decoded response; ignore fields that its version lacks."""
-    _apply_patch(message, type(message)._struct, api_version, patch)
+    _apply_patch(message, schema_of(message), api_version, patch)
 
 
 def _check_struct(struct: Any, patch: Mapping[str, Any], path: str) -> None:
@@ -52,7 +53,7 @@ def _check_struct(struct: Any, patch: Mapping[str, Any], path: str) -> None:
 
 def _check_value(field: Any, value: Any, path: str) -> None:
     if value is None:
-        if field._nullable_versions is None:
+        if not is_ever_nullable(field):
             raise ValueError(f"{path}: can't be null")
     elif isinstance(value, Mapping) and (field.is_struct() or field.is_struct_array()):
         _check_struct(field.array_of if field.is_array() else field, value, f"{path}.")
@@ -100,7 +101,7 @@ def _new(struct: Any, api_version: int, patch: Mapping[str, Any]) -> Any:
     # Without a version, because in this one the struct may not exist outside its array.
     entry = struct.data_class()
     for name, field in struct.fields.items():
-        if field.is_struct() and field.tag is None and field._nullable_versions is None:
+        if field.is_struct() and field.tag is None and not is_ever_nullable(field):
             setattr(entry, name, _new(field, api_version, {}))  # kafka-python has no default
     _apply_patch(entry, struct, api_version, patch)
     return entry

@@ -10,6 +10,8 @@ from typing import Any
 
 from kafka.protocol.schemas import StructField
 
+from protocol.message_schema import is_ever_nullable
+
 _NULL, _PRESENT = b"\x00", b"\x01"
 
 
@@ -20,7 +22,7 @@ class NullableTaggedStruct(StructField):
     def use_in(cls, struct: Any) -> None:
         """Use this class for all fields of a schema that are such structs."""
         for field in struct.fields.values():
-            if field.is_struct() and field.tag is not None and field._nullable_versions:
+            if field.is_struct() and field.tag is not None and is_ever_nullable(field):
                 field.__class__ = cls
 
     @property

@@ -51,7 +51,7 @@ def render(spark: "SparkSession", folder: Path) -> str:
         arguments = {**arguments_of(plan), "end_us": 1_000_000, "cell_us": 10_000}
         open_views(spark, data, partitions=None)
         for query, sql in queries_of(data).items():
-            execution = spark.sql(sql, arguments)._jdf.queryExecution()
+            execution = spark.sql(sql, arguments)._jdf.queryExecution()  # noqa: SLF001
             sections[query] = _normal(execution.executedPlan().toString(), folder)
     text = "".join(f"\n## {name}\n\n```\n{plan}\n```\n" for name, plan in sections.items())
     return _HEAD + text

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from protocol import messages
+from protocol.message_schema import is_ever_nullable, schema_of
 from scripts.generated_page import write_or_check
 
 ROOT = Path(__file__).parent.parent
@@ -83,9 +84,7 @@ def field_type(field: Any) -> str:
     else:
         declared = SIMPLE_TYPES[field.type_str]
     # An absent struct in a tagged field is None.
-    is_nullable = field._nullable_versions is not None or (
-        field.is_struct() and field.tag is not None
-    )
+    is_nullable = is_ever_nullable(field) or (field.is_struct() and field.tag is not None)
     return f"{declared} | None" if is_nullable and not declared.endswith("None") else declared
 
 
@@ -110,7 +109,7 @@ def render() -> str:
         base = "Message"
         if name.endswith("Request"):
             base = f"Request[{name.removesuffix('Request')}Response]"
-        lines += [*class_lines(name, base, getattr(messages, name)._struct), ""]
+        lines += [*class_lines(name, base, schema_of(getattr(messages, name))), ""]
     return "\n".join(lines)
 
 

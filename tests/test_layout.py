@@ -173,6 +173,30 @@ def imported_modules(path: Path) -> set[str]:
     return found
 
 
+def test_no_module_imports_a_private_name_of_another() -> None:
+    """Ruff's SLF001 sees an attribute of another object that begins with an underscore."""
+    found = [
+        f"{relative(path)}:{node.lineno}: {alias.name}"
+        for path in (
+            *SOURCES,
+            *(ROOT / "benchmarks").glob("*.py"),
+            *(ROOT / "scripts").glob("*.py"),
+        )
+        for node in ast.walk(syntax_tree(path))
+        if isinstance(node, ast.ImportFrom) and f"{node.module}".partition(".")[0] in PACKAGES
+        for alias in node.names
+        if alias.name.startswith("_")
+    ]
+    assert found == []
+
+
+def test_only_one_module_reads_the_schemas_of_kafka_python() -> None:
+    pattern = re.compile(r"\._(?:struct|nullable_versions|data_class)\b")
+    sources = [path for folder in TEXT_FOLDERS for path in (ROOT / folder).rglob("*.py")]
+    found = [relative(path) for path in sources if pattern.search(path.read_text(encoding="utf-8"))]
+    assert found == ["protocol/message_schema.py"]
+
+
 def test_no_module_is_a_grab_bag() -> None:
     assert [relative(path) for path in SOURCES if path.stem in BANNED_NAMES] == []
 

@@ -392,9 +392,9 @@ def append_to_logs(
     for log, batch, log_end_offset, leader_epoch in zip(
         logs, batches, end_offsets, leader_epochs, strict=True
     ):
-        if leader_epoch != log._newest_epoch:
-            log._begin_epoch(leader_epoch)
-        log._batches.append(batch)
+        if leader_epoch != log._newest_epoch:  # noqa: SLF001
+            log._begin_epoch(leader_epoch)  # noqa: SLF001
+        log._batches.append(batch)  # noqa: SLF001
         log.log_end_offset = log_end_offset
         log.size_bytes += len(batch)
         if log.waiters:

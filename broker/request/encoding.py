@@ -9,7 +9,7 @@ from broker.pending_response import Failed
 from broker.request.context import RequestContext
 from broker.responses import Close, CompletedResponse, EncodedParts, Throttled, ThrottlingQuota
 from broker.routes import Route
-from protocol import codec
+from protocol import codec, messages
 from protocol.api_keys import ApiKey
 from protocol.pacing import MessageTooLargeError
 
@@ -48,7 +48,7 @@ def encode_response(route: Route, context: RequestContext, response: Any) -> Com
         if context.throttle_time_ms and hasattr(response, "throttle_time_ms"):
             response.throttle_time_ms = context.throttle_time_ms
         body = codec.encode_body(response, context.api_version)
-    elif context.throttle_time_ms and codec.begins_with_throttle_time(
+    elif context.throttle_time_ms and messages.begins_with_throttle(
         route.api_key, context.api_version
     ):
         body = _THROTTLE_TIME.pack(context.throttle_time_ms) + body[_THROTTLE_TIME.size :]

@@ -204,7 +204,7 @@ class AioKafkaMember(GroupMember):
         """See `GroupMember`."""
         key = aiokafka.TopicPartition(self._topic, partition)
         # The public method returns the offset alone.
-        fetch = self.consumer._coordinator.fetch_committed_offsets([key])
+        fetch = self.consumer._coordinator.fetch_committed_offsets([key])  # noqa: SLF001
         found = self._loop.run(fetch, DEADLINE_S).get(key)
         return None if found is None else (found.offset, found.metadata)
 

@@ -118,7 +118,8 @@ class KafkaPythonProducer(Producer):
         """See `Producer`."""
         with contextlib.suppress(Exception):  # it raises when records are left
             self._producer.close(timeout=0)
-        sender = self._producer._sender  # after an exception its thread is still running
+        # After an exception its thread is still running.
+        sender = self._producer._sender  # noqa: SLF001
         sender.force_close()
         sender.join(_ABORT_S)
 

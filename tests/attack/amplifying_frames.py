@@ -15,6 +15,7 @@ from uuid import UUID
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.codec import SCHEMA_BODY_BYTES_MAX, TAGGED_FIELDS_MAX, encode_unsigned_varint
+from protocol.message_schema import schema_of
 from protocol.request_bounds import STRING_BYTES_MAX
 from tests.broker.connection_driver import request_frame
 from tests.broker.faults.requests import sample_message
@@ -68,7 +69,7 @@ def amplifying_frames(
     def frame(kind: str, detail: str, message: Any) -> AmplifyingFrame:
         return AmplifyingFrame(api_key, version, kind, detail, request_frame(message, version, 1))
 
-    fields = messages.request_class(api_key)._struct
+    fields = schema_of(messages.request_class(api_key))
     paths = list(array_paths(fields, version))
     for detail, changes in _choices(fields, version):
         for path in paths:
@@ -153,7 +154,7 @@ def _sample(api_key: ApiKey, version: int, changes: dict[str, int]) -> Any:
 
 def _walk(message: Any, version: int) -> Iterator[tuple[Any, Any]]:
     """Yield each struct of a message with each field that this version has."""
-    for field in type(message)._struct.fields.values():
+    for field in schema_of(message).fields.values():
         if not field.for_version_q(version):
             continue
         yield message, field
@@ -168,7 +169,7 @@ def _walk(message: Any, version: int) -> Iterator[tuple[Any, Any]]:
 def _owner(message: Any, path: Path) -> Any:
     """Return the struct that has the array; create what is on the way to it."""
     for name in path[:-1]:
-        field = type(message)._struct.fields[name]
+        field = schema_of(message).fields[name]
         value = getattr(message, name)
         if field.is_struct_array():
             if not value:
@@ -202,7 +203,7 @@ def _element(owner: Any, field: Any) -> Any:
 def _enlarge(message: Any, path: Path, elements_max: int, *, is_distinct: bool) -> None:
     """Give the array at `path` as many elements as fit into `elements_max` of the request."""
     owner = _owner(message, path)
-    field = type(owner)._struct.fields[path[-1]]
+    field = schema_of(owner).fields[path[-1]]
     element = _element(owner, field)
     _set(owner, field, [element])
     others = _count(message)
@@ -223,7 +224,7 @@ def _enlarge_to_bytes(
     version = message.version
     one = len(message.encode(version=version))
     owner = _owner(message, path)
-    field = type(owner)._struct.fields[path[-1]]
+    field = schema_of(owner).fields[path[-1]]
     element = _element(owner, field)
     if isinstance(element, str):
         element = _LONG
@@ -255,7 +256,7 @@ def _numbered(element: Any, field: Any, number: int) -> Any:
     """Return a copy of an element, with a name or number that no other has."""
     if field.is_struct_array():
         element = copy.copy(element)
-        for inner in type(element)._struct.fields.values():
+        for inner in schema_of(element).fields.values():
             if not inner.for_version_q(element.version) or inner.is_array() or inner.is_struct():
                 continue
             is_number = inner.name in _NUMBERED and inner.type_str in ("int16", "int32")
@@ -285,14 +286,14 @@ def _lengthen(message: Any, version: int) -> None:
 
 
 def _empty(message: Any, version: int) -> None:
-    for field in type(message)._struct.fields.values():
+    for field in schema_of(message).fields.values():
         if field.for_version_q(version) and field.is_array():
             setattr(message, field.name, None if field.nullable_for_version_q(version) else [])
 
 
 def _tagged_elements(message: Any, version: int, path: Path, elements_max: int) -> bytes | None:
     """Return the body of a request in which each element has another tagged field."""
-    field = type(message)._struct.fields[path[0]]
+    field = schema_of(message).fields[path[0]]
     elements = getattr(message, path[0])
     if len(path) != 1 or not field.is_struct_array() or not elements or field._tag is not None:
         return None

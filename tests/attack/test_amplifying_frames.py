@@ -11,6 +11,7 @@ import pytest
 from broker.routes import ROUTES
 from protocol import messages
 from protocol.api_keys import ApiKey
+from protocol.message_schema import schema_of
 from tests.attack.amplifying_frames import KINDS, amplifying_frames, array_paths
 from tests.attack.attacked_broker import AttackedBroker, longest_stretch
 
@@ -102,7 +103,8 @@ def test_work_between_two_places_to_pause_does_not_grow_with_the_request(api_key
 def test_the_corpus_enlarges_every_array_of_every_api_and_version() -> None:
     for api_key, version in ALL_VERSIONS:
         paths = {
-            ".".join(path) for path in array_paths(messages.request_class(api_key)._struct, version)
+            ".".join(path)
+            for path in array_paths(schema_of(messages.request_class(api_key)), version)
         }
         frames = list(amplifying_frames(api_key, version, 20, 2000))
         enlarged = {frame.detail.partition(" ")[0] for frame in frames if frame.kind == "repeated"}

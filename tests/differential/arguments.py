@@ -5,6 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from protocol.batch_builder import BatchBuilder, stamp_producer
+from protocol.message_schema import schema_of
 from protocol.records import (
     COMPRESSION_MASK,
     COMPRESSION_NAMES,
@@ -24,7 +25,7 @@ def build(message_class: Any, version: int, arguments: Mapping[str, Any], resolv
     Raises:
         KeyError: this version has no such field.
     """
-    return _struct(message_class._struct, message_class, version, arguments, resolve)
+    return _struct(schema_of(message_class), message_class, version, arguments, resolve)
 
 
 def _struct(
@@ -115,7 +116,7 @@ def _text(value: str | None, resolve: Resolve) -> bytes | None:
 
 def as_values(message: Any, version: int) -> dict[str, Any]:
     """Return the fields of a decoded response: dicts, lists, numbers, strings; ids are strings."""
-    return _fields(message, type(message)._struct, version)
+    return _fields(message, schema_of(message), version)
 
 
 def _fields(message: Any, struct: Any, version: int) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from hypothesis.strategies import SearchStrategy
 
 from broker.handlers.k03_metadata import AUTO_CREATION_CHOICE_VERSION_MIN
 from protocol import messages
+from protocol.message_schema import schema_of
 from tests.differential.conversation import Connection, Conversation, Send, SendBytes, Step
 from tests.differential.preparations import (
     AFTERWARDS,
@@ -52,7 +53,7 @@ _WITHOUT_NULL = 19
 @st.composite
 def arguments(draw: st.DrawFn, api: str, version: int) -> dict[str, Any]:
     """Return the arguments of a request of this API and version."""
-    schema = messages.request_class(messages.api_key_of(api))._struct
+    schema = schema_of(messages.request_class(messages.api_key_of(api)))
     values = draw(_struct(api, schema, version))
     if values and draw(st.sampled_from((False,) * _WITHOUT_NULL + (True,))):
         name = draw(st.sampled_from(sorted(values)))

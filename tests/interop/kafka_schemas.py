@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+from protocol.message_schema import schema_of
+
 Fields = list[dict[str, Any]]
 
 _COMMENT = re.compile(r"^\s*//.*$", re.MULTILINE)
@@ -151,7 +153,7 @@ def _json_name(field: Mapping[str, Any]) -> str:
 
 
 def _our_field(message_class: Any, field: Mapping[str, Any]) -> Any:
-    ours = message_class._struct.fields
+    ours = schema_of(message_class).fields
     name: str = field["name"]
     return ours.get(re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()) or ours[_OTHER_NAMES[name]]
 

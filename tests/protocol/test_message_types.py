@@ -11,6 +11,7 @@ import pytest
 import protocol
 from protocol import messages
 from protocol.codec import decode_body, encode_message
+from protocol.message_schema import schema_of
 
 VALUES: dict[str, Any] = {
     "bool": True,
@@ -92,7 +93,7 @@ def mistakes_of_fields(value: Any, scope: ast.ClassDef) -> list[str]:
         for node in scope.body
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
     }
-    assert list(fields) == list(type(value)._struct.fields)
+    assert list(fields) == list(schema_of(value).fields)
     return [
         f"{scope.name}.{name}: {mistake}"
         for name, annotation in fields.items()
@@ -107,7 +108,7 @@ def test_a_decoded_message_has_the_declared_types_in_every_version(name: str) ->
     low, high = message_class.valid_versions
     for version in range(low, high + 1):
         for is_empty in (False, True):
-            message = filled(message_class, message_class._struct, version, is_empty=is_empty)
+            message = filled(message_class, schema_of(message_class), version, is_empty=is_empty)
             encoded = encode_message(message, version)
             decoded = decode_body(message_class, version, memoryview(encoded))
             assert mistakes_of_fields(decoded, declared()[name]) == [], f"version {version}"

@@ -5,6 +5,7 @@ from uuid import UUID
 
 from protocol import codec, messages
 from protocol.api_keys import ApiKey
+from protocol.message_schema import schema_of
 
 TOPIC, GROUP, TOPIC_ID, TRANSACTIONAL_ID = "t", "g", UUID(int=1), "x"
 
@@ -64,7 +65,7 @@ def sample_body(api_key: int, version: int) -> bytes:
 def sample_message(api_key: int, version: int) -> Any:
     """Return the message before it is encoded."""
     request_class = messages.request_class(ApiKey(api_key))
-    return _filled(request_class, request_class._struct, version)
+    return _filled(request_class, schema_of(request_class), version)
 
 
 def _filled(message_class: Any, struct: Any, version: int) -> Any:

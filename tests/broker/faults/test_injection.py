@@ -154,11 +154,7 @@ def test_acks_0_gets_no_response_and_an_error_closes_the_connection() -> None:
         (api_key, version)
         for api_key, route in sorted(ROUTES.items())
         for version in range(route.version_min, route.version_max + 1)
-        if "throttle_time_ms" in messages.response_class(ApiKey(api_key))._struct.fields
-        and messages.response_class(ApiKey(api_key))
-        ._struct.fields["throttle_time_ms"]
-        .for_version_q(version)
-        and api_key != ApiKey.JOIN_GROUP
+        if messages.has_throttle_time(ApiKey(api_key), version) and api_key != ApiKey.JOIN_GROUP
     ],
 )
 def test_every_api_with_a_throttle_time_can_be_throttled(api_key: int, version: int) -> None:
