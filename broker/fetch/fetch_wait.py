@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 
-from broker.cluster.fetch_sessions import CachedPartition, SentPartition
-from broker.cluster.partition_log import PartitionLog
+from broker.cluster.fetch_sessions import CachedPartition
 from broker.fetch.fetch_response import Fetch, respond
 from broker.fetch.partition_read import (
     ManyBatchesError,
@@ -13,8 +12,9 @@ from broker.fetch.partition_read import (
     find_partition,
     read_partitions,
 )
+from broker.fetch.waiting_fetch import WaitingFetch, WaitingPartition
 from broker.pending_response import Failed, PendingResponse
-from protocol.pacing import current_turn, paced_elements, paced_range
+from protocol.pacing import current_turn, paced_elements
 
 
 def read_or_wait(fetch: Fetch) -> object:
@@ -44,9 +44,35 @@ def _read_or_wait(fetch: Fetch) -> object:
     result = _read(fetch)
     if not fetch.known or fetch.max_wait_ms <= 0 or result.is_final:
         return respond(fetch, result.partitions, fetch.context.now_ms)
-    waiting = _WaitingFetch(fetch, result.partitions)
-    waiting.watch()
+    waiting = WaitingFetch(
+        fetch.cluster,
+        fetch.context.now_ms + fetch.max_wait_ms,
+        partial(WaitingBytes, fetch.cluster, fetch.params, result.partitions),
+        partial(respond_again, fetch),
+        fetch.in_turns,
+    )
+    _watch(fetch, waiting)
     return waiting.pending
+
+
+def _watch(fetch: Fetch, waiting: WaitingFetch) -> None:
+    """Have all partitions call the request when they change."""
+    for cached in paced_elements(fetch.known):
+        if waiting.is_over:  # during a pause
+            return
+        partition = find_partition(fetch.cluster, cached)
+        if partition is not None:
+            waiting.watch(WaitingPartition(waiting, cached, partition.log))
+    turn = current_turn()
+    # There may be enough beyond the batches that fit into the response. A read that paused has
+    # not seen what came then, and nobody woke this request for it.
+    if waiting.found.has_any or (turn is not None and turn.is_long):
+        for cached in paced_elements(_to_look_at(fetch)):
+            if waiting.is_due or waiting.is_over:
+                return
+            waiting.look_again(
+                partial(WaitingBytes.is_enough_with, cached=cached), fetch.context.now_ms
+            )
 
 
 def respond_again(fetch: Fetch, now_ms: int, deliver: Callable[[object], None]) -> None:
@@ -79,94 +105,3 @@ def _to_look_at(fetch: Fetch) -> list[CachedPartition]:
     if session is None or logs is None or not logs.is_good(session, fetch.cluster):
         return fetch.known
     return logs.changed(fetch.known)
-
-
-class _WaitingFetch:
-    """A request that waits for new records or the end of `max_wait_ms`."""
-
-    __slots__ = ("_bytes", "_deadline", "_fetch", "_is_due", "_is_over", "_waits", "pending")
-
-    def __init__(self, fetch: Fetch, read: list[SentPartition]) -> None:
-        """`read` is what the request has found, which is too little."""
-        self._fetch = fetch
-        self._bytes = WaitingBytes(fetch.cluster, fetch.params, read)
-        self._waits: list[_WaitingPartition] = []
-        self._is_due = self._is_over = False
-        self.pending = PendingResponse(on_cancel=self._cancel, on_force_complete=self._finish)
-        self._deadline = fetch.cluster.timers.schedule(
-            fetch.context.now_ms + fetch.max_wait_ms, self._finish
-        )
-
-    def watch(self) -> None:
-        """Have all partitions call this request when they change."""
-        cluster = self._fetch.cluster
-        for cached in paced_elements(self._fetch.known):
-            if self._is_over:  # during a pause
-                return
-            partition = find_partition(cluster, cached)
-            if partition is not None:
-                wait = _WaitingPartition(self, cached, partition.log)
-                self._waits.append(wait)
-                partition.log.wait(wait)
-        turn = current_turn()
-        # There may be enough beyond the batches that fit into the response. A read that paused has
-        # not seen what came then, and nobody woke this request for it.
-        if self._bytes.has_any or (turn is not None and turn.is_long):
-            now_ms = self._fetch.context.now_ms
-            for cached in paced_elements(_to_look_at(self._fetch)):
-                if self._is_due or self._is_over:
-                    return
-                self.look_again(cached, now_ms)
-
-    def look_again(self, cached: CachedPartition, now_ms: int) -> None:
-        """Respond soon, if this partition has changed in such a way."""
-        if self._is_due or self._is_over:
-            return
-        try:
-            is_enough = self._bytes.is_enough_with(cached)
-        except Exception:  # noqa: BLE001 - the response has it; the caller is another request
-            is_enough = True
-        if is_enough:
-            # Respond after the request that woke this one, with all records that it appended.
-            self._is_due = True
-            self._fetch.cluster.timers.schedule(now_ms, self._finish)
-
-    def _end(self, work: Callable[[], object]) -> None:
-        """Wait no longer: leave the partitions, and then do some work, in turns."""
-        if not self._is_over:
-            self._is_over = True
-            self._fetch.cluster.timers.cancel(self._deadline)
-            self._fetch.in_turns(partial(self._leave, work))
-
-    def _leave(self, work: Callable[[], object]) -> None:
-        waits = self._waits
-        # They refer to this object: reference counting frees the request.
-        for _ in paced_range(len(waits)):
-            wait = waits.pop()
-            wait.log.leave(wait)
-        work()
-
-    def _cancel(self) -> None:
-        self._end(_nothing)
-
-    def _finish(self, now_ms: int) -> None:
-        self._end(partial(respond_again, self._fetch, now_ms, self.pending.complete))
-
-
-def _nothing() -> None:
-    """Do nothing more: the client is gone."""
-
-
-class _WaitingPartition:
-    """The waiter of one partition: a request may have very many, so it is a small object."""
-
-    __slots__ = ("_cached", "_fetch", "log")
-
-    def __init__(self, fetch: _WaitingFetch, cached: CachedPartition, log: PartitionLog) -> None:
-        self._fetch = fetch
-        self._cached = cached
-        self.log = log
-
-    def __call__(self, now_ms: int) -> None:
-        """Look at the partition again: it has changed."""
-        self._fetch.look_again(self._cached, now_ms)

@@ -21,7 +21,8 @@ from broker.fetch.partition_read import (
     is_satisfied,
     read_partitions,
 )
-from broker.pending_response import PendingResponse
+from broker.fetch.waiting_fetch import WaitingFetch, WaitingPartition
+from broker.pending_response import Failed
 from broker.share_groups.acquisition import (
     AbortedRange,
     AcquiredRecords,
@@ -32,7 +33,7 @@ from broker.share_groups.acquisition import (
 from broker.share_groups.sessions import ShareSessionKey, TopicIdPartition
 from protocol.control_records import ControlRecordType, decode_control_key
 from protocol.errors import ErrorCode
-from protocol.pacing import current_turn, paced, paced_elements, paced_range
+from protocol.pacing import current_turn, paced, paced_elements
 from protocol.records import (
     CONTROL_FLAG,
     LOG_OVERHEAD_BYTES,
@@ -247,184 +248,95 @@ def fetch_or_wait(
     readable = fetch.readable(loaded)
     if not loaded or fetch.max_wait_ms <= 0 or fetch.is_satisfied(readable):
         return respond(fetch.acquire(loaded, readable, now_ms), now_ms)
-    waiting = _WaitingShareFetch(fetch, loaded, respond, now_ms)
-    waiting.watch(now_ms)
+    waiting = WaitingFetch(
+        fetch.cluster,
+        now_ms + fetch.max_wait_ms,
+        partial(WaitingBytes, fetch.cluster, fetch.params, ()),
+        partial(_respond_again, fetch, respond),
+        fetch.cluster.in_turns,
+        partial(_is_ready, fetch, loaded),
+    )
+    _watch(fetch, loaded, waiting, now_ms)
     return waiting.pending
 
 
-class _WaitingShareFetch:
-    """A request that waits for new or released records, or the end of `max_wait_ms`.
+def _watch(
+    fetch: ShareFetch,
+    loaded: Mapping[TopicIdPartition, LedSharePartition],
+    waiting: WaitingFetch,
+    now_ms: int,
+) -> None:
+    """Have all partitions call the request when they change, and count what they have."""
+    for requested, led in paced_elements(tuple(loaded.items())):
+        if waiting.is_over:  # during a pause
+            return
+        topic = fetch.cluster.topics.get_by_id(requested.topic_id)
+        if topic is None:
+            waiting.plan_response(now_ms)  # it was deleted during a pause
+            continue
+        index = requested.partition_index
+        cached = CachedPartition(topic.name, topic.topic_id, index, 0, fetch.params.bytes_max)
+        wait = _WaitingSharePartition(waiting, cached, topic.partitions[index].log, led)
+        waiting.watch(wait)
+        wait.is_enough(waiting.found)
+    turn = current_turn()
+    if turn is not None and turn.is_long:
+        waiting.plan_response(now_ms)  # nobody woke this request for what came during a pause
 
-    A change of one partition costs one look at it. If there seems to be enough then, all partitions
-    are looked at, in turns: another member may have acquired records of them.
-    """
 
-    __slots__ = (
-        "_bytes",
-        "_changed",
-        "_deadline",
-        "_fetch",
-        "_is_due",
-        "_is_over",
-        "_loaded",
-        "_respond",
-        "_waits",
-        "pending",
-    )
+def _is_ready(fetch: ShareFetch, loaded: Mapping[TopicIdPartition, LedSharePartition]) -> bool:
+    if any(led.is_dropped for led in paced_elements(tuple(loaded.values()))):
+        return True
+    return fetch.is_satisfied(fetch.readable(loaded))
+
+
+def _respond_again(
+    fetch: ShareFetch,
+    respond: Callable[[ShareFetchResult, int], object],
+    now_ms: int,
+    deliver: Callable[[object], None],
+) -> None:
+    """Deliver what there is after a wait: leaders may have moved, and partitions been dropped."""
+    try:
+        loaded = fetch.load(now_ms)
+        response = respond(fetch.acquire(loaded, fetch.readable(loaded), now_ms), now_ms)
+    except Exception as error:  # noqa: BLE001 - the dispatcher reports it
+        response = Failed(error)
+    deliver(response)
+
+
+class _WaitingSharePartition(WaitingPartition):
+    """The waiter of a share partition, which also changes when records are released."""
+
+    __slots__ = ("_led",)
 
     def __init__(
         self,
-        fetch: ShareFetch,
-        loaded: Mapping[TopicIdPartition, LedSharePartition],
-        respond: Callable[[ShareFetchResult, int], object],
-        now_ms: int,
-    ) -> None:
-        self._fetch = fetch
-        self._loaded = loaded
-        self._respond = respond
-        self._waits: list[_WaitingSharePartition] = []
-        self._bytes = WaitingBytes(fetch.cluster, fetch.params, ())
-        self._changed: dict[_WaitingSharePartition, None] = {}
-        """What has changed since a look at all partitions was planned."""
-        self._is_due = self._is_over = False
-        self.pending = PendingResponse(on_cancel=self._cancel, on_force_complete=self._finish)
-        self._deadline = fetch.cluster.timers.schedule(now_ms + fetch.max_wait_ms, self._finish)
-
-    def watch(self, now_ms: int) -> None:
-        """Have all partitions call this request when they change, and count what they have."""
-        topics = self._fetch.cluster.topics
-        for requested, led in paced_elements(tuple(self._loaded.items())):
-            if self._is_over:  # during a pause
-                return
-            topic = topics.get_by_id(requested.topic_id)
-            if topic is None:
-                self._plan_look(now_ms)  # it was deleted during a pause
-                continue
-            index = requested.partition_index
-            cached = CachedPartition(
-                topic.name, topic.topic_id, index, 0, self._fetch.params.bytes_max
-            )
-            wait = _WaitingSharePartition(self, led, topic.partitions[index].log, cached)
-            self._waits.append(wait)
-            wait.log.wait(wait)
-            wait.led.wait(wait)
-            wait.is_enough(self._bytes)
-        turn = current_turn()
-        if turn is not None and turn.is_long:
-            self._plan_look(now_ms)  # nobody woke this request for what came during a pause
-
-    def look_again(self, wait: "_WaitingSharePartition", now_ms: int) -> None:
-        """Respond soon if there is enough now that one partition has changed."""
-        if self._is_due:
-            self._changed[wait] = None
-            return
-        try:
-            is_enough = wait.is_enough(self._bytes)
-        except Exception:  # noqa: BLE001 - the response has it; the caller is another request
-            is_enough = True
-        if is_enough:
-            self._plan_look(now_ms)
-
-    def _plan_look(self, now_ms: int) -> None:
-        if not self._is_due and not self._is_over:
-            # After the request that woke this one, with all records that it appended.
-            self._is_due = True
-            self._fetch.cluster.timers.schedule(now_ms, self._look)
-
-    def _look(self, now_ms: int) -> None:
-        if not self._is_over:
-            look = partial(self._look_at_all, now_ms)
-            self._fetch.cluster.in_turns(partial(self._attempt, look))
-
-    def _look_at_all(self, now_ms: int) -> None:
-        self._changed.clear()
-        if self._is_ready():
-            self._finish(now_ms)
-            return
-        counted = WaitingBytes(self._fetch.cluster, self._fetch.params, ())
-        for wait in paced_elements(tuple(self._waits)):
-            wait.is_enough(counted)
-        self._bytes = counted
-        if self._is_over:  # during a pause
-            return
-        self._is_due = False
-        for wait in paced_elements(tuple(self._changed)):
-            self.look_again(wait, now_ms)
-
-    def _is_ready(self) -> bool:
-        if any(led.is_dropped for led in paced_elements(tuple(self._loaded.values()))):
-            return True
-        return self._fetch.is_satisfied(self._fetch.readable(self._loaded))
-
-    def _attempt(self, work: Callable[[], object]) -> None:
-        """Do some work; after a bug the client gets no response, and this waits no longer."""
-        self.pending.attempt(work)
-        if self.pending.is_done:
-            self._cancel()
-
-    def _end(self, work: Callable[[], object]) -> None:
-        """Wait no longer: leave the partitions, and then do some work, in turns."""
-        if not self._is_over:
-            self._is_over = True
-            self._fetch.cluster.timers.cancel(self._deadline)
-            self._fetch.cluster.in_turns(partial(self._leave, work))
-
-    def _leave(self, work: Callable[[], object]) -> None:
-        waits = self._waits
-        # They refer to this object: reference counting frees the request.
-        for _ in paced_range(len(waits)):
-            wait = waits.pop()
-            wait.log.leave(wait)
-            wait.led.leave(wait)
-        self._changed.clear()
-        work()
-
-    def _cancel(self) -> None:
-        self._end(_nothing)
-
-    def _finish(self, now_ms: int) -> None:
-        self._end(partial(self.pending.attempt, partial(self._complete, now_ms)))
-
-    def _complete(self, now_ms: int) -> None:
-        # Leaders may have moved, and share partitions may have been dropped: look again.
-        fetch = self._fetch
-        current = fetch.load(now_ms)
-        result = fetch.acquire(current, fetch.readable(current), now_ms)
-        self.pending.complete(self._respond(result, now_ms))
-
-
-def _nothing() -> None:
-    """Do nothing more: the client is gone, or has its response."""
-
-
-class _WaitingSharePartition:
-    """The waiter of one partition: a request may have very many, so it is a small object."""
-
-    __slots__ = ("_cached", "_fetch", "led", "log")
-
-    def __init__(
-        self,
-        fetch: _WaitingShareFetch,
-        led: LedSharePartition,
-        log: PartitionLog,
+        fetch: WaitingFetch,
         cached: CachedPartition,
+        log: PartitionLog,
+        led: LedSharePartition,
     ) -> None:
-        self._fetch = fetch
-        self._cached = cached
-        self.led = led
-        self.log = log
+        super().__init__(fetch, cached, log)
+        self._led = led
 
-    def __call__(self, now_ms: int) -> None:
-        """Look at the partition again: it has changed."""
-        self._fetch.look_again(self, now_ms)
+    def join(self) -> None:
+        """See `WaitingPartition`."""
+        super().join()
+        self._led.wait(self)
+
+    def leave(self) -> None:
+        """See `WaitingPartition`."""
+        super().leave()
+        self._led.leave(self)
 
     def is_enough(self, found: WaitingBytes) -> bool:
-        """Count what may be acquired; return whether a fetch may complete: bytes, or an error."""
-        if self.led.is_dropped:
+        """Count what may be acquired."""
+        if self._led.is_dropped:
             return True
-        share_partition = self.led.share_partition
+        share_partition = self._led.share_partition
         if not share_partition.can_acquire():
             found.leave_out(self._cached)
             return False
         self._cached.fetch_offset = share_partition.next_fetch_offset()
-        return found.is_enough_with(self._cached)
+        return super().is_enough(found)

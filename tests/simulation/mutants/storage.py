@@ -8,7 +8,7 @@ from broker.cluster.cluster import Cluster
 from broker.cluster.partition_log import PartitionLog
 from broker.cluster.producer_rules import new_producers
 from broker.cluster.topics import Partition, Topic
-from broker.fetch import fetch_wait, partition_read
+from broker.fetch import partition_read, waiting_fetch
 from broker.handlers import k02_list_offsets
 from broker.produce import append
 from producer_state import producer_batches, rules
@@ -194,8 +194,8 @@ STORAGE_MUTANTS: tuple[Mutant, ...] = (
     edited(
         "A fetch whose client is gone stays in the log.",
         "memory",
-        fetch_wait._WaitingFetch._leave,
-        "wait.log.leave(wait)",
+        waiting_fetch.WaitingFetch._leave,
+        "waits.pop().leave()",
         "pass",
     ),
     edited(
