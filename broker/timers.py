@@ -215,6 +215,48 @@ class Timers:
             task.wait_until(next_due_ms)
 
 
+class SteppedWork:
+    """Work in short steps, between which requests are handled, a millisecond apart.
+
+    `step(now_ms)` does a step and returns whether more is left to do. After one that raises, the
+    work goes on when it is planned again.
+    """
+
+    def __init__(self, timers: Timers, step: Callable[[int], bool]) -> None:
+        self._timers = timers
+        self._step = step
+        self._timer: Timer | None = None
+
+    @classmethod
+    def of(cls, timers: Timers, steps: Iterable[None]) -> "SteppedWork":
+        """Return work that takes a step for each element, which is made by the step."""
+        iterator = iter(steps)
+        return cls(timers, lambda _now_ms: _advance(iterator))
+
+    def plan(self, now_ms: int) -> None:
+        """Have the next step done in a millisecond, unless it is planned."""
+        if self._timer is None:
+            self._timer = self._timers.schedule(now_ms + 1, self.go_on)
+
+    def go_on(self, now_ms: int) -> None:
+        """Do a step now, and plan the next one if more is left."""
+        self._timer = None
+        if self._step(now_ms):
+            self.plan(now_ms)
+
+    def stop(self) -> None:
+        """Do no more steps, until they are planned again."""
+        self._timers.cancel(self._timer)
+        self._timer = None
+
+
+def _advance(steps: Iterator[None]) -> bool:
+    """Do a step; return whether more may be left."""
+    for _ in steps:
+        return True
+    return False
+
+
 class PeriodicTask:
     """Work that is done every `interval_ms`, at a fixed rate as in Kafka's `KafkaScheduler`.
 
@@ -238,6 +280,9 @@ class PeriodicTask:
         self.is_started = False
         """Whether it is going to run, or has turns left."""
         self._timer: Timer | None = None
+        """The one of the next period."""
+        self._turns: SteppedWork | None = None
+        """Those that are left of the current period."""
         self._period_ms = 0
         """When the current period began, or is going to begin."""
 
@@ -253,6 +298,8 @@ class PeriodicTask:
         if self._timer is not None:
             self._timers.waiting_tasks.pop(self._timer, None)
             self._timers.cancel(self._timer)
+        if self._turns is not None:
+            self._turns.stop()
 
     def period_from(self, due_ms: int, time_ms: int) -> int:
         """Return the first of the periods from `due_ms` on that begins at `time_ms` or later."""
@@ -267,16 +314,15 @@ class PeriodicTask:
     def _begin(self, now_ms: int) -> None:
         assert self._timer is not None
         del self._timers.waiting_tasks[self._timer]
-        self._take_turn(iter(self._run(now_ms)), now_ms)
+        turns = iter(self._run(now_ms))
+        self._turns = SteppedWork(self._timers, partial(self._take_turn, turns))
+        self._turns.go_on(now_ms)
 
-    def _take_turn(self, turns: Iterator[None], now_ms: int) -> None:
+    def _take_turn(self, turns: Iterator[None], now_ms: int) -> bool:
         has_more = False
         try:
-            for _ in turns:
-                has_more = True
-                break
+            has_more = _advance(turns)
         finally:  # a bug in one period must not stop the others
-            if self.is_started and has_more:
-                self._timer = self._timers.schedule(now_ms + 1, partial(self._take_turn, turns))
-            elif self.is_started:
+            if self.is_started and not has_more:
                 self.wait_until(self.period_from(self._period_ms, now_ms + 1))
+        return self.is_started and has_more

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from broker.share_groups.sessions import ShareSessionKey, TopicIdPartition
 from broker.share_groups.share_state import SharePartitionKey
-from broker.timers import Timers
+from broker.timers import SteppedWork, Timers
 
 WORK_PER_STEP = 500
 """Partitions, and records in flight, of one step: about 40 partitions to release, or 5 ms."""
@@ -28,13 +28,12 @@ class ClosedShareSessions:
     """Releases and drops of one broker that are not done yet."""
 
     def __init__(self, timers: Timers, release: Release, drop: Drop) -> None:
-        self._timers = timers
+        self._steps = SteppedWork(timers, self._do_step)
         self._release = release
         self._drop = drop
         self._releases: deque[tuple[ShareSessionKey, dict[TopicIdPartition, None]]] = deque()
         """The members of closed sessions, and their partitions that are left."""
         self._drops: deque[dict[SharePartitionKey, None]] = deque()
-        self._is_scheduled = False
 
     def close(
         self, session_key: ShareSessionKey, partitions: dict[TopicIdPartition, None], now_ms: int
@@ -43,14 +42,14 @@ class ClosedShareSessions:
         self._release_some(session_key, partitions, WORK_PER_STEP, now_ms)
         if partitions:
             self._releases.append((session_key, partitions))
-            self._schedule(now_ms)
+            self._steps.plan(now_ms)
 
     def drop(self, keys: dict[SharePartitionKey, None], now_ms: int) -> None:
         """Forget share partitions, which are removed from the dictionary, after their releases."""
         self._drop_some(keys, WORK_PER_STEP, now_ms)
         if keys:
             self._drops.append(keys)
-            self._schedule(now_ms)
+            self._steps.plan(now_ms)
 
     def finish(self, key: SharePartitionKey, now_ms: int) -> None:
         """Do what is left of one share partition, which is going to be used."""
@@ -76,14 +75,7 @@ class ClosedShareSessions:
                 work += self._release(key, session_key.member_id, now_ms)
         return work
 
-    def _schedule(self, now_ms: int) -> None:
-        if (self._releases or self._drops) and not self._is_scheduled:
-            self._is_scheduled = True
-            self._timers.schedule(now_ms + 1, self._go_on)
-
-    def _go_on(self, now_ms: int) -> None:
-        """Do one step."""
-        self._is_scheduled = False
+    def _do_step(self, now_ms: int) -> bool:
         left = WORK_PER_STEP
         while left > 0 and self._releases:
             session_key, partitions = self._releases[0]
@@ -95,7 +87,7 @@ class ClosedShareSessions:
             left = self._drop_some(keys, left, now_ms)
             if not keys:
                 self._drops.popleft()
-        self._schedule(now_ms)
+        return bool(self._releases or self._drops)
 
     def _release_some(
         self,

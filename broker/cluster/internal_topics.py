@@ -9,7 +9,7 @@ Sources: Kafka's `Topic`, `AutoTopicCreationManager`, `GroupCoordinatorService.p
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 
 from broker.cluster.compaction import Compaction
 from broker.cluster.topics import (
@@ -20,7 +20,7 @@ from broker.cluster.topics import (
     Topic,
 )
 from broker.config.broker_config import BrokerConfig
-from broker.timers import Timers
+from broker.timers import SteppedWork
 from protocol.batch_builder import BatchBuilder, stamp_producer, uncompressed_batch
 from protocol.control_records import ControlRecordType, decode_control_key
 from protocol.coordinator_records import COORDINATOR_SEQUENCE, CoordinatorRecord
@@ -267,15 +267,11 @@ def compact(topic: Topic, partition: Partition, compaction: Compaction, now_ms: 
     if compaction.is_running:
         return
     steps = compaction.steps(partition.log, now_ms, topic.config["delete.retention.ms"])
-    _go_on(steps, compaction.timers, now_ms)
-
-
-def _go_on(steps: Iterator[None], timers: Timers | None, now_ms: int) -> None:
-    """Do the next step of a compaction; without timers all of them."""
-    for _ in steps:
-        if timers is not None:
-            timers.schedule(now_ms + 1, partial(_go_on, steps, timers))
-            return
+    if compaction.timers is None:
+        for _ in steps:
+            pass
+    else:
+        SteppedWork.of(compaction.timers, steps).go_on(now_ms)
 
 
 def _split(

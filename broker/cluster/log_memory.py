@@ -12,7 +12,7 @@ from typing import Protocol
 
 from broker.cluster.partition_log import PartitionLog
 from broker.cluster.topics import Partition, Topic, TopicTable
-from broker.timers import Timers
+from broker.timers import SteppedWork, Timers
 
 BATCHES_PER_STEP = 20_000
 """To delete this many takes a few milliseconds, and they have more than a megabyte."""
@@ -54,13 +54,13 @@ class SizeRetention:
         self._search_again_ms = _NEVER_MS
         self._discarded: list[list[bytes]] = []
         """Batches of deleted topics whose memory is not free yet."""
-        self._is_scheduled = False
+        self._steps = SteppedWork(cluster.timers, self._do_step)
 
     def discard(self, batches: list[bytes], now_ms: int) -> None:
         """Free the memory of batches that no log has any more, and nobody else changes."""
         if len(batches) > BATCHES_PER_STEP:
             self._discarded.append(batches)
-            self._schedule(now_ms)
+            self._steps.plan(now_ms)
 
     def after_append(
         self, topic: Topic, partition: Partition, byte_count: int, now_ms: int
@@ -75,16 +75,13 @@ class SizeRetention:
                 self._free(batches_max, now_ms)
             elif not topic.is_internal:
                 cluster.log_bytes -= partition.log.drop_at_least(excess, batches_max)
-        self._schedule(now_ms)
+        if self._has_more():
+            self._steps.plan(now_ms)
 
-    def _schedule(self, now_ms: int) -> None:
-        is_needed = self._too_large or self._frees_memory or self._discarded
-        if is_needed and not self._is_scheduled:
-            self._is_scheduled = True
-            self._cluster.timers.schedule(now_ms + 1, self._go_on)
+    def _has_more(self) -> bool:
+        return bool(self._too_large or self._frees_memory or self._discarded)
 
-    def _go_on(self, now_ms: int) -> None:
-        self._is_scheduled = False
+    def _do_step(self, now_ms: int) -> bool:
         left = BATCHES_PER_STEP
         while self._too_large and left > 0:
             partition = next(iter(self._too_large))
@@ -104,7 +101,7 @@ class SizeRetention:
             del batches[-count:]
             if not batches:
                 self._discarded.pop()
-        self._schedule(now_ms)
+        return self._has_more()
 
     def _shrink(self, topic: Topic, partition: Partition, batches_max: int) -> int:
         """Delete what is beyond `retention.bytes`; return how many batches were deleted."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from broker.groups.group_records import AppendRecords, offset_key
 from broker.groups.transactional_offsets import OffsetKey
-from broker.timers import Timers
+from broker.timers import SteppedWork, Timers
 from protocol.coordinator_records import CoordinatorRecord
 
 RECORDS_PER_STEP = 500
@@ -31,12 +31,11 @@ class DeletedOffsets:
         is_committed: Callable[[OffsetKey], bool],
     ) -> None:
         """`is_committed` returns whether there is an offset of a group and a partition."""
-        self._timers = timers
+        self._steps = SteppedWork(timers, self._do_step)
         self._append_records = append_records
         self._is_committed = is_committed
         self._waiting: dict[str, dict[str, dict[int, object]]] = {}
         """By group id, topic name and partition index."""
-        self._is_scheduled = False
 
     def delete(
         self, offsets: Iterable[tuple[str, Mapping[str, Collection[int]]]], now_ms: int
@@ -56,7 +55,8 @@ class DeletedOffsets:
                 waiting = self._waiting.setdefault(group_id, {})
                 for name, indexes in topics.items():
                     waiting.setdefault(name, {}).update(dict.fromkeys(indexes))
-        self._schedule(now_ms)
+        if self._waiting:
+            self._steps.plan(now_ms)
 
     def write_before(self, offsets: Sequence[OffsetKey], now_ms: int) -> None:
         """Write the records that wait of offsets of a group that a transaction commits again.
@@ -78,14 +78,7 @@ class DeletedOffsets:
         indexes = self._waiting.get(group_id, {}).get(topic_name, {})
         return indexes.pop(index, _ABSENT) is not _ABSENT
 
-    def _schedule(self, now_ms: int) -> None:
-        if self._waiting and not self._is_scheduled:
-            self._is_scheduled = True
-            self._timers.schedule(now_ms + 1, self._go_on)
-
-    def _go_on(self, now_ms: int) -> None:
-        """Write the records of one step."""
-        self._is_scheduled = False
+    def _do_step(self, now_ms: int) -> bool:
         left = RECORDS_PER_STEP
         while left > 0 and self._waiting:
             group_id = next(iter(self._waiting))
@@ -104,7 +97,7 @@ class DeletedOffsets:
                 del self._waiting[group_id]
                 left -= 1
             self._write(group_id, [key for key in keys if not self._is_committed(key)], now_ms)
-        self._schedule(now_ms)
+        return bool(self._waiting)
 
     def _write(self, group_id: str, keys: Iterable[OffsetKey], now_ms: int) -> None:
         tombstones: list[CoordinatorRecord] = [(offset_key(*key), None) for key in keys]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.timers import PeriodicTask, Timer, TimerCallback, Timers
+from broker.timers import PeriodicTask, SteppedWork, Timer, TimerCallback, Timers
 
 
 def test_equal_times_fire_in_the_order_they_were_scheduled() -> None:
@@ -340,3 +340,55 @@ def test_timeouts_begin_earlier_after_the_clock_has_gone_back_with_all_state() -
     timers.run_due(90 * 86_400_000)
     timers.clear()
     assert timers.deadline_ms(100, 10) == 110
+
+
+def test_steps_are_a_millisecond_apart_and_planned_once() -> None:
+    timers, done_ms = Timers(), []
+
+    def step(now_ms: int) -> bool:
+        done_ms.append(now_ms)
+        return len(done_ms) < 3
+
+    work = SteppedWork(timers, step)
+    work.plan(0)
+    work.plan(0)
+    assert not done_ms
+    for now_ms in range(10):
+        timers.run_due(now_ms)
+    assert done_ms == [1, 2, 3]
+
+    work.plan(20)
+    work.stop()
+    timers.run_due(30)
+    assert done_ms == [1, 2, 3]
+
+
+def test_work_of_an_iterable_does_its_first_step_at_once() -> None:
+    timers, done = Timers(), []
+    work = SteppedWork.of(timers, (done.append(number) for number in range(3)))  # type: ignore[func-returns-value]
+
+    work.go_on(0)
+    assert done == [0]
+    timers.run_due(1)
+    assert done == [0, 1]
+    timers.run_due(5)
+    assert done == [0, 1, 2]
+
+
+def test_work_whose_step_fails_goes_on_when_it_is_planned_again() -> None:
+    timers, calls = Timers(), []
+
+    def step(now_ms: int) -> bool:
+        calls.append(now_ms)
+        if len(calls) == 1:
+            raise ValueError("once")
+        return False
+
+    work = SteppedWork(timers, step)
+    with pytest.raises(ValueError, match="once"):
+        work.go_on(0)
+    timers.run_due(5)
+    assert calls == [0]
+    work.plan(5)
+    timers.run_due(6)
+    assert calls == [0, 6]
