@@ -64,7 +64,7 @@ def put_clock(admin: Admin, body: ClockBody) -> ClockView:
     if (body.mode == "scaled") != (body.factor is not None):
         raise Problem(400, '"factor" belongs to mode "scaled", and to no other', location="body")
     admin.clock.set_mode(ClockMode(body.mode), body.factor or 1.0)
-    admin.server.reset_alarm()
+    admin.server.timer_driver.reset_alarm()
     return get_clock(admin)
 
 
@@ -80,5 +80,5 @@ def advance_clock(admin: Admin, body: AdvanceBody) -> ClockView:
             400, 'use either "ms" or "seconds"', location="body", example='{"seconds": 3600}'
         )
     duration_ms = body.ms if body.ms is not None else round((body.seconds or 0) * 1000)
-    admin.server.advance(duration_ms)
+    admin.server.timer_driver.advance(duration_ms)
     return get_clock(admin)

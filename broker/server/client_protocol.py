@@ -16,6 +16,7 @@ from broker.log import log
 from broker.responses import WAITING, ConnectionOutput
 from broker.server.accept_queue import AcceptQueue
 from broker.server.listener_security import ListenerSecurity
+from broker.server.timer_driver import TimerDriver
 from broker.timers import Timer
 from protocol.framing import UNEXPECTED_TLS
 
@@ -43,7 +44,7 @@ class ConnectionOwner(Protocol):
     dispatcher: Dispatcher
     connection_ids: Iterator[int]
     reset_count_of_new: int
-    is_receiving: bool
+    timer_driver: TimerDriver
 
     def add(self, protocol: "ClientProtocol") -> str | None:
         """Count a new socket. Return why it must be closed, or None."""
@@ -59,14 +60,6 @@ class ConnectionOwner(Protocol):
 
     def forget(self, protocol: "ClientProtocol") -> None:
         """Stop counting a connection that is closed."""
-        ...
-
-    def make_ready(self, protocol: "ClientProtocol") -> None:
-        """Resume a connection after the current request."""
-        ...
-
-    def ring_now(self, now_ms: int) -> None:
-        """Run the timers that the current read has made due, and write the responses."""
         ...
 
     def note_held(self, protocol: "ClientProtocol", byte_count: int) -> None:
@@ -94,6 +87,7 @@ class ClientProtocol(asyncio.Protocol):
         "_listener_security",
         "_mute",
         "_server",
+        "_timer_driver",
         "_timers",
         "_transport",
         "_turns",
@@ -114,6 +108,7 @@ class ClientProtocol(asyncio.Protocol):
         self._server = server
         self._turns = server.dispatcher.turns
         self._timers = server.cluster.timers
+        self._timer_driver = server.timer_driver
         self._acknowledgements = server.dispatcher.acknowledgements
         self._listener_security = listener_security
         self.broker_id = broker_id
@@ -193,7 +188,7 @@ class ClientProtocol(asyncio.Protocol):
 
     def _enter(self, _now_ms: int) -> None:
         """Accept the client and read its requests from now on."""
-        server = self._server
+        server, driver = self._server, self._timer_driver
         session = self._listener_security.new_session(self._transport)
         if session is None:
             self._close("no rule of ssl.principal.mapping.rules matches its certificate")
@@ -205,7 +200,7 @@ class ClientProtocol(asyncio.Protocol):
             client_host=self._host,
             frame_bytes_max=server.cluster.config["socket.request.max.bytes"],
             sasl_bytes_max=server.cluster.config["sasl.server.max.receive.size"],
-            on_ready=lambda: server.make_ready(self),
+            on_ready=lambda: driver.make_ready(self),
             session=session,
             writes_parts=True,
         )
@@ -213,7 +208,7 @@ class ClientProtocol(asyncio.Protocol):
         early, self._early = self._early, None
         if early:
             self.connection.hold(early)
-            server.make_ready(self)
+            driver.make_ready(self)
         self.update_reading()
 
     def apply_availability(self) -> None:
@@ -229,7 +224,7 @@ class ClientProtocol(asyncio.Protocol):
                 self._perform(effects)
             self.update_reading()
             if not self.is_isolated:
-                self._server.make_ready(self)
+                self._timer_driver.make_ready(self)
 
     def data_received(self, data: bytes) -> None:
         """Handle received bytes."""
@@ -257,8 +252,8 @@ class ClientProtocol(asyncio.Protocol):
 
     def _receive(self, connection: Connection, data: bytes, now_ms: int) -> None:
         """Handle a read, then have those respond that it wakes."""
-        server = self._server
-        server.is_receiving = True
+        driver = self._timer_driver
+        driver.is_receiving = True
         try:
             output = connection.receive(data, now_ms)
             write, close_reason, has_more, muted_until_ms, parts = output
@@ -270,9 +265,9 @@ class ClientProtocol(asyncio.Protocol):
             elif output is not WAITING or self._is_paused:
                 self._perform(output)
         finally:
-            server.is_receiving = False
+            driver.is_receiving = False
             if self._timers.soon_calls:
-                server.ring_now(now_ms)
+                driver.ring_now(now_ms)
 
     def resume_connection(self, now_ms: int) -> None:
         """Continue after a pending response is complete or other clients were served."""
@@ -307,7 +302,7 @@ class ClientProtocol(asyncio.Protocol):
             timers = self._server.cluster.timers
             self._mute = timers.schedule(muted_until_ms, self.resume_connection)
         if has_more and not self._is_write_paused:
-            self._server.make_ready(self)
+            self._timer_driver.make_ready(self)
         # After a response without more requests it falls behind now at the earliest: the next read
         # finds that out, before much is buffered.
         may_be_behind = has_more or not (write or parts)
@@ -368,7 +363,7 @@ class ClientProtocol(asyncio.Protocol):
     def resume_writing(self) -> None:
         """Continue: the client reads again."""
         self._is_write_paused = False
-        self._server.make_ready(self)
+        self._timer_driver.make_ready(self)
 
     def connection_lost(self, _exc: Exception | None) -> None:
         """Clean up after the socket has closed."""

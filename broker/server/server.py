@@ -1,4 +1,4 @@
-"""The asyncio server: listeners, connections and the alarm of the timers.
+"""The asyncio server: listeners and connections.
 
 Every listener belongs to one broker of the cluster.
 """
@@ -24,14 +24,12 @@ from broker.server.broker_listeners import BrokerListeners
 from broker.server.client_protocol import ClientProtocol
 from broker.server.idle_connections import start_idle_check
 from broker.server.listener_security import PLAINTEXT, ListenerSecurity
+from broker.server.timer_driver import TimerDriver
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from broker.faults.rule import FaultRule
-
-ALARM_S_MAX = 1.0
-"""Longest time until the timers are looked at again, in seconds of the event loop."""
 
 STOP_TURNS_MAX = 200
 STOP_TURN_S = 0.005
@@ -50,7 +48,7 @@ def log_bug(error: BaseException, context: RequestContext) -> None:
 
 
 class Server:
-    """All listeners and connections of a cluster, and the alarm that runs its timers."""
+    """All listeners and connections of a cluster, and what runs its timers."""
 
     def __init__(self, cluster: Cluster, clock: Clock, report_bug: BugReporter = log_bug) -> None:
         """`report_bug` receives what a handler raised, and the request."""
@@ -84,16 +82,7 @@ class Server:
         self._held_bytes_total = 0
         self._without_room: dict[ClientProtocol, None] = {}
         """Connections whose request is not read to its end, because too many wait; oldest first."""
-        self._ready: list[ClientProtocol] = []
-        self._alarm: asyncio.TimerHandle | None = None
-        self._alarm_due_ms = 0
-        """The time for which the alarm was set."""
-        self._rings_soon = False
-        self._has_earlier_timer = False
-        """Whether `_ring_soon` has to look at the timers, and to set the alarm."""
-        self._is_ringing = False
-        self.is_receiving = False
-        """Whether a connection handles a read now; it calls `ring_now` then."""
+        self.timer_driver = TimerDriver(cluster.timers, clock, self.dispatcher.turns)
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def listen(
@@ -108,7 +97,7 @@ class Server:
         Raises:
             ListenError: the address cannot be bound.
         """
-        self._loop = asyncio.get_running_loop()
+        self._loop = self.timer_driver.loop = asyncio.get_running_loop()
         return await self.listeners.listen(broker.node_id, host, port, listener_security)
 
     async def open(self, broker: Broker) -> None:
@@ -117,7 +106,7 @@ class Server:
         Raises:
             ListenError: an address cannot be bound.
         """
-        self._loop = asyncio.get_running_loop()
+        self._loop = self.timer_driver.loop = asyncio.get_running_loop()
         await self.listeners.open(broker)
         broker.rack = self.cluster.config.for_broker(broker.node_id)["broker.rack"] or None
 
@@ -151,8 +140,7 @@ class Server:
         """Start the background tasks and the alarm of the timers."""
         now_ms = self.clock.now_ms()
         assert self._loop is not None
-        self.cluster.timers.on_earlier = self._set_alarm
-        self.cluster.timers.on_soon = self._ring_after_this
+        self.timer_driver.start()
         self.dispatcher.turns.call_later = self._loop.call_later
         self.dispatcher.turns.on_room = self._give_room
         self.cluster.on_availability_change = self._apply_availability
@@ -191,9 +179,7 @@ class Server:
         """Stop accepting connections, send pending responses, and close all connections."""
         self.files.close()
         await self.listeners.close()
-        if self._alarm is not None:
-            self._alarm.cancel()
-        self.cluster.timers.on_earlier = self.cluster.timers.on_soon = None
+        self.timer_driver.stop()
         now_ms = self.clock.now_ms()
         self.dispatcher.turns.close()
         for queue in self._accept_queues.values():
@@ -201,7 +187,7 @@ class Server:
         for protocol in list(self._protocols):
             if protocol.connection is not None:
                 protocol.connection.force_complete(now_ms)
-        self._drain_ready()
+        self.timer_driver.resume_ready()
         for protocol in list(self._protocols):
             protocol.finish()
         for _ in range(STOP_TURNS_MAX):
@@ -280,12 +266,6 @@ class Server:
             del self._without_room[protocol]
             protocol.update_reading()
 
-    def make_ready(self, protocol: ClientProtocol) -> None:
-        """Resume a connection after the current request."""
-        if not self._ready and not self._is_ringing and self._loop is not None:
-            self._loop.call_soon(self._drain_ready)
-        self._ready.append(protocol)
-
     def _apply_availability(self, broker: Broker) -> None:
         if broker.availability is Availability.DOWN:
             self.accept_queue(broker.node_id).clear()
@@ -302,119 +282,3 @@ class Server:
             self._loop.call_later(delay_s, callback)
         else:
             callback()
-
-    def _drain_ready(self) -> None:
-        """Resume each ready connection once; those with more to do wait a loop iteration."""
-        self._resume_ready(self.clock.now_ms())
-
-    def _resume_ready(self, now_ms: int) -> None:
-        batch, self._ready = self._ready, []
-        for protocol in batch:
-            protocol.resume_connection(now_ms)
-
-    # Timers --------------------------------------------------------------------------------
-
-    def advance(self, duration_ms: int) -> int:
-        """Move the clock forward; return the new time.
-
-        Before this returns, all timers that become due run at their times, and their responses are
-        written. Requests that arrive during it are handled later.
-        """
-        clock, timers = self.clock, self.cluster.timers
-        target_ms = clock.now_ms() + duration_ms
-        self._settle()  # requests that came before the clock moves
-        timers.skip_idle(target_ms)
-        while (due_ms := timers.next_due_ms()) is not None and due_ms <= target_ms:
-            clock.move_to(due_ms)
-            self._run_due()
-            self._settle()
-            timers.skip_idle(target_ms)
-        clock.move_to(target_ms)
-        self.reset_alarm()
-        return clock.now_ms()
-
-    def reset_alarm(self) -> None:
-        """Set the alarm again after the clock was moved or changed its speed."""
-        if self._alarm is not None:
-            self._alarm.cancel()
-            self._alarm = None
-        next_due_ms = self.cluster.timers.next_due_ms()
-        if next_due_ms is not None:
-            self._set_alarm(next_due_ms)
-
-    def _ring_after_this(self) -> None:
-        if not self.is_receiving and not self._rings_soon:
-            assert self._loop is not None
-            self._rings_soon = True
-            self._loop.call_soon(self._ring_soon)
-
-    def _set_alarm(self, due_ms: int) -> None:
-        """Have timers run that are due then; an alarm that rings earlier is set again then."""
-        assert self._loop is not None
-        if self._rings_soon:
-            self._has_earlier_timer = True
-            return
-        if self._alarm is not None and self._alarm_due_ms <= due_ms:
-            return
-        delay_s = self.clock.wait_s(due_ms - self.clock.now_ms())
-        if delay_s is None:
-            return
-        if delay_s <= 0:
-            self._rings_soon = self._has_earlier_timer = True
-            self._loop.call_soon(self._ring_soon)
-            return
-        if self._alarm is not None:
-            self._alarm.cancel()
-        # The event loop's time stands while the machine is suspended, the broker's does not.
-        self._alarm = self._loop.call_later(min(delay_s, ALARM_S_MAX), self._ring)
-        self._alarm_due_ms = due_ms
-
-    def _ring_soon(self) -> None:
-        self._rings_soon = False
-        if self.cluster.timers.on_earlier is None:
-            return  # the server has stopped
-        if self.cluster.timers.soon_calls:
-            self.ring_now(self.clock.now_ms())
-        if not self._has_earlier_timer:
-            return  # most often a record has woken a consumer
-        self._has_earlier_timer = False
-        # The connections that the timers make ready need no further turn of the event loop.
-        self._is_ringing = not self._ready
-        self._run_due()
-        if self._is_ringing:
-            self._is_ringing = False
-            self._drain_ready()
-        next_due_ms = self.cluster.timers.next_due_ms()
-        if next_due_ms is not None:
-            self._set_alarm(next_due_ms)
-
-    def ring_now(self, now_ms: int) -> None:
-        """Run what the timers have been asked to call soon, and write the responses."""
-        self._is_ringing = not self._ready
-        try:
-            self.cluster.timers.run_soon(now_ms)
-        except Exception:  # a bug in one call must not stop the others
-            log.exception("timer failed")
-        if self._is_ringing:
-            self._is_ringing = False
-            self._resume_ready(now_ms)
-
-    def _ring(self) -> None:
-        self._alarm = None
-        self._run_due()
-        self.reset_alarm()
-
-    def _run_due(self) -> None:
-        try:
-            self.cluster.timers.run_due(self.clock.now_ms())
-        except Exception:  # a bug in one timer must not stop the others
-            log.exception("timer failed")
-
-    def _settle(self) -> None:
-        timers, turns = self.cluster.timers, self.dispatcher.turns
-        turns.finish_all()
-        while self._ready or timers.soon_calls:
-            if timers.soon_calls:
-                self.ring_now(self.clock.now_ms())
-            self._drain_ready()
-            turns.finish_all()

@@ -106,7 +106,7 @@ class BrokerThread:
 
     def advance(self, duration_ms: int) -> None:
         """Move the clock."""
-        self.call(lambda server: server.advance(duration_ms))
+        self.call(lambda server: server.timer_driver.advance(duration_ms))
 
     def stored(self, topic: str, partition: int = 0) -> int:
         """How many records are in the log."""

@@ -12,17 +12,20 @@ from uuid import UUID
 
 import broker.faults.injector
 import broker.handlers  # noqa: F401 - declares all APIs
-from broker.clock import ClockMode
+from broker.clock import Clock, ClockMode
 from broker.cluster.brokers import Availability, Broker
 from broker.cluster.cluster import Cluster
 from broker.config.broker_config import BrokerConfig
 from broker.dispatch.dispatcher import Dispatcher
+from broker.dispatch.turns import Turns
 from broker.request.context import RequestContext
 from broker.request.session import Session
 from broker.routes import ROUTES
 from broker.server.client_protocol import ClientProtocol
 from broker.server.listener_security import ListenerSecurity
 from broker.server.server import Server
+from broker.server.timer_driver import TimerDriver
+from broker.timers import Timers
 from client.resources import Address
 from tests.simulation.network import Link, ServerTransport
 from tests.simulation.pauses import Pauses, PausingTurns
@@ -95,6 +98,22 @@ class SimulatedProtocol(ClientProtocol):
         super()._close(reason, after_s)
 
 
+class SimulatedTimerDriver(TimerDriver):
+    """Reports an error that the shell logs: it is a violation here."""
+
+    def __init__(
+        self, timers: Timers, clock: Clock, turns: Turns, report: Callable[[str], None]
+    ) -> None:
+        super().__init__(timers, clock, turns)
+        self._report = report
+
+    def _run_due(self) -> None:
+        try:
+            self._timers.run_due(self._clock.now_ms())
+        except Exception as error:  # noqa: BLE001 - reported
+            self._report(f"a timer failed: {''.join(format_exception(error))}")
+
+
 class SimulatedServer(Server):
     """The server without sockets."""
 
@@ -121,6 +140,8 @@ class SimulatedServer(Server):
         dispatcher.turns = turns
         cluster.in_turns = turns.run_work
         self.dispatcher = dispatcher
+        self.timer_driver = SimulatedTimerDriver(cluster.timers, self.clock, turns, report)
+        self.timer_driver.loop = self._loop
         self.pauses = pauses
 
     def accept(self, link: Link, address: Address) -> ServerTransport | None:
@@ -148,12 +169,6 @@ class SimulatedServer(Server):
     def _apply_availability(self, broker: Broker) -> None:
         self.on_availability(broker)
         super()._apply_availability(broker)
-
-    def _run_due(self) -> None:
-        try:
-            self.cluster.timers.run_due(self.clock.now_ms())
-        except Exception as error:  # noqa: BLE001 - an error that the shell logs is a violation here
-            self._report(f"a timer failed: {''.join(format_exception(error))}")
 
     def _report_bug(self, error: BaseException, context: RequestContext) -> None:
         text = "".join(format_exception(error))

@@ -87,7 +87,7 @@ class Disturbances:
         world = self._world
         world.trace(f"the clock of the brokers moves by {duration_ms} ms")
         world.history.clock_shifts.append((world.schedule.time_ms, duration_ms))
-        world.server.advance(duration_ms)
+        world.server.timer_driver.advance(duration_ms)
 
     def _replay(self) -> None:
         replayer = Replayer(self._world, self._random)

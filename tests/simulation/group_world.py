@@ -383,7 +383,7 @@ class GroupWorld(World):
         self.trace(f"the clock of the brokers moves by {duration_ms} ms")
         self.history.clock_shifts.append((self.schedule.time_ms, duration_ms))
         self.shared.clock_moves.append((self.schedule.time_ms, duration_ms))
-        self.server.advance(duration_ms)
+        self.server.timer_driver.advance(duration_ms)
 
     def _move_a_coordinator(self) -> None:
         """Move or remove the leader of a partition that coordinators write to."""

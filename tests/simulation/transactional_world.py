@@ -185,7 +185,7 @@ class TransactionWorld(World):
     def _move_clock(self, duration_ms: int) -> None:
         self.trace(f"the clock of the brokers moves by {duration_ms} ms")
         self.history.clock_shifts.append((self.schedule.time_ms, duration_ms))
-        self.server.advance(duration_ms)
+        self.server.timer_driver.advance(duration_ms)
 
     def _add_faults(self, random: Random) -> None:
         """Lose, delay or refuse some requests of each API, before they are handled and after."""

@@ -20,5 +20,5 @@ def test_the_queue_is_shown_with_the_remaining_time() -> None:
         EventView("deleteTopics", NOW_MS, is_processing=False, mutations=4),
     ]
 
-    admin.server.advance(21)
+    admin.server.timer_driver.advance(21)
     assert get_controller(admin).events == []

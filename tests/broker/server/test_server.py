@@ -187,7 +187,7 @@ async def test_an_isolated_broker_responds_to_waiting_requests_once_it_is_starte
         new_writer.write(metadata_frame(3))
         await assert_serves(other_port)
         # An hour without requests must not close these connections as idle.
-        server.advance(3_600_000)
+        server.timer_driver.advance(3_600_000)
         await assert_serves(other_port)
         assert not reader._buffer  # type: ignore[attr-defined]
         assert not reader.at_eof()
@@ -214,9 +214,9 @@ async def test_a_fault_rule_closes_or_delays_a_new_connection() -> None:
         while len(server.cluster.timers) == timer_count:  # noqa: ASYNC110 - no event reports it
             await asyncio.sleep(0)
         await assert_serves(port)
-        server.advance(499)
+        server.timer_driver.advance(499)
         assert not reader._buffer  # type: ignore[attr-defined]
-        server.advance(1)
+        server.timer_driver.advance(1)
         await read_frame(reader)
         came = [line for line in server.dispatcher.journal if isinstance(line, Arrival)]
         assert [(arrival.outcome, arrival.broker_id) for arrival in came] == [
@@ -236,58 +236,11 @@ async def test_a_broker_isolated_by_a_request_responds_to_it_once_it_is_started(
         writer.write(metadata_frame(1))
         while server.cluster.brokers[1].availability is not Availability.ISOLATED:  # noqa: ASYNC110 - as above
             await asyncio.sleep(0)
-        server.advance(999)
+        server.timer_driver.advance(999)
         assert not reader._buffer  # type: ignore[attr-defined]
-        server.advance(1)
+        server.timer_driver.advance(1)
         await read_frame(reader)
         writer.close()
-
-
-async def test_advancing_the_clock_runs_due_timers_in_order_at_their_times() -> None:
-    async with serving_two() as (server, port, _):
-        started_ms = server.clock.now_ms()
-        seen: list[tuple[str, int]] = []
-
-        def tick(now_ms: int) -> None:
-            seen.append(("tick", now_ms - started_ms))
-            server.cluster.timers.schedule(now_ms + 20_000, tick)
-
-        server.cluster.timers.schedule(started_ms + 20_000, tick)
-        once = started_ms + 30_000
-        server.cluster.timers.schedule(once, lambda now_ms: seen.append(("x", now_ms - started_ms)))
-        assert server.advance(65_000) == started_ms + 65_000
-        assert seen == [("tick", 20_000), ("x", 30_000), ("tick", 40_000), ("tick", 60_000)]
-
-        # A pending response is also written before the call returns.
-        reader, writer = await connect(port)
-        server.cluster.create_topic("a", [(1,)], {})
-        writer.write(fetch_frame(1, "a", max_wait_ms=1_000) + metadata_frame(2))
-        while not any(  # noqa: ASYNC110 - no event reports it
-            p.connection and p.connection.is_waiting for p in server._protocols
-        ):
-            await asyncio.sleep(0)
-        server.advance(1_000)
-        assert not any(p.connection and p.connection.is_waiting for p in server._protocols)
-        assert [int.from_bytes((await read_frame(reader))[:4], "big") for _ in "12"] == [1, 2]
-        writer.close()
-
-
-async def test_timers_fire_sooner_on_a_faster_clock() -> None:
-    clock = BrokerClock(ClockMode.STANDING)
-    server = Server(make_cluster(1), clock)
-    await server.listen(server.cluster.brokers[1], "127.0.0.1", 0)
-    server.start()
-    rung = asyncio.Event()
-    server.cluster.timers.schedule(clock.now_ms() + 3_600_000, lambda _now_ms: rung.set())
-    # A timer that is due now fires without a delay.
-    due = asyncio.Event()
-    server.cluster.timers.schedule(clock.now_ms(), lambda _now_ms: due.set())
-    await asyncio.wait_for(due.wait(), 10)
-    assert not rung.is_set()
-    clock.set_mode(ClockMode.SCALED, 1_000_000)
-    server.reset_alarm()
-    await asyncio.wait_for(rung.wait(), 10)
-    await server.stop()
 
 
 async def test_a_bug_in_a_handler_is_logged_and_closes_that_connection(

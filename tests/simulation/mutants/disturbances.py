@@ -5,7 +5,7 @@ from broker.cluster import failover
 from broker.cluster.cluster import Cluster
 from broker.dispatch.dispatcher import Dispatcher
 from broker.http_admin import topic_records
-from broker.server.server import Server
+from broker.server.timer_driver import TimerDriver
 from quotas.metered_bucket import MeteredBucket
 from tests.simulation.mutants.mutant import Mutant, edited
 from tests.simulation.provoking_worlds import (
@@ -19,7 +19,7 @@ DISTURBANCE_MUTANTS: tuple[Mutant, ...] = (
     edited(
         "The alarm stays where it was when the clock moves.",
         "timers",
-        Server.advance,
+        TimerDriver.advance,
         "clock.move_to(target_ms)\n    self.reset_alarm()",
         "clock.move_to(target_ms)",
         MovedClockWorld,
@@ -34,7 +34,7 @@ DISTURBANCE_MUTANTS: tuple[Mutant, ...] = (
     edited(
         "The alarm rings only once.",
         "timers",
-        Server._ring,
+        TimerDriver._ring,
         "self.reset_alarm()",
         "pass",
     ),
