@@ -4,21 +4,19 @@ from collections.abc import Callable
 from typing import Any
 
 from broker.cluster.cluster import Cluster
+from broker.faults import fetch_requests
 from broker.faults.actions import BEFORE_HANDLING
 from broker.faults.faulted_response import FaultedResponse
 from broker.faults.injection import Injection
 from broker.faults.partial_errors import encoded, split
 from broker.faults.stale_view import StaleView
 from broker.faults.table import FaultTable
-from broker.fetch.fetch_context import complete_request, sessionless_request
-from broker.fetch.share_session_parts import complete_share_request, partitions_withheld
 from broker.pending_response import Failed
 from broker.request.context import RequestContext
 from broker.request.encoding import BugReporter, close_on_error
 from broker.responses import DispatchResult, PendingFrame
 from broker.routes import Route
 from protocol import codec, produce_decoder
-from protocol.api_keys import ApiKey
 
 Handle = Callable[[Route, RequestContext, bytes | bytearray, int, int, Any], DispatchResult]
 """Handles the body `buffer[start:end]` of a request on a cluster, or on a stale view of it."""
@@ -51,11 +49,7 @@ class Injector:
 
         def decode_by_schema() -> Any:
             request = codec.decode_request(route.api_key, context.api_version, buffer, start, end)
-            if route.api_key is ApiKey.FETCH:
-                return complete_request(context, request, self._cluster)
-            if route.api_key is ApiKey.SHARE_FETCH:
-                return complete_share_request(context, request, self._cluster)
-            return request
+            return fetch_requests.complete(context, request, self._cluster)
 
         def decode() -> Any:
             if route.is_raw:
@@ -69,10 +63,9 @@ class Injector:
         context.falsified_by = decision.falsifying_rule_ids
         # A copy: the request may be handled later, when the buffer holds other bytes.
         body = bytes(buffer[start:end])
-        if route.api_key is ApiKey.FETCH and (decision.error or decision.patch):
-            # Both need a response with all partitions, which an incremental one is not.
-            sessionless = sessionless_request(context, decode_by_schema(), self._cluster)
-            body = encoded(sessionless, context.api_version)
+        full = fetch_requests.full_request(context, decision, decode_by_schema, self._cluster)
+        if full is not None:
+            body = encoded(full, context.api_version)
             buffer, start, end = body, 0, len(body)
         failing = parts = withheld = None
         if decision.deciding is not None and decision.error is not None:
@@ -80,7 +73,7 @@ class Injector:
             failing = decode() if parts is None else parts.failing
             if parts is not None and decision.error.at == BEFORE_HANDLING:
                 body = parts.rest_body
-                withheld = failing if route.api_key is ApiKey.SHARE_FETCH else None
+                withheld = failing
         response = FaultedResponse(
             self._cluster,
             self._report_bug,
@@ -107,13 +100,11 @@ class Injector:
     ) -> Callable[[Cluster | StaleView], DispatchResult]:
         """Return a function that handles a request on a cluster, and raises nothing.
 
-        `withheld` is the part of a ShareFetch that fails before it is handled, or None.
+        `withheld` is the part of it that fails before it is handled, or None.
         """
 
         def run(cluster: Cluster | StaleView) -> DispatchResult:
-            if withheld is None:
-                return handle(route, context, body, 0, len(body), cluster)
-            with partitions_withheld(context, withheld, self._cluster):
+            with fetch_requests.withholding(context, withheld, self._cluster):
                 return handle(route, context, body, 0, len(body), cluster)
 
         return lambda cluster: close_on_error(context, self._report_bug, lambda: run(cluster))
