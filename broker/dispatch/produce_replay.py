@@ -178,7 +178,7 @@ class ProduceReplay:
                 records_end = position + prefix_end + _ROW_START_BYTES + header[1]
             if (
                 has_row
-                and high < 0x80 <= low
+                and 0 < high < 0x80 <= low
                 and low + (high << 7) == header[1] + _SIZE_OFFSET
                 and header[3] == MAGIC
                 and data[records_end:end] == _NO_TAGS

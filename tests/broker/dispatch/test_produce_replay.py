@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from inspect import getsource
+from struct import pack
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from broker.dispatch import produce_replay
 from broker.dispatch.produce_replay import ProduceReplay
 from tests.batches import make_batch
+from tests.broker.connection_driver import NOW_MS
 from tests.broker.dispatch.produce_plans import plans
 from tests.broker.dispatch.produce_runs import (
     TOPICS,
@@ -133,7 +135,7 @@ LONG = replace(USUAL, value=b"x" * 100)
 ROW_AT = 28
 """Where the partition begins in the frame of such a request."""
 CHANGED: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("high < 0x80 <= low", {"changed": ((ROW_AT + 4, 0x80), (ROW_AT + 5, 0x03))}),
+    ("0 < high < 0x80 <= low", {"changed": ((ROW_AT + 4, 0x80), (ROW_AT + 5, 0x03))}),
     ("low + (high << 7) == header[1] + _SIZE_OFFSET", {"changed": ((ROW_AT + 5, 0x02),)}),
     ("header[3] == MAGIC", {"changed": ((ROW_AT + 6 + 16, 0x03),)}),
     ("data[records_end:end] == _NO_TAGS", {"rest": b"rest"}),
@@ -152,6 +154,23 @@ def test_a_row_of_a_replay_without_a_check_is_found(check: str, fields: dict[str
     assert outcome(steps) == expected
     with pytest.MonkeyPatch.context() as patch:
         edit(patch, ProduceReplay.respond, check, "True")
+        assert outcome(steps) != expected
+
+
+def test_a_header_behind_the_request_is_not_read_as_its_batch() -> None:
+    """Two bytes can say that there are no records; then a batch may seem to begin behind them."""
+    made = Run()
+    start = made._frame(LONG)[4 : 4 + ROW_AT]
+    frame = start + bytes(4) + b"\x81\x00" + bytes(3)
+    header = pack(">qiibIhiqqqhii", 0, -12, 0, 2, 0, 0, 0, 0, NOW_MS, -1, -1, -1, 1)
+    data = len(frame).to_bytes(4) + frame + header[3:]
+    steps = [LONG, LONG, ("_receive", 0, data)]
+    with ordinary_path():
+        expected = outcome(steps)
+
+    assert outcome(steps) == expected
+    with pytest.MonkeyPatch.context() as patch:
+        edit(patch, ProduceReplay.respond, "0 < high < 0x80 <= low", "high < 0x80 <= low")
         assert outcome(steps) != expected
 
 
