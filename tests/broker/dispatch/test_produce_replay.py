@@ -164,7 +164,7 @@ def test_a_header_behind_the_request_is_not_read_as_its_batch() -> None:
     frame = start + bytes(4) + b"\x81\x00" + bytes(3)
     header = pack(">qiibIhiqqqhii", 0, -12, 0, 2, 0, 0, 0, 0, NOW_MS, -1, -1, -1, 1)
     data = len(frame).to_bytes(4) + frame + header[3:]
-    steps = [LONG, LONG, ("_receive", 0, data)]
+    steps: Steps = [LONG, LONG, ("_receive", 0, data)]
     with ordinary_path():
         expected = outcome(steps)
 
