@@ -9,7 +9,7 @@ All replicas of a partition share this log, so followers always have the leader'
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from heapq import merge
 from types import MappingProxyType
 from typing import cast
@@ -378,27 +378,6 @@ class PartitionLog:
         self.log_start_offset = max(self.log_start_offset, first)
         self.transaction_index.drop_before(self.log_start_offset)
         return dropped_bytes
-
-
-# Hot path: one loop instead of three calls for each batch.
-def append_to_logs(
-    logs: Sequence[PartitionLog],
-    batches: Sequence[bytes],
-    end_offsets: Sequence[int],
-    leader_epochs: Sequence[int],
-    now_ms: int,
-) -> None:
-    """Append a stamped batch to each log, which then ends at its offset; wake who waits there."""
-    for log, batch, log_end_offset, leader_epoch in zip(
-        logs, batches, end_offsets, leader_epochs, strict=True
-    ):
-        if leader_epoch != log._newest_epoch:  # noqa: SLF001
-            log._begin_epoch(leader_epoch)  # noqa: SLF001
-        log._batches.append(batch)  # noqa: SLF001
-        log.log_end_offset = log_end_offset
-        log.size_bytes += len(batch)
-        if log.waiters:
-            log.wake(now_ms)
 
 
 def _timestamps(batches: list[bytes]) -> Iterator[int]:

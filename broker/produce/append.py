@@ -127,7 +127,8 @@ def accept_batches(  # noqa: C901, PLR0912, PLR0915
         if producer_id >= 0:
             max_timestamp = fields[8] if log_append_time_ms < 0 else now_ms
             # fmt: off
-            if is_unusual or has_gate or not partition.producers.apply_next(
+            is_transactional = is_unusual and fields[5] & TRANSACTIONAL_FLAG
+            if is_transactional or has_gate or not partition.producers.apply_next(
                 producer_id, fields[10], fields[11], fields[6], base_offset, max_timestamp
             ):
                 refusal = _write_producer(context, cluster, topic, partition, fields, max_timestamp)
@@ -196,8 +197,9 @@ def _write_producer(
     producers, base_offset = partition.producers, partition.log.log_end_offset
     gate = producer_id_gate(context, cluster) if cluster.quotas.clients.is_enabled else None
     if (
-        not is_transactional
-        and (gate is None or gate.is_known(producer_id, context.now_ms))
+        gate is not None
+        and not is_transactional
+        and gate.is_known(producer_id, context.now_ms)
         and producers.apply_next(
             producer_id,
             producer_epoch,
