@@ -64,11 +64,6 @@ class ClientCharge:
         if self.rate is not None:
             self.rate.record(size_bytes, now_ms)
 
-    def record_time(self, spent_ns: int, now_ms: int) -> None:
-        """Charge the time of requests, if a quota counts it."""
-        if self.time_rate is not None:
-            self.time_rate.record(spent_ns, now_ms)
-
 
 def open_time_rate(
     cluster: Cluster, broker_id: int, principal: str, client_id: str | None, now_ms: int

@@ -60,7 +60,8 @@ def test_it_charges_the_time_of_requests() -> None:
     assert not charge.allows(1, NOW_MS), "it finds the rate of this sample"
 
     assert charge.allows(10**12, NOW_MS), "no quota counts bytes"
-    charge.record_time(90_000_000, NOW_MS)
+    assert charge.time_rate is not None
+    charge.time_rate.record(90_000_000, NOW_MS)
     assert not charge.allows(1, NOW_MS), "less than `TIME_MAX_NS` is left of 100 ms"
     assert manager.record(*CLIENT, 11_000_000, NOW_MS) > 0
 
