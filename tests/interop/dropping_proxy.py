@@ -200,11 +200,12 @@ class _Link:
         finally:
             requests.cancel()
             responses.cancel()
-            await asyncio.gather(requests, responses, return_exceptions=True)
+            # Before the next await: the end of the proxy may cancel it.
             self._client_writer.transport.abort()
             # Not aborted: what the broker has of this client it may well read, and append, after
             # the client has come back and sent it again.
             writer.close()
+            await asyncio.gather(requests, responses, return_exceptions=True)
 
     async def _forward_requests(self, upstream: asyncio.StreamWriter) -> None:
         while True:
