@@ -131,8 +131,9 @@ def run_part(address: tuple[str, int], first: int, ids: int, ids_per_request: in
 
 
 def measure(progress: Callable[[str], None]) -> dict[str, float]:
-    config = {
+    config: dict[str, str | int] = {
         "listeners": "PLAINTEXT://:0,SASL_PLAINTEXT://:0",
+        "log.retention.check.interval.ms": 1000,
         "sasl.users": "neighbour:secret",
         "client.quotas": f"user=ANONYMOUS,producer_ids_rate={QUOTA}",
     }
@@ -192,7 +193,8 @@ def p99(values: list[float]) -> float:
 def create_topics(servers: str) -> None:
     admin = AdminClient(sasl(servers))
     # The records of the other user are not measured.
-    neighbour = NewTopic("neighbour", 1, config={"retention.bytes": "100000"})
+    small = {"retention.bytes": "100000", "segment.bytes": str(1 << 20)}
+    neighbour = NewTopic("neighbour", 1, config=small)
     topics = [NewTopic(TOPIC, TOGETHER), neighbour]
     for created in admin.create_topics(topics).values():
         created.result(TIMEOUT_S)

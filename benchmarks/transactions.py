@@ -259,7 +259,11 @@ def measure_cost() -> bool:
 def measure_growth(transaction_count: int) -> bool:
     """Print the memory that finished transactions leave; return whether it is within the bar."""
     server_cpu, client_cpu = two_cpus()
-    options = (f"log.retention.bytes={RETENTION_BYTES}",)
+    options = (
+        f"log.retention.bytes={RETENTION_BYTES}",
+        f"log.segment.bytes={RETENTION_BYTES}",
+        "log.retention.check.interval.ms=1000",
+    )
     with serve("ours", cpu=server_cpu, options=options) as server, pinned(client_cpu):
         with UnmeasuredConnection(server.address) as admin:
             admin.create_topic(TOPIC)

@@ -32,7 +32,7 @@ def start_background_tasks(cluster: Cluster, now_ms: int) -> None:
 
 
 def apply_retention(cluster: Cluster, now_ms: int) -> None:
-    """Delete batches past `retention.ms`, in every partition whose policy deletes."""
+    """Delete the segments that retention deletes, in every partition."""
     for _ in _retention_steps(cluster, now_ms):
         pass
 
@@ -56,40 +56,66 @@ def _retention_turns(cluster: Cluster, now_ms: int) -> Iterator[None]:
 
 
 def _retention_steps(cluster: Cluster, begun_ms: int) -> Iterator[int]:
-    """Delete what was past its time at `begun_ms`; yield the batches deleted in each step."""
+    """Delete what was to be deleted at `begun_ms`; yield how many batches each step took."""
     for topic in tuple(cluster.topics.all()):
         for partition in topic.partitions:
             count = RETENTION_BATCHES_PER_STEP
             # Between two steps the topic may be deleted, and its configuration change.
-            while count == RETENTION_BATCHES_PER_STEP and cluster.topics.get(topic.name) is topic:
-                retention_ms = _retention_ms(topic, partition)
-                if retention_ms is None:
-                    yield 0
-                    break
-                before = partition.log.batch_count
-                cluster.delete_records_older_than(
-                    partition, begun_ms - retention_ms, RETENTION_BATCHES_PER_STEP
-                )
-                count = before - partition.log.batch_count
+            while count >= RETENTION_BATCHES_PER_STEP and cluster.topics.get(topic.name) is topic:
+                count = _apply_to(cluster, topic, partition, begun_ms)
                 yield count
 
 
+def _apply_to(cluster: Cluster, topic: Topic, partition: Partition, now_ms: int) -> int:
+    """Delete segments of a partition in one step; return how many batches it took.
+
+    Kafka's `LogManager.cleanupLogs`.
+    """
+    log, batches_max = partition.log, RETENTION_BATCHES_PER_STEP
+    settings = topic.on_broker(partition.leader_id).segment_settings
+    added_count = log.extend_segments(settings, batches_max)
+    if added_count == batches_max:
+        return batches_max
+    segments = log.segments
+    if segments is None:
+        return added_count
+    retention_bytes, retention_ms = _retention(topic, partition)
+    count = segments.count_deletable(log.log_start_offset, retention_bytes, retention_ms, now_ms)
+    if not count:
+        return added_count
+    before = log.batch_count
+    cluster.freed(partition, log.delete_segments(count, batches_max))
+    return added_count + before - log.batch_count
+
+
 def _deletion_times(cluster: Cluster) -> Iterator[int]:
-    """Yield when the oldest batch of each partition is past its time."""
+    """Yield when retention may delete something of each partition; 0 where it may at once."""
     for topic in cluster.topics.all():
         for partition in topic.partitions:
-            oldest_ms = partition.log.oldest_timestamp
-            if oldest_ms is not None:
-                retention_ms = _retention_ms(topic, partition)
-                if retention_ms is not None:
+            log, segments = partition.log, partition.log.segments
+            retention_bytes, retention_ms = _retention(topic, partition)
+            known = [] if segments is None else segments.segments
+            if len(known) > 1 and known[1].base_offset <= log.log_start_offset:
+                yield 0
+            if 0 <= retention_bytes <= log.segment_bytes and (
+                segments is None
+                or log.log_end_offset > segments.end_offset
+                or not known
+                or log.segment_bytes - known[0].size_bytes >= retention_bytes
+            ):
+                yield 0
+            if retention_ms >= 0:
+                oldest_ms = known[0].retention_timestamp if known else log.oldest_timestamp
+                if oldest_ms is not None:
                     yield oldest_ms + retention_ms + 1
 
 
-def _retention_ms(topic: Topic, partition: Partition) -> int | None:
-    """Return how long the records of a partition are kept; None if age does not delete them."""
+def _retention(topic: Topic, partition: Partition) -> tuple[int, int]:
+    """Return `retention.bytes` and `retention.ms` of a partition; -1 for what deletes nothing."""
     config = topic.on_broker(partition.leader_id).config
-    retention_ms: int = config["retention.ms"]
-    return retention_ms if retention_ms >= 0 and "delete" in config["cleanup.policy"] else None
+    if "delete" not in config["cleanup.policy"]:
+        return -1, -1
+    return config["retention.bytes"], config["retention.ms"]
 
 
 # Delegation tokens and producers -------------------------------------------------------------

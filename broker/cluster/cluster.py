@@ -19,7 +19,7 @@ from broker.cluster.finalized_features import features_at_start
 from broker.cluster.group_log import GroupLog
 from broker.cluster.internal_topics import GROUP_METADATA, TRANSACTION_STATE, note_appended
 from broker.cluster.late_coordinators import LateCoordinators
-from broker.cluster.log_memory import SizeRetention
+from broker.cluster.log_memory import MemoryBound
 from broker.cluster.made_partitions import (
     Assignments,
     MadePartitions,
@@ -129,7 +129,7 @@ class Cluster(LateCoordinators):
         """Bytes of all stored batches of all partitions, without those of internal topics."""
         self.log_bytes_max: int = config["log.memory.max.bytes"]
         """What `log_bytes` may be, before old batches are deleted."""
-        self._size_retention = SizeRetention(self)
+        self._memory_bound = MemoryBound(self)
         self.limits_producer_ids = self._limits_producer_ids()
         """Whether a broker stops, as if out of memory, when it leads too many producer ids."""
         # The broker of the next topic's first partition, so that leaders spread over the brokers.
@@ -257,7 +257,7 @@ class Cluster(LateCoordinators):
         """Create a topic whose name, assignments and configuration were checked before."""
         topic_id = self.new_uuid()
         topic = Topic(name, topic_id, [], TopicConfig(self.shared_config, overrides))
-        topic.by_broker = self._topic_by_broker(topic)
+        topic.by_broker = self._topic_by_broker(topic, topic.config)
         self.topics.add(topic)
         self.add_partitions(topic, assignments, made)
         if not topic.is_internal:
@@ -291,22 +291,21 @@ class Cluster(LateCoordinators):
         for partition in paced(topic.partitions):
             self.freed(partition, partition.log.size_bytes)
             # What remembers the partition for the next request of a client keeps no records.
-            self._size_retention.discard(partition.log.take_all(), now_ms)
+            self._memory_bound.discard(partition.log.take_all(), now_ms)
             partition.log.wake(now_ms)
 
     def alter_topic_config(self, topic: Topic, overrides: Mapping[str, str]) -> None:
         """Replace a topic's own, checked configuration; it applies from the next request on."""
         self.note_change()
-        topic.config = TopicConfig(self.shared_config, overrides)
-        topic.refresh_settings()
-        topic.by_broker = self._topic_by_broker(topic)
+        config = TopicConfig(self.shared_config, overrides)
+        topic.replace_config(config, self._topic_by_broker(topic, config))
 
-    def _topic_by_broker(self, topic: Topic) -> dict[int, Topic]:
+    def _topic_by_broker(self, topic: Topic, config: TopicConfig) -> dict[int, Topic]:
         """Return the topic as brokers have it whose own configuration gives it other defaults."""
         found = {}
         for broker_id in self.config.ids_of_different_brokers():
-            own = TopicConfig(self.config.for_broker(broker_id), topic.config.overrides)
-            if dict(own) != dict(topic.config):
+            own = TopicConfig(self.config.for_broker(broker_id), config.overrides)
+            if dict(own) != dict(config):
                 found[broker_id] = Topic(topic.name, topic.topic_id, topic.partitions, own)
         return found
 
@@ -417,27 +416,26 @@ class Cluster(LateCoordinators):
     # Records -------------------------------------------------------------------------------
 
     def appended(self, topic: Topic, partition: Partition, byte_count: int, now_ms: int) -> None:
-        """Account for an appended batch: enforce memory bounds, then wake waiting requests."""
+        """Account for an appended batch: enforce the memory bound, then wake waiting requests."""
         log = partition.log
         if topic.is_internal:
             note_appended(topic, partition, now_ms)
         else:
             self.log_bytes += byte_count
-        if 0 <= topic.retention_bytes < log.size_bytes or self.log_bytes > self.log_bytes_max:
-            self._size_retention.after_append(topic, partition, byte_count, now_ms)
+        log.appended_ms = now_ms
+        if self.log_bytes > self.log_bytes_max:
+            self._memory_bound.after_append(topic, partition, byte_count, now_ms)
         if log.waiters:
             log.wake(now_ms)
 
     def delete_records_before(self, partition: Partition, offset: int, now_ms: int) -> None:
         """Move a partition's log start offset up; `offset` lies within the log."""
-        before_bytes = partition.log.size_bytes
-        partition.log.advance_start(offset)
-        self.freed(partition, before_bytes - partition.log.size_bytes)
-        partition.log.wake(now_ms)
-
-    def delete_records_older_than(self, partition: Partition, timestamp: int, count: int) -> None:
-        """Delete the oldest batches whose records are all older than `timestamp`, up to `count`."""
-        self.freed(partition, partition.log.drop_older_than(timestamp, count))
+        log, topic = partition.log, self.topics.get(partition.topic_name)
+        assert topic is not None
+        before_bytes = log.size_bytes
+        log.advance_start(offset, topic.on_broker(partition.leader_id).segment_settings)
+        self.freed(partition, before_bytes - log.size_bytes)
+        log.wake(now_ms)
 
     def freed(self, partition: Partition, byte_count: int) -> None:
         """Account for deleted batches."""

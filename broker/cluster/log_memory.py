@@ -1,9 +1,8 @@
-"""Free memory: delete the oldest batches beyond `retention.bytes` and `log.memory.max.bytes`.
+"""Free memory: delete the oldest batches beyond `log.memory.max.bytes`.
 
-An append deletes about as much as it has added, which is enough while the bounds stay as they are.
-What is left then, after a bound was lowered or because few large batches displace very many small
-ones, is deleted in short steps of a timer, as retention by time is. In Kafka no append deletes
-anything, and a task comes later.
+An append deletes about as much as it has added, which is enough while the bound stays as it is.
+What is left then, after the bound was lowered or because few large batches displace very many small
+ones, is deleted in short steps of a timer, as retention does. Kafka has no such bound.
 """
 
 from collections.abc import Iterable
@@ -12,6 +11,7 @@ from typing import Protocol
 
 from broker.cluster.partition_log import PartitionLog
 from broker.cluster.topics import Partition, Topic, TopicTable
+from broker.log import log
 from broker.timers import SteppedWork, Timers
 
 BATCHES_PER_STEP = 20_000
@@ -38,15 +38,14 @@ class Stored(Protocol):
         ...
 
 
-class SizeRetention:
-    """What is beyond a bound, and the timer that deletes it."""
+class MemoryBound:
+    """What is beyond the bound, and the timer that deletes it."""
 
     def __init__(self, cluster: Stored) -> None:
         self._cluster = cluster
-        self._too_large: dict[Partition, None] = {}
-        """Partitions with more than `retention.bytes`."""
-        self._largest: list[PartitionLog] = []
+        self._largest: list[tuple[Topic, PartitionLog]] = []
         """Those from which batches are deleted to free memory, the largest one last."""
+        self._has_warned = False
         self._frees_memory = False
         """Whether memory was beyond its bound, and has not been freed."""
         self._has_found_all = False
@@ -65,34 +64,31 @@ class SizeRetention:
     def after_append(
         self, topic: Topic, partition: Partition, byte_count: int, now_ms: int
     ) -> None:
-        """Delete some of what is beyond a bound after `byte_count` bytes were appended."""
+        """Delete some of what is beyond the bound after `byte_count` bytes were appended."""
         batches_max = min(BATCHES_PER_STEP, byte_count // BYTES_PER_BATCH + 1)
-        self._shrink(topic, partition, batches_max)
         cluster = self._cluster
         excess = cluster.log_bytes - cluster.log_bytes_max
-        if excess > 0:
-            if now_ms >= self._search_again_ms:
-                self._free(batches_max, now_ms)
-            elif not topic.is_internal:
-                cluster.log_bytes -= partition.log.drop_at_least(excess, batches_max)
+        if not self._has_warned:
+            self._has_warned = True
+            log.warning(
+                "log.memory.max.bytes is reached: the oldest records are deleted before their"
+                " retention time",
+                log_memory_max_bytes=cluster.log_bytes_max,
+            )
+        if now_ms >= self._search_again_ms:
+            self._free(batches_max, now_ms)
+        elif not topic.is_internal:
+            settings = topic.segment_settings
+            cluster.log_bytes -= partition.log.drop_at_least(excess, batches_max, settings)
         if self._has_more():
             self._steps.plan(now_ms)
 
     def _has_more(self) -> bool:
-        return bool(self._too_large or self._frees_memory or self._discarded)
+        return bool(self._frees_memory or self._discarded)
 
     def _do_step(self, now_ms: int) -> bool:
-        left = BATCHES_PER_STEP
-        while self._too_large and left > 0:
-            partition = next(iter(self._too_large))
-            topic = self._cluster.topics.get(partition.topic_name)
-            if topic is None or topic.partition(partition.partition_index) is not partition:
-                del self._too_large[partition]  # it was deleted
-                left -= 1
-            else:
-                left -= self._shrink(topic.on_broker(partition.leader_id), partition, left) + 1
-        if self._frees_memory and left > 0:
-            self._free(left, now_ms)
+        if self._frees_memory:
+            self._free(BATCHES_PER_STEP, now_ms)
         left = BATCHES_PER_STEP
         while self._discarded and left > 0:
             batches = self._discarded[-1]
@@ -102,19 +98,6 @@ class SizeRetention:
             if not batches:
                 self._discarded.pop()
         return self._has_more()
-
-    def _shrink(self, topic: Topic, partition: Partition, batches_max: int) -> int:
-        """Delete what is beyond `retention.bytes`; return how many batches were deleted."""
-        log, count = partition.log, 0
-        if 0 <= topic.retention_bytes < log.size_bytes:
-            before = log.batch_count
-            self._cluster.freed(partition, log.drop_beyond_size(topic.retention_bytes, batches_max))
-            count = before - log.batch_count
-        if count == batches_max:
-            self._too_large[partition] = None
-        else:
-            self._too_large.pop(partition, None)
-        return count
 
     def _free(self, batches_max: int, now_ms: int) -> None:
         """Delete the oldest batches of the largest partitions.
@@ -129,11 +112,11 @@ class SizeRetention:
             self._has_found_all = len(largest) < LOGS_PER_SEARCH
         left = batches_max
         while largest and left > 0 and cluster.log_bytes > target_bytes:
-            log = largest[-1]
-            before = log.batch_count
-            cluster.log_bytes -= log.drop_at_least(cluster.log_bytes - target_bytes, left)
-            left -= before - log.batch_count + 1
-            if log.batch_count <= 1:
+            topic, partition_log = largest[-1]
+            before, excess = partition_log.batch_count, cluster.log_bytes - target_bytes
+            cluster.log_bytes -= partition_log.drop_at_least(excess, left, topic.segment_settings)
+            left -= before - partition_log.batch_count + 1
+            if partition_log.batch_count <= 1:
                 largest.pop()
         self._frees_memory = cluster.log_bytes > target_bytes
         if not self._frees_memory:
@@ -143,13 +126,13 @@ class SizeRetention:
             self._search_again_ms = now_ms + SEARCH_AGAIN_MS
 
 
-def _largest_logs(topics: Iterable[Topic]) -> list[PartitionLog]:
+def _largest_logs(topics: Iterable[Topic]) -> list[tuple[Topic, PartitionLog]]:
     """Return the logs from which batches may be deleted, up to `LOGS_PER_SEARCH`, largest first."""
     logs = (
-        partition.log
+        (topic, partition.log)
         for topic in topics
         if not topic.is_internal
         for partition in topic.partitions
         if partition.log.batch_count > 1
     )
-    return nlargest(LOGS_PER_SEARCH, logs, key=lambda log: log.size_bytes)
+    return nlargest(LOGS_PER_SEARCH, logs, key=lambda found: found[1].size_bytes)

@@ -14,6 +14,7 @@ from heapq import merge
 from types import MappingProxyType
 from typing import cast
 
+from broker.cluster.log_segments import DEFAULT_SETTINGS, LogSegments, SegmentSettings
 from broker.cluster.transaction_index import TransactionIndex
 from protocol.pacing import paced, paced_range
 from protocol.records import (
@@ -48,10 +49,12 @@ class PartitionLog:
     __slots__ = (
         "_batches",
         "_newest_epoch",
+        "appended_ms",
         "epoch_starts",
         "has_gaps",
         "log_end_offset",
         "log_start_offset",
+        "segments",
         "size_bytes",
         "transaction_index",
         "waiters",
@@ -62,6 +65,10 @@ class PartitionLog:
         self.log_start_offset = 0
         self.log_end_offset = 0
         self.size_bytes = 0
+        self.appended_ms = 0
+        """When the newest batch was appended."""
+        self.segments: LogSegments | None = None
+        """None until something needs them."""
         self.has_gaps = False
         """Whether offsets are missing between batches, because of compaction."""
         # (leader epoch, first offset written in it), ascending, for OffsetForLeaderEpoch.
@@ -309,16 +316,17 @@ class PartitionLog:
         indexes = range(batches_max, index_end, batches_max)
         return [*(batch_base_offset(self._batches[index]) for index in indexes), offset]
 
-    def advance_start(self, offset: int) -> None:
-        """Move the log start offset up to `offset`; drop the batches that end before it."""
+    def advance_start(self, offset: int, settings: SegmentSettings = DEFAULT_SETTINGS) -> None:
+        """Move the log start offset up to `offset`; drop the batches that end before it.
+
+        What is left of their segments stays.
+        """
         if offset <= self.log_start_offset:
             return
         self.log_start_offset = offset
         self.transaction_index.drop_before(offset)
-        if offset >= self.log_end_offset:
-            self._drop_oldest(len(self._batches))
-        else:
-            self._drop_oldest(self._index_of(offset))
+        at_end = offset >= self.log_end_offset
+        self._drop_oldest(len(self._batches) if at_end else self._index_of(offset), settings)
 
     def take_all(self) -> list[bytes]:
         """Delete all batches, and return them: to free the memory of very many takes long."""
@@ -328,22 +336,9 @@ class PartitionLog:
         self.transaction_index.drop_before(self.log_start_offset)
         return batches
 
-    def drop_beyond_size(self, retention_bytes: int, batches_max: int) -> int:
-        """Delete the oldest batches beyond `retention_bytes`; return the bytes freed.
-
-        The rest has at least that size, and the newest batch stays, like Kafka's active segment. At
-        most `batches_max` batches are deleted.
-        """
-        count, size_bytes = 0, self.size_bytes
-        count_max = min(batches_max, len(self._batches) - 1)
-        while count < count_max:
-            size_bytes -= len(self._batches[count])
-            if size_bytes < retention_bytes:
-                break
-            count += 1
-        return self._drop_oldest(count)
-
-    def drop_at_least(self, byte_count: int, batches_max: int) -> int:
+    def drop_at_least(
+        self, byte_count: int, batches_max: int, settings: SegmentSettings = DEFAULT_SETTINGS
+    ) -> int:
         """Delete the oldest batches until `byte_count` bytes are free; return the bytes freed.
 
         The newest batch stays, and at most `batches_max` batches are deleted, so fewer bytes may be
@@ -354,26 +349,60 @@ class PartitionLog:
         while freed_bytes < byte_count and count < count_max:
             freed_bytes += len(self._batches[count])
             count += 1
-        return self._drop_oldest(count)
+        return self._drop_oldest(count, settings)
 
-    def drop_older_than(self, timestamp: int, batches_max: int | None = None) -> int:
-        """Delete the oldest batches whose records are all older; return the bytes freed.
+    @property
+    def segment_bytes(self) -> int:
+        """The size of the segments: of the batches, and of what was deleted from a segment."""
+        return self.size_bytes + (0 if self.segments is None else self.segments.freed_bytes)
 
-        At most `batches_max` batches are deleted.
+    def extend_segments(self, settings: SegmentSettings, batches_max: int) -> int:
+        """Add batches to the segments, at most so many; return how many."""
+        segments = self.segments
+        if segments is None:
+            segments = self.segments = LogSegments()
+        if segments.end_offset >= self.log_end_offset:
+            return 0
+        start = bisect_left(self._batches, (segments.end_offset,), key=unpack_base_offset)
+        batches = self._batches[start : start + batches_max]
+        segments.extend(batches, settings, self.appended_ms)
+        return len(batches)
+
+    def end_segment_settings(self, settings: SegmentSettings) -> None:
+        """Note the settings that the batches up to now were appended with: they change."""
+        if self.segments is None:
+            self.segments = LogSegments()
+        self.segments.end_settings(self.log_end_offset, settings)
+
+    def delete_segments(self, count: int, batches_max: int) -> int:
+        """Delete the oldest segments with their batches; return the bytes freed.
+
+        At most `batches_max` batches are deleted, so that fewer segments may be.
         """
-        count = 0
-        for (batch_timestamp,) in map(unpack_max_timestamp, self._batches[:batches_max]):
-            if batch_timestamp >= timestamp:
-                break
-            count += 1
-        return self._drop_oldest(count)
+        segments = self.segments
+        assert segments is not None
+        end_offset = segments.end_of(count)
+        batch_count = bisect_left(self._batches, (end_offset,), key=unpack_base_offset)
+        freed_bytes = self._drop_oldest(min(batch_count, batches_max), None)
+        while count and segments.end_of(count) > self.log_start_offset:
+            count -= 1
+        segments.remove(count)
+        return freed_bytes
 
-    def _drop_oldest(self, count: int) -> int:
+    def _drop_oldest(self, count: int, settings: SegmentSettings | None) -> int:
+        """Drop batches; without settings they are all in segments."""
         if count == 0:
             return 0
+        if settings is not None and (
+            self.segments is None
+            or self.segments.end_offset <= batch_base_offset(self._batches[count - 1])
+        ):
+            self.extend_segments(settings, count)
         dropped_bytes = sum(map(len, self._batches[:count]))
         del self._batches[:count]
         self.size_bytes -= dropped_bytes
+        assert self.segments is not None
+        self.segments.freed_bytes += dropped_bytes
         first = batch_base_offset(self._batches[0]) if self._batches else self.log_end_offset
         self.log_start_offset = max(self.log_start_offset, first)
         self.transaction_index.drop_before(self.log_start_offset)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from broker.cluster.compaction import Compaction
+from broker.cluster.log_segments import SegmentSettings
 from broker.cluster.partition_log import PartitionLog
 from broker.config.topic_config import TopicConfig
 from producer_state.producer_state_manager import ProducerStateManager
@@ -92,7 +93,6 @@ class Topic:
     is_internal: bool = field(init=False)
     max_message_bytes: int = 0
     segment_bytes: int = 0
-    retention_bytes: int = -1
     min_insync_replicas: int = 1
     is_compacted: bool = False
     is_log_append_time: bool = False
@@ -100,6 +100,7 @@ class Topic:
     timestamp_after_max_ms: int = 0
     checks_records: bool = False
     """Whether the records of each batch are checked before it is stored."""
+    segment_settings: SegmentSettings = field(init=False)
     by_broker: dict[int, "Topic"] = field(default_factory=dict)
     """The same topic on brokers that give it other defaults; empty unless brokers differ."""
     encoded_metadata: dict[int, tuple[object, bytes]] = field(default_factory=dict)
@@ -124,8 +125,8 @@ class Topic:
         cleanup_policy = config["cleanup.policy"]
         self.max_message_bytes = config["max.message.bytes"]
         self.segment_bytes = config["segment.bytes"]
-        self.retention_bytes = config["retention.bytes"] if "delete" in cleanup_policy else -1
         self.min_insync_replicas = config["min.insync.replicas"]
+        self.segment_settings = SegmentSettings.of(config)
         self.is_compacted = "compact" in cleanup_policy
         self.is_log_append_time = config["message.timestamp.type"] == "LogAppendTime"
         self.timestamp_before_max_ms = config["message.timestamp.before.max.ms"]
@@ -134,6 +135,24 @@ class Topic:
         self.checks_records = self.is_compacted or (
             not self.is_log_append_time and self.timestamp_before_max_ms != TIMESTAMP_MAX
         )
+
+    def replace_config(self, config: TopicConfig, by_broker: dict[int, "Topic"]) -> None:
+        """Replace the configuration; what is in the logs keeps the segments of the old one."""
+        before = self._all_segment_settings()
+        self.config = config
+        self.by_broker = by_broker
+        self.refresh_settings()
+        if self._all_segment_settings() != before:
+            for partition in self.partitions:
+                settings = before.get(partition.leader_id, before[NO_LEADER])
+                partition.log.end_segment_settings(settings)
+
+    def _all_segment_settings(self) -> dict[int, SegmentSettings]:
+        """Return the settings of brokers that have others, and those of all others."""
+        settings = {
+            broker_id: topic.segment_settings for broker_id, topic in self.by_broker.items()
+        }
+        return settings | {NO_LEADER: self.segment_settings}
 
     def on_broker(self, broker_id: int) -> "Topic":
         """Return the topic with the configuration that it has on a broker."""

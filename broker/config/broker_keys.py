@@ -75,14 +75,20 @@ TOPIC_DEFAULT_KEYS: tuple[ConfigKey, ...] = (
 )
 
 LOG_KEYS: tuple[ConfigKey, ...] = (
-    ConfigKey("log.retention.bytes",             LONG, -1,            None,                     PER_BROKER, "Bytes a partition keeps; older records are deleted. -1 is unlimited."),
-    ConfigKey("log.retention.ms",                LONG, None,          None,    PER_BROKER, "Time a record is kept; -1 is for ever. If unset, log.retention.minutes applies."),
+    ConfigKey("log.retention.bytes",             LONG, -1,            None,                     PER_BROKER, "Bytes a partition keeps; older segments are deleted. -1 is unlimited."),
+    ConfigKey("log.retention.ms",                LONG, None,          None,    PER_BROKER, "Time a segment is kept after its newest record; -1 is for ever. If unset, log.retention.minutes applies."),
     ConfigKey("log.retention.minutes",           INT,  None,          unlimited_or_positive,    STATIC_PER_BROKER, "Minutes a record is kept. If unset, log.retention.hours applies."),
     ConfigKey("log.retention.hours",             INT,  168,           unlimited_or_positive,    STATIC_PER_BROKER, "Hours a record is kept, if neither milliseconds nor minutes are set."),
-    ConfigKey("log.retention.check.interval.ms", LONG, 300_000,       at_least(1),              READ_ONLY,    "How often the broker deletes records past their retention."),
+    ConfigKey("log.retention.check.interval.ms", LONG, 300_000,       at_least(1),              READ_ONLY,    "How often the broker deletes segments past their retention."),
     ConfigKey("log.initial.task.delay.ms",       LONG, 30_000,        at_least(0),              READ_ONLY,    "Time after the start at which the broker first deletes records past their retention.", is_internal=True),
-    mock_key("log.memory.max.bytes",             LONG, 2_147_483_648, at_least(1),              CLUSTER_WIDE, "Bytes of all partitions together; beyond it the oldest batches of the largest partition are deleted."),
-    ConfigKey("log.segment.bytes",               INT,  1_073_741_824, at_least(1024 * 1024),    PER_BROKER, "Largest batch a partition takes. There are no segments: retention deletes single batches."),
+    mock_key("log.memory.max.bytes",             LONG, 2_147_483_648, at_least(1),              CLUSTER_WIDE, "Bytes of all partitions together; beyond it the oldest batches of the largest partition are deleted, before their retention time."),
+    ConfigKey("log.segment.bytes",               INT,  1_073_741_824, at_least(1024 * 1024),    PER_BROKER, "Size at which a segment ends. Retention deletes whole segments."),
+    ConfigKey("log.roll.ms",                     LONG, None,          None,                     PER_BROKER, "Time after its first record at which a segment ends. If unset, log.roll.hours applies."),
+    ConfigKey("log.roll.hours",                  INT,  168,           at_least(1),              READ_ONLY,  "Hours after its first record at which a segment ends, if log.roll.ms is unset."),
+    ConfigKey("log.roll.jitter.ms",              LONG, None,          None,                     PER_BROKER, "Most of the time that is taken off log.roll.ms. If unset, log.roll.jitter.hours applies."),
+    ConfigKey("log.roll.jitter.hours",           INT,  0,             at_least(0),              READ_ONLY,  "Most of the hours that are taken off log.roll.hours."),
+    ConfigKey("log.index.size.max.bytes",        INT,  10 * 1024 * 1024, at_least(4),           PER_BROKER, "Size of an index at which a segment ends; there are no files."),
+    ConfigKey("log.index.interval.bytes",        INT,  4096,          at_least(0),              PER_BROKER, "Bytes between two entries of an index."),
     ConfigKey("log.cleanup.policy",              LIST, ("delete",),   each_of("compact", "delete"), PER_BROKER, "Whether old records are deleted. With compact, records need a key; nothing is compacted."),
 )
 

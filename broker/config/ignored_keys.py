@@ -31,12 +31,6 @@ INTERNAL_TOPIC_KEYS: tuple[ConfigKey, ...] = (
 
 # The broker's defaults of topic keys that nothing acts on.
 LOG_DETAIL_KEYS: tuple[ConfigKey, ...] = (
-    ignored_key("log.roll.ms",                       LONG,    None,             None,              CLUSTER_WIDE, "Age at which Kafka starts a new segment. If unset, log.roll.hours applies."),
-    ignored_key("log.roll.hours",                    INT,     168,              at_least(1),              READ_ONLY,    "Hours after which Kafka starts a new segment, if log.roll.ms is unset."),
-    ignored_key("log.roll.jitter.ms",                LONG,    None,             None,              CLUSTER_WIDE, "Random time taken off log.roll.ms. If unset, log.roll.jitter.hours applies."),
-    ignored_key("log.roll.jitter.hours",             INT,     0,                at_least(0),              READ_ONLY,    "Random hours taken off log.roll.hours."),
-    ignored_key("log.index.size.max.bytes",          INT,     10 * 1024 * 1024, at_least(4),              CLUSTER_WIDE, "Largest index file of a segment."),
-    ignored_key("log.index.interval.bytes",          INT,     4096,             at_least(0),              CLUSTER_WIDE, "Bytes between two entries of an index file."),
     ignored_key("log.flush.interval.messages",       LONG,    LONG_MAX,         at_least(1),              CLUSTER_WIDE, "Records after which Kafka writes a partition to disk."),
     ignored_key("log.flush.interval.ms",             LONG,    None,             None,              CLUSTER_WIDE, "Time after which Kafka writes a partition to disk."),
     ignored_key("log.flush.scheduler.interval.ms",   LONG,    LONG_MAX,         at_least(0),              READ_ONLY,    "How often Kafka looks for partitions to write to disk."),

@@ -3,8 +3,8 @@
 Behaviour:
     - Describes one directory per broker, named after the broker, with every partition of which it
       has a replica. A null list of topics means all; partitions without a replica are left out.
-    - A partition's size is the size of its batches. Nothing lags, and nothing moves between
-      directories.
+    - A partition's size is that of its segments: what DeleteRecords has deleted counts until
+      retention deletes the segment. Nothing lags, and nothing moves between directories.
 
 Gaps:
     - There is no directory: records are in memory. From v4, total_bytes is log.memory.max.bytes and
@@ -39,7 +39,7 @@ def handle_describe_log_dirs(
             _Partition(
                 version=version,
                 partition_index=partition.partition_index,
-                partition_size=partition.log.size_bytes,
+                partition_size=partition.log.segment_bytes,
                 offset_lag=0,
                 is_future_key=False,
             )

@@ -133,7 +133,10 @@ def test_clients_get_the_rate_of_their_quota_and_others_are_not_slowed() -> None
     config: dict[str, ConfigValue] = {
         "quota.window.num": WINDOWS,
         "client.quotas": quotas,
+        # The unthrottled client would fill the memory of this machine.
         "log.retention.bytes": 10**7,
+        "log.segment.bytes": 2**20,
+        "log.retention.check.interval.ms": 1_000,
     }
     with MockKafka(config=config) as kafka, ThreadPoolExecutor() as threads:
         servers = kafka.bootstrap_servers

@@ -18,6 +18,8 @@ RETENTION_MS = 40_000
 CONFIG = {
     "log.retention.ms": RETENTION_MS,
     "log.retention.check.interval.ms": 2_000,
+    # Retention deletes whole segments.
+    "log.roll.ms": 2_000,
     "offsets.topic.replication.factor": 3,
     # What is kept on purpose has to reach its limit in the first minute.
     "audit.acknowledgements.max": 5_000,

@@ -30,12 +30,100 @@ def test_retention_runs_at_every_interval() -> None:
             append(cluster, topic, 100, timestamp=NOW_MS + day * DAY_MS)
 
     starts = []
-    for now_ms in (NOW_MS + DAY_MS, NOW_MS + DAY_MS + 300_000, NOW_MS + 3 * DAY_MS):
+    for now_ms in (NOW_MS + 2 * DAY_MS, NOW_MS + 2 * DAY_MS + 300_000, NOW_MS + 4 * DAY_MS):
         cluster.timers.run_due(now_ms)
         starts.append([topic.partitions[0].log.log_start_offset for topic in topics])
 
-    assert starts == [[0, 0, 0], [1, 0, 0], [2, 0, 0]]
+    # The second record keeps its segment.
+    assert starts == [[0, 0, 0], [2, 0, 0], [2, 0, 0]]
     assert cluster.log_bytes == stored_bytes(cluster) == 400
+
+
+def starts_by_segments(config: dict[str, str], timestamps: list[int], size_bytes: int) -> list[int]:
+    """Return the log start offset before the first check of retention, and after it."""
+    cluster = make_cluster()
+    topic = cluster.create_topic("a", [(1,)], {"segment.bytes": "1048576", **config})
+    start_background_tasks(cluster, NOW_MS)
+    for timestamp in timestamps:
+        append(cluster, topic, size_bytes, timestamp=timestamp)
+    starts = []
+    for now_ms in (NOW_MS + 29_999, NOW_MS + 30_000):
+        cluster.timers.run_due(now_ms)
+        starts.append(topic.partitions[0].log.log_start_offset)
+    return starts
+
+
+@pytest.mark.parametrize(
+    ("retention_bytes", "batch_bytes", "start"),
+    [
+        (1000, 1000, 0),  # one segment of 50 kB
+        (1000, 100_000, 40),  # 10 of 100 kB are a segment
+        (2_000_000, 100_000, 30),
+        (0, 100_000, 50),  # Kafka begins an empty segment
+        (5_000_000, 100_000, 0),
+    ],
+)
+def test_retention_by_size_deletes_whole_segments(
+    retention_bytes: int, batch_bytes: int, start: int
+) -> None:
+    config = {"retention.bytes": str(retention_bytes)}
+    assert starts_by_segments(config, [NOW_MS] * 50, batch_bytes) == [0, start]
+
+
+def test_retention_by_time_deletes_whole_segments() -> None:
+    times = [NOW_MS - 3 * DAY_MS + index * 1000 for index in range(50)]
+    assert starts_by_segments({"retention.ms": str(DAY_MS)}, times, 100_000) == [0, 50]
+    # The newest record of the third segment keeps it, and the others behind it.
+    times[25] = NOW_MS
+    assert starts_by_segments({"retention.ms": str(DAY_MS)}, times, 100_000) == [0, 20]
+    # A segment ends after segment.ms, by the timestamps of the records.
+    by_time = {"retention.bytes": "700", "segment.ms": "10000"}
+    assert starts_by_segments(by_time, times[:25], 100) == [0, 11]
+
+
+def test_a_topic_that_is_only_compacted_loses_nothing_by_size() -> None:
+    config = {"retention.bytes": "0", "cleanup.policy": "compact"}
+    assert starts_by_segments(config, [NOW_MS] * 50, 100_000) == [0, 0]
+
+
+@pytest.mark.parametrize("timestamp", [-1, -86_400_000])
+def test_records_without_a_time_are_kept_from_their_append_on(timestamp: int) -> None:
+    cluster = make_cluster()
+    topic = cluster.create_topic("a", [(1,)], {"retention.ms": str(DAY_MS)})
+    start_background_tasks(cluster, NOW_MS)
+    log = topic.partitions[0].log
+    append(cluster, topic, 100, timestamp=timestamp)  # at NOW_MS
+
+    cluster.timers.run_due(NOW_MS + DAY_MS)
+    assert log.log_start_offset == 0
+    cluster.timers.run_due(NOW_MS + DAY_MS + 300_000)
+    assert log.log_start_offset == 1
+
+
+def test_what_was_appended_before_a_change_of_the_segments_keeps_its_own() -> None:
+    cluster = make_cluster()
+    topic = cluster.create_topic("a", [(1,)], {"retention.bytes": "0"})
+    for _ in range(20):
+        append(cluster, topic, 100_000)
+    cluster.alter_topic_config(topic, {"retention.bytes": "100", "segment.bytes": "1048576"})
+    for _ in range(5):
+        append(cluster, topic, 100_000)
+    background_tasks.apply_retention(cluster, NOW_MS)
+    # The first segment has 2 MB: the batch behind the change begins the next.
+    assert topic.partitions[0].log.log_start_offset == 20
+
+
+def test_what_was_deleted_of_a_segment_counts_until_the_segment_is_deleted() -> None:
+    cluster = make_cluster()
+    topic = cluster.create_topic("a", [(1,)], {"segment.bytes": "1048576"})
+    log = topic.partitions[0].log
+    for _ in range(25):
+        append(cluster, topic, 100_000)
+    cluster.delete_records_before(topic.partitions[0], 15, NOW_MS)
+    assert (log.size_bytes, log.segment_bytes) == (1_000_000, 2_500_000)
+    background_tasks.apply_retention(cluster, NOW_MS)
+    assert (log.size_bytes, log.segment_bytes) == (1_000_000, 1_500_000)
+    assert log.log_start_offset == 15
 
 
 def test_retention_is_first_checked_half_a_minute_after_the_start() -> None:
@@ -74,6 +162,8 @@ def expired_batches(count: int, monkeypatch: pytest.MonkeyPatch) -> tuple[Cluste
     for _ in range(count):
         for partition in (0, 1):
             append(cluster, topic, 100, partition=partition, timestamp=NOW_MS)
+    for part in topic.partitions:
+        part.log.extend_segments(topic.segment_settings, count)
     start_background_tasks(cluster, NOW_MS + DAY_MS)
     cluster.timers.run_due(NOW_MS + DAY_MS + 30_001)
     return cluster, topic
@@ -98,6 +188,21 @@ def test_many_expired_batches_are_deleted_in_short_steps(monkeypatch: pytest.Mon
     assert logs[0].batch_count == 1
     cluster.timers.run_due(NOW_MS + DAY_MS + 130_000)
     assert logs[0].batch_count == 0
+
+
+def test_many_new_batches_become_segments_in_short_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster, topic = expired_batches(0, monkeypatch)
+    log, now_ms = topic.partitions[0].log, NOW_MS + 2 * DAY_MS
+    for _ in range(25):
+        append(cluster, topic, 100, timestamp=now_ms)
+    cluster.timers.run_due(now_ms)
+    ends: list[int] = []
+    while not ends or ends[-1] < 25:
+        assert log.segments is not None
+        ends.append(log.segments.end_offset)
+        now_ms += 1
+        cluster.timers.run_due(now_ms)
+    assert ends == [10, 20, 25]
 
 
 @pytest.mark.parametrize("policy", ["delete", "compact"])

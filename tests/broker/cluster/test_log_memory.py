@@ -80,43 +80,28 @@ def test_a_lower_bound_of_memory_deletes_many_batches_in_short_steps() -> None:
     assert max(before - after for before, after in pairwise(counts)) <= STEP
 
 
-def test_a_smaller_retention_size_deletes_many_batches_in_short_steps() -> None:
+def test_the_first_records_that_the_bound_deletes_are_announced_once(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     cluster = make_cluster(1)
-    topic = filled(cluster, "a", 40, partitions=2)
-    cluster.alter_topic_config(topic, {"retention.bytes": "500"})
-
-    append(cluster, topic, 100, partition=0)
-    append(cluster, topic, 100, partition=1)
-    append(cluster, topic, 100, partition=1)  # the timer of the first one serves all
-
-    counts = batch_counts(cluster, topic)
-    assert counts[0] == 83 - 3 * STEP
-    assert counts[-1] == 10
-    assert max(before - after for before, after in pairwise(counts)) <= STEP
-
-
-def test_an_append_deletes_about_as_much_as_it_adds() -> None:
-    cluster = make_cluster(1)
-    topic = filled(cluster, "a", 40)
-    cluster.alter_topic_config(topic, {"retention.bytes": "500"})
-
-    append(cluster, topic, 16)
-
-    assert topic.partitions[0].log.batch_count == 41 - 3
+    topic = filled(cluster, "a", 4)
+    bound_memory(cluster, 300)
+    for _ in range(5):
+        append(cluster, topic, 100)
+    assert capsys.readouterr().out.count("log.memory.max.bytes is reached") == 1
 
 
 @pytest.mark.parametrize("change", ["delete", "recreate", "keep", "reset"])
 def test_what_changes_between_two_steps_counts(change: str) -> None:
     cluster = make_cluster(1)
     topic = filled(cluster, "a", 40)
-    cluster.alter_topic_config(topic, {"retention.bytes": "500"})
+    bound_memory(cluster, 500)
     append(cluster, topic, 100)
 
-    if change == "keep":
-        cluster.alter_topic_config(topic, {"retention.bytes": "-1"})
-    elif change == "reset":
+    bound_memory(cluster, 10_000)
+    if change == "reset":
         cluster.reset()
-    else:
+    elif change != "keep":
         cluster.delete_topic(topic, NOW_MS)
     if change == "recreate":
         filled(cluster, "a", 40)

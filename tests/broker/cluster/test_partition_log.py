@@ -9,10 +9,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from broker.cluster import partition_log
+from broker.cluster.log_segments import DEFAULT_SETTINGS
 from broker.cluster.partition_log import PartitionLog
 from protocol import records
 from tests.batches import filled_batch, make_batch
 from tests.examples import examples
+
+SMALL_SEGMENTS = DEFAULT_SETTINGS._replace(segment_bytes=150)
 
 
 @dataclass(frozen=True)
@@ -66,27 +69,35 @@ class LogAgainstModel(RuleBasedStateMachine):
         self.start_offset = max(self.start_offset, offset)
         self.kept = [batch for batch in self.kept if batch.end_offset > self.start_offset]
 
-    @rule(retention_bytes=st.integers(0, 400), batches_max=st.sampled_from((0, 1, 3, 1000)))
-    def drop_beyond_size(self, retention_bytes: int, batches_max: int) -> None:
+    @rule(segment_count=st.integers(0, 3), batches_max=st.sampled_from((0, 1, 3, 1000)))
+    def delete_segments(self, segment_count: int, batches_max: int) -> None:
+        self.log.extend_segments(SMALL_SEGMENTS, 1000)
+        assert self.log.segments is not None
+        count = min(segment_count, len(self.log.segments.segments))
+        end_offset = self.log.segments.end_of(count)
+        before = list(self.kept)
+        while (
+            self.kept
+            and self.kept[0].base_offset < end_offset
+            and len(before) - len(self.kept) < batches_max
+        ):
+            del self.kept[0]
+        self.check_dropped(self.log.delete_segments(count, batches_max), before)
+
+    @rule(byte_count=st.integers(0, 400), batches_max=st.sampled_from((0, 1, 3, 1000)))
+    def drop_at_least(self, byte_count: int, batches_max: int) -> None:
         before = list(self.kept)
         while (
             len(self.kept) > 1
             and len(before) - len(self.kept) < batches_max
-            and sum(len(batch.data) for batch in self.kept[1:]) >= retention_bytes
+            and sum(len(batch.data) for batch in before) - self.log_bytes < byte_count
         ):
             del self.kept[0]
-        self.check_dropped(self.log.drop_beyond_size(retention_bytes, batches_max), before)
+        self.check_dropped(self.log.drop_at_least(byte_count, batches_max), before)
 
-    @rule(timestamp=st.integers(-1, 10), batches_max=st.sampled_from((None, 0, 1, 3)))
-    def drop_older_than(self, timestamp: int, batches_max: int | None) -> None:
-        before = list(self.kept)
-        while (
-            self.kept
-            and self.kept[0].max_timestamp < timestamp
-            and len(before) - len(self.kept) != batches_max
-        ):
-            del self.kept[0]
-        self.check_dropped(self.log.drop_older_than(timestamp, batches_max), before)
+    @property
+    def log_bytes(self) -> int:
+        return sum(len(batch.data) for batch in self.kept)
 
     def check_dropped(self, dropped_bytes: int, before: list[Kept]) -> None:
         gone = before[: len(before) - len(self.kept)]

@@ -81,24 +81,19 @@ def test_partition_indexes_begin_at_0() -> None:
 
 
 def test_settings_follow_the_configuration() -> None:
-    topic = topic_named("a", **{"retention.bytes": "100", "max.message.bytes": "7"})
-    assert (topic.retention_bytes, topic.max_message_bytes, topic.is_compacted) == (100, 7, False)
-
-    compacted = {"retention.bytes": "100", "cleanup.policy": "compact"}
-    topic.config = TopicConfig(BrokerConfig(), compacted)
-    topic.refresh_settings()
-    # A topic that is only compacted is not bounded in size.
-    assert (topic.retention_bytes, topic.is_compacted) == (-1, True)
+    topic = topic_named("a", **{"segment.ms": "100", "max.message.bytes": "7"})
+    assert topic.segment_settings.segment_ms == 100
+    assert (topic.max_message_bytes, topic.is_compacted) == (7, False)
 
     both = {
-        "retention.bytes": "100",
+        "segment.bytes": "2000000",
         "cleanup.policy": "compact,delete",
         "message.timestamp.type": "LogAppendTime",
         "min.insync.replicas": "2",
     }
-    topic.config = TopicConfig(BrokerConfig(), both)
-    topic.refresh_settings()
-    assert (topic.retention_bytes, topic.is_compacted) == (100, True)
+    topic.replace_config(TopicConfig(BrokerConfig(), both), {})
+    assert (topic.segment_bytes, topic.segment_settings.segment_ms) == (2_000_000, 604_800_000)
+    assert topic.is_compacted
     assert (topic.is_log_append_time, topic.min_insync_replicas) == (True, 2)
 
 

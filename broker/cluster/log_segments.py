@@ -1,0 +1,248 @@
+"""Segments of a log, as numbers: where Kafka would have begun a new file.
+
+Batches are in memory, so a segment is no place where they are kept. It decides what retention
+deletes together, and how many bytes DescribeLogDirs counts. When a batch is appended nothing is
+computed: `extend` takes the batches that were appended since, in their order, with the settings
+that their topic had at that time.
+
+Sources: Kafka's `LogSegment.shouldRoll` and `append`, `UnifiedLog.maybeRoll`, `LogConfig`.
+"""
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from protocol.records import (
+    HEADER_BYTES,
+    batch_base_offset,
+    last_offset,
+    max_timestamp,
+    unpack_base_offset,
+    unpack_max_timestamp,
+)
+
+BATCHES_PER_RUN = 256
+"""Batches that are added together where none of them begins a segment."""
+_OFFSETS_MAX = 2**31 - 1
+"""An index has an offset as a number of 32 bits from the first one of its segment."""
+_OFFSET_ENTRY_BYTES, _TIME_ENTRY_BYTES = 8, 12
+_JITTER_FACTOR = 2_654_435_761
+"""Spreads the numbers that the jitter of a segment is taken from (Knuth's multiplicative hash)."""
+
+
+class SegmentSettings(NamedTuple):
+    """The configuration of a topic that says when a segment ends."""
+
+    segment_bytes: int
+    segment_ms: int
+    jitter_ms: int
+    """The largest number that is taken off `segment_ms`, and one more."""
+    index_entries_max: int
+    time_entries_max: int
+    """One less than there is room for: the last one is for the end of the segment."""
+    index_interval_bytes: int
+    can_fill_index: bool
+    """Whether an index may be full before `segment_bytes` are reached.
+
+    Only then entries are counted, so a segment in which this changes has fewer than Kafka's.
+    """
+
+    @classmethod
+    def of(cls, config: Mapping[str, Any]) -> "SegmentSettings":
+        """Return the settings of a topic's configuration."""
+        segment_bytes, segment_ms = config["segment.bytes"], config["segment.ms"]
+        compaction_lag_ms = config["max.compaction.lag.ms"]
+        if "compact" in config["cleanup.policy"] and compaction_lag_ms > 0:
+            segment_ms = min(segment_ms, compaction_lag_ms)
+        index_bytes, interval_bytes = config["segment.index.bytes"], config["index.interval.bytes"]
+        entries_max = index_bytes // _OFFSET_ENTRY_BYTES
+        time_entries_max = index_bytes // _TIME_ENTRY_BYTES - 1
+        most_entries = segment_bytes // max(interval_bytes + 1, HEADER_BYTES) + 1
+        return cls(
+            segment_bytes,
+            segment_ms,
+            min(config["segment.jitter.ms"], config["segment.ms"]),
+            entries_max,
+            time_entries_max,
+            interval_bytes,
+            most_entries >= min(entries_max, time_entries_max),
+        )
+
+
+DEFAULT_SETTINGS = SegmentSettings(
+    segment_bytes=1 << 30,
+    segment_ms=7 * 86_400_000,
+    jitter_ms=0,
+    index_entries_max=(10 << 20) // _OFFSET_ENTRY_BYTES,
+    time_entries_max=(10 << 20) // _TIME_ENTRY_BYTES - 1,
+    index_interval_bytes=4096,
+    can_fill_index=False,
+)
+"""Those of a topic without a configuration of its own."""
+
+
+class Segment:
+    """Batches from `base_offset` up to the next segment. Times are in ms, -1 for none."""
+
+    __slots__ = (
+        "_bytes_since_entry",
+        "_first_timestamp",
+        "_index_entries",
+        "_last_entry_timestamp",
+        "_time_entries",
+        "base_offset",
+        "created_ms",
+        "largest_timestamp",
+        "modified_ms",
+        "size_bytes",
+    )
+
+    def __init__(self, base_offset: int, created_ms: int) -> None:
+        self.base_offset = base_offset
+        self.created_ms = self.modified_ms = created_ms
+        self.size_bytes = 0
+        self.largest_timestamp = -1
+        self._first_timestamp = -1
+        self._bytes_since_entry = 0
+        self._index_entries = self._time_entries = 0
+        self._last_entry_timestamp = -1
+
+    @property
+    def retention_timestamp(self) -> int:
+        """From when on retention counts: the largest timestamp, or the last append without one."""
+        return self.largest_timestamp if self.largest_timestamp >= 0 else self.modified_ms
+
+    def ends_before(
+        self, run: Sequence[bytes], appended_ms: int, settings: SegmentSettings
+    ) -> bool:
+        """Return whether a batch of a run may begin a new segment; of one batch, whether it does.
+
+        `appended_ms` is the time of the append.
+        """
+        run_bytes = len(run[0]) if len(run) == 1 else sum(map(len, run))
+        if self.size_bytes + run_bytes > settings.segment_bytes:
+            return True
+        if self._first_timestamp >= 0:
+            waited_ms = max(map(unpack_max_timestamp, run))[0] - self._first_timestamp
+        else:
+            waited_ms = appended_ms - self.created_ms
+        if waited_ms > settings.segment_ms - self._jitter_ms(settings):
+            return True
+        if settings.can_fill_index and (
+            len(run) > 1
+            or self._index_entries >= settings.index_entries_max
+            or self._time_entries >= settings.time_entries_max
+        ):
+            return True
+        return last_offset(run[-1]) - self.base_offset > _OFFSETS_MAX
+
+    def _jitter_ms(self, settings: SegmentSettings) -> int:
+        spread = (self.base_offset + self.created_ms) * _JITTER_FACTOR % (1 << 32)
+        return spread * settings.jitter_ms >> 32
+
+    def add(self, run: Sequence[bytes], appended_ms: int, settings: SegmentSettings) -> None:
+        """Add batches that do not begin a new segment."""
+        if self.size_bytes == 0:
+            self._first_timestamp = max_timestamp(run[0])
+        self.modified_ms = appended_ms
+        largest = max(map(unpack_max_timestamp, run))[0]
+        self.largest_timestamp = max(self.largest_timestamp, largest)
+        run_bytes = sum(map(len, run))
+        if settings.can_fill_index:
+            self._note_entry(settings.index_interval_bytes)
+            self._bytes_since_entry += run_bytes
+        self.size_bytes += run_bytes
+
+    def _note_entry(self, interval_bytes: int) -> None:
+        if self._bytes_since_entry > interval_bytes:
+            self._bytes_since_entry = 0
+            self._index_entries += 1
+            if self.largest_timestamp > self._last_entry_timestamp:
+                self._time_entries += 1
+                self._last_entry_timestamp = self.largest_timestamp
+
+
+class LogSegments:
+    """The segments of one log, the oldest first, for its batches before `end_offset`."""
+
+    __slots__ = ("_settings_until", "end_offset", "freed_bytes", "segments")
+
+    def __init__(self) -> None:
+        self.segments: list[Segment] = []
+        self.end_offset = 0
+        self.freed_bytes = 0
+        """Bytes of deleted records whose segment is still there."""
+        self._settings_until: list[tuple[int, SegmentSettings]] = []
+        """Settings of the past, each with the offset where it ended, the oldest first."""
+
+    def end_settings(self, offset: int, settings: SegmentSettings) -> None:
+        """Note the settings for the batches before `offset`; those behind it have others."""
+        if offset > self.end_offset:
+            self._settings_until.append((offset, settings))
+
+    def extend(self, batches: Sequence[bytes], settings: SegmentSettings, appended_ms: int) -> None:
+        """Add the batches from `end_offset` on.
+
+        `appended_ms` is the time of the last append.
+        """
+        start = 0
+        while start < len(batches):
+            run, applied = batches[start : start + BATCHES_PER_RUN], settings
+            if self._settings_until:
+                offset, applied = self._settings_until[0]
+                run = run[: bisect_left(run, (offset,), key=unpack_base_offset)]
+            if run:
+                self._add(run, applied, appended_ms)
+                start += len(run)
+            else:
+                del self._settings_until[0]
+
+    def _add(self, run: Sequence[bytes], settings: SegmentSettings, appended_ms: int) -> None:
+        segments = self.segments
+        is_new = not segments or segments[-1].ends_before(run, appended_ms, settings)
+        if is_new and len(run) > 1:
+            middle = len(run) // 2
+            self._add(run[:middle], settings, appended_ms)
+            self._add(run[middle:], settings, appended_ms)
+            return
+        if is_new:
+            segments.append(Segment(batch_base_offset(run[0]), appended_ms))
+        segments[-1].add(run, appended_ms, settings)
+        self.end_offset = last_offset(run[-1]) + 1
+
+    def count_deletable(
+        self,
+        log_start_offset: int,
+        retention_bytes: int,
+        retention_ms: int,
+        now_ms: int,
+    ) -> int:
+        """Return how many of the oldest segments retention deletes (`deleteOldSegments`).
+
+        First those that end before the log start, then those beyond `retention_bytes`, then those
+        whose records are all older than `retention_ms`; a negative bound deletes nothing.
+        """
+        segments, count = self.segments, 0
+        while count + 1 < len(segments) and segments[count + 1].base_offset <= log_start_offset:
+            count += 1
+        if retention_bytes >= 0:
+            left = sum(segment.size_bytes for segment in segments[count:]) - retention_bytes
+            while count < len(segments) and left >= segments[count].size_bytes:
+                left -= segments[count].size_bytes
+                count += 1
+        if retention_ms >= 0:
+            for segment in segments[count:]:
+                if now_ms - segment.retention_timestamp <= retention_ms:
+                    break
+                count += 1
+        return count
+
+    def end_of(self, count: int) -> int:
+        """Return the offset where the first `count` segments end."""
+        segments = self.segments
+        return segments[count].base_offset if count < len(segments) else self.end_offset
+
+    def remove(self, count: int) -> None:
+        """Remove the oldest segments, whose records were deleted."""
+        self.freed_bytes -= sum(segment.size_bytes for segment in self.segments[:count])
+        del self.segments[:count]
