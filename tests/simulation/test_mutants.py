@@ -51,12 +51,6 @@ def test_each_checker_has_a_mutant() -> None:
     assert {mutant.checker for mutant in MUTANTS} == set(CHECKERS)
 
 
-def test_each_mutant_can_be_applied_to_the_code_as_it_is() -> None:
-    for mutant in MUTANTS:
-        with Patch.context() as patch:
-            mutant.apply(patch)
-
-
 def test_a_mutant_of_changed_code_is_an_error() -> None:
     with Patch.context() as patch, pytest.raises(ValueError, match="has 0 times 'no such text'"):
         edit(patch, World.run, "no such text", "")
