@@ -7,6 +7,7 @@ when such a bar was missed or a measurement failed.
 """
 
 import argparse
+import json
 import platform
 import subprocess
 import sys
@@ -40,6 +41,7 @@ from benchmarks.server_process import (
     with_options,
 )
 from scenarios.maven import CannotRunError
+from scripts import speed_figures
 from tests.interop.apache_kafka import fetch_kafka_jars
 
 MEASUREMENTS: dict[str, tuple[Measurement, ...]] = {
@@ -70,6 +72,7 @@ PROGRAMS = {
     "long-requests": "benchmarks.long_requests",
     "followers": "benchmarks.followers",
     "scale": "benchmarks.scale",
+    "replay-hits": "benchmarks.replay_hits",
 }
 """Programs that measure only parts of mock-kafka and print their own lines."""
 NAMES = (*MEASUREMENTS, *PROGRAMS)
@@ -120,14 +123,21 @@ def run_measurement(
     return True
 
 
-def run_program(name: str) -> bool:
-    """Run a program; return whether it succeeded."""
+def run_program(name: str, kept: list[dict[str, Any]]) -> bool:
+    """Run a program, and add the lines that a page shows to `kept`; return whether it succeeded."""
     module = PROGRAMS[name]
     if find_spec(module) is None:
         progress(f"{name}: {module} is not there")
         return False
-    sys.stdout.flush()
-    return not subprocess.run([sys.executable, "-m", module], cwd=PROJECT, check=False).returncode
+    command = [sys.executable, "-m", module]
+    with subprocess.Popen(command, cwd=PROJECT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for text in process.stdout:
+            print(text, end="", flush=True)
+            line = results_page.with_server(json.loads(text)) if text.startswith("{") else None
+            if line is not None:
+                kept.append(dict(line))
+    return process.returncode == 0
 
 
 def main() -> int:
@@ -178,12 +188,14 @@ def main() -> int:
     kept: list[dict[str, Any]] = []
     for name in names:
         if name in PROGRAMS:
-            is_complete &= run_program(name)
+            is_complete &= run_program(name, kept)
         with with_options(*arguments.option):
             for measurement in MEASUREMENTS.get(name, ()):
                 is_complete &= run_measurement(measurement, servers, arguments.rounds, kept)
     if arguments.write:
-        results_page.write(kept)
+        results_page.keep(kept)
+        results_page.draw()
+        speed_figures.main()
     return 0 if is_complete else 1
 
 

@@ -30,7 +30,7 @@ def with_part(text: str, name: str, part: str) -> str:
         flags=re.DOTALL,
     )
     if not count:
-        raise LookupError(f"{TARGET} has no part {name}")
+        raise LookupError(f"the document has no part {name}")
     return written
 
 

@@ -1,4 +1,4 @@
-"""Keep the results of `scripts/bench --write`, and write them into docs/benchmarks.md.
+"""Keep the results of `scripts/bench --write`, and make tables and a chart of them.
 
 `results.json` has the last result of each case, so a run of some measurements leaves the others.
 """
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.docs_page import CHARTS, markdown_table, write_part
+from benchmarks.docs_page import CHARTS, markdown_table
 from benchmarks.server_process import SERVER_NAMES, ServerName
 from scenarios.picture import require_matplotlib, save
 
@@ -32,6 +32,16 @@ class Row(NamedTuple):
     figure: str = "server_us_per_request"
     unit: str = " µs"
     decimals: int = 1
+
+
+class Operation(NamedTuple):
+    """A row about mock-kafka alone; the text has `{figure of a case}` by the name of the case."""
+
+    label: str
+    text: str
+    benchmark: str
+    cases: Mapping[str, tuple[str, str]]
+    """The case and the figure of each name in the text."""
 
 
 _EACH = "server_us_each"
@@ -110,10 +120,57 @@ ROWS = (
     ),
 )
 
+OPERATIONS_PART = "single operations"
+_RESET = "reset 3 brokers, a topic, a fault, 3 connections"
+_PER_ID = "resident_bytes_per_entry"
+OPERATIONS = (
+    Operation(
+        "reset of a cluster",
+        "{median:.1f} ms (p99 {p99:.1f} ms)",
+        "reset",
+        {"median": (_RESET, "reset_ms"), "p99": (_RESET, "reset_ms_p99")},
+    ),
+    Operation(
+        "first fixture `mock_kafka` of a test session",
+        "{first:.2f} s",
+        "fixture",
+        {"first": ("fixture 1 broker", "first_s")},
+    ),
+    Operation(
+        "each further one",
+        "{further:.1f} ms",
+        "fixture",
+        {"further": ("fixture 1 broker", "further_ms")},
+    ),
+    Operation(
+        "memory of one producer id, KIP-758's rule",
+        "{many:.0f} bytes, {few:.0f} if there are only 10,000",
+        "producer-state",
+        {
+            "many": ("producer-state kip-758 1000000", _PER_ID),
+            "few": ("producer-state kip-758 10000", _PER_ID),
+        },
+    ),
+    Operation(
+        "memory of one producer id, Kafka's five-batch rule",
+        "{many:.0f} bytes",
+        "producer-state",
+        {"many": ("producer-state kafka 1000000", _PER_ID)},
+    ),
+)
+ALONE_CASES = {case for row in OPERATIONS for case, _figure in row.cases.values()}
+"""Cases of programs that measure mock-kafka alone."""
+
+
+def read() -> Results:
+    """Return the kept results."""
+    results: Results = json.loads(RESULTS_FILE.read_text(encoding="utf-8"))
+    return results
+
 
 def keep(lines: Iterable[Mapping[str, Any]]) -> Results:
     """Add the JSON lines of measurements to the kept results, and return all."""
-    results: Results = json.loads(RESULTS_FILE.read_text()) if RESULTS_FILE.exists() else {}
+    results = read() if RESULTS_FILE.exists() else {}
     fresh: set[str] = set()
     for line in lines:
         key = f"{line['measurement']} {line['case']}"
@@ -126,6 +183,41 @@ def keep(lines: Iterable[Mapping[str, Any]]) -> Results:
         }
     RESULTS_FILE.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     return results
+
+
+def with_server(line: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the line of a program as one of a measurement of ours; None if no row shows it."""
+    if f"{line.get('measurement')} {line.get('case')}" not in ALONE_CASES:
+        return None
+    found: Mapping[str, Any] = {**line, **line.get("figures", {})}
+    figures = {
+        name: dict.fromkeys(("median", "min", "max"), value)
+        for name, value in found.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    }
+    no_ratios = {f"ratio_ours_to_{rival}": {} for rival in SERVER_NAMES}
+    return {**line, **no_ratios, "server": "ours", "rounds": 1, "figures": figures}
+
+
+def median_of(results: Results, case: str, figure: str) -> float:
+    """Return a figure of mock-kafka."""
+    found: float = results[case]["figures"]["ours"][figure]["median"]
+    return found
+
+
+def operations_table(results: Results) -> str:
+    """Return the Markdown table of the operations of mock-kafka alone."""
+    rows = []
+    for row in OPERATIONS:
+        values = {name: median_of(results, *place) for name, place in row.cases.items()}
+        rows.append((row.label, row.text.format_map(values), f"`{row.benchmark}`"))
+    return markdown_table(("", "", "benchmark"), rows)
+
+
+def parts(results: Results) -> dict[str, str]:
+    """Return the parts of docs/benchmarks.md by name."""
+    tables = {part: table(results, part) for part in dict.fromkeys(row.part for row in ROWS)}
+    return {**tables, OPERATIONS_PART: operations_table(results)}
 
 
 def table(results: Results, part: str) -> str:
@@ -151,8 +243,9 @@ def _cells(row: Row, result: Mapping[str, Any]) -> Sequence[str]:
     )
 
 
-def draw(results: Results) -> None:
+def draw() -> None:
     """Draw the server time of small requests, a group of bars for each, on a logarithmic scale."""
+    results = read()
     rows = [row for row in ROWS if row.unit == " µs" and row.case in results]
     figure = require_matplotlib()(figsize=(10, 1 + 0.55 * len(rows)), layout="constrained")
     axes = figure.subplots()
@@ -171,11 +264,3 @@ def draw(results: Results) -> None:
     axes.set_xlabel("server time per request in µs, logarithmic")
     figure.legend(loc="outside lower center", ncols=len(NAMES))
     save(figure, CHARTS, "benchmarks")
-
-
-def write(lines: Iterable[Mapping[str, Any]]) -> None:
-    """Keep the lines of measurements, and write tables and chart into the docs."""
-    results = keep(lines)
-    for part in dict.fromkeys(row.part for row in ROWS):
-        write_part(part, table(results, part))
-    draw(results)

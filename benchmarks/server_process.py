@@ -79,13 +79,21 @@ def with_options(*options: str) -> Iterator[None]:
         _further_options.reset(token)
 
 
-def command(name: ServerName, brokers: int = 1, options: Sequence[str] = ()) -> list[str]:
-    """The command line of a server; `options` are KEY=VALUE of our broker's configuration."""
+def command(
+    name: ServerName,
+    brokers: int = 1,
+    options: Sequence[str] = (),
+    program: Sequence[str] = ("broker",),
+) -> list[str]:
+    """The command line of a server; `options` are KEY=VALUE of our broker's configuration.
+
+    `program` is the module that serves as our broker, and its own arguments.
+    """
     if name == "ours":
         options = (*options, *_further_options.get())
     overrides = [part for option in options for part in ("-o", option)]
     programs: dict[ServerName, Callable[[], list[str]]] = {
-        "ours": lambda: [sys.executable, "-m", "broker", "serve", "--port", "0"],
+        "ours": lambda: [sys.executable, "-m", *program, "serve", "--port", "0"],
         "rdmock": lambda: [sys.executable, "-m", "benchmarks.rdmock"],
         "kfake": lambda: [str(kfake.executable())],
     }
@@ -94,9 +102,16 @@ def command(name: ServerName, brokers: int = 1, options: Sequence[str] = ()) -> 
 
 @contextmanager
 def serve(
-    name: ServerName, *, brokers: int = 1, options: Sequence[str] = (), cpu: int | None = None
+    name: ServerName,
+    *,
+    brokers: int = 1,
+    options: Sequence[str] = (),
+    cpu: int | None = None,
+    program: Sequence[str] = ("broker",),
 ) -> Iterator[ServerProcess]:
     """Run a server for the length of a with block, pinned to one CPU when `cpu` is given.
+
+    `program` is as for `command`.
 
     Raises:
         ServerError: it printed no address, or its exit status after SIGTERM was not 0.
@@ -112,7 +127,7 @@ def serve(
         started_at_s = time.perf_counter()
         with pinned(cpu):  # inherited by the child from its first instruction on
             process = subprocess.Popen(
-                command(name, brokers, options),
+                command(name, brokers, options, program),
                 cwd=PROJECT,
                 env=without_bytecode_ban(os.environ),
                 stdout=subprocess.PIPE,

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from scripts import speed_figures
 from tests.mock_kafka.process_container import image_environment
 
 pytest_plugins = ["pytester"]
@@ -53,3 +54,8 @@ def test_the_commands_of_the_readme_exist() -> None:
     assert commands == ["scripts/demo", "scripts/test"]
     for command in commands:
         assert (README.parent / command).stat().st_mode & 0o111
+
+
+def test_the_figures_of_speed_are_those_that_were_kept() -> None:
+    for path, page in speed_figures.rendered().items():
+        assert path.read_text(encoding="utf-8") == page, "run: python -m scripts.speed_figures"

@@ -10,6 +10,7 @@ from benchmarks.__main__ import MEASUREMENTS
 from benchmarks.docs_page import TARGET
 
 ROW_1X50 = "Produce, 50 in flight on one connection"
+FIXTURE = {"first_s": 0.37, "further_ms": 0.4}
 ROW_100X1 = "Produce, 100 connections, one in flight each"
 
 
@@ -47,4 +48,28 @@ def test_each_row_is_of_a_case_that_is_measured() -> None:
 
 def test_the_document_has_a_place_for_each_part() -> None:
     text = TARGET.read_text(encoding="utf-8")
-    assert all(f"<!-- {row.part} -->" in text for row in results_page.ROWS)
+    names = results_page.parts(results_page.read())
+    assert names.keys() == {"alternatives", "requests", "single operations"}
+    assert all(f"<!-- {name} -->" in text for name in names)
+
+
+def test_a_program_that_measures_ours_alone_is_kept_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    results = tmp_path / "results.json"
+    results.write_bytes(results_page.RESULTS_FILE.read_bytes())
+    monkeypatch.setattr(results_page, "RESULTS_FILE", results)
+    bars = {"bars": [], "met": True, "command": "scripts/bench"}
+    lines: list[dict[str, Any]] = [
+        {"measurement": "fixture", "case": "1 broker", "figures": FIXTURE, **bars},
+        {"measurement": "growth", "case": "1 topic", "figures": FIXTURE, **bars},
+    ]
+    shown = [found for line in lines if (found := results_page.with_server(line))]
+    before = results_page.read()
+
+    kept = results_page.keep(shown)
+
+    changed = {case for case in kept if kept[case] != before.get(case)}
+    assert changed == {"fixture 1 broker"}
+    assert results_page.median_of(kept, "fixture 1 broker", "first_s") == 0.37
+    assert "| 0.37 s | `fixture` |" in results_page.operations_table(kept)

@@ -1,6 +1,7 @@
 // franz-go: `produce SERVERS TOPIC COUNT`, `consume` or `copy SERVERS TOPIC COUNT GROUP`,
 // `fence SERVERS TOPIC 0`, `recreate SERVERS TOPIC MILLISECONDS`, `divide` or `share SERVERS TOPIC COUNT
-// GROUP`, `stay SERVERS TOPIC 0 GROUP PROTOCOL`, or `soak SERVERS TOPIC RATE GROUP`; prints tab between words.
+// GROUP`, `stay SERVERS TOPIC 0 GROUP PROTOCOL`, `soak SERVERS TOPIC RATE GROUP`, or `work SERVERS TOPIC
+// COUNT`; prints tab between words.
 package main
 
 import (
@@ -48,6 +49,8 @@ func main() {
 		divide(ctx, seeds, topic, count, os.Args[5])
 	case "share":
 		share(ctx, seeds, topic, count, os.Args[5])
+	case "work":
+		work(ctx, seeds, topic, count)
 	case "stay":
 		stay(ctx, seeds, topic, os.Args[5], os.Args[6])
 	}

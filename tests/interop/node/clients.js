@@ -1,9 +1,10 @@
-// kafkajs: `produce SERVERS TOPIC COUNT`, `consume` or `copy SERVERS TOPIC COUNT GROUP`, or `fence SERVERS TOPIC 0`;
-// prints tab between words.
+// kafkajs: `produce SERVERS TOPIC COUNT`, `consume` or `copy SERVERS TOPIC COUNT GROUP`, `fence SERVERS TOPIC 0`,
+// or `work SERVERS TOPIC COUNT`; prints tab between words.
 const { CompressionTypes, Kafka, logLevel } = require("kafkajs");
 
 const PARTITIONS = 2;
 const PER_REQUEST = 10;
+const RECORDS_PER_S = 200;
 
 async function produce(kafka, topic, count) {
   const admin = kafka.admin();
@@ -117,6 +118,41 @@ async function fence(kafka, topic) {
   await second.producer.disconnect();
 }
 
+// The work of benchmarks/client_work.py, with the defaults of kafkajs: it has no buffer, so the first half of
+// the records is sent in calls of a hundred, and the others in one call each.
+async function work(kafka, topic, count) {
+  const value = "v".repeat(100);
+  const consumer = kafka.consumer({ groupId: topic });
+  await consumer.connect();
+  await consumer.subscribe({ topic, fromBeginning: true });
+  const read = new Promise((done) => {
+    let left = count;
+    consumer.run({ eachMessage: async () => --left === 0 && done() });
+  });
+  let producer = kafka.producer();
+  await producer.connect();
+  const half = count / 2;
+  for (let sent = 0; sent < half; sent += 100) {
+    await producer.send({ topic, messages: Array(Math.min(100, half - sent)).fill({ value }) });
+  }
+  const start = Date.now();
+  for (let number = 0; number < half; number++) {
+    await new Promise((due) => setTimeout(due, start + (number * 1000) / RECORDS_PER_S - Date.now()));
+    await producer.send({ topic, messages: [{ value }] });
+  }
+  await producer.disconnect();
+  await read;
+  await consumer.disconnect();
+  producer = kafka.producer({ transactionalId: topic, idempotent: true, maxInFlightRequests: 1 });
+  await producer.connect();
+  for (let round = 0; round < 2; round++) {
+    const transaction = await producer.transaction();
+    await transaction.send({ topic, messages: Array(10).fill({ value }) });
+    await transaction.commit();
+  }
+  await producer.disconnect();
+}
+
 const [scenario, servers, topic, count, group] = process.argv.slice(2);
 const kafka = new Kafka({
   clientId: "kafkajs",
@@ -124,7 +160,7 @@ const kafka = new Kafka({
   logLevel: logLevel.NOTHING,
   retry: { initialRetryTime: 20, retries: 20, maxRetryTime: 200 },
 });
-({ produce, consume, copy, fence })[scenario](kafka, topic, Number(count), group).catch((error) => {
+({ produce, consume, copy, fence, work })[scenario](kafka, topic, Number(count), group).catch((error) => {
   console.error(error);
   process.exit(1);
 });

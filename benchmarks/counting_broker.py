@@ -1,0 +1,193 @@
+"""Our broker, which counts by which path it responds to requests, and can do without some paths.
+
+It also measures the CPU time of each read from a client, by the API of the first request in it.
+What a request does after it has waited, and event loop and kernel, are not in these times.
+
+python -m benchmarks.counting_broker COUNTS OFF serve [options of serve]
+
+It writes the counts to the file COUNTS when it ends; SIGUSR1 sets them back to zero. OFF names the
+paths that it does without, separated by commas, or is "-". A path that the broker no longer has
+counts nothing.
+"""
+
+from broker.__main__ import main  # isort: skip - the first, as it is when the broker itself starts
+
+import json
+import signal
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from broker import routes
+from broker.dispatch.connection import Connection
+from broker.dispatch.dispatcher import Dispatcher
+from protocol.api_keys import ApiKey
+from protocol.framing import SIZE_BYTES, Frame
+
+PRODUCE_REPLAY, FETCH_CACHES, REPEATED_COMMITS = "produce-replay", "fetch-caches", "commits"
+PATHS = (PRODUCE_REPLAY, FETCH_CACHES, REPEATED_COMMITS)
+REPLAYED, CACHED, IN_SESSION, COMMITTED_AGAIN = (
+    "Produce replayed",
+    "Fetch of the connection's cache",
+    "Fetch of the session's plan",
+    "OffsetCommit repeated",
+)
+_SHORTCUTS = {ApiKey.FETCH: FETCH_CACHES, ApiKey.OFFSET_COMMIT: REPEATED_COMMITS}
+"""The APIs whose shortcuts are paths to do without."""
+
+
+def _module(name: str) -> Any:
+    """Return a module of the broker; None if there is no such module any more."""
+    try:
+        return import_module(name)
+    except ModuleNotFoundError:
+        return None
+
+
+def _wrap(owner: Any, name: str, make: Callable[[Any], Any]) -> None:
+    """Replace a function by `make(function)`, where there is one."""
+    found = getattr(owner, name, None)
+    if found is not None:
+        setattr(owner, name, make(found))
+
+
+def _learn_nothing(*_arguments: object) -> None:
+    """Take the place of a function that remembers a request."""
+
+
+class Counts:
+    """Requests by API and by path."""
+
+    def __init__(self, off: frozenset[str]) -> None:
+        """Install the counters, and disable the paths that `off` names."""
+        self.by_api: Counter[int] = Counter()
+        self.by_path: Counter[str] = Counter()
+        self.read_ns: defaultdict[int, list[int]] = defaultdict(list)
+        """CPU times of the reads."""
+        self._off = off
+        _wrap(Connection, "receive", self._receiving)
+        _wrap(Dispatcher, "dispatch", self._dispatching)
+        _wrap(routes, "handles", self._handling)
+        self._install("broker.dispatch.produce_replay", "ProduceReplay", self._replaying)
+        self._install("broker.dispatch.fetch_cache", "FetchCache", self._caching)
+        _wrap(_module("broker.offset_commit.repeated_requests"), "_learn", self._learning_commits)
+        for path, module, owner in (
+            (PRODUCE_REPLAY, "broker.dispatch.produce_replay", "ProduceReplay"),
+            (FETCH_CACHES, "broker.dispatch.fetch_cache", "FetchCache"),
+        ):
+            if path in off:
+                _wrap(getattr(_module(module), owner, None), "learn", lambda _: _learn_nothing)
+
+    def _install(self, module: str, owner: str, make: Callable[[Any], Any]) -> None:
+        _wrap(getattr(_module(module), owner, None), "respond", make)
+
+    def _receiving(self, receive: Callable[..., Any]) -> Callable[..., Any]:
+        read_ns, clock_ns = self.read_ns, time.thread_time_ns
+
+        def timed(connection: Connection, data: bytes, *arguments: Any) -> Any:
+            started_ns = clock_ns()
+            output = receive(connection, data, *arguments)
+            read_ns[int.from_bytes(data[SIZE_BYTES : SIZE_BYTES + 2])].append(
+                clock_ns() - started_ns
+            )
+            return output
+
+        return timed
+
+    def _dispatching(self, dispatch: Callable[..., Any]) -> Callable[..., Any]:
+        by_api = self.by_api
+
+        def counted(dispatcher: Dispatcher, frame: Frame, *arguments: Any) -> Any:
+            by_api[int.from_bytes(frame[0][frame[1] : frame[1] + 2])] += 1
+            return dispatch(dispatcher, frame, *arguments)
+
+        return counted
+
+    def _replaying(self, respond: Callable[..., Any]) -> Callable[..., Any]:
+        by_api, by_path = self.by_api, self.by_path
+
+        def counted(replay: Any, data: bytes, *arguments: Any) -> Any:
+            result = respond(replay, data, *arguments)
+            position, count = 0, 0
+            while position < result[0]:
+                position += SIZE_BYTES + int.from_bytes(data[position : position + SIZE_BYTES])
+                count += 1
+            by_api[ApiKey.PRODUCE] += count
+            by_path[REPLAYED] += count
+            return result
+
+        return counted
+
+    def _caching(self, respond: Callable[..., Any]) -> Callable[..., Any]:
+        by_api, by_path = self.by_api, self.by_path
+
+        def counted(cache: Any, *arguments: Any) -> Any:
+            result = respond(cache, *arguments)
+            if result is not None:
+                by_api[ApiKey.FETCH] += 1
+                by_path[CACHED] += 1
+            return result
+
+        return counted
+
+    def _learning_commits(self, learn: Callable[..., Any]) -> Callable[..., Any]:
+        def counted(*arguments: Any) -> Any:
+            learnt = learn(*arguments)
+            if learnt is not None:  # the shortcut responds, and has not saved anything yet
+                self.by_path[COMMITTED_AGAIN] -= 1
+            return learnt
+
+        return counted
+
+    def _handling(self, handles: Callable[..., Any]) -> Callable[..., Any]:
+        def counted(api_key: ApiKey, **arguments: Any) -> Any:
+            shortcut, path = arguments.get("shortcut"), _SHORTCUTS.get(api_key)
+            if shortcut is not None and path is not None:
+                is_off = path in self._off
+                arguments["shortcut"] = None if is_off else partial(self._shorten, shortcut, path)
+            return handles(api_key, **arguments)
+
+        return counted
+
+    def _shorten(self, shortcut: Callable[..., Any], path: str, *arguments: Any) -> Any:
+        response = shortcut(*arguments)
+        if response is not None and response is not routes.TAKES_TURNS:
+            self.by_path[IN_SESSION if path == FETCH_CACHES else COMMITTED_AGAIN] += 1
+        return response
+
+    def clear(self) -> None:
+        """Set all counts back to zero."""
+        self.by_api.clear()
+        self.by_path.clear()
+        self.read_ns.clear()
+
+    def as_dict(self) -> dict[str, dict[str, float]]:
+        """Return the counts by the names of the APIs and of the paths, and median times in µs."""
+        return {
+            "by_api": {ApiKey(key).name: count for key, count in self.by_api.items()},
+            "by_path": dict(self.by_path),
+            "read_us": {
+                key.name: median(self.read_ns[key]) / 1000
+                for key in (ApiKey.PRODUCE, ApiKey.FETCH, ApiKey.OFFSET_COMMIT)
+                if self.read_ns[key]
+            },
+        }
+
+
+def run(counts_file: Path, off: frozenset[str], arguments: list[str]) -> int:
+    """Run a command of the broker with counters; return its exit status."""
+    counts = Counts(off)
+    signal.signal(signal.SIGUSR1, lambda *_: counts.clear())
+    status = main(arguments)
+    counts_file.write_text(json.dumps(counts.as_dict()), encoding="utf-8")
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(run(Path(sys.argv[1]), frozenset(sys.argv[2].split(",")), sys.argv[3:]))

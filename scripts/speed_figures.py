@@ -1,0 +1,71 @@
+"""Write the figures of speed in README.md and docs/benchmarks.md.
+
+python -m scripts.speed_figures           write them
+python -m scripts.speed_figures --check   exit 1 when they are stale
+
+They come from `benchmarks/results.json`, which `scripts/bench --write` fills.
+"""
+
+import sys
+from pathlib import Path
+
+from benchmarks import results_page
+from benchmarks.docs_page import TARGET as BENCHMARKS
+from benchmarks.docs_page import with_part
+from benchmarks.results_page import Results, median_of
+from benchmarks.server_process import PROJECT
+from scripts.generated_page import write_or_check
+
+README = PROJECT / "README.md"
+PART = "speed"
+RESET, FIXTURE = "reset 3 brokers, a topic, a fault, 3 connections", "fixture 1 broker"
+TEXT = """\
+- It answers its first request {start} s after its start, the first fixture of a test session \
+takes {fixture} s, and a reset {reset} ms.
+- A Produce request with one record takes {pipelined} of server time with 50 in flight \
+({pipelined_rdmock} of librdkafka's mock, {pipelined_kfake} of kfake), and
+  {single} from 100 connections with one in flight each ({single_rdmock} and {single_kfake}), on a \
+machine that others slowed down at the time.
+- One remembered producer id takes {one} bytes under KIP-758's rule and {five} under Kafka's."""
+
+
+def speed(results: Results) -> str:
+    """Return the list of README.md."""
+
+    def ours(case: str, figure: str, decimals: int) -> str:
+        return f"{median_of(results, case, figure):.{decimals}f}"
+
+    figures = {
+        "start": ours("start 1 broker", "start_s", 2),
+        "fixture": ours(FIXTURE, "first_s", 2),
+        "reset": ours(RESET, "reset_ms", 1),
+        "one": ours("producer-state kip-758 1000000", "resident_bytes_per_entry", 0),
+        "five": ours("producer-state kafka 1000000", "resident_bytes_per_entry", 0),
+    }
+    cost = "server_us_per_request"
+    for name, case in (("pipelined", "produce 1x50"), ("single", "produce 100x1")):
+        figures[name] = f"{median_of(results, case, cost):.2g} µs"
+        for rival in ("rdmock", "kfake"):
+            figures[f"{name}_{rival}"] = f"{results[case]['ratios'][rival][cost]['median']:.2f}"
+    return TEXT.format_map(figures)
+
+
+def rendered() -> dict[Path, str]:
+    """Return README.md and docs/benchmarks.md with the kept figures."""
+    results = results_page.read()
+    page = BENCHMARKS.read_text(encoding="utf-8")
+    for name, part in results_page.parts(results).items():
+        page = with_part(page, name, part)
+    readme = with_part(README.read_text(encoding="utf-8"), PART, speed(results))
+    return {README: readme, BENCHMARKS: page}
+
+
+def main() -> int:
+    """Write both pages, or with --check compare them."""
+    return max(
+        write_or_check(path, page, "scripts.speed_figures") for path, page in rendered().items()
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
