@@ -195,7 +195,7 @@ def with_server(line: Mapping[str, Any]) -> Mapping[str, Any] | None:
         for name, value in found.items()
         if isinstance(value, int | float) and not isinstance(value, bool)
     }
-    no_ratios = {f"ratio_ours_to_{rival}": {} for rival in SERVER_NAMES}
+    no_ratios: dict[str, Any] = {f"ratio_ours_to_{rival}": {} for rival in SERVER_NAMES}
     return {**line, **no_ratios, "server": "ours", "rounds": 1, "figures": figures}
 
 
