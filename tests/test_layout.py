@@ -190,6 +190,13 @@ def test_no_module_imports_a_private_name_of_another() -> None:
     assert found == []
 
 
+def test_only_one_module_reads_the_schemas_of_kafka_python() -> None:
+    pattern = re.compile(r"\._(?:struct|nullable_versions|data_class)\b")
+    sources = [path for folder in TEXT_FOLDERS for path in (ROOT / folder).rglob("*.py")]
+    found = [relative(path) for path in sources if pattern.search(path.read_text(encoding="utf-8"))]
+    assert found == ["protocol/message_schema.py"]
+
+
 def test_no_module_is_a_grab_bag() -> None:
     assert [relative(path) for path in SOURCES if path.stem in BANNED_NAMES] == []
 

@@ -4,9 +4,11 @@ Each test adds a check, a charge or a field at run time, and takes out one call 
 test notices.
 """
 
+import ast
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,6 +28,7 @@ from tests.broker.dispatch.produce_runs import TOPICS, Change, Produce
 from tests.broker.dispatch.transactional_runs import TransactionalRun
 from tests.simulation.patches import edit, wrap
 
+ROOT = Path(__file__).parents[3]
 COUNT = 30
 BEFORE = 4
 """Requests of the kind before something is added: whatever may be remembered of them, is."""
@@ -267,3 +270,31 @@ def test_the_test_notices_a_batch_that_is_not_noted() -> None:
     with pytest.MonkeyPatch.context() as patch:
         edit(patch, accept_batches, "if context.acknowledgements is not None:", "if False:")
         assert audited_share(KINDS["single"]) == 0
+
+
+# Who calls what ---------------------------------------------------------------------------------
+
+CALLERS = {
+    # Records of the admin port are all checked before the first is stored.
+    "check_batch": {"broker/produce/append.py", "broker/produce/store_records.py"},
+    "apply_next": {"broker/produce/append.py"},
+    "accept_batches": {
+        "broker/produce/append.py",
+        "broker/handlers/k00_produce.py",
+        "broker/dispatch/produce_replay.py",
+    },
+    "note_batch": {"broker/produce/append.py"},
+    "charge_produce": {"broker/handlers/k00_produce.py", "broker/dispatch/produce_replay.py"},
+    "handle_produce": set[str](),
+}
+
+
+def test_only_one_module_accepts_charges_and_notes() -> None:
+    callers: dict[str, set[str]] = {name: set() for name in CALLERS}
+    for path in (ROOT / "broker").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call):
+                name = getattr(node.func, "id", getattr(node.func, "attr", None))
+                if name in callers:
+                    callers[name].add(str(path.relative_to(ROOT)))
+    assert callers == CALLERS
