@@ -324,5 +324,25 @@ class PeriodicTask:
             has_more = _advance(turns)
         finally:  # a bug in one period must not stop the others
             if self.is_started and not has_more:
-                self.wait_until(self.period_from(self._period_ms, now_ms + 1))
+                self.wait_until(self._next_period_ms(now_ms))
         return self.is_started and has_more
+
+    def _next_period_ms(self, now_ms: int) -> int:
+        return self.period_from(self._period_ms, now_ms + 1)
+
+
+class DueTask(PeriodicTask):
+    """Work that is done when it is due, where Kafka looks for it all the time.
+
+    It looks for work at the time of `next_work_ms()`, and `interval_ms` after the last look at the
+    latest. So `interval_ms` is not more than the time after which new work can become due.
+    """
+
+    def period_from(self, due_ms: int, time_ms: int) -> int:
+        """Return the first time from `due_ms` and `time_ms` on: any may be a period."""
+        return max(due_ms, time_ms)
+
+    def _next_period_ms(self, now_ms: int) -> int:
+        work_ms = self.next_work_ms()
+        latest_ms = now_ms + self.interval_ms
+        return max(now_ms + 1, latest_ms if work_ms is None else min(work_ms, latest_ms))

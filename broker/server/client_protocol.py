@@ -278,9 +278,13 @@ class ClientProtocol(asyncio.Protocol):
             # Nothing of `_perform` but the write.
             response = connection.take_response()
             if response is not None:
+                self.last_active_ms = now_ms
                 self._transport.write(response)
                 return
-        self._perform(connection.resume(now_ms))
+        effects = connection.resume(now_ms)
+        if effects.write or effects.parts:
+            self.last_active_ms = now_ms
+        self._perform(effects)
 
     def _perform(self, effects: ConnectionOutput) -> None:
         if self.is_isolated:

@@ -1,6 +1,6 @@
 """Timers fire in order, once, and not after they were cancelled; idle periods can be skipped."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.timers import PeriodicTask, SteppedWork, Timer, TimerCallback, Timers
+from broker.timers import DueTask, PeriodicTask, SteppedWork, Timer, TimerCallback, Timers
 
 
 def test_equal_times_fire_in_the_order_they_were_scheduled() -> None:
@@ -392,3 +392,24 @@ def test_work_whose_step_fails_goes_on_when_it_is_planned_again() -> None:
     work.plan(5)
     timers.run_due(6)
     assert calls == [0, 6]
+
+
+@pytest.mark.parametrize("skips", [True, False])
+def test_work_that_is_due_at_its_time_runs_then_and_not_in_the_next_period(skips: bool) -> None:
+    timers, done, work = Timers(), list[int](), [1_003, 1_004, 5_000, 90_001]
+
+    def run(now_ms: int) -> Iterable[None]:
+        while work and work[0] <= now_ms:
+            done.append(work.pop(0))
+            assert done[-1] == now_ms
+        return ()
+
+    DueTask(timers, 1_000, run, lambda: work[0] if work else None).start(1_000)
+    while timers.latest_ms < 100_000:
+        if skips:
+            timers.skip_idle(100_000)
+        due_ms = timers.next_due_ms()
+        assert due_ms is not None
+        timers.run_due(due_ms)
+
+    assert done == [1_003, 1_004, 5_000, 90_001]

@@ -1,4 +1,4 @@
-"""Idle connections are closed at the next check, and aborted at the one after that."""
+"""Idle connections are closed at their time, and aborted if they stay."""
 
 from typing import cast
 
@@ -26,7 +26,9 @@ class FakeProtocol:
         self.closes.append(idle_ms)
 
 
-def advance(protocols: list[FakeProtocol], *, skips: bool, idle_ms_max: int = IDLE_MS_MAX) -> int:
+def advance(
+    protocols: list[FakeProtocol], *, skips: bool = True, idle_ms_max: int = IDLE_MS_MAX
+) -> int:
     """Let a day pass; return how many checks there were."""
     cluster = make_cluster(**{"connections.max.idle.ms": str(idle_ms_max)})
     start_idle_check(cluster, cast("list[ClientProtocol]", protocols), NOW_MS)
@@ -40,25 +42,45 @@ def advance(protocols: list[FakeProtocol], *, skips: bool, idle_ms_max: int = ID
         count += timers.run_due(due_ms)
 
 
-def test_a_connection_is_closed_once_it_is_idle_and_aborted_if_it_stays() -> None:
+def test_a_connection_is_closed_when_it_is_idle_for_the_time_and_aborted_if_it_stays() -> None:
     protocols = [
         FakeProtocol(NOW_MS),
         FakeProtocol(NOW_MS + 1),
         FakeProtocol(NOW_MS, is_waiting=True),
     ]
-    assert advance(protocols, skips=True) == 3
-    assert [protocol.closes for protocol in protocols] == [[4000, 4500, 5000], [4499, 4999], []]
+    assert advance(protocols) == 4
+    assert [protocol.closes for protocol in protocols] == [[4000, 4500], [4000, 4500], []]
 
 
-def test_all_checks_without_skipping_close_the_same_connections_first() -> None:
+def test_a_connection_that_is_active_again_is_closed_at_its_new_time() -> None:
+    cluster = make_cluster(**{"connections.max.idle.ms": str(IDLE_MS_MAX)})
+    protocols = [FakeProtocol(NOW_MS)]
+    start_idle_check(cluster, cast("list[ClientProtocol]", protocols), NOW_MS)
+    protocols[0].last_active_ms = NOW_MS + 3_999
+    protocols.append(FakeProtocol(NOW_MS + 3_998))
+    cluster.timers.run_due(NOW_MS + IDLE_MS_MAX)
+    assert [protocol.closes for protocol in protocols] == [[], []]
+
+    due_times = []
+    while not protocols[0].closes:
+        due_ms = cluster.timers.next_due_ms()
+        assert due_ms is not None
+        due_times.append(due_ms - NOW_MS)
+        cluster.timers.run_due(due_ms)
+
+    assert due_times == [7_998, 7_999]
+    assert [protocol.closes for protocol in protocols] == [[4_000], [4_000]]
+
+
+def test_all_checks_without_skipping_close_the_same_connections() -> None:
     protocol = FakeProtocol(NOW_MS + 7_777)
-    assert advance([protocol], skips=False) == DAY_MS // 500
+    advance([protocol], skips=False)
     skipped = FakeProtocol(NOW_MS + 7_777)
-    assert advance([skipped], skips=True) == 2
-    assert protocol.closes[:2] == skipped.closes
+    assert advance([skipped]) == 2
+    assert protocol.closes == skipped.closes == [4_000, 4_500]
 
 
 def test_connections_may_be_idle_for_good() -> None:
     protocol = FakeProtocol(NOW_MS)
-    assert advance([protocol], skips=True, idle_ms_max=-1) == 0
+    assert advance([protocol], idle_ms_max=-1) == 0
     assert protocol.closes == []
