@@ -16,6 +16,7 @@ from broker.config.broker_config import BrokerConfig
 from broker.config.keys import ConfigError
 from broker.option_variables import keys_in, use_variables
 from broker.serve import ServeOptions, StartError, serve
+from broker.server.tls import VALID_DAYS
 from broker.stdin_watch import terminate_when_stdin_closes
 from protocol.environment import EnvironmentVariableError, resolve_all
 from protocol.properties import PropertiesError, parse_properties
@@ -141,6 +142,14 @@ def build_parser(environment: Mapping[str, str] = NO_VARIABLES) -> argparse.Argu
         default=[],
         metavar="NAME",
         help="common name, or whole DN, of a client; may be given often",
+    )
+    command.add_argument(
+        "--days",
+        type=int,
+        default=VALID_DAYS,
+        metavar="N",
+        help="how long they are valid from now on; -1 makes some that expired a day ago"
+        " (default: %(default)s)",
     )
     command.set_defaults(parser=command)
     return parser
@@ -381,7 +390,7 @@ def main(
         _refuse_unknown(parsed.parser, unknown)
     try:
         if parsed.command == "certs":
-            _make_certificates(parsed.out, parsed.hosts or LOCAL_HOSTS, parsed.clients)
+            _make_certificates(parsed.out, parsed.hosts or LOCAL_HOSTS, parsed.clients, parsed.days)
             return 0
         if parsed.until_stdin_closes:
             terminate_when_stdin_closes()
@@ -398,11 +407,14 @@ def _refuse_unknown(parser: argparse.ArgumentParser, unknown: Sequence[str]) -> 
     parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
 
 
-def _make_certificates(folder: Path, hosts: Sequence[str], clients: Sequence[str]) -> None:
+def _make_certificates(
+    folder: Path, hosts: Sequence[str], clients: Sequence[str], valid_days: int
+) -> None:
     from broker.server import certificates  # noqa: PLC0415 - slow import, not needed to serve
 
     try:
-        files = certificates.write_certificates(folder, hosts, clients, SystemClock().now_ms())
+        now_ms = SystemClock().now_ms()
+        files = certificates.write_certificates(folder, hosts, clients, now_ms, valid_days)
     except OSError as error:
         raise StartError(f"cannot write to {folder}: {error.strerror or error}") from error
     print(certificates.describe_certificates(folder, files))

@@ -10,7 +10,7 @@ import resource
 import signal
 import socket
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -32,7 +32,7 @@ from broker.server.listener_security import ListenerSecurity
 from broker.server.listener_settings import ListenerPlan, SecurityProtocol, plan_listeners
 from broker.server.log_output import NonBlockingOutput
 from broker.server.server import Server, log_bug
-from broker.server.tls import has_keystore, server_context
+from broker.server.tls import has_keystore
 from protocol import regular_expressions
 from protocol.api_keys import ApiKey
 
@@ -175,16 +175,13 @@ async def start_server(options: ServeOptions, report_bug: BugReporter = log_bug)
     clock = BrokerClock(clock_mode, options.config["broker.clock.factor"])
     server = Server(cluster, clock, report_bug)
     with ExitStack() as files:
-        tls_config: Mapping[str, Any] = options.config
         if options.has_tls and not has_keystore(options.config):
             folder = Path(files.enter_context(TemporaryDirectory(prefix="mock-kafka-")))
             server.ca_path, server_path = _make_certificates(folder, listeners, clock.now_ms())
-            tls_config = {**options.config, "ssl.keystore.location": str(server_path)}
+            server.certificates.made_keystore = str(server_path)
         for listener in listeners:
             has_sasl = listener.protocol.has_sasl
-            tls = (
-                server_context(tls_config, has_sasl=has_sasl) if listener.protocol.has_tls else None
-            )
+            tls = server.certificates.load_first(listener)
             server.listeners.plans.append(
                 (listener, ListenerSecurity(listener.name, has_sasl, tls, to_principal))
             )

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 
 from broker.administration.config_operations import Alteration, Operation, change_list
+from broker.administration.listener_alteration import listener_problem
 from broker.cluster.cluster import ADVERTISED_LISTENERS, Cluster
 from broker.config.broker_config import (
     BROKER_KEYS,
@@ -20,6 +21,7 @@ from broker.config.broker_config import (
 from broker.config.broker_requirements import change_problem
 from broker.config.hash_order import in_hash_order
 from broker.config.keys import ConfigError, ConfigType, UpdateMode
+from broker.config.security_keys import STORE_KEYS
 from broker.config.values import format_value, parse_value
 from broker.errors import Refusal
 from protocol.configs import ConfigOperation
@@ -29,22 +31,6 @@ _NODE_ID = re.compile(r"[+-]?[0-9]{1,10}", re.ASCII)
 _LISTENER_KEY = re.compile(r"listener\.name\.[^.]*\.(.*)")
 _SET_CLASS_SIZE_MAX = 4
 """Scala has classes of their own for sets up to this size, which print as `Set`."""
-
-ONLY_WITH_LISTENER = frozenset(
-    {
-        "ssl.key.password",
-        "ssl.keystore.certificate.chain",
-        "ssl.keystore.key",
-        "ssl.keystore.location",
-        "ssl.keystore.password",
-        "ssl.keystore.type",
-        "ssl.truststore.certificates",
-        "ssl.truststore.location",
-        "ssl.truststore.password",
-        "ssl.truststore.type",
-    }
-)
-"""Keys that change at run time with the prefix of a listener only."""
 
 _CLUSTER_LEVEL_LISTENER_KEYS = frozenset(
     {"max.connections", "max.connection.creation.rate", "num.network.threads"}
@@ -77,6 +63,8 @@ def check_broker_alteration(
     except ConfigError as error:
         return _refuse(str(error))
     problem = change_problem(config.for_broker(broker_id), new_config.for_broker(broker_id))
+    if problem is None:
+        problem = listener_problem(cluster, broker_id, new_config)
     if problem is not None:
         return _refuse(_invalid_change(problem))
     if target is not None:
@@ -123,7 +111,7 @@ def _layer_problem(layer: Mapping[str, str], *, is_one_broker: bool) -> str | No
     fixed = [name for name in names if name in BROKER_KEYS and not BROKER_KEYS[name].is_dynamic]
     if fixed:
         return f"Cannot update these configs dynamically: {_shown_set(fixed)}"
-    secured = [name for name in names if name in ONLY_WITH_LISTENER]
+    secured = [name for name in names if name in STORE_KEYS]
     if secured:
         return (
             "These security configs can be dynamically updated only per-listener using the listener"

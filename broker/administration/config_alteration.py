@@ -7,6 +7,7 @@ Each resource is changed completely or not at all, and has its own error. Source
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from broker.administration.broker_alteration import check_broker_alteration, parse_node_id
@@ -19,6 +20,7 @@ from broker.administration.config_operations import (
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import topic_name_problem
 from broker.config.api_versions import release_of
+from broker.config.broker_config import BrokerConfig
 from broker.config.release_keys import GROUP_RESOURCES_SINCE
 from broker.config.resource_keys import RESOURCE_KEYS, client_metrics_refusal, group_problem
 from broker.config.topic_config import validate_topic_overrides
@@ -210,7 +212,13 @@ def _check_broker(cluster: Cluster, broker_id: int, alteration: Alteration) -> C
         refusal = _min_isr_refusal(alteration, before)
         if refusal is not None:
             return refusal
-    return lambda: cluster.set_config(config)
+    return partial(_adopt, cluster, config, broker_id if alteration.resource_name else None)
+
+
+def _adopt(cluster: Cluster, config: BrokerConfig, broker_id: int | None) -> None:
+    cluster.set_config(config)
+    if broker_id is not None and cluster.certificates is not None:
+        cluster.certificates.reload(broker_id)
 
 
 def _min_isr_refusal(alteration: Alteration, layer: Mapping[str, str]) -> Refusal | None:

@@ -32,6 +32,7 @@ from broker.cluster.topics import NO_LEADER, Partition, Topic, TopicTable, place
 from broker.cluster.transaction_log import TransactionLog
 from broker.config.broker_config import BrokerConfig
 from broker.config.features import TRANSACTION_VERSION
+from broker.config.listener_values import ReloadedCertificates
 from broker.config.topic_config import TopicConfig
 from broker.routes import RoutesByBroker
 from broker.security.credentials import configured_credentials
@@ -72,6 +73,8 @@ class Cluster(LateCoordinators):
         """Registered brokers by node id, ascending."""
         self.on_availability_change: Callable[[Broker], None] | None = None
         """Called when a broker's `availability` has changed; the server closes its sockets."""
+        self.certificates: ReloadedCertificates | None = None
+        """Those of the TLS listeners, if there is a server."""
         self.in_turns: InTurns = at_once
         """Runs what a timer has to do for a request, in turns with others."""
         self.on_new_leader: Callable[[int, int], None] | None = None

@@ -64,13 +64,14 @@ def change_problem(before: Mapping[str, Any], after: Mapping[str, Any]) -> str |
     """
     if before["broker.api.versions"] == after["broker.api.versions"]:
         for name in _THREAD_KEYS:
-            problem = _thread_problem(name, before[name], after[name])
+            problem = thread_problem(name, before[name], after[name])
             if problem is not None:
                 return problem
     return _cleaner_problem(before, after) or _local_retention_problem(after)
 
 
-def _thread_problem(name: str, before: int, after: int) -> str | None:
+def thread_problem(name: str, before: int, after: int) -> str | None:
+    """Return why a number of threads cannot change so far, or None."""
     if after == before:
         return None
     failed = f"Dynamic thread count update validation failed for {name}={after}, value should"

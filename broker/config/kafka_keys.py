@@ -262,19 +262,15 @@ AUTHENTICATION_KEYS: tuple[ConfigKey, ...] = (
 
 # TLS.
 TLS_KEYS: tuple[ConfigKey, ...] = (
-    ignored_key("ssl.allow.dn.changes",                   BOOLEAN,  False,       None,          READ_ONLY),
-    ignored_key("ssl.allow.san.changes",                  BOOLEAN,  False,       None,          READ_ONLY),
     ignored_key("ssl.cipher.suites",                      LIST,     (),          None,          ONE_BROKER),
     ignored_key("ssl.enabled.protocols",                  LIST,     ("TLSv1.2", "TLSv1.3"), None,          ONE_BROKER),
     ignored_key("ssl.endpoint.identification.algorithm",  STRING,   "https",     None,          ONE_BROKER),
     ignored_key("ssl.engine.factory.class",               CLASS,    None,        None,          ONE_BROKER),
     ignored_key("ssl.keymanager.algorithm",               STRING,   "SunX509",   None,          ONE_BROKER),
-    ignored_key("ssl.keystore.password",                  PASSWORD, None,        None,          ONE_BROKER),
     ignored_key("ssl.protocol",                           STRING,   "TLSv1.3",   None,          ONE_BROKER),
     ignored_key("ssl.provider",                           STRING,   None,        None,          ONE_BROKER),
     ignored_key("ssl.secure.random.implementation",       STRING,   None,        None,          ONE_BROKER),
     ignored_key("ssl.trustmanager.algorithm",             STRING,   "PKIX",      None,          ONE_BROKER),
-    ignored_key("ssl.truststore.password",                PASSWORD, None,        None,          ONE_BROKER),
 )
 
 # Transactions and policies.

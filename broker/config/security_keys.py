@@ -2,6 +2,7 @@
 """Keys of listeners and authentication."""
 
 from broker.config.keys import (
+    BOOLEAN,
     INT,
     LIST,
     LONG,
@@ -34,11 +35,31 @@ SECURITY_KEYS: tuple[ConfigKey, ...] = (
     ConfigKey("ssl.keystore.location",                     STRING,   None,                 None,                     ONE_BROKER, "File with the broker's private key and certificates, for TLS listeners."),
     ConfigKey("ssl.keystore.key",                          PASSWORD, None,                 None,                     ONE_BROKER, "The broker's private key itself as PEM, in place of a file."),
     ConfigKey("ssl.keystore.certificate.chain",            PASSWORD, None,                 None,                     ONE_BROKER, "The broker's certificates themselves as PEM, with ssl.keystore.key."),
+    ConfigKey("ssl.keystore.password",                     PASSWORD, None,                 None,                     ONE_BROKER, "Password of a keystore of another type than PEM, which is refused with PEM."),
     ConfigKey("ssl.key.password",                          PASSWORD, None,                 None,                     ONE_BROKER, "Password of the private key, if it is encrypted."),
     ConfigKey("ssl.truststore.type",                       STRING,   "PEM",                one_of("PEM"),            ONE_BROKER, "Format of the trusted certificates."),
     ConfigKey("ssl.truststore.location",                   STRING,   None,                 None,                     ONE_BROKER, "File with the certificates of the authorities that sign client certificates."),
     ConfigKey("ssl.truststore.certificates",               PASSWORD, None,                 None,                     ONE_BROKER, "The trusted certificates themselves as PEM, in place of a file."),
+    ConfigKey("ssl.truststore.password",                   PASSWORD, None,                 None,                     ONE_BROKER, "Password of a truststore of another type than PEM, which is refused with PEM."),
+    ConfigKey("ssl.allow.dn.changes",                      BOOLEAN,  False,                None,                     READ_ONLY, "Whether the broker's certificate at run time may have another distinguished name."),
+    ConfigKey("ssl.allow.san.changes",                     BOOLEAN,  False,                None,                     READ_ONLY, "Whether the broker's certificate at run time may lack alternative names of the old one."),
     ConfigKey("ssl.client.auth",                           STRING,   "none",               one_of("required", "requested", "none"), ONE_BROKER, "Whether SSL listeners ask clients for a certificate; SASL_SSL listeners never do."),
     ConfigKey("ssl.principal.mapping.rules",               STRING,   "DEFAULT",            None,                     READ_ONLY, "Rules that map a certificate's distinguished name to the principal."),
 )
 # fmt: on
+
+STORE_KEYS = frozenset(
+    {
+        "ssl.key.password",
+        "ssl.keystore.certificate.chain",
+        "ssl.keystore.key",
+        "ssl.keystore.location",
+        "ssl.keystore.password",
+        "ssl.keystore.type",
+        "ssl.truststore.certificates",
+        "ssl.truststore.location",
+        "ssl.truststore.password",
+        "ssl.truststore.type",
+    }
+)
+"""Keys of certificates, which change at run time, with the prefix of a listener only."""

@@ -1,6 +1,7 @@
 """The listening sockets of all brokers of a cluster."""
 
 import asyncio
+import ssl
 from collections import deque
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -26,6 +27,8 @@ class BrokerListeners:
         """`new_protocol` returns the protocol of a connection to a broker, by its node id."""
         self.plans: list[tuple[ListenerPlan, ListenerSecurity]] = []
         """The listeners of every broker and their security."""
+        self._tls: dict[tuple[int, str], ssl.SSLContext] = {}
+        """The contexts that have replaced those of the plans, by node id and listener."""
         self._first_node_id = first_node_id
         self._new_protocol = new_protocol
         self._listeners: list[Listener] = []
@@ -45,10 +48,18 @@ class BrokerListeners:
             ListenError: the address cannot be bound.
         """
         new_protocol = partial(self._new_protocol, broker_id, security)
-        listener = Listener(broker_id, new_protocol, security.tls)
+        tls = self._tls.get((broker_id, security.name), security.tls)
+        listener = Listener(broker_id, new_protocol, tls, security.name)
         bound_port = await listener.open(host, port)
         self._listeners.append(listener)
         return bound_port
+
+    def use_tls(self, broker_id: int, listener_name: str, tls: ssl.SSLContext) -> None:
+        """Have new connections of one listener of a broker use another TLS context."""
+        self._tls[broker_id, listener_name] = tls
+        for listener in self._listeners:
+            if (listener.broker_id, listener.name) == (broker_id, listener_name):
+                listener.use_tls(tls)
 
     async def open(self, broker: Broker) -> None:
         """Bind a broker's listeners, and set its addresses.

@@ -14,8 +14,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from broker.config.keys import ConfigError
+from broker.server.tls import VALID_DAYS
 
-VALID_DAYS = 365
 AUTHORITY_FILE = "ca.pem"
 SERVER_FILE = "server.pem"
 
@@ -26,26 +26,48 @@ class _Authority:
     key: ec.EllipticCurvePrivateKey
 
 
+@dataclass(frozen=True, slots=True)
+class _Validity:
+    start: datetime
+    end: datetime
+
+    @classmethod
+    def of(cls, now: datetime, days: int) -> "_Validity":
+        """Return the time from an hour ago, or for an end in the past from a day before it."""
+        end = now + timedelta(days=days)
+        return cls(min(now - timedelta(hours=1), end - timedelta(days=1)), end)
+
+
 def write_certificates(
-    folder: Path, hosts: Sequence[str], clients: Sequence[str], now_ms: int
+    folder: Path,
+    hosts: Sequence[str],
+    clients: Sequence[str],
+    now_ms: int,
+    valid_days: int = VALID_DAYS,
 ) -> dict[str, Path]:
     """Write `ca.pem`, `server.pem` and `client-NAME.pem` files; return the latter by client name.
 
     A server's or client's file holds its key and its certificate. A client is a common name or a
-    distinguished name, for example `CN=alice,OU=tests`.
+    distinguished name, for example `CN=alice,OU=tests`. They end `valid_days` from now, or before
+    now if it is negative; the authority's certificate is valid all the same.
 
     Raises:
-        ConfigError: the name of a client or host is invalid.
+        ConfigError: the name of a client or host is invalid, or no date is so far away.
         OSError: the folder can't be written to.
     """
     subjects = {client: _subject(client) for client in clients}
     server_subject = _subject(hosts[0])
     alternatives = x509.SubjectAlternativeName([_general_name(host) for host in hosts])
     folder.mkdir(parents=True, exist_ok=True)
-    start = datetime.fromtimestamp(now_ms / 1000, UTC) - timedelta(hours=1)
+    now = datetime.fromtimestamp(now_ms / 1000, UTC)
+    try:
+        validity = _Validity.of(now, valid_days)
+        of_authority = _Validity(validity.start, max(validity.end, now + timedelta(VALID_DAYS)))
+    except OverflowError as error:
+        raise ConfigError(f"no date is {valid_days} days away") from error
     key = ec.generate_private_key(ec.SECP256R1())
     name = _subject("mock-kafka throwaway CA")
-    builder = _builder(name, name, key, start).add_extension(
+    builder = _builder(name, name, key, of_authority).add_extension(
         x509.BasicConstraints(ca=True, path_length=0), critical=True
     )
     builder = builder.add_extension(
@@ -57,14 +79,14 @@ def write_certificates(
         folder / SERVER_FILE,
         authority,
         server_subject,
-        start,
+        validity,
         [alternatives, x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH])],
     )
     files = {}
     for client, subject in subjects.items():
         files[client] = folder / f"client-{_file_stem(subject)}.pem"
         usage = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH])
-        _write_signed(files[client], authority, subject, start, [usage])
+        _write_signed(files[client], authority, subject, validity, [usage])
     return files
 
 
@@ -121,7 +143,7 @@ def _general_name(host: str) -> x509.GeneralName:
 
 
 def _builder(
-    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey, start: datetime
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey, validity: _Validity
 ) -> x509.CertificateBuilder:
     return (
         x509.CertificateBuilder()
@@ -129,8 +151,8 @@ def _builder(
         .issuer_name(issuer)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(start)
-        .not_valid_after(start + timedelta(days=VALID_DAYS))
+        .not_valid_before(validity.start)
+        .not_valid_after(validity.end)
     )
 
 
@@ -152,11 +174,11 @@ def _write_signed(
     path: Path,
     authority: _Authority,
     subject: x509.Name,
-    start: datetime,
+    validity: _Validity,
     extensions: Sequence[x509.ExtensionType],
 ) -> None:
     key = ec.generate_private_key(ec.SECP256R1())
-    builder = _builder(subject, authority.certificate.subject, key, start)
+    builder = _builder(subject, authority.certificate.subject, key, validity)
     identifier = x509.AuthorityKeyIdentifier.from_issuer_public_key(authority.key.public_key())
     for extension in (*extensions, identifier):
         builder = builder.add_extension(extension, critical=False)

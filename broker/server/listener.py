@@ -23,10 +23,11 @@ class Listener:
     """Accept connections for one broker, except while it refuses them."""
 
     def __init__(
-        self, broker_id: int, factory: ProtocolFactory, tls: ssl.SSLContext | None
+        self, broker_id: int, factory: ProtocolFactory, tls: ssl.SSLContext | None, name: str = ""
     ) -> None:
         """`factory` creates the protocol of every connection."""
         self.broker_id = broker_id
+        self.name = name
         self._factory = factory
         self._tls = tls
         self._servers: list[asyncio.Server] = []
@@ -69,6 +70,16 @@ class Listener:
                     for _ in range(LISTEN_BACKLOG):
                         waiting.accept()[0].close()
 
+    def use_tls(self, tls: ssl.SSLContext | None) -> None:
+        """Have new connections use another TLS context, also those that nobody has accepted yet."""
+        self._tls = tls
+        if self._opening is None and self._servers:
+            bound = [each for server in self._servers for each in server.sockets]
+            waiting = [socket.socket(fileno=os.dup(each.fileno())) for each in bound]
+            self._close_sockets()
+            self._held = waiting
+            self._opening = asyncio.get_running_loop().create_task(self._serve())
+
     async def close(self) -> None:
         """Stop listening for good."""
         if self._opening is not None:
@@ -99,10 +110,9 @@ class Listener:
 
     async def _serve(self) -> None:
         loop = asyncio.get_running_loop()
+        tls = self._tls
         self._servers = [
-            await loop.create_server(
-                self._factory, sock=held, backlog=LISTEN_BACKLOG, ssl=self._tls
-            )
+            await loop.create_server(self._factory, sock=held, backlog=LISTEN_BACKLOG, ssl=tls)
             for held in self._held
         ]
         self._held = []
@@ -111,6 +121,8 @@ class Listener:
             self._close_sockets()
         elif not self._accepts:
             self.refuse()
+        elif self._tls is not tls:
+            self.use_tls(self._tls)
 
     def _close_sockets(self) -> None:
         for server in self._servers:

@@ -23,6 +23,7 @@ from broker.server.accept_queue import AcceptQueue
 from broker.server.broker_listeners import BrokerListeners
 from broker.server.client_protocol import ClientProtocol
 from broker.server.idle_connections import start_idle_check
+from broker.server.listener_certificates import ListenerCertificates
 from broker.server.listener_security import PLAINTEXT, ListenerSecurity
 from broker.server.timer_driver import TimerDriver
 
@@ -64,6 +65,8 @@ class Server:
             cluster.first_node_ids[0],
             lambda broker_id, security: ClientProtocol(self, broker_id, security),
         )
+        self.certificates = ListenerCertificates(cluster, self.listeners)
+        cluster.certificates = self.certificates
         self.reset_count = 0
         self.reset_count_of_new = 0
         """The `reset_count` that belongs to the connections that are accepted now."""
@@ -166,6 +169,7 @@ class Server:
         self.dispatcher.acknowledgements.clear()
         self.dispatcher.faults.reset()
         self.cluster.reset()
+        self.certificates.reset()
         start_background_tasks(self.cluster, now_ms)
         self.dispatcher.faults.add_all(self.first_faults, now_ms)
         added = self.listeners.broker_ids - set(self.cluster.brokers)
@@ -267,10 +271,12 @@ class Server:
             protocol.update_reading()
 
     def _apply_availability(self, broker: Broker) -> None:
-        if broker.availability is Availability.DOWN:
-            self.accept_queue(broker.node_id).clear()
         if broker.is_out_of_memory:
             log.warning("broker stopped", broker=broker.node_id, reason="broker.max.producer.ids")
+        if broker.availability is Availability.DOWN:
+            self.accept_queue(broker.node_id).clear()
+        else:
+            self.certificates.restart(broker.node_id)
         self.listeners.apply_availability(broker)
         for protocol in self.protocols:
             if protocol.broker_id == broker.node_id:
