@@ -387,6 +387,11 @@ class ClientProtocol(asyncio.Protocol):
         self._server.forget(self)
 
     @property
+    def listener_name(self) -> str:
+        """The listener on which the client is connected."""
+        return self._listener_security.name
+
+    @property
     def is_waiting(self) -> bool:
         """Whether the client waits for the broker: its connection is not idle then."""
         connection = self.connection

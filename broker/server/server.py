@@ -15,6 +15,7 @@ from broker.cluster.background_tasks import start_background_tasks
 from broker.cluster.broker_membership import add_broker, new_broker
 from broker.cluster.brokers import Availability, Broker
 from broker.cluster.cluster import Cluster
+from broker.config.listener_values import own_texts
 from broker.dispatch.dispatcher import Dispatcher
 from broker.log import log
 from broker.request.context import RequestContext
@@ -225,6 +226,10 @@ class Server:
     def admit(self, protocol: ClientProtocol, host: str) -> str | None:
         """Count a connection that a broker accepts; return why it must be closed, or None."""
         config = self.cluster.config.for_broker(protocol.broker_id)
+        own = own_texts(self.cluster.config, protocol.broker_id, protocol.listener_name)
+        own_max = own.get("max.connections")
+        if own_max is not None and self._count_of_listener(protocol) >= int(own_max):
+            return f"max.connections ({own_max}) of {protocol.listener_name} reached"
         from_host = self._connections_by_host.get(host, 0)
         if len(self._host_of) >= config["max.connections"]:
             return f"max.connections ({config['max.connections']}) reached"
@@ -233,6 +238,10 @@ class Server:
         self._connections_by_host[host] = from_host + 1
         self._host_of[protocol] = host
         return None
+
+    def _count_of_listener(self, protocol: ClientProtocol) -> int:
+        name = (protocol.broker_id, protocol.listener_name)
+        return sum((other.broker_id, other.listener_name) == name for other in self._host_of)
 
     def forget(self, protocol: ClientProtocol) -> None:
         """Stop counting a connection that is closed."""

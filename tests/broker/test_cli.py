@@ -1,8 +1,10 @@
 """The command line without serving: help, and errors before a port is bound."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from cryptography import x509
 
 from broker.cli import build_parser, main, read_config, read_faults, serve_options
 from broker.config.keys import ConfigError
@@ -42,6 +44,13 @@ def test_a_folder_that_cannot_be_created_is_an_error_of_one_line(
     (tmp_path / "file").touch()
     assert main(["certs", "--out", str(tmp_path / "file" / "below")]) == 1
     assert "cannot write" in capsys.readouterr().err
+
+
+def test_certificates_may_have_expired(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["certs", "--out", str(tmp_path), "--days", "-1"]) == 0
+    certificate = x509.load_pem_x509_certificate((tmp_path / "server.pem").read_bytes())
+    assert certificate.not_valid_after_utc < datetime.now(UTC)
+    assert "ssl.keystore.location=" in capsys.readouterr().out
 
 
 def test_an_invalid_host_is_an_error_of_one_line(

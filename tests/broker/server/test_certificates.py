@@ -1,9 +1,11 @@
 """TLS accepts the certificates of server and clients."""
 
 import ssl
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from cryptography import x509
 
 from broker.clock import SystemClock
 from broker.config.broker_config import BrokerConfig
@@ -66,3 +68,23 @@ def test_the_printed_settings_name_every_file(tmp_path: Path) -> None:
 def test_an_invalid_client_name_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="X=y"):
         write_certificates(tmp_path, ["localhost"], ["X=y"], SystemClock().now_ms())
+
+
+def test_certificates_that_have_expired_are_of_an_authority_that_has_not(tmp_path: Path) -> None:
+    now_ms = SystemClock().now_ms()
+    files = write_certificates(tmp_path, ["localhost"], ["alice"], now_ms, valid_days=-1)
+    now = datetime.fromtimestamp(now_ms / 1000, UTC)
+    authority, *expired = (
+        x509.load_pem_x509_certificate(path.read_bytes())
+        for path in (tmp_path / "ca.pem", tmp_path / "server.pem", files["alice"])
+    )
+    assert authority.not_valid_after_utc > now
+    for certificate in expired:
+        assert certificate.not_valid_before_utc < certificate.not_valid_after_utc
+        assert now - certificate.not_valid_after_utc < timedelta(days=1, seconds=1)
+        assert authority.not_valid_before_utc <= certificate.not_valid_before_utc
+
+
+def test_a_date_that_is_too_far_away_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no date is 9999999 days away"):
+        write_certificates(tmp_path, ["localhost"], [], SystemClock().now_ms(), 9_999_999)

@@ -196,8 +196,9 @@ async def test_a_file_that_became_bad_under_its_name_is_logged_and_the_old_one_s
         (
             {LOCATION: "{0}/other/server.pem"},
             (
-                "org.apache.kafka.common.config.ConfigException: Keystore DistinguishedName does not"
-                " match:  existing={{alias=kafka, DN=CN=localhost}}, new={{alias=kafka, DN=CN=other}}"
+                "org.apache.kafka.common.config.ConfigException: Keystore DistinguishedName does"
+                " not match:  existing={{alias=kafka, DN=CN=localhost}}, new={{alias=kafka,"
+                " DN=CN=other}}"
             ),
         ),
     ],
@@ -270,3 +271,18 @@ async def test_a_certificate_that_changes_while_its_broker_is_down_is_there_afte
     assert cluster.use(second) is None
     failover.start_broker(state, 1, state.timers.latest_ms)
     assert await cluster.served() == der(second)
+
+
+async def test_a_listener_has_its_own_limit_of_connections(cluster: Cluster) -> None:
+    assert cluster.alter({OWN + "max.connections": "1"}) is None
+    reader, writer = await cluster.connect()
+    writer.write(metadata_frame(1))
+    assert await reader.readexactly(4)
+
+    refused, refused_writer = await cluster.connect()
+    assert await refused.read() == b""
+    other, other_writer = await cluster.connect(2)
+    other_writer.write(metadata_frame(1))
+    assert await other.readexactly(4)
+    for each in (writer, refused_writer, other_writer):
+        each.close()
