@@ -1,5 +1,7 @@
 """KIP-612: the connections that wait until a broker accepts them (`max.connection.creation.rate`).
 
+The rate of the broker counts all its listeners. A listener may have one of its own as well.
+
 Source: `ConnectionQuotas.waitForConnectionSlot` of Kafka's acceptor. It records a connection, waits
 for at most a window, and then takes the next one from the backlog of the listening socket.
 """
@@ -8,7 +10,12 @@ from collections import OrderedDict
 from typing import Protocol
 
 from broker.cluster.cluster import Cluster
+from broker.config.listener_values import own_texts
 from broker.timers import Timer
+from quotas.connection_rate import AcceptRate
+
+_KEY = "max.connection.creation.rate"
+_UNLIMITED = (1 << 31) - 1
 
 
 class NewConnection(Protocol):
@@ -20,16 +27,20 @@ class NewConnection(Protocol):
 
 
 class AcceptQueue:
-    """The connections that one broker has not accepted yet, oldest first.
+    """The connections that one listener of a broker has not accepted yet, oldest first.
 
-    The oldest is recorded in the broker's rate and waits for a timer. The others wait for it.
+    The oldest is recorded in the rates and waits for a timer. The others wait for it.
     """
 
-    __slots__ = ("_broker_id", "_cluster", "_timer", "_waiting")
+    __slots__ = ("_broker_id", "_cluster", "_listener_name", "_own_rate", "_timer", "_waiting")
 
-    def __init__(self, cluster: Cluster, broker_id: int) -> None:
+    def __init__(self, cluster: Cluster, broker_id: int, listener_name: str) -> None:
         self._cluster = cluster
         self._broker_id = broker_id
+        self._listener_name = listener_name
+        self._own_rate = AcceptRate(
+            cluster.config["quota.window.num"], cluster.config["quota.window.size.seconds"]
+        )
         self._waiting: OrderedDict[NewConnection, None] = OrderedDict()
         self._timer: Timer | None = None
 
@@ -59,20 +70,28 @@ class AcceptQueue:
         self._waiting.pop(connection, None)
         if is_oldest:
             self._cluster.timers.cancel(self._timer)
-            self._cluster.quotas.brokers[self._broker_id].accept_rate.undo(now_ms)
+            self.undo(now_ms)
             self._go_on(now_ms)
+
+    def undo(self, now_ms: int) -> None:
+        """Forget a connection that was recorded: it is refused, or its client is gone."""
+        self._cluster.quotas.brokers[self._broker_id].accept_rate.undo(now_ms)
+        self._own_rate.undo(now_ms)
 
     def clear(self) -> None:
         """Forget all connections; they are closed."""
         self._waiting.clear()
+        self._own_rate.clear()
         self._cluster.timers.cancel(self._timer)
         self._timer = None
 
     def _record(self, now_ms: int) -> int:
-        """Record a connection; return its wait in ms at the limit of now."""
+        """Record a connection; return its wait in ms at the limits of now."""
         config = self._cluster.config.for_broker(self._broker_id)
         accept_rate = self._cluster.quotas.brokers[self._broker_id].accept_rate
-        return accept_rate.record(config["max.connection.creation.rate"], now_ms)
+        own = own_texts(self._cluster.config, self._broker_id, self._listener_name)
+        own_wait_ms = self._own_rate.record(int(own.get(_KEY, _UNLIMITED)), now_ms)
+        return max(accept_rate.record(config[_KEY], now_ms), own_wait_ms)
 
     def _wait(self, due_ms: int) -> None:
         self._timer = self._cluster.timers.schedule(due_ms, self._accept_oldest)

@@ -50,8 +50,8 @@ class ConnectionOwner(Protocol):
         """Count a new socket. Return why it must be closed, or None."""
         ...
 
-    def accept_queue(self, broker_id: int) -> AcceptQueue:
-        """Return the connections that wait until a broker accepts them."""
+    def accept_queue(self, broker_id: int, listener_name: str) -> AcceptQueue:
+        """Return the connections that wait until a listener of a broker accepts them."""
         ...
 
     def admit(self, protocol: "ClientProtocol", host: str) -> str | None:
@@ -141,7 +141,7 @@ class ClientProtocol(asyncio.Protocol):
         self.last_active_ms = now_ms = server.clock.now_ms()
         refusal = server.add(self)
         if refusal is None:
-            refusal = server.accept_queue(self.broker_id).join(self, now_ms)
+            refusal = server.accept_queue(self.broker_id, self.listener_name).join(self, now_ms)
         if refusal is not None:
             self._close(refusal)
 
@@ -156,7 +156,7 @@ class ClientProtocol(asyncio.Protocol):
         quotas = server.cluster.quotas.brokers[self.broker_id]
         throttle_time_ms = quotas.connections.record(self._host, now_ms)
         if throttle_time_ms:
-            quotas.accept_rate.undo(now_ms)
+            server.accept_queue(self.broker_id, self.listener_name).undo(now_ms)
             self._early = None
             server.note_held(self, 0)
             # As in Kafka: a client that is disconnected at once reconnects at once.
@@ -373,7 +373,7 @@ class ClientProtocol(asyncio.Protocol):
         """Clean up after the socket has closed."""
         self._server.cluster.timers.cancel(self._mute)
         if self._early is not None:
-            queue = self._server.accept_queue(self.broker_id)
+            queue = self._server.accept_queue(self.broker_id, self.listener_name)
             queue.leave(self, self._server.clock.now_ms())
         if self.connection is not None:
             self.connection.lose()

@@ -74,8 +74,8 @@ class Listener:
         """Have new connections use another TLS context, also those that nobody has accepted yet."""
         self._tls = tls
         if self._opening is None and self._servers:
-            bound = [each for server in self._servers for each in server.sockets]
-            waiting = [socket.socket(fileno=os.dup(each.fileno())) for each in bound]
+            bound = [listening for server in self._servers for listening in server.sockets]
+            waiting = [socket.socket(fileno=os.dup(listening.fileno())) for listening in bound]
             self._close_sockets()
             self._held = waiting
             self._opening = asyncio.get_running_loop().create_task(self._serve())

@@ -78,7 +78,7 @@ class Server:
         self._joining = asyncio.Lock()
         # In the order of their start, so that an outage closes them in the same order in every run.
         self._protocols: dict[ClientProtocol, None] = {}
-        self._accept_queues: dict[int, AcceptQueue] = {}
+        self._accept_queues: dict[tuple[int, str], AcceptQueue] = {}
         self._connections_by_host: dict[str, int] = {}
         self._host_of: dict[ClientProtocol, str] = {}
         self._held_bytes: dict[ClientProtocol, int] = {}
@@ -216,11 +216,12 @@ class Server:
         self._protocols[protocol] = None
         return None
 
-    def accept_queue(self, broker_id: int) -> AcceptQueue:
-        """Return the connections that wait until a broker accepts them."""
-        queue = self._accept_queues.get(broker_id)
+    def accept_queue(self, broker_id: int, listener_name: str) -> AcceptQueue:
+        """Return the connections that wait until a listener of a broker accepts them."""
+        name = (broker_id, listener_name)
+        queue = self._accept_queues.get(name)
         if queue is None:
-            queue = self._accept_queues[broker_id] = AcceptQueue(self.cluster, broker_id)
+            queue = self._accept_queues[name] = AcceptQueue(self.cluster, *name)
         return queue
 
     def admit(self, protocol: ClientProtocol, host: str) -> str | None:
@@ -283,7 +284,9 @@ class Server:
         if broker.is_out_of_memory:
             log.warning("broker stopped", broker=broker.node_id, reason="broker.max.producer.ids")
         if broker.availability is Availability.DOWN:
-            self.accept_queue(broker.node_id).clear()
+            for (broker_id, _), queue in self._accept_queues.items():
+                if broker_id == broker.node_id:
+                    queue.clear()
         else:
             self.certificates.restart(broker.node_id)
         self.listeners.apply_availability(broker)

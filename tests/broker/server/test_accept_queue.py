@@ -28,7 +28,7 @@ class Arrivals:
 
     def __init__(self, **overrides: str) -> None:
         self.cluster = make_cluster(1, **overrides)
-        self.queue = AcceptQueue(self.cluster, 1)
+        self.queue = AcceptQueue(self.cluster, 1, "INSIDE")
         self.accepted: list[tuple[int, int]] = []
         """The number and the time in ms of each, in the order of their acceptance."""
         self._count = 0
@@ -132,7 +132,7 @@ async def until(holds: Callable[[], bool]) -> None:
 
 async def fill(server: Server, port: int, count: int) -> list[asyncio.StreamWriter]:
     """Open connections until a number of them waits; return all of them."""
-    queue = server.accept_queue(1)
+    queue = server.accept_queue(1, "PLAINTEXT")
     writers = []
     while len(queue) < count:
         writers.append((await connect(port))[1])
@@ -152,7 +152,7 @@ async def test_a_request_that_was_sent_early_is_answered_when_its_connection_is_
         reader, writer = await connect(port)
         frames = metadata_frame(1) + metadata_frame(2)
         writer.write(frames)
-        queue = server.accept_queue(1)
+        queue = server.accept_queue(1, "PLAINTEXT")
         await until(lambda: len(queue) == 2 and server._held_bytes_total == len(frames))
         move(server, 1000)
         assert server._held_bytes_total == len(frames)
@@ -186,7 +186,7 @@ async def test_clients_that_leave_give_up_their_place() -> None:
             for writer in writers:
                 writer.close()
             await until(lambda: not server.protocols)
-            assert not server.accept_queue(1)
+            assert not server.accept_queue(1, "PLAINTEXT")
             move(server, 11_000)
         await assert_serves(port)
 
@@ -230,7 +230,7 @@ async def test_a_connection_that_waits_is_not_idle() -> None:
             move(server, 1000)
         await asyncio.sleep(0)
 
-        assert len(server.accept_queue(1)) == 1
+        assert len(server.accept_queue(1, "PLAINTEXT")) == 1
         assert server.protocols[-1].connection is None
         idle = [entry["peer"] for entry in logs if "idle" in entry.get("reason", "")]
         # The first ones sent nothing after they were accepted; the newest four are not idle.
@@ -247,7 +247,7 @@ async def test_nothing_waits_after_a_restart_of_the_broker() -> None:
         writers = await fill(server, port, 20)
 
         failover.stop_broker(server.cluster, 1, server.clock.now_ms())
-        assert not server.accept_queue(1)
+        assert not server.accept_queue(1, "PLAINTEXT")
         await until(lambda: not server.protocols)
         assert len(server.cluster.timers) == timer_count
         failover.start_broker(server.cluster, 1, server.clock.now_ms())
@@ -263,7 +263,7 @@ async def test_nothing_waits_after_a_reset() -> None:
         writers = await fill(server, port, 20)
 
         server.reset()
-        assert not server.accept_queue(1)
+        assert not server.accept_queue(1, "PLAINTEXT")
         await until(lambda: not server.protocols)
 
         for _ in range(BURST):
@@ -278,3 +278,23 @@ async def test_a_connection_that_waits_is_closed_when_the_server_stops() -> None
     assert not server.protocols
     for client in writers:
         client.close()
+
+
+def test_a_listener_has_its_own_rate_besides_that_of_its_broker() -> None:
+    arrivals = Arrivals()
+    key = f"listener.name.inside.{RATE_KEY}"
+    arrivals.cluster.set_config(arrivals.cluster.config.with_dynamic(1, {key: "1"}))
+    outside = AcceptQueue(arrivals.cluster, 1, "OUTSIDE")
+
+    for _ in range(BURST + 2):
+        arrivals.join(0)
+    for number in range(BURST + 2):
+        assert outside.join(Arrival(arrivals, 100 + number), START_MS) is None
+
+    assert len(arrivals.queue) == 2
+    assert len(outside) == 0
+    arrivals.run(60_000)
+    waits = [now_ms for number, now_ms in arrivals.accepted if number < 100]
+    assert waits[:BURST] == [0] * BURST
+    assert len(waits) == BURST + 2
+    assert waits[-1] > waits[-2] > 0

@@ -284,5 +284,5 @@ async def test_a_listener_has_its_own_limit_of_connections(cluster: Cluster) -> 
     other, other_writer = await cluster.connect(2)
     other_writer.write(metadata_frame(1))
     assert await other.readexactly(4)
-    for each in (writer, refused_writer, other_writer):
-        each.close()
+    for opened in (writer, refused_writer, other_writer):
+        opened.close()
