@@ -1,10 +1,15 @@
 """Idle connections are closed at their time, and aborted if they stay."""
 
-from typing import cast
+import asyncio
+from collections.abc import MutableMapping, Sequence
+from typing import Any, cast
 
+from broker.faults import fault_rule
 from broker.server.client_protocol import ClientProtocol
 from broker.server.idle_connections import start_idle_check
 from tests.broker.cluster_builder import NOW_MS, make_cluster
+from tests.broker.connection_driver import metadata_frame
+from tests.broker.server.tcp_client import connect, read_frame, serving
 
 IDLE_MS_MAX = 4_000
 DAY_MS = 86_400_000
@@ -84,3 +89,39 @@ def test_connections_may_be_idle_for_good() -> None:
     protocol = FakeProtocol(NOW_MS)
     assert advance([protocol], idle_ms_max=-1) == 0
     assert protocol.closes == []
+
+
+def idle_reasons(logs: Sequence[MutableMapping[str, Any]]) -> list[str]:
+    return [line["reason"] for line in logs if line.get("reason", "").startswith("idle")]
+
+
+async def test_a_moved_clock_closes_a_connection_at_its_time() -> None:
+    async with serving(**{"connections.max.idle.ms": "600000"}) as (server, port, logs):
+        server.timer_driver.advance(1_000)
+        reader, writer = await connect(port)
+        writer.write(metadata_frame(1))
+        await read_frame(reader)
+        server.timer_driver.advance(599_999)
+        assert idle_reasons(logs) == []
+        server.timer_driver.advance(1)
+        assert idle_reasons(logs) == ["idle for 600000 ms"]
+        assert await reader.read() == b""
+        writer.close()
+
+
+async def test_a_connection_is_idle_from_the_response_that_its_client_has_waited_for() -> None:
+    async with serving(**{"connections.max.idle.ms": "600000"}) as (server, port, logs):
+        rule = fault_rule(api="Metadata", delay_ms=400_000)
+        server.dispatcher.faults.add(rule, server.clock.now_ms())
+        reader, writer = await connect(port)
+        timer_count = len(server.cluster.timers)
+        writer.write(metadata_frame(1))
+        while len(server.cluster.timers) == timer_count:  # noqa: ASYNC110 - no event reports it
+            await asyncio.sleep(0)
+        server.timer_driver.advance(400_000)
+        await read_frame(reader)
+        server.timer_driver.advance(599_999)
+        assert idle_reasons(logs) == []
+        server.timer_driver.advance(1)
+        assert idle_reasons(logs) == ["idle for 600000 ms"]
+        writer.close()
