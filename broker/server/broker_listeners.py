@@ -129,6 +129,12 @@ class BrokerListeners:
         for listener in self._listeners:
             listener.drop_waiting()
 
+    def is_refusing(self, broker_id: int) -> bool:
+        """Return whether a listener of a broker refuses connections, because it is down."""
+        return any(
+            listener.broker_id == broker_id and not listener.accepts for listener in self._listeners
+        )
+
     def apply_availability(self, broker: Broker) -> None:
         """Refuse connections to a broker that is down, and accept those to another."""
         for listener in self._listeners:

@@ -35,7 +35,8 @@ class Listener:
         # Sockets that reserve the ports of a listener that refuses connections.
         self._held: list[socket.socket] = []
         self._opening: asyncio.Task[None] | None = None
-        self._accepts = False
+        self.accepts = False
+        """Whether it listens, or is about to."""
         self._is_over = False
 
     async def open(self, host: str, port: int) -> int:
@@ -57,7 +58,7 @@ class Listener:
             raise cannot_listen(host, port, error) from error
         self._servers = [server]
         self._addresses = [(bound.family, bound.getsockname()) for bound in server.sockets]
-        self._accepts = True
+        self.accepts = True
         return int(self._addresses[0][1][1])
 
     def drop_waiting(self) -> None:
@@ -89,20 +90,20 @@ class Listener:
     def end(self) -> None:
         """Stop listening for good without waiting, even for a start in progress."""
         self._is_over = True
-        self._accepts = False
+        self.accepts = False
         if self._opening is None:
             self._close_sockets()
 
     def refuse(self) -> None:
         """Stop listening and keep the port bound, so that it refuses connections."""
-        self._accepts = False
+        self.accepts = False
         if self._opening is None and not self._held:
             self._close_sockets()
             self._held = [_bind(family, address) for family, address in self._addresses]
 
     def accept_again(self) -> None:
         """Listen again on the same port."""
-        self._accepts = True
+        self.accepts = True
         if self._opening is None and self._held:
             for held in self._held:
                 held.listen(LISTEN_BACKLOG)
@@ -119,7 +120,7 @@ class Listener:
         self._opening = None
         if self._is_over:
             self._close_sockets()
-        elif not self._accepts:
+        elif not self.accepts:
             self.refuse()
         elif self._tls is not tls:
             self.use_tls(self._tls)

@@ -287,7 +287,7 @@ class Server:
             for (broker_id, _), queue in self._accept_queues.items():
                 if broker_id == broker.node_id:
                     queue.clear()
-        else:
+        elif self.listeners.is_refusing(broker.node_id):
             self.certificates.restart(broker.node_id)
         self.listeners.apply_availability(broker)
         for protocol in self.protocols:

@@ -248,6 +248,10 @@ async def test_a_broker_that_starts_again_reads_its_file(cluster: Cluster) -> No
     second = certificate(cluster.folder / "other", ["other"])
     shutil.copy(second, cluster.folder / "first/server.pem")
     state = cluster.server.cluster
+    before = await cluster.served()
+    failover.isolate_broker(state, 1, state.timers.latest_ms)
+    failover.start_broker(state, 1, state.timers.latest_ms)
+    assert await cluster.served() == before != der(second)
     failover.stop_broker(state, 1, state.timers.latest_ms)
     failover.start_broker(state, 1, state.timers.latest_ms)
     assert await cluster.served() == der(second)
