@@ -19,6 +19,7 @@ from broker.serve import ServeOptions, StartError, serve
 from broker.server.tls import VALID_DAYS
 from broker.stdin_watch import terminate_when_stdin_closes
 from protocol.environment import EnvironmentVariableError, resolve_all
+from protocol.pacing import may_pause
 from protocol.properties import PropertiesError, parse_properties
 from protocol.suggestions import did_you_mean
 
@@ -330,6 +331,7 @@ def read_config(path: Path | None, overrides: Sequence[str]) -> BrokerConfig:
         raise ConfigError(str(error)) from error
 
 
+@may_pause
 def read_faults(path: Path | None) -> "tuple[FaultRule, ...]":
     """Return the fault rules of a JSON file; none if there is no file.
 
@@ -348,6 +350,7 @@ def read_faults(path: Path | None) -> "tuple[FaultRule, ...]":
         raise ConfigError(f"{path}: {error}") from error
 
 
+@may_pause
 def serve_options(
     parsed: argparse.Namespace, environment: Mapping[str, str] = NO_VARIABLES
 ) -> ServeOptions:
@@ -377,6 +380,7 @@ def serve_options(
     )
 
 
+@may_pause
 def main(
     arguments: Sequence[str] | None = None, environment: Mapping[str, str] = NO_VARIABLES
 ) -> int:

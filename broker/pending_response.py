@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from protocol.pacing import may_pause
+
 
 @dataclass(frozen=True, slots=True)
 class Failed:
@@ -49,6 +51,7 @@ class PendingResponse:
         self._response: Any = None
         self.is_done = False
 
+    @may_pause
     def complete(self, response: Any) -> None:
         """Set the response: a value such as a handler returns directly."""
         if self.is_done:
@@ -60,6 +63,7 @@ class PendingResponse:
         else:
             deliver(response)
 
+    @may_pause
     def attempt(self, work: Callable[[], object]) -> None:
         """Do what completes it; if that raises, the response is `Failed`.
 
@@ -71,6 +75,7 @@ class PendingResponse:
         except Exception as error:  # noqa: BLE001 - the dispatcher reports it
             self.complete(Failed(error))
 
+    @may_pause
     def cancel(self) -> None:
         """Inform the owner of the state that the client is gone."""
         if self.is_done:
@@ -80,6 +85,7 @@ class PendingResponse:
         if on_cancel is not None:
             on_cancel()
 
+    @may_pause
     def force_complete(self, now_ms: int) -> None:
         """Ask the owner to complete it at once, because the broker stops."""
         if not self.is_done and self._on_force_complete is not None:

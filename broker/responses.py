@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 from broker.pending_response import PendingResponse
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 
 class ThrottlingQuota(Protocol):
@@ -68,6 +68,7 @@ class EncodedParts(NamedTuple):
         return EncodedParts(parts, sum(map(len, parts)))
 
     @staticmethod
+    @may_pause
     def of_many(parts: list[bytes], record_bytes: int) -> "bytes | EncodedParts":
         """Return what `of` does for few parts; very many are joined piece by piece, with pauses."""
         if len(parts) <= JOINED_PARTS_MAX or record_bytes >= PART_BYTES_MIN * len(parts):

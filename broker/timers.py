@@ -14,6 +14,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
+from protocol.pacing import may_pause
+
 TimerCallback = Callable[[int], None]
 """Called with `now_ms`, the time at which it runs (not the time it was due)."""
 
@@ -89,6 +91,7 @@ class Timers:
         self._cancelled_count -= 1
         return timer
 
+    @may_pause
     def call_soon(self, now_ms: int, callback: TimerCallback) -> None:
         """Schedule one call as `schedule` does for `now_ms`; all of them share a timer.
 
@@ -311,6 +314,7 @@ class PeriodicTask:
         self._timer = self._timers.schedule(due_ms, self._begin)
         self._timers.waiting_tasks[self._timer] = self
 
+    @may_pause
     def _begin(self, now_ms: int) -> None:
         assert self._timer is not None
         del self._timers.waiting_tasks[self._timer]

@@ -34,7 +34,7 @@ from producer_state.rules import (
     Refused,
 )
 from protocol.errors import ErrorCode
-from protocol.pacing import paced, paced_stream
+from protocol.pacing import may_pause, paced, paced_stream
 
 SORTED_TOGETHER = 4096
 """Producer ids that one call sorts, in less than a millisecond."""
@@ -169,6 +169,7 @@ class ProducerStateManager(ProducerBatches):
             producer_id, producer_epoch, coordinator_epoch, timestamp_ms
         )
 
+    @may_pause
     def describe(self, limit: int | None = None) -> list[ProducerDescription]:
         """Return all producers, or the first `limit`, sorted by producer id.
 

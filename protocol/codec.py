@@ -15,7 +15,7 @@ from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.message_schema import schema_of
 from protocol.nullability import Check, null_check
-from protocol.pacing import MessageTooLargeError, current_turn
+from protocol.pacing import MessageTooLargeError, current_turn, may_pause
 
 _ONE_BYTE = tuple(bytes((value,)) for value in range(128))
 _HEADER = Struct(">hhih")
@@ -147,6 +147,7 @@ def skip_tagged_fields(frame: bytes | bytearray | memoryview, position: int, end
     return position
 
 
+@may_pause
 def decode_request(
     api_key: ApiKey, api_version: int, frame: bytes | bytearray, start: int, end: int
 ) -> Any:
@@ -187,6 +188,7 @@ def decode_body(message_class: Any, api_version: int, body: memoryview) -> Any:
     return _decoded(decode, body)
 
 
+@may_pause
 def _decoded(decode: Callable[[memoryview, int], Any], body: memoryview) -> Any:
     try:
         message, decoded_end = decode(body, 0)
@@ -223,6 +225,7 @@ def response_body_start(api_key: ApiKey, api_version: int) -> int:
     return _FRAME_HEADER.size + has_tagged_header(api_key, api_version)
 
 
+@may_pause
 def encode_body(message: Any, api_version: int) -> bytes | bytearray:
     """Encode the body of a response, with loops that pause if its request has worked for long.
 

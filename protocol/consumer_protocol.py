@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from struct import Struct
 
 from protocol.codec import DecodeError
-from protocol.pacing import paced_range
+from protocol.pacing import may_pause, paced_range
 
 TOPICS_MAX = 100_000
 """Most topics of a subscription that is read."""
@@ -25,6 +25,7 @@ def encode_subscription(topics: Sequence[str]) -> bytes:
     return _VERSION_AND_COUNT.pack(0, len(topics)) + names + _NO_USER_DATA
 
 
+@may_pause
 def subscribed_topics(
     metadata: bytes, topics_max: int = TOPICS_MAX, *, is_paced: bool = False
 ) -> frozenset[str] | None:

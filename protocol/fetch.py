@@ -10,7 +10,7 @@ from typing import NamedTuple, overload
 from uuid import UUID
 
 from protocol.codec import DecodeError, read_unsigned_varint
-from protocol.pacing import paced, paced_range
+from protocol.pacing import may_pause, paced, paced_range
 from protocol.short_fields import (
     COUNT_MAX,
     MALFORMED,
@@ -112,6 +112,7 @@ class PartitionRows(Sequence[ShortPartition]):
         start = range(len(self))[index] * size
         return ShortPartition(*next(iter(self._fields(self._rows[start : start + size]))))
 
+    @may_pause
     def paced_fields(self) -> Iterator[tuple[int, ...]]:
         """Return the fields of each partition, in the order of `ShortPartition`, with pauses."""
         rows, step = self._rows, _ROWS_PER_LOOK * self._layout.size
@@ -145,6 +146,7 @@ class ShortFetch(NamedTuple):
     replica_state: None = None
 
 
+@may_pause
 def read_fetch(
     api_version: int, frame: bytes | bytearray, start: int, end: int
 ) -> ShortFetch | None:
@@ -152,6 +154,7 @@ def read_fetch(
     return _read(api_version, frame, start, end, PARTITIONS_MAX)
 
 
+@may_pause
 def read_long_fetch(
     api_version: int, frame: bytes | bytearray, start: int, end: int
 ) -> ShortFetch | None:
@@ -159,6 +162,7 @@ def read_long_fetch(
     return _read(api_version, frame, start, end, end - start)
 
 
+@may_pause
 def _read(
     api_version: int, frame: bytes | bytearray, start: int, end: int, partitions_max: int
 ) -> ShortFetch | None:
@@ -201,6 +205,7 @@ def _read(
     )
 
 
+@may_pause
 def _read_topics(
     api_version: int, frame: bytes | bytearray, position: int, end: int, partitions_max: int
 ) -> tuple[list[ShortTopic], int]:

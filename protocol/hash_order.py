@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 from uuid import UUID
 
-from protocol.pacing import paced, paced_elements, paced_range
+from protocol.pacing import may_pause, paced, paced_elements, paced_range
 
 T = TypeVar("T")
 
@@ -38,6 +38,7 @@ def as_java_int(value: int) -> int:
     return value - (1 << 32) if value >> 31 else value
 
 
+@may_pause
 def map_hash(entries: Iterable[tuple[str, str | None]]) -> int:
     """Return the hash of a map of strings, 0 to 2**32 - 1; None counts 0."""
     return (
@@ -77,6 +78,7 @@ def grown_capacity(count: int, capacity_min: int = CAPACITY_DEFAULT) -> int:
     return capacity
 
 
+@may_pause
 def in_hash_order(
     keys: Iterable[T], hash_of: Callable[[T], int], *, capacity_min: int = CAPACITY_DEFAULT
 ) -> list[T]:

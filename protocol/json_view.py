@@ -16,7 +16,7 @@ from protocol.api_keys import ApiKey
 from protocol.codec import decode_body, decode_header, skip_tagged_fields
 from protocol.errors import ErrorCode
 from protocol.message_schema import schema_of
-from protocol.pacing import paced_elements
+from protocol.pacing import may_pause, paced_elements
 from protocol.records import (
     COMPRESSION_MASK,
     COMPRESSION_NAMES,
@@ -123,6 +123,7 @@ def _fields(message_class: Any, version: int | None) -> tuple[Any, ...]:
     return tuple(field for field in fields if version is None or field.for_version_q(version))
 
 
+@may_pause
 def _plain_structs(messages: list[Any] | None, may_show: MayShow) -> list[Any] | None:
     if not messages:
         return messages
@@ -131,6 +132,7 @@ def _plain_structs(messages: list[Any] | None, may_show: MayShow) -> list[Any] |
     return [convert(message, may_show) for message in paced_elements(messages)]
 
 
+@may_pause
 def _plain(name: str, value: Any, may_show: MayShow) -> Any:
     match value:
         case None | bool() | str():
@@ -188,6 +190,7 @@ def batch_summaries(records: bytes) -> dict[str, Any]:
     return json_value
 
 
+@may_pause
 def errors_of(response: Any) -> set[str]:
     """Return the names of the errors anywhere in a response, except NONE."""
     codes: set[int] = set()
@@ -195,6 +198,7 @@ def errors_of(response: Any) -> set[str]:
     return set(map(error_name, codes - {ErrorCode.NONE}))
 
 
+@may_pause
 def _add_errors(message: Any, codes: set[int]) -> None:
     message_class: Any = type(message)
     code_names, structs, arrays = _where_errors_are(message_class, message.version)

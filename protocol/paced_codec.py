@@ -15,7 +15,7 @@ from kafka.protocol.schemas.fields.codecs.encode_buffer import EncodeBuffer
 from kafka.protocol.schemas.fields.codegen import CodegenContext
 
 from protocol.message_schema import decoding_into, schema_of
-from protocol.pacing import MessageTooLargeError, paced_elements, paced_range
+from protocol.pacing import MessageTooLargeError, may_pause, paced_elements, paced_range
 
 _LOOP = re.compile(r"for (\w+) in (\w[\w.]*):$")
 _TAGS = "_BytesIO(bytes(data[pos:]))"
@@ -113,6 +113,7 @@ def _encoder(message_class: Any, api_version: int) -> Callable[[Any, EncodeBuffe
     return encode
 
 
+@may_pause
 def encode_paced(message: Any, api_version: int, bytes_max: int) -> bytearray:
     """Return the body of a message.
 

@@ -15,6 +15,21 @@ LOOK_EVERY = 64
 """Numbers of a range between two looks at the time."""
 
 _T = TypeVar("_T")
+_Function = TypeVar("_Function", bound=Callable[..., object])
+
+
+def may_pause(function: _Function) -> _Function:
+    """Mark a function in which the turn of a request may end; return it unchanged.
+
+    What it has read before a call of another such function may be different after it.
+    `tests/test_pausing_functions.py` finds functions that should be marked, and those that should
+    not be.
+    """
+    return function
+
+
+class PauseError(Exception):
+    """A bug: a request would have paused where it must not, or where no reader expects it."""
 
 
 class MessageTooLargeError(Exception):
@@ -26,6 +41,8 @@ class Turn(Protocol):
 
     response_bytes_max: int
     """How long its response may be."""
+    no_pause_depth: int
+    """How many `no_pause` the running request is in."""
 
     @property
     def is_long(self) -> bool:
@@ -33,7 +50,11 @@ class Turn(Protocol):
         ...
 
     def pause(self) -> None:
-        """Return at once, or after the others if the turn is over."""
+        """Return at once, or after the others if the turn is over.
+
+        Raises:
+            PauseError: the turn is over within `no_pause`.
+        """
         ...
 
 
@@ -55,6 +76,32 @@ def current_turn() -> Turn | None:
     return _turn.get()
 
 
+class _NoPause:
+    """Keeps the turn of a request from its end."""
+
+    __slots__ = ("_turn",)
+
+    def __init__(self, turn: Turn | None) -> None:
+        self._turn = turn
+
+    def __enter__(self) -> None:
+        if self._turn is not None:
+            self._turn.no_pause_depth += 1
+
+    def __exit__(self, *_error: object) -> None:
+        if self._turn is not None:
+            self._turn.no_pause_depth -= 1
+
+
+def no_pause() -> _NoPause:
+    """Return a context in which a pause raises PauseError.
+
+    It is around what no other request may interrupt: what is read in it is what changes in it.
+    """
+    return _NoPause(_turn.get())
+
+
+@may_pause
 def paced(items: Iterable[_T]) -> Iterable[_T]:
     """Return the items for a loop that may pause before each of them.
 
@@ -66,6 +113,7 @@ def paced(items: Iterable[_T]) -> Iterable[_T]:
     return copied if turn is None else _paced(copied, turn)
 
 
+@may_pause
 def _paced(items: tuple[_T, ...], turn: Turn) -> Iterator[_T]:
     pause = turn.pause
     for item in items:
@@ -73,6 +121,7 @@ def _paced(items: tuple[_T, ...], turn: Turn) -> Iterator[_T]:
         yield item
 
 
+@may_pause
 def paced_elements(items: Sequence[_T]) -> Iterable[_T]:
     """Return the elements of an array for a loop with little work for each of them.
 
@@ -83,6 +132,7 @@ def paced_elements(items: Sequence[_T]) -> Iterable[_T]:
     return map(items.__getitem__, paced_range(len(items)))
 
 
+@may_pause
 def paced_stream(items: Iterable[_T], look_every: int = LOOK_EVERY) -> Iterable[_T]:
     """Return the items of an iterator for a loop with little work for each of them.
 
@@ -93,6 +143,7 @@ def paced_stream(items: Iterable[_T], look_every: int = LOOK_EVERY) -> Iterable[
     return items if turn is None else _paced_stream(items, turn, look_every)
 
 
+@may_pause
 def _paced_stream(items: Iterable[_T], turn: Turn, look_every: int) -> Iterator[_T]:
     for number, item in enumerate(items):
         if number % look_every == 0:
@@ -100,12 +151,14 @@ def _paced_stream(items: Iterable[_T], turn: Turn, look_every: int) -> Iterator[
         yield item
 
 
+@may_pause
 def paced_range(stop: int) -> Iterable[int]:
     """Return `range(stop)` for a loop with little work for each number."""
     turn = _turn.get()
     return range(stop) if turn is None or stop <= LOOK_EVERY else _paced_range(stop, turn)
 
 
+@may_pause
 def _paced_range(stop: int, turn: Turn) -> Iterator[int]:
     for start in range(0, stop, LOOK_EVERY):
         turn.pause()

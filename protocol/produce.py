@@ -11,7 +11,7 @@ from uuid import UUID
 
 from protocol import messages
 from protocol.codec import encode_body, encode_unsigned_varint
-from protocol.pacing import LOOK_EVERY, paced_elements
+from protocol.pacing import LOOK_EVERY, may_pause, paced_elements
 
 FLEXIBLE_VERSION_MIN = 9
 CURRENT_LEADER_VERSION_MIN = 10
@@ -82,6 +82,7 @@ class NodeEndpoint(NamedTuple):
     rack: str | None
 
 
+@may_pause
 def encode_response(
     api_version: int,
     topics: Sequence[TopicResultFields],
@@ -98,6 +99,7 @@ def encode_response(
     return _encode_classic(api_version, topics, throttle_time_ms)
 
 
+@may_pause
 def _has_details(topics: Sequence[TopicResultFields]) -> bool:
     """Return whether any error has record errors or a current leader."""
     for _name, _topic_id, results in paced_elements(topics):
@@ -107,6 +109,7 @@ def _has_details(topics: Sequence[TopicResultFields]) -> bool:
     return False
 
 
+@may_pause
 def _encode_flexible(
     api_version: int, topics: Sequence[TopicResultFields], throttle_time_ms: int
 ) -> bytes:
@@ -147,6 +150,7 @@ def _flexible_message(text: str) -> bytes:
     return encode_unsigned_varint(len(encoded) + 1) + encoded + b"\x00"
 
 
+@may_pause
 def _encode_classic(
     api_version: int, topics: Sequence[TopicResultFields], throttle_time_ms: int
 ) -> bytes:
@@ -173,6 +177,7 @@ def _classic_message(text: str | None) -> bytes:
     return _INT16.pack(len(encoded)) + encoded
 
 
+@may_pause
 def _encode_with_details(
     api_version: int,
     topics: Sequence[TopicResultFields],

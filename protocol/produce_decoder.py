@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 from uuid import UUID
 
 from protocol.codec import DecodeError, read_unsigned_varint, skip_tagged_fields
-from protocol.pacing import LOOK_EVERY, paced_elements, paced_range
+from protocol.pacing import LOOK_EVERY, may_pause, paced_elements, paced_range
 from protocol.produce import FLEXIBLE_VERSION_MIN, TOPIC_ID_VERSION_MIN, ZSTD_VERSION_MIN
 from protocol.records import (
     HEADER_BYTES,
@@ -72,6 +72,7 @@ class ProduceRequest(NamedTuple):
     topics: list[TopicData]
 
 
+@may_pause
 def decode_request(
     api_version: int, frame: bytes | bytearray, start: int, end: int
 ) -> ProduceRequest:
@@ -88,6 +89,7 @@ def decode_request(
     return ProduceRequest(transactional_id, acks, timeout_ms, named)
 
 
+@may_pause
 def decode_batches(
     api_version: int, frame: bytes | bytearray, start: int, end: int
 ) -> RequestBatches:
@@ -109,6 +111,7 @@ def decode_batches(
 
 
 # Hot path: inlined on purpose.
+@may_pause
 def _decode_flexible(
     api_version: int, frame: bytes | bytearray, position: int, end: int
 ) -> tuple[RequestBatches, int]:
@@ -158,6 +161,7 @@ def _decode_flexible(
     return (transactional_id, acks, timeout_ms, topics, is_plain), position
 
 
+@may_pause
 def read_partitions(
     frame: bytes | bytearray, position: int, end: int, count: int
 ) -> tuple[list[PartitionBatch], int, bool, bool]:
@@ -208,6 +212,7 @@ def _read_string(frame: bytes | bytearray, position: int) -> tuple[str | None, i
     return frame[position : position + size].decode(), position + size
 
 
+@may_pause
 def _decode_classic(
     api_version: int, frame: bytes | bytearray, position: int
 ) -> tuple[RequestBatches, int]:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
 
 from protocol.codec import DecodeError, encode_unsigned_varint, header_fields
+from protocol.pacing import may_pause
 from protocol.produce import FLEXIBLE_VERSION_MIN, ResultFields
 from protocol.produce_decoder import decode_batches
 from protocol.records import HEADER_FORMAT
@@ -55,6 +56,7 @@ class ProduceTemplate(NamedTuple):
     topic_id: UUID | None
 
     @classmethod
+    @may_pause
     def of(cls, buffer: bytes | bytearray, start: int, end: int) -> "ProduceTemplate | None":
         """Return the template of a Produce request; None for one that is not usual.
 

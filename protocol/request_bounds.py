@@ -14,7 +14,7 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.codec import DecodeError, read_unsigned_varint
 from protocol.message_schema import schema_of
-from protocol.pacing import paced_range
+from protocol.pacing import may_pause, paced_range
 
 STRING_BYTES_MAX = 32_767
 """The longest string; also of flexible versions, as in the readers that Kafka generates."""
@@ -53,6 +53,7 @@ Walk = Callable[[_Body, int], int]
 """Takes a body and the position of a field; returns the position after the field."""
 
 
+@may_pause
 def check_bounds(
     api_key: ApiKey,
     api_version: int,

@@ -10,7 +10,7 @@ from math import isfinite
 
 from protocol.client_quotas import QuotaMatch
 from protocol.hash_order import in_hash_order, string_hash
-from protocol.pacing import paced, paced_elements
+from protocol.pacing import may_pause, paced, paced_elements
 from quotas.entities import (
     CLIENT_ID,
     CONNECTION_CREATION_RATE,
@@ -84,6 +84,7 @@ class ClientQuotas:
         self.producer_ids_rate = self.limits[PRODUCER_IDS_RATE.name]
         self.request_percentage = self.limits[REQUEST_PERCENTAGE.name]
 
+    @may_pause
     def alter(
         self,
         entity: Entity,
@@ -135,6 +136,7 @@ class ClientQuotas:
             self.on_change()
         return None
 
+    @may_pause
     def remove_all(self) -> None:
         """Remove the quotas of all entities; what is set during a pause on another one stays."""
         for entity in paced(self._values):
@@ -150,6 +152,7 @@ class ClientQuotas:
         values = self._values.get(entity, {})
         return [name for name in values if self.limits[name].is_shadow_of(entity)]
 
+    @may_pause
     def describe(
         self, components: Iterable[Component], *, strict: bool
     ) -> list[tuple[Entity, dict[str, float]]] | FilterProblem:
@@ -176,6 +179,7 @@ class ClientQuotas:
         ]
 
 
+@may_pause
 def _in_described_order(values: Mapping[str, float], old_count: int) -> dict[str, float]:
     """Return an entity's values in the order of Kafka's map of them after a change.
 

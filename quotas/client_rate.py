@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from protocol.pacing import may_pause
 from quotas.counters import IDLE_MS, ClientCounters, ThrottlingQuotaManager
 from quotas.limits import Limits
 from quotas.metrics import Measurement, client_tags
@@ -173,6 +174,7 @@ class ClientRateQuotaManager(ThrottlingQuotaManager[ClientRate]):
             return None
         return int(limit * (self._sample_count - 1) * self._window_ms / 1000)
 
+    @may_pause
     def measurements(self, now_ms: int) -> Iterator[Measurement]:
         """Yield the rate and `throttle-time` by scope, and `queue-size`."""
         group, unit = self._kind.group, self._kind.unit

@@ -6,7 +6,7 @@ Source: Kafka's `ConnectionQuotas`.
 from collections import OrderedDict
 from collections.abc import Iterator
 
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 from quotas.counters import IDLE_MS, add_counter, is_idle
 from quotas.limits import Limits
 from quotas.metrics import Measurement
@@ -87,6 +87,7 @@ class ConnectionRateQuotaManager:
             counter.rate.record(-1, now_ms)
         return min(throttle_ms, self._window_ms)
 
+    @may_pause
     def measurements(self, now_ms: int) -> Iterator[Measurement]:
         """Yield `connection-accept-rate` by address."""
         for ip, counter in paced(self._counters.items()):

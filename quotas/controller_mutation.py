@@ -6,6 +6,7 @@ Source: Kafka's `ControllerMutationQuotaManager`, with the buckets of `quotas.to
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from protocol.pacing import may_pause
 from quotas.counters import IDLE_MS, ClientCounters, ThrottlingQuotaManager
 from quotas.limits import Limits
 from quotas.metered_bucket import MeteredBucket
@@ -145,6 +146,7 @@ class ControllerMutationQuotaManager(ThrottlingQuotaManager[_Counter]):
         """Always charge; return how long the bucket is below zero after it, in ms."""
         return self._counters.get(user, client_id, now_ms).charge(cost, now_ms)
 
+    @may_pause
     def measurements(self, now_ms: int) -> Iterator[Measurement]:
         """Return `rate`, `tokens` and `throttle-time` by scope, and `queue-size`.
 

@@ -4,7 +4,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 from quotas.limits import NAME_CHARACTERS_MAX, Limits, Tags, shortened
 from quotas.sampled_rate import SampledAverage
 
@@ -94,6 +94,7 @@ class ClientCounters(Generic[_L]):
         counter = self.by_client.get(user if self.is_by_user else (user, client_id))
         return None if counter is None or now_ms - counter.last_used_ms >= IDLE_MS else counter
 
+    @may_pause
     def live(self, now_ms: int) -> Iterator[tuple[Tags, _L]]:
         """Yield all counters that are not idle, with their tags."""
         for tags, counter in paced(self._by_tags.items()):

@@ -7,6 +7,7 @@ Names with "," ";" or "=" need AlterClientQuotas.
 
 from typing import NamedTuple
 
+from protocol.pacing import may_pause
 from quotas.client_quotas import ClientQuotas
 from quotas.entities import ENTITY_TYPES, Entity, make_entity
 
@@ -20,6 +21,7 @@ class Definition(NamedTuple):
     values: list[tuple[str, float | None]]
 
 
+@may_pause
 def parse_definitions(text: str) -> list[Definition]:
     """Return the definitions of a text; a ValueError has one line."""
     quotas = ClientQuotas()
@@ -35,6 +37,7 @@ def parse_definitions(text: str) -> list[Definition]:
     return definitions
 
 
+@may_pause
 def definitions_problem(text: str) -> str | None:
     """Return the error message for the text, or None."""
     try:
@@ -44,6 +47,7 @@ def definitions_problem(text: str) -> str | None:
     return None
 
 
+@may_pause
 def _parse_definition(part: str) -> Definition:
     names: list[tuple[str, str | None]] = []
     values: list[tuple[str, float | None]] = []

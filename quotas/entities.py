@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from ipaddress import ip_address
 
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 USER, CLIENT_ID, IP = "user", "client-id", "ip"
 ENTITY_TYPES = (USER, CLIENT_ID, IP)
@@ -61,6 +61,7 @@ QUOTA_KEYS = {
 }
 
 
+@may_pause
 def make_entity(names: Iterable[tuple[str, str | None]]) -> Entity:
     """Return the entity of these types and names, in any order; unknown types come last.
 

@@ -3,7 +3,7 @@
 import heapq
 from collections.abc import Callable, Iterator
 
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 from quotas.layered_bloom_filter import LayeredBloomFilter
 
 
@@ -87,6 +87,7 @@ class ProducerIdQuotaManagerCache:
         """Return the users that have a filter, even if it is empty."""
         return list(self._filters)
 
+    @may_pause
     def filters(self) -> Iterator[tuple[str, LayeredBloomFilter]]:
         """Yield the filters that have a layer, by user; their users may change during a pause."""
         for user, layered in paced(self._filters.items()):

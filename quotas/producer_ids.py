@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from math import ceil
 
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 from quotas.counters import IDLE_MS, ClientCounters, ThrottlingQuotaManager
 from quotas.layered_bloom_filter import LayerState
 from quotas.limits import Limits
@@ -122,6 +122,7 @@ class ProducerIdQuotaManager(ThrottlingQuotaManager[_Counter]):
     def _is_limited(self, user: str) -> bool:
         return self._limits.scope(user, None)[1] is not None
 
+    @may_pause
     def _drop_unlimited(self) -> None:
         """Drop the filters of users whose quota was removed since their last request."""
         for user in paced(self._cache.users()):
@@ -139,6 +140,7 @@ class ProducerIdQuotaManager(ThrottlingQuotaManager[_Counter]):
         """Record a throttle time for the metric of the user; the client id does not count."""
         super().note_throttle(user, None, throttle_time_ms, now_ms)
 
+    @may_pause
     def filters(self, now_ms: int) -> Iterator[tuple[str, list[LayerState]]]:
         """Yield users with the layers of their filters, newest first."""
         self._drop_unlimited()
@@ -146,6 +148,7 @@ class ProducerIdQuotaManager(ThrottlingQuotaManager[_Counter]):
             if layers := layered.layers(now_ms):
                 yield user, layers
 
+    @may_pause
     def measurements(self, now_ms: int) -> Iterator[Measurement]:
         """Yield KIP-936's `rate`, `tokens`, `throttle-time` and metrics of the filters by user."""
         self._drop_unlimited()

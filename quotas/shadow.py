@@ -9,7 +9,7 @@ from collections import OrderedDict, deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 from quotas.counters import IDLE_MS, add_counter, is_idle
 from quotas.limits import Tags
 from quotas.metrics import Measurement, client_tags
@@ -178,6 +178,7 @@ class ShadowReport:
         counter.last_used_ms = now_ms
         return counter
 
+    @may_pause
     def rows(self, now_ms: int) -> Iterator[tuple[ShadowKey, ShadowCounter]]:
         """Yield all entities that exceeded a quota within the last hour."""
         for key, counter in paced(self._counters.items()):
@@ -188,6 +189,7 @@ class ShadowReport:
         """Remove all counters."""
         self._counters.clear()
 
+    @may_pause
     def measurements(self, now_ms: int) -> Iterator[Measurement]:
         """Yield the counts of each entity; `broker-id` is "" for a quota of the whole cluster."""
         for key, counter in self.rows(now_ms):

@@ -26,6 +26,7 @@ from broker.config.values import format_value, parse_value
 from broker.errors import Refusal
 from protocol.configs import ConfigOperation
 from protocol.errors import ErrorCode
+from protocol.pacing import may_pause
 
 _NODE_ID = re.compile(r"[+-]?[0-9]{1,10}", re.ASCII)
 _LISTENER_KEY = re.compile(r"listener\.name\.[^.]*\.(.*)")
@@ -37,6 +38,7 @@ _CLUSTER_LEVEL_LISTENER_KEYS = frozenset(
 )
 
 
+@may_pause
 def check_broker_alteration(
     cluster: Cluster, broker_id: int, alteration: Alteration
 ) -> BrokerConfig | Refusal:
@@ -102,6 +104,7 @@ def _apply(layer: Mapping[str, str], operations: Sequence[Operation]) -> dict[st
     return changed
 
 
+@may_pause
 def _layer_problem(layer: Mapping[str, str], *, is_one_broker: bool) -> str | None:
     """Return why keys cannot be set at this level, or None; ConfigError for an invalid value."""
     names = in_hash_order(layer)

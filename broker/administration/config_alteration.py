@@ -28,7 +28,7 @@ from broker.config.topic_keys import TOPIC_KEYS
 from broker.errors import Refusal
 from protocol.configs import ConfigOperation, ResourceType
 from protocol.errors import ErrorCode
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 _KINDS = frozenset(ConfigOperation)
 _NAMES_RECEIVED_NODE_SINCE = (4, 1)
@@ -39,6 +39,7 @@ Change = Callable[[], None]
 """Carries out a checked alteration."""
 
 
+@may_pause
 def alter_requested_configs(
     cluster: Cluster,
     broker_id: int,
@@ -79,6 +80,7 @@ def alter_requested_configs(
     ]
 
 
+@may_pause
 def alter_configs(
     cluster: Cluster, broker_id: int, alterations: Sequence[Alteration], *, validate_only: bool
 ) -> list[Refusal | None]:
@@ -113,6 +115,7 @@ def alter_configs(
     return results
 
 
+@may_pause
 def _preprocess(cluster: Cluster, broker_id: int, alteration: Alteration) -> Refusal | None:
     """Check what Kafka's broker checks before it forwards the request to the controller."""
     names = Counter(operation.name for operation in paced(alteration.operations))
@@ -139,6 +142,7 @@ def _preprocess(cluster: Cluster, broker_id: int, alteration: Alteration) -> Ref
             return _invalid_request(f"Unknown resource type {alteration.resource_type}")
 
 
+@may_pause
 def _meets_unknown_operation(alteration: Alteration) -> bool:
     """Whether Kafka's controller comes to an unknown operation before it refuses the resource."""
     is_topic = alteration.resource_type == ResourceType.TOPIC
@@ -147,6 +151,7 @@ def _meets_unknown_operation(alteration: Alteration) -> bool:
     return applied is UNKNOWN_OPERATION
 
 
+@may_pause
 def _check_current(cluster: Cluster, broker_id: int, alteration: Alteration) -> Change | Refusal:
     """Check one resource; check it again if another request changed something during a pause."""
     while True:
@@ -162,6 +167,7 @@ def _check_current(cluster: Cluster, broker_id: int, alteration: Alteration) -> 
             return change
 
 
+@may_pause
 def _check(cluster: Cluster, broker_id: int, alteration: Alteration) -> Change | Refusal:
     """Return the change of one resource, or why Kafka's controller refuses it."""
     too_long = any(len(o.text or "") > VALUE_CHARACTERS_MAX for o in paced(alteration.operations))
@@ -180,6 +186,7 @@ def _check(cluster: Cluster, broker_id: int, alteration: Alteration) -> Change |
             return _check_resource(cluster, alteration)
 
 
+@may_pause
 def _check_topic(cluster: Cluster, alteration: Alteration) -> Change | Refusal:
     """As in Kafka, bad keys and values come before a missing topic."""
     name = alteration.resource_name
@@ -202,6 +209,7 @@ def _check_topic(cluster: Cluster, alteration: Alteration) -> Change | Refusal:
     return lambda: cluster.alter_topic_config(topic, changed)
 
 
+@may_pause
 def _check_broker(cluster: Cluster, broker_id: int, alteration: Alteration) -> Change | Refusal:
     """Check again: another resource of the request may have changed the brokers."""
     config = check_broker_alteration(cluster, broker_id, alteration)
@@ -221,6 +229,7 @@ def _adopt(cluster: Cluster, config: BrokerConfig, broker_id: int | None) -> Non
         cluster.certificates.reload(broker_id)
 
 
+@may_pause
 def _min_isr_refusal(alteration: Alteration, layer: Mapping[str, str]) -> Refusal | None:
     """Refuse `min.insync.replicas` of one broker, and its removal from all (KIP-966)."""
     name = "min.insync.replicas"
@@ -237,6 +246,7 @@ def _min_isr_refusal(alteration: Alteration, layer: Mapping[str, str]) -> Refusa
     return None
 
 
+@may_pause
 def _check_logger(cluster: Cluster, broker_id: int, alteration: Alteration) -> Refusal | None:
     """Refuse every change: there is one logger, `root`, and its level cannot be set."""
     node_id = parse_node_id(alteration.resource_name)
@@ -263,6 +273,7 @@ def _logger_refusal(operation: Operation) -> Refusal | None:
     return Refusal(ErrorCode.INVALID_CONFIG, f"Logger {operation.name} does not exist!")
 
 
+@may_pause
 def _check_resource(cluster: Cluster, alteration: Alteration) -> Change | Refusal:
     """Check a group or client metrics."""
     resource_type = ResourceType(alteration.resource_type)
@@ -281,6 +292,7 @@ def _check_resource(cluster: Cluster, alteration: Alteration) -> Change | Refusa
     return lambda: cluster.set_config(cluster.config.with_resource(name, changed))
 
 
+@may_pause
 def _resource_refusal(
     cluster: Cluster, name: tuple[ResourceType, str], layer: Mapping[str, str]
 ) -> Refusal | None:

@@ -12,7 +12,7 @@ from broker.errors import Refusal
 from protocol.configs import ConfigOperation
 from protocol.errors import ErrorCode
 from protocol.hash_order import in_hash_order, string_hash
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 _KINDS = frozenset(ConfigOperation)
 
@@ -40,6 +40,7 @@ UNKNOWN_OPERATION = Refusal(ErrorCode.UNKNOWN_SERVER_ERROR, None)
 """Kafka's controller fails at an operation that it does not know, and with it the request."""
 
 
+@may_pause
 def apply_operations(
     layer: Mapping[str, str],
     operations: Sequence[Operation],

@@ -12,7 +12,7 @@ from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Topic
 from broker.errors import UNKNOWN_PARTITION, UNKNOWN_TOPIC_ID, Refusal
 from protocol.errors import ErrorCode
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 NO_TOPIC_ID = UUID(int=0)
 DELETION_DISABLED_VERSION_MIN = 3
@@ -44,6 +44,7 @@ def check_enabled(cluster: Cluster, api_version: int) -> Refusal | None:
     return Refusal(ErrorCode.TOPIC_DELETION_DISABLED, None)
 
 
+@may_pause
 def find_topics(cluster: Cluster, requested: Sequence[RequestedTopic]) -> list[FoundTopic]:
     """Return the topics to delete in request order; refuse duplicates once."""
     counts = Counter(paced(requested))
@@ -71,6 +72,7 @@ def find_topics(cluster: Cluster, requested: Sequence[RequestedTopic]) -> list[F
     return found
 
 
+@may_pause
 def needs_lookup(requested: Sequence[RequestedTopic]) -> bool:
     """Return whether Kafka asks its controller for a topic of the request.
 

@@ -11,6 +11,7 @@ from broker.cluster.eligible_leaders import clean_leader, last_known_leader
 from broker.cluster.topics import NO_LEADER, Partition
 from broker.errors import Refusal
 from protocol.errors import ErrorCode
+from protocol.pacing import may_pause
 
 NOT_NEEDED = Refusal(
     ErrorCode.ELECTION_NOT_NEEDED, "Leader election not needed for topic partition."
@@ -30,6 +31,7 @@ class ElectionType(IntEnum):
     UNCLEAN = 1
 
 
+@may_pause
 def elect_leader(
     cluster: Cluster,
     topic_name: str,
@@ -68,6 +70,7 @@ def elect_leader(
     return None
 
 
+@may_pause
 def _elect_out_of_sync(cluster: Cluster, partition: Partition) -> int:
     """Return the last known leader, or the first replica that is up.
 

@@ -24,7 +24,7 @@ from broker.config.features import (
 from broker.errors import Refusal
 from protocol.errors import ErrorCode
 from protocol.hash_order import in_hash_order, string_hash
-from protocol.pacing import paced, paced_elements
+from protocol.pacing import may_pause, no_pause, paced, paced_elements
 from protocol.releases import Release
 
 _BOOTSTRAP_LEVEL_MIN = 4
@@ -49,6 +49,7 @@ class FeatureUpdate:
     upgrade_type: int
 
 
+@may_pause
 def update_features(
     cluster: Cluster, updates: Sequence[FeatureUpdate], release: Release, *, validate_only: bool
 ) -> dict[str, Refusal | None]:
@@ -79,20 +80,20 @@ def update_features(
             records[name] = last_updates[name].level
         elif not refused_names:
             refused_names[place] = name
-    # No pause from here: the levels that are checked are those that change, and the caller switches
-    # off what they no longer allow.
-    proposed = cluster.features.levels | {name: last_updates[name].level for name in places}
-    for name, place in places.items():
-        refusals[name] = _check(cluster, last_updates[name], proposed, release)
-        if refusals[name] is None:
-            records[name] = last_updates[name].level
-        else:
-            refused_names[place] = name
-    if refused_names and release >= FEATURES_ARE_KNOWN_SINCE:
-        first = refused_names[min(refused_names)]
-        return {first: refusals[first]}
+    with no_pause():  # the levels that are checked are those that change
+        proposed = cluster.features.levels | {name: last_updates[name].level for name in places}
+        for name, place in places.items():
+            refusals[name] = _check(cluster, last_updates[name], proposed, release)
+            if refusals[name] is None:
+                records[name] = last_updates[name].level
+            else:
+                refused_names[place] = name
+        if refused_names and release >= FEATURES_ARE_KNOWN_SINCE:
+            first = refused_names[min(refused_names)]
+            return {first: refusals[first]}
+        if not validate_only:
+            cluster.features.apply(records)
     if not validate_only:
-        cluster.features.apply(records)
         if records.get(ELIGIBLE_LEADER_REPLICAS_VERSION):
             cluster.set_config(with_common_min_insync_replicas(cluster.config))
     return refusals

@@ -19,7 +19,7 @@ from broker.config.api_versions import release_of
 from broker.config.topic_config import validate_topic_overrides
 from broker.errors import Refusal
 from protocol.errors import ErrorCode
-from protocol.pacing import paced_stream
+from protocol.pacing import may_pause, paced_stream
 
 BY_DEFAULT = -1
 """Number of partitions or replicas that stands for the broker's default."""
@@ -51,6 +51,7 @@ class TopicPlan:
     overrides: Mapping[str, str]
 
 
+@may_pause
 def check_size(cluster: Cluster, topics: Iterable[NewTopic]) -> Refusal | None:
     """Refuse a request that would create more partitions than the limit of a request."""
     partition_count = 0
@@ -67,6 +68,7 @@ def check_size(cluster: Cluster, topics: Iterable[NewTopic]) -> Refusal | None:
     return None
 
 
+@may_pause
 def check_new_topic(
     cluster: Cluster, topic: NewTopic, names_of_request: Collection[str] = ()
 ) -> TopicPlan | Refusal:
@@ -90,6 +92,7 @@ def check_new_topic(
     return TopicPlan(topic.name, assignments, texts)
 
 
+@may_pause
 def create_planned(
     cluster: Cluster, new_topic: NewTopic, plan: TopicPlan, names_of_request: Collection[str] = ()
 ) -> Topic | Refusal:

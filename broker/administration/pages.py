@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Partition, Topic
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 PAGE_PARTITIONS_MAX = 2000
 """Largest number of partitions in a page: Kafka's default of
@@ -32,12 +32,14 @@ class PageEntry:
     partitions: list[Partition]
 
 
+@may_pause
 def names_from(names: Iterable[str], cursor: Cursor | None) -> list[str]:
     """Return the sorted, distinct names that a page from `cursor` on may have."""
     first_name = cursor.topic_name if cursor is not None else ""
     return sorted({name for name in paced(names) if name >= first_name})
 
 
+@may_pause
 def read_page(
     cluster: Cluster, names: Collection[str], cursor: Cursor | None, limit: int
 ) -> tuple[list[PageEntry], Cursor | None]:

@@ -11,6 +11,7 @@ from broker.config.values import split_list
 from broker.errors import Refusal
 from protocol.errors import ErrorCode
 from protocol.hash_order import in_hash_order, string_hash
+from protocol.pacing import may_pause
 
 CLUSTER_METADATA_TOPIC = "__cluster_metadata"
 NO_OP_RECORD_INTERVAL_MS = 500
@@ -53,6 +54,7 @@ def check_cluster_id(cluster: Cluster, cluster_id: str | None) -> Refusal | None
     )
 
 
+@may_pause
 def endpoints_text(addresses: Iterable[tuple[str, Address]]) -> str:
     """Return the endpoints of a voter, by the names of listeners, as Kafka's errors show them."""
     by_name = {name.upper(): address for name, address in addresses}

@@ -14,9 +14,11 @@ from protocol.hash_order import (
     map_hash,
     string_hash,
 )
+from protocol.pacing import may_pause
 from quotas.entities import Entity
 
 
+@may_pause
 def ordered_entities(
     entities: Iterable[Entity], *, capacity_min: int = CAPACITY_DEFAULT
 ) -> list[Entity]:
@@ -24,6 +26,7 @@ def ordered_entities(
     return in_hash_order(entities, _entity_hash, capacity_min=capacity_min)
 
 
+@may_pause
 def ordered_names(
     entity: Entity, *, capacity_min: int = CAPACITY_DEFAULT
 ) -> list[tuple[str, str | None]]:
@@ -31,6 +34,7 @@ def ordered_names(
     return in_hash_order(entity, lambda pair: string_hash(pair[0]), capacity_min=capacity_min)
 
 
+@may_pause
 def requested_names(parts: Sequence[tuple[str, str | None]]) -> Entity:
     """Return the types and names of a requested entity in the order in which Kafka checks them.
 
@@ -40,6 +44,7 @@ def requested_names(parts: Sequence[tuple[str, str | None]]) -> Entity:
     return tuple(ordered_names(tuple(dict(parts).items()), capacity_min=capacity))
 
 
+@may_pause
 def ordered_keys(keys: Iterable[str]) -> list[str]:
     """Return distinct keys of one entity, in the order in which Kafka checks them."""
     return in_hash_order(keys, string_hash, capacity_min=1)
@@ -51,5 +56,6 @@ def entity_text(entity: Entity) -> str:
     return f"ClientQuotaEntity(entries={{{', '.join(names)}}})"
 
 
+@may_pause
 def _entity_hash(entity: Entity) -> int:
     return (31 + map_hash(entity)) & 0xFFFFFFFF

@@ -16,8 +16,10 @@ from broker.cluster.replicas import complete_reassignment, is_reassigning
 from broker.cluster.topics import Partition, Topic
 from broker.errors import Refusal
 from protocol.errors import ErrorCode
+from protocol.pacing import may_pause
 
 
+@may_pause
 def start_reassignment(
     cluster: Cluster,
     topic_name: str,
@@ -60,6 +62,7 @@ def start_reassignment(
     return None
 
 
+@may_pause
 def cancel_reassignment(
     cluster: Cluster, topic_name: str, partition_index: int, now_ms: int
 ) -> Refusal | None:

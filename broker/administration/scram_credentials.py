@@ -12,7 +12,7 @@ from broker.security.sasl import SCRAM_SHA_256, SCRAM_SHA_512
 from broker.security.scram import ITERATIONS_MAX, ITERATIONS_MIN, credential_of_salted
 from protocol.errors import ErrorCode
 from protocol.hash_order import in_hash_order, string_hash
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 MECHANISMS_BY_CODE = {1: SCRAM_SHA_256, 2: SCRAM_SHA_512}
 """Kafka's `ScramMechanism` numbers."""
@@ -50,6 +50,7 @@ EMPTY_KEY = Refusal(ErrorCode.UNKNOWN_SERVER_ERROR, None)
 """Java computes no HMAC with an empty key: `ScramControlManager.finishUpsertion` catches that."""
 
 
+@may_pause
 def alter_credentials(
     credentials: Credentials, deletions: Sequence[Deletion], upsertions: Sequence[Upsertion]
 ) -> dict[str, Refusal | None]:

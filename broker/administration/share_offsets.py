@@ -8,8 +8,7 @@ from collections.abc import Iterable, Mapping
 from uuid import UUID
 
 from broker.cluster.cluster import Cluster
-from broker.cluster.coordinators import ensure_internal_topic, ownership_error
-from broker.cluster.internal_topics import SHARE_GROUP_STATE
+from broker.cluster.coordinators import ownership_error
 from broker.cluster.share_loading import are_share_groups_enabled
 from broker.errors import (
     NOT_COORDINATOR_MESSAGE,
@@ -58,8 +57,10 @@ def empty_group(cluster: Cluster, group_id: str) -> ShareGroup | Refusal:
 def alter_offsets(
     cluster: Cluster, group: ShareGroup, offsets: Mapping[TopicIdPartition, int], now_ms: int
 ) -> dict[TopicIdPartition, Refusal | None]:
-    """Begin share partitions of an empty group at other offsets; return why not, for each."""
-    ensure_internal_topic(cluster, SHARE_GROUP_STATE)
+    """Begin share partitions of an empty group at other offsets; return why not, for each.
+
+    The internal topic of their state exists.
+    """
     results: dict[TopicIdPartition, Refusal | None] = {}
     for partition, offset in offsets.items():
         topic = cluster.topics.get_by_id(partition.topic_id)

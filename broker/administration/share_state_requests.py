@@ -13,13 +13,14 @@ from broker.request.context import RequestContext
 from broker.share_groups.share_state import SharePartitionKey
 from protocol.errors import ErrorCode
 from protocol.hash_order import in_hash_order, int_hash, uuid_hash
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 ResultT = TypeVar("ResultT")
 HandlePartition = Callable[[SharePartitionKey, Any], Any]
 """`handle(key, partition)` returns the result of a partition of the request."""
 
 
+@may_pause
 def results_by_topic(
     request: Any,
     result_class: Callable[..., ResultT],

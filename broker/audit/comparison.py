@@ -15,7 +15,7 @@ from broker.audit.stored_sequences import StoredSequences
 from broker.cluster.cluster import Cluster
 from broker.request.acknowledgement import Acknowledgement
 from protocol import records
-from protocol.pacing import paced, paced_stream
+from protocol.pacing import may_pause, paced, paced_stream
 from protocol.records import BatchHeader
 
 NO_OFFSET = -1
@@ -98,6 +98,7 @@ class AuditReport:
     excluded: Mapping[int, int]
 
 
+@may_pause
 def audit_cluster(cluster: Cluster, acknowledgements: Acknowledgements) -> AuditReport:
     """Audit the acknowledgements of a cluster since its start or reset.
 
@@ -113,6 +114,7 @@ def audit_cluster(cluster: Cluster, acknowledgements: Acknowledgements) -> Audit
     return AuditReport(compare(sent, _stored_logs(cluster), committed), dropped, excluded)
 
 
+@may_pause
 def _stored_logs(cluster: Cluster) -> Iterator[tuple[PartitionKey, StoredLog]]:
     """Read one log after the other, so that there is little to free at the end of a turn."""
     for topic in paced(cluster.topics.all()):
@@ -128,6 +130,7 @@ def _stored_logs(cluster: Cluster) -> Iterator[tuple[PartitionKey, StoredLog]]:
             yield key, StoredLog(topic.name, start_offset, end_offset, batches)
 
 
+@may_pause
 def compare(
     acknowledgements: Iterable[Acknowledgement],
     logs: Iterable[tuple[PartitionKey, StoredLog]],
@@ -151,6 +154,7 @@ def compare(
     return result
 
 
+@may_pause
 def _compare_partition(
     key: PartitionKey, log: StoredLog, acknowledged: Sequence[Acknowledgement], result: Comparison
 ) -> None:

@@ -7,6 +7,7 @@ from broker.cluster.producer_limit import limit_producer_ids
 from broker.cluster.topics import Partition, Topic
 from broker.cluster.transactions import start_transaction_tasks
 from broker.timers import PeriodicTask
+from protocol.pacing import may_pause
 
 EXPIRY_STEPS_PER_TURN = 500
 """A step checks a few dozen producers; this many steps take about 10 ms."""
@@ -18,6 +19,7 @@ RETENTION_LOOK_BATCHES = 10
 RETENTION_BATCHES_PER_STEP = 10_000
 
 
+@may_pause
 def start_background_tasks(cluster: Cluster, now_ms: int) -> None:
     """Start the tasks, which repeat until the cluster's timers are cleared."""
     limit_producer_ids(cluster)

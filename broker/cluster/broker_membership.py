@@ -7,6 +7,7 @@ from broker.cluster import failover
 from broker.cluster.brokers import Broker
 from broker.cluster.cluster import Cluster
 from broker.cluster.controller_queue import ControllerEvent
+from protocol.pacing import may_pause
 
 BROKERS_MAX = 100
 """Largest number of brokers. Decommissioned ones count: they keep their ports until a reset."""
@@ -32,6 +33,7 @@ def new_broker(cluster: Cluster, node_id: int | None = None) -> Broker:
     return Broker(requested_id, "", -1)
 
 
+@may_pause
 def add_broker(cluster: Cluster, broker: Broker, now_ms: int) -> None:
     """Add a broker of `new_broker`; existing partitions stay where they are.
 
@@ -53,6 +55,7 @@ def add_broker(cluster: Cluster, broker: Broker, now_ms: int) -> None:
     failover.start_broker(cluster, node_id, now_ms)
 
 
+@may_pause
 def decommission_broker(cluster: Cluster, node_id: int, now_ms: int) -> None:
     """Stop and unregister a broker: Metadata no longer lists it, and it cannot be started.
 
@@ -72,6 +75,7 @@ def decommission_broker(cluster: Cluster, node_id: int, now_ms: int) -> None:
     cluster.controller_queue.submit(ControllerEvent("unregisterBroker", unregister), now_ms)
 
 
+@may_pause
 def unregister_fenced_broker(cluster: Cluster, node_id: int, now_ms: int) -> None:
     """Fence a broker and unregister it, but leave its sockets as they are.
 
@@ -89,6 +93,7 @@ def unregister_fenced_broker(cluster: Cluster, node_id: int, now_ms: int) -> Non
     cluster.controller_queue.submit(ControllerEvent("unregisterBroker", unregister), now_ms)
 
 
+@may_pause
 def _unregister(cluster: Cluster, node_id: int) -> None:
     if node_id in cluster.brokers and len(cluster.brokers) > 1:
         cluster.decommissioned[node_id] = cluster.brokers.pop(node_id)

@@ -15,6 +15,7 @@ from protocol.checksum import crc32c
 from protocol.configs import ResourceType
 from protocol.errors import ErrorCode
 from protocol.hash_order import in_hash_order, string_hash
+from protocol.pacing import may_pause
 from protocol.regular_expressions import full_match
 
 PUSH_INTERVAL_DEFAULT_MS = 300_000
@@ -146,6 +147,7 @@ def _expiry_ms(subscription: Subscription) -> int:
     return max(_EXPIRY_MIN_MS, 3 * subscription.push_interval_ms)
 
 
+@may_pause
 def subscription_of(config: BrokerConfig, attributes: Mapping[str, str | None]) -> Subscription:
     """Return what the client-metrics resources together ask of a client with these attributes."""
     metrics: dict[str, None] = {}

@@ -41,7 +41,7 @@ from broker.timers import Timers
 from broker.transactions.coordinator import TransactionCoordinator
 from broker.transactions.marker import MarkerSender
 from producer_state.allocator import ProducerIdAllocator
-from protocol.pacing import InTurns, at_once, paced, paced_elements
+from protocol.pacing import InTurns, at_once, may_pause, paced, paced_elements
 
 ADVERTISED_LISTENERS = "advertised.listeners"
 
@@ -49,6 +49,7 @@ ADVERTISED_LISTENERS = "advertised.listeners"
 class Cluster(LateCoordinators):
     """The state, and operations that keep its invariants; no sockets, clock or messages."""
 
+    @may_pause
     def __init__(
         self,
         config: BrokerConfig,
@@ -87,6 +88,7 @@ class Cluster(LateCoordinators):
         """Changes with topics, their configuration, replicas, leaders and ISRs, and with quotas."""
         self._begin()
 
+    @may_pause
     def _begin(self) -> None:
         """Set everything that requests can change to its state at the start."""
         config, new_uuid = self._first_config, self.new_uuid
@@ -138,6 +140,7 @@ class Cluster(LateCoordinators):
         # The broker of the next topic's first partition, so that leaders spread over the brokers.
         self._next_placement = 0
 
+    @may_pause
     def reset(self) -> None:
         """Reset all state to that of the start, and cancel all timers.
 
@@ -210,6 +213,7 @@ class Cluster(LateCoordinators):
 
     # Availability ----------------------------------------------------------------------------
 
+    @may_pause
     def set_availability(self, broker: Broker, availability: Availability) -> None:
         """Set whether the sockets of a broker accept and respond, and notify the server."""
         broker.is_out_of_memory &= availability is not Availability.UP
@@ -277,6 +281,7 @@ class Cluster(LateCoordinators):
         topic.partitions += new_partitions(topic, assignments, made, alive_ids, config, timers)
         self.groups.note_topic_change(topic.name)
 
+    @may_pause
     def delete_topic(self, topic: Topic, now_ms: int) -> None:
         """Delete a topic with its records and producers, and what coordinators keep of or in it."""
         self.topics.remove(topic)
@@ -312,6 +317,7 @@ class Cluster(LateCoordinators):
                 found[broker_id] = Topic(topic.name, topic.topic_id, topic.partitions, own)
         return found
 
+    @may_pause
     def set_config(self, config: BrokerConfig) -> None:
         """Replace the configuration of the brokers; many topics and leaders adopt it in turns."""
         self.config = config
@@ -355,6 +361,7 @@ class Cluster(LateCoordinators):
         if self.on_new_leader is not None and self.limits_producer_ids and leader_id != NO_LEADER:
             self.on_new_leader(leader_id, now_ms)
 
+    @may_pause
     def move_leader(self, partition: Partition, node_id: int, now_ms: int) -> None:
         """Make a broker the leader; one that is no replica replaces the old leader.
 
@@ -376,6 +383,7 @@ class Cluster(LateCoordinators):
         self.note_change()
         partition.replicas = tuple(replicas)
 
+    @may_pause
     def set_replicas(self, partition: Partition, replicas: Sequence[int], now_ms: int) -> None:
         """Finish a reassignment: all new replicas are in sync, as they share the log.
 
@@ -396,6 +404,7 @@ class Cluster(LateCoordinators):
         elif removes_any:
             partition.leader_epoch += 1
 
+    @may_pause
     def set_isr(self, partition: Partition, isr: Sequence[int], *, is_clean: bool = True) -> None:
         """Replace the ISR; `is_clean` is false if committed records may be missing in it."""
         self.note_change()
@@ -404,6 +413,7 @@ class Cluster(LateCoordinators):
         keeps_eligible = is_clean and self.features.has_eligible_leader_replicas
         replace_isr(topic, partition, isr, keeps_eligible=keeps_eligible)
 
+    @may_pause
     def expand_isr(self, partition: Partition) -> None:
         """Append replicas that are up to the ISR, and remove those that are down.
 

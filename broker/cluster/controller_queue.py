@@ -17,7 +17,7 @@ from broker.errors import Refusal
 from broker.pending_response import PendingResponse
 from broker.timers import Timer, Timers
 from protocol.errors import ErrorCode
-from protocol.pacing import InTurns, at_once
+from protocol.pacing import InTurns, at_once, may_pause
 from quotas.metrics import Measurement
 
 GROUP = "ControllerEventManager"
@@ -96,6 +96,7 @@ class ControllerQueue:
         """Whether an event that is submitted now is processed at once."""
         return not self._events and not self.mutation_time_us
 
+    @may_pause
     def submit(self, event: ControllerEvent, now_ms: int) -> None:
         """Add an event to the queue; process it at once if it need not wait."""
         if self.is_immediate:
@@ -110,6 +111,7 @@ class ControllerQueue:
             else:
                 self._schedule_finish(event)
 
+    @may_pause
     def submit_request(
         self,
         name: str,
@@ -174,6 +176,7 @@ class ControllerQueue:
                 value = ordered[round(quantile * (len(ordered) - 1))]
                 yield Measurement(GROUP, name, {"quantile": str(quantile)}, value)
 
+    @may_pause
     def _start(self, event: ControllerEvent) -> None:
         event.started_us = max(event.arrived_us, self._free_at_us)
         event.mutations = event.mutation_count()
@@ -182,10 +185,12 @@ class ControllerQueue:
     def _schedule_finish(self, event: ControllerEvent) -> None:
         self._timers.schedule(-(-event.done_us // 1000), self._finish)
 
+    @may_pause
     def _finish(self, now_ms: int) -> None:
         """Apply the first event, whose time is over, and start the next."""
         self._in_turns(lambda: self._apply_first(now_ms))
 
+    @may_pause
     def _apply_first(self, now_ms: int) -> None:
         event = self._events[0]
         try:
@@ -197,6 +202,7 @@ class ControllerQueue:
         # A reset of the cluster ends it with another exception, and this queue with it.
         self._end(event)
 
+    @may_pause
     def _end(self, event: ControllerEvent) -> None:
         """Remove the first event, and start the next."""
         self._events.popleft()

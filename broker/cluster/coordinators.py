@@ -12,7 +12,7 @@ from broker.config.features import GROUP_VERSION
 from broker.config.topic_config import validate_topic_overrides
 from protocol.errors import ErrorCode
 from protocol.hash_order import in_hash_order, topic_partition_hash
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 
 def ownership_error(cluster: Cluster, broker_id: int, group_id: str) -> ErrorCode:
@@ -25,6 +25,7 @@ def ownership_error(cluster: Cluster, broker_id: int, group_id: str) -> ErrorCod
     return ErrorCode.NOT_COORDINATOR
 
 
+@may_pause
 def in_coordinator_order(cluster: Cluster, group_ids: Iterable[str]) -> list[str]:
     """Return group ids in the order of Kafka's responses, by partition of `__consumer_offsets`."""
     by_partition: dict[int, list[str]] = {}
@@ -38,6 +39,7 @@ def in_coordinator_order(cluster: Cluster, group_ids: Iterable[str]) -> list[str
     return [group_id for index in indexes for group_id in by_partition[index]]
 
 
+@may_pause
 def behind_empty_ids(cluster: Cluster, group_ids: Iterable[str]) -> list[str]:
     """Return group ids as `in_coordinator_order`, but first the empty ones, which are refused."""
     found = list(group_ids)
@@ -63,6 +65,7 @@ def transaction_ownership_error(
     return ErrorCode.NOT_COORDINATOR
 
 
+@may_pause
 def ensure_internal_topic(cluster: Cluster, internal: InternalTopic) -> Topic | None:
     """Return an internal topic, and create it if it is missing; nobody's quota is charged.
 
@@ -88,6 +91,7 @@ def ensure_internal_topic(cluster: Cluster, internal: InternalTopic) -> Topic | 
     return cluster.create_topic(internal.name, placed, overrides)
 
 
+@may_pause
 def move_coordinator(cluster: Cluster, group_id: str, node_id: int, now_ms: int) -> None:
     """Make a broker the coordinator of a group, and of all groups in the same partition.
 
@@ -101,6 +105,7 @@ def move_coordinator(cluster: Cluster, group_id: str, node_id: int, now_ms: int)
     _move(cluster, GROUP_METADATA, index, node_id, now_ms)
 
 
+@may_pause
 def move_transaction_coordinator(
     cluster: Cluster, transactional_id: str, node_id: int, now_ms: int
 ) -> None:
@@ -116,6 +121,7 @@ def move_transaction_coordinator(
     _move(cluster, TRANSACTION_STATE, index, node_id, now_ms)
 
 
+@may_pause
 def _move(
     cluster: Cluster, internal: InternalTopic, partition_index: int, node_id: int, now_ms: int
 ) -> None:

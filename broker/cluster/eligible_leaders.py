@@ -8,10 +8,12 @@ from collections.abc import Callable, Iterable, Sequence
 from broker.cluster.topics import NO_LEADER, Partition, Topic
 from broker.config.broker_config import BrokerConfig
 from protocol.hash_order import in_hash_order, int_hash
+from protocol.pacing import may_pause
 
 _MIN_ISR_KEY = "min.insync.replicas"
 
 
+@may_pause
 def replace_isr(
     topic: Topic, partition: Partition, isr: Sequence[int], *, keeps_eligible: bool
 ) -> None:

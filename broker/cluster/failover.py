@@ -13,11 +13,13 @@ from broker.cluster.controller_queue import ControllerEvent
 from broker.cluster.eligible_leaders import clean_leader, last_known_leader
 from broker.cluster.replicas import complete_reassignment
 from broker.cluster.topics import NO_LEADER, Partition, Topic
+from protocol.pacing import may_pause
 
 CONTROLLED_SHUTDOWN_MS = 50
 """After this time Kafka's broker asks the controller again whether it may close its sockets."""
 
 
+@may_pause
 def stop_broker(cluster: Cluster, node_id: int, now_ms: int, *, elect: bool = True) -> None:
     """Stop a broker: close its connections and refuse new ones. No record is lost.
 
@@ -39,6 +41,7 @@ def stop_broker(cluster: Cluster, node_id: int, now_ms: int, *, elect: bool = Tr
     cluster.share.leaders[node_id].clear(now_ms)
 
 
+@may_pause
 def shut_down_broker(cluster: Cluster, node_id: int, now_ms: int) -> None:
     """Shut a broker down as SIGTERM does Kafka's: leaders move before its connections close.
 
@@ -56,6 +59,7 @@ def shut_down_broker(cluster: Cluster, node_id: int, now_ms: int) -> None:
     cluster.controller_queue.submit(event, now_ms)
 
 
+@may_pause
 def isolate_broker(cluster: Cluster, node_id: int, now_ms: int, *, elect: bool = False) -> None:
     """Isolate a broker from its clients: connections stay open, and nothing passes through them.
 
@@ -67,6 +71,7 @@ def isolate_broker(cluster: Cluster, node_id: int, now_ms: int, *, elect: bool =
     _take_offline(cluster, node_id, Availability.ISOLATED, now_ms, elect=elect)
 
 
+@may_pause
 def start_broker(cluster: Cluster, node_id: int, now_ms: int) -> None:
     """Start a broker again. It is in sync at once, since replicas share their log.
 
@@ -84,6 +89,7 @@ def start_broker(cluster: Cluster, node_id: int, now_ms: int) -> None:
         cluster.on_leaders_change(now_ms)
 
 
+@may_pause
 def fence_broker(cluster: Cluster, node_id: int, now_ms: int) -> None:
     """Fence a broker that continues to serve its connections.
 
@@ -95,6 +101,7 @@ def fence_broker(cluster: Cluster, node_id: int, now_ms: int) -> None:
     _take_offline(cluster, node_id, cluster.broker(node_id).availability, now_ms, elect=True)
 
 
+@may_pause
 def _take_offline(
     cluster: Cluster, node_id: int, availability: Availability, now_ms: int, *, elect: bool
 ) -> None:
@@ -114,11 +121,13 @@ def _schedule_stop(cluster: Cluster, broker: Broker, now_ms: int) -> None:
     cluster.timers.schedule(now_ms + CONTROLLED_SHUTDOWN_MS, stop)
 
 
+@may_pause
 def _fence(cluster: Cluster, broker: Broker, now_ms: int) -> None:
     if broker.is_alive and cluster.brokers.get(broker.node_id) is broker:
         _remove_from_isrs(cluster, broker.node_id, now_ms)
 
 
+@may_pause
 def _unfence(cluster: Cluster, broker: Broker, now_ms: int) -> None:
     if cluster.brokers.get(broker.node_id) is broker:
         _return_to_isrs(cluster, broker.node_id, now_ms)
@@ -126,6 +135,7 @@ def _unfence(cluster: Cluster, broker: Broker, now_ms: int) -> None:
             cluster.on_leaders_change(now_ms)
 
 
+@may_pause
 def _remove_from_isrs(cluster: Cluster, node_id: int, now_ms: int) -> None:
     """Remove a broker from ISRs and elect new leaders for its partitions."""
     cluster.brokers[node_id].is_alive = False
@@ -138,6 +148,7 @@ def _remove_from_isrs(cluster: Cluster, node_id: int, now_ms: int) -> None:
             _elect(cluster, topic, partition, now_ms)
 
 
+@may_pause
 def _leave_isr(cluster: Cluster, partition: Partition, node_id: int) -> None:
     """Remove a broker from an ISR. Its last member stays, unless it can be an eligible leader."""
     rest = [n for n in partition.isr if n != node_id]
@@ -149,6 +160,7 @@ def _leave_isr(cluster: Cluster, partition: Partition, node_id: int) -> None:
         partition.last_known_leader_id = partition.leader_id
 
 
+@may_pause
 def _return_to_isrs(cluster: Cluster, node_id: int, now_ms: int) -> None:
     """Return a broker to ISRs; it is in sync at once, since replicas share their log."""
     cluster.brokers[node_id].is_alive = True
@@ -165,6 +177,7 @@ def _return_to_isrs(cluster: Cluster, node_id: int, now_ms: int) -> None:
         complete_reassignment(cluster, partition, now_ms)
 
 
+@may_pause
 def _elect(cluster: Cluster, topic: Topic, partition: Partition, now_ms: int) -> None:
     """Elect the first replica that is up and in sync, or just up where the topic allows it."""
     leader_id = clean_leader(partition, partition.replicas, cluster.is_alive)

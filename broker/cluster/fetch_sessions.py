@@ -9,7 +9,7 @@ from uuid import UUID
 
 from broker.cluster.transaction_index import AbortedTransaction
 from protocol.errors import ErrorCode
-from protocol.pacing import paced_elements
+from protocol.pacing import may_pause, no_pause, paced_elements
 from quotas.metrics import Measurement
 
 NO_SESSION_ID = 0
@@ -172,6 +172,7 @@ class FetchSession:
         self.change_count = 0
         self.plan: object = None
 
+    @may_pause
     def update(
         self,
         requested: Mapping[PartitionKey, CachedPartition],
@@ -203,6 +204,7 @@ class FetchSession:
         self.last_used_ms = now_ms
         self.was_old_when_used = now_ms - self.created_ms > EVICTION_MS
 
+    @may_pause
     def note_sent(self, sent: Sequence[SentPartition]) -> None:
         """Record what a response says; partitions with records go to the end of the order."""
         for partition, data in paced_elements(sent):
@@ -359,6 +361,7 @@ class FetchSessionCache:
         """Remove a session, if there is one with this id."""
         self._shard(session_id).remove(session_id)
 
+    @may_pause
     def create(
         self,
         partitions: Sequence[SentPartition],
@@ -376,16 +379,17 @@ class FetchSessionCache:
             partition.high_watermark = data.high_watermark
             partition.log_start_offset = data.log_start_offset
             by_key[partition.key] = partition
-        # No pause from here: other requests would take the same last slot.
-        shard = self._shards[self._next_shard]
-        self._next_shard = (self._next_shard + 1) % SHARD_COUNT
-        if self.partition_count + len(by_key) > PARTITIONS_MAX:
-            return NO_SESSION_ID
-        session = shard.add(
-            by_key, now_ms, is_privileged=is_privileged, uses_topic_ids=uses_topic_ids
-        )
+        with no_pause():  # other requests would take the same last slot
+            shard = self._shards[self._next_shard]
+            self._next_shard = (self._next_shard + 1) % SHARD_COUNT
+            if self.partition_count + len(by_key) > PARTITIONS_MAX:
+                return NO_SESSION_ID
+            session = shard.add(
+                by_key, now_ms, is_privileged=is_privileged, uses_topic_ids=uses_topic_ids
+            )
         return NO_SESSION_ID if session is None else session.session_id
 
+    @may_pause
     def resume(
         self,
         session_id: int,

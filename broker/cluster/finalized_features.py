@@ -16,6 +16,7 @@ from broker.config.features import (
     supported_levels,
 )
 from protocol.hash_order import in_hash_order, string_hash
+from protocol.pacing import may_pause
 from protocol.releases import Release
 
 NO_EPOCH = -1
@@ -49,6 +50,7 @@ class FinalizedFeatures:
             else:
                 self.levels[name] = level
 
+    @may_pause
     def shown_by(self, release: Release) -> dict[str, int]:
         """Return what brokers of a release list, in Kafka's order.
 
@@ -66,6 +68,7 @@ class FinalizedFeatures:
         return {name: shown[name] for name in names}
 
 
+@may_pause
 def supported_by(release: Release, *, with_level_0: bool) -> dict[str, Levels]:
     """Return the features that brokers of a release support, in Kafka's order.
 

@@ -8,7 +8,7 @@ from broker.cluster.producer_rules import new_producers
 from broker.cluster.topics import INTERNAL_TOPICS, NO_LEADER, Partition, Topic
 from broker.config.broker_config import BrokerConfig
 from broker.timers import Timers
-from protocol.pacing import LOOK_EVERY, current_turn, paced_elements
+from protocol.pacing import LOOK_EVERY, current_turn, may_pause, paced_elements
 
 Assignments = Sequence[tuple[int, ...]]
 """Replicas of consecutive partitions; the first replica of each is its preferred leader."""
@@ -64,6 +64,7 @@ def make_partitions(
     return partitions
 
 
+@may_pause
 def make_in_turns(
     topic_name: str,
     first_index: int,

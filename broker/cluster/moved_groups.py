@@ -4,7 +4,7 @@ from broker.cluster.group_log import GroupLog
 from broker.cluster.share_groups import ShareGroups
 from broker.groups.group_table import GroupTable
 from broker.timers import Timers
-from protocol.pacing import InTurns, paced
+from protocol.pacing import InTurns, may_pause, paced
 
 
 class MovedGroups:
@@ -36,6 +36,7 @@ class MovedGroups:
                 )
             self._indexes.add(partition_index)
 
+    @may_pause
     def _unload_all(self, groups: GroupTable, share: ShareGroups, now_ms: int) -> None:
         indexes = frozenset(self._indexes)
         self._indexes.clear()

@@ -16,7 +16,7 @@ from typing import cast
 
 from broker.cluster.log_segments import DEFAULT_SETTINGS, LogSegments, SegmentSettings
 from broker.cluster.transaction_index import TransactionIndex
-from protocol.pacing import paced, paced_range
+from protocol.pacing import may_pause, paced, paced_range
 from protocol.records import (
     batch_base_offset,
     last_offset,
@@ -277,6 +277,7 @@ class PartitionLog:
             return len(batches) - 1
         return max(0, bisect_right(batches, (offset,), key=unpack_base_offset) - 1)
 
+    @may_pause
     def batches_from_timestamp(self, timestamp: int) -> Iterator[bytes]:
         """Yield the batches whose largest timestamp is at least `timestamp`, in offset order."""
         batches = self._batches[:]  # the caller may pause, and the log may change then
@@ -284,6 +285,7 @@ class PartitionLog:
             if batch_timestamp >= timestamp:
                 yield batch
 
+    @may_pause
     def batches_by_max_timestamp(self) -> Iterator[bytes]:
         """Yield all batches, largest timestamps first; with equal ones the earlier batch first."""
         batches = self._batches[:]
@@ -409,6 +411,7 @@ class PartitionLog:
         return dropped_bytes
 
 
+@may_pause
 def _timestamps(batches: list[bytes]) -> Iterator[int]:
     """Yield the largest timestamp of each batch; a request that takes turns may pause."""
     for step in paced_range(-(-len(batches) // _BATCHES_PER_STEP)):
@@ -424,6 +427,7 @@ def _sort_runs(count: int) -> list[range]:
     ]
 
 
+@may_pause
 def _index_of_max(times: "array[int]") -> int:
     """Return the index of the largest of some timestamps, the first of equal ones."""
     largest, found = times[0], 0

@@ -10,6 +10,7 @@ from functools import partial
 
 from broker.cluster import failover
 from broker.cluster.cluster import Cluster
+from protocol.pacing import may_pause
 
 
 def limit_producer_ids(cluster: Cluster) -> None:
@@ -33,6 +34,7 @@ def check_producer_id_limit(cluster: Cluster, node_id: int, now_ms: int) -> None
         cluster.timers.schedule(now_ms, lambda now_ms: _run_out_of_memory(cluster, node_id, now_ms))
 
 
+@may_pause
 def _run_out_of_memory(cluster: Cluster, node_id: int, now_ms: int) -> None:
     if _has_too_many(cluster, node_id):
         cluster.brokers[node_id].is_out_of_memory = True

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from protocol.pacing import may_pause
 from quotas.client_quotas import ClientQuotas
 from quotas.client_rate import FETCH, PRODUCE, REQUEST, ClientRateQuotaManager
 from quotas.connection_rate import AcceptRate, ConnectionRateQuotaManager
@@ -58,6 +59,7 @@ class QuotaManagers:
 
     __slots__ = ("_new_seed", "brokers", "clients", "controller_mutation", "metrics", "shadow")
 
+    @may_pause
     def __init__(
         self,
         config: Mapping[str, Any],

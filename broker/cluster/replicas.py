@@ -5,6 +5,7 @@ Source: Kafka's `PartitionReassignmentReplicas.maybeCompleteReassignment`.
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Partition
+from protocol.pacing import may_pause
 
 
 def is_reassigning(partition: Partition) -> bool:
@@ -12,6 +13,7 @@ def is_reassigning(partition: Partition) -> bool:
     return bool(partition.adding_replicas or partition.removing_replicas)
 
 
+@may_pause
 def complete_reassignment(cluster: Cluster, partition: Partition, now_ms: int) -> bool:
     """Complete a move if all its target brokers are up; call it when a broker comes up.
 

@@ -15,7 +15,7 @@ from broker.groups.group_records import AppendRecords
 from broker.share_groups.coordinator import ShareGroupCoordinator
 from broker.share_groups.share_state import ShareStates
 from broker.timers import Timers
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 
 class ShareGroups:
@@ -70,6 +70,7 @@ class ShareGroups:
         for leader in self.leaders.values():
             leader.clear(now_ms)
 
+    @may_pause
     def restart_sessions(self, group_log: GroupLog, indexes: Set[int], now_ms: int) -> None:
         """Begin the sessions of the groups in some partitions again: these have new leaders."""
         for group in paced(self.groups.all()):

@@ -17,6 +17,7 @@ from broker.share_groups.share_partition import ShareLimits, SharePartition
 from broker.share_groups.share_state import SharePartitionKey
 from broker.share_groups.state_batches import NO_OFFSET
 from protocol.errors import ErrorCode
+from protocol.pacing import may_pause
 from protocol.records import read_records
 
 AUTO_OFFSET_RESET_KEY = "share.auto.offset.reset"
@@ -48,6 +49,7 @@ def are_share_groups_enabled(cluster: Cluster) -> bool:
     return bool(cluster.config["group.share.enable"]) or cluster.features.level(SHARE_VERSION) > 0
 
 
+@may_pause
 def load_share_partition(
     cluster: Cluster,
     broker_id: int,
@@ -119,6 +121,7 @@ def _for_member(refusal: Refusal) -> Refusal:
     return Refusal(error_code, refusal.message)
 
 
+@may_pause
 def _first_offset(
     cluster: Cluster, group_id: str, partition: Partition, now_ms: int
 ) -> int | Refusal:

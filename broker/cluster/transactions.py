@@ -32,7 +32,7 @@ from producer_state.rules import NO_OFFSET
 from protocol import records
 from protocol.control_records import ControlRecordType, encode_end_txn_batch
 from protocol.errors import ErrorCode
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 _UP = Availability.UP
 OFFSETS_TOPIC = GROUP_METADATA.name
@@ -69,6 +69,7 @@ def takes_long_to_end(cluster: Cluster, transactional_id: str | None) -> bool:
     )
 
 
+@may_pause
 def end_requested(
     cluster: Cluster,
     broker_id: int,
@@ -106,6 +107,7 @@ def end_requested(
     return result
 
 
+@may_pause
 def end_prepared(cluster: Cluster, transactional_id: str, now_ms: int) -> None:
     """Write the markers of a transaction, if it is prepared; complete it if all are written."""
     transaction = cluster.transactions.prepared.get(transactional_id)
@@ -113,6 +115,7 @@ def end_prepared(cluster: Cluster, transactional_id: str, now_ms: int) -> None:
         _end(cluster, transaction, cluster.transaction_log.partition(transactional_id), now_ms)
 
 
+@may_pause
 def _end(
     cluster: Cluster, transaction: Transaction, coordinating: Partition | None, now_ms: int
 ) -> None:
@@ -136,11 +139,13 @@ def end_all_prepared(cluster: Cluster, now_ms: int) -> None:
         cluster.timers.schedule(now_ms, partial(_look_at_prepared, cluster, transactions))
 
 
+@may_pause
 def _look_at_prepared(cluster: Cluster, transactions: TransactionCoordinator, now_ms: int) -> None:
     transactions.is_look_scheduled = False
     cluster.in_turns(partial(_end_each, cluster, now_ms))
 
 
+@may_pause
 def _end_each(cluster: Cluster, now_ms: int) -> None:
     for transactional_id in paced(cluster.transactions.prepared):
         end_prepared(cluster, transactional_id, now_ms)
@@ -182,12 +187,14 @@ def _waits_for_brokers(cluster: Cluster, transaction: Transaction) -> bool:
     return bool(transaction.partitions)
 
 
+@may_pause
 def _write_markers(cluster: Cluster, transaction: Transaction, now_ms: int) -> bool:
     """Write the markers that can be written; return whether the transaction is complete."""
     coordinating = cluster.transaction_log.partition(transaction.transactional_id)
     return _write_to_partitions(cluster, transaction, coordinating, now_ms)
 
 
+@may_pause
 def _write_to_partitions(
     cluster: Cluster, transaction: Transaction, coordinating: Partition | None, now_ms: int
 ) -> bool:
@@ -216,6 +223,7 @@ def _write_to_partitions(
     )
 
 
+@may_pause
 def _write_all(
     cluster: Cluster, transaction: Transaction, coordinating: Partition, now_ms: int
 ) -> None:
@@ -248,6 +256,7 @@ def _marker(transaction: Transaction, coordinating: Partition) -> Marker:
     )
 
 
+@may_pause
 def _write_if_missing(
     cluster: Cluster,
     transaction: Transaction,
@@ -263,6 +272,7 @@ def _write_if_missing(
         remaining.pop(partition, None)
 
 
+@may_pause
 def _write_marker(
     cluster: Cluster,
     transaction: Transaction,
@@ -288,6 +298,7 @@ def _write_marker(
     return append_marker(cluster, topic, partition, marker, now_ms)
 
 
+@may_pause
 def _may_respond(request: MarkerRequest, marker: Marker, now_ms: int) -> bool:
     """Return whether to wait for the response of a request; cancel it otherwise."""
     is_late = now_ms - request.sent_ms >= REQUEST_TIMEOUT_MS
@@ -325,6 +336,7 @@ def _response(
     return None
 
 
+@may_pause
 def append_marker(
     cluster: Cluster, topic: Topic, partition: Partition, marker: Marker, now_ms: int
 ) -> ErrorCode:
@@ -344,6 +356,7 @@ def append_marker(
     return error_code
 
 
+@may_pause
 def store_marker(
     cluster: Cluster, topic: Topic, partition: Partition, marker: Marker, now_ms: int
 ) -> None:
@@ -380,6 +393,7 @@ def store_marker(
 # Timeouts and expiry -------------------------------------------------------------------------
 
 
+@may_pause
 def start_transaction_tasks(cluster: Cluster, now_ms: int) -> None:
     """Start the tasks that abort old transactions and remove unused transactional ids."""
     follow_leaders(cluster)
@@ -419,6 +433,7 @@ def _repeat(
     PeriodicTask(cluster.timers, interval_ms, run, next_work_ms).start(now_ms + interval_ms)
 
 
+@may_pause
 def abort_timed_out(cluster: Cluster, now_ms: int) -> None:
     """Abort the transactions that are older than their timeout, where the coordinator is up.
 
@@ -427,6 +442,7 @@ def abort_timed_out(cluster: Cluster, now_ms: int) -> None:
     cluster.in_turns(partial(_abort_timed_out, cluster, now_ms))
 
 
+@may_pause
 def _abort_timed_out(cluster: Cluster, now_ms: int) -> None:
     transactions = cluster.transactions
     for transaction in paced(transactions.timed_out(now_ms)):

@@ -17,6 +17,7 @@ from broker.transactions.transaction import (
     TransactionState,
 )
 from protocol.errors import ErrorCode
+from protocol.pacing import may_pause
 
 _UP = Availability.UP
 _ONGOING = TransactionState.ONGOING
@@ -24,6 +25,7 @@ _NONE = ErrorCode.NONE
 
 
 # Hot path: inlined on purpose.
+@may_pause
 def end_transaction(
     cluster: Cluster,
     broker_id: int,

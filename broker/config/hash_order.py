@@ -7,11 +7,12 @@ or a Java `Properties`. It depends on the names and on the size of the table onl
 from collections.abc import Iterable
 
 from protocol.hash_order import as_java_int, string_hash
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 _TABLE_LENGTH_MIN = 16
 
 
+@may_pause
 def in_hash_order(names: Iterable[str]) -> list[str]:
     """Return different names in the order of a Scala `HashMap` with these keys."""
     listed = list(names)

@@ -26,6 +26,7 @@ from broker.config.values import at_least, one_of, parse_value, share_auto_offse
 from broker.errors import Refusal
 from protocol.configs import ConfigSource, ResourceType
 from protocol.errors import ErrorCode
+from protocol.pacing import may_pause
 from protocol.regular_expressions import regex_problem
 
 # fmt: off
@@ -108,6 +109,7 @@ def group_setting(config: BrokerConfig, group_id: str, key: str) -> Any:
     return RESOURCE_KEYS[ResourceType.GROUP][key].default
 
 
+@may_pause
 def group_problem(layer: Mapping[str, str], broker_values: Mapping[str, Any]) -> str | None:
     """Return why a group cannot have this configuration, or None.
 
@@ -152,6 +154,7 @@ def _heartbeat_problem(values: Mapping[str, Any]) -> str | None:
     return None
 
 
+@may_pause
 def client_metrics_refusal(layer: Mapping[str, str]) -> Refusal | None:
     """Refuse keys or values of client metrics.
 

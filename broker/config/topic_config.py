@@ -14,6 +14,7 @@ from broker.config.keys import ConfigError
 from broker.config.release_keys import is_known
 from broker.config.topic_keys import CHECK_ORDER, TOPIC_KEYS
 from broker.config.values import parse_value
+from protocol.pacing import may_pause
 from protocol.releases import DEFAULT_RELEASE, Release
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -47,6 +48,7 @@ class TopicConfig(Mapping[str, Any]):
         return f"TopicConfig({dict(self.overrides)!r})"
 
 
+@may_pause
 def validate_topic_overrides(
     overrides: Mapping[str, str | None], release: Release = DEFAULT_RELEASE
 ) -> str | None:

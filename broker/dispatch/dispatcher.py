@@ -30,6 +30,7 @@ from protocol import codec
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.framing import Frame
+from protocol.pacing import may_pause
 from protocol.request_bounds import check_bounds
 
 if TYPE_CHECKING:
@@ -108,6 +109,7 @@ class Dispatcher:
             self._note,
         )
 
+    @may_pause
     def _framed_fetch(self, context: RequestContext, response: Any) -> DispatchResult:
         route = self._cluster.routes[context.broker_id][ApiKey.FETCH]
         return self.framed(route, context, response)
@@ -119,6 +121,7 @@ class Dispatcher:
         return Injector(self._cluster, self.faults, self.report_bug)
 
     # Hot path: inlined on purpose; each further call costs about 0.1 µs.
+    @may_pause
     def dispatch(  # noqa: C901, PLR0912
         self, frame: Frame, connection: Peer, now_ms: int
     ) -> DispatchResult:
@@ -209,6 +212,7 @@ class Dispatcher:
             response = self.acknowledgements.follow(context, response)
         return response if entry is None else self._note(entry, response)
 
+    @may_pause
     def _respond_in_turns(
         self,
         route: Route,
@@ -237,6 +241,7 @@ class Dispatcher:
             TurnKind.HEAVY if is_long and not route.is_raw else TurnKind.LIGHT,
         )
 
+    @may_pause
     def _respond_to_short(
         self,
         route: Route,
@@ -265,6 +270,7 @@ class Dispatcher:
         response = route.handler(context, request, self._cluster)
         return None if response is TAKES_TURNS else self.framed(route, context, response)
 
+    @may_pause
     def _respond_in_time(
         self,
         route: Route,
@@ -285,6 +291,7 @@ class Dispatcher:
             rate.record(self._now_ns() - started_ns, now_ms)
         return response
 
+    @may_pause
     def _refuse_unauthenticated(
         self, frame: Frame, connection: Peer, now_ms: int
     ) -> CompletedResponse:
@@ -357,6 +364,7 @@ class Dispatcher:
             started_ns = self._now_ns() - self.turns.waited_ns
             context.stopwatch = lambda: self._now_ns() - self.turns.waited_ns - started_ns
 
+    @may_pause
     def _handle(
         self,
         route: Route,
@@ -383,6 +391,7 @@ class Dispatcher:
             charge_time(context, self._cluster, context.now_ms)
         return self.framed(route, context, response)
 
+    @may_pause
     def framed(self, route: Route, context: RequestContext, response: Any) -> DispatchResult:
         """Return the frame of what a handler returned, now or when it arrives."""
         if type(response) is PendingResponse:

@@ -42,6 +42,7 @@ from protocol.fetch import (
 )
 from protocol.fetch_layout import FetchFrameLayout
 from protocol.framing import SIZE_BYTES, Frame
+from protocol.pacing import may_pause
 
 LAYOUTS_MAX = 16
 """Sizes of frames that a connection remembers, to bound memory."""
@@ -141,6 +142,7 @@ class CachedWait(SessionWait):
             rate.record(len(frame) - plan.uncharged_bytes, now_ms)
         return frame
 
+    @may_pause
     def complete(self, response: object, context: RequestContext | None) -> None:
         """See `SessionWait.complete`."""
         if context is None:
@@ -195,6 +197,7 @@ class FetchCache:
         self._pause = self._skip = 0
 
     # Hot path: inlined on purpose.
+    @may_pause
     def respond(self, data: bytes, now_ms: int) -> CachedWait | PendingFrame | CompletedResponse:
         """Handle a request, or return None and change nothing: the ordinary path has to take it."""
         known = self._known.get(len(data))
@@ -254,6 +257,7 @@ class FetchCache:
             time_rate.record(services.now_ns() - started_ns, now_ms)
         return response
 
+    @may_pause
     def _read(
         self, known: _Known, data: bytes, now_ms: int, started_ns: int
     ) -> CachedWait | PendingFrame | CompletedResponse:
@@ -292,6 +296,7 @@ class FetchCache:
         sender = self._sender = Sender(self._peer)
         return sender
 
+    @may_pause
     def _respond_ordinarily(
         self, known: _Known, data: bytes, now_ms: int, started_ns: int
     ) -> PendingFrame | CompletedResponse:
@@ -303,6 +308,7 @@ class FetchCache:
         response = services.framed(context, read_or_wait(fetch))
         return response if entry is None else services.note(entry, response)
 
+    @may_pause
     def learn(self, frame: Frame) -> None:
         """Remember the layout of a Fetch request that the ordinary path has handled."""
         if self._latest is None or self._latest.is_used:
@@ -319,6 +325,7 @@ class FetchCache:
             self._known.clear()
         self._known[frame[2] - frame[1] + SIZE_BYTES] = known
 
+    @may_pause
     def _known_of(self, frame: Frame) -> _Known | None:
         """Return the layout of a request whose session has a plan; None for others."""
         buffer, start, end = frame

@@ -23,6 +23,7 @@ from protocol import codec, messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.framing import Frame
+from protocol.pacing import may_pause
 
 _VERSION = 1
 _SIZE_BYTES = 4
@@ -58,6 +59,7 @@ class MarkerChannel:
         """Whether a fault rule may fire on a marker."""
         return ApiKey.WRITE_TXN_MARKERS in self._faults.named_apis
 
+    @may_pause
     def send(
         self, node_id: int, topic: str, partition_index: int, marker: Marker, now_ms: int
     ) -> MarkerRequest:

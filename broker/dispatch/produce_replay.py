@@ -24,6 +24,7 @@ from broker.routes import Route
 from protocol.api_keys import ApiKey
 from protocol.codec import LONG_BODY_BYTES, DecodeError
 from protocol.framing import SIZE_BYTES, Frame
+from protocol.pacing import may_pause
 from protocol.produce import ResultFields
 from protocol.produce_decoder import PartitionBatch, read_partitions
 from protocol.produce_template import ProduceTemplate
@@ -100,6 +101,7 @@ class ProduceReplay:
         self._is_used = False
         self._pause, self._skip = 0, 1  # a connection with a single request learns nothing
 
+    @may_pause
     def learn(self, frame: Frame, now_ms: int, frame_bytes_max: int) -> None:
         """Remember a request that the ordinary path has handled."""
         if self._is_used:
@@ -136,6 +138,7 @@ class ProduceReplay:
         # fmt: on
 
     # Hot path: inlined on purpose.
+    @may_pause
     def respond(  # noqa: C901, PLR0912, PLR0915
         self, data: bytes, now_ms: int, responses: list[bytes]
     ) -> tuple[int, DispatchResult]:
@@ -225,6 +228,7 @@ class ProduceReplay:
             self._is_used = True
         return position, None
 
+    @may_pause
     def _unusual(
         self,
         context: RequestContext,
@@ -241,6 +245,7 @@ class ProduceReplay:
         return self._dispatcher.framed(route, context, body)
 
 
+@may_pause
 def _read_parts(
     data: bytes, position: int, end: int, count: int
 ) -> tuple[Sequence[PartitionBatch], bool] | None:

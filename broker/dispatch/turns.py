@@ -20,7 +20,7 @@ from broker.clock import perf_ns
 from broker.dispatch.turn_queue import TurnKind, TurnQueue, TurnRequest
 from broker.pending_response import PendingResponse
 from broker.responses import DispatchResult, PendingFrame, unchanged
-from protocol.pacing import take_turns
+from protocol.pacing import PauseError, may_pause, take_turns
 
 TURN_NS = 3_000_000
 """How long a request works before others are served."""
@@ -89,6 +89,8 @@ class Turns:
         self._patience_s = PATIENCE_S
         self._ended_ns = self._ended_cpu_ns = 0
         """When the last turn ended, by both clocks."""
+        self.no_pause_depth = 0
+        """How many `no_pause` the running request is in."""
         self._is_unlimited = False
         self._has_alarm = False
 
@@ -113,21 +115,28 @@ class Turns:
         """How long the running request has waited for its turns since it began."""
         return 0 if self._running is None else self._running.waited_ns
 
+    @may_pause
     def pause(self) -> None:
         """End the turn of the running request when its time is over.
 
         A callback that a request schedules runs in a copy of the request's context, so it comes
         here too; it has no turn.
+
+        Raises:
+            PauseError: the turn is over within `no_pause`.
         """
         request = self._running
         if self._is_unlimited or request is None:
             return
         now_ns = self._now_ns()
         if now_ns - self._began_ns >= TURN_NS:
+            if self.no_pause_depth:
+                raise PauseError("a pause within no_pause()")
             assert request.worker is not None
             request.worker.parent.switch()
             request.waited_ns += self._began_ns - now_ns
 
+    @may_pause
     def run(
         self,
         respond: Callable[[], DispatchResult],
@@ -170,10 +179,12 @@ class Turns:
         if self.on_room is not None and not self._queue.is_full:
             self.on_room()
 
+    @may_pause
     def run_work(self, work: Callable[[], None]) -> None:
         """Carry out what a timer does for a request that has waited; it may be long, too."""
         self.run(work)
 
+    @may_pause
     def close(self) -> None:
         """Carry out all requests and end the workers: the broker stops.
 
@@ -185,11 +196,13 @@ class Turns:
         while self._idle_workers:
             self._idle_workers.pop().throw(GreenletExit)
 
+    @may_pause
     def finish_all(self) -> None:
         """Carry out all requests now: the clock is moved, or the broker stops."""
         while self._queue:
             self._finish(next(iter(self._queue)))
 
+    @may_pause
     def clear(self) -> None:
         """End all requests where they are: the cluster begins again."""
         for request in self._queue.clear():
@@ -200,6 +213,7 @@ class Turns:
         if self.on_room is not None:
             self.on_room()
 
+    @may_pause
     def _finish(self, request: TurnRequest) -> None:
         """Carry a request out at once: the broker stops."""
         if request not in self._queue:
@@ -249,6 +263,7 @@ class Turns:
             self._has_alarm = True
             self.call_later(delay_s, self._look)
 
+    @may_pause
     def _look(self) -> None:
         """Give the next turn, unless others have work and have not had their share."""
         self._has_alarm = False
@@ -268,6 +283,7 @@ class Turns:
             or self._now_ns() - self._ended_ns >= turn_ns * OTHERS_TIME_FACTOR
         )
 
+    @may_pause
     def _next_turn(self) -> None:
         """Give the request that is due a turn."""
         request = self._queue.next_request()
@@ -296,6 +312,7 @@ class Turns:
         self.read_count = 0
 
 
+@may_pause
 def _deliver(request: TurnRequest) -> None:
     """Complete the pending response, now or when the handler's own pending response arrives."""
     result, pending = request.result, request.pending

@@ -27,6 +27,7 @@ from broker.faults.actions import (
 )
 from broker.faults.match import Match
 from broker.faults.rule import FaultRule
+from protocol.pacing import may_pause
 
 _NO_OTHER = "no other broker is up"
 
@@ -69,6 +70,7 @@ def _check_api(match: Match, cluster: Cluster, api_key: int) -> None:
         raise ValueError(f"version_max: {has_versions}")
 
 
+@may_pause
 def act(rule: FaultRule, cluster: Cluster, broker_id: int | None, now_ms: int) -> str | None:
     """Carry out a rule's actions; `broker_id` is the broker that received the request.
 
@@ -91,6 +93,7 @@ def act(rule: FaultRule, cluster: Cluster, broker_id: int | None, now_ms: int) -
     return None if None in obstacles else obstacles[0]
 
 
+@may_pause
 def _obstacle(operation: Callable[..., None], *arguments: object) -> str | None:
     """Carry out one action; return why it could not be done, or None."""
     try:
@@ -100,6 +103,7 @@ def _obstacle(operation: Callable[..., None], *arguments: object) -> str | None:
     return None
 
 
+@may_pause
 def _take_down(
     action: StopBroker | IsolateBroker | FenceBroker,
     cluster: Cluster,
@@ -142,6 +146,7 @@ def _absence(match: Match, cluster: Cluster) -> str:
     return f"{match.topic} has no partition {match.partition}"
 
 
+@may_pause
 def _move_leaders(
     leader: int | str, match: Match, cluster: Cluster, now_ms: int
 ) -> list[str | None]:
@@ -151,6 +156,7 @@ def _move_leaders(
     return [_move_leader(leader, partition, cluster, now_ms) for partition in partitions]
 
 
+@may_pause
 def _move_leader(
     leader: int | str, partition: Partition, cluster: Cluster, now_ms: int
 ) -> str | None:
@@ -169,6 +175,7 @@ def _move_leader(
     return _obstacle(cluster.move_leader, partition, leader_id, now_ms)
 
 
+@may_pause
 def _move_coordinators(
     coordinator: int | str, match: Match, cluster: Cluster, now_ms: int
 ) -> Iterator[str | None]:

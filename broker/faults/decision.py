@@ -23,6 +23,7 @@ from broker.faults.response_bytes import fraction
 from broker.faults.rule import FaultRule
 from broker.faults.stale_view import StaleView
 from broker.request.context import RequestContext
+from protocol.pacing import may_pause
 from protocol.request_targets import RequestTargets
 
 
@@ -46,6 +47,7 @@ class RuleState:
             return True
         return trigger.nth is not None and self.match_count - trigger.skip >= trigger.nth
 
+    @may_pause
     def matches(self, context: RequestContext, targets: Callable[[], RequestTargets]) -> bool:
         """Return whether the rule matches a request; call `targets` only if the rule names any."""
         rule, match = self.rule, self.rule.match
@@ -107,6 +109,7 @@ class RuleState:
         return delay_ms + int(share * (jitter_ms + 1))
 
 
+@may_pause
 def _matches_targets(match: Match, targets: Callable[[], RequestTargets]) -> bool:
     names_topic = match.topic is not None or match.partition is not None
     return (

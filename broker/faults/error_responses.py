@@ -16,6 +16,7 @@ from broker.routes import ROUTES, unsupported_version_response
 from protocol import messages, produce
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.pacing import may_pause
 from protocol.produce import PartitionResult, TopicResult
 from protocol.produce_decoder import ProduceRequest
 
@@ -163,6 +164,7 @@ class Framed:
     frame: bytes
 
 
+@may_pause
 def error_response(
     context: RequestContext,
     request: Any,
@@ -314,6 +316,7 @@ def _with_error(entry: Any, failure: Failure) -> Any:
     return entry
 
 
+@may_pause
 def _produce_response(
     context: RequestContext, request: ProduceRequest, error_code: ErrorCode
 ) -> bytes | bytearray | Close | None:
@@ -333,6 +336,7 @@ def _produce_response(
     return produce.encode_response(context.api_version, results, context.throttle_time_ms, ())
 
 
+@may_pause
 def _metadata_response(
     context: RequestContext, request: Any, error_code: ErrorCode, cluster: Cluster
 ) -> Any:

@@ -23,6 +23,7 @@ from broker.responses import Close, CompletedResponse, Throttled, frame_of
 from broker.routes import Route
 from protocol import codec, messages
 from protocol.api_keys import ApiKey
+from protocol.pacing import may_pause
 
 _INT32 = Struct(">i")
 
@@ -53,12 +54,14 @@ class FaultedResponse:
         self._failing = failing
         self.is_partial = is_partial
 
+    @may_pause
     def with_error(self, response: CompletedResponse) -> CompletedResponse:
         """Return the error response, or for a partial error `response` with the error in it."""
         frame = frame_of(response)
         failed = close_on_error(self._context, self._report_bug, lambda: self._error(frame))
         return _with_frame(response, failed) if isinstance(response, Throttled) else failed
 
+    @may_pause
     def _error(self, frame: bytes | None) -> CompletedResponse:
         error, context = self._decision.error, self._context
         assert error is not None

@@ -10,8 +10,10 @@ from broker.fetch.fetch_context import complete_request, sessionless_request
 from broker.fetch.share_session_parts import complete_share_request, partitions_withheld
 from broker.request.context import RequestContext
 from protocol.api_keys import ApiKey
+from protocol.pacing import may_pause
 
 
+@may_pause
 def complete(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Return a decoded request that names all partitions that it reads, so that rules match them.
 
@@ -24,6 +26,7 @@ def complete(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     return request
 
 
+@may_pause
 def full_request(
     context: RequestContext,
     decision: FaultDecision,

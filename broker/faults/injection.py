@@ -25,6 +25,7 @@ from broker.responses import (
     unchanged,
 )
 from broker.timers import Timer
+from protocol.pacing import may_pause
 
 MS_PER_S = 1000
 
@@ -74,6 +75,7 @@ class Injection:
         self._next_step: Callable[[int], None] | None = None
         self._is_forced = False
 
+    @may_pause
     def begin(self) -> DispatchResult:
         """Start with the first step; return the response or a pending one."""
         self._start(self._context.now_ms)
@@ -84,6 +86,7 @@ class Injection:
 
     # Steps: each calls the next one, at once or by a timer ------------------------------------
 
+    @may_pause
     def _start(self, now_ms: int) -> None:
         decision = self._decision
         if self._is_broker_down_after(BEFORE_HANDLING, now_ms):
@@ -95,6 +98,7 @@ class Injection:
             return
         self._wait(decision.delay_request_ms, now_ms, self._handle)
 
+    @may_pause
     def _handle(self, now_ms: int) -> None:
         context, decision = self._context, self._decision
         context.now_ms = now_ms
@@ -117,11 +121,13 @@ class Injection:
             if self._is_forced:
                 self._inner.force_complete(now_ms)
 
+    @may_pause
     def _on_late_response(
         self, encode: Callable[[Any], CompletedResponse], response: object
     ) -> None:
         self._pending.attempt(lambda: self._on_response(encode(response), self._now_ms()))
 
+    @may_pause
     def _on_response(self, response: CompletedResponse, now_ms: int) -> None:
         self._inner = None
         # An error before handling gets here only if it is partial.
@@ -129,6 +135,7 @@ class Injection:
             response = self._faulted.with_error(response)
         self._respond(response, now_ms)
 
+    @may_pause
     def _respond(self, response: CompletedResponse, now_ms: int) -> None:
         decision = self._decision
         response = self._faulted.with_patch(response)
@@ -146,6 +153,7 @@ class Injection:
 
     # ------------------------------------------------------------------------------------------
 
+    @may_pause
     def _wait(self, delay_ms: int, now_ms: int, then: Callable[[int], None]) -> None:
         if not delay_ms or self._is_forced:
             then(now_ms)
@@ -158,6 +166,7 @@ class Injection:
         self._next_step = run
         self._timer = self._cluster.timers.schedule(now_ms + delay_ms, run)
 
+    @may_pause
     def _force_complete(self, now_ms: int) -> None:
         self._is_forced = True
         if self._next_step is not None:
@@ -166,6 +175,7 @@ class Injection:
         elif self._inner is not None:
             self._inner.force_complete(now_ms)
 
+    @may_pause
     def _cancel(self) -> None:
         self._cluster.timers.cancel(self._timer)
         if self._inner is not None:
@@ -176,6 +186,7 @@ class Injection:
         cluster = self._cluster
         return max(self._context.now_ms, cluster.timers.latest_ms, self._table.latest_ms)
 
+    @may_pause
     def _is_broker_down_after(self, at: str, now_ms: int) -> bool:
         """Change the cluster as the rules say; return whether that stopped the request's broker."""
         matches = self._decision.cluster_matches(at)

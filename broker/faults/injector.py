@@ -17,6 +17,7 @@ from broker.request.encoding import BugReporter, close_on_error
 from broker.responses import DispatchResult, PendingFrame
 from broker.routes import Route
 from protocol import codec, produce_decoder
+from protocol.pacing import may_pause
 
 Handle = Callable[[Route, RequestContext, bytes | bytearray, int, int, Any], DispatchResult]
 """Handles the body `buffer[start:end]` of a request on a cluster, or on a stale view of it."""
@@ -30,6 +31,7 @@ class Injector:
         self._table = table
         self._report_bug = report_bug
 
+    @may_pause
     def intercept(
         self,
         route: Route,

@@ -12,6 +12,7 @@ from broker.fetch.share_session_parts import complete_share_request
 from broker.request.context import RequestContext
 from protocol import codec, messages, produce_decoder
 from protocol.api_keys import ApiKey
+from protocol.pacing import may_pause
 from protocol.request_targets import group_of, partition_of, topic_of
 
 
@@ -23,6 +24,7 @@ class Split:
     rest_body: bytes
 
 
+@may_pause
 def split(context: RequestContext, body: bytes, match: Match, cluster: Cluster) -> Split | None:
     """Split a request by a rule's topic, partition and group; None if all of it fails.
 

@@ -11,7 +11,7 @@ from broker.faults.actions import ACTION_TYPES, Action, ConnectionAction, field_
 from broker.faults.fields import ONLY_TRUE, TEXT, kind_of, schema_of
 from broker.faults.match import Match, Trigger
 from broker.faults.validation import validate
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 from protocol.suggestions import did_you_mean
 
 _A = TypeVar("_A", bound=Action)
@@ -112,6 +112,7 @@ LISTED, LISTED_ID = "rule", "id"
 """The fields of a rule and of its id in the list of all rules; counts stand beside them."""
 
 
+@may_pause
 def rules_from_json(document: Any) -> list[FaultRule]:
     """Return the rules of a parsed JSON document: a list of rules, or one rule.
 

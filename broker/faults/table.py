@@ -10,7 +10,7 @@ from uuid import UUID
 from broker.cluster.cluster import Cluster
 from broker.request.context import RequestContext
 from protocol.api_keys import ApiKey
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 if TYPE_CHECKING:
     from broker.faults.decision import ConnectionDecision, FaultDecision, RuleMatch, RuleState
@@ -45,6 +45,7 @@ class FaultTable:
         self.latest_ms = 0
         """The time of the latest request that was evaluated."""
 
+    @may_pause
     def add(self, rule: "FaultRule", now_ms: int) -> int:
         """Add a rule after all others; return its id.
 
@@ -54,6 +55,7 @@ class FaultTable:
         (rule_id,) = self.add_all([rule], now_ms)
         return rule_id
 
+    @may_pause
     def add_all(self, rules: "Sequence[FaultRule]", now_ms: int) -> list[int]:
         """Add rules in their order after all others, or none of them; return their ids.
 
@@ -80,6 +82,7 @@ class FaultTable:
         if len(self._states) + added_count > RULES_MAX:
             raise ValueError(f"there may be {RULES_MAX} rules, including those that are used up")
 
+    @may_pause
     def _add_checked(self, rule: "FaultRule", now_ms: int) -> int:
         from broker.faults.cluster_actions import act  # noqa: PLC0415
         from broker.faults.decision import RuleState  # noqa: PLC0415
@@ -136,6 +139,7 @@ class FaultTable:
         self._hook = hook
         self._refresh()
 
+    @may_pause
     def evaluate(
         self,
         context: RequestContext,

@@ -25,7 +25,7 @@ from broker.request.context import RequestContext
 from protocol import messages
 from protocol.errors import ErrorCode
 from protocol.fetch import LEADER_EPOCH_VERSION_MIN, TOPIC_ID_VERSION_MIN, ShortFetch
-from protocol.pacing import paced, paced_elements
+from protocol.pacing import may_pause, paced, paced_elements
 
 LAST_FETCHED_EPOCH_VERSION_MIN = 12
 
@@ -52,6 +52,7 @@ class FetchContext:
         return self.session is None or self.session.epoch == self.epoch
 
 
+@may_pause
 def open_fetch_context(context: RequestContext, request: Any, cluster: Cluster) -> FetchContext:
     """Take a request into its session, or read what it names without one."""
     uses_topic_ids = context.api_version >= TOPIC_ID_VERSION_MIN
@@ -80,6 +81,7 @@ def open_fetch_context(context: RequestContext, request: Any, cluster: Cluster) 
     return FetchContext(partitions, session=session, epoch=next_epoch(epoch))
 
 
+@may_pause
 def complete_request(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Return a request that names all partitions that it reads, those of its session included.
 
@@ -120,6 +122,7 @@ def _session(context: RequestContext, request: Any, cluster: Cluster) -> FetchSe
     return session if session.uses_topic_ids == is_by_id else None
 
 
+@may_pause
 def _requested(
     request: Any, topics: TopicTable, version: int
 ) -> dict[PartitionKey, CachedPartition]:
@@ -156,6 +159,7 @@ def _requested(
     return requested
 
 
+@may_pause
 def _forgotten(request: Any, *, uses_topic_ids: bool) -> Iterator[PartitionKey]:
     for topic in paced_elements(request.forgotten_topics_data):
         key = (topic.topic_id or NO_TOPIC_ID) if uses_topic_ids else topic.topic
@@ -163,6 +167,7 @@ def _forgotten(request: Any, *, uses_topic_ids: bool) -> Iterator[PartitionKey]:
             yield key, partition_index
 
 
+@may_pause
 def _resolve_names(partitions: list[CachedPartition], topics: TopicTable) -> None:
     """Name the partitions whose topic was unknown when they came; it may exist now."""
     for partition in paced_elements(partitions):
@@ -171,6 +176,7 @@ def _resolve_names(partitions: list[CachedPartition], topics: TopicTable) -> Non
             partition.topic_name = None if topic is None else topic.name
 
 
+@may_pause
 def _fetch_topics(partitions: Iterable[CachedPartition]) -> list[Any]:
     """Return the topics of a request, each of them once."""
     fetch_topic_class = messages.FetchRequest.FetchTopic

@@ -32,7 +32,7 @@ from protocol.fetch import (
     encode_response,
     encode_topics,
 )
-from protocol.pacing import paced_elements
+from protocol.pacing import may_pause, paced_elements
 
 LEADER_VERSION_MIN = 16
 
@@ -65,6 +65,7 @@ class Fetch:
         self.params = replace(self.params, takes_turns=True)
         self.is_short = False
 
+    @may_pause
     def in_turns(self, work: Callable[[], None]) -> None:
         """Carry out what a timer does for it: at once, if it is short."""
         if self.is_short:
@@ -73,6 +74,7 @@ class Fetch:
             self.cluster.in_turns(work)
 
 
+@may_pause
 def respond(fetch: Fetch, read: list[SentPartition], now_ms: int) -> Any:
     """Return what was read, or nothing and a wait for a client that has had too much already."""
     context, cluster, session = fetch.context, fetch.cluster, fetch.session
@@ -103,6 +105,7 @@ def respond(fetch: Fetch, read: list[SentPartition], now_ms: int) -> Any:
     return response if body is None else body
 
 
+@may_pause
 def _short_topics(fetch: Fetch, sent: list[SentPartition]) -> list[bytes] | None:
     """Return the encoded topics of the response, if that has no rare fields."""
     version = fetch.context.api_version
@@ -121,6 +124,7 @@ def _is_current(fetch: Fetch) -> bool:
     return fetch.session.is_current
 
 
+@may_pause
 def _respond_short(
     fetch: Fetch, sent: list[SentPartition], topics: list[bytes], now_ms: int
 ) -> bytes | EncodedParts:
@@ -138,6 +142,7 @@ def _respond_short(
     return EncodedParts.of_many([header, *topics], sum(sizes))
 
 
+@may_pause
 def _note_sent(fetch: Fetch, sent: list[SentPartition], now_ms: int) -> int:
     """Note in the session what is sent, or open one if asked to; return the id of the session."""
     session = fetch.session
@@ -155,6 +160,7 @@ def _note_sent(fetch: Fetch, sent: list[SentPartition], now_ms: int) -> int:
     return session.session.session_id
 
 
+@may_pause
 def _response(fetch: Fetch, sent: list[SentPartition]) -> Any:
     """Return the message: a topic entry for each run of partitions of the same topic."""
     version, session = fetch.context.api_version, fetch.session

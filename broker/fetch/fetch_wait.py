@@ -14,9 +14,10 @@ from broker.fetch.partition_read import (
 )
 from broker.fetch.waiting_fetch import WaitingFetch, WaitingPartition
 from broker.pending_response import Failed, PendingResponse
-from protocol.pacing import current_turn, paced_elements
+from protocol.pacing import current_turn, may_pause, paced_elements
 
 
+@may_pause
 def read_or_wait(fetch: Fetch) -> object:
     """Return the response, or a `PendingResponse` if there are too few bytes to read.
 
@@ -31,6 +32,7 @@ def read_or_wait(fetch: Fetch) -> object:
     return pending.response if pending.is_done else pending
 
 
+@may_pause
 def _respond_later(fetch: Fetch, pending: PendingResponse) -> None:
     response = _read_or_wait(fetch)
     if isinstance(response, PendingResponse):  # its batches were deleted during a pause
@@ -40,6 +42,7 @@ def _respond_later(fetch: Fetch, pending: PendingResponse) -> None:
         pending.complete(response)
 
 
+@may_pause
 def _read_or_wait(fetch: Fetch) -> object:
     result = _read(fetch)
     if not fetch.known or fetch.max_wait_ms <= 0 or result.is_final:
@@ -55,6 +58,7 @@ def _read_or_wait(fetch: Fetch) -> object:
     return waiting.pending
 
 
+@may_pause
 def _watch(fetch: Fetch, waiting: WaitingFetch) -> None:
     """Have all partitions call the request when they change."""
     for cached in paced_elements(fetch.known):
@@ -75,6 +79,7 @@ def _watch(fetch: Fetch, waiting: WaitingFetch) -> None:
             )
 
 
+@may_pause
 def respond_again(fetch: Fetch, now_ms: int, deliver: Callable[[object], None]) -> None:
     """Read again after a wait, and deliver the response: now, or later if it takes turns.
 
@@ -92,6 +97,7 @@ def respond_again(fetch: Fetch, now_ms: int, deliver: Callable[[object], None]) 
     deliver(response)
 
 
+@may_pause
 def _read(fetch: Fetch) -> ReadResult:
     is_in_session = fetch.session.session is not None
     return read_partitions(
@@ -99,6 +105,7 @@ def _read(fetch: Fetch) -> ReadResult:
     )
 
 
+@may_pause
 def _to_look_at(fetch: Fetch) -> list[CachedPartition]:
     """Return the partitions without those that have not changed, as far as this is known."""
     session, logs = fetch.session.session, fetch.logs

@@ -17,7 +17,7 @@ from broker.fetch.replica_selection import LEADER, preferred_read_replica
 from broker.responses import JOINED_PARTS_MAX, PART_BYTES_MIN
 from protocol import records
 from protocol.errors import ErrorCode
-from protocol.pacing import paced, paced_elements
+from protocol.pacing import may_pause, paced, paced_elements
 
 
 @dataclass(slots=True)
@@ -71,6 +71,7 @@ def unknown_error(partition: CachedPartition) -> ErrorCode:
     return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
+@may_pause
 def read_partitions(
     cluster: Cluster,
     params: FetchParams,
@@ -129,6 +130,7 @@ def read_partitions(
     return ReadResult(sent, is_final or byte_count >= params.bytes_min)
 
 
+@may_pause
 def is_satisfied(
     cluster: Cluster, params: FetchParams, requested: Collection[CachedPartition]
 ) -> bool:
@@ -258,6 +260,7 @@ def checked_partition(
     return partition
 
 
+@may_pause
 def _read(
     cluster: Cluster,
     params: FetchParams,
@@ -298,6 +301,7 @@ def _read(
     )
 
 
+@may_pause
 def _with_records(
     params: FetchParams,
     cached: CachedPartition,
@@ -336,6 +340,7 @@ def _with_records(
     return data
 
 
+@may_pause
 def _joined(batches: list[bytes]) -> list[bytes]:
     """Return the bytes of small batches in a few parts; it takes time to go through many."""
     if sum(map(len, batches)) >= PART_BYTES_MIN * len(batches):

@@ -34,6 +34,7 @@ from protocol.fetch import (
     read_fetch,
     session_at,
 )
+from protocol.pacing import may_pause
 
 _REST_BYTES_MIN = 8
 """The shortest end of a request, from the session epoch on."""
@@ -41,6 +42,7 @@ _REST_BYTES_MIN = 8
 _SESSION = Struct(">ii")
 
 
+@may_pause
 def fetch_in_session(
     context: RequestContext, frame: bytes | bytearray, start: int, end: int, cluster: Cluster
 ) -> object:
@@ -151,6 +153,7 @@ class SessionWait:
         """Return the context of the request."""
         raise NotImplementedError
 
+    @may_pause
     def __call__(self, now_ms: int) -> None:
         """Look at the partitions again: one of them has changed."""
         try:
@@ -162,6 +165,7 @@ class SessionWait:
         self._is_due = True
         self._cluster.timers.call_soon(now_ms, self._finish_due)
 
+    @may_pause
     def _is_satisfied(self) -> bool:
         plan = self._plan
         reads_committed = plan.params.reads_committed
@@ -197,11 +201,13 @@ class SessionWait:
         for target in self._plan.targets.values():
             target.log.leave(self)
 
+    @may_pause
     def _finish_due(self, now_ms: int) -> None:
         if self._is_due:
             self._finish(now_ms)
 
     # Hot path: inlined on purpose.
+    @may_pause
     def _finish(self, now_ms: int) -> None:
         # As `_forget`, inlined.
         self._cluster.timers.cancel(self._deadline)
@@ -230,11 +236,13 @@ class SessionWait:
         read = read_session(plan, session)
         return None if read is None else encode_found(plan, session, read[0])
 
+    @may_pause
     def _complete(self, context: RequestContext | None, response: object) -> None:
         if not self.is_done:
             self.is_done = True
             self.complete(response, context)
 
+    @may_pause
     def force_complete(self, now_ms: int) -> None:
         """Respond at once with what there is: the broker stops."""
         if not self.is_done:
@@ -254,6 +262,7 @@ class _Waiting(SessionWait):
         self.pending = PendingResponse(on_cancel=self.cancel, on_force_complete=self.force_complete)
         self.wait(context.now_ms)
 
+    @may_pause
     def complete(self, response: object, _context: RequestContext | None) -> None:
         """See `SessionWait.complete`."""
         self.pending.complete(response)

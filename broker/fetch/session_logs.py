@@ -15,7 +15,7 @@ from broker.fetch.fetch_params import CONSUMER_REPLICA_ID
 from broker.fetch.partition_read import FetchParams, checked_partition
 from protocol.errors import ErrorCode
 from protocol.fetch import PARTITIONS_MAX
-from protocol.pacing import paced_elements
+from protocol.pacing import may_pause, paced_elements
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,6 +36,7 @@ class SessionLogs:
         """Whether nothing but offsets and logs has changed since it was made."""
         return self.change_count == session.change_count and self.generation == cluster.generation
 
+    @may_pause
     def changed(self, partitions: Sequence[CachedPartition]) -> list[CachedPartition]:
         """Return the partitions, in their order, without those of which there is nothing to say.
 
@@ -57,6 +58,7 @@ class SessionLogs:
         return changed
 
 
+@may_pause
 def logs_of_session(
     session: FetchSession | None, params: FetchParams, cluster: Cluster
 ) -> SessionLogs | None:
@@ -84,6 +86,7 @@ def remembered_logs(session: FetchSession, cluster: Cluster) -> SessionLogs | No
     return known if isinstance(known, SessionLogs) and known.is_good(session, cluster) else None
 
 
+@may_pause
 def _find_logs(session: FetchSession, params: FetchParams, cluster: Cluster) -> SessionLogs:
     generation, change_count = cluster.generation, session.change_count
     logs: dict[CachedPartition, PartitionLog] = {}

@@ -20,6 +20,7 @@ from protocol import fetch as fetch_codec
 from protocol.errors import ErrorCode
 from protocol.fetch import TOPIC_ID_VERSION_MIN, ShortFetch, read_fetch
 from protocol.fetch_layout import FetchLayout, read_rows
+from protocol.pacing import may_pause
 
 LAYOUTS_MAX = 64
 """Layouts of requests that one session remembers, to bound memory."""
@@ -194,6 +195,7 @@ def _beginnings(version: int, session: FetchSession, topic: Topic) -> tuple[byte
     return beginning, response[:-2] if is_flexible else response  # without tags behind the topic
 
 
+@may_pause
 def layout_of(
     plan: SessionPlan, frame: bytes | bytearray, start: int, end: int
 ) -> FetchLayout | None:

@@ -18,7 +18,7 @@ from broker.errors import (
 from broker.share_groups.acknowledgement import AcknowledgementBatch, are_valid
 from broker.share_groups.sessions import NO_TOPIC_ID, TopicIdPartition
 from protocol.errors import ErrorCode
-from protocol.pacing import paced, paced_elements
+from protocol.pacing import may_pause, no_pause, paced, paced_elements
 
 UUID_TEXT_LENGTH_MAX = 24
 
@@ -26,6 +26,7 @@ AcknowledgeResult = dict[TopicIdPartition, Refusal | None]
 """For each partition why its acknowledgements were refused, or None."""
 
 
+@may_pause
 def acknowledge_topics(
     cluster: Cluster,
     broker_id: int,
@@ -45,22 +46,23 @@ def acknowledge_topics(
         for entry in paced(topic_request.partitions):
             partition = TopicIdPartition(topic_id, entry.partition_index)
             batches = _batches(entry)
-            # No pause from here: the topic that is found is the one whose records change.
-            topic = cluster.topics.get_by_id(topic_id)
-            if topic is None:
-                result[partition] = UNKNOWN_TOPIC_ID
-            elif batches is None or not are_valid(batches):
-                result[partition] = Refusal(ErrorCode.INVALID_REQUEST, INVALID_REQUEST_MESSAGE)
-            elif topic.partition(entry.partition_index) is None:
-                result[partition] = UNKNOWN_PARTITION
-            elif not batches:
-                result[partition] = None
-            else:
-                key = share_partition_key(group_id, partition)
-                result[partition] = leader.acknowledge(key, member_id, batches, now_ms)
+            with no_pause():  # the topic that is found is the one whose records change
+                topic = cluster.topics.get_by_id(topic_id)
+                if topic is None:
+                    result[partition] = UNKNOWN_TOPIC_ID
+                elif batches is None or not are_valid(batches):
+                    result[partition] = Refusal(ErrorCode.INVALID_REQUEST, INVALID_REQUEST_MESSAGE)
+                elif topic.partition(entry.partition_index) is None:
+                    result[partition] = UNKNOWN_PARTITION
+                elif not batches:
+                    result[partition] = None
+                else:
+                    key = share_partition_key(group_id, partition)
+                    result[partition] = leader.acknowledge(key, member_id, batches, now_ms)
     return result
 
 
+@may_pause
 def _batches(entry: Any) -> list[AcknowledgementBatch] | None:
     """Return the acknowledgements of a partition; None if one is of no offset."""
     try:

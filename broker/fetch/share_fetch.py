@@ -33,7 +33,7 @@ from broker.share_groups.acquisition import (
 from broker.share_groups.sessions import ShareSessionKey, TopicIdPartition
 from protocol.control_records import ControlRecordType, decode_control_key
 from protocol.errors import ErrorCode
-from protocol.pacing import current_turn, paced, paced_elements
+from protocol.pacing import current_turn, may_pause, paced, paced_elements
 from protocol.records import (
     CONTROL_FLAG,
     LOG_OVERHEAD_BYTES,
@@ -75,6 +75,7 @@ class ShareFetch:
     refused: dict[TopicIdPartition, SharePartitionData] = field(default_factory=dict)
     """Partitions that cannot be read, and why."""
 
+    @may_pause
     def load(self, now_ms: int) -> dict[TopicIdPartition, LedSharePartition]:
         """Return the share partitions that this broker leads; note the others as refused."""
         loaded = {}
@@ -89,6 +90,7 @@ class ShareFetch:
             self._refuse_deleted(loaded)
         return loaded
 
+    @may_pause
     def _refuse_deleted(self, loaded: dict[TopicIdPartition, LedSharePartition]) -> None:
         """Refuse what was deleted after it was loaded, while another partition was loaded."""
         for requested in paced_elements(tuple(loaded)):
@@ -98,6 +100,7 @@ class ShareFetch:
                     UNKNOWN_TOPIC_ID.error_code, UNKNOWN_TOPIC_ID.message
                 )
 
+    @may_pause
     def _load(self, requested: TopicIdPartition, now_ms: int) -> LedSharePartition | Refusal:
         topic = self.cluster.topics.get_by_id(requested.topic_id)
         if topic is None:
@@ -109,6 +112,7 @@ class ShareFetch:
             self.cluster, self.params.broker_id, topic.topic_id, partition, self.group_id, now_ms
         )
 
+    @may_pause
     def readable(
         self, loaded: Mapping[TopicIdPartition, LedSharePartition]
     ) -> dict[TopicIdPartition, CachedPartition]:
@@ -132,6 +136,7 @@ class ShareFetch:
                 )
         return readable
 
+    @may_pause
     def is_satisfied(self, readable: Mapping[TopicIdPartition, CachedPartition]) -> bool:
         """Return whether to respond now: enough bytes, or an error."""
         if not readable:
@@ -139,6 +144,7 @@ class ShareFetch:
         params = self.params
         return params.bytes_min <= 0 or is_satisfied(self.cluster, params, readable.values())
 
+    @may_pause
     def acquire(
         self,
         loaded: Mapping[TopicIdPartition, LedSharePartition],
@@ -237,6 +243,7 @@ def _is_abort(batch: bytes) -> bool:
     return decode_control_key(first.key) == ControlRecordType.ABORT
 
 
+@may_pause
 def fetch_or_wait(
     fetch: ShareFetch, respond: Callable[[ShareFetchResult, int], object], now_ms: int
 ) -> object:
@@ -260,6 +267,7 @@ def fetch_or_wait(
     return waiting.pending
 
 
+@may_pause
 def _watch(
     fetch: ShareFetch,
     loaded: Mapping[TopicIdPartition, LedSharePartition],
@@ -284,12 +292,14 @@ def _watch(
         waiting.plan_response(now_ms)  # nobody woke this request for what came during a pause
 
 
+@may_pause
 def _is_ready(fetch: ShareFetch, loaded: Mapping[TopicIdPartition, LedSharePartition]) -> bool:
     if any(led.is_dropped for led in paced_elements(tuple(loaded.values()))):
         return True
     return fetch.is_satisfied(fetch.readable(loaded))
 
 
+@may_pause
 def _respond_again(
     fetch: ShareFetch,
     respond: Callable[[ShareFetchResult, int], object],

@@ -9,7 +9,7 @@ from uuid import UUID  # noqa: TC003 - plain imports show the layers
 from broker.cluster.fetch_sessions import SentPartition
 from broker.cluster.transaction_index import AbortedTransaction
 from protocol import fetch
-from protocol.pacing import paced_elements
+from protocol.pacing import may_pause, paced_elements
 
 _TAGS_OF_PARTITION = b"\x00"
 _NO_REPLICA = -1
@@ -17,6 +17,7 @@ _DATA = fetch.DATA.pack
 _DATA_OF_OLD = fetch.DATA_OF_OLD.pack
 
 
+@may_pause
 def encode_sent(version: int, sent: Sequence[SentPartition]) -> list[bytes] | None:
     """Return the parts of the array of topics: an entry for each run of one topic's partitions.
 

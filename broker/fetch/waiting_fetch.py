@@ -11,7 +11,7 @@ from broker.cluster.fetch_sessions import CachedPartition
 from broker.cluster.partition_log import PartitionLog
 from broker.fetch.partition_read import WaitingBytes
 from broker.pending_response import PendingResponse
-from protocol.pacing import InTurns, paced_elements, paced_range
+from protocol.pacing import InTurns, may_pause, paced_elements, paced_range
 
 Look = Callable[[WaitingBytes], bool]
 """Counts what one partition has; returns whether the request may complete: bytes, or an error."""
@@ -94,16 +94,19 @@ class WaitingFetch:
             self.is_due = True
             self._timers.schedule(now_ms, self._finish if self._is_ready is None else self._check)
 
+    @may_pause
     def _check(self, now_ms: int) -> None:
         if not self.is_over:
             self._in_turns(partial(self._attempt, partial(self._look_at_all, now_ms)))
 
+    @may_pause
     def _attempt(self, work: Callable[[], object]) -> None:
         """Do some work; after a bug the client gets no response, and this waits no longer."""
         self.pending.attempt(work)
         if self.pending.is_done:
             self._cancel()
 
+    @may_pause
     def _look_at_all(self, now_ms: int) -> None:
         self._changed.clear()
         assert self._is_ready is not None
@@ -120,6 +123,7 @@ class WaitingFetch:
         for look in paced_elements(tuple(self._changed)):
             self.look_again(look, now_ms)
 
+    @may_pause
     def _end(self, work: Callable[[], object]) -> None:
         """Wait no longer: leave the partitions, and then do some work, in turns."""
         if not self.is_over:
@@ -127,6 +131,7 @@ class WaitingFetch:
             self._timers.cancel(self._deadline)
             self._in_turns(partial(self._leave, work))
 
+    @may_pause
     def _leave(self, work: Callable[[], object]) -> None:
         waits = self._waits
         # They refer to this object: reference counting frees the request.
@@ -135,9 +140,11 @@ class WaitingFetch:
         self._changed.clear()
         work()
 
+    @may_pause
     def _cancel(self) -> None:
         self._end(_nothing)
 
+    @may_pause
     def _finish(self, now_ms: int) -> None:
         self._end(partial(self._respond, now_ms, self.pending.complete))
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from protocol.errors import ErrorCode
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 PartitionErrors: TypeAlias = list[tuple[int, ErrorCode]]
 """Partition indexes, each with its error code."""
@@ -42,6 +42,7 @@ class SplitCommit(NamedTuple, Generic[Key, Topic]):
     missing: dict[Key, PartitionErrors]
 
 
+@may_pause
 def split_commit(
     requested: Iterable[tuple[Key, Topic | None, Sequence[Any]]],
     unknown_topic_error: ErrorCode = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
@@ -70,6 +71,7 @@ def split_commit(
     return SplitCommit(known, missing)
 
 
+@may_pause
 def response_topics(
     split: SplitCommit[Key, Topic], error_codes: Iterable[ErrorCode]
 ) -> list[tuple[Key, PartitionErrors]]:

@@ -55,7 +55,7 @@ from broker.groups.results import (
 from broker.timers import Timers
 from protocol.consumer_heartbeat import UnchangedHeartbeat
 from protocol.errors import ErrorCode
-from protocol.pacing import InTurns, at_once
+from protocol.pacing import InTurns, at_once, may_pause
 
 
 class GroupCoordinator(GroupTable):
@@ -94,6 +94,7 @@ class GroupCoordinator(GroupTable):
 
     # Membership ----------------------------------------------------------------------------
 
+    @may_pause
     def join(self, request: JoinRequest, callback: JoinCallback, now_ms: int) -> None:
         """Join a group; `callback` is called once: now, or when the rebalance completes."""
         if not request.group_id:
@@ -142,6 +143,7 @@ class GroupCoordinator(GroupTable):
         )
         self._append_records(group.group_id, [(group_key(group.group_id), value)], now_ms)
 
+    @may_pause
     def sync(self, request: SyncRequest, callback: SyncCallback, now_ms: int) -> None:
         """Send or wait for an assignment; `callback` is called once."""
         group = self._groups.get(request.group_id)
@@ -175,6 +177,7 @@ class GroupCoordinator(GroupTable):
             )
         return group.heartbeat(member_id, group_instance_id, generation_id, now_ms)
 
+    @may_pause
     def leave(
         self, group_id: str, leavers: Sequence[MemberIdentity], now_ms: int
     ) -> tuple[ErrorCode, tuple[LeftMember, ...]]:
@@ -221,6 +224,7 @@ class GroupCoordinator(GroupTable):
 
     # Control -------------------------------------------------------------------------------
 
+    @may_pause
     def rebalance(self, group_id: str, now_ms: int) -> ErrorCode:
         """Have the members of a group rebalance; GROUP_ID_NOT_FOUND if it has none."""
         group = self._groups.get(group_id)
@@ -251,6 +255,7 @@ class GroupCoordinator(GroupTable):
 
     # The consumer protocol -----------------------------------------------------------------
 
+    @may_pause
     def consumer_heartbeat(self, request: ConsumerHeartbeat, now_ms: int) -> HeartbeatResult:
         """Handle a ConsumerGroupHeartbeat: a member joins, reports or leaves."""
         assignors = _assignors(self.config["group.consumer.assignors"])
@@ -312,6 +317,7 @@ class GroupCoordinator(GroupTable):
             )
         return group_not_found(f"Group {request.group_id} is not a consumer group.")
 
+    @may_pause
     def _put_consumer_group(self, group: ConsumerGroup, now_ms: int) -> None:
         """Add a new group, or put it in the place of a classic one, whose members it has.
 
@@ -325,12 +331,14 @@ class GroupCoordinator(GroupTable):
             self._timers.schedule(now_ms, lambda _now_ms: classic.deliver())
             self._consumers.restart_timers(group, now_ms)
 
+    @may_pause
     def _replace_by_classic(self, group: ConsumerGroup, now_ms: int) -> Group:
         """Put a classic group in the place of an empty one of the consumer protocol."""
         self._append_records(group.group_id, tombstones_of(group), now_ms)
         self._close(group)
         return self._create(group.group_id, now_ms, group.offsets)
 
+    @may_pause
     def _consumer_leave(self, request: ConsumerHeartbeat, now_ms: int) -> HeartbeatResult:
         group = self._groups.get(request.group_id)
         if group is None:
@@ -345,6 +353,7 @@ class GroupCoordinator(GroupTable):
             ErrorCode.NONE, member_id=left.member_id, member_epoch=request.member_epoch
         )
 
+    @may_pause
     def _remove_leavers(
         self, group: ConsumerGroup, leavers: Sequence[MemberIdentity], now_ms: int
     ) -> tuple[LeftMember, ...]:
@@ -366,11 +375,13 @@ class GroupCoordinator(GroupTable):
         self._fence_members(group, list(dict.fromkeys(member_ids)), now_ms)
         return tuple(left)
 
+    @may_pause
     def _fence_member(self, group: ConsumerGroup, member_id: str, now_ms: int) -> None:
         """Remove a member whose session or rebalance took too long, unless it is gone."""
         if self._groups.get(group.group_id) is group and member_id in group.members:
             self._fence_members(group, [member_id], now_ms)
 
+    @may_pause
     def _fence_members(self, group: ConsumerGroup, member_ids: Sequence[str], now_ms: int) -> None:
         removed = frozenset(member_ids)
         if removed and self._can_downgrade(group, removed):
@@ -386,6 +397,7 @@ class GroupCoordinator(GroupTable):
             size_max=self.config["group.max.size"],
         )
 
+    @may_pause
     def _downgrade(self, group: ConsumerGroup, removed: frozenset[str], now_ms: int) -> Group:
         """Put a classic group with the remaining members in the place of a group."""
         classic = self._replace_by_classic(group, now_ms)
@@ -394,6 +406,7 @@ class GroupCoordinator(GroupTable):
         self._write_metadata(classic, now_ms)
         return classic
 
+    @may_pause
     def _join_consumer_group(
         self, group: ConsumerGroup, request: JoinRequest, now_ms: int
     ) -> JoinResult:

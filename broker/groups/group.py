@@ -32,6 +32,7 @@ from broker.groups.results import (
 from broker.groups.session_timer import SessionTimer
 from broker.timers import Timer, Timers
 from protocol.errors import ErrorCode
+from protocol.pacing import may_pause
 
 CONSUMER_PROTOCOL_TYPE = "consumer"
 NEW_MEMBER_JOIN_TIMEOUT_MS = 300_000
@@ -87,6 +88,7 @@ class Group:
 
     # Join: called by `joining` --------------------------------------------------------------
 
+    @may_pause
     def post_join(self, callback: JoinCallback, result: JoinResult) -> None:
         """Queue a JoinGroup response for `deliver`."""
         self._outbox.append(lambda: callback(result))
@@ -116,6 +118,7 @@ class Group:
         session.restart(now_ms, session_timeout_ms)
         self.members.pending[member_id] = session
 
+    @may_pause
     def add_member(
         self, member_id: str, request: JoinRequest, callback: JoinCallback, now_ms: int
     ) -> None:
@@ -141,6 +144,7 @@ class Group:
         member.session.restart(now_ms, NEW_MEMBER_JOIN_TIMEOUT_MS)
         self._rebalance_or_complete(now_ms)
 
+    @may_pause
     def rejoin(
         self, member: Member, request: JoinRequest, callback: JoinCallback, now_ms: int
     ) -> None:
@@ -150,6 +154,7 @@ class Group:
         self.members.await_join(member, callback)
         self._rebalance_or_complete(now_ms)
 
+    @may_pause
     def replace_static(
         self, member: Member, new_member_id: str, request: JoinRequest, now_ms: int
     ) -> None:
@@ -164,6 +169,7 @@ class Group:
         member.is_new = False
         member.session.restart(now_ms, request.session_timeout_ms)
 
+    @may_pause
     def reject(self, member_id: str, now_ms: int) -> None:
         """Remove a reserved id, or a member that rejoined late, because the group is full."""
         self.release_member_id(member_id)
@@ -174,12 +180,14 @@ class Group:
 
     # Rebalance -----------------------------------------------------------------------------
 
+    @may_pause
     def _rebalance_or_complete(self, now_ms: int) -> None:
         if self.state is GroupState.PREPARING_REBALANCE:
             self._maybe_complete_join(now_ms)
         else:
             self.prepare_rebalance(now_ms)
 
+    @may_pause
     def prepare_rebalance(self, now_ms: int) -> None:
         """Begin a rebalance: every member has to join again."""
         if self.state is GroupState.COMPLETING_REBALANCE:
@@ -198,6 +206,7 @@ class Group:
         else:
             self._schedule_complete_join(now_ms)
 
+    @may_pause
     def _delay_first_rebalance(self, delay_ms: int, left_ms: int, now_ms: int) -> None:
         """Wait for more members, again while they join, up to the rebalance timeout (KIP-134)."""
         if delay_ms == 0:
@@ -224,6 +233,7 @@ class Group:
         due_ms = self._timers.deadline_ms(now_ms, max(self.members.rebalance_timeout_ms, 1))
         self._join_timer = self._timers.schedule(due_ms, run)
 
+    @may_pause
     def _maybe_complete_join(self, now_ms: int) -> None:
         if (
             self.state is GroupState.PREPARING_REBALANCE
@@ -232,6 +242,7 @@ class Group:
         ):
             self._complete_join(now_ms)
 
+    @may_pause
     def _complete_join(self, now_ms: int) -> None:
         """End the join phase: remove members that have not joined, and begin a new generation."""
         self._stop_join_timer()
@@ -282,6 +293,7 @@ class Group:
 
     # Sync ----------------------------------------------------------------------------------
 
+    @may_pause
     def sync(self, request: SyncRequest, callback: SyncCallback, now_ms: int) -> None:
         """Complete a SyncGroup now, or when the leader has sent the assignment."""
         error_code = self._check_sync(request)
@@ -315,6 +327,7 @@ class Group:
             return ErrorCode.REBALANCE_IN_PROGRESS
         return ErrorCode.NONE
 
+    @may_pause
     def _assign(self, assignments: Mapping[str, bytes], error_code: ErrorCode, now_ms: int) -> None:
         """Set the assignment of all members, empty by default, and complete waiting SyncGroups."""
         for member in self.members:
@@ -351,6 +364,7 @@ class Group:
         if member is not None:
             member.session.restart(now_ms, member.session_timeout_ms)
 
+    @may_pause
     def expire(self, member: Member, now_ms: int) -> None:
         """Remove a member whose session is over, unless it waits for a response."""
         if member.is_excused_from_heartbeats():
@@ -359,6 +373,7 @@ class Group:
         self.rebalance_without_removed(now_ms)
         self.deliver()
 
+    @may_pause
     def rebalance_without_removed(self, now_ms: int) -> None:
         """Rebalance after members were removed, or complete the rebalance that waits for them."""
         if self.state in {GroupState.STABLE, GroupState.COMPLETING_REBALANCE}:
@@ -366,6 +381,7 @@ class Group:
         else:
             self._maybe_complete_join(now_ms)
 
+    @may_pause
     def remove(self, member: Member) -> None:
         """Remove a member. Its waiting requests get UNKNOWN_MEMBER_ID, so its client rejoins."""
         self._respond_to_join(member, ErrorCode.UNKNOWN_MEMBER_ID, UNKNOWN_MEMBER)
@@ -381,6 +397,7 @@ class Group:
             session.stop()
         return session is not None
 
+    @may_pause
     def unload(self, now_ms: int) -> None:
         """Send waiting members to the new coordinator, as Kafka's `onUnloaded` and `onLoaded` do.
 
@@ -394,6 +411,7 @@ class Group:
                 self.remove(member)
         self._maybe_complete_join(now_ms)
 
+    @may_pause
     def close(self, error_code: ErrorCode = ErrorCode.NOT_COORDINATOR) -> None:
         """Remove all members and stop all timers; members that wait get the error."""
         for member in tuple(self.members):
@@ -416,6 +434,7 @@ class Group:
         if callback is not None:
             self.post_join(callback, JoinResult(error_code, member_id))
 
+    @may_pause
     def _respond_to_sync(self, member: Member, result: SyncResult) -> None:
         callback, member.sync_callback = member.sync_callback, None
         if callback is not None:

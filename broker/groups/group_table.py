@@ -31,7 +31,7 @@ from broker.groups.transactional_offsets import (
 )
 from broker.timers import PeriodicTask, Timers
 from protocol.errors import ErrorCode
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 MINUTE_MS = 60_000
 
@@ -81,6 +81,7 @@ class GroupTable:
 
     # Committed offsets ---------------------------------------------------------------------
 
+    @may_pause
     def commit(
         self, request: CommitRequest, now_ms: int, verify: Callable[[], ErrorCode] | None = None
     ) -> tuple[ErrorCode, ...]:
@@ -154,6 +155,7 @@ class GroupTable:
             group.offsets.put(key[1], key[2], committed)
             self.transactional_offsets.replace(key)
 
+    @may_pause
     def commit_in_transaction(
         self,
         request: CommitRequest,
@@ -192,6 +194,7 @@ class GroupTable:
             append_records=self._append_records,
         )
 
+    @may_pause
     def end_transaction(self, offsets_partition: int, producer_id: int, *, is_commit: bool) -> None:
         """Make the pending offsets of a producer valid, or drop them; their marker is written."""
         for key, committed in self.transactional_offsets.complete(offsets_partition, producer_id):
@@ -222,6 +225,7 @@ class GroupTable:
             return ErrorCode.NONE
         return group.check_fetch(member_id, member_epoch)
 
+    @may_pause
     def delete_offsets(
         self, group_id: str, partitions: Sequence[tuple[str, int]], now_ms: int
     ) -> tuple[ErrorCode, tuple[ErrorCode, ...]]:
@@ -287,6 +291,7 @@ class GroupTable:
 
     # Groups --------------------------------------------------------------------------------
 
+    @may_pause
     def list_groups(
         self, states: Collection[str] = (), types: Collection[str] = ()
     ) -> list[GroupListing]:
@@ -310,6 +315,7 @@ class GroupTable:
         """Return the ids of all groups."""
         return list(self._groups)
 
+    @may_pause
     def unload(self, group_id: str, now_ms: int) -> None:
         """Move a group, if it is there, to a new coordinator; who waits gets NOT_COORDINATOR."""
         group = self._groups.get(group_id)
@@ -319,6 +325,7 @@ class GroupTable:
             group.unload(now_ms)
             group.deliver()
 
+    @may_pause
     def forget_all(self, now_ms: int) -> None:
         """Forget all groups: their log was deleted. Waiting requests get NOT_COORDINATOR later."""
         groups = tuple(self._groups.values())
@@ -335,6 +342,7 @@ class GroupTable:
 
         self._timers.schedule(now_ms, deliver)
 
+    @may_pause
     def delete_group(self, group_id: str, now_ms: int) -> ErrorCode:
         """Delete a group that has no members, with its offsets."""
         group = self._groups.get(group_id)
@@ -362,6 +370,7 @@ class GroupTable:
         self._groups[group.group_id] = group
         self._expiry.start(now_ms + self._expiry.interval_ms)
 
+    @may_pause
     def _drop(self, group: AnyGroup, now_ms: int) -> None:
         self.transactional_offsets.remove_group(group.group_id)
         self._deleted.delete([(group.group_id, group.offsets.take_all())], now_ms)
@@ -369,6 +378,7 @@ class GroupTable:
         self._close(group)
         del self._groups[group.group_id]
 
+    @may_pause
     def _close(self, group: AnyGroup) -> None:
         """Stop the timers of a group that is no longer in the table."""
         if isinstance(group, ConsumerGroup):
@@ -390,6 +400,7 @@ class GroupTable:
 
     # Expiry --------------------------------------------------------------------------------
 
+    @may_pause
     def _run_expiry(self, now_ms: int) -> Iterator[None]:
         yield from self._expire(now_ms)
         if not self._groups:
@@ -405,11 +416,13 @@ class GroupTable:
                 times.append(self._expires_ms(group, name, index))
         return min((t for t in times if t is not None), default=None if self._groups else 0)
 
+    @may_pause
     def expire_offsets(self, now_ms: int) -> None:
         """Delete offsets past their retention, and empty groups without offsets."""
         for _ in self._expire(now_ms):
             pass
 
+    @may_pause
     def _expire(self, now_ms: int) -> Iterator[None]:
         """Do what `expire_offsets` does, and yield after each short step."""
         left = OFFSETS_PER_STEP

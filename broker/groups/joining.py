@@ -10,11 +10,13 @@ from broker.groups.members import Member
 from broker.groups.requests import UNKNOWN_MEMBER, JoinRequest
 from broker.groups.results import GroupState, JoinCallback, JoinResult
 from protocol.errors import ErrorCode
+from protocol.pacing import may_pause
 
 MEMBER_ID_BYTES_MAX = 32_767
 """The longest id that every version of DescribeGroups can name; a client id may be as long."""
 
 
+@may_pause
 def join(
     group: Group,
     request: JoinRequest,
@@ -42,6 +44,7 @@ def join(
         _join_again(group, request, callback, now_ms)
 
 
+@may_pause
 def _join_without_id(
     group: Group, request: JoinRequest, callback: JoinCallback, now_ms: int, suffix: str
 ) -> None:
@@ -64,6 +67,7 @@ def _join_without_id(
         group.add_member(new_member_id, request, callback, now_ms)
 
 
+@may_pause
 def _join_again(group: Group, request: JoinRequest, callback: JoinCallback, now_ms: int) -> None:
     error_code = group.members.check(request.member_id, request.group_instance_id)
     member = group.members.get(request.member_id)
@@ -83,6 +87,7 @@ def _join_again(group: Group, request: JoinRequest, callback: JoinCallback, now_
         group.rejoin(member, request, callback, now_ms)
 
 
+@may_pause
 def _replace_static(
     group: Group,
     member: Member,
@@ -141,6 +146,7 @@ def _accepts_protocols(group: Group, request: JoinRequest) -> bool:
     )
 
 
+@may_pause
 def _refuse(
     group: Group, callback: JoinCallback, error_code: ErrorCode, member_id: str = UNKNOWN_MEMBER
 ) -> None:

@@ -9,8 +9,10 @@ from broker.groups.group import Group
 from broker.groups.requests import UNKNOWN_MEMBER, MemberIdentity
 from broker.groups.results import LeftMember
 from protocol.errors import ErrorCode
+from protocol.pacing import may_pause
 
 
+@may_pause
 def leave(group: Group, leavers: Sequence[MemberIdentity], now_ms: int) -> tuple[LeftMember, ...]:
     """Remove members; the rest rebalances once. Then call `group.deliver`."""
     left = tuple(
@@ -22,6 +24,7 @@ def leave(group: Group, leavers: Sequence[MemberIdentity], now_ms: int) -> tuple
     return left
 
 
+@may_pause
 def _remove(group: Group, leaver: MemberIdentity) -> ErrorCode:
     member_id = leaver.member_id
     if member_id == UNKNOWN_MEMBER and leaver.group_instance_id is not None:

@@ -11,6 +11,7 @@ from broker.groups.results import JoinCallback, JoinedMember, SyncCallback
 from broker.groups.session_timer import SessionTimer
 from protocol.consumer_protocol import subscribed_topics
 from protocol.errors import ErrorCode
+from protocol.pacing import may_pause
 
 
 @dataclass(slots=True, eq=False)
@@ -39,6 +40,7 @@ class Member:
         """Return whether its protocols are these, with equal names, order and metadata."""
         return list(self.protocols.items()) == list(protocols.items())
 
+    @may_pause
     def subscribed_topics(self, protocol_name: str) -> frozenset[str] | None:
         """Return the topics that its metadata of a protocol names; None if it is unreadable."""
         if protocol_name in self.subscriptions:
@@ -196,6 +198,7 @@ class Membership:
             for m in self
         )
 
+    @may_pause
     def subscribed_topics(self, protocol_name: str | None) -> frozenset[str] | None:
         """Return the topics of all subscriptions; None if one subscription is unreadable."""
         found: set[str] = set()

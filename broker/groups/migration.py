@@ -22,6 +22,7 @@ from broker.groups.session_timer import SessionTimer
 from broker.timers import Timers
 from protocol.codec import DecodeError
 from protocol.errors import ErrorCode
+from protocol.pacing import may_pause
 
 
 def upgrade(
@@ -107,6 +108,7 @@ def can_downgrade(
     )
 
 
+@may_pause
 def fill_downgraded(
     classic: Group,
     group: ConsumerGroup,

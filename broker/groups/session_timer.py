@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from broker.timers import Timer, Timers
+from protocol.pacing import may_pause
 
 
 class SessionTimer:
@@ -34,6 +35,7 @@ class SessionTimer:
         self._timers.cancel(self._timer)
         self._timer = None
 
+    @may_pause
     def _run(self, now_ms: int) -> None:
         fired, self._timer = self._timer, None
         assert fired is not None

@@ -15,7 +15,7 @@ from broker.groups.requests import CommitRequest
 from broker.groups.results import CommittedOffset
 from protocol.coordinator_records import CoordinatorRecord
 from protocol.errors import ErrorCode
-from protocol.pacing import paced, paced_elements
+from protocol.pacing import may_pause, paced, paced_elements
 
 OffsetKey = tuple[str, str, int]
 """Group id, topic name, partition index."""
@@ -111,6 +111,7 @@ class TransactionalOffsets:
         """Return how many offsets of a producer wait for a marker in a partition."""
         return len(self._pending.get((offsets_partition, producer_id), ()))
 
+    @may_pause
     def complete(
         self, offsets_partition: int, producer_id: int
     ) -> Iterator[tuple[OffsetKey, CommittedOffset]]:
@@ -174,6 +175,7 @@ class TransactionalOffsets:
         return True
 
 
+@may_pause
 def prepare_commit(
     request: CommitRequest, now_ms: int, metadata_max: int, expires_ms: int | None = None
 ) -> PreparedCommit:

@@ -61,7 +61,7 @@ from broker.routes import handles
 from protocol import produce, produce_decoder
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.pacing import LOOK_EVERY, paced, paced_elements
+from protocol.pacing import LOOK_EVERY, may_pause, paced, paced_elements
 from protocol.produce import NodeEndpoint, PartitionResult, ResultFields, TopicResultFields
 from protocol.produce_decoder import TopicBatches
 
@@ -72,6 +72,7 @@ _UNKNOWN = frozenset({_UNKNOWN_TOPIC, _UNKNOWN_TOPIC_ID})
 
 # Hot path.
 @handles(ApiKey.PRODUCE, is_raw=True)
+@may_pause
 def handle_produce(
     context: RequestContext,
     frame: bytes | bytearray,
@@ -119,6 +120,7 @@ def handle_produce(
     return encode_results(context, cluster, acks, topic_results, has_error=has_error)
 
 
+@may_pause
 def encode_results(
     context: RequestContext,
     cluster: Cluster,
@@ -151,6 +153,7 @@ def _merged(
     return refused(result[0], refusal)
 
 
+@may_pause
 def _failed(topics: Sequence[TopicBatches], refusal: BatchRefusal) -> list[TopicResultFields]:
     """Return the error of the request for each of its partitions, each once."""
     indexes: dict[str | UUID, tuple[str, UUID | None, dict[int, None]]] = {}
@@ -164,6 +167,7 @@ def _failed(topics: Sequence[TopicBatches], refusal: BatchRefusal) -> list[Topic
     ]
 
 
+@may_pause
 def _leader_endpoints(
     context: RequestContext, topic_results: Sequence[TopicResultFields], cluster: Cluster
 ) -> tuple[NodeEndpoint, ...]:
@@ -182,6 +186,7 @@ def _leader_endpoints(
     )
 
 
+@may_pause
 def _acks_0_reason(topic_results: Sequence[TopicResultFields]) -> str | None:
     """Return why to close the connection; None when all errors are duplicates (KIP-758)."""
     codes = sorted(

@@ -62,7 +62,7 @@ from protocol.fetch import (
     read_fetch,
     read_long_fetch,
 )
-from protocol.pacing import paced_elements
+from protocol.pacing import may_pause, paced_elements
 
 _Response = messages.FetchResponse
 _Partition: TypeAlias = "messages.FetchRequest.FetchTopic.FetchPartition | ShortPartition"
@@ -70,6 +70,7 @@ _TopicResponse = _Response.FetchableTopicResponse
 
 
 @handles(ApiKey.FETCH, shortcut=fetch_in_session, read_short=read_fetch, read_long=read_long_fetch)
+@may_pause
 def handle_fetch(
     context: RequestContext, request: "messages.FetchRequest | ShortFetch", cluster: Cluster
 ) -> object:
@@ -105,6 +106,7 @@ def handle_fetch(
     )
 
 
+@may_pause
 def _unknown(requested: list[CachedPartition], cluster: Cluster) -> Iterator[CachedPartition]:
     """Yield the partitions that do not exist."""
     name: str | None = None
@@ -117,6 +119,7 @@ def _unknown(requested: list[CachedPartition], cluster: Cluster) -> Iterator[Cac
             yield cached
 
 
+@may_pause
 def _failed(version: int, request: "messages.FetchRequest | ShortFetch") -> _Response:
     """Return Kafka's response to a request that it loses to an exception.
 
@@ -144,6 +147,7 @@ def _failed(version: int, request: "messages.FetchRequest | ShortFetch") -> _Res
     return response
 
 
+@may_pause
 def _indexes(topic: "messages.FetchRequest.FetchTopic | ShortTopic") -> Iterator[int]:
     partitions: Sequence[_Partition] = topic.partitions
     for partition in paced_elements(partitions):

@@ -27,7 +27,7 @@ from broker.routes import handles
 from protocol import messages, records
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.pacing import paced, paced_stream
+from protocol.pacing import may_pause, paced, paced_stream
 
 LATEST = -1
 EARLIEST = -2
@@ -60,6 +60,7 @@ class FoundOffset(NamedTuple):
 
 
 @handles(ApiKey.LIST_OFFSETS)
+@may_pause
 def handle_list_offsets(
     context: RequestContext, request: "messages.ListOffsetsRequest", cluster: Cluster
 ) -> "messages.ListOffsetsResponse":
@@ -97,6 +98,7 @@ def handle_list_offsets(
     return messages.ListOffsetsResponse(version=version, throttle_time_ms=0, topics=topics)
 
 
+@may_pause
 def _error_response(
     version: int, request: "messages.ListOffsetsRequest", error_code: ErrorCode
 ) -> "messages.ListOffsetsResponse":
@@ -116,6 +118,7 @@ def _error_response(
     return messages.ListOffsetsResponse(version=version, throttle_time_ms=0, topics=topics)
 
 
+@may_pause
 def _look_up(
     context: RequestContext,
     topic_name: str,
@@ -150,6 +153,7 @@ def _bounded(found: FoundOffset, partition: Partition, timestamp: int) -> FoundO
     return found if found.offset < last_stable_offset else FoundOffset()
 
 
+@may_pause
 def _find(partition: Partition, timestamp: int) -> FoundOffset:
     log = partition.log
     if timestamp == LATEST:
@@ -168,6 +172,7 @@ def _find(partition: Partition, timestamp: int) -> FoundOffset:
     return FoundOffset()
 
 
+@may_pause
 def _latest_record(log: PartitionLog) -> FoundOffset:
     """Return the first record with the largest timestamp.
 
@@ -186,6 +191,7 @@ def _latest_record(log: PartitionLog) -> FoundOffset:
     return best
 
 
+@may_pause
 def _kept_records(log: PartitionLog, batch: bytes) -> Iterator[records.Record]:
     """Yield the records of a batch that are not deleted.
 

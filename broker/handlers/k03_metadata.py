@@ -40,7 +40,7 @@ from protocol.api_keys import ApiKey
 from protocol.codec import encode_body
 from protocol.errors import ErrorCode
 from protocol.metadata import read_names, topic_in, with_topics
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 _TopicResponse = messages.MetadataResponse.MetadataResponseTopic
 _PartitionResponse = _TopicResponse.MetadataResponsePartition
@@ -55,6 +55,7 @@ NEW_PARTITIONS_MAX = 50
 """How many partitions a request encodes that takes no turns; the others are known."""
 
 
+@may_pause
 def describe_known(
     context: RequestContext, frame: bytes | bytearray, start: int, end: int, cluster: Cluster
 ) -> bytes | None:
@@ -99,12 +100,14 @@ def describe_known(
 
 
 @lru_cache(maxsize=256)
+@may_pause
 def _encode_cluster(
     version: int, brokers: tuple[_Broker, ...], cluster_id: str, controller_id: int
 ) -> bytes:
     return bytes(encode_body(_response(version, brokers, cluster_id, controller_id, []), version))
 
 
+@may_pause
 def _encode_topic(cluster: Cluster, topic: Topic, version: int) -> bytes:
     response = messages.MetadataResponse(
         version=version,
@@ -118,6 +121,7 @@ def _encode_topic(cluster: Cluster, topic: Topic, version: int) -> bytes:
 
 
 @handles(ApiKey.METADATA, shortcut=describe_known)
+@may_pause
 def handle_metadata(
     context: RequestContext, request: "messages.MetadataRequest", cluster: Cluster
 ) -> "messages.MetadataResponse":
@@ -201,6 +205,7 @@ def _has_id(topic: "messages.MetadataRequest.MetadataRequestTopic") -> bool:
     return topic.topic_id is not None and topic.topic_id != _NO_TOPIC_ID
 
 
+@may_pause
 def _refuse_ids(
     version: int, requested: list["messages.MetadataRequest.MetadataRequestTopic"]
 ) -> "messages.MetadataResponse":
@@ -216,6 +221,7 @@ def _refuse_ids(
     )
 
 
+@may_pause
 def _distinct(
     requested: list["messages.MetadataRequest.MetadataRequestTopic"], version: int
 ) -> list["messages.MetadataRequest.MetadataRequestTopic"]:
@@ -235,6 +241,7 @@ def _response_rank(topic: _TopicResponse) -> int:
     return 1 if topic.partitions else 2
 
 
+@may_pause
 def _find(
     context: RequestContext,
     requested: "messages.MetadataRequest.MetadataRequestTopic",
@@ -261,6 +268,7 @@ def _find(
     return _missing(version, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name, _NO_TOPIC_ID)
 
 
+@may_pause
 def _auto_create(context: RequestContext, name: str, cluster: Cluster, created: set[str]) -> None:
     """Create a topic with the brokers' defaults, if it is valid; ignore a refusal.
 
@@ -309,6 +317,7 @@ def _missing(
     )
 
 
+@may_pause
 def _describe(cluster: Cluster, topic: Topic, version: int) -> _TopicResponse:
     return _TopicResponse(
         version=version,

@@ -41,13 +41,14 @@ from protocol.offset_commit import (
     encode_response,
     read_offset_commit,
 )
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 _TopicResponse = messages.OffsetCommitResponse.OffsetCommitResponseTopic
 _PartitionResponse = _TopicResponse.OffsetCommitResponsePartition
 
 
 @handles(ApiKey.OFFSET_COMMIT, shortcut=commit_again, read_short=read_offset_commit)
+@may_pause
 def handle_offset_commit(
     context: RequestContext,
     request: "messages.OffsetCommitRequest | ShortOffsetCommit",
@@ -67,6 +68,7 @@ def handle_offset_commit(
     return _response(version, topics)
 
 
+@may_pause
 def _response(
     version: int, topics: Iterable[tuple[str | UUID, PartitionErrors]]
 ) -> "messages.OffsetCommitResponse":
@@ -85,6 +87,7 @@ def _response(
     return messages.OffsetCommitResponse(version=version, topics=topic_responses)
 
 
+@may_pause
 def _commit(
     context: RequestContext,
     request: "messages.OffsetCommitRequest | ShortOffsetCommit",

@@ -25,7 +25,7 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 GROUP_ERROR_VERSION_MIN = 2
 MANY_GROUPS_VERSION_MIN = 8
@@ -50,6 +50,7 @@ _PartitionClass = TypeVar("_PartitionClass", _PartitionResponse, _OldPartitionRe
 
 
 @handles(ApiKey.OFFSET_FETCH)
+@may_pause
 def handle_offset_fetch(
     context: RequestContext, request: "messages.OffsetFetchRequest", cluster: Cluster
 ) -> "messages.OffsetFetchResponse":
@@ -91,6 +92,7 @@ def handle_offset_fetch(
     )
 
 
+@may_pause
 def _response_group(
     context: RequestContext,
     group: "messages.OffsetFetchRequest.OffsetFetchRequestGroup",
@@ -126,6 +128,7 @@ def _response_group(
     )
 
 
+@may_pause
 def _topics(
     context: RequestContext,
     group_id: str,
@@ -152,6 +155,7 @@ def _topics(
     ]
 
 
+@may_pause
 def _fetch_topic(
     cluster: Cluster,
     group_id: str,
@@ -196,6 +200,7 @@ def _found(
     return index, committed, ErrorCode.NONE
 
 
+@may_pause
 def _fetch_all(
     cluster: Cluster, group_id: str, version: int, *, require_stable: bool
 ) -> list[_FoundTopic]:
@@ -212,6 +217,7 @@ def _fetch_all(
     return topics
 
 
+@may_pause
 def _partitions(
     partition_class: type[_PartitionClass], version: int, found: list[_Found]
 ) -> list[_PartitionClass]:

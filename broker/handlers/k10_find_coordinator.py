@@ -37,7 +37,7 @@ from broker.share_groups.share_state import SharePartitionKey
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 GROUP_KEY_TYPE = 0
 TRANSACTION_KEY_TYPE = 1
@@ -61,6 +61,7 @@ class _Found(NamedTuple):
 
 
 @handles(ApiKey.FIND_COORDINATOR)
+@may_pause
 def handle_find_coordinator(
     context: RequestContext, request: "messages.FindCoordinatorRequest", cluster: Cluster
 ) -> "messages.FindCoordinatorResponse":
@@ -87,6 +88,7 @@ def handle_find_coordinator(
     return messages.FindCoordinatorResponse(version=version, coordinators=coordinators)
 
 
+@may_pause
 def _find(context: RequestContext, cluster: Cluster, key_type: int, key: str) -> _Found:
     if key_type not in _KEY_TYPES:
         return _Found(ErrorCode.INVALID_REQUEST)
@@ -116,6 +118,7 @@ def _share_coordinator_id(cluster: Cluster, key: SharePartitionKey) -> int | Non
     return partition.leader_id
 
 
+@may_pause
 def _exists(context: RequestContext, cluster: Cluster, internal: InternalTopic) -> bool:
     """Return whether an internal topic exists; create it now or later if it is missing."""
     if cluster.topics.get(internal.name) is not None:
@@ -126,6 +129,7 @@ def _exists(context: RequestContext, cluster: Cluster, internal: InternalTopic) 
     return ensure_internal_topic(cluster, internal) is not None
 
 
+@may_pause
 def _create_later(context: RequestContext, cluster: Cluster, internal: InternalTopic) -> None:
     """Create an internal topic as an event of the controller, unless it waits already."""
     queue, name = cluster.controller_queue, internal.name

@@ -36,7 +36,7 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.consumer_protocol import subscribed_topics
 from protocol.errors import ErrorCode
-from protocol.pacing import paced_elements
+from protocol.pacing import may_pause, paced_elements
 
 REBALANCE_TIMEOUT_VERSION_MIN = 1
 KNOWN_ID_VERSION_MIN = 4
@@ -48,6 +48,7 @@ LONG_METADATA_BYTES = 16 * 1024
 
 
 @handles(ApiKey.JOIN_GROUP)
+@may_pause
 def handle_join_group(
     context: RequestContext, request: "messages.JoinGroupRequest", cluster: Cluster
 ) -> "messages.JoinGroupResponse | PendingResponse":
@@ -91,6 +92,7 @@ def handle_join_group(
     return pending
 
 
+@may_pause
 def _long_subscriptions(protocol_type: str, protocols: Mapping[str, bytes]) -> Subscriptions:
     """Read long metadata now, with pauses: a rebalance reads all that is left without one."""
     if protocol_type != CONSUMER_PROTOCOL_TYPE:

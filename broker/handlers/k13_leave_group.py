@@ -20,12 +20,13 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 BATCH_VERSION_MIN = 3
 
 
 @handles(ApiKey.LEAVE_GROUP)
+@may_pause
 def handle_leave_group(
     context: RequestContext, request: "messages.LeaveGroupRequest", cluster: Cluster
 ) -> "messages.LeaveGroupResponse":

@@ -21,12 +21,14 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.pacing import may_pause
 
 PROTOCOL_VERSION_MIN = 5
 """Since then a request must name the type and the protocol of the group (KIP-559)."""
 
 
 @handles(ApiKey.SYNC_GROUP)
+@may_pause
 def handle_sync_group(
     context: RequestContext, request: "messages.SyncGroupRequest", cluster: Cluster
 ) -> "messages.SyncGroupResponse | PendingResponse":

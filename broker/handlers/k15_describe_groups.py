@@ -22,7 +22,7 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 from protocol.releases import Release
 
 AUTHORIZED_OPERATIONS_VERSION_MIN = 3
@@ -33,6 +33,7 @@ _GroupResponse = messages.DescribeGroupsResponse.DescribedGroup
 
 
 @handles(ApiKey.DESCRIBE_GROUPS)
+@may_pause
 def handle_describe_groups(
     context: RequestContext, request: "messages.DescribeGroupsRequest", cluster: Cluster
 ) -> "messages.DescribeGroupsResponse":
@@ -50,6 +51,7 @@ def handle_describe_groups(
     return messages.DescribeGroupsResponse(version=version, groups=groups)
 
 
+@may_pause
 def _describe(context: RequestContext, group_id: str, cluster: Cluster) -> _GroupResponse:
     version = context.api_version
     error_code = ownership_error(cluster, context.broker_id, group_id)

@@ -12,10 +12,11 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 
 @handles(ApiKey.LIST_GROUPS)
+@may_pause
 def handle_list_groups(
     context: RequestContext, request: "messages.ListGroupsRequest", cluster: Cluster
 ) -> "messages.ListGroupsResponse":

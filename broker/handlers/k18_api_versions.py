@@ -28,6 +28,7 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.codec import decode_request, encode_body
 from protocol.errors import ErrorCode
+from protocol.pacing import may_pause
 
 SOFTWARE_VERSION_MIN = 3
 """First version of ApiVersions in which clients send their name and version (KIP-511)."""
@@ -41,6 +42,7 @@ _FinalizedFeature = messages.ApiVersionsResponse.FinalizedFeatureKey
 _SOFTWARE_PATTERN = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
+@may_pause
 def respond_as_before(
     context: RequestContext, frame: bytes | bytearray, start: int, end: int, cluster: Cluster
 ) -> bytes | None:
@@ -61,6 +63,7 @@ def respond_as_before(
 
 
 @handles(ApiKey.API_VERSIONS, shortcut=respond_as_before)
+@may_pause
 def handle_api_versions(
     context: RequestContext, request: "messages.ApiVersionsRequest", cluster: Cluster
 ) -> "messages.ApiVersionsResponse":
@@ -82,6 +85,7 @@ def _note_software(context: RequestContext, request: "messages.ApiVersionsReques
     return True
 
 
+@may_pause
 def _shown_by(
     context: RequestContext, cluster: Cluster
 ) -> tuple[tuple[str, ...], tuple[tuple[str, int], ...], int]:
@@ -92,6 +96,7 @@ def _shown_by(
 
 
 @lru_cache(maxsize=64)
+@may_pause
 def _encoded(
     version: int, limits: tuple[str, ...], finalized: tuple[tuple[str, int], ...], epoch: int
 ) -> bytes:
@@ -112,6 +117,7 @@ def _advertised(limits: tuple[str, ...]) -> tuple["messages.ApiVersionsResponse.
     )
 
 
+@may_pause
 def _response(
     version: int, limits: tuple[str, ...], finalized: tuple[tuple[str, int], ...], epoch: int
 ) -> "messages.ApiVersionsResponse":

@@ -52,7 +52,7 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 _Result = messages.CreateTopicsResponse.CreatableTopicResult
 _NO_TOPIC_ID = UUID(int=0)
@@ -60,6 +60,7 @@ STRICT_QUOTA_VERSION_MIN = 6
 
 
 @handles(ApiKey.CREATE_TOPICS)
+@may_pause
 def handle_create_topics(
     context: RequestContext, request: "messages.CreateTopicsRequest", cluster: Cluster
 ) -> "messages.CreateTopicsResponse | PendingResponse":
@@ -129,6 +130,7 @@ def handle_create_topics(
     )
 
 
+@may_pause
 def _check(cluster: Cluster, topic: NewTopic, created: Collection[str]) -> TopicPlan | Refusal:
     if topic.name in cluster.controller_queue.pending_topics:
         message = f"Topic '{topic.name}' already exists."
@@ -149,6 +151,7 @@ def _from_wire(topic: "messages.CreateTopicsRequest.CreatableTopic") -> NewTopic
     )
 
 
+@may_pause
 def _create(
     context: RequestContext,
     cluster: Cluster,

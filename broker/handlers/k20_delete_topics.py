@@ -40,7 +40,7 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.pacing import paced, paced_elements
+from protocol.pacing import may_pause, paced, paced_elements
 
 _Result = messages.DeleteTopicsResponse.DeletableTopicResult
 STRICT_QUOTA_VERSION_MIN = 5
@@ -48,6 +48,7 @@ TOPIC_ID_VERSION_MIN = 6
 
 
 @handles(ApiKey.DELETE_TOPICS)
+@may_pause
 def handle_delete_topics(
     context: RequestContext, request: "messages.DeleteTopicsRequest", cluster: Cluster
 ) -> "messages.DeleteTopicsResponse | PendingResponse":
@@ -131,6 +132,7 @@ def _result(version: int, found: FoundTopic, refusal: Refusal | None) -> _Result
     )
 
 
+@may_pause
 def _requested_topics(
     version: int, request: "messages.DeleteTopicsRequest"
 ) -> list[RequestedTopic]:

@@ -19,13 +19,14 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 _TopicResult = messages.DeleteRecordsResponse.DeleteRecordsTopicResult
 _PartitionResult = _TopicResult.DeleteRecordsPartitionResult
 
 
 @handles(ApiKey.DELETE_RECORDS)
+@may_pause
 def handle_delete_records(
     context: RequestContext, request: "messages.DeleteRecordsRequest", cluster: Cluster
 ) -> "messages.DeleteRecordsResponse":
@@ -54,6 +55,7 @@ def handle_delete_records(
     return messages.DeleteRecordsResponse(version=version, throttle_time_ms=0, topics=topics)
 
 
+@may_pause
 def _delete(
     context: RequestContext, topic_name: str, partition_index: int, offset: int, cluster: Cluster
 ) -> tuple[ErrorCode, int]:

@@ -35,12 +35,14 @@ from protocol.init_producer_id import (
     encode_producer,
     read_init_producer_id,
 )
+from protocol.pacing import may_pause
 
 FENCED_VERSION_MIN = 4
 """The first version that knows PRODUCER_FENCED (KIP-588)."""
 
 
 @handles(ApiKey.INIT_PRODUCER_ID, read_short=read_init_producer_id)
+@may_pause
 def handle_init_producer_id(
     context: RequestContext,
     request: "messages.InitProducerIdRequest | ShortInitProducerId",
@@ -71,6 +73,7 @@ def handle_init_producer_id(
     return encode_producer(version, error_code, producer_id, producer_epoch, window)
 
 
+@may_pause
 def _init_transactional(
     context: RequestContext,
     transactional_id: str,

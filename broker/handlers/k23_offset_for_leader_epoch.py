@@ -19,13 +19,14 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 _TopicResult = messages.OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult
 _PartitionResult = _TopicResult.EpochEndOffset
 
 
 @handles(ApiKey.OFFSET_FOR_LEADER_EPOCH)
+@may_pause
 def handle_offset_for_leader_epoch(
     context: RequestContext, request: "messages.OffsetForLeaderEpochRequest", cluster: Cluster
 ) -> "messages.OffsetForLeaderEpochResponse":

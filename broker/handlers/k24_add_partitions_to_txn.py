@@ -32,7 +32,7 @@ from protocol.add_partitions_to_txn import (
 )
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 FENCED_VERSION_MIN = 2
 
@@ -50,6 +50,7 @@ _TopicClass = TypeVar("_TopicClass", _TopicResult, _OldTopicResult)
 
 
 @handles(ApiKey.ADD_PARTITIONS_TO_TXN, read_short=read_add_partitions)
+@may_pause
 def handle_add_partitions_to_txn(
     context: RequestContext,
     request: "messages.AddPartitionsToTxnRequest | ShortAddPartitions",
@@ -109,6 +110,7 @@ def handle_add_partitions_to_txn(
     )
 
 
+@may_pause
 def _add(
     context: RequestContext,
     cluster: Cluster,
@@ -176,6 +178,7 @@ def _exists(cluster: Cluster, partition: TopicPartition) -> bool:
     return topic is not None and topic.partition(index) is not None
 
 
+@may_pause
 def _by_topic(error_codes: Mapping[TopicPartition, ErrorCode]) -> _Results:
     by_topic: dict[str, list[tuple[int, ErrorCode]]] = {}
     for (name, index), error_code in paced(error_codes.items()):
@@ -183,6 +186,7 @@ def _by_topic(error_codes: Mapping[TopicPartition, ErrorCode]) -> _Results:
     return list(by_topic.items())
 
 
+@may_pause
 def _topic_results(
     topic_class: type[_TopicClass], version: int, results: _Results
 ) -> list[_TopicClass]:

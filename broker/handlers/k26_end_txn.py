@@ -24,6 +24,7 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.end_txn import ShortEndTxn, encode_response, read_end_txn
 from protocol.errors import ErrorCode
+from protocol.pacing import may_pause
 
 FENCED_VERSION_MIN = 2
 BUMP_VERSION_MIN = 5
@@ -31,6 +32,7 @@ BUMP_VERSION_MIN = 5
 
 
 @handles(ApiKey.END_TXN, read_short=read_end_txn)
+@may_pause
 def handle_end_txn(
     context: RequestContext, request: "messages.EndTxnRequest | ShortEndTxn", cluster: Cluster
 ) -> object:

@@ -32,7 +32,7 @@ from broker.transactions.transaction import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, T
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 _MarkerResult = messages.WriteTxnMarkersResponse.WritableTxnMarkerResult
 _TopicResult = _MarkerResult.WritableTxnMarkerTopicResult
@@ -40,6 +40,7 @@ _PartitionResult = _TopicResult.WritableTxnMarkerPartitionResult
 
 
 @handles(ApiKey.WRITE_TXN_MARKERS)
+@may_pause
 def handle_write_txn_markers(
     context: RequestContext, request: "messages.WriteTxnMarkersRequest", cluster: Cluster
 ) -> "messages.WriteTxnMarkersResponse":
@@ -66,6 +67,7 @@ def handle_write_txn_markers(
     return _response(context.api_version, results)
 
 
+@may_pause
 def _partitions(
     marker: "messages.WriteTxnMarkersRequest.WritableTxnMarker",
 ) -> list[TopicPartition]:
@@ -95,6 +97,7 @@ def _needs_append(context: RequestContext, cluster: Cluster, partition: TopicPar
     return partition[0] != OFFSETS_TOPIC and _find(context, cluster, partition) is not None
 
 
+@may_pause
 def _write(
     context: RequestContext,
     cluster: Cluster,
@@ -114,6 +117,7 @@ def _write(
     return append_marker(cluster, topic, partition, marker, context.now_ms)
 
 
+@may_pause
 def _failed(
     request: "messages.WriteTxnMarkersRequest",
 ) -> dict[int, dict[TopicPartition, ErrorCode]]:
@@ -124,6 +128,7 @@ def _failed(
     }
 
 
+@may_pause
 def _response(
     version: int, results: Mapping[int, Mapping[TopicPartition, ErrorCode]]
 ) -> messages.WriteTxnMarkersResponse:
@@ -136,6 +141,7 @@ def _response(
     )
 
 
+@may_pause
 def _topics(version: int, errors: Mapping[TopicPartition, ErrorCode]) -> list[_TopicResult]:
     by_topic: dict[str, list[_PartitionResult]] = {}
     for (name, index), error_code in paced(errors.items()):

@@ -29,7 +29,7 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 LOADING_VERSION_MIN = 2
 ABORTABLE_VERSION_MIN = 4
@@ -42,6 +42,7 @@ _PartitionResponse = _TopicResponse.TxnOffsetCommitResponsePartition
 
 
 @handles(ApiKey.TXN_OFFSET_COMMIT)
+@may_pause
 def handle_txn_offset_commit(
     context: RequestContext, request: "messages.TxnOffsetCommitRequest", cluster: Cluster
 ) -> "messages.TxnOffsetCommitResponse":
@@ -67,6 +68,7 @@ def handle_txn_offset_commit(
     )
 
 
+@may_pause
 def _commit(
     context: RequestContext,
     request: "messages.TxnOffsetCommitRequest",

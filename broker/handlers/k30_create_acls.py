@@ -13,12 +13,13 @@ from broker.responses import Close
 from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 _Result = messages.CreateAclsResponse.AclCreationResult
 
 
 @handles(ApiKey.CREATE_ACLS)
+@may_pause
 def handle_create_acls(
     context: RequestContext, request: "messages.CreateAclsRequest", _cluster: Cluster
 ) -> "messages.CreateAclsResponse | Close":

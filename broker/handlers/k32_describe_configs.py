@@ -48,7 +48,7 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.configs import ConfigSource, ResourceType
 from protocol.errors import ErrorCode
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 from protocol.releases import Release
 
 _Result = messages.DescribeConfigsResponse.DescribeConfigsResult
@@ -62,6 +62,7 @@ _KNOWN_TYPES = frozenset(ResourceType)
 
 
 @handles(ApiKey.DESCRIBE_CONFIGS)
+@may_pause
 def handle_describe_configs(
     context: RequestContext, request: "messages.DescribeConfigsRequest", cluster: Cluster
 ) -> "messages.DescribeConfigsResponse":
@@ -100,6 +101,7 @@ def _invalid_request(
     )
 
 
+@may_pause
 def _result(
     cluster: Cluster,
     broker_id: int,
@@ -141,6 +143,7 @@ def _settings(
     return resource_type, name
 
 
+@may_pause
 def _entries(
     cluster: Cluster,
     broker_id: int,

@@ -25,11 +25,13 @@ from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
+from protocol.pacing import may_pause
 
 _Result = messages.AlterConfigsResponse.AlterConfigsResourceResponse
 
 
 @handles(ApiKey.ALTER_CONFIGS)
+@may_pause
 def handle_alter_configs(
     context: RequestContext, request: "messages.AlterConfigsRequest", cluster: Cluster
 ) -> "messages.AlterConfigsResponse":

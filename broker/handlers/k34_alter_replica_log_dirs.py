@@ -19,12 +19,13 @@ from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 _Topic = messages.AlterReplicaLogDirsResponse.AlterReplicaLogDirTopicResult
 
 
 @handles(ApiKey.ALTER_REPLICA_LOG_DIRS)
+@may_pause
 def handle_alter_replica_log_dirs(
     context: RequestContext, request: "messages.AlterReplicaLogDirsRequest", cluster: Cluster
 ) -> "messages.AlterReplicaLogDirsResponse":

@@ -19,7 +19,7 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 _Result = messages.DescribeLogDirsResponse.DescribeLogDirsResult
 _Topic = _Result.DescribeLogDirsTopic
@@ -27,6 +27,7 @@ _Partition = _Topic.DescribeLogDirsPartition
 
 
 @handles(ApiKey.DESCRIBE_LOG_DIRS)
+@may_pause
 def handle_describe_log_dirs(
     context: RequestContext, request: "messages.DescribeLogDirsRequest", cluster: Cluster
 ) -> "messages.DescribeLogDirsResponse":
@@ -61,6 +62,7 @@ def handle_describe_log_dirs(
     )
 
 
+@may_pause
 def _stored(
     cluster: Cluster,
     broker_id: int,

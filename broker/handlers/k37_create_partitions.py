@@ -39,13 +39,14 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 _Result = messages.CreatePartitionsResponse.CreatePartitionsTopicResult
 STRICT_QUOTA_VERSION_MIN = 3
 
 
 @handles(ApiKey.CREATE_PARTITIONS)
+@may_pause
 def handle_create_partitions(
     context: RequestContext, request: "messages.CreatePartitionsRequest", cluster: Cluster
 ) -> "messages.CreatePartitionsResponse | PendingResponse":
@@ -119,6 +120,7 @@ def _check(
     return assignments if isinstance(assignments, Refusal) else _Growth(topic, assignments)
 
 
+@may_pause
 def _grow(
     cluster: Cluster, requested: "messages.CreatePartitionsRequest.CreatePartitionsTopic"
 ) -> Refusal | None:
@@ -126,6 +128,7 @@ def _grow(
     return growth if isinstance(growth, Refusal) else _add(cluster, requested, growth)
 
 
+@may_pause
 def _add(
     cluster: Cluster,
     requested: "messages.CreatePartitionsRequest.CreatePartitionsTopic",

@@ -29,12 +29,13 @@ from broker.security.delegation_tokens import Principal
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 OWNER_VERSION_MIN = 3
 
 
 @handles(ApiKey.CREATE_DELEGATION_TOKEN)
+@may_pause
 def handle_create_delegation_token(
     context: RequestContext, request: "messages.CreateDelegationTokenRequest", cluster: Cluster
 ) -> "messages.CreateDelegationTokenResponse":

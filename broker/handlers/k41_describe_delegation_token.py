@@ -19,12 +19,13 @@ from broker.security.delegation_tokens import DelegationToken, Principal
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 _Token = messages.DescribeDelegationTokenResponse.DescribedDelegationToken
 
 
 @handles(ApiKey.DESCRIBE_DELEGATION_TOKEN)
+@may_pause
 def handle_describe_delegation_token(
     context: RequestContext, request: "messages.DescribeDelegationTokenRequest", cluster: Cluster
 ) -> "messages.DescribeDelegationTokenResponse":
@@ -44,6 +45,7 @@ def handle_describe_delegation_token(
     )
 
 
+@may_pause
 def _described(token: DelegationToken) -> _Token:
     renewer_type = _Token.DescribedDelegationTokenRenewer
     return _Token(

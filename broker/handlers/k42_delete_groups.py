@@ -14,10 +14,11 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 
 @handles(ApiKey.DELETE_GROUPS)
+@may_pause
 def handle_delete_groups(
     context: RequestContext, request: "messages.DeleteGroupsRequest", cluster: Cluster
 ) -> "messages.DeleteGroupsResponse":
@@ -38,6 +39,7 @@ def handle_delete_groups(
     )
 
 
+@may_pause
 def _delete(context: RequestContext, group_id: str, cluster: Cluster) -> ErrorCode:
     error_code = ownership_error(cluster, context.broker_id, group_id)
     if error_code is not ErrorCode.NONE:

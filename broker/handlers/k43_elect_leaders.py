@@ -28,13 +28,14 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 _TopicResult = messages.ElectLeadersResponse.ReplicaElectionResult
 _PartitionResult = _TopicResult.PartitionResult
 
 
 @handles(ApiKey.ELECT_LEADERS)
+@may_pause
 def handle_elect_leaders(
     context: RequestContext, request: "messages.ElectLeadersRequest", cluster: Cluster
 ) -> "messages.ElectLeadersResponse | PendingResponse":
@@ -64,6 +65,7 @@ def handle_elect_leaders(
     )
 
 
+@may_pause
 def _respond(
     version: int,
     request: "messages.ElectLeadersRequest",
@@ -103,6 +105,7 @@ def _election_type(version: int, request: "messages.ElectLeadersRequest") -> Ele
         return Refusal(ErrorCode.INVALID_REQUEST, message)
 
 
+@may_pause
 def _asked(
     request: "messages.ElectLeadersRequest", cluster: Cluster
 ) -> list[tuple[str, list[int]]]:

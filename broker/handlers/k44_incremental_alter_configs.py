@@ -28,11 +28,13 @@ from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
+from protocol.pacing import may_pause
 
 _Result = messages.IncrementalAlterConfigsResponse.AlterConfigsResourceResponse
 
 
 @handles(ApiKey.INCREMENTAL_ALTER_CONFIGS)
+@may_pause
 def handle_incremental_alter_configs(
     context: RequestContext, request: "messages.IncrementalAlterConfigsRequest", cluster: Cluster
 ) -> "messages.IncrementalAlterConfigsResponse":

@@ -31,7 +31,7 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 _TopicResult = messages.AlterPartitionReassignmentsResponse.ReassignableTopicResponse
 _PartitionResult = _TopicResult.ReassignablePartitionResponse
@@ -41,6 +41,7 @@ _Partition: TypeAlias = (
 
 
 @handles(ApiKey.ALTER_PARTITION_REASSIGNMENTS)
+@may_pause
 def handle_alter_partition_reassignments(
     context: RequestContext,
     request: "messages.AlterPartitionReassignmentsRequest",
@@ -71,6 +72,7 @@ def handle_alter_partition_reassignments(
     )
 
 
+@may_pause
 def _respond(
     context: RequestContext,
     request: "messages.AlterPartitionReassignmentsRequest",
@@ -105,6 +107,7 @@ def _respond(
     )
 
 
+@may_pause
 def _alter(
     topic_name: str,
     request: _Partition,

@@ -13,13 +13,14 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 _Topic = messages.ListPartitionReassignmentsResponse.OngoingTopicReassignment
 _Partition = _Topic.OngoingPartitionReassignment
 
 
 @handles(ApiKey.LIST_PARTITION_REASSIGNMENTS)
+@may_pause
 def handle_list_partition_reassignments(
     context: RequestContext, request: "messages.ListPartitionReassignmentsRequest", cluster: Cluster
 ) -> "messages.ListPartitionReassignmentsResponse":
@@ -39,6 +40,7 @@ def handle_list_partition_reassignments(
     )
 
 
+@may_pause
 def _asked(
     request: "messages.ListPartitionReassignmentsRequest", cluster: Cluster
 ) -> list[tuple[str, list[Partition]]]:

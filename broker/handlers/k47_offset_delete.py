@@ -16,12 +16,13 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.pacing import paced, paced_stream
+from protocol.pacing import may_pause, paced, paced_stream
 
 _TopicResponse = messages.OffsetDeleteResponse.OffsetDeleteResponseTopic
 
 
 @handles(ApiKey.OFFSET_DELETE)
+@may_pause
 def handle_offset_delete(
     context: RequestContext, request: "messages.OffsetDeleteRequest", cluster: Cluster
 ) -> "messages.OffsetDeleteResponse":

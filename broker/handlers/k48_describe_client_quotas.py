@@ -18,13 +18,14 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.hash_order import grown_capacity
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 from quotas.client_quotas import Component, FilterProblem
 
 _Entry = messages.DescribeClientQuotasResponse.EntryData
 
 
 @handles(ApiKey.DESCRIBE_CLIENT_QUOTAS)
+@may_pause
 def handle_describe_client_quotas(
     context: RequestContext, request: "messages.DescribeClientQuotasRequest", cluster: Cluster
 ) -> "messages.DescribeClientQuotasResponse":

@@ -31,7 +31,7 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 from protocol.releases import Release
 from quotas.entities import Entity, entity_problem, make_entity, release_problem
 
@@ -42,6 +42,7 @@ Changes = list[tuple[str, float | None]]
 
 
 @handles(ApiKey.ALTER_CLIENT_QUOTAS)
+@may_pause
 def handle_alter_client_quotas(
     context: RequestContext, request: "messages.AlterClientQuotasRequest", cluster: Cluster
 ) -> "messages.AlterClientQuotasResponse":

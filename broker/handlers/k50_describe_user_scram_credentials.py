@@ -18,12 +18,13 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.hash_order import in_hash_order, string_hash
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 _Result = messages.DescribeUserScramCredentialsResponse.DescribeUserScramCredentialsResult
 
 
 @handles(ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS)
+@may_pause
 def handle_describe_user_scram_credentials(
     context: RequestContext,
     request: "messages.DescribeUserScramCredentialsRequest",

@@ -21,12 +21,13 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 _Result = messages.AlterUserScramCredentialsResponse.AlterUserScramCredentialsResult
 
 
 @handles(ApiKey.ALTER_USER_SCRAM_CREDENTIALS)
+@may_pause
 def handle_alter_user_scram_credentials(
     context: RequestContext, request: "messages.AlterUserScramCredentialsRequest", cluster: Cluster
 ) -> "messages.AlterUserScramCredentialsResponse":

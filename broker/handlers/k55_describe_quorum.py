@@ -28,7 +28,7 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 _Topic = messages.DescribeQuorumResponse.TopicData
 _Partition = _Topic.PartitionData
@@ -40,6 +40,7 @@ NODES_VERSION_MIN = 2
 
 
 @handles(ApiKey.DESCRIBE_QUORUM)
+@may_pause
 def handle_describe_quorum(
     context: RequestContext, request: "messages.DescribeQuorumRequest", cluster: Cluster
 ) -> "messages.DescribeQuorumResponse":

@@ -29,12 +29,13 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 _Result = messages.UpdateFeaturesResponse.UpdatableFeatureResult
 
 
 @handles(ApiKey.UPDATE_FEATURES)
+@may_pause
 def handle_update_features(
     context: RequestContext, request: "messages.UpdateFeaturesRequest", cluster: Cluster
 ) -> "messages.UpdateFeaturesResponse":

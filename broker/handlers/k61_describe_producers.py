@@ -21,7 +21,7 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.pacing import paced, paced_elements
+from protocol.pacing import may_pause, paced, paced_elements
 
 """Kafka's text of UNKNOWN_TOPIC_OR_PARTITION."""
 
@@ -31,6 +31,7 @@ _Producer = _Partition.ProducerState
 
 
 @handles(ApiKey.DESCRIBE_PRODUCERS)
+@may_pause
 def handle_describe_producers(
     context: RequestContext, request: "messages.DescribeProducersRequest", cluster: Cluster
 ) -> "messages.DescribeProducersResponse":
@@ -43,6 +44,7 @@ def handle_describe_producers(
     )
 
 
+@may_pause
 def _describe_topic(
     context: RequestContext,
     cluster: Cluster,
@@ -60,6 +62,7 @@ def _describe_topic(
     )
 
 
+@may_pause
 def _describe(
     context: RequestContext,
     cluster: Cluster,
@@ -92,6 +95,7 @@ def _describe(
     )
 
 
+@may_pause
 def _active_producers(partition: Partition, version: int) -> list[_Producer]:
     return [
         _Producer(

@@ -19,11 +19,13 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.pacing import may_pause
 
 MESSAGE_RELEASE_MIN = (4, 1)
 
 
 @handles(ApiKey.UNREGISTER_BROKER)
+@may_pause
 def handle_unregister_broker(
     context: RequestContext, request: "messages.UnregisterBrokerRequest", cluster: Cluster
 ) -> "messages.UnregisterBrokerResponse":

@@ -14,12 +14,13 @@ from broker.transactions.transaction import Transaction
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 _State = messages.DescribeTransactionsResponse.TransactionState
 
 
 @handles(ApiKey.DESCRIBE_TRANSACTIONS)
+@may_pause
 def handle_describe_transactions(
     context: RequestContext, request: "messages.DescribeTransactionsRequest", cluster: Cluster
 ) -> "messages.DescribeTransactionsResponse":

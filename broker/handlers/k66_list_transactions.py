@@ -20,7 +20,7 @@ from broker.transactions.transaction import Transaction, TransactionState
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 from protocol.regular_expressions import full_match, regex_problem
 
 _Response = messages.ListTransactionsResponse
@@ -28,6 +28,7 @@ _STATES = {state.value: state for state in TransactionState}
 
 
 @handles(ApiKey.LIST_TRANSACTIONS)
+@may_pause
 def handle_list_transactions(
     context: RequestContext, request: "messages.ListTransactionsRequest", cluster: Cluster
 ) -> "messages.ListTransactionsResponse":

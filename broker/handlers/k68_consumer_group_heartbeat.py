@@ -35,6 +35,7 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.consumer_heartbeat import encode_unchanged, read_unchanged
 from protocol.errors import ErrorCode
+from protocol.pacing import may_pause
 
 MEMBER_ID_VERSION_MIN = 1
 _NO_TOPIC_ID = UUID(int=0)
@@ -63,6 +64,7 @@ def keep_session(
 
 
 @handles(ApiKey.CONSUMER_GROUP_HEARTBEAT, shortcut=keep_session)
+@may_pause
 def handle_consumer_group_heartbeat(
     context: RequestContext, request: "messages.ConsumerGroupHeartbeatRequest", cluster: Cluster
 ) -> "messages.ConsumerGroupHeartbeatResponse":

@@ -27,7 +27,7 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 CLASSIC_MEMBER_TYPE = 0
 CONSUMER_MEMBER_TYPE = 1
@@ -38,6 +38,7 @@ _Assignment = _Member.Assignment
 
 
 @handles(ApiKey.CONSUMER_GROUP_DESCRIBE)
+@may_pause
 def handle_consumer_group_describe(
     context: RequestContext, request: "messages.ConsumerGroupDescribeRequest", cluster: Cluster
 ) -> "messages.ConsumerGroupDescribeResponse":
@@ -54,6 +55,7 @@ def handle_consumer_group_describe(
     return messages.ConsumerGroupDescribeResponse(version=version, groups=groups)
 
 
+@may_pause
 def _describe(context: RequestContext, group_id: str, cluster: Cluster) -> _GroupResponse:
     version = context.api_version
     error_code = ownership_error(cluster, context.broker_id, group_id)

@@ -27,9 +27,11 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.pacing import may_pause
 
 
 @handles(ApiKey.GET_TELEMETRY_SUBSCRIPTIONS)
+@may_pause
 def handle_get_telemetry_subscriptions(
     context: RequestContext, request: "messages.GetTelemetrySubscriptionsRequest", cluster: Cluster
 ) -> "messages.GetTelemetrySubscriptionsResponse":

@@ -17,9 +17,11 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.pacing import may_pause
 
 
 @handles(ApiKey.PUSH_TELEMETRY)
+@may_pause
 def handle_push_telemetry(
     context: RequestContext, request: "messages.PushTelemetryRequest", cluster: Cluster
 ) -> "messages.PushTelemetryResponse":

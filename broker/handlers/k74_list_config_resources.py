@@ -15,13 +15,14 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.configs import ResourceType
 from protocol.errors import ErrorCode
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 _Resource = messages.ListConfigResourcesResponse.ConfigResource
 _KNOWN_TYPES = frozenset(ResourceType)
 
 
 @handles(ApiKey.LIST_CONFIG_RESOURCES)
+@may_pause
 def handle_list_config_resources(
     context: RequestContext, request: "messages.ListConfigResourcesRequest", cluster: Cluster
 ) -> "messages.ListConfigResourcesResponse":
@@ -42,6 +43,7 @@ def handle_list_config_resources(
     )
 
 
+@may_pause
 def _names(cluster: Cluster, resource_type: ResourceType) -> list[str]:
     match resource_type:
         case ResourceType.TOPIC:

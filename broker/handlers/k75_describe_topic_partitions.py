@@ -29,7 +29,7 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 _Response = messages.DescribeTopicPartitionsResponse
 _TopicResponse = _Response.DescribeTopicPartitionsResponseTopic
@@ -37,6 +37,7 @@ _PartitionResponse = _TopicResponse.DescribeTopicPartitionsResponsePartition
 
 
 @handles(ApiKey.DESCRIBE_TOPIC_PARTITIONS)
+@may_pause
 def handle_describe_topic_partitions(
     context: RequestContext, request: "messages.DescribeTopicPartitionsRequest", cluster: Cluster
 ) -> "messages.DescribeTopicPartitionsResponse":

@@ -26,12 +26,14 @@ from broker.share_groups.member import ShareHeartbeat
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.pacing import may_pause
 
 _Response = messages.ShareGroupHeartbeatResponse
 _Assignment = _Response.Assignment
 
 
 @handles(ApiKey.SHARE_GROUP_HEARTBEAT)
+@may_pause
 def handle_share_group_heartbeat(
     context: RequestContext, request: "messages.ShareGroupHeartbeatRequest", cluster: Cluster
 ) -> "messages.ShareGroupHeartbeatResponse":

@@ -21,7 +21,7 @@ from broker.share_groups.simple_assignor import NAME
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 _Response = messages.ShareGroupDescribeResponse
 _Group = _Response.DescribedGroup
@@ -30,6 +30,7 @@ _Assignment = _Member.Assignment
 
 
 @handles(ApiKey.SHARE_GROUP_DESCRIBE)
+@may_pause
 def handle_share_group_describe(
     context: RequestContext, request: "messages.ShareGroupDescribeRequest", cluster: Cluster
 ) -> "messages.ShareGroupDescribeResponse":
@@ -48,6 +49,7 @@ def handle_share_group_describe(
     return _Response(groups=groups)
 
 
+@may_pause
 def _describe(context: RequestContext, group_id: str, cluster: Cluster) -> _Group:
     if not group_id:
         return _error(group_id, ErrorCode.INVALID_GROUP_ID)

@@ -55,7 +55,7 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.codec import encode_body
 from protocol.errors import ErrorCode
-from protocol.pacing import paced_elements
+from protocol.pacing import may_pause, paced_elements
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -69,6 +69,7 @@ _MOVED = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EP
 
 
 @handles(ApiKey.SHARE_FETCH)
+@may_pause
 def handle_share_fetch(
     context: RequestContext, request: "messages.ShareFetchRequest", cluster: Cluster
 ) -> object:
@@ -105,6 +106,7 @@ def handle_share_fetch(
     return fetch_or_wait(_fetch(context, request, cluster, session), respond, context.now_ms)
 
 
+@may_pause
 def _open_session(
     context: RequestContext,
     key: ShareSessionKey,
@@ -131,6 +133,7 @@ def _open_session(
     return sessions.resume(key, epoch, paced_elements(requested), paced_elements(forgotten))
 
 
+@may_pause
 def _partitions(topics: list["messages.ShareFetchRequest.FetchTopic"]) -> list[TopicIdPartition]:
     return [
         TopicIdPartition(topic.topic_id or NO_TOPIC_ID, partition.partition_index)
@@ -139,6 +142,7 @@ def _partitions(topics: list["messages.ShareFetchRequest.FetchTopic"]) -> list[T
     ]
 
 
+@may_pause
 def _has_acknowledgements(request: "messages.ShareFetchRequest") -> bool:
     return any(
         partition.acknowledgement_batches
@@ -196,6 +200,7 @@ def _respond_later(cluster: Cluster, due_ms: int, refusal: Refusal) -> PendingRe
     return pending
 
 
+@may_pause
 def _respond(
     context: RequestContext,
     request: "messages.ShareFetchRequest",
@@ -231,6 +236,7 @@ def _respond(
     return body
 
 
+@may_pause
 def _response(
     context: RequestContext,
     group_id: str,
@@ -271,6 +277,7 @@ def _response(
     )
 
 
+@may_pause
 def _entry(partition_index: int, data: SharePartitionData) -> _PartitionData:
     return _PartitionData(
         partition_index=partition_index,

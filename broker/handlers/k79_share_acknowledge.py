@@ -30,6 +30,7 @@ from broker.share_groups.sessions import (
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.pacing import may_pause
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -40,6 +41,7 @@ _PartitionData = _TopicResponse.PartitionData
 
 
 @handles(ApiKey.SHARE_ACKNOWLEDGE)
+@may_pause
 def handle_share_acknowledge(
     context: RequestContext, request: "messages.ShareAcknowledgeRequest", cluster: Cluster
 ) -> "messages.ShareAcknowledgeResponse":

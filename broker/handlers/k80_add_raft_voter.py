@@ -20,9 +20,11 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.pacing import may_pause
 
 
 @handles(ApiKey.ADD_RAFT_VOTER)
+@may_pause
 def handle_add_raft_voter(
     context: RequestContext, request: "messages.AddRaftVoterRequest", cluster: Cluster
 ) -> "messages.AddRaftVoterResponse":
@@ -36,6 +38,7 @@ def handle_add_raft_voter(
     )
 
 
+@may_pause
 def _refuse(request: "messages.AddRaftVoterRequest", cluster: Cluster) -> Refusal:
     # The decoder returns None for a directory id of zeros.
     if request.voter_id < 0 or request.voter_directory_id is None:

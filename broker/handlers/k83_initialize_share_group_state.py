@@ -19,6 +19,7 @@ from broker.routes import handles
 from broker.share_groups.share_state import SharePartitionKey
 from protocol import messages
 from protocol.api_keys import ApiKey
+from protocol.pacing import may_pause
 
 OPERATION = "initialize share group state"
 _Response = messages.InitializeShareGroupStateResponse
@@ -27,6 +28,7 @@ _Result = _TopicResult.PartitionResult
 
 
 @handles(ApiKey.INITIALIZE_SHARE_GROUP_STATE)
+@may_pause
 def handle_initialize_share_group_state(
     context: RequestContext, request: "messages.InitializeShareGroupStateRequest", cluster: Cluster
 ) -> "messages.InitializeShareGroupStateResponse":

@@ -23,7 +23,7 @@ from broker.routes import handles
 from broker.share_groups.share_state import SharePartitionKey
 from protocol import messages
 from protocol.api_keys import ApiKey
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 OPERATION = "read share group state"
 _Response = messages.ReadShareGroupStateResponse
@@ -32,6 +32,7 @@ _Result = _TopicResult.PartitionResult
 
 
 @handles(ApiKey.READ_SHARE_GROUP_STATE)
+@may_pause
 def handle_read_share_group_state(
     context: RequestContext, request: "messages.ReadShareGroupStateRequest", cluster: Cluster
 ) -> "messages.ReadShareGroupStateResponse":

@@ -22,7 +22,7 @@ from broker.share_groups.share_state import SharePartitionKey
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 OPERATION = "write share group state"
 _Response = messages.WriteShareGroupStateResponse
@@ -32,6 +32,7 @@ _INVALID = Refusal(ErrorCode.INVALID_REQUEST, INVALID_REQUEST_MESSAGE)
 
 
 @handles(ApiKey.WRITE_SHARE_GROUP_STATE)
+@may_pause
 def handle_write_share_group_state(
     context: RequestContext, request: "messages.WriteShareGroupStateRequest", cluster: Cluster
 ) -> "messages.WriteShareGroupStateResponse":
@@ -50,6 +51,7 @@ def handle_write_share_group_state(
     return _Response(results=results_by_topic(request, _TopicResult, handle))
 
 
+@may_pause
 def _state_batches(
     entry: "messages.WriteShareGroupStateRequest.WriteStateData.PartitionData",
 ) -> list[StateBatch] | None:

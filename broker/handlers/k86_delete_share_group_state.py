@@ -19,6 +19,7 @@ from broker.routes import handles
 from broker.share_groups.share_state import SharePartitionKey
 from protocol import messages
 from protocol.api_keys import ApiKey
+from protocol.pacing import may_pause
 
 OPERATION = "delete share group state"
 _Response = messages.DeleteShareGroupStateResponse
@@ -27,6 +28,7 @@ _Result = _TopicResult.PartitionResult
 
 
 @handles(ApiKey.DELETE_SHARE_GROUP_STATE)
+@may_pause
 def handle_delete_share_group_state(
     context: RequestContext, request: "messages.DeleteShareGroupStateRequest", cluster: Cluster
 ) -> "messages.DeleteShareGroupStateResponse":

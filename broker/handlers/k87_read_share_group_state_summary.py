@@ -20,6 +20,7 @@ from broker.share_groups.share_state import SharePartitionKey
 from broker.share_groups.state_batches import NO_OFFSET
 from protocol import messages
 from protocol.api_keys import ApiKey
+from protocol.pacing import may_pause
 
 OPERATION = "read share group state summary"
 _Response = messages.ReadShareGroupStateSummaryResponse
@@ -28,6 +29,7 @@ _Result = _TopicResult.PartitionResult
 
 
 @handles(ApiKey.READ_SHARE_GROUP_STATE_SUMMARY)
+@may_pause
 def handle_read_share_group_state_summary(
     context: RequestContext, request: "messages.ReadShareGroupStateSummaryRequest", cluster: Cluster
 ) -> "messages.ReadShareGroupStateSummaryResponse":

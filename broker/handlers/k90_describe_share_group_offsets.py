@@ -26,7 +26,7 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.hash_order import in_hash_order, int_hash, uuid_hash
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 _Response = messages.DescribeShareGroupOffsetsResponse
 _Group = _Response.DescribeShareGroupOffsetsResponseGroup
@@ -36,6 +36,7 @@ _NO_TOPIC_ID = UUID(int=0)
 
 
 @handles(ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS)
+@may_pause
 def handle_describe_share_group_offsets(
     context: RequestContext, request: "messages.DescribeShareGroupOffsetsRequest", cluster: Cluster
 ) -> "messages.DescribeShareGroupOffsetsResponse":
@@ -43,6 +44,7 @@ def handle_describe_share_group_offsets(
     return _Response(groups=[_describe(context, group, cluster) for group in paced(request.groups)])
 
 
+@may_pause
 def _describe(
     context: RequestContext,
     request: "messages.DescribeShareGroupOffsetsRequest.DescribeShareGroupOffsetsRequestGroup",
@@ -62,6 +64,7 @@ def _describe(
     return _Group(group_id=group_id, topics=_topics(cluster, group_id, partitions))
 
 
+@may_pause
 def _describe_named(
     cluster: Cluster,
     group_id: str,
@@ -90,6 +93,7 @@ def _describe_named(
     return _Group(group_id=group_id, topics=missing + _topics(cluster, group_id, partitions))
 
 
+@may_pause
 def _topics(
     cluster: Cluster, group_id: str, partitions: Mapping[UUID, Iterable[int]]
 ) -> list[_Topic]:

@@ -16,6 +16,8 @@ from uuid import UUID
 
 from broker.administration.share_offsets import alter_offsets, group_to_change
 from broker.cluster.cluster import Cluster
+from broker.cluster.coordinators import ensure_internal_topic
+from broker.cluster.internal_topics import SHARE_GROUP_STATE
 from broker.cluster.share_loading import are_share_groups_enabled
 from broker.cluster.topics import Topic
 from broker.errors import UNKNOWN_PARTITION, Refusal
@@ -25,7 +27,7 @@ from broker.share_groups.sessions import TopicIdPartition
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.pacing import paced
+from protocol.pacing import may_pause, no_pause, paced
 
 _Response = messages.AlterShareGroupOffsetsResponse
 _Topic = _Response.AlterShareGroupOffsetsResponseTopic
@@ -34,6 +36,7 @@ _NO_TOPIC_ID = UUID(int=0)
 
 
 @handles(ApiKey.ALTER_SHARE_GROUP_OFFSETS)
+@may_pause
 def handle_alter_share_group_offsets(
     context: RequestContext, request: "messages.AlterShareGroupOffsetsRequest", cluster: Cluster
 ) -> "messages.AlterShareGroupOffsetsResponse":
@@ -63,6 +66,7 @@ def handle_alter_share_group_offsets(
     return _Response(responses=responses)
 
 
+@may_pause
 def _alter(
     context: RequestContext,
     cluster: Cluster,
@@ -72,11 +76,13 @@ def _alter(
 ) -> dict[TopicIdPartition, Refusal | None]:
     if topic is None:
         return dict.fromkeys(offsets, UNKNOWN_PARTITION)
-    # Members may have joined, or the group may have been deleted, during a pause.
-    group = group_to_change(context, cluster, group_id)
-    if isinstance(group, Refusal):
-        return dict.fromkeys(offsets, group)
-    return alter_offsets(cluster, group, offsets, context.now_ms)
+    ensure_internal_topic(cluster, SHARE_GROUP_STATE)
+    with no_pause():
+        # Members may have joined, or the group may have been deleted, during a pause.
+        group = group_to_change(context, cluster, group_id)
+        if isinstance(group, Refusal):
+            return dict.fromkeys(offsets, group)
+        return alter_offsets(cluster, group, offsets, context.now_ms)
 
 
 def _entry(partition_index: int, refusal: Refusal | None) -> _Partition:

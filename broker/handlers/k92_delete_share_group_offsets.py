@@ -22,7 +22,7 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.hash_order import in_hash_order, uuid_hash
-from protocol.pacing import paced
+from protocol.pacing import may_pause, no_pause, paced
 
 _Response = messages.DeleteShareGroupOffsetsResponse
 _Topic = _Response.DeleteShareGroupOffsetsResponseTopic
@@ -30,6 +30,7 @@ _NO_TOPIC_ID = UUID(int=0)
 
 
 @handles(ApiKey.DELETE_SHARE_GROUP_OFFSETS)
+@may_pause
 def handle_delete_share_group_offsets(
     context: RequestContext, request: "messages.DeleteShareGroupOffsetsRequest", cluster: Cluster
 ) -> "messages.DeleteShareGroupOffsetsResponse":
@@ -58,12 +59,13 @@ def _delete(context: RequestContext, cluster: Cluster, group_id: str, topic_name
     topic = cluster.topics.get(topic_name)
     refusal: Refusal | None = UNKNOWN_PARTITION
     if topic is not None:
-        # Members may have joined, or the group may have been deleted, during a pause.
-        group = group_to_change(context, cluster, group_id)
-        if isinstance(group, Refusal):
-            refusal = group
-        else:
-            refusal = delete_offsets(cluster, group, topic.topic_id, context.now_ms)
+        with no_pause():
+            # Members may have joined, or the group may have been deleted, during a pause.
+            group = group_to_change(context, cluster, group_id)
+            if isinstance(group, Refusal):
+                refusal = group
+            else:
+                refusal = delete_offsets(cluster, group, topic.topic_id, context.now_ms)
     return _Topic(
         topic_name=topic_name,
         topic_id=topic.topic_id if topic is not None and refusal is None else _NO_TOPIC_ID,

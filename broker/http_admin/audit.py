@@ -9,6 +9,7 @@ from broker.audit.comparison import Finding, audit_cluster
 from broker.dispatch.turn_queue import TurnKind
 from broker.http_admin.operation import Problem, operation
 from broker.http_admin.state import Admin
+from protocol.pacing import may_pause
 
 FINDINGS_MAX = 1_000
 
@@ -73,6 +74,7 @@ class AuditView(msgspec.Struct):
 
 
 @operation("GET", "/v1/audit", tag="audit", turn_kind=TurnKind.READING)
+@may_pause
 def get_audit(admin: Admin) -> AuditView:
     """Compare the acknowledgements that were sent with the logs.
 

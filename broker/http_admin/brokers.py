@@ -15,7 +15,7 @@ from broker.http_admin.operation import Count, Input, Name, NodeId, Problem, Rem
 from broker.http_admin.state import Admin
 from broker.journal.lines import Entry
 from broker.server.listener import ListenError
-from protocol.pacing import paced, paced_elements
+from protocol.pacing import may_pause, paced, paced_elements
 
 
 class BrokerView(msgspec.Struct):
@@ -104,6 +104,7 @@ class ConnectionPath(Input):
 
 
 @operation("GET", "/v1/brokers", tag="brokers", turn_kind=TurnKind.READING)
+@may_pause
 def list_brokers(admin: Admin) -> list[BrokerView]:
     """List all brokers with their state."""
     return _views(admin, admin.cluster.brokers.values())
@@ -128,6 +129,7 @@ async def add_broker(admin: Admin, body: NewBrokerBody) -> BrokerView:
     tag="brokers",
     further_rules="There is no such listener, or advertised.listeners was altered at run time",
 )
+@may_pause
 def advertise_address(admin: Admin, path: BrokerPath, body: AdvertisedBody) -> BrokerView:
     """Advertise another address, such as the mapped port of a container.
 
@@ -144,6 +146,7 @@ def advertise_address(admin: Admin, path: BrokerPath, body: AdvertisedBody) -> B
 
 
 @operation("DELETE", "/v1/brokers/{node_id}", tag="brokers", status=204, media_type=None)
+@may_pause
 def decommission_broker(admin: Admin, path: BrokerPath) -> None:
     """Stop a broker and unregister it: leaders move, and Metadata no longer lists it.
 
@@ -157,6 +160,7 @@ def decommission_broker(admin: Admin, path: BrokerPath) -> None:
 
 
 @operation("POST", "/v1/brokers/{node_id}/fence", tag="brokers")
+@may_pause
 def fence_broker(admin: Admin, path: BrokerPath) -> BrokerView:
     """Fence a broker: it leaves Metadata and leads nothing; its connections stay."""
     admin.check_broker(path.node_id)
@@ -170,6 +174,7 @@ def fence_broker(admin: Admin, path: BrokerPath) -> BrokerView:
     tag="brokers",
     further_rules="A controlled shutdown always elects other leaders",
 )
+@may_pause
 def stop_broker(admin: Admin, path: BrokerPath, body: StopBody) -> BrokerView:
     """Stop a broker: its connections are cut and new ones refused; no record is lost.
 
@@ -192,6 +197,7 @@ def stop_broker(admin: Admin, path: BrokerPath, body: StopBody) -> BrokerView:
     tag="brokers",
     further_rules="A key or a value of the configuration is invalid",
 )
+@may_pause
 def start_broker(admin: Admin, path: BrokerPath, body: StartBody) -> BrokerView:
     """Start a broker again on its port; it leads only partitions that have no leader.
 
@@ -204,6 +210,7 @@ def start_broker(admin: Admin, path: BrokerPath, body: StartBody) -> BrokerView:
     return _view(admin, admin.cluster.brokers[path.node_id])
 
 
+@may_pause
 def _configure(admin: Admin, broker: Broker, overrides: dict[str, str | None]) -> None:
     """Change the keys that a broker was started with.
 
@@ -225,6 +232,7 @@ def _configure(admin: Admin, broker: Broker, overrides: dict[str, str | None]) -
 
 
 @operation("POST", "/v1/brokers/{node_id}/isolate", tag="brokers")
+@may_pause
 def isolate_broker(admin: Admin, path: BrokerPath, body: CutBody) -> BrokerView:
     """Isolate a broker from its clients: connections stay open, nothing passes through them."""
     admin.check_broker(path.node_id)
@@ -233,6 +241,7 @@ def isolate_broker(admin: Admin, path: BrokerPath, body: CutBody) -> BrokerView:
 
 
 @operation("GET", "/v1/connections", tag="connections", turn_kind=TurnKind.READING)
+@may_pause
 def list_connections(admin: Admin) -> list[ConnectionView]:
     """List all connections, with the time until which a quota mutes them."""
     client_ids: dict[int, str | None] = {}
@@ -272,6 +281,7 @@ def cut_connection(admin: Admin, path: ConnectionPath) -> None:
     raise Problem(404, f"there is no connection {path.connection}", remedy=remedy)
 
 
+@may_pause
 def _views(admin: Admin, brokers: Iterable[Broker]) -> list[BrokerView]:
     """Describe brokers; the leaders of all partitions are counted once, in a loop that pauses."""
     leads = Counter(
@@ -286,6 +296,7 @@ def _views(admin: Admin, brokers: Iterable[Broker]) -> list[BrokerView]:
     ]
 
 
+@may_pause
 def _view(admin: Admin, broker: Broker) -> BrokerView:
     return _views(admin, [broker])[0]
 

@@ -4,6 +4,7 @@ import msgspec
 
 from broker.http_admin.operation import operation
 from broker.http_admin.state import Admin
+from protocol.pacing import may_pause
 
 
 class EventView(msgspec.Struct):
@@ -29,6 +30,7 @@ class ControllerView(msgspec.Struct):
 
 
 @operation("GET", "/v1/controller", tag="brokers")
+@may_pause
 def get_controller(admin: Admin) -> ControllerView:
     """Show the controller's queue: requests for topics and partitions, and elections."""
     queue = admin.cluster.controller_queue

@@ -15,6 +15,7 @@ from time import perf_counter
 
 from broker.journal.journal import Journal
 from broker.journal.lines import Line
+from protocol.pacing import may_pause
 
 EVENTS_AHEAD_MAX = 1000
 """Most events that are kept for slow followers. They lose older ones, and get their number."""
@@ -141,6 +142,7 @@ class EventFeed:
         elif self._behind:
             self._give_turns()
 
+    @may_pause
     def encoded(self, event: Event, encode: Callable[[Line], bytes], *, has_bodies: bool) -> bytes:
         """Return an event with or without the messages, as `encode` makes it the first time."""
         text = event.encoded.get(has_bodies)

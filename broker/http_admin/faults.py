@@ -10,7 +10,7 @@ from broker.faults import ContradictionError, FaultRule, RuleState, rules_from_j
 from broker.faults.rule import rule_schema
 from broker.http_admin.operation import Count, Input, Problem, Remedy, operation
 from broker.http_admin.state import Admin
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 RULE_TYPE = msgspec.defstruct(
     "FaultRule",
@@ -54,6 +54,7 @@ class FaultPath(Input):
     id: Count
 
 
+@may_pause
 def _rule_or_rules(document: Any) -> FaultRule | list[FaultRule]:
     try:
         rules = rules_from_json(document)
@@ -63,11 +64,13 @@ def _rule_or_rules(document: Any) -> FaultRule | list[FaultRule]:
 
 
 @operation("GET", "/v1/faults", tag="faults", turn_kind=TurnKind.READING)
+@may_pause
 def list_faults(admin: Admin) -> list[FaultView]:
     """List all rules in the order in which they are evaluated, including those used up."""
     return fault_views(admin)
 
 
+@may_pause
 def fault_views(admin: Admin) -> list[FaultView]:
     """Return all rules."""
     return [_view(state) for state in paced(admin.faults.rules())]
@@ -97,6 +100,7 @@ async def add_faults(
     return views if isinstance(body, list) else views[0]
 
 
+@may_pause
 def add_rules(admin: Admin, rules: Sequence[FaultRule]) -> list[FaultView]:
     """Add rules after all others, or none of them.
 

@@ -6,6 +6,7 @@ from broker.groups.requests import UNKNOWN_MEMBER, MemberIdentity
 from broker.http_admin.groups import GroupPath, get_group
 from broker.http_admin.operation import Input, Name, PartitionIndex, Problem, operation
 from broker.http_admin.state import Admin
+from protocol.pacing import may_pause
 
 
 class MemberPath(Input):
@@ -35,6 +36,7 @@ class AssignmentBody(Input):
     status=204,
     media_type=None,
 )
+@may_pause
 def fence_member(admin: Admin, path: MemberPath) -> None:
     """Remove a member, as its coordinator does when its session has expired.
 
@@ -51,6 +53,7 @@ def fence_member(admin: Admin, path: MemberPath) -> None:
 
 
 @operation("POST", "/v1/groups/{group_id}/rebalance", tag="groups", status=204, media_type=None)
+@may_pause
 def rebalance_group(admin: Admin, path: GroupPath) -> None:
     """Begin a rebalance: a new epoch, or in a classic group a new generation.
 
@@ -74,6 +77,7 @@ def rebalance_group(admin: Admin, path: GroupPath) -> None:
     media_type=None,
     further_rules="A member occurs twice, by its id and its instance id",
 )
+@may_pause
 def put_assignment(admin: Admin, path: GroupPath, body: AssignmentBody) -> None:
     """Set the target assignment of a group of the consumer protocol.
 
@@ -95,6 +99,7 @@ def put_assignment(admin: Admin, path: GroupPath, body: AssignmentBody) -> None:
         raise Problem(409, refusal.error_message or refusal.error_code.name)
 
 
+@may_pause
 def _member_id(admin: Admin, group_id: str, member: str) -> str:
     """Return the id of a member that is named by its id or its instance id."""
     members = get_group(admin, GroupPath(group_id)).members
@@ -105,6 +110,7 @@ def _member_id(admin: Admin, group_id: str, member: str) -> str:
     raise Problem(404, f"group {group_id!r} has no member {member!r}; it has {known}")
 
 
+@may_pause
 def _check_consumer_group(admin: Admin, path: GroupPath) -> None:
     group_type = get_group(admin, path).group_type
     if group_type == CONSUMER_PROTOCOL_TYPE:

@@ -19,7 +19,7 @@ from broker.share_groups.coordinator import GROUP_TYPE
 from broker.share_groups.share_group import ShareGroup
 from protocol.codec import DecodeError
 from protocol.consumer_protocol import decode_assignment, subscribed_topics
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 
 class OffsetView(msgspec.Struct):
@@ -102,6 +102,7 @@ class GroupView(msgspec.Struct):
     share_partitions: list[SharePartitionView] = []
 
 
+@may_pause
 def group_view(admin: Admin, group_id: str) -> GroupView | None:
     """Return a group of any type, or None if there is none with this id."""
     cluster = admin.cluster
@@ -129,6 +130,7 @@ def is_stable(cluster: Cluster, group_id: str, member_count: int | None) -> bool
     return has_settled and found > 0 and member_count in {None, found}
 
 
+@may_pause
 def _classic_view(cluster: Cluster, group: GroupDescription) -> GroupView:
     is_consumer_group = group.protocol_type == CONSUMER_PROTOCOL_TYPE
     return GroupView(
@@ -153,6 +155,7 @@ def _classic_view(cluster: Cluster, group: GroupDescription) -> GroupView:
     )
 
 
+@may_pause
 def _subscribed(metadata: bytes) -> list[str] | None:
     topics = subscribed_topics(metadata)
     return None if topics is None else sorted(topics)
@@ -166,6 +169,7 @@ def _decoded(assignment: bytes) -> list[AssignedView] | None:
     return [AssignedView(topic, sorted(indexes)) for topic, indexes in partitions.items()]
 
 
+@may_pause
 def _consumer_view(cluster: Cluster, group: ConsumerGroupDescription) -> GroupView:
     return GroupView(
         group_id=group.group_id,
@@ -199,6 +203,7 @@ def _consumer_view(cluster: Cluster, group: ConsumerGroupDescription) -> GroupVi
     )
 
 
+@may_pause
 def _share_view(admin: Admin, group: ShareGroup) -> GroupView:
     cluster = admin.cluster
     return GroupView(
@@ -240,6 +245,7 @@ def _assigned(cluster: Cluster, assignment: Assignment) -> list[AssignedView]:
     return found
 
 
+@may_pause
 def group_offset_views(cluster: Cluster, view: GroupView) -> list[GroupOffsetView]:
     """Return all partitions of the topics that a group has committed or subscribes to."""
     found = {
@@ -265,6 +271,7 @@ def group_offset_views(cluster: Cluster, view: GroupView) -> list[GroupOffsetVie
     return [found[key] for key in sorted(found)]
 
 
+@may_pause
 def _offsets(cluster: Cluster, group_id: str) -> list[OffsetView]:
     offsets = []
     for topic_name, partition_index, committed in paced(cluster.groups.all_committed(group_id)):

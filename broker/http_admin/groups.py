@@ -22,7 +22,7 @@ from broker.http_admin.state import Admin, broker_is_down
 from broker.http_admin.unknown_names import no_such
 from broker.share_groups.coordinator import GROUP_TYPE
 from protocol.errors import ErrorCode
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 POLL_S = 0.01
 """How often a request that waits for a group looks at it, in real time."""
@@ -48,18 +48,21 @@ class StableQuery(Input):
 
 
 @operation("GET", "/v1/groups", tag="groups", turn_kind=TurnKind.READING)
+@may_pause
 def list_groups(admin: Admin) -> list[GroupView]:
     """List groups of all types with their members, offsets and share partitions."""
     views = (group_view(admin, listing.group_id) for listing in paced(_listings(admin)))
     return [view for view in views if view is not None]
 
 
+@may_pause
 def _listings(admin: Admin) -> tuple[GroupListing, ...]:
     cluster = admin.cluster
     return (*cluster.groups.list_groups(), *cluster.share.groups.list_groups())
 
 
 @operation("GET", "/v1/groups/{group_id}", tag="groups", turn_kind=TurnKind.READING)
+@may_pause
 def get_group(admin: Admin, path: GroupPath) -> GroupView:
     """Return one group."""
     view = group_view(admin, path.group_id)
@@ -70,6 +73,7 @@ def get_group(admin: Admin, path: GroupPath) -> GroupView:
 
 
 @operation("GET", "/v1/groups/{group_id}/offsets", tag="groups", turn_kind=TurnKind.READING)
+@may_pause
 def list_group_offsets(admin: Admin, path: GroupPath) -> list[GroupOffsetView]:
     """List what a group has committed, and its lag.
 
@@ -101,6 +105,7 @@ async def wait_for_stable_group(
 
 
 @operation("DELETE", "/v1/groups/{group_id}", tag="groups", status=204, media_type=None)
+@may_pause
 def delete_group(admin: Admin, path: GroupPath) -> None:
     """Delete a group that has no members, with its offsets."""
     get_group(admin, path)
@@ -116,6 +121,7 @@ def delete_group(admin: Admin, path: GroupPath) -> None:
 
 
 @operation("PUT", "/v1/groups/{group_id}/coordinator", tag="groups", status=204, media_type=None)
+@may_pause
 def put_coordinator(admin: Admin, path: GroupPath, body: CoordinatorBody) -> None:
     """Move a group or transactional id to a coordinator.
 

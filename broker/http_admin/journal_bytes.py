@@ -12,7 +12,7 @@ from broker.journal.journal import WITH_SECRETS
 from broker.journal.lines import Entry, Line
 from broker.journal.pcap import PacketWriter, file_header
 from broker.journal.rendering import describe_line
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 
 class LinePath(Input):
@@ -34,6 +34,7 @@ class CaptureQuery(JournalQuery, kw_only=True):
 
 
 @operation("GET", "/v1/requests/{number}", tag="requests", turn_kind=TurnKind.READING)
+@may_pause
 def get_request(admin: Admin, path: LinePath, query: BytesQuery) -> dict[str, Any]:
     """Return one line; a request with its decoded messages and with its frames in hex.
 

@@ -11,12 +11,13 @@ from typing import Any
 import msgspec
 
 from broker.http_admin.operation import encode_result
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 PART_BYTES = 64 * 1024
 """A part ends with the element that reaches this length."""
 
 
+@may_pause
 def json_parts(result: Any, opened: Set[type] = frozenset()) -> list[bytes]:
     """Return the parts whose concatenation is the result of a handler as JSON; may pause.
 
@@ -31,6 +32,7 @@ def encoded_elements(elements: Iterable[Any]) -> list[msgspec.Raw]:
     return list(map(msgspec.Raw, _joined(map(encode_result, elements), b",")))
 
 
+@may_pause
 def _pieces(value: Any, opened: Set[type]) -> Iterator[bytes]:
     if isinstance(value, list):
         separator = b"["

@@ -13,7 +13,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 import msgspec
 
 from broker.http_admin.operation import Problem, convert_body, decode_json
-from protocol.pacing import current_turn
+from protocol.pacing import current_turn, may_pause
 
 ELEMENTS_MAX = 1_000_000
 """Elements of all lists that are read piece by piece; each takes memory until it is loaded."""
@@ -26,6 +26,7 @@ _find_end = json.JSONDecoder().raw_decode
 _whitespace = re.compile(r"[ \t\n\r]*")
 
 
+@may_pause
 def read_long_body(body: bytes, body_type: type[msgspec.Struct], opened: frozenset[type]) -> Any:
     """Return a document as a struct, as `msgspec.convert` does.
 
@@ -52,6 +53,7 @@ class _Reader:
         self._element_count = 0
         self._turn = current_turn()
 
+    @may_pause
     def read(self, index: int, value_type: Any, path: str) -> tuple[Any, int]:
         """Return the value at an index, and the index after it."""
         if value_type in self._opened and self.text.startswith("{", index):
@@ -61,6 +63,7 @@ class _Reader:
         value = decode_json(self.text[index:end])
         return convert_body(value, value_type, path), end
 
+    @may_pause
     def _read_struct(
         self, index: int, struct_type: type[msgspec.Struct], path: str
     ) -> tuple[Any, int]:
@@ -95,6 +98,7 @@ class _Reader:
             setattr(struct, name, elements)
         return struct, index
 
+    @may_pause
     def _read_list(self, index: int, element_type: Any, path: str) -> tuple[list[Any], int]:
         elements: list[Any] = []
 
@@ -138,6 +142,7 @@ class _Reader:
                 for number, document in enumerate(documents, first)
             ], end
 
+    @may_pause
     def _read_members(self, index: int, bracket: str, read: Callable[[int], int]) -> int:
         """Read the members behind a bracket up to the closing one; return the index after it."""
         index = self.skip(index + 1)

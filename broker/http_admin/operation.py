@@ -15,6 +15,7 @@ from typing import Annotated, Any, ClassVar, TypeVar, get_type_hints
 import msgspec
 
 from broker.dispatch.turn_queue import TurnKind
+from protocol.pacing import may_pause
 from protocol.suggestions import did_you_mean
 
 _INPUTS = ("path", "query", "body")
@@ -182,6 +183,7 @@ class Operation:
         """The rest of the handler's docstring."""
         return " ".join(cleandoc(self.handler.__doc__ or "").partition("\n")[2].split())
 
+    @may_pause
     def read_input(
         self, path: Mapping[str, str], query: Mapping[str, str], body: bytes
     ) -> dict[str, Any]:
@@ -204,6 +206,7 @@ class Operation:
             raise Problem(400, "this operation takes no body", location="body")
         return read
 
+    @may_pause
     def _read_body(self, body: bytes) -> Any:
         body = body or b"{}"
         try:

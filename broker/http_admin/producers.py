@@ -8,7 +8,7 @@ from broker.dispatch.turn_queue import TurnKind
 from broker.http_admin.operation import Input, PartitionIndex, operation
 from broker.http_admin.state import Admin
 from producer_state.counts import count
-from protocol.pacing import paced, paced_elements
+from protocol.pacing import may_pause, paced, paced_elements
 
 
 class ProducersQuery(Input):
@@ -47,6 +47,7 @@ class ProducersView(msgspec.Struct):
 
 
 @operation("GET", "/v1/producers", tag="producers", turn_kind=TurnKind.READING)
+@may_pause
 def list_producers(admin: Admin, query: ProducersQuery) -> ProducersView:
     """Return the state of idempotent producers by partition, and its memory."""
     all_topics = admin.cluster.topics.all()

@@ -8,7 +8,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 from quotas.metrics import DESCRIPTIONS, MetricsRegistry
 
 _DOMAINS = {"ControllerEventManager": "kafka_controller"}
@@ -31,6 +31,7 @@ class _OneFamily(Collector):
         yield self._family
 
 
+@may_pause
 def prometheus_text(registry: MetricsRegistry, now_ms: int) -> str:
     """Return all measurements in Prometheus' text format; all of them are gauges."""
     families: dict[str, _Family] = {}

@@ -8,7 +8,7 @@ from broker.dispatch.turn_queue import TurnKind
 from broker.http_admin.operation import Input, Problem, operation
 from broker.http_admin.state import Admin
 from broker.http_admin.unknown_names import unknown_key_hint
-from protocol.pacing import paced, paced_elements
+from protocol.pacing import may_pause, paced, paced_elements
 from quotas.entities import QUOTA_KEYS, make_entity
 
 
@@ -99,11 +99,13 @@ class FilterView(msgspec.Struct):
 
 
 @operation("GET", "/v1/quotas", tag="quotas", turn_kind=TurnKind.READING)
+@may_pause
 def list_quotas(admin: Admin) -> list[QuotaView]:
     """List the quotas, as DescribeClientQuotas shows them."""
     return quota_views(admin)
 
 
+@may_pause
 def quota_views(admin: Admin) -> list[QuotaView]:
     """Return the quotas of all entities."""
     found = admin.cluster.quotas.clients.describe([], strict=False)
@@ -122,6 +124,7 @@ def quota_views(admin: Admin) -> list[QuotaView]:
     turn_kind=TurnKind.EXCLUSIVE,
     further_rules="Kafka has no such entity or quota, or refuses the value",
 )
+@may_pause
 def put_quotas(admin: Admin, body: QuotaBody) -> list[QuotaView]:
     """Set or remove quotas of one entity, all of them or none; they apply at once."""
     if not body.values:
@@ -146,12 +149,14 @@ def put_quotas(admin: Admin, body: QuotaBody) -> list[QuotaView]:
     media_type=None,
     turn_kind=TurnKind.EXCLUSIVE,
 )
+@may_pause
 def delete_quotas(admin: Admin) -> None:
     """Remove all quotas."""
     admin.cluster.quotas.clients.remove_all()
 
 
 @operation("GET", "/v1/quotas/shadow", tag="quotas", turn_kind=TurnKind.READING)
+@may_pause
 def list_shadow_report(admin: Admin) -> list[ShadowView]:
     """List the clients that quotas in shadow mode would have throttled or refused.
 
@@ -208,6 +213,7 @@ def measurement_views(admin: Admin) -> list[MeasurementView]:
 
 
 @operation("GET", "/v1/producer-id-filters", tag="producers", turn_kind=TurnKind.READING)
+@may_pause
 def list_filters(admin: Admin) -> list[FilterView]:
     """List the producer id filters of users with a quota, and the age of their layers."""
     now_ms = admin.now_ms()

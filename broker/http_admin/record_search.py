@@ -18,7 +18,7 @@ from broker.http_admin.topic_records import (
     records_between,
 )
 from broker.http_admin.topics import TopicPath
-from protocol.pacing import paced, paced_stream
+from protocol.pacing import may_pause, paced, paced_stream
 from protocol.records import Record
 
 SEARCH_RECORDS_MAX = 1_000
@@ -59,6 +59,7 @@ class _Budget:
 
 
 @operation("GET", "/v1/topics/{name}/records/newest", tag="topics", turn_kind=TurnKind.READING)
+@may_pause
 def find_newest_records(admin: Admin, path: TopicPath, query: SearchQuery) -> FoundRecordsView:
     """Find the newest records over all partitions, newest first by timestamp.
 
@@ -74,6 +75,7 @@ def find_newest_records(admin: Admin, path: TopicPath, query: SearchQuery) -> Fo
     return _search(partitions, query)
 
 
+@may_pause
 def _search(partitions: list[Partition], query: SearchQuery) -> FoundRecordsView:
     pattern = query.contains.encode()
     scanned, is_complete = 0, True
@@ -102,6 +104,7 @@ def _search(partitions: list[Partition], query: SearchQuery) -> FoundRecordsView
     return FoundRecordsView(views, scanned, is_complete and len(views) == len(found))
 
 
+@may_pause
 def _backwards(
     partition: Partition,
 ) -> Iterator[tuple[Record, TransactionOutcome | None]]:

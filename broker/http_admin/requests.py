@@ -16,7 +16,7 @@ from broker.journal.lines import Line
 from broker.journal.rendering import REQUEST_FIELDS, JournalFilter, describe_line
 from protocol.errors import ErrorCode, error_code_of
 from protocol.messages import API_NAMES, api_key_of
-from protocol.pacing import paced, paced_range
+from protocol.pacing import may_pause, paced, paced_range
 
 LIST_MAX = 10_000
 WAIT_MS_MAX = 600_000
@@ -105,6 +105,7 @@ class JournalStatus(msgspec.Struct):
 
 
 @operation("GET", "/v1/requests", tag="requests", turn_kind=TurnKind.READING)
+@may_pause
 def list_requests(admin: Admin, query: ListQuery) -> list[dict[str, Any]]:
     """List the newest requests, refused or delayed connections and disconnects that fit."""
     line_filter, names = journal_filter(query), query.names
@@ -131,6 +132,7 @@ def get_journal(admin: Admin) -> JournalStatus:
     media_type=None,
     turn_kind=TurnKind.READING,
 )
+@may_pause
 def clear_requests(admin: Admin) -> None:
     """Remove all lines; numbers go on."""
     removed = admin.journal.clear()
@@ -143,6 +145,7 @@ def journal_filter(query: JournalQuery) -> JournalFilter:
     return JournalFilter(**{name: getattr(query, name) for name in _FILTER_FIELDS})
 
 
+@may_pause
 def view(
     admin: Admin, line: Line, query: JournalQuery, names: frozenset[str] | None = None
 ) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from broker.http_admin.state import Admin
 from broker.http_admin.topics import TopicView, topic_view
 from broker.journal.lines import Line
 from broker.journal.rendering import describe_line
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 PAGE_MAX = 1_000
 
@@ -72,6 +72,7 @@ class RequestsPage(msgspec.Struct):
 
 
 @operation("GET", "/v1/search/topics", tag="search", turn_kind=TurnKind.READING)
+@may_pause
 def search_topics(admin: Admin, query: TopicPageQuery) -> TopicsPage:
     """Search topics by their names."""
     found = [
@@ -85,6 +86,7 @@ def search_topics(admin: Admin, query: TopicPageQuery) -> TopicsPage:
 
 
 @operation("GET", "/v1/search/groups", tag="search", turn_kind=TurnKind.READING)
+@may_pause
 def search_groups(admin: Admin, query: PageQuery) -> GroupsPage:
     """Search groups of all types by their ids."""
     cluster = admin.cluster
@@ -100,6 +102,7 @@ def search_groups(admin: Admin, query: PageQuery) -> GroupsPage:
 
 
 @operation("GET", "/v1/search/requests", tag="search", turn_kind=TurnKind.READING)
+@may_pause
 def search_requests(admin: Admin, query: PageQuery) -> RequestsPage:
     """Search the journal by API, client, user, topics, groups, errors, outcome and fault rule."""
     newest_first = reversed(admin.journal)
@@ -111,6 +114,7 @@ def search_requests(admin: Admin, query: PageQuery) -> RequestsPage:
     return RequestsPage(total, [_view(admin, line) for line in paced(page)])
 
 
+@may_pause
 def _view(admin: Admin, line: Line) -> dict[str, Any]:
     return describe_line(line, admin.topic_name, has_bodies=False)
 

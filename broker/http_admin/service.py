@@ -11,6 +11,7 @@ from broker.dispatch.turn_queue import TurnKind
 from broker.http_admin.openapi import openapi_document
 from broker.http_admin.operation import OPERATIONS, Input, Name, Problem, operation
 from broker.http_admin.state import Admin
+from protocol.pacing import may_pause
 
 
 class HealthView(msgspec.Struct):
@@ -28,6 +29,7 @@ def get_health(admin: Admin) -> HealthView:
 
 
 @operation("GET", "/metrics", tag="service", media_type="text/plain", turn_kind=TurnKind.READING)
+@may_pause
 def get_metrics(admin: Admin) -> str:
     """Return the measurements of quotas in Prometheus' text format."""
     from broker.http_admin.prometheus import prometheus_text  # noqa: PLC0415 - slow to import, rarely used

@@ -12,7 +12,7 @@ from broker.share_groups.share_group import ShareGroup
 from broker.share_groups.share_partition import SharePartition
 from broker.share_groups.share_state import SharePartitionKey, ShareState
 from broker.share_groups.state_batches import NO_OFFSET
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 
 class ShareSessionView(msgspec.Struct):
@@ -68,6 +68,7 @@ def share_session_views(cluster: Cluster, group_id: str, member_id: str) -> list
     ]
 
 
+@may_pause
 def share_partition_views(cluster: Cluster, group: ShareGroup) -> list[SharePartitionView]:
     """Return the partitions of a group that have a state, by topic name and partition."""
     views = []

@@ -27,7 +27,7 @@ from broker.http_admin.snapshot_document import (
 from broker.http_admin.snapshot_load import at_once_actions, load_snapshot, rules_of
 from broker.http_admin.state import Admin
 from broker.http_admin.topic_records import BytesBody, HeaderBody, committed_records
-from protocol.pacing import current_turn, paced
+from protocol.pacing import current_turn, may_pause, paced
 from protocol.records import Record
 
 SAVED_BYTES_MAX = 8 * 1024 * 1024
@@ -54,6 +54,7 @@ class LoadQuery(Input):
 
 
 @operation("GET", "/v1/snapshot", tag="snapshot", turn_kind=TurnKind.READING, opened=LONG_PARTS)
+@may_pause
 def get_snapshot(admin: Admin, query: SaveQuery) -> Snapshot:
     """Return the setup of the cluster as one document, which `PUT /v1/snapshot` loads.
 
@@ -116,6 +117,7 @@ async def put_snapshot(admin: Admin, query: LoadQuery, body: Snapshot) -> None:
         admin.restore = lambda: load_snapshot(admin, body, rules)
 
 
+@may_pause
 def _saved_offsets(admin: Admin) -> list[SavedOffset]:
     groups = admin.cluster.groups
     return [
@@ -132,6 +134,7 @@ def _saved_offsets(admin: Admin) -> list[SavedOffset]:
     ]
 
 
+@may_pause
 def _saved_credentials(admin: Admin) -> list[SavedCredential]:
     credentials = admin.cluster.credentials
     return [
@@ -149,6 +152,7 @@ def _saved_credentials(admin: Admin) -> list[SavedCredential]:
     ]
 
 
+@may_pause
 def _saved_partition(
     partition: Partition, left_bytes: list[int], *, has_records: bool
 ) -> SavedPartition:
@@ -164,11 +168,13 @@ def _saved_partition(
     )
 
 
+@may_pause
 def _encoded(records: Iterable[Record], left_bytes: list[int]) -> Any:
     """Return a list of records as encoded JSON, which takes less memory."""
     return encoded_elements(_saved_records(records, left_bytes))
 
 
+@may_pause
 def _saved_records(records: Iterable[Record], left_bytes: list[int]) -> Iterator[SavedRecord]:
     turn = current_turn()
     for record in records:

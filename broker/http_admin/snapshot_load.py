@@ -31,13 +31,14 @@ from broker.http_admin.topic_records import bytes_of, decoded_base64
 from broker.produce.restore_records import restore_records
 from broker.security.scram import ScramCredential
 from protocol.errors import ErrorCode
-from protocol.pacing import paced, paced_elements
+from protocol.pacing import may_pause, paced, paced_elements
 from protocol.records import Record
 from quotas.entities import make_entity
 
 COMMIT_OFFSETS = 1000
 
 
+@may_pause
 def rules_of(snapshot: Snapshot) -> list[FaultRule]:
     """Return the fault rules of a document.
 
@@ -88,6 +89,7 @@ async def _load_and_serve(admin: Admin, snapshot: Snapshot, rules: Sequence[Faul
         raise
 
 
+@may_pause
 def _load(admin: Admin, snapshot: Snapshot) -> None:
     """Load all but the fault rules."""
     new_topics = [_new_topic(topic) for topic in paced(snapshot.topics)]
@@ -103,6 +105,7 @@ def _load(admin: Admin, snapshot: Snapshot) -> None:
         _load_credential(admin, credential)
 
 
+@may_pause
 def _load_quota(admin: Admin, quota: QuotaView) -> None:
     clients = admin.cluster.quotas.clients
     for is_shadow in (False, True):
@@ -142,6 +145,7 @@ def _new_topic(topic: SavedTopic) -> NewTopic:
     return NewTopic(topic.name, BY_DEFAULT, BY_DEFAULT, assignments, topic.config)
 
 
+@may_pause
 def _load_topic(admin: Admin, saved: SavedTopic, new_topic: NewTopic) -> None:
     cluster = admin.cluster
     plan = check_new_topic(cluster, new_topic)
@@ -154,6 +158,7 @@ def _load_topic(admin: Admin, saved: SavedTopic, new_topic: NewTopic) -> None:
         _load_records(admin, topic, index, partition)
 
 
+@may_pause
 def _load_records(admin: Admin, topic: Topic, index: int, saved: SavedPartition) -> None:
     where = f"topics: {topic.name}-{index}"
     offset = saved.log_start_offset
@@ -184,6 +189,7 @@ def _load_records(admin: Admin, topic: Topic, index: int, saved: SavedPartition)
         raise Problem(422, f"{where}: {error}") from error
 
 
+@may_pause
 def _load_offsets(admin: Admin, snapshot: Snapshot) -> None:
     by_group: dict[str, list[SavedOffset]] = {}
     for saved in paced_elements(snapshot.offsets):
@@ -196,6 +202,7 @@ def _load_offsets(admin: Admin, snapshot: Snapshot) -> None:
             _commit(admin, group_id, offsets[first : first + COMMIT_OFFSETS])
 
 
+@may_pause
 def _commit(admin: Admin, group_id: str, offsets: Sequence[SavedOffset]) -> None:
     request = CommitRequest(
         group_id,

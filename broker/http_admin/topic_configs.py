@@ -14,6 +14,7 @@ from broker.http_admin.state import Admin
 from broker.http_admin.topics import TopicPath
 from broker.http_admin.unknown_names import unknown_key_hint
 from protocol.configs import ConfigOperation, ResourceType
+from protocol.pacing import may_pause
 
 CHANGES_MAX = 200
 
@@ -49,6 +50,7 @@ def list_topic_configs(admin: Admin, path: TopicPath) -> list[TopicConfigView]:
     tag="topics",
     further_rules="A broker would refuse a key or a value",
 )
+@may_pause
 def alter_topic_config(
     admin: Admin, path: TopicPath, body: TopicConfigBody
 ) -> list[TopicConfigView]:

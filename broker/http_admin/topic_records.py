@@ -25,7 +25,7 @@ from broker.http_admin.requests import WAIT_MS_MAX
 from broker.http_admin.state import Admin, bytes_for_json
 from broker.http_admin.topics import NewTopicBody, TopicPath, create_topic
 from broker.produce.store_records import NewRecord, store_records
-from protocol.pacing import paced, paced_elements, paced_stream
+from protocol.pacing import may_pause, paced, paced_elements, paced_stream
 from protocol.records import (
     CONTROL_FLAG,
     TRANSACTIONAL_FLAG,
@@ -159,6 +159,7 @@ class ProducedView(msgspec.Struct):
 
 
 @operation("GET", "/v1/topics/{name}/records", tag="topics", turn_kind=TurnKind.READING)
+@may_pause
 def get_records(admin: Admin, path: TopicPath, query: RecordsQuery) -> RecordsView:
     """Return records without a consumer.
 
@@ -207,6 +208,7 @@ async def produce_records(admin: Admin, path: TopicPath, body: RecordsBody) -> l
     return await admin.alone_in_turns(lambda: _produce(admin, path.name, body))
 
 
+@may_pause
 def _produce(admin: Admin, name: str, body: RecordsBody) -> list[ProducedView]:
     records = [_new_record(record) for record in paced(body.records)]
     cluster = admin.cluster
@@ -324,6 +326,7 @@ def _end_offset(partition: Partition, isolation_level: str) -> int:
     return partition.last_stable_offset if is_committed else partition.log.log_end_offset
 
 
+@may_pause
 def _records(
     partition: Partition, from_offset: int, isolation_level: str
 ) -> Iterator[tuple[Record, TransactionOutcome | None]]:
@@ -346,6 +349,7 @@ def _records(
             offset = max(offset, header.base_offset + header.last_offset_delta) + 1
 
 
+@may_pause
 def committed_records(partition: Partition, end_offset: int) -> Iterator[Record]:
     """Yield the records before an offset that are in no open and no aborted transaction."""
     for record, outcome in _records(partition, 0, "read_uncommitted"):
@@ -355,6 +359,7 @@ def committed_records(partition: Partition, end_offset: int) -> Iterator[Record]
             yield record
 
 
+@may_pause
 def records_between(
     partition: Partition, from_offset: int, to_offset: int
 ) -> Iterator[tuple[Record, TransactionOutcome | None]]:

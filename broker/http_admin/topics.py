@@ -27,7 +27,7 @@ from broker.http_admin.operation import (
 from broker.http_admin.state import Admin, broker_is_down
 from broker.http_admin.unknown_names import unknown_key_hint
 from protocol.errors import ErrorCode
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 NewCount = Annotated[int, msgspec.Meta(ge=-1, le=INT32_MAX)]
 
@@ -89,6 +89,7 @@ class LeaderBody(Input):
 
 
 @operation("GET", "/v1/topics", tag="topics", turn_kind=TurnKind.READING)
+@may_pause
 def list_topics(admin: Admin) -> list[TopicView]:
     """List all topics with partitions, leaders and offsets."""
     return [topic_view(topic) for topic in paced(admin.cluster.topics.all())]
@@ -102,6 +103,7 @@ def list_topics(admin: Admin) -> list[TopicView]:
     turn_kind=TurnKind.EXCLUSIVE,
     further_rules="A broker would refuse to create the topic",
 )
+@may_pause
 def create_topic(admin: Admin, body: NewTopicBody) -> TopicView:
     """Create a topic; no quota is charged.
 
@@ -122,6 +124,7 @@ def create_topic(admin: Admin, body: NewTopicBody) -> TopicView:
 
 
 @operation("GET", "/v1/topics/{name}", tag="topics", turn_kind=TurnKind.READING)
+@may_pause
 def get_topic(admin: Admin, path: TopicPath) -> TopicView:
     """Return one topic."""
     return topic_view(admin.topic(path.name))
@@ -135,12 +138,14 @@ def get_topic(admin: Admin, path: TopicPath) -> TopicView:
     media_type=None,
     turn_kind=TurnKind.EXCLUSIVE,
 )
+@may_pause
 def delete_topic(admin: Admin, path: TopicPath) -> None:
     """Delete a topic with its records, whatever `delete.topic.enable` says."""
     admin.cluster.delete_topic(admin.topic(path.name), admin.now_ms())
 
 
 @operation("PUT", "/v1/topics/{name}/partitions/{partition}/leader", tag="leaders")
+@may_pause
 def put_leader(admin: Admin, path: PartitionPath, body: LeaderBody) -> PartitionView:
     """Move the leadership of a partition to a broker, or leave it without a leader.
 
@@ -158,6 +163,7 @@ def put_leader(admin: Admin, path: PartitionPath, body: LeaderBody) -> Partition
     return _partition_view(partition)
 
 
+@may_pause
 def topic_view(topic: Topic) -> TopicView:
     """Return a topic as JSON values."""
     return TopicView(

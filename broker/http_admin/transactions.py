@@ -12,7 +12,7 @@ from broker.http_admin.state import Admin
 from broker.http_admin.unknown_names import no_such
 from broker.transactions.transaction import IDLE, NO_TIME, Transaction, TransactionState
 from protocol.errors import ErrorCode
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 
 class TransactionPartitionView(msgspec.Struct):
@@ -48,6 +48,7 @@ class TransactionPath(Input):
 
 
 @operation("GET", "/v1/transactions", tag="transactions", turn_kind=TurnKind.READING)
+@may_pause
 def list_transactions(admin: Admin) -> list[TransactionView]:
     """List all transactional ids with their transactions."""
     return [_view(admin, transaction) for transaction in paced(admin.cluster.transactions.all())]
@@ -59,6 +60,7 @@ def list_transactions(admin: Admin) -> list[TransactionView]:
     tag="transactions",
     turn_kind=TurnKind.READING,
 )
+@may_pause
 def get_transaction(admin: Admin, path: TransactionPath) -> TransactionView:
     """Return one transaction."""
     return _view(admin, _transaction(admin, path.transactional_id))
@@ -73,6 +75,7 @@ async def abort_transaction(admin: Admin, path: TransactionPath) -> TransactionV
     return await admin.alone_in_turns(partial(_abort, admin, path))
 
 
+@may_pause
 def _abort(admin: Admin, path: TransactionPath) -> TransactionView:
     transaction = _transaction(admin, path.transactional_id)
     if transaction.state is not TransactionState.ONGOING:
@@ -127,6 +130,7 @@ def _transaction(admin: Admin, transactional_id: str) -> Transaction:
     return transaction
 
 
+@may_pause
 def _view(admin: Admin, transaction: Transaction) -> TransactionView:
     is_begun = transaction.start_ms != NO_TIME and transaction.state not in IDLE
     return TransactionView(

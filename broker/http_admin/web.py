@@ -41,6 +41,7 @@ from broker.http_admin.operation import OPERATIONS, Operation, Problem
 from broker.http_admin.places import Connection, Places
 from broker.http_admin.state import Admin
 from broker.log import log
+from protocol.pacing import may_pause
 
 BODY_BYTES_MAX = 4 * 1024 * 1024
 LONG_BODY_BYTES = 64 * 1024
@@ -233,6 +234,7 @@ def _is_address(host: str) -> bool:
     return True
 
 
+@may_pause
 def _encoded(op: Operation, result: Any) -> list[bytes]:
     """Return the parts of a body; may pause."""
     if op.media_type is None:

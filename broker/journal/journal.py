@@ -16,6 +16,7 @@ from protocol import json_view
 from protocol.api_keys import ApiKey
 from protocol.codec import decode_response
 from protocol.framing import SIZE_BYTES
+from protocol.pacing import may_pause
 from protocol.request_targets import RequestTargets, request_targets
 
 Listener = Callable[[Line], None]
@@ -187,6 +188,7 @@ class Journal:
         self._byte_count = 0
         return removed
 
+    @may_pause
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Call `listener` with each new or changed line; return a function that unsubscribes it."""
         self._listeners.append(listener)
@@ -219,6 +221,7 @@ def targets_of(entry: Entry) -> RequestTargets:
     return entry.targets or RequestTargets()
 
 
+@may_pause
 def errors_of(entry: Entry) -> frozenset[str]:
     """Return the names of the errors in the response; none while there is no response."""
     if entry.errors is None:
@@ -242,6 +245,7 @@ def request_of(entry: Entry) -> Any:
     return request
 
 
+@may_pause
 def response_of(entry: Entry) -> Any:
     """Return the decoded response, as `request_of` does."""
     frame, context = entry.response, entry.context

@@ -15,6 +15,7 @@ from broker.journal.journal import (
 )
 from broker.journal.lines import Arrival, Disconnect, Entry, Line
 from protocol import json_view
+from protocol.pacing import may_pause
 from protocol.request_targets import TopicNames
 
 
@@ -41,6 +42,7 @@ class JournalFilter:
     since: int = 0
     since_ms: int = 0
 
+    @may_pause
     def fits(self, line: Line, topic_name: TopicNames) -> bool:
         """Return whether a line fits; decodes it only if everything else does."""
         if line.number <= self.since:
@@ -92,6 +94,7 @@ class JournalFilter:
             and (self.user is None or line.principal == self.user)
         )
 
+    @may_pause
     def _fits_messages(self, entry: Entry, topic_name: TopicNames) -> bool:
         error = self.error
         return (
@@ -101,6 +104,7 @@ class JournalFilter:
         )
 
 
+@may_pause
 def describe_line(
     line: Line,
     topic_name: TopicNames,

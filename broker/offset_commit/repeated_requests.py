@@ -23,6 +23,7 @@ from protocol.offset_commit import (
     encode_response,
     read_offset_commit,
 )
+from protocol.pacing import may_pause
 
 SIZES_MAX = 64
 """Sizes of requests that one connection remembers, to bound memory."""
@@ -45,6 +46,7 @@ class RepeatedRequest:
     """The response."""
 
 
+@may_pause
 def commit_again(
     context: RequestContext, frame: bytes | bytearray, start: int, end: int, cluster: Cluster
 ) -> bytes | None:
@@ -77,6 +79,7 @@ def commit_again(
     return found.body if cluster.groups.commit_again(commit, offsets, append, now_ms) else None
 
 
+@may_pause
 def _learn(
     context: RequestContext, frame: bytes | bytearray, start: int, end: int, cluster: Cluster
 ) -> RepeatedRequest | None:

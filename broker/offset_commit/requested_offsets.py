@@ -9,9 +9,10 @@ from broker.groups.commit_results import SplitCommit, split_commit
 from broker.groups.requests import CommitRequest, OffsetToCommit
 from protocol.errors import ErrorCode
 from protocol.offset_commit import MISSING_GROUP_VERSION_MIN
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 
+@may_pause
 def requested_offsets(
     cluster: Cluster, topics: Sequence[Any], *, uses_topic_ids: bool
 ) -> tuple[SplitCommit[Any, Topic], tuple[OffsetToCommit, ...]]:

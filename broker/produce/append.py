@@ -17,7 +17,7 @@ from broker.request.context import RequestContext
 from broker.request.producer_id_gate import producer_id_gate
 from producer_state.rules import Append, Duplicate, Refused
 from protocol.errors import ErrorCode
-from protocol.pacing import LOOK_EVERY, current_turn, paced_elements
+from protocol.pacing import LOOK_EVERY, current_turn, may_pause, paced_elements
 from protocol.produce import PartitionResult, ResultFields
 from protocol.records import (
     COPIED_BYTES_MAX,
@@ -40,6 +40,7 @@ _NONE = ErrorCode.NONE
 _new_header = partial(tuple.__new__, BatchHeader)
 
 
+@may_pause
 def append_batch(
     context: RequestContext,
     cluster: Cluster,
@@ -62,6 +63,7 @@ def append_batch(
 
 
 # Hot path: one loop, and the steps of a usual batch inlined.
+@may_pause
 def accept_batches(  # noqa: C901, PLR0912, PLR0915
     context: RequestContext,
     cluster: Cluster,

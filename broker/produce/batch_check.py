@@ -14,7 +14,7 @@ from protocol import records
 from protocol.checksum import crc32c
 from protocol.compression import ZSTD, TooLargeError
 from protocol.errors import ErrorCode
-from protocol.pacing import paced_stream
+from protocol.pacing import may_pause, paced_stream
 from protocol.produce import ZSTD_VERSION_MIN, RecordError
 from protocol.records import (
     COMPRESSION_MASK,
@@ -146,6 +146,7 @@ def is_transactional(buffer: bytes | bytearray, start: int, end: int) -> bool:
 
 
 # Hot path: inlined on purpose.
+@may_pause
 def check_batch(
     header: HeaderFields,
     covered: bytes | bytearray | memoryview,
@@ -203,6 +204,7 @@ RECORD_ERRORS_MAX = 1000
 """Records of a refused batch whose errors are in the response; a batch may have 100,000."""
 
 
+@may_pause
 def _check_records(
     batch: bytes | bytearray, attributes: int, topic: Topic, partition_index: int, now_ms: int
 ) -> BatchRefusal | None:

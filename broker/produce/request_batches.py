@@ -17,7 +17,7 @@ from broker.produce.batch_check import (
     read_batch,
 )
 from protocol.errors import ErrorCode
-from protocol.pacing import paced_elements
+from protocol.pacing import may_pause, paced_elements
 from protocol.produce import ZSTD_VERSION_MIN
 from protocol.produce_decoder import TopicBatches
 from protocol.records import TRANSACTIONAL_FLAG, HeaderFields
@@ -44,6 +44,7 @@ their result, also if another of their batches is appended.
 """
 
 
+@may_pause
 def read_batches(
     topics: Sequence[TopicBatches],
     transactional_id: str | None,
@@ -92,6 +93,7 @@ def _unreadable(
     return _NO_TRANSACTIONAL_ID if needs_id and is_transactional(frame, start, end) else None
 
 
+@may_pause
 def _request_refusal(topics: Sequence[ReadTopic], cluster: Cluster) -> BatchRefusal | None:
     """Return the error of the request for batches of partitions that exist."""
     producers = set()
@@ -110,6 +112,7 @@ def _request_refusal(topics: Sequence[ReadTopic], cluster: Cluster) -> BatchRefu
     return _SEVERAL_PRODUCERS if len(producers) > 1 else None
 
 
+@may_pause
 def _is_unique(topics: Sequence[ReadTopic]) -> bool:
     """Whether no topic and no partition occurs twice."""
     if len(topics) > 1 and len({topic_id or name for name, topic_id, _ in topics}) < len(topics):
@@ -120,6 +123,7 @@ def _is_unique(topics: Sequence[ReadTopic]) -> bool:
     return True
 
 
+@may_pause
 def _merge(topics: Sequence[ReadTopic]) -> CheckedBatches:
     """Merge the topics that occur several times; of a partition's valid batches the last counts."""
     merged: dict[str | UUID, tuple[str, UUID | None, list[ReadBatch]]] = {}

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Partition, Topic
 from protocol.batch_builder import BatchBuilder, empty_batch, record_bytes_max
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 from protocol.records import HEADER_BYTES, Record, stamp
 
 BATCH_RECORDS_MAX = 500
@@ -14,6 +14,7 @@ OFFSETS_MAX = 2**31 - 1
 """Offsets that one batch can take."""
 
 
+@may_pause
 def restore_records(
     cluster: Cluster,
     topic: Topic,

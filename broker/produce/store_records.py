@@ -11,16 +11,12 @@ from typing import NamedTuple
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import NO_LEADER, Partition, Topic
 from broker.errors import Refusal
-from broker.produce.append import append_batch
 from broker.produce.batch_check import BatchRefusal, check_batch, read_batch
-from broker.request.context import RequestContext
-from protocol.api_keys import ApiKey
 from protocol.batch_builder import BatchBuilder, Headers, record_bytes_max
 from protocol.errors import ErrorCode
-from protocol.pacing import paced
+from protocol.pacing import may_pause, no_pause, paced
 from protocol.partition_hash import partition_for_key
-from protocol.produce import PartitionResult
-from protocol.records import CRC_START, HEADER_BYTES
+from protocol.records import CRC_START, HEADER_BYTES, stamp, stamp_log_append_time
 
 _API_VERSION = 13
 
@@ -57,6 +53,7 @@ class _Batch:
     places: list[int]
 
 
+@may_pause
 def store_records(
     cluster: Cluster, topic: Topic, records: Sequence[NewRecord], now_ms: int
 ) -> list[StoredRecord] | Refusal:
@@ -77,19 +74,27 @@ def store_records(
         refusal = _check(topic, batch.partition, data, now_ms)
         if refusal is not None:
             return refusal
+    base_offsets: list[int] = []
+    with no_pause():
+        # The check of a batch may pause: a partition may have lost its leader or a replica since.
+        for batch, _data in batches:
+            refusal = _check_partition(topic, batch.partition)
+            if refusal is not None:
+                return refusal
+        is_log_append_time = topic.is_log_append_time
+        for batch, data in batches:
+            base_offsets.append(_append(cluster, topic, batch, data, now_ms))
     stored: dict[int, StoredRecord] = {}
-    for batch, data in batches:
-        result = _append(cluster, topic, batch.partition, data, now_ms)
-        if result.error_code:
-            return _refusal(result.error_code, batch.partition, result.error_message)
+    for (batch, _data), base_offset in zip(batches, base_offsets, strict=True):
         for delta, place in enumerate(batch.places):
             timestamp_ms = records[place].timestamp_ms
-            if result.log_append_time_ms >= 0 or timestamp_ms is None:
+            if is_log_append_time or timestamp_ms is None:
                 timestamp_ms = now_ms
-            stored[place] = StoredRecord(indexes[place], result.base_offset + delta, timestamp_ms)
+            stored[place] = StoredRecord(indexes[place], base_offset + delta, timestamp_ms)
     return [stored[place] for place in range(len(records))]
 
 
+@may_pause
 def _choose_partitions(topic: Topic, records: Sequence[NewRecord]) -> list[int] | Refusal:
     """Return the index of each record's partition."""
     count = len(topic.partitions)
@@ -113,6 +118,7 @@ def _choose_partitions(topic: Topic, records: Sequence[NewRecord]) -> list[int] 
     return indexes
 
 
+@may_pause
 def _batches(
     topic: Topic, records: Sequence[NewRecord], indexes: Sequence[int], now_ms: int
 ) -> Iterable[_Batch]:
@@ -135,12 +141,20 @@ def _batches(
     return (*closed, *opened.values())
 
 
-def _check(topic: Topic, partition: Partition, data: bytes, now_ms: int) -> Refusal | None:
+def _check_partition(topic: Topic, partition: Partition) -> Refusal | None:
     if partition.leader_id == NO_LEADER:
         return _refusal(ErrorCode.LEADER_NOT_AVAILABLE, partition, "it has no leader")
     if topic.has_too_few_in_sync(partition):
         message = f"{len(partition.isr)} of {topic.min_insync_replicas} replicas are in sync"
         return _refusal(ErrorCode.NOT_ENOUGH_REPLICAS, partition, message)
+    return None
+
+
+@may_pause
+def _check(topic: Topic, partition: Partition, data: bytes, now_ms: int) -> Refusal | None:
+    refusal = _check_partition(topic, partition)
+    if refusal is not None:
+        return refusal
     header = read_batch(data, 0, len(data), _API_VERSION)
     assert not isinstance(header, BatchRefusal)
     covered, index = data[CRC_START:], partition.partition_index
@@ -151,21 +165,16 @@ def _check(topic: Topic, partition: Partition, data: bytes, now_ms: int) -> Refu
     return _refusal(found.error_code, partition, "; ".join(sorted(reasons)) or found.error_message)
 
 
-def _append(
-    cluster: Cluster, topic: Topic, partition: Partition, data: bytes, now_ms: int
-) -> PartitionResult:
-    context = RequestContext(
-        api_key=ApiKey.PRODUCE,
-        api_version=_API_VERSION,
-        correlation_id=0,
-        client_id=None,
-        now_ms=now_ms,
-        size_bytes=len(data),
-        broker_id=partition.leader_id,
-        connection_id=0,
-        client_host="",
-    )
-    return append_batch(context, cluster, topic, partition, data, 0, len(data))
+def _append(cluster: Cluster, topic: Topic, batch: _Batch, data: bytes, now_ms: int) -> int:
+    """Append a checked batch; return its base offset."""
+    log, epoch = batch.partition.log, batch.partition.leader_epoch
+    base_offset = log.log_end_offset
+    stamped = stamp(data, 0, len(data), base_offset, epoch)
+    if topic.is_log_append_time:
+        stamped = stamp_log_append_time(stamped, now_ms)
+    log.append(stamped, len(batch.places), epoch)
+    cluster.appended(topic, batch.partition, len(stamped), now_ms)
+    return base_offset
 
 
 def _refusal(error_code: int, partition: Partition, message: str | None) -> Refusal:

@@ -11,7 +11,7 @@ from broker.responses import Close, CompletedResponse, EncodedParts, Throttled, 
 from broker.routes import Route
 from protocol import codec, messages
 from protocol.api_keys import ApiKey
-from protocol.pacing import MessageTooLargeError
+from protocol.pacing import MessageTooLargeError, may_pause
 
 BugReporter = Callable[[BaseException, RequestContext], None]
 """Called with an exception of our own code and the request that caused it."""
@@ -20,6 +20,7 @@ _T = TypeVar("_T")
 _THROTTLE_TIME = Struct(">i")
 
 
+@may_pause
 def encode_response(route: Route, context: RequestContext, response: Any) -> CompletedResponse:
     """Return the frame of a handler's response, or the close that the handler asked for.
 
@@ -75,6 +76,7 @@ def throttled_response(
     return Throttled(frame, context.throttle_time_ms, quota)
 
 
+@may_pause
 def close_on_error(
     context: RequestContext, report_bug: BugReporter, respond: Callable[[], _T]
 ) -> _T | Close:

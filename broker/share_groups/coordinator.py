@@ -20,7 +20,7 @@ from broker.share_groups.sessions import TopicIdPartition
 from broker.share_groups.share_group import ShareGroup
 from broker.timers import Timers
 from protocol.errors import ErrorCode
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 
 GroupSetting = Callable[[str, str], int]
 """Returns the value of a key of a group's configuration: `setting(group_id, key)`."""
@@ -222,6 +222,7 @@ class ShareGroupCoordinator:
 
     # Groups ----------------------------------------------------------------------------------
 
+    @may_pause
     def list_groups(
         self, states: Collection[str] = (), types: Collection[str] = ()
     ) -> list[GroupListing]:

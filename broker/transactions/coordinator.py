@@ -29,7 +29,7 @@ from broker.transactions.transaction import (
     TransactionState,
 )
 from protocol.errors import ErrorCode
-from protocol.pacing import paced_elements
+from protocol.pacing import may_pause, paced_elements
 
 
 class ProducerIdAndEpoch(NamedTuple):
@@ -263,6 +263,7 @@ class TransactionCoordinator:
         self._append(transaction, now_ms)
         return True
 
+    @may_pause
     def disconnect(self, node_id: int) -> None:
         """Cancel the markers that wait at a broker which is no longer up."""
         for transaction in self.prepared.values():
@@ -270,6 +271,7 @@ class TransactionCoordinator:
                 if request.node_id == node_id:
                     request.pending.cancel()
 
+    @may_pause
     def timed_out(self, now_ms: int) -> list[Transaction]:
         """Return the ongoing transactions that are older than their timeout."""
         return [
@@ -278,6 +280,7 @@ class TransactionCoordinator:
             if transaction.has_timed_out(now_ms)
         ]
 
+    @may_pause
     def expire(self, now_ms: int) -> None:
         """Remove the transactional ids that had no transaction for the time of their expiry."""
         latest_ms = now_ms - self._expiration_ms

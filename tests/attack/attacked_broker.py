@@ -161,6 +161,7 @@ class _CountingTurn:
 
     is_long = True
     response_bytes_max = FRAME_BYTES_MAX
+    no_pause_depth = 0
 
     def __init__(self) -> None:
         self.calls = self.calls_max = 0

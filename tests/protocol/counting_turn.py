@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from contextvars import copy_context
 
-from protocol.pacing import current_turn, take_turns
+from protocol.pacing import PauseError, current_turn, take_turns
 
 
 class CountingTurn:
@@ -11,11 +11,14 @@ class CountingTurn:
 
     is_long = True
     response_bytes_max = 1
+    no_pause_depth = 0
 
     def __init__(self) -> None:
         self.pauses = 0
 
     def pause(self) -> None:
+        if self.no_pause_depth:
+            raise PauseError("a pause within no_pause()")
         self.pauses += 1
 
 

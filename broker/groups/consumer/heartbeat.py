@@ -17,6 +17,7 @@ from broker.groups.consumer.regexes import ResolvedRegex, matching
 from broker.groups.consumer.requests import ConsumerHeartbeat
 from broker.groups.consumer.topics import TopicSource
 from protocol.errors import ErrorCode
+from protocol.pacing import may_pause
 from protocol.regular_expressions import regex_problem
 
 REGEX_REFRESH_INTERVAL_MIN_MS = 10_000
@@ -321,6 +322,7 @@ def needs_resolution(
     )
 
 
+@may_pause
 def resolve(group: ConsumerGroup, topics: TopicSource, now_ms: int) -> None:
     """Resolve the expressions of a group, and begin a new epoch if they match other topics.
 

@@ -6,7 +6,7 @@ Source: Kafka's `GroupMetadataManager.refreshRegularExpressions`.
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from protocol.pacing import paced
+from protocol.pacing import may_pause, paced
 from protocol.regular_expressions import full_match
 
 
@@ -18,6 +18,7 @@ class ResolvedRegex(NamedTuple):
     resolved_ms: int
 
 
+@may_pause
 def matching(regex: str, topic_names: Iterable[str]) -> frozenset[str]:
     """Return the names that a valid expression matches as a whole; it may pause."""
     return frozenset(name for name in paced(topic_names) if full_match(regex, name))
