@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from producer_state.producer_state_manager import ProducerStateManager
+from protocol.pacing import may_pause
 
 
 class Counts(NamedTuple):
@@ -14,6 +15,7 @@ class Counts(NamedTuple):
     bytes_held: int
 
 
+@may_pause
 def count(partitions: Iterable[ProducerStateManager]) -> Counts:
     """Return the counts of several partitions together."""
     producer_ids = bytes_held = 0

@@ -2,6 +2,8 @@
 
 What runs a request says with `taking_turns` whose turn it is. Outside of such a request every
 function here does nothing: a test or a tool runs a handler in one go.
+
+A function that may pause says `@may_pause`. What must not be interrupted is in `with no_pause():`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -24,6 +24,7 @@ GENERATED = (
     "protocol.request_bounds.check_bounds",
 )
 """Functions that call generated code, or closures in lists, that may pause."""
+_ITERATORS = {"enumerate", "zip", "map", "filter", "iter", "chain"}
 CALLS_GENERATED = "protocol.codec._decoded"
 """Calls a generated function that it is given; not each one pauses."""
 _LEVELS = {"broker": 2, "quotas": 1, "producer_state": 1, "protocol": 0}
@@ -46,6 +47,16 @@ def _attribute(call: ast.Call) -> str:
 
 def _is_scalar(found: Type) -> bool:
     return bool(found) and all(a[0] == "external" and a[1] in _SCALARS for a in found)
+
+
+def _returns_iterator(function: Function) -> bool:
+    if isinstance(function.node, ast.Lambda) or function.node.returns is None:
+        return False
+    return ast.unparse(function.node.returns).partition("[")[0] in {
+        "Iterable",
+        "Iterator",
+        "Generator",
+    }
 
 
 class Pausing(Types):
@@ -113,7 +124,9 @@ class Pausing(Types):
         found = self._functions(self.resolve(value, function))
         if found:
             for atom in self.resolve(target.value, function):
-                if atom[0] == "object" and not _is_scalar(self._declared(str(atom[1]), target.attr)):
+                if atom[0] == "object" and not _is_scalar(
+                    self._declared(str(atom[1]), target.attr)
+                ):
                     self._add(self.classes[str(atom[1])].values, target.attr, found)
 
     def _declared(self, class_name: str, attribute: str) -> Type:
@@ -136,7 +149,7 @@ class Pausing(Types):
         shift = 0
         if any(a[0] == "external" and str(a[1]).endswith("partial") for a in called):
             called, shift = self.resolve(node.args[0], function), -1
-        for target, is_bound in self._targets(called, node.func, function):
+        for target, is_bound in self._targets(called):
             parameters = [p.arg for p in target.parameters]
             first = 1 if is_bound else 0
             for place, name, found in values:
@@ -151,15 +164,15 @@ class Pausing(Types):
                 ours = self.classes[str(atom[1])]
                 names = [n for c in reversed([*self.mro(ours)]) for n in c.annotations]
                 for place, name, found in values:
-                    attribute = name or (names[place + shift] if place + shift < len(names) else None)
+                    attribute = name or (
+                        names[place + shift] if place + shift < len(names) else None
+                    )
                     if attribute is not None and not _is_scalar(
                         self._declared(ours.name, attribute)
                     ):
                         self._add(ours.values, attribute, found)
 
-    def _targets(
-        self, called: Type, node: ast.expr, function: Function
-    ) -> Iterator[tuple[Function, bool]]:
+    def _targets(self, called: Type) -> Iterator[tuple[Function, bool]]:
         """Yield the functions that a call may reach, and whether it passes no `self`."""
         for atom in called:
             if atom[0] == "function":
@@ -186,9 +199,7 @@ class Pausing(Types):
                         is_new = is_new or parameter not in known
                         known.add(parameter)
 
-    def _called_by(
-        self, node: ast.AST, function: Function
-    ) -> Iterator[tuple[Function, str]]:
+    def _called_by(self, node: ast.AST, function: Function) -> Iterator[tuple[Function, str]]:
         if not isinstance(node, ast.Call):
             return
         owned = self._owner_of(node.func, function)
@@ -221,7 +232,7 @@ class Pausing(Types):
         if any(a[0] == "external" and not str(a[1]).endswith(_KEEPS) for a in called):
             for value in values:
                 yield value, None
-        for target, is_bound in self._targets(called, node.func, function):
+        for target, is_bound in self._targets(called):
             parameters = [p.arg for p in target.parameters][1 if is_bound else 0 :]
             given = dict(zip(parameters, node.args, strict=False))
             given.update((str(k.arg), k.value) for k in node.keywords)
@@ -243,7 +254,7 @@ class Pausing(Types):
         if isinstance(node, ast.Call):
             is_given = self._owner_of(node.func, function) is not None
             called = self.resolve(node.func, function)
-            for target, _ in self._targets(called, node.func, function):
+            for target, _ in self._targets(called):
                 yield CallOf(target.name, node, is_given)
             for value, _ in self._called_arguments(node, function):
                 is_given = self._owner_of(value, function) is not None
@@ -301,13 +312,90 @@ class Pausing(Types):
         self.pausing_by_themselves = frozenset(found)
         found[CALLS_GENERATED] = "generated code"
         by_themselves = self.pausing_by_themselves
+        self._note_given_iterators()
         self._spread(
             found,
-            lambda caller, call: call.is_given
-            or call.target in by_themselves
-            or call.target.startswith(f"{caller}.<locals>."),
+            lambda caller, call: (
+                call.is_given
+                or call.target in by_themselves
+                or call.target.startswith(f"{caller}.<locals>.")
+            ),
         )
         return found
+
+    def _note_given_iterators(self) -> None:
+        """Add calls of what pauses, for functions that iterate over an iterator that pauses."""
+        self._given_iterators: set[tuple[str, str]] = set()
+        count = -1
+        while count != len(self._given_iterators):
+            count = len(self._given_iterators)
+            for function in self.functions.values():
+                for node in function.nodes:
+                    if isinstance(node, ast.Call):
+                        self._note_given_iterator(node, function)
+        for name, parameter in self._given_iterators:
+            function = self.functions[name]
+            if any(self._iterates(node, parameter) for node in function.nodes):
+                self.calls[name].append(
+                    CallOf("protocol.pacing._paced", function.node, is_given=True)
+                )
+
+    def _note_given_iterator(self, node: ast.Call, function: Function) -> None:
+        values = [*node.args, *(keyword.value for keyword in node.keywords)]
+        if not any(self._pauses_later(value, function) for value in values):
+            return
+        for target, is_bound in self._targets(self.resolve(node.func, function)):
+            parameters = [p.arg for p in target.parameters][1 if is_bound else 0 :]
+            given = dict(zip(parameters, node.args, strict=False))
+            given.update((str(k.arg), k.value) for k in node.keywords)
+            for parameter, value in given.items():
+                if self._pauses_later(value, function):
+                    self._given_iterators.add((target.name, parameter))
+
+    def _pauses_later(self, node: ast.expr, function: Function) -> bool:
+        """Return whether an expression is an iterator that pauses."""
+        match node:
+            case ast.Call():
+                if any(
+                    atom[0] == "external" and str(atom[1]).rpartition(".")[2] in _ITERATORS
+                    for atom in self.resolve(node.func, function)
+                ):
+                    return any(self._pauses_later(value, function) for value in node.args)
+                return any(
+                    target.name in self.pausing_by_themselves and _returns_iterator(target)
+                    for target, _ in self._targets(self.resolve(node.func, function))
+                )
+            case ast.GeneratorExp():
+                inside = {id(inner) for inner in ast.walk(node)}
+                return any(
+                    id(call.node) in inside and call.target in self.pausing_by_themselves
+                    for call in self.calls[function.name]
+                )
+            case ast.IfExp():
+                parts = (node.body, node.orelse)
+                return any(self._pauses_later(part, function) for part in parts)
+            case ast.Name():
+                if (function.name, node.id) in self._given_iterators:
+                    return True
+                values = function.bindings.get(node.id, ())
+                return any(
+                    how == "value" and value is not node and self._pauses_later(value, function)
+                    for how, value in values
+                    if not any(isinstance(n, ast.Name) and n.id == node.id for n in ast.walk(value))
+                )
+            case _:
+                return False
+
+    @staticmethod
+    def _iterates(node: ast.AST, name: str) -> bool:
+        parts: list[ast.expr] = []
+        if isinstance(node, (ast.For, ast.comprehension)):
+            parts = [node.iter]
+        elif isinstance(node, ast.Call):
+            parts = node.args
+        elif isinstance(node, (ast.YieldFrom, ast.Starred)):
+            parts = [node.value]
+        return any(isinstance(n, ast.Name) and n.id == name for p in parts for n in ast.walk(p))
 
     def _spread(self, found: dict[str, str], counts: Callable[[str, CallOf], bool]) -> None:
         """Add the callers of functions that may pause, through the calls that count."""
@@ -418,7 +506,9 @@ class Pausing(Types):
 def read_sources() -> dict[str, str]:
     """Return the text of each module of the broker and what it imports."""
     return {
-        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path.read_text()
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(
+            ".__init__"
+        ): path.read_text()
         for package in PACKAGES
         for path in sorted((ROOT / package).rglob("*.py"))
     }

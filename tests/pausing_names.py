@@ -96,7 +96,9 @@ class Module:
     """Annotation and value of a name of the module."""
 
 
-def _bind(bindings: dict[str, list[tuple[str, ast.expr]]], target: ast.expr, how: str, value: ast.expr) -> None:
+def _bind(
+    bindings: dict[str, list[tuple[str, ast.expr]]], target: ast.expr, how: str, value: ast.expr
+) -> None:
     if isinstance(target, ast.Name):
         bindings.setdefault(target.id, []).append((how, value))
     elif isinstance(target, ast.Starred):
@@ -188,7 +190,8 @@ class Names:
             targets: list[ast.expr] = []
             if isinstance(node, ast.Assign):
                 targets = [
-                    t for target in node.targets
+                    t
+                    for target in node.targets
                     for t in (target.elts if isinstance(target, ast.Tuple) else [target])
                 ]
             elif isinstance(node, ast.AnnAssign):
@@ -282,7 +285,9 @@ class Names:
             arguments = tuple(self.annotated(part, module, of_class) for part in parts)
             base = ast.unparse(node.value)
             if base in {"type", "Type"}:
-                return frozenset(("class", a[1]) if a[0] == "object" else UNKNOWN for a in arguments[0])
+                return frozenset(
+                    ("class", a[1]) if a[0] == "object" else UNKNOWN for a in arguments[0]
+                )
             if base in {"Final", "ClassVar", "Annotated", "Optional"}:
                 return arguments[0]
             return frozenset(

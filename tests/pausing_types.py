@@ -207,7 +207,9 @@ class Types(Names):
         of_mro = next((c.methods[name] for c in self.mro(owner) if name in c.methods), None)
         of_children = [c.methods[name] for c in self.descendants(owner) if name in c.methods]
         found = [*([] if of_mro is None else [of_mro]), *of_children]
-        if found and any("Protocol" in ast.unparse(b) for c in self.mro(owner) for b in c.node.bases):
+        if found and any(
+            "Protocol" in ast.unparse(b) for c in self.mro(owner) for b in c.node.bases
+        ):
             # Any class may have this shape.
             places = [p.arg for p in found[0].parameters]
             return [
@@ -387,9 +389,7 @@ class Types(Names):
             elif atom[0] == "object":
                 owner = self.classes[str(atom[1])]
                 iterator = self.attribute(frozenset({atom}), "__iter__")
-                bases = [
-                    self.annotated(b, c.module) for c in self.mro(owner) for b in c.node.bases
-                ]
+                bases = [self.annotated(b, c.module) for c in self.mro(owner) for b in c.node.bases]
                 externals = frozenset(a for b in bases for a in b if a[0] == "external")
                 if any(a[0] == "function" for a in iterator):
                     found |= self.element(self.result(iterator))

@@ -53,7 +53,7 @@ def test_an_inserted_pause_is_found() -> None:
     sources = read_sources()
     _insert_first(sources, "broker.groups.offsets", "OffsetTable", "put")
     _insert_first(sources, "broker.cluster.share_log", "ShareLog", "append")
-    _insert_first(sources, "producer_state.producer_state_manager", "ProducerStateManager", "check")
+    _insert_first(sources, "producer_state.producer_batches", "ProducerBatches", "apply")
     pausing = Pausing(sources)
     unmarked = pausing.unmarked()
     assert "broker.groups.offsets.OffsetTable.put" in unmarked

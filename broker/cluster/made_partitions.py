@@ -39,6 +39,7 @@ class MadePartitions(NamedTuple):
         )
 
 
+@may_pause
 def make_partitions(
     topic_name: str,
     first_index: int,

@@ -27,6 +27,7 @@ def json_parts(result: Any, opened: Set[type] = frozenset()) -> list[bytes]:
     return list(_joined(_pieces(result, {type(result), *opened})))
 
 
+@may_pause
 def encoded_elements(elements: Iterable[Any]) -> list[msgspec.Raw]:
     """Return a list that is encoded as the list of these elements is, with many in each `Raw`."""
     return list(map(msgspec.Raw, _joined(map(encode_result, elements), b",")))
@@ -54,6 +55,7 @@ def _pieces(value: Any, opened: Set[type]) -> Iterator[bytes]:
         yield encode_result(value)
 
 
+@may_pause
 def _joined(pieces: Iterable[bytes], separator: bytes = b"") -> Iterator[bytes]:
     part: list[bytes] = []
     byte_count = 0

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from broker.errors import Refusal
 from protocol.errors import ErrorCode
+from protocol.pacing import may_pause
 
 INITIAL_EPOCH = 0
 FINAL_EPOCH = -1
@@ -54,6 +55,7 @@ class ShareSession:
         self.partitions: dict[TopicIdPartition, None] = dict.fromkeys(partitions)
         self.must_send: set[TopicIdPartition] = set()
 
+    @may_pause
     def update(
         self, added: Iterable[TopicIdPartition], forgotten: Iterable[TopicIdPartition]
     ) -> None:
@@ -131,6 +133,7 @@ class ShareSessionCache:
         self._keys_by_connection[connection_id] = key
         return session
 
+    @may_pause
     def resume(
         self,
         key: ShareSessionKey,

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from contextvars import Context
 from typing import TypeVar
 
-from protocol.pacing import take_turns
+from protocol.pacing import PauseError, take_turns
 
 _T = TypeVar("_T")
 
@@ -14,11 +14,14 @@ class _Pauses:
 
     is_long = True
     response_bytes_max = 1 << 20
+    no_pause_depth = 0
 
     def __init__(self, other: Callable[[], object]) -> None:
         self._other = other
 
     def pause(self) -> None:
+        if self.no_pause_depth:
+            raise PauseError("a pause within no_pause()")
         Context().run(self._other)
 
 

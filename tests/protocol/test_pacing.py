@@ -1,7 +1,12 @@
 """Loops pause when a request takes turns, and are plain loops otherwise."""
 
+import pytest
+
 from protocol.pacing import (
     LOOK_EVERY,
+    PauseError,
+    may_pause,
+    no_pause,
     paced,
     paced_elements,
     paced_range,
@@ -43,3 +48,24 @@ def test_a_collection_may_change_while_a_paced_loop_pauses() -> None:
 
     pauses_of(loop)
     assert set(names) == {"a", "b", "a2", "b2"}
+
+
+def test_a_pause_within_no_pause_is_an_error() -> None:
+    def loop() -> None:
+        with no_pause():
+            with no_pause():
+                pass
+            with pytest.raises(PauseError):
+                list(paced("ab"))
+        assert list(paced("ab")) == ["a", "b"]
+
+    assert pauses_of(loop) == 2
+    with no_pause():
+        assert list(paced("ab")) == ["a", "b"]  # nothing takes turns here
+
+
+def test_the_marker_returns_the_function_itself() -> None:
+    def function() -> None:
+        pass
+
+    assert may_pause(function) is function

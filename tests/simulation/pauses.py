@@ -21,6 +21,7 @@ from broker.dispatch.turns import TURN_NS, Turns
 from broker.handlers import k00_produce
 from broker.responses import DispatchResult
 from protocol import codec, pacing, produce, produce_decoder
+from tests.pausing_frames import unmarked_function
 
 LONG_SHARE = 0.5
 """The part of the requests that pause."""
@@ -165,12 +166,21 @@ class PausingTurns(Turns):
         return super().run(respond_with_pauses, frame_bytes, kind)
 
     def pause(self) -> None:
-        """End the turn of the running request, or not."""
+        """End the turn of the running request, or not.
+
+        Raises:
+            PauseError: nothing may pause here, or a function does not say that it may.
+        """
         pauses = self._pauses
         if not pauses.chance or self._running not in self._pausing:
             return
+        if self.no_pause_depth:
+            raise pacing.PauseError("a pause within no_pause()")
         place = _place()
         if pauses.is_due(place):
+            unmarked = unmarked_function(sys._getframe(1))
+            if unmarked is not None and self._running is not None:
+                raise pacing.PauseError(f"{unmarked} pauses and is not marked")
             if self._running is not None:
                 pauses.counts[place] += 1
             self._began_ns -= TURN_NS

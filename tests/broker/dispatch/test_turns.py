@@ -19,7 +19,7 @@ from broker.dispatch.turns import (
 )
 from broker.pending_response import PendingResponse
 from broker.responses import DispatchResult, PendingFrame
-from protocol.pacing import paced
+from protocol.pacing import PauseError, no_pause, paced
 
 STEPS = 10
 HEAVY_MAX = STARTED_MAX[TurnKind.HEAVY]
@@ -496,3 +496,26 @@ def test_a_closed_broker_is_freed() -> None:
     del loop
     gc.collect()
     assert turns() is None
+
+
+def test_the_end_of_a_turn_within_no_pause_is_an_error() -> None:
+    loop = Loop()
+    errors: list[str] = []
+
+    def respond() -> DispatchResult:
+        with no_pause():
+            for _ in paced(range(1)):  # the turn has just begun
+                loop.now_ns += TURN_NS
+            try:
+                list(paced(range(1)))
+            except PauseError as error:
+                errors.append(str(error))
+        list(paced(range(1)))
+        return b"response"
+
+    result = loop.turns.run(respond)
+
+    assert errors == ["a pause within no_pause()"]
+    assert isinstance(result, PendingFrame)
+    loop.run()
+    assert loop.turns.no_pause_depth == 0

@@ -1,10 +1,12 @@
 """AlterShareGroupOffsets on the wire."""
 
+from functools import partial
 from typing import Any
 
+from broker.cluster.internal_topics import SHARE_GROUP_STATE
 from protocol import messages
 from protocol.errors import ErrorCode
-from tests.broker.interleaving import once, run_with_pauses
+from tests.broker.interleaving import at_pause, once, run_with_pauses
 from tests.broker.share_driver import GROUP, TOPIC, ShareDriver, part
 
 
@@ -70,3 +72,28 @@ def test_members_that_join_during_a_pause_keep_their_offsets() -> None:
 
     assert (response.error_code, part(response).error_code) == (0, ErrorCode.NON_EMPTY_GROUP)
     assert driver.acquire(2) == [(0, 0, 1)]
+
+
+def test_a_member_that_joins_while_the_internal_topic_is_made_keeps_its_offsets() -> None:
+    is_joined = True
+    number = 0
+    while is_joined:
+        number += 1
+        driver = ShareDriver()
+        driver.join(1)
+        driver.heartbeat(1, -1)
+        topic = driver.cluster.topics.get(SHARE_GROUP_STATE.name)
+        if topic is not None:
+            driver.cluster.delete_topic(topic, driver.now_ms)
+        joined: list[int] = []
+
+        def join(driver: ShareDriver = driver, joined: list[int] = joined) -> None:
+            driver.join(2)
+            joined.append(2)
+
+        response = run_with_pauses(partial(alter, driver, 1), at_pause(number, join))
+
+        is_joined = bool(joined)
+        error_code = response.error_code or part(response).error_code
+        assert not is_joined or error_code == ErrorCode.NON_EMPTY_GROUP
+    assert number > 3

@@ -1,5 +1,7 @@
 """Records that no client has sent: their partitions, batches and checks."""
 
+from functools import partial
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,6 +14,7 @@ from protocol.errors import ErrorCode
 from protocol.partition_hash import partition_for_key
 from protocol.records import read_records
 from tests.broker.cluster_builder import NOW_MS, make_cluster
+from tests.broker.interleaving import at_pause, run_with_pauses
 
 
 def topic_of(cluster: Cluster, partition_count: int, **config: str) -> Topic:
@@ -92,6 +95,27 @@ def test_too_few_replicas_in_sync_refuse_records() -> None:
     refusal = store_records(cluster, topic, [NewRecord(None, b"x")], NOW_MS)
     assert isinstance(refusal, Refusal)
     assert refusal.error_code is ErrorCode.NOT_ENOUGH_REPLICAS
+
+
+def test_all_records_are_stored_or_none_though_a_replica_leaves_during_a_pause() -> None:
+    refused = 0
+    for number in range(1, 20):
+        cluster = make_cluster(2)
+        config = {"min.insync.replicas": "2", "cleanup.policy": "compact"}
+        topic = topic_of(cluster, 2, **config)
+        new = [NewRecord(b"key", b"value", partition=index) for index in (0, 1)]
+
+        def leave(cluster: Cluster = cluster, topic: Topic = topic) -> None:
+            cluster.set_isr(topic.partitions[1], [1])
+
+        stored = run_with_pauses(
+            partial(store_records, cluster, topic, new, NOW_MS), at_pause(number, leave)
+        )
+
+        is_refused = isinstance(stored, Refusal)
+        refused += is_refused
+        assert sum(map(len, values(topic))) == (0 if is_refused else 2)
+    assert 0 < refused < number
 
 
 def test_internal_topics_are_refused() -> None:
