@@ -2,7 +2,6 @@
 
 import ast
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -153,12 +152,11 @@ class Pausing(Types):
             parameters = [p.arg for p in target.parameters]
             first = 1 if is_bound else 0
             for place, name, found in values:
-                if name is None:
-                    position = place + first + shift
-                    if not 0 <= position < len(parameters):
-                        continue
-                    name = parameters[position]
-                self._add_parameter(target, name, found)
+                position = place + first + shift
+                if name is not None:
+                    self._add_parameter(target, name, found)
+                elif 0 <= position < len(parameters):
+                    self._add_parameter(target, parameters[position], found)
         for atom in called:
             if atom[0] == "class" and "__init__" not in self.classes[str(atom[1])].methods:
                 ours = self.classes[str(atom[1])]
@@ -192,7 +190,7 @@ class Pausing(Types):
         is_new = True
         while is_new:
             is_new = False
-            for name, function in self.functions.items():
+            for function in self.functions.values():
                 for node in function.nodes:
                     for owner, parameter in self._called_by(node, function):
                         known = self.called_parameters[owner.name]
@@ -246,9 +244,12 @@ class Pausing(Types):
         unknown = self.unknown[name] = []
         for node in function.nodes:
             calls.extend(self._reached(node, function))
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-                if UNKNOWN in self.resolve(node.func.value, function):
-                    unknown.append(node)
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Attribute)
+                and UNKNOWN in self.resolve(node.func.value, function)
+            ):
+                unknown.append(node)
 
     def _reached(self, node: ast.AST, function: Function) -> Iterator[CallOf]:
         if isinstance(node, ast.Call):
@@ -267,8 +268,8 @@ class Pausing(Types):
                         if method.is_property:
                             yield CallOf(method.name, node, is_given=False)
         else:
-            for target, place in self._special(node, function):
-                yield CallOf(target, place, is_given=False)
+            for name, place in self._special(node, function):
+                yield CallOf(name, place, is_given=False)
 
     def _special(self, node: ast.AST, function: Function) -> Iterator[tuple[str, ast.AST]]:
         names: list[str] = []
@@ -299,7 +300,7 @@ class Pausing(Types):
 
         A call of a function that pauses only in what it is given is a pause if that pauses.
         """
-        found = {name: "generated code" for name in GENERATED}
+        found = dict.fromkeys(GENERATED, "generated code")
         found |= {
             name: "the end of the turn"
             for name, function in self.functions.items()

@@ -306,7 +306,7 @@ class Names:
         if text in module.classes:
             return frozenset({("object", f"{module.name}.{text}")})
         if first in module.assigned:
-            annotation, value = module.assigned[first]
+            _annotation, value = module.assigned[first]
             key = ("alias", module.name, text)
             if key in self._busy:
                 self._cycles += 1
@@ -345,7 +345,7 @@ def _imported(node: ast.Import | ast.ImportFrom) -> dict[str, str]:
     return {(a.asname or a.name): f"{node.module}.{a.name}" for a in node.names}
 
 
-def _note_bindings(function: Function, node: ast.AST) -> None:
+def _note_bindings(function: Function, node: ast.AST) -> None:  # noqa: C901, PLR0912
     bindings = function.bindings
     if isinstance(node, ast.Assign):
         for target in node.targets:

@@ -36,7 +36,9 @@ class Types(Names):
             self._known[key] = found
         return found
 
-    def _resolve(self, node: ast.expr, function: Function) -> Type:
+    def _resolve(  # noqa: C901, PLR0912
+        self, node: ast.expr, function: Function
+    ) -> Type:
         match node:
             case ast.Name():
                 return self._name(node.id, function)
@@ -197,7 +199,7 @@ class Types(Names):
                     found |= self._imported_value(f"{atom[1]}.{name}")
                 case "external":
                     found |= self._attribute_of_external(atom, name)
-                case "unknown":
+                case _:
                     found |= ANY
         return found
 
@@ -229,7 +231,9 @@ class Types(Names):
         finally:
             self._busy.discard(key)
 
-    def _find_attribute(self, class_name: str, name: str) -> Type:
+    def _find_attribute(  # noqa: C901, PLR0912
+        self, class_name: str, name: str
+    ) -> Type:
         methods = self.methods(class_name, name)
         found: Type = NOTHING
         for method in methods:
@@ -297,7 +301,9 @@ class Types(Names):
                     found |= ANY
         return found
 
-    def _call(self, node: ast.Call, function: Function) -> Type:
+    def _call(  # noqa: C901, PLR0912
+        self, node: ast.Call, function: Function
+    ) -> Type:
         called = self.resolve(node.func, function)
         first = node.args[0] if node.args else None
         found: Type = NOTHING
@@ -351,10 +357,11 @@ class Types(Names):
         }
 
     def _call_of_external(self, atom: Atom, name: str) -> Type:
-        (owners,) = atom[2]  # type: ignore[misc]
+        owners: Type = atom[2][0]  # type: ignore[index]
         found: Type = NOTHING
         for owner in owners:
             arguments = owner[2]
+            assert isinstance(arguments, tuple)
             if short(owner) in _MAPPINGS and len(arguments) > 1:
                 if name in {"get", "pop", "setdefault"}:
                     found |= arguments[1]
@@ -380,9 +387,7 @@ class Types(Names):
             if atom[0] == "external":
                 arguments = atom[2]
                 assert isinstance(arguments, tuple)
-                if short(atom) in _MAPPINGS and arguments:
-                    found |= arguments[0]
-                elif short(atom) in {"Generator", "AsyncGenerator"} and arguments:
+                if arguments and short(atom) in {*_MAPPINGS, "Generator", "AsyncGenerator"}:
                     found |= arguments[0]
                 else:
                     found |= frozenset().union(*arguments) if arguments else external("result")
@@ -430,7 +435,8 @@ class Types(Names):
         arguments = atom[2]
         assert isinstance(arguments, tuple)
         if short(atom) in _MAPPINGS and len(arguments) > 1:
-            return arguments[1]
+            item: Type = arguments[1]
+            return item
         if short(atom) == "tuple" and isinstance(index, ast.Constant):
             return self._part(frozenset({atom}), index.value if isinstance(index.value, int) else 0)
         return frozenset().union(*arguments) if arguments else external("result")

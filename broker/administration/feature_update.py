@@ -93,9 +93,8 @@ def update_features(
             return {first: refusals[first]}
         if not validate_only:
             cluster.features.apply(records)
-    if not validate_only:
-        if records.get(ELIGIBLE_LEADER_REPLICAS_VERSION):
-            cluster.set_config(with_common_min_insync_replicas(cluster.config))
+    if not validate_only and records.get(ELIGIBLE_LEADER_REPLICAS_VERSION):
+        cluster.set_config(with_common_min_insync_replicas(cluster.config))
     return refusals
 
 
