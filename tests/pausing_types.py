@@ -139,9 +139,9 @@ class Types(Names):
                 found |= {atom}
         return found
 
-    def _part(self, whole: Type, place: int) -> Type:
+    def _part(self, container: Type, place: int) -> Type:
         found: Type = NOTHING
-        for atom in whole:
+        for atom in container:
             arguments = atom[2] if atom[0] == "external" else ()
             assert isinstance(arguments, tuple)
             if atom[0] == "external" and short(atom) == "tuple" and place < len(arguments):

@@ -223,6 +223,7 @@ def _check_broker(cluster: Cluster, broker_id: int, alteration: Alteration) -> C
     return partial(_adopt, cluster, config, broker_id if alteration.resource_name else None)
 
 
+@may_pause
 def _adopt(cluster: Cluster, config: BrokerConfig, broker_id: int | None) -> None:
     cluster.set_config(config)
     if broker_id is not None and cluster.certificates is not None:
