@@ -12,7 +12,7 @@ with any Kafka cluster.
 """
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from client import *  # noqa: F403
@@ -68,22 +68,23 @@ _MODULES = {
     "Transaction": "views",
 }
 
+if not TYPE_CHECKING:  # it would allow any name
 
-def __getattr__(name: str) -> Any:
-    """Import a name when it is used: pytest imports this package in every project that has it.
+    def __getattr__(name: str) -> object:
+        """Import a name when it is used: pytest imports this package in every project that has it.
 
-    Every public name of the client is public here; `__all__` has them all.
-    """
-    if name in _MODULES:
-        return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
-    if name == "__all__" or not name.startswith("_"):
-        import client  # noqa: PLC0415 - see the docstring
+        Every public name of the client is public here; `__all__` has them all.
+        """
+        if name in _MODULES:
+            return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+        if name == "__all__" or not name.startswith("_"):
+            import client  # noqa: PLC0415 - see the docstring
 
-        if name == "__all__":
-            return sorted([*_MODULES, *client.PUBLIC_NAMES])
-        if name in client.PUBLIC_NAMES:
-            from mock_kafka.quiet_imports import quiet_imports  # noqa: PLC0415
+            if name == "__all__":
+                return sorted([*_MODULES, *client.PUBLIC_NAMES])
+            if name in client.PUBLIC_NAMES:
+                from mock_kafka.quiet_imports import quiet_imports  # noqa: PLC0415
 
-            with quiet_imports():
-                return getattr(client, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+                with quiet_imports():
+                    return getattr(client, name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -370,14 +370,23 @@ def test_the_pytest_plugin_and_type_checkers_find_the_public_names(
         "def producer() -> Producer:\n"
         "    return Producer('127.0.0.1:1', ProducerSettings(linger_ms='1'))\n"
     )
+    (tmp_path / "names.py").write_text(
+        "from typing import assert_type\n"
+        "from mock_kafka import MockKafak\n"
+        "from mock_kafka import MockKafka, NewTopic, Topic\n\n"
+        "def names(kafka: MockKafka, topic: Topic, new: NewTopic) -> None:\n"
+        "    assert_type(kafka.topics(), list[Topic])\n"
+        "    assert_type((topic.name, new.partition_count), tuple[str, int])\n"
+    )
     python = str(environment.bin / "python")
     assert "1 passed" in run(python, "-m", "pytest", "-p", "no:cacheprovider", folder=tmp_path)
     mypy = [python, "-m", "mypy", "--strict", "--no-incremental", "--config-file=", "."]
     done = subprocess.run(
         mypy, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
     )
-    [error] = re.findall(r"error: (.*)", done.stdout)
-    assert error.startswith(
+    misspelled, wrong_type = sorted(re.findall(r"error: (.*)", done.stdout), reverse=True)
+    assert misspelled.startswith('Module "mock_kafka" has no attribute "MockKafak"')
+    assert wrong_type.startswith(
         'Argument "linger_ms" to "ProducerSettings" has incompatible type "str"'
     )
 
