@@ -6,7 +6,7 @@ argument. Nothing else keeps state that a request can change.
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from broker.addresses import Address
@@ -20,11 +20,7 @@ from broker.cluster.group_log import GroupLog
 from broker.cluster.internal_topics import GROUP_METADATA, TRANSACTION_STATE, note_appended
 from broker.cluster.late_coordinators import LateCoordinators
 from broker.cluster.log_memory import MemoryBound
-from broker.cluster.made_partitions import (
-    Assignments,
-    MadePartitions,
-    new_partitions,
-)
+from broker.cluster.made_partitions import Assignments, MadePartitions, new_partitions
 from broker.cluster.moved_groups import MovedGroups
 from broker.cluster.producer_rules import adopt_rule_of_leader
 from broker.cluster.quotas import QuotaManagers
@@ -43,10 +39,14 @@ from broker.transactions.marker import MarkerSender
 from producer_state.allocator import ProducerIdAllocator
 from protocol.pacing import InTurns, at_once, may_pause, paced, paced_elements
 
+if TYPE_CHECKING:  # the cluster makes them late
+    from broker.cluster.share_groups import ShareGroups
+    from broker.groups.coordinator import GroupCoordinator
+
 ADVERTISED_LISTENERS = "advertised.listeners"
 
 
-class Cluster(LateCoordinators):
+class Cluster:
     """The state, and operations that keep its invariants; no sockets, clock or messages."""
 
     @may_pause
@@ -58,10 +58,7 @@ class Cluster(LateCoordinators):
         cluster_id: str,
         new_uuid: Callable[[], UUID],
     ) -> None:
-        """`new_uuid` returns topic ids, member ids and the seeds of hashes.
-
-        Pass a seeded generator to make a run repeatable.
-        """
+        """`new_uuid` returns ids and the seeds of hashes; a seeded one makes a run repeatable."""
         self._first_config = config
         self.cluster_id = cluster_id
         self.new_uuid = new_uuid
@@ -76,8 +73,7 @@ class Cluster(LateCoordinators):
         """Called when a broker's `availability` has changed; the server closes its sockets."""
         self.certificates: ReloadedCertificates | None = None
         """Those of the TLS listeners, if there is a server."""
-        self.in_turns: InTurns = at_once
-        """Runs what a timer has to do for a request, in turns with others."""
+        self.run_in_turns: InTurns = at_once
         self.on_new_leader: Callable[[int, int], None] | None = None
         """Called with a node id and the time when a broker begins to lead a partition."""
         self.on_leaders_change: Callable[[int], None] | None = None
@@ -106,12 +102,8 @@ class Cluster(LateCoordinators):
         self.note_change()
         self.producer_ids = ProducerIdAllocator()
         self.group_log = GroupLog(self.topics, config)
-        self._moved_groups = MovedGroups(
-            self.timers,
-            self.group_log,
-            lambda work: self.in_turns(work),  # noqa: PLW0108 - it is set later
-        )
-        self.forget_coordinators()
+        self._moved_groups = MovedGroups(self.timers, self.group_log, self.in_turns)
+        self.coordinators = LateCoordinators(self)
         self.transaction_log = TransactionLog(self.topics, config)
         self.transactions = TransactionCoordinator(
             config, partial(self.features.level, TRANSACTION_VERSION), self.transaction_log
@@ -119,9 +111,7 @@ class Cluster(LateCoordinators):
         self.quotas = QuotaManagers(config, self.brokers, new_seed=lambda: new_uuid().bytes)
         self.quotas.clients.on_change = self.note_change
         self.controller_queue = ControllerQueue(
-            self.timers,
-            self.shared_config["controller.mutation.time.us"],
-            lambda work: self.in_turns(work),  # noqa: PLW0108 - it is set later
+            self.timers, self.shared_config["controller.mutation.time.us"], self.in_turns
         )
         self.quotas.metrics.add(self.controller_queue.measurements)
         self.fetch_sessions: dict[int, FetchSessionCache] = {}
@@ -153,6 +143,10 @@ class Cluster(LateCoordinators):
             broker.is_alive, broker.is_shutting_down = True, False
             broker.altered_endpoints = {}
             self.set_availability(broker, Availability.UP)
+
+    def in_turns(self, work: Callable[[], None]) -> None:
+        """Run what a timer has to do for a request, in turns with others."""
+        self.run_in_turns(work)
 
     @property
     def shared_config(self) -> Mapping[str, Any]:
@@ -189,6 +183,16 @@ class Cluster(LateCoordinators):
 
     # Coordinators --------------------------------------------------------------------------
 
+    @property
+    def groups(self) -> "GroupCoordinator":
+        """The coordinator of groups of the classic and the consumer protocol."""
+        return self.coordinators.groups
+
+    @property
+    def share(self) -> "ShareGroups":
+        """What the cluster has for share groups."""
+        return self.coordinators.share
+
     def coordinator_id(self, group_id: str) -> int | None:
         """Return the coordinator of a group: its partition's leader in `__consumer_offsets`."""
         return self._leader_id(self.group_log.partition(group_id))
@@ -205,7 +209,7 @@ class Cluster(LateCoordinators):
         """Give a broker its caches of fetch sessions and share sessions, unless it has them."""
         if node_id in self.fetch_sessions:
             return
-        self.add_share_leader(node_id)
+        self.coordinators.add_share_leader(node_id)
         slot_count = self.config.for_broker(node_id)["max.incremental.fetch.session.cache.slots"]
         sessions = FetchSessionCache(slot_count, new_random=lambda: self.new_uuid().int)
         self.fetch_sessions[node_id] = sessions

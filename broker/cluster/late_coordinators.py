@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 from uuid import UUID
 
 from broker.cluster.brokers import Broker
@@ -12,18 +12,15 @@ from broker.cluster.topics import TopicTable
 from broker.config.broker_config import BrokerConfig
 from broker.config.resource_keys import group_setting
 from broker.timers import Timers
-from protocol.pacing import InTurns
 
 if TYPE_CHECKING:  # their imports take a quarter of the start
     from broker.cluster.group_topics import GroupTopics
     from broker.cluster.share_groups import ShareGroups
     from broker.groups.coordinator import GroupCoordinator
 
-NAMES = ("groups", "share", "_group_topics")
 
-
-class LateCoordinators:
-    """The part of `Cluster` that has them, and what they are made of."""
+class ClusterParts(Protocol):
+    """What the coordinators are made of; the configuration may be replaced."""
 
     config: BrokerConfig
     timers: Timers
@@ -32,7 +29,16 @@ class LateCoordinators:
     group_log: GroupLog
     fetch_sessions: dict[int, FetchSessionCache]
     new_uuid: Callable[[], UUID]
-    in_turns: InTurns
+
+    def in_turns(self, work: Callable[[], None], /) -> None:
+        """Run what takes long, in turns with requests."""
+
+
+class LateCoordinators:
+    """Those that a cluster has made since its last reset; it makes each one once."""
+
+    def __init__(self, cluster: ClusterParts) -> None:
+        self._cluster = cluster
 
     @cached_property
     def groups(self) -> "GroupCoordinator":
@@ -40,17 +46,17 @@ class LateCoordinators:
         from broker.groups.consumer.membership import new_member_id  # noqa: PLC0415
         from broker.groups.coordinator import GroupCoordinator  # noqa: PLC0415
 
-        new_uuid = self.new_uuid
+        cluster, new_uuid = self._cluster, self._cluster.new_uuid
         return GroupCoordinator(
-            config=self.config,
-            timers=self.timers,
+            config=cluster.config,
+            timers=cluster.timers,
             member_id_suffix=lambda: str(new_uuid()),
             member_id=lambda: new_member_id(new_uuid),
-            append_records=self.group_log.append,
+            append_records=cluster.group_log.append,
             topics=self._group_topics,
-            setting=lambda group_id, key: group_setting(self.config, group_id, key),
+            setting=lambda group_id, key: group_setting(cluster.config, group_id, key),
             is_share_group=lambda group_id: group_id in self.share.groups,
-            in_turns=lambda work: self.in_turns(work),  # noqa: PLW0108 - it is set later
+            in_turns=cluster.in_turns,
         )
 
     @cached_property
@@ -58,11 +64,16 @@ class LateCoordinators:
         """What the cluster has for share groups."""
         from broker.cluster.share_groups import ShareGroups  # noqa: PLC0415
 
-        append, is_taken = self.group_log.append, self.groups.__contains__
+        cluster = self._cluster
         made = ShareGroups(
-            self.config, self.topics, self._group_topics, self.timers, append, is_taken=is_taken
+            cluster.config,
+            cluster.topics,
+            self._group_topics,
+            cluster.timers,
+            cluster.group_log.append,
+            is_taken=self.groups.__contains__,
         )
-        for node_id in self.fetch_sessions:
+        for node_id in cluster.fetch_sessions:
             made.add_leader(node_id)
         return made
 
@@ -70,7 +81,8 @@ class LateCoordinators:
     def _group_topics(self) -> "GroupTopics":
         from broker.cluster.group_topics import GroupTopics  # noqa: PLC0415
 
-        return GroupTopics(self.topics, lambda: self.brokers)
+        cluster = self._cluster
+        return GroupTopics(cluster.topics, lambda: cluster.brokers)
 
     def add_share_leader(self, node_id: int) -> None:
         """Prepare a new broker for leading share partitions."""
@@ -82,8 +94,3 @@ class LateCoordinators:
         leader = self.share.leaders.get(node_id) if "share" in self.__dict__ else None
         if leader is not None:
             leader.disconnect(connection_id, now_ms)
-
-    def forget_coordinators(self) -> None:
-        """Have all of them made again when they are needed."""
-        for name in NAMES:
-            self.__dict__.pop(name, None)

@@ -75,7 +75,7 @@ class Dispatcher:
             cluster.config["request.queue.bytes.max"],
             thread_cpu_ns if now_ns is perf_ns else now_ns,
         )
-        cluster.in_turns = self.turns.run_work
+        cluster.run_in_turns = self.turns.run_work
         cluster.marker_sender = MarkerChannel(cluster, self.faults, self.journal, self.dispatch)
 
     def new_produce_replay(self, peer: Peer) -> "ProduceReplay":

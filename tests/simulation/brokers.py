@@ -138,7 +138,7 @@ class SimulatedServer(Server):
         dispatcher = Dispatcher(cluster, self._report_bug, now_ns=lambda: next(ticks))
         turns = PausingTurns(dispatcher.turns.response_bytes_max, lambda: next(ticks), pauses)
         dispatcher.turns = turns
-        cluster.in_turns = turns.run_work
+        cluster.run_in_turns = turns.run_work
         self.dispatcher = dispatcher
         self.timer_driver = SimulatedTimerDriver(cluster.timers, self.clock, turns, report)
         self.timer_driver.loop = self._loop
