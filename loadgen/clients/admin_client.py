@@ -1,7 +1,5 @@
 """Clients that send requests of administration: they describe, list, and change configurations."""
 
-from typing import Any
-
 from loadgen.clients.load_client import Event, Run
 from loadgen.clients.load_connection import LoadConnection
 from loadgen.clients.sequential_client import SequentialClient
@@ -47,7 +45,7 @@ class AdminClient(SequentialClient):
         await self.send_request(event, connection, node, request, _outcome, topic=self.tenant.topic)
 
 
-def _request(kind: str, topic: str, event: Event) -> Any:
+def _request(kind: str, topic: str, event: Event) -> "messages.Request[messages.Message]":
     if kind == "describe-cluster":
         return messages.DescribeClusterRequest(include_cluster_authorized_operations=False)
     if kind == "describe-topics":
@@ -85,7 +83,7 @@ def _request(kind: str, topic: str, event: Event) -> Any:
     )
 
 
-def _outcome(response: Any) -> tuple[int, int]:
+def _outcome(response: "messages.Message") -> tuple[int, int]:
     """Return the error of a response, or the first of its parts."""
     parts = [
         part

@@ -1,7 +1,5 @@
 """Consume a topic, and produce one record for each of its records, with the consumed offsets."""
 
-from typing import Any
-
 from client import ConsumerGroupMetadata, OffsetAndMetadata, Producer, TopicPartition
 from client.errors import ConnectionLostError
 from loadgen.clients.coordinator_client import CoordinatorClient, fetch_error
@@ -18,6 +16,7 @@ from loadgen.clients.transaction_client import TransactionClient
 from loadgen.clients.transaction_records import TransactionRecord
 from loadgen.plan.plan import Tenant
 from loadgen.plan.run_spec import RunSpec
+from protocol import messages
 from protocol.errors import ErrorCode
 from protocol.records import read_records
 
@@ -132,7 +131,11 @@ class ConsumeTransformProduce(TransactionClient, CoordinatorClient):
                 await self.refresh_leaders(connection, self.consumed)
         return records
 
-    def _take(self, found: Any, count_max: int) -> list[tuple[int, int]]:
+    def _take(
+        self,
+        found: "messages.FetchResponse.FetchableTopicResponse.PartitionData",
+        count_max: int,
+    ) -> list[tuple[int, int]]:
         """Return the first records of a partition, and note the offset behind them."""
         partition = found.partition_index
         position = self._positions[partition]

@@ -53,7 +53,9 @@ class ConsumerMember(GroupMember):
         self._is_confirmed = True
         await self._follow(event, response)
 
-    async def _follow(self, event: Event, response: Any) -> None:
+    async def _follow(
+        self, event: Event, response: "messages.ConsumerGroupHeartbeatResponse"
+    ) -> None:
         """Take over epoch, interval and partitions of a response."""
         self._generation, self._heartbeat_us = response.member_epoch, clock.now_us()
         self.heartbeat_us = response.heartbeat_interval_ms * 1000
@@ -70,13 +72,15 @@ class ConsumerMember(GroupMember):
         self._is_confirmed = False
         self._heartbeat_us = 0  # confirm at once
 
-    def _owned(self) -> list[Any]:
+    def _owned(self) -> "list[messages.ConsumerGroupHeartbeatRequest.TopicPartitions]":
         topic_id = self.run.topology.topic_ids.get(self.tenant.topic, NO_TOPIC_ID)
         if not self._positions:
             return []
         return [_Heartbeat.TopicPartitions(topic_id=topic_id, partitions=sorted(self._positions))]
 
-    async def _send(self, event: Event, epoch: int, **fields: Any) -> Any:
+    async def _send(
+        self, event: Event, epoch: int, **fields: Any
+    ) -> "messages.ConsumerGroupHeartbeatResponse":
         return await self.send_to_coordinator(
             event,
             _Heartbeat(

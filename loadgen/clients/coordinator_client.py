@@ -1,7 +1,6 @@
 """The base of clients that use a consumer group: its coordinator, and its committed offsets."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from client.errors import ConnectionLostError
 from client.resources import Address
@@ -14,7 +13,7 @@ from loadgen.clients.group_requests import (
     offsets_in,
 )
 from loadgen.clients.load_client import Event, Run
-from loadgen.clients.load_connection import LoadConnection
+from loadgen.clients.load_connection import LoadConnection, ResponseT
 from loadgen.clients.sequential_client import SequentialClient
 from loadgen.plan.plan import Tenant
 from protocol import messages
@@ -58,8 +57,11 @@ class CoordinatorClient(SequentialClient):
         return connection
 
     async def send_to_coordinator(
-        self, event: Event, request: Any, timeout_s: float | None = None
-    ) -> Any:
+        self,
+        event: Event,
+        request: "messages.Request[ResponseT]",
+        timeout_s: float | None = None,
+    ) -> ResponseT:
         """Send a request to the coordinator; find the coordinator first if it is unknown.
 
         Raises:
@@ -89,7 +91,7 @@ class CoordinatorClient(SequentialClient):
         if found.error_code:
             raise ConnectionLostError("no coordinator")
         self.run.topology.brokers.setdefault(found.node_id, Address(found.host, found.port))
-        return int(found.node_id)
+        return found.node_id
 
     async def committed_offsets(
         self, event: Event, partitions: Iterable[int], *, require_stable: bool = False
@@ -153,11 +155,11 @@ class CoordinatorClient(SequentialClient):
         return first_error(response)
 
 
-def _outcome(response: Any) -> tuple[int, int]:
+def _outcome(response: "messages.Message") -> tuple[int, int]:
     return first_error(response), 0
 
 
-def fetch_error(response: Any) -> tuple[int, int]:
+def fetch_error(response: "messages.FetchResponse") -> tuple[int, int]:
     """Return the first error of a Fetch response, for `send_request`."""
     codes = [
         response.error_code,

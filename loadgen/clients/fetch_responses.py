@@ -1,7 +1,6 @@
 """Fetch requests, and the batches in their responses."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 from uuid import UUID
 
 from protocol import messages
@@ -28,7 +27,7 @@ def fetch_request(
     max_wait_ms: int = MAX_WAIT_MS,
     isolation_level: int = READ_UNCOMMITTED,
     partition_bytes_max: int = PARTITION_BYTES_MAX,
-) -> Any:
+) -> "messages.FetchRequest":
     """Return a Fetch of these partitions from these offsets, without a fetch session."""
     topic_class = messages.FetchRequest.FetchTopic
     return messages.FetchRequest(
@@ -61,7 +60,9 @@ def fetch_request(
     )
 
 
-def fetched_partitions(response: Any) -> Iterator[Any]:
+def fetched_partitions(
+    response: "messages.FetchResponse",
+) -> "Iterator[messages.FetchResponse.FetchableTopicResponse.PartitionData]":
     """Yield the partitions of a response."""
     for topic in response.responses:
         yield from topic.partitions
@@ -79,7 +80,9 @@ def batches_of(records: bytes | None) -> Iterator[tuple[BatchHeader, bytes]]:
         position = end
 
 
-def committed_batches(found: Any) -> Iterator[tuple[BatchHeader, bytes]]:
+def committed_batches(
+    found: "messages.FetchResponse.FetchableTopicResponse.PartitionData",
+) -> Iterator[tuple[BatchHeader, bytes]]:
     """Yield the batches of a partition, without markers and batches of aborted transactions.
 
     `found` is the partition in the response to a read_committed request.

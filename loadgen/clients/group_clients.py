@@ -5,7 +5,6 @@
 """
 
 import asyncio
-from typing import Any
 
 from client.errors import ConnectionLostError
 from loadgen import clock
@@ -204,7 +203,7 @@ class ClassicMember(GroupMember):
             elif await self._synchronise(event, joined):
                 return
 
-    async def _synchronise(self, event: Event, joined: Any) -> bool:
+    async def _synchronise(self, event: Event, joined: "messages.JoinGroupResponse") -> bool:
         self._member_id, generation = joined.member_id, joined.generation_id
         sync_class = messages.SyncGroupRequest
         partitions = len(self.run.topology.leaders[self.tenant.topic])

@@ -17,6 +17,7 @@ from client.protocol_codec import ProtocolCodec
 from client.resources import Address
 from loadgen import clock
 from loadgen.clients.connection_settings import ConnectionSettings
+from protocol import messages
 from protocol.codec import DecodeError
 
 CONNECT_TIMEOUT_S = 5.0
@@ -24,6 +25,7 @@ CONNECT_TIMEOUT_S = 5.0
 _SIZE = Struct(">i")
 
 T = TypeVar("T")
+ResponseT = TypeVar("ResponseT", bound="messages.Message")
 
 
 class Reader(Protocol):
@@ -172,7 +174,7 @@ class LoadConnection(asyncio.Protocol):
         self.send(frame, _FutureReader(future, decode))
         return future
 
-    async def exchange(self, frame: bytes, timeout_s: float) -> Any:
+    async def exchange(self, frame: bytes, timeout_s: float) -> "messages.Message":
         """Send a frame made by `wire.request` and return its response.
 
         Raises:
@@ -186,14 +188,16 @@ class LoadConnection(asyncio.Protocol):
             raise _no_response(timeout_s) from error
         return response
 
-    async def send_request(self, request: Any, timeout_s: float) -> Any:
+    async def send_request(
+        self, request: "messages.Request[ResponseT]", timeout_s: float
+    ) -> ResponseT:
         """Send a message and return its response.
 
         Raises:
             ConnectionLostError: the connection closed, or was closed after the timeout.
             UnsupportedVersionError: the broker does not support this API.
         """
-        return await self.exchange(self.wire.request(request), timeout_s)
+        return cast("ResponseT", await self.exchange(self.wire.request(request), timeout_s))
 
     async def discard_responses(self, timeout_s: float) -> None:
         """Let the broker read all requests, discard their responses, and close the connection.

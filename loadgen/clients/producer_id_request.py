@@ -1,6 +1,7 @@
 """Request a producer id without a transactional id, with a row per request."""
 
 import asyncio
+from typing import cast
 
 from client.errors import ClientError
 from loadgen import clock
@@ -39,10 +40,11 @@ async def request_producer_id(
             node=node,
         )
         try:
-            response = await connection.exchange(frame, client.tenant.request_timeout_ms / 1000)
+            found = await connection.exchange(frame, client.tenant.request_timeout_ms / 1000)
         except ClientError:
             rows.mark_lost(row)
             raise
+        response = cast("messages.InitProducerIdResponse", found)
         rows.end(row, clock.now_us(), response.error_code, response.throttle_time_ms)
         if response.error_code == ErrorCode.NONE:
             return response.producer_id, response.producer_epoch

@@ -8,12 +8,12 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol, cast
 
 from client.errors import ClientError, ConnectionLostError
 from loadgen import clock
 from loadgen.clients.load_client import NO_EVENT, Event, LoadClient, Run
-from loadgen.clients.load_connection import LoadConnection
+from loadgen.clients.load_connection import LoadConnection, ResponseT
 from loadgen.clients.produce_frames import ProduceResponse
 from loadgen.plan.plan import Tenant
 from loadgen.rows import Kind
@@ -159,15 +159,15 @@ class SequentialClient(LoadClient):
         event: Event,
         connection: LoadConnection,
         node: int,
-        request: Any,
-        outcome: Callable[[Any], tuple[int, int]] | None = None,
+        request: "messages.Request[ResponseT]",
+        outcome: Callable[[ResponseT], tuple[int, int]] | None = None,
         *,
         attempt: int = 1,
         topic: str = "",
         partition: int = -1,
         timeout_s: float | None = None,
         kind: Kind = Kind.NEW,
-    ) -> Any:
+    ) -> ResponseT:
         """Send a message, wait for its response, and write the row of both.
 
         Args:
@@ -202,10 +202,11 @@ class SequentialClient(LoadClient):
             node=node,
         )
         try:
-            response = await connection.exchange(frame, timeout_s or self._timeout_s)
+            found = await connection.exchange(frame, timeout_s or self._timeout_s)
         except ConnectionLostError:
             rows.mark_lost(row)
             raise
+        response = cast("ResponseT", found)
         if outcome is None:
             error_code, mutations = getattr(response, "error_code", 0), 0
         else:

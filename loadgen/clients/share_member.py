@@ -2,8 +2,7 @@
 
 import asyncio
 from base64 import urlsafe_b64encode
-from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from client.errors import ConnectionLostError
 from loadgen import clock
@@ -102,7 +101,7 @@ class ShareMember(CoordinatorClient):
                 self._assigned = assigned
 
     @property
-    def _topic_id(self) -> Any:
+    def _topic_id(self) -> UUID:
         return self.run.topology.topic_ids.get(self.tenant.topic, NO_TOPIC_ID)
 
     async def _poll(self, event: Event) -> None:
@@ -131,7 +130,9 @@ class ShareMember(CoordinatorClient):
                     for records in found.acquired_records or ()
                 )
 
-    def _fetch(self, node: int, epoch: int, acquired: list[Acquired]) -> Any:
+    def _fetch(
+        self, node: int, epoch: int, acquired: list[Acquired]
+    ) -> "messages.ShareFetchRequest":
         """Return the next request of a session: the first one names all partitions."""
         topic_class = _Fetch.FetchTopic
         batch_class = topic_class.FetchPartition.AcknowledgementBatch
@@ -203,7 +204,7 @@ def _new_id() -> str:
     return urlsafe_b64encode(uuid4().bytes).decode().rstrip("=")
 
 
-def _outcome(response: Any) -> tuple[int, int]:
+def _outcome(response: "messages.ShareFetchResponse") -> tuple[int, int]:
     codes = [response.error_code]
     for topic in response.responses:
         for partition in topic.partitions:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any
+from typing import Generic, Protocol, TypeVar
 
 from loadgen.clients.load_client import Event, Run
 from loadgen.clients.load_connection import LoadConnection
@@ -15,19 +15,39 @@ from protocol.errors import ErrorCode
 _TIMEOUT_MS = 30_000
 
 
-class TopicClient(SequentialClient):
+ResponseT = TypeVar(
+    "ResponseT",
+    "messages.CreateTopicsResponse",
+    "messages.CreatePartitionsResponse",
+    "messages.DeleteTopicsResponse",
+)
+
+
+class TopicResult(Protocol):
+    """What a response says of a topic."""
+
+    @property
+    def name(self) -> str | None:
+        """The topic."""
+
+    @property
+    def error_code(self) -> int:
+        """Kafka's error code."""
+
+
+class TopicClient(SequentialClient, Generic[ResponseT]):
     """Sends one request for many topics per event, and again for those that the quota refused."""
 
     def __init__(self, run: Run, tenant: Tenant, number: int) -> None:
         super().__init__(run, tenant, number)
         self._connection: LoadConnection | None = None
 
-    def request(self, names: Sequence[str]) -> Any:
+    def request(self, names: Sequence[str]) -> "messages.Request[ResponseT]":
         """Return the message that changes these topics."""
         raise NotImplementedError
 
-    def results(self, response: Any) -> Any:
-        """Return the results of a response: objects with `name` and `error_code`."""
+    def results(self, response: ResponseT) -> Sequence[TopicResult]:
+        """Return the results of a response."""
         raise NotImplementedError
 
     @property
@@ -64,25 +84,25 @@ class TopicClient(SequentialClient):
             names = [
                 result.name
                 for result in self.results(response)
-                if result.error_code == ErrorCode.THROTTLING_QUOTA_EXCEEDED
+                if result.name and result.error_code == ErrorCode.THROTTLING_QUOTA_EXCEEDED
             ]
             if not names or self.run.is_over:
                 return
             if not response.throttle_time_ms:
                 await asyncio.sleep(BACKOFF_S)
 
-    def _outcome(self, response: Any) -> tuple[int, int]:
+    def _outcome(self, response: ResponseT) -> tuple[int, int]:
         codes = [result.error_code for result in self.results(response)]
         mutations = codes.count(ErrorCode.NONE) * self.topic_mutations
         return next((code for code in codes if code), 0), mutations
 
 
-class TopicCreator(TopicClient):
+class TopicCreator(TopicClient["messages.CreateTopicsResponse"]):
     """Creates topics."""
 
     api = ApiKey.CREATE_TOPICS
 
-    def request(self, names: Sequence[str]) -> Any:
+    def request(self, names: Sequence[str]) -> "messages.CreateTopicsRequest":
         """See `TopicClient`."""
         topic_class = messages.CreateTopicsRequest.CreatableTopic
         return messages.CreateTopicsRequest(
@@ -100,17 +120,17 @@ class TopicCreator(TopicClient):
             validate_only=False,
         )
 
-    def results(self, response: Any) -> Any:
+    def results(self, response: "messages.CreateTopicsResponse") -> Sequence[TopicResult]:
         """See `TopicClient`."""
         return response.topics
 
 
-class TopicExpander(TopicClient):
+class TopicExpander(TopicClient["messages.CreatePartitionsResponse"]):
     """Adds partitions to topics that the preparation created with one partition."""
 
     api = ApiKey.CREATE_PARTITIONS
 
-    def request(self, names: Sequence[str]) -> Any:
+    def request(self, names: Sequence[str]) -> "messages.CreatePartitionsRequest":
         """See `TopicClient`."""
         topic_class = messages.CreatePartitionsRequest.CreatePartitionsTopic
         count = 1 + self.tenant.partitions
@@ -120,17 +140,17 @@ class TopicExpander(TopicClient):
             validate_only=False,
         )
 
-    def results(self, response: Any) -> Any:
+    def results(self, response: "messages.CreatePartitionsResponse") -> Sequence[TopicResult]:
         """See `TopicClient`."""
         return response.results
 
 
-class TopicDeleter(TopicClient):
+class TopicDeleter(TopicClient["messages.DeleteTopicsResponse"]):
     """Deletes topics that the preparation created."""
 
     api = ApiKey.DELETE_TOPICS
 
-    def request(self, names: Sequence[str]) -> Any:
+    def request(self, names: Sequence[str]) -> "messages.DeleteTopicsRequest":
         """See `TopicClient`."""
         return messages.DeleteTopicsRequest(
             topics=[messages.DeleteTopicsRequest.DeleteTopicState(name=name) for name in names],
@@ -138,6 +158,6 @@ class TopicDeleter(TopicClient):
             timeout_ms=_TIMEOUT_MS,
         )
 
-    def results(self, response: Any) -> Any:
+    def results(self, response: "messages.DeleteTopicsResponse") -> Sequence[TopicResult]:
         """See `TopicClient`."""
         return response.responses

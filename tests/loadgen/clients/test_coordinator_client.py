@@ -1,6 +1,5 @@
 """Requests reach the coordinator of the group, also after it has moved."""
 
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -9,6 +8,7 @@ from client.errors import ConnectionLostError
 from loadgen.clients.coordinator_client import CoordinatorClient
 from loadgen.clients.load_client import Event
 from loadgen.plan.plan import Tenant
+from protocol import messages
 from protocol.errors import ErrorCode
 from tests.loadgen.stubs import run_of
 
@@ -32,14 +32,19 @@ class Answered(CoordinatorClient):
         return self.responses.pop(0)
 
 
-def coordinator(node_id: int, error_code: int = 0) -> SimpleNamespace:
-    found = SimpleNamespace(node_id=node_id, host="h", port=1, error_code=error_code)
-    return SimpleNamespace(coordinators=[found])
+def coordinator(node_id: int, error_code: int = 0) -> "messages.FindCoordinatorResponse":
+    found = messages.FindCoordinatorResponse.Coordinator(
+        node_id=node_id, host="h", port=1, error_code=error_code
+    )
+    return messages.FindCoordinatorResponse(coordinators=[found])
 
 
-def offsets(offset: int, error_code: int = 0) -> SimpleNamespace:
-    partition = SimpleNamespace(partition_index=0, committed_offset=offset, error_code=error_code)
-    return SimpleNamespace(topics=[SimpleNamespace(partitions=[partition])], error_code=0)
+def offsets(offset: int, error_code: int = 0) -> "messages.OffsetFetchResponse":
+    topic_class = messages.OffsetFetchResponse.OffsetFetchResponseTopic
+    partition = topic_class.OffsetFetchResponsePartition(
+        partition_index=0, committed_offset=offset, error_code=error_code
+    )
+    return messages.OffsetFetchResponse(topics=[topic_class(partitions=[partition])])
 
 
 async def test_a_moved_coordinator_is_found_again() -> None:
