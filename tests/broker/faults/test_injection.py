@@ -11,7 +11,7 @@ from broker.cluster.cluster import Cluster
 from broker.faults.rule import FaultRule, fault_rule
 from broker.journal.lines import Entry
 from broker.request.context import RequestContext
-from broker.routes import ROUTES
+from broker.routes import ROUTES, Route
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -242,7 +242,7 @@ def test_an_exception_in_a_delayed_handler_closes_only_that_connection(
         raise RuntimeError("broken")
 
     route = ROUTES[ApiKey.DESCRIBE_CLUSTER]
-    monkeypatch.setitem(ROUTES, ApiKey.DESCRIBE_CLUSTER, type(route)(**_fields(route, broken)))
+    monkeypatch.setitem(ROUTES, ApiKey.DESCRIBE_CLUSTER, Route(**_fields(route, broken)))
     clients = Clients(fault_rule(api="DescribeCluster", delay_request_ms=5), count=2)
     frame = request_frame(messages.DescribeClusterRequest(version=0), 0, 1)
     clients.send(frame)
@@ -254,7 +254,7 @@ def test_an_exception_in_a_delayed_handler_closes_only_that_connection(
 
 
 def _fields(route: Any, handler: Any) -> dict[str, Any]:
-    return {name: getattr(route, name) for name in route.__slots__} | {"handler": handler}
+    return {name: getattr(route, name) for name in Route.__slots__} | {"handler": handler}
 
 
 def test_the_context_of_a_request_names_the_rules_that_fired(
@@ -267,7 +267,7 @@ def test_the_context_of_a_request_names_the_rules_that_fired(
         seen.append(context.fault)
         return route.handler(context, request, cluster)
 
-    monkeypatch.setitem(ROUTES, ApiKey.METADATA, type(route)(**_fields(route, watching)))
+    monkeypatch.setitem(ROUTES, ApiKey.METADATA, Route(**_fields(route, watching)))
     clients = Clients(
         fault_rule(api="Metadata", delay_ms=5, times=1), fault_rule(throttle_time_ms=1)
     )
