@@ -248,7 +248,11 @@ def encode_body(message: Any, api_version: int) -> bytes | bytearray:
 
 
 def encode_request(
-    correlation_id: int, client_id: str, api_key: ApiKey, api_version: int, request: Any
+    correlation_id: int,
+    client_id: str,
+    api_key: ApiKey,
+    api_version: int,
+    request: "messages.Message",
 ) -> bytes:
     """Return the frame of a request, without its size."""
     name = client_id.encode()
@@ -265,13 +269,17 @@ def encode_message(message: Any, api_version: int) -> bytes:
 
 
 def encode_response(
-    correlation_id: int, api_key: ApiKey, api_version: int, response: Any | bytes | bytearray
+    correlation_id: int,
+    api_key: ApiKey,
+    api_version: int,
+    response: "messages.Message | bytes | bytearray",
 ) -> bytes:
     """Return the frame of a response: a message, or a body that is encoded already."""
-    is_encoded = isinstance(response, bytes | bytearray)
+    if not isinstance(response, bytes | bytearray):
+        response = encode_message(response, api_version)
     return frame_response(
         correlation_id,
-        response if is_encoded else encode_message(response, api_version),
+        response,
         has_tagged_header=has_tagged_header(api_key, api_version),
     )
 

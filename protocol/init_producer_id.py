@@ -6,7 +6,7 @@ like any unknown tag (KIP-482).
 """
 
 from struct import Struct
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from protocol import messages
 from protocol.api_keys import ApiKey
@@ -103,7 +103,7 @@ def _window_section(window: int) -> bytes:
     return _WINDOW_SECTION.pack(1, _WINDOW_TAG_VARINT, 4, window)
 
 
-def window_of(response: Any) -> int | None:
+def window_of(response: "messages.Message") -> int | None:
     """Return the window of a decoded response, or None if it has none or an invalid one."""
     tags = response.unknown_tags or {}
     value = tags.get(f"_{WINDOW_TAG}")

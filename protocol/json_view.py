@@ -191,7 +191,7 @@ def batch_summaries(records: bytes) -> dict[str, Any]:
 
 
 @may_pause
-def errors_of(response: Any) -> set[str]:
+def errors_of(response: "messages.Struct") -> set[str]:
     """Return the names of the errors anywhere in a response, except NONE."""
     codes: set[int] = set()
     _add_errors(response, codes)

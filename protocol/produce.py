@@ -219,7 +219,7 @@ def _encode_with_details(
                 partition_responses=partition_responses,
             )
         )
-    response: Any = messages.ProduceResponse(
+    response = messages.ProduceResponse(
         version=api_version, responses=responses, throttle_time_ms=throttle_time_ms
     )
     if node_endpoints and api_version >= CURRENT_LEADER_VERSION_MIN:

@@ -95,7 +95,7 @@ def _fields_among(entry_type: Any, names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(name for name in names if name in fields)
 
 
-def _values(entry: Any, *names: str) -> Iterator[Any]:
+def _values(entry: object, *names: str) -> Iterator[Any]:
     """Yield the values of those fields that an entry has."""
     entry_type: Any = type(entry)
     for name in _fields_among(entry_type, names):
@@ -104,13 +104,13 @@ def _values(entry: Any, *names: str) -> Iterator[Any]:
             yield value
 
 
-def _entries(request: Any, names: tuple[str, ...]) -> Iterator[Any]:
+def _entries(request: object, names: tuple[str, ...]) -> Iterator[Any]:
     """Yield the entries of those arrays that a request has."""
     for array in _values(request, *names):
         yield from array or ()
 
 
-def request_targets(request: Any) -> RequestTargets:
+def request_targets(request: object) -> RequestTargets:
     """Return the targets of a decoded request."""
     groups = set(_groups(request))
     transactional_ids = set(_transactional_ids(request))
@@ -170,20 +170,20 @@ def targets_in_schema(api_key: ApiKey, api_version: int) -> tuple[frozenset[str]
     return (frozenset(named),)
 
 
-def _groups(request: Any) -> Iterator[str]:
+def _groups(request: object) -> Iterator[str]:
     yield from _values(request, "group_id")
     for entry in _entries(request, _GROUP_ARRAYS):
         yield group_of(entry)
 
 
-def _transactional_ids(request: Any) -> Iterator[str | None]:
+def _transactional_ids(request: object) -> Iterator[str | None]:
     yield from _values(request, *_TRANSACTIONAL_ID_FIELDS)
     for entry in _entries(request, _TRANSACTIONAL_ID_ARRAYS):
         # A null id is in requests that the broker refuses, which the journal has, too.
         yield entry if isinstance(entry, str) else getattr(entry, "transactional_id", None)
 
 
-def _partitions(request: Any) -> Iterator[tuple[str | UUID, int | None]]:
+def _partitions(request: object) -> Iterator[tuple[str | UUID, int | None]]:
     for entry in _entries(request, _ENTRIES_WITH_TOPICS):
         if not isinstance(entry, str):
             yield from _partitions(entry)

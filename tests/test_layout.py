@@ -257,6 +257,20 @@ def test_handlers_and_the_client_know_the_types_of_their_messages() -> None:
     assert found == []
 
 
+def test_what_sends_and_reads_messages_knows_the_types_of_requests_and_responses() -> None:
+    found = [
+        f"{relative(path)}:{node.lineno}: {node.arg}"
+        for path in SOURCES
+        if relative(path).startswith(("loadgen/clients/", "protocol/", "scenarios/"))
+        for node in ast.walk(syntax_tree(path))
+        if isinstance(node, ast.arg)
+        and node.arg in {"request", "response"}
+        and isinstance(node.annotation, ast.Name)
+        and node.annotation.id == "Any"
+    ]
+    assert found == []
+
+
 @pytest.mark.slow
 def test_no_module_imports_a_test_module() -> None:
     found = [

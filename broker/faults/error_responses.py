@@ -209,7 +209,8 @@ def response_without_data(
     if api_key is ApiKey.ALTER_REPLICA_LOG_DIRS:
         for directory in request.dirs:
             _fill(response, directory, _LOG_DIR_TOPICS, version, failure)
-    _set_error(response, failure)
+    if api_key is not ApiKey.FETCH or not response.responses:  # else its partitions carry it
+        _with_error(response, failure)
     if api_key is ApiKey.DESCRIBE_LOG_DIRS and version < LOG_DIRS_ERROR_VERSION_MIN:
         response.results = [_with_error(_new_entry(response, "results", version), failure)]
     return response
@@ -254,7 +255,13 @@ def has_session_error(api_key: ApiKey) -> bool:
     return api_key in _OF_SESSIONS
 
 
-def _fill(response: Any, request: Any, array: ErrorArray, version: int, failure: Failure) -> None:
+def _fill(
+    response: "messages.Struct",
+    request: "messages.Struct",
+    array: ErrorArray,
+    version: int,
+    failure: Failure,
+) -> None:
     """Add to an array of `response` the entries for those of `request`.
 
     Entries that copy fields of the request occur once.
@@ -287,19 +294,12 @@ def _with_leader() -> frozenset[Any]:
     )
 
 
-def _new_entry(response: Any, field_name: str, version: int) -> Any:
+def _new_entry(response: "messages.Struct", field_name: str, version: int) -> Any:
     entry_class = messages.entry_class(response, field_name)
     if entry_class in _with_leader():
         # kafka-python has no default value for a struct that is not tagged.
         return entry_class(version=version, current_leader=entry_class.LeaderIdAndEpoch())
     return entry_class(version=version)
-
-
-def _set_error(response: Any, failure: Failure) -> None:
-    """Set the error code of the whole response, unless its partitions carry it."""
-    if response.API_KEY == ApiKey.FETCH and response.responses:
-        return
-    _with_error(response, failure)
 
 
 def _with_error(entry: Any, failure: Failure) -> Any:
@@ -338,14 +338,18 @@ def _produce_response(
 
 @may_pause
 def _metadata_response(
-    context: RequestContext, request: Any, error_code: ErrorCode, cluster: Cluster
-) -> Any:
+    context: RequestContext,
+    request: "messages.MetadataRequest",
+    error_code: ErrorCode,
+    cluster: Cluster,
+) -> "messages.MetadataResponse":
     """Return the brokers as they are, and each topic with the error and without partitions."""
     version = context.api_version
     nothing = messages.MetadataRequest(version=version, topics=[])
+    response: messages.MetadataResponse
     response = ROUTES[ApiKey.METADATA].handler(context, nothing, cluster)
     wants_all = request.topics is None or (version == 0 and not request.topics)
-    requested = [] if wants_all else request.topics
+    requested = request.topics or []
     names = {topic.name: topic.topic_id for topic in requested}
     if wants_all:
         names = {topic.name: topic.topic_id for topic in cluster.topics.all()}

@@ -9,12 +9,13 @@ from broker.faults.decision import FaultDecision
 from broker.fetch.fetch_context import complete_request, sessionless_request
 from broker.fetch.share_session_parts import complete_share_request, partitions_withheld
 from broker.request.context import RequestContext
+from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.pacing import may_pause
 
 
 @may_pause
-def complete(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+def complete(context: RequestContext, request: "messages.Message", cluster: Cluster) -> Any:
     """Return a decoded request that names all partitions that it reads, so that rules match them.
 
     Requests of other APIs are returned as they are.
@@ -30,7 +31,7 @@ def complete(context: RequestContext, request: Any, cluster: Cluster) -> Any:
 def full_request(
     context: RequestContext,
     decision: FaultDecision,
-    decode: Callable[[], Any],
+    decode: Callable[[], "messages.Message"],
     cluster: Cluster,
 ) -> Any | None:
     """Return a Fetch outside of its session if a rule changes its response; else None.
@@ -44,7 +45,7 @@ def full_request(
 
 
 def withholding(
-    context: RequestContext, failing: Any, cluster: Cluster
+    context: RequestContext, failing: "messages.Message | None", cluster: Cluster
 ) -> AbstractContextManager[None]:
     """Keep what fails out of the handling of the rest: out of the session of a ShareFetch."""
     if context.api_key != ApiKey.SHARE_FETCH or failing is None:

@@ -14,7 +14,7 @@ from broker.faults.table import FaultTable
 from broker.pending_response import Failed
 from broker.request.context import RequestContext
 from broker.request.encoding import BugReporter, close_on_error
-from broker.responses import DispatchResult, PendingFrame
+from broker.responses import CompletedResponse, DispatchResult, PendingFrame
 from broker.routes import Route
 from protocol import codec, produce_decoder
 from protocol.pacing import may_pause
@@ -112,7 +112,7 @@ class Injector:
         return lambda cluster: close_on_error(context, self._report_bug, lambda: run(cluster))
 
 
-def _raise_if_failed(response: Any) -> Any:
-    if type(response) is Failed:
+def _raise_if_failed(response: CompletedResponse | Failed) -> CompletedResponse:
+    if isinstance(response, Failed):
         raise response.error
     return response

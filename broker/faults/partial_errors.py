@@ -60,7 +60,9 @@ def split(context: RequestContext, body: bytes, match: Match, cluster: Cluster) 
     return Split(failing, encoded(rest, version))
 
 
-def merged(context: RequestContext, frame: bytes, error_response: Any) -> bytes:
+def merged(
+    context: RequestContext, frame: bytes, error_response: "messages.Message | bytes | bytearray"
+) -> bytes:
     """Return a response frame with the entries of an error response in place of its own."""
     api_key, version = ApiKey(context.api_key), context.api_version
     response = codec.decode_response(frame, api_key, version)
@@ -71,7 +73,7 @@ def merged(context: RequestContext, frame: bytes, error_response: Any) -> bytes:
     return codec.encode_response(context.correlation_id, api_key, version, response)
 
 
-def encoded(message: Any, version: int) -> bytes:
+def encoded(message: "messages.Message | bytes | bytearray", version: int) -> bytes:
     """Return the body of a message, or of a response that its handler has encoded."""
     if isinstance(message, bytes | bytearray):
         return bytes(message)
@@ -79,7 +81,12 @@ def encoded(message: Any, version: int) -> bytes:
 
 
 def _filter(
-    request: Any, array: ErrorArray, match: Match, cluster: Cluster, *, keep_matching: bool
+    request: "messages.Message",
+    array: ErrorArray,
+    match: Match,
+    cluster: Cluster,
+    *,
+    keep_matching: bool,
 ) -> bool:
     """Filter an array in place to the entries that match the rule (or do not).
 
@@ -118,7 +125,7 @@ def _matches(entry: Any, array: ErrorArray, match: Match, cluster: Cluster) -> b
     return name == match.topic
 
 
-def _merge(response: Any, errors: Any, array: ErrorArray) -> None:
+def _merge(response: "messages.Struct", errors: "messages.Struct", array: ErrorArray) -> None:
     """Put the entries of an error response into an array, in place of those with the same key."""
     key_of = _key_function(array)
     entries = {key_of(entry): entry for entry in getattr(response, array.target) or ()}

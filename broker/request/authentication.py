@@ -4,13 +4,13 @@ Source: Kafka's `SaslServerAuthenticator`.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 from broker.cluster.cluster import Cluster
 from broker.pending_response import PendingResponse
 from broker.request.session import Session
 from broker.responses import Close
 from broker.security.sasl import Authenticated, Challenge, Refused
+from protocol import messages
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,12 @@ class Failure:
     message: str
     mechanism: str | None
 
-    def pending(self, cluster: Cluster, now_ms: int, response: Any) -> PendingResponse:
+    def pending(
+        self,
+        cluster: Cluster,
+        now_ms: int,
+        response: "messages.SaslAuthenticateResponse | None",
+    ) -> PendingResponse:
         """Return the response; the delay slows down guessing. The connection closes after it."""
         close = Close(f"SASL authentication failed ({self.mechanism})", response)
         delay_ms = cluster.config["connection.failed.authentication.delay.ms"]
@@ -66,7 +71,9 @@ def take_token(session: Session, token: bytes, cluster: Cluster, now_ms: int) ->
             return Progress(response, lifetime_ms or 0)
 
 
-def response_raw_token(session: Session, token: bytes, cluster: Cluster, now_ms: int) -> Any:
+def response_raw_token(
+    session: Session, token: bytes, cluster: Cluster, now_ms: int
+) -> bytes | PendingResponse:
     """Return the response to a token after SaslHandshake v0: bytes without a header, or `Close`."""
     result = take_token(session, token, cluster, now_ms)
     if isinstance(result, Failure):

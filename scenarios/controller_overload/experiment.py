@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from client import open_admin
 from mock_kafka import MockKafka
@@ -25,15 +25,21 @@ _SAMPLE_INTERVAL_MS = 1000
 _TIME_MAX_MS = 3_600_000
 
 
+_TopicResult: TypeAlias = (
+    "messages.CreateTopicsResponse.CreatableTopicResult"
+    " | messages.DeleteTopicsResponse.DeletableTopicResult"
+)
+TopicsResponse: TypeAlias = "messages.CreateTopicsResponse | messages.DeleteTopicsResponse"
+
+
 class TopicRequests(NamedTuple):
     """What the client asks for.
 
-    `build` makes a request of topic names, `results` finds each topic's result in its response.
-    `batches` are the names of the requests: one each `interval_ms`.
+    `build` makes a request of topic names. `batches` are the names of the requests: one each
+    `interval_ms`.
     """
 
-    build: Callable[[Sequence[str]], Any]
-    results: Callable[[Any], Sequence[Any]]
+    build: Callable[[Sequence[str]], "messages.Request[TopicsResponse]"]
     batches: Sequence[Sequence[str]]
     interval_ms: int
 
@@ -74,7 +80,7 @@ class OverloadResult:
 def create_requests(batches: Sequence[Sequence[str]], interval_ms: int) -> TopicRequests:
     """Topics of four partitions with three replicas."""
 
-    def build(names: Sequence[str]) -> Any:
+    def build(names: Sequence[str]) -> "messages.CreateTopicsRequest":
         topic = messages.CreateTopicsRequest.CreatableTopic
         return messages.CreateTopicsRequest(
             topics=[
@@ -85,19 +91,19 @@ def create_requests(batches: Sequence[Sequence[str]], interval_ms: int) -> Topic
             validate_only=False,
         )
 
-    return TopicRequests(build, lambda response: response.topics, batches, interval_ms)
+    return TopicRequests(build, batches, interval_ms)
 
 
 def delete_request(names: Sequence[str]) -> TopicRequests:
     """All topics in one request."""
 
-    def build(some: Sequence[str]) -> Any:
+    def build(some: Sequence[str]) -> "messages.DeleteTopicsRequest":
         state = messages.DeleteTopicsRequest.DeleteTopicState
         return messages.DeleteTopicsRequest(
             topics=[state(name=name) for name in some], timeout_ms=REQUEST_TIMEOUT_MS
         )
 
-    return TopicRequests(build, lambda response: response.responses, [names], 1)
+    return TopicRequests(build, [names], 1)
 
 
 def run_experiment(
@@ -207,18 +213,26 @@ class _Experiment:
     def _receive(self) -> None:
         for connection in self._connections:
             if connection.is_busy and (response := connection.poll()) is not None:
+                assert isinstance(
+                    response, messages.CreateTopicsResponse | messages.DeleteTopicsResponse
+                )
                 self._count(response)
 
-    def _count(self, response: Any) -> None:
+    def _count(self, response: TopicsResponse) -> None:
         outcome, refused = self.outcome, []
-        for result in self._requests.results(response):
+        topics: Sequence[_TopicResult]
+        if isinstance(response, messages.CreateTopicsResponse):
+            topics = response.topics
+        else:
+            topics = response.responses
+        for result in topics:
             match result.error_code:
                 case ErrorCode.NONE:
                     outcome.done += 1
                 case ErrorCode.REQUEST_TIMED_OUT:
                     outcome.timed_out += 1
                 case ErrorCode.THROTTLING_QUOTA_EXCEEDED:
-                    refused.append(result.name)
+                    refused.append(result.name or "")
                 case _:
                     outcome.others += 1
         outcome.refusals += len(refused)

@@ -1,9 +1,8 @@
 """A connection whose responses are polled for, so that the clock can be moved while it waits."""
 
-from typing import Any
-
 from client.addresses import address_of
 from client.blocking_connection import BlockingConnection
+from protocol import messages
 
 
 class PolledConnection:
@@ -18,12 +17,12 @@ class PolledConnection:
         self.is_busy = False
         self._connection = BlockingConnection.open(address_of(server), client_id)
 
-    def send(self, request: Any) -> None:
+    def send(self, request: "messages.Request[messages.Message]") -> None:
         """Send a request in the highest version that both sides know."""
         self.is_busy = True
         self._connection.send(self._connection.codec.request(request))
 
-    def poll(self) -> Any | None:
+    def poll(self) -> "messages.Message | None":
         """Return the response if it is there; never wait for it.
 
         Raises:

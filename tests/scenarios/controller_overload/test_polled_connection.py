@@ -21,7 +21,7 @@ def test_a_response_is_there_when_the_broker_sent_it_and_polling_never_waits() -
 
             kafka.advance(ms=50)
             response = connection.poll()
-            assert response is not None
+            assert isinstance(response, messages.MetadataResponse)
             assert (response.controller_id, connection.is_busy) == (1, False)
 
 
