@@ -144,6 +144,7 @@ class Cluster:
             broker.altered_endpoints = {}
             self.set_availability(broker, Availability.UP)
 
+    @may_pause
     def in_turns(self, work: Callable[[], None]) -> None:
         """Run what a timer has to do for a request, in turns with others."""
         self.run_in_turns(work)
