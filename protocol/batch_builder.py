@@ -29,8 +29,6 @@ _NO_ID = -1
 _NO_PRODUCER = (_NO_ID, _NO_ID)
 _UP_TO_CRC = Struct(">qiibI")
 _FROM_ATTRIBUTES = Struct(">hiqqqhii")
-_TIMESTAMPS = Struct(">qq")
-_TIMESTAMPS_POSITION = 27
 _GZIP_MAGIC = b"\x1f\x8b"
 _GZIP_TIME_AT = HEADER_BYTES + 4
 _NO_HEADERS = b"\0"
@@ -145,63 +143,26 @@ def uncompressed_batch(
     With a producer id and epoch it is a batch of their transaction.
     A coordinator writes one for every change, so this is several times as fast as `BatchBuilder`.
     """
-    if len(records) == 1:
-        body = _record(b"\0", *records[0])
-        encoded = _varint(len(body)) + body
-    else:
-        parts: list[bytes] = []
-        for offset_delta, (key, value) in enumerate(records):
-            body = _record(_varint(offset_delta), key, value)
-            parts += (_varint(len(body)), body)
-        encoded = b"".join(parts)
+    varints, parts = _VARINTS, [b""]  # the first one is for the header
+    for offset_delta, (key, value) in enumerate(records):
+        body = b"\0\0" + varints[offset_delta] + varints[len(key)] + key
+        if value is None:
+            body += _NULL_AND_NO_HEADERS
+        else:
+            body += varints[len(value)] + value + _NO_HEADERS
+        parts += (varints[len(body)], body)
     count = len(records)
-    attributes, (producer_id, producer_epoch) = (
-        (0, _NO_PRODUCER) if producer is None else (TRANSACTIONAL_FLAG, producer)
+    if producer is None:
+        attributes, producer_id, producer_epoch = 0, _NO_ID, _NO_ID
+    else:
+        attributes, (producer_id, producer_epoch) = TRANSACTIONAL_FLAG, producer
+    # fmt: off
+    parts[0] = _FROM_ATTRIBUTES.pack(
+        attributes, count - 1, timestamp_ms, timestamp_ms, producer_id, producer_epoch,
+        base_sequence, count,
     )
-    checked = (
-        _FROM_ATTRIBUTES.pack(
-            attributes,
-            count - 1,
-            timestamp_ms,
-            timestamp_ms,
-            producer_id,
-            producer_epoch,
-            base_sequence,
-            count,
-        )
-        + encoded
-    )
-    return _with_crc(checked, base_offset, leader_epoch)
-
-
-class RepeatedBatch:
-    """A batch that is built again and again, with other values of the same size.
-
-    All its records have the same timestamp, and no headers.
-    """
-
-    __slots__ = ("buffer", "value_places")
-
-    def __init__(self, records: Sequence[tuple[bytes, bytes]], base_sequence: int) -> None:
-        """`records` are keys, and values of the right size."""
-        self.buffer = bytearray(uncompressed_batch(records, 0, 0, 0, None, base_sequence))
-        """The batch; the places of values may be overwritten."""
-        self.value_places: list[int] = []
-        """Where each value begins in `buffer`."""
-        end = HEADER_BYTES
-        for offset_delta, (key, value) in enumerate(records):
-            body_bytes = len(_record(_varint(offset_delta), key, value))
-            end += len(_varint(body_bytes)) + body_bytes
-            self.value_places.append(end - len(_NO_HEADERS) - len(value))
-
-    def build(self, base_offset: int, leader_epoch: int, timestamp_ms: int) -> bytes:
-        """Return the batch with the current values."""
-        buffer = self.buffer
-        _TIMESTAMPS.pack_into(buffer, _TIMESTAMPS_POSITION, timestamp_ms, timestamp_ms)
-        crc = crc32c(memoryview(buffer)[CRC_START:])
-        batch_length = len(buffer) - LOG_OVERHEAD_BYTES
-        _UP_TO_CRC.pack_into(buffer, 0, base_offset, batch_length, leader_epoch, MAGIC, crc)
-        return bytes(buffer)
+    # fmt: on
+    return _with_crc(b"".join(parts), base_offset, leader_epoch)
 
 
 def empty_batch(offset_count: int, base_offset: int, leader_epoch: int, timestamp_ms: int) -> bytes:
@@ -217,30 +178,18 @@ def _with_crc(checked: bytes | memoryview, base_offset: int, leader_epoch: int) 
     return before + checked
 
 
-def _record(offset_delta: bytes, key: bytes, value: bytes | None) -> bytes:
-    """Return a record without its length; its attributes and timestamp delta are 0."""
-    head = b"\0\0" + offset_delta + _varint(len(key)) + key
-    if value is None:
-        return head + _NULL_AND_NO_HEADERS
-    return head + _varint(len(value)) + value + _NO_HEADERS
+class _Varints(dict[int, bytes]):
+    """Numbers from 0 on as varints with zigzag encoding; the small ones are remembered."""
+
+    def __missing__(self, number: int) -> bytes:
+        out = bytearray()
+        left = number << 1
+        while left > 0x7F:
+            out.append(left & 0x7F | 0x80)
+            left >>= 7
+        out.append(left)
+        return bytes(out)
 
 
-def _varint(number: int) -> bytes:
-    """Return a number from 0 on as a varint with zigzag encoding."""
-    if number < _SMALL_VARINTS_COUNT:
-        return _SMALL_VARINTS[number]
-    return _encode_varint(number)
-
-
-def _encode_varint(number: int) -> bytes:
-    out = bytearray()
-    left = number << 1
-    while left > 0x7F:
-        out.append(left & 0x7F | 0x80)
-        left >>= 7
-    out.append(left)
-    return bytes(out)
-
-
-_SMALL_VARINTS_COUNT = 1024
-_SMALL_VARINTS = tuple(map(_encode_varint, range(_SMALL_VARINTS_COUNT)))
+_VARINTS = _Varints()
+_VARINTS.update((number, _VARINTS[number]) for number in range(1024))

@@ -73,10 +73,11 @@ class Compaction:
         self.timers: Timers | None = None
         """They continue a compaction that takes long; without them it is done in one go."""
 
-    def add(self, base_offset: int, records: KeysAndValues, now_ms: int) -> None:
-        """Note the keys and values of an appended batch."""
+    def add(self, base_offset: int, records: KeysAndValues, now_ms: int) -> bool:
+        """Note the keys and values of an appended batch; return what `is_due` returns then."""
         self._record_count += len(records)
         self._note(base_offset, records, now_ms)
+        return self.is_due()
 
     def replace(self, base_offset: int, key: bytes) -> bool:
         """Note an appended batch with one record that is no deletion, as `add` does.
@@ -146,22 +147,27 @@ class Compaction:
             self._live_counts,
             self._tombstones,
         )
-        live_counts[base_offset] = 0
+        live_count = 0
         for key, value in records:
             last_base_offset = batch_of_key.get(key)
-            if last_base_offset is not None:
-                if last_base_offset > base_offset:
-                    continue
+            if last_base_offset is None:
+                live_count += 1
+            elif last_base_offset < base_offset:
                 live_counts[last_base_offset] -= 1
+                live_count += 1
+            elif last_base_offset > base_offset:
+                continue
             batch_of_key[key] = base_offset
-            live_counts[base_offset] += 1
             if tombstones:
                 tombstones.pop(key, None)
             if value is None:
                 tombstones[key] = now_ms
+        live_counts[base_offset] = live_count
 
     def is_due(self) -> bool:
         """Whether too many records are stale."""
+        if self._record_count <= STALE_RECORDS_MIN and not self._tombstones:
+            return False  # most logs
         key_count = len(self._batch_of_key)
         stale_count = self._record_count - key_count
         has_too_many_stale = stale_count > STALE_RECORDS_MIN and stale_count > key_count

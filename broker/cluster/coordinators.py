@@ -20,7 +20,8 @@ def ownership_error(cluster: Cluster, broker_id: int, group_id: str) -> ErrorCod
 
     Before the first FindCoordinator for a group there is no coordinator, as in Kafka.
     """
-    if cluster.coordinator_id(group_id) == broker_id:
+    partition = cluster.group_log.partition(group_id)
+    if partition is not None and partition.leader_id == broker_id and cluster.is_alive(broker_id):
         return ErrorCode.NONE
     return ErrorCode.NOT_COORDINATOR
 

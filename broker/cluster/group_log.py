@@ -2,6 +2,7 @@
 
 from broker.cluster.internal_topics import (
     GROUP_METADATA,
+    append_batch,
     append_records,
     batch_bytes_max,
     partition_for,
@@ -28,7 +29,10 @@ class GroupLog:
     def partition(self, group_id: str) -> Partition | None:
         """Return the partition of a group, or None if there is no such topic or partition."""
         topic = self._topics.get(GROUP_METADATA.name)
-        return None if topic is None else topic.partition(self.partition_index(group_id))
+        if topic is None:
+            return None
+        index, partitions = partition_for(group_id, self._partition_count), topic.partitions
+        return partitions[index] if index < len(partitions) else None
 
     def append(
         self,
@@ -55,5 +59,7 @@ class GroupLog:
                 return ErrorCode.COORDINATOR_NOT_AVAILABLE
             if batch_bytes_max(records) > topic.max_message_bytes:
                 return ErrorCode.UNKNOWN_SERVER_ERROR
-        append_records(topic, partition, records, self._compression_codec, now_ms, producer)
+            append_batch(topic, partition, records, self._compression_codec, now_ms, producer)
+        else:
+            append_records(topic, partition, records, self._compression_codec, now_ms, producer)
         return ErrorCode.NONE

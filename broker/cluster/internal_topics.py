@@ -144,68 +144,47 @@ def append_records(
     With a producer id and epoch they belong to their transaction, until its marker is appended.
     """
     if len(records) == 1 or batch_bytes_max(records) <= topic.max_message_bytes:
-        _append_batch(topic, partition, records, compression_codec, now_ms, producer)
+        append_batch(topic, partition, records, compression_codec, now_ms, producer)
     else:
         for part in _split(records, topic.max_message_bytes):
-            _append_batch(topic, partition, part, compression_codec, now_ms, producer)
-    if partition.log.waiters:
-        partition.log.wake(now_ms)
+            append_batch(topic, partition, part, compression_codec, now_ms, producer)
 
 
-def _append_batch(
+def append_batch(
     topic: Topic,
     partition: Partition,
     records: Sequence[CoordinatorRecord],
-    codec: int,
-    now_ms: int,
-    producer: tuple[int, int] | None,
-) -> None:
-    base_offset, epoch = partition.log.log_end_offset, partition.leader_epoch
-    has_sequence = topic.name != TRANSACTION_STATE_TOPIC
-    base_sequence = COORDINATOR_SEQUENCE if has_sequence else _NO_SEQUENCE
-    if codec == 0:
-        batch = uncompressed_batch(records, base_offset, epoch, now_ms, producer, base_sequence)
-    else:
-        batch = _compressed_batch(records, base_offset, epoch, now_ms, codec, producer)
-    _store_batch(topic, partition, batch, records, now_ms, producer, base_sequence)
-
-
-def append_built_batch(
-    topic: Topic,
-    partition: Partition,
-    batch: bytes,
-    records: Sequence[CoordinatorRecord],
-    now_ms: int,
-) -> None:
-    """Append a batch of the current leader epoch; `records` has its keys, and values or None."""
-    _store_batch(topic, partition, batch, records, now_ms)
-    if partition.log.waiters:
-        partition.log.wake(now_ms)
-
-
-def _store_batch(
-    topic: Topic,
-    partition: Partition,
-    batch: bytes,
-    records: Sequence[CoordinatorRecord],
+    compression_codec: int,
     now_ms: int,
     producer: tuple[int, int] | None = None,
-    base_sequence: int = COORDINATOR_SEQUENCE,
 ) -> None:
-    log = partition.log
+    """Append records as one batch, as `append_records` does."""
+    log, compaction, leader_epoch = partition.log, partition.compaction, partition.leader_epoch
     base_offset = log.log_end_offset
-    log.append(batch, len(records), partition.leader_epoch)
-    compaction = partition.compaction
+    base_sequence = _NO_SEQUENCE if topic.name == TRANSACTION_STATE_TOPIC else COORDINATOR_SEQUENCE
+    if compression_codec:
+        batch = _compressed_batch(
+            records, base_offset, leader_epoch, now_ms, compression_codec, producer
+        )
+    else:
+        batch = uncompressed_batch(
+            records, base_offset, leader_epoch, now_ms, producer, base_sequence
+        )
+    log.append(batch, len(records), leader_epoch)
+    is_due = False
     if producer is not None:
         partition.producers.apply(
             *producer, base_sequence, len(records) - 1, base_offset, now_ms, is_transactional=True
         )
         if compaction is not None:
             compaction.add_transactional(producer[0], base_offset, records)
+            is_due = compaction.is_due()
     elif compaction is not None:
-        compaction.add(base_offset, records, now_ms)
-    if compaction is not None and compaction.is_due():
+        is_due = compaction.add(base_offset, records, now_ms)
+    if is_due and compaction is not None:
         compact(topic, partition, compaction, now_ms)
+    if log.waiters:
+        log.wake(now_ms)
 
 
 def _compressed_batch(

@@ -394,18 +394,18 @@ class Dispatcher:
     @may_pause
     def framed(self, route: Route, context: RequestContext, response: Any) -> DispatchResult:
         """Return the frame of what a handler returned, now or when it arrives."""
+        if type(response) is bytes and not context.throttle_time_ms:
+            return codec.frame_response(
+                context.correlation_id,
+                response,
+                has_tagged_header=context.api_version >= route.tagged_header_min,
+            )
         if type(response) is PendingResponse:
             return PendingFrame(
                 response,
                 lambda late: close_on_error(
                     context, self.report_bug, lambda: encode_response(route, context, late)
                 ),
-            )
-        if type(response) is bytes and not context.throttle_time_ms:
-            return codec.frame_response(
-                context.correlation_id,
-                response,
-                has_tagged_header=context.api_version >= route.tagged_header_min,
             )
         return encode_response(route, context, response)
 

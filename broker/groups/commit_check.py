@@ -19,12 +19,13 @@ def check_commit(
     """
     if isinstance(group, ConsumerGroup):
         return group.check_commit(request, is_transactional=is_transactional)
-    if request.generation_id < 0 and group.state is GroupState.EMPTY:
-        return ErrorCode.NONE  # an administrator, or a consumer without a group
-    is_member = bool(request.member_id) or request.group_instance_id is not None
-    if request.generation_id < 0 and not is_member:
-        return ErrorCode.NONE if is_transactional else ErrorCode.UNKNOWN_MEMBER_ID
-    error_code = group.members.check(request.member_id, request.group_instance_id)
+    member_id, group_instance_id = request.member_id, request.group_instance_id
+    if request.generation_id < 0:
+        if group.state is GroupState.EMPTY:
+            return ErrorCode.NONE  # an administrator, or a consumer without a group
+        if not member_id and group_instance_id is None:
+            return ErrorCode.NONE if is_transactional else ErrorCode.UNKNOWN_MEMBER_ID
+    error_code = group.members.check(member_id, group_instance_id)
     if error_code is not ErrorCode.NONE:
         return error_code
     if request.generation_id != group.generation_id:

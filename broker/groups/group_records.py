@@ -4,7 +4,7 @@ Source: Kafka's `GroupCoordinatorRecordHelpers`, with the versions that it write
 """
 
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cache, lru_cache
 from struct import Struct
 from typing import Protocol
 
@@ -21,12 +21,9 @@ EXPIRING_OFFSET_COMMIT_VERSION = 1
 """The only version that has the time at which the offset expires."""
 
 _SHORT_METADATA_BYTES = 126
-_BEFORE_METADATA = Struct(">hqib")
-"""Version, offset, leader epoch, and the size of the metadata plus one in one byte."""
-_AFTER_METADATA = Struct(">qb")
-"""Time of the commit, and the number of tagged fields."""
-_TOPIC_ID_TAG = b"\x00\x10"
-"""Tag 0, with a size of 16 bytes."""
+_NO_TAGS = b"\0"
+_TOPIC_ID_TAG = b"\x01\x00\x10"
+"""One tagged field: tag 0, with a size of 16 bytes."""
 
 
 class AppendRecords(Protocol):
@@ -68,44 +65,40 @@ def offset_key(group_id: str, topic_name: str, partition_index: int) -> bytes:
     return encode_key(key)
 
 
+@cache
+def _short_value(metadata_bytes: int) -> Struct:
+    """Return version, offset, leader epoch, size plus one, metadata, and time of the commit."""
+    return Struct(f">hqib{metadata_bytes}sq")
+
+
 def offset_value(committed: CommittedOffset) -> bytes:
     """Return the value of a committed offset.
 
     Most commits do not expire and have little metadata. They are encoded here, several times as
     fast as from the schema.
     """
-    metadata, topic_id = committed.metadata.encode(), committed.topic_id
-    if committed.expires_ms is None and len(metadata) <= _SHORT_METADATA_BYTES:
-        head = _BEFORE_METADATA.pack(
-            OFFSET_COMMIT_VERSION, committed.offset, committed.leader_epoch, len(metadata) + 1
+    offset, leader_epoch, text, committed_ms, expires_ms, topic_id = committed
+    metadata = text.encode()
+    if expires_ms is None and len(metadata) <= _SHORT_METADATA_BYTES:
+        tags = _NO_TAGS if topic_id is None else _TOPIC_ID_TAG + topic_id.bytes
+        size = len(metadata)
+        return (
+            _short_value(size).pack(
+                OFFSET_COMMIT_VERSION, offset, leader_epoch, size + 1, metadata, committed_ms
+            )
+            + tags
         )
-        if topic_id is None:
-            return head + metadata + _AFTER_METADATA.pack(committed.committed_ms, 0)
-        tail = _AFTER_METADATA.pack(committed.committed_ms, 1) + _TOPIC_ID_TAG + topic_id.bytes
-        return head + metadata + tail
-    does_expire = committed.expires_ms is not None
+    does_expire = expires_ms is not None
     value = schema.OffsetCommitValue(
-        offset=committed.offset,
-        leader_epoch=committed.leader_epoch,
-        metadata=committed.metadata,
-        commit_timestamp=committed.committed_ms,
-        expire_timestamp=committed.expires_ms,
+        offset=offset,
+        leader_epoch=leader_epoch,
+        metadata=text,
+        commit_timestamp=committed_ms,
+        expire_timestamp=expires_ms,
         topic_id=topic_id,
     )
     return encode_data(
         value, EXPIRING_OFFSET_COMMIT_VERSION if does_expire else OFFSET_COMMIT_VERSION
-    )
-
-
-OFFSET_PLACE = 2
-"""Where `offset_value` has the offset and the leader epoch; see `committed_ms_place`."""
-
-
-def committed_ms_place(metadata: str) -> int | None:
-    """Return where `offset_value` has the time of the commit; None for long metadata."""
-    metadata_bytes = len(metadata.encode())
-    return (
-        _BEFORE_METADATA.size + metadata_bytes if metadata_bytes <= _SHORT_METADATA_BYTES else None
     )
 
 

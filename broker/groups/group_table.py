@@ -20,12 +20,9 @@ from broker.groups.group_records import (
 )
 from broker.groups.offset_expiry import expires_ms_of, expiry_ms
 from broker.groups.offsets import OffsetTable
-from broker.groups.repeated_commit import RepeatedCommit
 from broker.groups.requests import CommitRequest
 from broker.groups.results import CommittedOffset, GroupListing, GroupState
 from broker.groups.transactional_offsets import (
-    OffsetKey,
-    PreparedCommit,
     TransactionalOffsets,
     prepare_commit,
 )
@@ -90,70 +87,50 @@ class GroupTable:
         A commit without a generation creates a missing group, without members. `verify`, after the
         last pause, says whether the broker still coordinates the group.
         """
-        expires_ms = expires_ms_of(request.retention_ms, now_ms)
-        metadata_max: int = self.config["offset.metadata.max.bytes"]
-        prepared = prepare_commit(request, now_ms, metadata_max, expires_ms)
+        prepared = prepare_commit(
+            request,
+            now_ms,
+            self.config["offset.metadata.max.bytes"],
+            expires_ms_of(request.retention_ms, now_ms),
+        )
         # A rebalance during a pause may give the partitions to another member: check after it.
-        if verify is not None and (error_code := verify()) is not ErrorCode.NONE:
+        error_code = ErrorCode.NONE if verify is None else verify()
+        if error_code is ErrorCode.NONE:
+            error_code = self._accept_commit(request, now_ms)
+        if error_code is not ErrorCode.NONE:
             return (error_code,) * len(request.offsets)
-        if self._is_share_group(request.group_id):
-            return (ErrorCode.GROUP_ID_NOT_FOUND,) * len(request.offsets)
-        group = self._groups.get(request.group_id)
-        if group is None and request.generation_id < 0:
-            group = self._create(request.group_id, now_ms)
-        if group is None:
-            missing = ErrorCode.GROUP_ID_NOT_FOUND
-            error_code = missing if request.knows_missing_groups else ErrorCode.ILLEGAL_GENERATION
-        else:
-            error_code = check_commit(group, request)
-        if group is None or error_code is not ErrorCode.NONE:
-            return (error_code,) * len(request.offsets)
+        group = self._groups[request.group_id]
         if isinstance(group, Group) and group.state is not GroupState.EMPTY:
             group.touch(request.member_id, now_ms)
-        return self._store(group, prepared, now_ms)
-
-    def commit_again(
-        self,
-        commit: RepeatedCommit,
-        offsets: Sequence[tuple[int, int]],
-        append: Callable[[], ErrorCode],
-        now_ms: int,
-    ) -> bool:
-        """Store the offsets of a request that equals an earlier one otherwise, as `commit` does.
-
-        `append` writes their records. False if the request would get an error; nothing is stored.
-        """
-        request = commit.request
-        group = self._groups.get(request.group_id)
-        if (
-            group is None
-            or self._is_share_group(request.group_id)
-            or check_commit(group, request) is not ErrorCode.NONE
-            or append() is not ErrorCode.NONE
-        ):
-            return False
-        if isinstance(group, Group) and group.state is not GroupState.EMPTY:
-            group.touch(request.member_id, now_ms)
-        self._put_offsets(group, commit.committed(offsets, now_ms))
-        return True
-
-    def _store(
-        self, group: AnyGroup, prepared: PreparedCommit, now_ms: int
-    ) -> tuple[ErrorCode, ...]:
         error_codes, offsets, records = prepared
         if records:
             error_code = self._append_records(group.group_id, records, now_ms, is_atomic=True)
             if error_code is not ErrorCode.NONE:
                 return (error_code,) * len(error_codes)
-        self._put_offsets(group, offsets)
-        return tuple(error_codes)
-
-    def _put_offsets(
-        self, group: AnyGroup, offsets: Iterable[tuple[OffsetKey, CommittedOffset]]
-    ) -> None:
+        pending = self.transactional_offsets
         for key, committed in offsets:
             group.offsets.put(key[1], key[2], committed)
-            self.transactional_offsets.replace(key)
+            if pending:
+                pending.replace(key)
+        return tuple(error_codes)
+
+    def _accept_commit(
+        self, request: CommitRequest, now_ms: int, *, is_transactional: bool = False
+    ) -> ErrorCode:
+        """Return NONE, or why nobody or this member may not commit offsets to a group.
+
+        Creates the group for a commit without a generation.
+        """
+        group_id = request.group_id
+        if self._is_share_group(group_id):
+            return ErrorCode.GROUP_ID_NOT_FOUND
+        group = self._groups.get(group_id)
+        if group is None:
+            if request.generation_id >= 0:
+                is_known = request.knows_missing_groups and not is_transactional
+                return ErrorCode.GROUP_ID_NOT_FOUND if is_known else ErrorCode.ILLEGAL_GENERATION
+            group = self._create(group_id, now_ms)
+        return check_commit(group, request, is_transactional=is_transactional)
 
     @may_pause
     def commit_in_transaction(
@@ -169,30 +146,25 @@ class GroupTable:
 
         `verify`, after the last pause, says whether the transaction takes them.
         """
-        prepared = prepare_commit(request, now_ms, self.config["offset.metadata.max.bytes"])
-        keys = [key for key, _committed in prepared.offsets]
+        error_codes, offsets, records = prepare_commit(
+            request, now_ms, self.config["offset.metadata.max.bytes"]
+        )
+        keys = [key for key, _committed in offsets]
         for start in paced(range(0, len(keys), RECORDS_PER_STEP)):
             self._deleted.write_before(keys[start : start + RECORDS_PER_STEP], now_ms)
         self._deleted.write_before(keys, now_ms)  # of those that were deleted in a pause
         error_code = verify()
+        if error_code is ErrorCode.NONE:
+            error_code = self._accept_commit(request, now_ms, is_transactional=True)
+        if error_code is ErrorCode.NONE and records:
+            error_code = self._append_records(
+                request.group_id, records, now_ms, is_atomic=True, producer=producer
+            )
         if error_code is not ErrorCode.NONE:
             return (error_code,) * len(request.offsets)
-        if self._is_share_group(request.group_id):
-            return (ErrorCode.GROUP_ID_NOT_FOUND,) * len(request.offsets)
-        group = self._groups.get(request.group_id)
-        if group is None and request.generation_id < 0:
-            group = self._create(request.group_id, now_ms)
-        if group is None:
-            return (ErrorCode.ILLEGAL_GENERATION,) * len(request.offsets)
-        return self.transactional_offsets.commit(
-            group,
-            request,
-            prepared,
-            offsets_partition,
-            producer,
-            now_ms,
-            append_records=self._append_records,
-        )
+        for key, committed in offsets:
+            self.transactional_offsets.add(offsets_partition, producer[0], key, committed)
+        return tuple(error_codes)
 
     @may_pause
     def end_transaction(self, offsets_partition: int, producer_id: int, *, is_commit: bool) -> None:

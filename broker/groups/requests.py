@@ -1,7 +1,9 @@
 """Requests to a group as plain values. Times are durations in ms; ids are as sent."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, NamedTuple
 from uuid import UUID
 
 Subscriptions = Mapping[str, frozenset[str] | None]
@@ -59,8 +61,7 @@ class MemberIdentity:
     group_instance_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class OffsetToCommit:
+class OffsetToCommit(NamedTuple):
     """One partition's offset; a leader epoch of -1 is unknown, metadata of None is empty."""
 
     topic_name: str
@@ -71,15 +72,18 @@ class OffsetToCommit:
     topic_id: UUID | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CommitRequest:
+new_offset: Callable[[Any], OffsetToCommit] = partial(tuple.__new__, OffsetToCommit)
+"""Make an offset from all its fields, in less time than the class takes."""
+
+
+class CommitRequest(NamedTuple):
     """One OffsetCommit, of a member or (generation -1) of a consumer without a group.
 
     With a `retention_ms` of -1 the broker's configuration decides.
     """
 
     group_id: str
-    offsets: tuple[OffsetToCommit, ...]
+    offsets: Sequence[OffsetToCommit]
     generation_id: int = -1
     member_id: str = UNKNOWN_MEMBER
     group_instance_id: str | None = None

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from protocol.errors import ErrorCode
@@ -124,3 +125,7 @@ class CommittedOffset(NamedTuple):
     committed_ms: int
     expires_ms: int | None = None
     topic_id: UUID | None = None
+
+
+new_committed: Callable[[Any], CommittedOffset] = partial(tuple.__new__, CommittedOffset)
+"""Make a committed offset from all its fields, in less time than the class takes."""

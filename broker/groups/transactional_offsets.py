@@ -7,12 +7,9 @@ arrives. Source: Kafka's `OffsetMetadataManager`.
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
-from broker.groups.commit_check import check_commit
-from broker.groups.consumer.group import ConsumerGroup
-from broker.groups.group import Group
-from broker.groups.group_records import AppendRecords, offset_key, offset_value
+from broker.groups.group_records import offset_key, offset_value
 from broker.groups.requests import CommitRequest
-from broker.groups.results import CommittedOffset
+from broker.groups.results import CommittedOffset, new_committed
 from protocol.coordinator_records import CoordinatorRecord
 from protocol.errors import ErrorCode
 from protocol.pacing import may_pause, paced, paced_elements
@@ -31,12 +28,10 @@ class PendingCommit(NamedTuple):
     committed: CommittedOffset
 
 
-class PreparedCommit(NamedTuple):
-    """The error code of each offset of a request, and the offsets and records of those without."""
-
-    error_codes: list[ErrorCode]
-    offsets: list[tuple[OffsetKey, CommittedOffset]]
-    records: list[CoordinatorRecord]
+PreparedCommit = tuple[
+    list[ErrorCode], list[tuple[OffsetKey, CommittedOffset]], list[CoordinatorRecord]
+]
+"""The error code of each offset of a request, and the offsets and records of those without."""
 
 
 class TransactionalOffsets:
@@ -68,32 +63,6 @@ class TransactionalOffsets:
         group_id, topic_name, partition_index = key
         indexes = self._sources.setdefault(group_id, {}).setdefault(topic_name, {})
         indexes.setdefault(partition_index, set()).add(source)
-
-    def commit(
-        self,
-        group: Group | ConsumerGroup,
-        request: CommitRequest,
-        prepared: PreparedCommit,
-        offsets_partition: int,
-        producer: tuple[int, int],
-        now_ms: int,
-        *,
-        append_records: AppendRecords,
-    ) -> tuple[ErrorCode, ...]:
-        """Append the offsets of a request as pending ones; return an error code for each."""
-        error_code = check_commit(group, request, is_transactional=True)
-        if error_code is not ErrorCode.NONE:
-            return (error_code,) * len(request.offsets)
-        error_codes, offsets, records = prepared
-        if records:
-            error_code = append_records(
-                group.group_id, records, now_ms, is_atomic=True, producer=producer
-            )
-        if error_code is not ErrorCode.NONE:
-            return (error_code,) * len(error_codes)
-        for key, committed in offsets:
-            self.add(offsets_partition, producer[0], key, committed)
-        return tuple(error_codes)
 
     def is_pending(self, group_id: str, topic_name: str, partition_index: int) -> bool:
         """Return whether an open transaction commits the offset of a partition."""
@@ -183,21 +152,17 @@ def prepare_commit(
 
     `expires_ms` is None for the configured retention.
     """
-    prepared = PreparedCommit([], [], [])
-    for offset in paced(request.offsets):
-        if len(offset.metadata or "") > metadata_max:
-            prepared.error_codes.append(ErrorCode.OFFSET_METADATA_TOO_LARGE)
+    group_id, error_codes = request.group_id, []
+    offsets: list[tuple[OffsetKey, CommittedOffset]] = []
+    records: list[CoordinatorRecord] = []
+    for name, index, offset, leader_epoch, metadata, topic_id in paced(request.offsets):
+        if metadata and len(metadata) > metadata_max:
+            error_codes.append(ErrorCode.OFFSET_METADATA_TOO_LARGE)
             continue
-        key = (request.group_id, offset.topic_name, offset.partition_index)
-        committed = CommittedOffset(
-            offset.offset,
-            offset.leader_epoch,
-            offset.metadata or "",
-            now_ms,
-            expires_ms,
-            offset.topic_id,
+        committed = new_committed(
+            (offset, leader_epoch, metadata or "", now_ms, expires_ms, topic_id)
         )
-        prepared.error_codes.append(ErrorCode.NONE)
-        prepared.offsets.append((key, committed))
-        prepared.records.append((offset_key(*key), offset_value(committed)))
-    return prepared
+        error_codes.append(ErrorCode.NONE)
+        offsets.append(((group_id, name, index), committed))
+        records.append((offset_key(group_id, name, index), offset_value(committed)))
+    return error_codes, offsets, records

@@ -26,16 +26,19 @@ from uuid import UUID
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import ownership_error
-from broker.groups.commit_results import PartitionErrors, response_topics
-from broker.groups.requests import OffsetToCommit
-from broker.offset_commit.repeated_requests import commit_again
-from broker.offset_commit.requested_offsets import commit_request, requested_offsets
+from broker.groups.requests import CommitRequest
+from broker.offset_commit.requested_offsets import (
+    PartitionErrors,
+    requested_offsets,
+    response_topics,
+)
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.offset_commit import (
+    MISSING_GROUP_VERSION_MIN,
     TOPIC_ID_VERSION_MIN,
     ShortOffsetCommit,
     encode_response,
@@ -47,7 +50,7 @@ _TopicResponse = messages.OffsetCommitResponse.OffsetCommitResponseTopic
 _PartitionResponse = _TopicResponse.OffsetCommitResponsePartition
 
 
-@handles(ApiKey.OFFSET_COMMIT, shortcut=commit_again, read_short=read_offset_commit)
+@handles(ApiKey.OFFSET_COMMIT, read_short=read_offset_commit)
 @may_pause
 def handle_offset_commit(
     context: RequestContext,
@@ -55,13 +58,26 @@ def handle_offset_commit(
     cluster: Cluster,
 ) -> "messages.OffsetCommitResponse | bytes":
     """Kafka's `KafkaApis.handleOffsetCommitRequest`."""
-    version = context.api_version
-    split, offsets = requested_offsets(
+    version, group_id = context.api_version, request.group_id
+    requested = requested_offsets(
         cluster, request.topics, uses_topic_ids=version >= TOPIC_ID_VERSION_MIN
     )
-    error_codes = _commit(context, request, offsets, cluster)
-    topics = response_topics(split, error_codes)
-    if isinstance(request, ShortOffsetCommit):
+    error_codes: tuple[ErrorCode, ...] = ()
+    if requested.offsets:
+        commit = CommitRequest(
+            group_id,
+            requested.offsets,
+            request.generation_id_or_member_epoch,
+            request.member_id,
+            request.group_instance_id,
+            request.retention_time_ms,
+            version >= MISSING_GROUP_VERSION_MIN,
+        )
+        error_codes = cluster.groups.commit(
+            commit, context.now_ms, partial(ownership_error, cluster, context.broker_id, group_id)
+        )
+    topics = response_topics(requested, error_codes)
+    if type(request) is ShortOffsetCommit:
         body = encode_response(version, topics)
         if body is not None:
             return body
@@ -85,19 +101,3 @@ def _response(
             topic_response.name = key
         topic_responses.append(topic_response)
     return messages.OffsetCommitResponse(version=version, topics=topic_responses)
-
-
-@may_pause
-def _commit(
-    context: RequestContext,
-    request: "messages.OffsetCommitRequest | ShortOffsetCommit",
-    offsets: tuple[OffsetToCommit, ...],
-    cluster: Cluster,
-) -> tuple[ErrorCode, ...]:
-    if not offsets:
-        return ()
-    return cluster.groups.commit(
-        commit_request(context.api_version, request, offsets),
-        context.now_ms,
-        verify=partial(ownership_error, cluster, context.broker_id, request.group_id),
-    )

@@ -20,9 +20,8 @@ Behaviour:
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import ownership_error
 from broker.cluster.transactions import OFFSETS_TOPIC
-from broker.groups.commit_results import response_topics
 from broker.groups.requests import CommitRequest, OffsetToCommit
-from broker.offset_commit.requested_offsets import requested_offsets
+from broker.offset_commit.requested_offsets import requested_offsets, response_topics
 from broker.produce.verification import verify_transaction
 from broker.request.context import RequestContext
 from broker.routes import handles
@@ -48,8 +47,8 @@ def handle_txn_offset_commit(
 ) -> "messages.TxnOffsetCommitResponse":
     """Kafka's `KafkaApis.handleTxnOffsetCommitRequest`."""
     version = context.api_version
-    split, offsets = requested_offsets(cluster, request.topics, uses_topic_ids=False)
-    error_codes = _commit(context, request, offsets, cluster)
+    requested = requested_offsets(cluster, request.topics, uses_topic_ids=False)
+    error_codes = _commit(context, request, requested.offsets, cluster)
     return _Response(
         version=version,
         topics=[
@@ -63,7 +62,7 @@ def handle_txn_offset_commit(
                     for index, error_code in paced(errors)
                 ],
             )
-            for name, errors in paced(response_topics(split, error_codes))
+            for name, errors in paced(response_topics(requested, error_codes))
         ],
     )
 
@@ -72,7 +71,7 @@ def handle_txn_offset_commit(
 def _commit(
     context: RequestContext,
     request: "messages.TxnOffsetCommitRequest",
-    offsets: tuple[OffsetToCommit, ...],
+    offsets: list[OffsetToCommit],
     cluster: Cluster,
 ) -> tuple[ErrorCode, ...]:
     if not offsets:

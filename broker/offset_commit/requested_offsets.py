@@ -1,63 +1,94 @@
-"""The offsets of an OffsetCommit or TxnOffsetCommit, and the partitions that do not exist."""
+"""The offsets of an OffsetCommit or TxnOffsetCommit, and the order of its response.
 
-from collections.abc import Sequence
-from typing import Any
+The response names first what the group's coordinator is not asked for: unknown topics and
+partitions. The offsets that it stores or refuses follow. A topic with both is there once.
+
+Sources: Kafka's `KafkaApis.handleOffsetCommitRequest` and `OffsetCommitResponse.Builder`.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 from broker.cluster.cluster import Cluster
-from broker.cluster.topics import Topic
-from broker.groups.commit_results import SplitCommit, split_commit
-from broker.groups.requests import CommitRequest, OffsetToCommit
+from broker.groups.requests import OffsetToCommit, new_offset
 from protocol.errors import ErrorCode
-from protocol.offset_commit import MISSING_GROUP_VERSION_MIN
-from protocol.pacing import may_pause, paced
+from protocol.pacing import may_pause, paced, paced_elements
+
+PartitionErrors: TypeAlias = list[tuple[int, ErrorCode]]
+"""Partition indexes, each with its error code."""
+
+
+class RequestedOffsets(NamedTuple):
+    """What a request commits; topics are given by name, or by id if the request names them so."""
+
+    offsets: list[OffsetToCommit]
+    """Of the partitions that exist."""
+    known: list[tuple[Any, list[int]]]
+    """Topics, and the partition indexes of their offsets; none without such a partition."""
+    missing: dict[Any, PartitionErrors]
+    """Topics and partitions that do not exist."""
 
 
 @may_pause
 def requested_offsets(
     cluster: Cluster, topics: Sequence[Any], *, uses_topic_ids: bool
-) -> tuple[SplitCommit[Any, Topic], tuple[OffsetToCommit, ...]]:
+) -> RequestedOffsets:
     """Return which partitions exist, and the offsets for them; `topics` is as in the request.
 
     An OffsetCommit names topics by id from version 10 on, a TxnOffsetCommit never does.
     """
-    split = split_commit(
-        (
-            (
-                requested.topic_id if uses_topic_ids else requested.name,
-                cluster.topics.get_by_id(requested.topic_id)
+    offsets: list[OffsetToCommit] = []
+    known: list[tuple[Any, list[int]]] = []
+    missing: dict[Any, PartitionErrors] = {}
+    table = cluster.topics
+    for requested in paced(topics):
+        if uses_topic_ids:
+            key = topic_id = requested.topic_id
+            topic = table.get_by_id(key)
+        else:
+            key, topic_id = requested.name, None
+            topic = table.get(key)
+        if topic is None:
+            error_code = (
+                ErrorCode.UNKNOWN_TOPIC_ID
                 if uses_topic_ids
-                else cluster.topics.get(requested.name),
-                requested.partitions,
+                else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             )
-            for requested in paced(topics)
-        ),
-        ErrorCode.UNKNOWN_TOPIC_ID if uses_topic_ids else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-    )
-    offsets = tuple(
-        OffsetToCommit(
-            topic_name=topic.name,
-            partition_index=partition.partition_index,
-            offset=partition.committed_offset,
-            leader_epoch=partition.committed_leader_epoch,
-            metadata=partition.committed_metadata,
-            topic_id=topic.topic_id if uses_topic_ids else None,
-        )
-        for _key, topic, partitions in paced(split.known)
-        for partition in paced(partitions)
-    )
-    return split, offsets
+            errors = missing.setdefault(key, [])
+            errors += [(part.partition_index, error_code) for part in requested.partitions]
+            continue
+        indexes = []
+        for part in paced(requested.partitions):
+            index = part.partition_index
+            if topic.partition(index) is None:
+                error = index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                missing.setdefault(key, []).append(error)
+                continue
+            indexes.append(index)
+            # fmt: off
+            offsets.append(new_offset((
+                topic.name, index, part.committed_offset, part.committed_leader_epoch,
+                part.committed_metadata, topic_id,
+            )))
+            # fmt: on
+        if indexes:
+            known.append((key, indexes))
+    return RequestedOffsets(offsets, known, missing)
 
 
-def commit_request(
-    api_version: int, request: Any, offsets: tuple[OffsetToCommit, ...]
-) -> CommitRequest:
-    """Return what the group's coordinator gets of a request."""
-    return CommitRequest(
-        group_id=request.group_id,
-        offsets=offsets,
-        generation_id=request.generation_id_or_member_epoch,
-        member_id=request.member_id,
-        group_instance_id=request.group_instance_id,
-        retention_ms=request.retention_time_ms,
-        knows_missing_groups=api_version >= MISSING_GROUP_VERSION_MIN,
-    )
+def response_topics(
+    requested: RequestedOffsets, error_codes: Iterable[ErrorCode]
+) -> list[tuple[Any, PartitionErrors]]:
+    """Return the topics of the response; `error_codes` has one for each offset."""
+    remaining = iter(error_codes)
+    # The indexes come first, so a topic takes no error code of the next one.
+    answered = [
+        (key, list(zip(indexes, remaining, strict=False)))
+        for key, indexes in paced_elements(requested.known)
+    ]
+    if not requested.missing:
+        return answered
+    merged = dict(requested.missing)
+    for key, errors in paced_elements(answered):
+        merged[key] = [*merged.get(key, ()), *errors]
+    return list(merged.items())

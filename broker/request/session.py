@@ -47,7 +47,6 @@ class Session:
         "mechanism",
         "principal",
         "producer_ids",
-        "repeated_commits",
         "shadow_muted_until_ms",
         "takes_raw_tokens",
     )
@@ -65,8 +64,6 @@ class Session:
         self.exchange: Exchange | None = None
         self.client_software: ClientSoftware | None = None
         self.producer_ids: ProducerIds | None = None
-        self.repeated_commits: dict[int, object] = {}
-        """What OffsetCommits of a size in bytes have in common."""
         self.shadow_muted_until_ms = 0
         self.takes_raw_tokens = False
         self._reauthentication_began_ms: int | None = None

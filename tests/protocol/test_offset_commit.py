@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.codec import encode_message
-from protocol.offset_commit import encode_response, read_offset_commit
+from protocol.offset_commit import SHORT_VERSION_MIN, encode_response, read_offset_commit
 from protocol.short_fields import COUNT_MAX
 from tests.protocol.short_requests import assert_same, check_arbitrary_bytes, read_both
 
-VERSIONS = range(2, 11)
+VERSIONS = range(SHORT_VERSION_MIN, 11)
 TEXTS = st.text(max_size=20)
 INT32 = st.integers(-(2**31), 2**31 - 1)
 INT64 = st.integers(-(2**63), 2**63 - 1)
@@ -24,9 +24,6 @@ _TopicResponse = messages.OffsetCommitResponse.OffsetCommitResponseTopic
 
 
 def request_of(version: int, topics: list[tuple[str, UUID, list[tuple[Any, ...]]]]) -> Any:
-    fields: dict[str, Any] = {"retention_time_ms": 7} if version <= 4 else {}
-    if version >= 7:
-        fields["group_instance_id"] = "i"
     encoded = []
     for name, topic_id, partitions in topics:
         topic = _Topic(
@@ -52,8 +49,8 @@ def request_of(version: int, topics: list[tuple[str, UUID, list[tuple[Any, ...]]
         group_id="g",
         generation_id_or_member_epoch=3,
         member_id="m",
+        group_instance_id="i",
         topics=encoded,
-        **fields,
     )
 
 
@@ -71,8 +68,18 @@ def test_a_request_is_read(version: int, topics: list[Any], before: bytes) -> No
     found, decoded = read_both(read_offset_commit, request, version, before)
 
     assert_same(found, decoded)
-    assert found.group_instance_id == ("i" if version >= 7 else None)
-    assert found.retention_time_ms == (7 if version <= 4 else -1)
+    assert found.group_instance_id == "i"
+    assert found.retention_time_ms == -1
+
+
+@pytest.mark.parametrize("version", range(2, SHORT_VERSION_MIN))
+def test_an_old_version_is_left_to_the_schema(version: int) -> None:
+    request = messages.OffsetCommitRequest(
+        version=version, group_id="g", generation_id_or_member_epoch=3, member_id="m", topics=[]
+    )
+    body = encode_message(request, version)
+    assert read_offset_commit(version, body, 0, len(body)) is None
+    assert encode_response(version, []) is None
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -1,20 +1,26 @@
-"""An OffsetCommit names topics by name, or by id from version 10 on."""
+"""Which offsets of a request are committed, and the order of its response."""
 
 from collections.abc import Sequence
 from uuid import UUID
 
 import pytest
 
-from broker.offset_commit.requested_offsets import requested_offsets
+from broker.offset_commit.requested_offsets import (
+    PartitionErrors,
+    requested_offsets,
+    response_topics,
+)
 from protocol.errors import ErrorCode
 from protocol.offset_commit import ShortOffset, ShortTopic
 from tests.broker.cluster_builder import make_cluster
 
 UNKNOWN_ID = UUID(int=99)
+MISSING = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+NONE = ErrorCode.NONE
 
 
 def topic(name: str, topic_id: UUID | None, indexes: Sequence[int]) -> ShortTopic:
-    return ShortTopic(name, topic_id, [ShortOffset(index, 7, 3, "note", 0) for index in indexes])
+    return ShortTopic(name, topic_id, [ShortOffset(index, 7, 3, "note") for index in indexes])
 
 
 @pytest.mark.parametrize("uses_topic_ids", [False, True])
@@ -26,7 +32,7 @@ def test_only_offsets_of_partitions_that_exist_are_there(uses_topic_ids: bool) -
     topic_id = created.topic_id if uses_topic_ids else None
     unknown_id = UNKNOWN_ID if uses_topic_ids else None
 
-    split, offsets = requested_offsets(
+    offsets, known, missing = requested_offsets(
         cluster,
         [topic("orders", topic_id, [1, 2]), topic("nothing", unknown_id, [0])],
         uses_topic_ids=uses_topic_ids,
@@ -37,9 +43,42 @@ def test_only_offsets_of_partitions_that_exist_are_there(uses_topic_ids: bool) -
         for found in offsets
     ] == [("orders", 1, 7, 3)]
     assert {found.topic_id for found in offsets} == {topic_id}
-    assert split.missing == {
+    assert known == [(topic_id or "orders", [1])]
+    assert missing == {
         topic_id or "orders": [(2, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)],
         unknown_id or "nothing": [
             (0, ErrorCode.UNKNOWN_TOPIC_ID if unknown_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         ],
     }
+
+
+def _response(*requested: tuple[str, list[int]]) -> list[tuple[str, PartitionErrors]]:
+    cluster = make_cluster()
+    cluster.create_topic("t", [(1,), (1,)], {})
+    cluster.create_topic("u", [(1,)], {})
+    found = requested_offsets(
+        cluster, [topic(name, None, indexes) for name, indexes in requested], uses_topic_ids=False
+    )
+    return response_topics(found, [NONE] * len(found.offsets))
+
+
+def test_missing_topics_and_partitions_come_first() -> None:
+    assert _response(("t", [0, 7, 1]), ("u", [0]), ("x", [0])) == [
+        ("t", [(7, MISSING), (0, NONE), (1, NONE)]),
+        ("x", [(0, MISSING)]),
+        ("u", [(0, NONE)]),
+    ]
+
+
+def test_a_topic_that_occurs_twice_is_merged_if_anything_is_missing() -> None:
+    assert _response(("t", [0]), ("t", [1])) == [("t", [(0, NONE)]), ("t", [(1, NONE)])]
+    assert _response(("t", [0]), ("t", [1]), ("x", [])) == [
+        ("x", []),
+        ("t", [(0, NONE), (1, NONE)]),
+    ]
+    assert _response(("x", [1]), ("x", [0])) == [("x", [(1, MISSING), (0, MISSING)])]
+
+
+def test_a_known_topic_without_partitions_is_left_out() -> None:
+    assert _response(("t", []), ("u", [0])) == [("u", [(0, NONE)])]
+    assert _response(("t", [])) == []

@@ -136,14 +136,14 @@ GROUP_MUTANTS: tuple[Mutant, ...] = (
     edited(
         "A commit is stored whatever its check says.",
         "generations",
-        GroupTable.commit,
-        "error_code = check_commit(group, request)",
-        "error_code = check_commit(group, request) and ErrorCode.NONE",
+        GroupTable._accept_commit,
+        "return check_commit(group, request, is_transactional=is_transactional)",
+        "return ErrorCode.NONE",
     ),
     edited(
         "A commit of several partitions stores the first.",
         "commits",
-        GroupTable._put_offsets,
+        GroupTable.commit,
         "for key, committed in offsets:",
         "for key, committed in offsets[:1]:",
     ),
