@@ -19,7 +19,6 @@ from broker.journal.journal import Journal
 from broker.journal.lines import Entry
 from broker.pending_response import PendingResponse
 from broker.request.authentication import response_raw_token
-from broker.request.client_charge import open_time_rate
 from broker.request.context import RequestContext
 from broker.request.encoding import BugReporter, close_on_error, closed_by, encode_response
 from broker.request.session import Peer
@@ -172,11 +171,7 @@ class Dispatcher:
             has_faults = self.faults.is_enabled
             if is_long or not route.is_raw:
                 if not (is_long or has_faults):
-                    response = (
-                        self._respond_in_time
-                        if cluster.quotas.clients.request_percentage.is_enabled
-                        else self._respond_to_short
-                    )(route, context, buffer, position, end)
+                    response = self._respond_to_short(route, context, buffer, position, end)
                 if response is None:
                     response = self._respond_in_turns(route, context, buffer, position, end)
             elif has_faults:
@@ -254,42 +249,21 @@ class Dispatcher:
 
         Nothing has changed then.
         """
-        shortcut = route.shortcut
-        if shortcut is not None:
-            response = shortcut(context, buffer, position, end, self._cluster)
-            if response is TAKES_TURNS:
-                return None
-            if response is not None:
-                return self.framed(route, context, response)
-        read_short = route.read_short
-        if read_short is None:
+        cluster = self._cluster
+        if cluster.quotas.clients.is_enabled:
+            self.start_stopwatch(context)
+        response = None
+        if route.shortcut is not None:
+            response = route.shortcut(context, buffer, position, end, cluster)
+        if response is None and route.read_short is not None:
+            request = route.read_short(context.api_version, buffer, position, end)
+            if request is not None:
+                response = route.handler(context, request, cluster)
+        if response is None or response is TAKES_TURNS:
             return None
-        request = read_short(context.api_version, buffer, position, end)
-        if request is None:
-            return None
-        response = route.handler(context, request, self._cluster)
-        return None if response is TAKES_TURNS else self.framed(route, context, response)
-
-    @may_pause
-    def _respond_in_time(
-        self,
-        route: Route,
-        context: RequestContext,
-        buffer: bytes | bytearray,
-        position: int,
-        end: int,
-    ) -> DispatchResult:
-        """Respond as `_respond_to_short`, and charge the time; None if a quota may throttle."""
-        broker_id, now_ms = context.broker_id, context.now_ms
-        client = context.principal, context.client_id
-        rate = open_time_rate(self._cluster, broker_id, *client, now_ms)
-        if rate is None:
-            return None
-        started_ns = self._now_ns()
-        response = self._respond_to_short(route, context, buffer, position, end)
-        if response is not None:
-            rate.record(self._now_ns() - started_ns, now_ms)
-        return response
+        if context.stopwatch is not None:
+            charge_time(context, cluster, context.now_ms)
+        return self.framed(route, context, response)
 
     @may_pause
     def _refuse_unauthenticated(

@@ -1,6 +1,5 @@
 """Where quotas charge the requests of a client that throttle nobody: their bytes and their time."""
 
-from broker.cluster.cluster import Cluster
 from broker.cluster.quotas import BrokerQuotas
 from quotas.client_rate import ClientRate, ClientRateQuotaManager
 
@@ -63,11 +62,3 @@ class ClientCharge:
         """Charge the bytes of requests, if a quota counts them."""
         if self.rate is not None:
             self.rate.record(size_bytes, now_ms)
-
-
-def open_time_rate(
-    cluster: Cluster, broker_id: int, principal: str, client_id: str | None, now_ms: int
-) -> ClientRate | None:
-    """Return where the time of a request may be charged; None if a quota may throttle it."""
-    rate = cluster.quotas.brokers[broker_id].request.rate_of(principal, client_id, now_ms)
-    return None if rate is None or not rate.allows(TIME_MAX_NS, now_ms) else rate
