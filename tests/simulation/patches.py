@@ -1,7 +1,8 @@
 """Replace functions by wrong ones, so that checkers have something to find."""
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from inspect import getsource, unwrap
 from textwrap import dedent
 from typing import Any
@@ -37,3 +38,21 @@ def edit(patch: Patch, function: Any, right: str, wrong: str) -> None:
     code = compile(tree, f"<mutant of {function.__qualname__}>", "exec")
     exec(code, function.__globals__, scope)
     patch.setattr(function, "__code__", scope[definition.name].__code__)
+
+
+@contextmanager
+def counted(owner: Any, name: str) -> Iterator[list[Any]]:
+    """Collect the first argument of each call of a function, and its result."""
+    calls: list[Any] = []
+
+    def make(function: Callable[..., Any]) -> Callable[..., Any]:
+        def counting(*arguments: Any, **named: Any) -> Any:
+            result = function(*arguments, **named)
+            calls.append((arguments, result))
+            return result
+
+        return counting
+
+    with pytest.MonkeyPatch.context() as patch:
+        wrap(patch, owner, name, make)
+        yield calls

@@ -5,8 +5,6 @@ test notices.
 """
 
 import ast
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,7 +24,7 @@ from broker.request.throttling import charge_produce
 from protocol.errors import ErrorCode
 from tests.broker.dispatch.produce_runs import TOPICS, Change, Produce
 from tests.broker.dispatch.transactional_runs import TransactionalRun
-from tests.simulation.patches import edit, wrap
+from tests.simulation.patches import counted, edit
 
 ROOT = Path(__file__).parents[3]
 COUNT = 30
@@ -141,24 +139,6 @@ def test_the_test_notices_a_batch_that_is_not_checked() -> None:
 
 
 # A quota ----------------------------------------------------------------------------------------
-
-
-@contextmanager
-def counted(owner: Any, name: str) -> Iterator[list[Any]]:
-    """Collect the first argument of each call of a function, and its result."""
-    calls: list[Any] = []
-
-    def make(function: Callable[..., Any]) -> Callable[..., Any]:
-        def counting(*arguments: Any, **named: Any) -> Any:
-            result = function(*arguments, **named)
-            calls.append((arguments, result))
-            return result
-
-        return counting
-
-    with pytest.MonkeyPatch.context() as patch:
-        wrap(patch, owner, name, make)
-        yield calls
 
 
 def charged_share(kind: Kind) -> int:

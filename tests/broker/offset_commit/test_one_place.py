@@ -19,9 +19,8 @@ from broker.journal.lines import Entry
 from broker.request import throttling
 from broker.request.throttling import charge_time
 from protocol.errors import ErrorCode
-from tests.broker.dispatch.test_one_place import counted
 from tests.broker.offset_commit.commit_runs import CONSUMER, SIMPLE, Change, Commit, CommitRun
-from tests.simulation.patches import edit
+from tests.simulation.patches import counted, edit
 
 ROOT = Path(__file__).parents[3]
 COUNT = 30

@@ -125,24 +125,23 @@ def heartbeat_frame(number: int) -> bytes:
     return request_frame(request, 3, number)
 
 
-def test_requests_far_below_their_quota_take_no_turns() -> None:
+def test_requests_below_their_quota_take_no_turns() -> None:
     client = timed_client(1, 1_000_000)
     with counted_calls(Dispatcher, "_respond_in_turns") as in_turns:
         for number in range(20):
             client.send(heartbeat_frame(number))
-    assert len(in_turns) == 1, "the first value of a sample is charged after a decision"
+    assert not in_turns
     rate = client.cluster.quotas.brokers[1].request.rate_of("ANONYMOUS", "test", NOW_MS)
     assert rate is not None
     assert rate.total(NOW_MS) == 20_000_000
 
 
-def test_the_request_that_exceeds_the_quota_is_throttled_without_turns_before() -> None:
-    """Ten milliseconds before the limit of 20 the ordinary path begins to decide."""
+def test_the_request_that_exceeds_the_quota_is_throttled_without_turns() -> None:
     client = timed_client(0.2, 1_000_000)
     with counted_calls(Dispatcher, "_respond_in_turns") as in_turns:
         for number in range(21):
             client.send(heartbeat_frame(number))
-    assert len(in_turns) == 1 + 10
+    assert not in_turns
     *before, last = (
         messages.HeartbeatResponse.decode(body, version=3).throttle_time_ms
         for body in responses(client)
