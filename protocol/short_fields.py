@@ -16,6 +16,8 @@ COUNT_MAX = 126
 
 _SIZE = Struct(">h")
 _COUNT = Struct(">i")
+_LENGTH_MAX = COUNT_MAX + 1
+"""Of a compact text or array: its size plus one, in one byte."""
 _UUID_BYTES = 16
 
 
@@ -34,12 +36,12 @@ def read_compact_text(frame: bytes | bytearray, position: int) -> tuple[str | No
         NotShortError: it is longer than `COUNT_MAX` bytes.
     """
     size = frame[position]
-    if size > COUNT_MAX + 1:
+    if 0 < size <= _LENGTH_MAX:
+        end = position + size
+        return frame[position + 1 : end].decode(), end
+    if size:
         raise NotShortError
-    if size == 0:
-        return None, position + 1
-    end = position + size
-    return frame[position + 1 : end].decode(), end
+    return None, position + 1
 
 
 def read_text(frame: bytes | bytearray, position: int) -> tuple[str | None, int]:

@@ -73,75 +73,12 @@ class Compaction:
         self.timers: Timers | None = None
         """They continue a compaction that takes long; without them it is done in one go."""
 
+    # Hot path: inlined on purpose.
     def add(self, base_offset: int, records: KeysAndValues, now_ms: int) -> bool:
-        """Note the keys and values of an appended batch; return what `is_due` returns then."""
-        self._record_count += len(records)
-        self._note(base_offset, records, now_ms)
-        return self.is_due()
+        """Note the keys and values of an appended batch; return what `is_due` returns then.
 
-    def replace(self, base_offset: int, key: bytes) -> bool:
-        """Note an appended batch with one record that is no deletion, as `add` does.
-
-        Returns what `is_due` returns then.
+        Of a value it matters only whether it is None.
         """
-        live_counts, tombstones = self._live_counts, self._tombstones
-        last_base_offset = self._batch_of_key.get(key)
-        if last_base_offset is not None:
-            live_counts[last_base_offset] -= 1
-        self._batch_of_key[key] = base_offset
-        live_counts[base_offset] = 1
-        self._record_count += 1
-        if tombstones:
-            tombstones.pop(key, None)
-        elif self._record_count <= STALE_RECORDS_MIN:
-            return False  # so few can't be too many
-        return self.is_due()
-
-    def replace_twice(self, base_offset: int, key: bytes) -> bool:
-        """Note two batches that follow each other, with one record of the same key in each.
-
-        False changes nothing: the partition may have to be compacted between them, so call
-        `replace` for each.
-        """
-        batch_of_key = self._batch_of_key
-        last_base_offset = batch_of_key.get(key)
-        record_count = self._record_count + 2
-        if last_base_offset is None or self._tombstones or record_count > STALE_RECORDS_MIN:
-            key_count = len(batch_of_key)
-            stale_count = record_count - key_count
-            if (
-                last_base_offset is None
-                or (stale_count > STALE_RECORDS_MIN and stale_count > key_count)
-                or len(self._tombstones) > 2 * TOMBSTONES_MAX
-                or key in self._tombstones
-            ):
-                return False
-        live_counts = self._live_counts
-        live_counts[last_base_offset] -= 1
-        live_counts[base_offset] = 0
-        batch_of_key[key] = base_offset + 1
-        live_counts[base_offset + 1] = 1
-        self._record_count = record_count
-        return True
-
-    def add_transactional(self, producer_id: int, base_offset: int, records: KeysAndValues) -> None:
-        """Note the keys and values of an appended batch of a transaction."""
-        self._record_count += len(records)
-        self._open_batches.setdefault(producer_id, []).append((base_offset, records))
-
-    def end_transaction(
-        self, producer_id: int, marker_offset: int, now_ms: int, *, is_commit: bool
-    ) -> None:
-        """Note the appended marker of a transaction."""
-        self._record_count += 1
-        batches = self._open_batches.pop(producer_id, [])
-        if is_commit:
-            for base_offset, records in batches:
-                self._note(base_offset, records, now_ms)
-            base_offsets = tuple(base_offset for base_offset, _records in batches)
-            self._batches_of_marker[marker_offset] = base_offsets
-
-    def _note(self, base_offset: int, records: KeysAndValues, now_ms: int) -> None:
         batch_of_key, live_counts, tombstones = (
             self._batch_of_key,
             self._live_counts,
@@ -163,11 +100,31 @@ class Compaction:
             if value is None:
                 tombstones[key] = now_ms
         live_counts[base_offset] = live_count
+        self._record_count += len(records)
+        if self._record_count <= STALE_RECORDS_MIN and not tombstones:
+            return False  # so few can't be too many
+        return self.is_due()
+
+    def add_transactional(self, producer_id: int, base_offset: int, records: KeysAndValues) -> None:
+        """Note the keys and values of an appended batch of a transaction."""
+        self._record_count += len(records)
+        self._open_batches.setdefault(producer_id, []).append((base_offset, records))
+
+    def end_transaction(
+        self, producer_id: int, marker_offset: int, now_ms: int, *, is_commit: bool
+    ) -> None:
+        """Note the appended marker of a transaction."""
+        self._record_count += 1
+        batches = self._open_batches.pop(producer_id, [])
+        if is_commit:
+            for base_offset, records in batches:
+                self._record_count -= len(records)  # they were counted when they were appended
+                self.add(base_offset, records, now_ms)
+            base_offsets = tuple(base_offset for base_offset, _records in batches)
+            self._batches_of_marker[marker_offset] = base_offsets
 
     def is_due(self) -> bool:
         """Whether too many records are stale."""
-        if self._record_count <= STALE_RECORDS_MIN and not self._tombstones:
-            return False  # most logs
         key_count = len(self._batch_of_key)
         stale_count = self._record_count - key_count
         has_too_many_stale = stale_count > STALE_RECORDS_MIN and stale_count > key_count

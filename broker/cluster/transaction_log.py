@@ -8,7 +8,7 @@ from broker.cluster.internal_topics import (
 )
 from broker.cluster.topics import NO_LEADER, TRANSACTION_STATE_TOPIC, Partition, Topic, TopicTable
 from broker.config.broker_config import BrokerConfig
-from broker.transactions.state_records import end_batches, transaction_batch, transaction_key
+from broker.transactions.state_records import transaction_batch, transaction_key
 from broker.transactions.transaction import Transaction
 from protocol.coordinator_records import CoordinatorRecord
 from protocol.errors import ErrorCode
@@ -80,60 +80,18 @@ class TransactionLogPartition:
     ) -> None:
         """Append the state of a transactional id, after `check`."""
         partition = self.partition
-        batch = transaction_batch(
-            transaction,
-            log_transaction_version,
-            partition.log.log_end_offset,
-            partition.leader_epoch,
-            now_ms,
-        )
-        self._store(batch, transaction_key(transaction.transactional_id), now_ms)
-
-    def _store(self, batch: bytes, key: bytes, now_ms: int) -> None:
-        """Append the batch with the next record of a key."""
-        partition = self.partition
-        log, compaction = partition.log, partition.compaction
+        log, compaction, leader_epoch = partition.log, partition.compaction, partition.leader_epoch
         base_offset = log.log_end_offset
-        log.append(batch, 1, partition.leader_epoch)
-        if compaction is not None and compaction.replace(base_offset, key):
-            compact(self._topic, partition, compaction, now_ms)
+        batch = transaction_batch(
+            transaction, log_transaction_version, base_offset, leader_epoch, now_ms
+        )
+        log.append(batch, 1, leader_epoch)
+        if compaction is not None:
+            record = transaction_key(transaction.transactional_id), batch
+            if compaction.add(base_offset, (record,), now_ms):
+                compact(self._topic, partition, compaction, now_ms)
         if log.waiters:
             log.wake(now_ms)
-
-    def append_end(
-        self,
-        transaction: Transaction,
-        log_transaction_version: int,
-        now_ms: int,
-        *,
-        is_commit: bool,
-    ) -> bool:
-        """Append both records of an ongoing transaction that ends at once, after `check`.
-
-        False changes nothing: the records are not the usual ones of `end_batches`.
-        """
-        partition = self.partition
-        log, compaction = partition.log, partition.compaction
-        base_offset, leader_epoch = log.log_end_offset, partition.leader_epoch
-        batches = end_batches(
-            transaction,
-            log_transaction_version,
-            base_offset,
-            leader_epoch,
-            now_ms,
-            is_commit=is_commit,
-        )
-        if batches is None:
-            return False
-        key = transaction_key(transaction.transactional_id)
-        if log.waiters or (
-            compaction is not None and not compaction.replace_twice(base_offset, key)
-        ):
-            for batch in batches:
-                self._store(batch, key, now_ms)
-        else:
-            log.extend(batches, base_offset + 2, leader_epoch)
-        return True
 
     def append(self, record: CoordinatorRecord, now_ms: int) -> None:
         """Append another record of a transactional id, after `check`."""

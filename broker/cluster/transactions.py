@@ -231,45 +231,28 @@ def _write_all(
 
     With many there are pauses between them. One that is sent as a request may pause in any case.
     """
-    is_long = len(transaction.partitions) > SHORT_PARTITIONS_MAX
-    partitions = tuple(transaction.partitions)
+    remaining = transaction.partitions
+    partitions = tuple(remaining)
+    is_long = len(partitions) > SHORT_PARTITIONS_MAX
     for partition in paced(partitions) if is_long else partitions:
         if not (
             _is_prepared(cluster, transaction) and is_reachable(cluster, coordinating.leader_id)
         ):
             return
-        # After a pause the coordinator may be another.
-        marker = _marker(transaction, coordinating)
-        _write_if_missing(cluster, transaction, partition, marker, now_ms)
+        if partition not in remaining:
+            continue  # its marker was written in a pause
+        marker = Marker(  # after a pause the coordinator may be another
+            transaction.producer_id,
+            transaction.producer_epoch,
+            coordinating.leader_epoch,
+            transaction.state is TransactionState.PREPARE_COMMIT,
+        )
+        if _write_marker(cluster, transaction, partition, marker, now_ms) in _NEEDS_NO_MARKER:
+            remaining.pop(partition, None)
 
 
 def _is_prepared(cluster: Cluster, transaction: Transaction) -> bool:
     return cluster.transactions.prepared.get(transaction.transactional_id) is transaction
-
-
-def _marker(transaction: Transaction, coordinating: Partition) -> Marker:
-    return Marker(
-        transaction.producer_id,
-        transaction.producer_epoch,
-        coordinating.leader_epoch,
-        transaction.state is TransactionState.PREPARE_COMMIT,
-    )
-
-
-@may_pause
-def _write_if_missing(
-    cluster: Cluster,
-    transaction: Transaction,
-    partition: TopicPartition,
-    marker: Marker,
-    now_ms: int,
-) -> None:
-    remaining = transaction.partitions
-    if (
-        partition in remaining
-        and _write_marker(cluster, transaction, partition, marker, now_ms) in _NEEDS_NO_MARKER
-    ):
-        remaining.pop(partition, None)
 
 
 @may_pause

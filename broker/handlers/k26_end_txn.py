@@ -15,7 +15,6 @@ Behaviour:
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.transactions import end_requested, takes_long_to_end
-from broker.cluster.usual_transaction import end_transaction
 from broker.request.context import RequestContext
 from broker.routes import TAKES_TURNS, handles
 from broker.transactions.coordinator import ProducerIdAndEpoch
@@ -38,24 +37,13 @@ def handle_end_txn(
 ) -> object:
     """Kafka's `KafkaApis.handleEndTxnRequest`; the response is the encoded body."""
     api_version, transactional_id = context.api_version, request.transactional_id
-    producer_id, producer_epoch = request.producer_id, request.producer_epoch
-    if api_version >= BUMP_VERSION_MIN and end_transaction(
-        cluster,
-        context.broker_id,
-        transactional_id,
-        producer_id,
-        producer_epoch,
-        context.now_ms,
-        is_commit=request.committed,
-    ):
-        return encode_response(api_version, ErrorCode.NONE, producer_id, producer_epoch + 1)
     if isinstance(request, ShortEndTxn) and takes_long_to_end(cluster, transactional_id):
         return TAKES_TURNS
     error_code, next_id, next_epoch = end_requested(
         cluster,
         context.broker_id,
         transactional_id,
-        ProducerIdAndEpoch(producer_id, producer_epoch),
+        ProducerIdAndEpoch(request.producer_id, request.producer_epoch),
         is_commit=request.committed,
         transaction_version=EPOCH_BUMP_VERSION_MIN if api_version >= BUMP_VERSION_MIN else 0,
         now_ms=context.now_ms,

@@ -10,7 +10,6 @@ from struct import Struct
 from typing import NamedTuple, Protocol
 
 from broker.transactions.transaction import (
-    EPOCH_BUMP_VERSION_MIN,
     TopicPartition,
     Transaction,
     TransactionLogPartition,
@@ -26,15 +25,6 @@ from protocol.records import CRC_START, LOG_OVERHEAD_BYTES, MAGIC, pack_stored_h
 
 TRANSACTION_STATUS = {state: number for number, state in enumerate(TransactionState)}
 """The number of each state in a record."""
-
-_COMMIT_STATUS = (
-    TRANSACTION_STATUS[TransactionState.PREPARE_COMMIT],
-    TRANSACTION_STATUS[TransactionState.COMPLETE_COMMIT],
-)
-_ABORT_STATUS = (
-    TRANSACTION_STATUS[TransactionState.PREPARE_ABORT],
-    TRANSACTION_STATUS[TransactionState.COMPLETE_ABORT],
-)
 
 FLEXIBLE_TRANSACTION_VERSION_MIN = 1
 """The first level of `transaction.version` at which records have tagged fields (KIP-890)."""
@@ -129,36 +119,6 @@ def transaction_batch(
     )
 
 
-def end_batches(
-    transaction: Transaction,
-    log_transaction_version: int,
-    base_offset: int,
-    leader_epoch: int,
-    now_ms: int,
-    *,
-    is_commit: bool,
-) -> list[bytes] | None:
-    """Return the batches of an ongoing transaction that is prepared and completed at a time.
-
-    They are what `transaction_batch` returns after each of the two steps, if these belong to
-    transaction version 2 and the producer id has a further epoch. None for unusual records.
-    """
-    transactional_id, partitions = transaction.transactional_id, tuple(transaction.partitions)
-    if not _is_usual(log_transaction_version, transactional_id, partitions):
-        return None
-    prepared, completed = _end_layouts(transactional_id, partitions)
-    prepared_status, completed_status = _COMMIT_STATUS if is_commit else _ABORT_STATUS
-    epoch = transaction.producer_epoch + 1
-    return [
-        prepared.batch(
-            transaction, epoch, prepared_status, now_ms, base_offset, leader_epoch, now_ms
-        ),
-        completed.batch(
-            transaction, epoch, completed_status, now_ms, base_offset + 1, leader_epoch, now_ms
-        ),
-    ]
-
-
 def _is_usual(
     log_transaction_version: int, transactional_id: str, partitions: tuple[TopicPartition, ...]
 ) -> bool:
@@ -239,17 +199,6 @@ def _layout(
         until_value,
         partitions_field,
         end,
-    )
-
-
-@lru_cache(maxsize=1024)
-def _end_layouts(
-    transactional_id: str, partitions: tuple[TopicPartition, ...]
-) -> tuple[_Layout, _Layout]:
-    """Return the layouts of a prepared transaction, and of the complete one without partitions."""
-    return (
-        _layout(transactional_id, partitions, EPOCH_BUMP_VERSION_MIN),
-        _layout(transactional_id, (), EPOCH_BUMP_VERSION_MIN),
     )
 
 

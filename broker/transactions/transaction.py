@@ -51,8 +51,6 @@ COMPLETE = frozenset({TransactionState.COMPLETE_COMMIT, TransactionState.COMPLET
 IDLE = COMPLETE | {TransactionState.EMPTY}
 """The states without a transaction; a transactional id may expire in them."""
 
-_COMPLETE_COMMIT = TransactionState.COMPLETE_COMMIT
-_COMPLETE_ABORT = TransactionState.COMPLETE_ABORT
 _AFTER_IDLE = frozenset(
     {TransactionState.EMPTY, TransactionState.ONGOING, TransactionState.PREPARE_ABORT}
 )
@@ -188,20 +186,6 @@ class Transaction:
                 self.producer_epoch + 1,
                 self.producer_epoch,
             )
-
-    def end_at_once(self, *, is_commit: bool, now_ms: int) -> None:
-        """Prepare and complete an ongoing transaction whose markers are all written now.
-
-        It is one of transaction version 2, and does not have the last epoch of its producer id.
-        """
-        self.state = _COMPLETE_COMMIT if is_commit else _COMPLETE_ABORT
-        self.last_update_ms = now_ms
-        self.previous_producer_id = self.producer_id
-        self.transaction_version = EPOCH_BUMP_VERSION_MIN
-        self.next_producer_id = NO_PRODUCER_ID
-        epoch = self.last_producer_epoch = self.producer_epoch
-        self.producer_epoch = epoch + 1
-        self.partitions.clear()
 
     def fence(self) -> None:
         """Bump the epoch of an ongoing transaction, so that its producer can't end it."""

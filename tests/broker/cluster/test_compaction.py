@@ -100,46 +100,6 @@ def test_compaction_is_due_when_more_records_are_stale_than_the_bound() -> None:
     assert [record.value for record in log.records()] == [b"last"]
 
 
-@given(
-    st.lists(st.tuples(st.sampled_from(b"abc"), st.sampled_from((0, 0, 1, 2))), max_size=30),
-    st.integers(0, 6),
-    st.integers(0, 3),
-)
-def test_two_records_of_a_key_are_noted_like_one_after_the_other(
-    steps: list[tuple[int, int]], stale_min: int, tombstones_max: int
-) -> None:
-    """A step is a deletion, one record or two of a key; `replace` takes what is refused."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(compaction, "STALE_RECORDS_MIN", stale_min)
-        patch.setattr(compaction, "TOMBSTONES_MAX", tombstones_max)
-        together, apart = Compaction(), Compaction()
-        offset = 0
-        for number, record_count in steps:
-            key = bytes([number])
-            if not record_count:
-                for found in (together, apart):
-                    found.add(offset, ((key, None),), 0)
-            dues = [apart.replace(offset + index, key) for index in range(record_count)]
-            if record_count == 1:
-                together.replace(offset, key)
-            elif record_count == 2 and together.replace_twice(offset, key):
-                assert dues == [False, False]
-            elif record_count == 2:
-                assert [together.replace(offset + index, key) for index in range(2)] == dues
-            offset += record_count or 1
-            for name in ("_batch_of_key", "_live_counts", "_record_count", "_tombstones"):
-                assert getattr(together, name) == getattr(apart, name)
-
-
-def test_two_records_of_a_key_are_noted_at_once_until_too_many_are_stale() -> None:
-    found = Compaction()
-    assert not found.replace_twice(0, b"key")
-    found.replace(0, b"key")
-    for number in range(compaction.STALE_RECORDS_MIN // 2):
-        assert found.replace_twice(2 * number + 1, b"key")
-    assert not found.replace_twice(compaction.STALE_RECORDS_MIN + 1, b"key")
-
-
 def test_a_rewritten_batch_keeps_offsets_timestamps_and_epoch() -> None:
     log = CompactedLog()
     log.append(*numbered([b"a", b"b", b"a", b"c"]), now_ms=5)

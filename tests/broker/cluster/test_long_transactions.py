@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.cluster import transactions, usual_transaction
+from broker.cluster import transactions
 from broker.cluster.topics import TRANSACTION_STATE_TOPIC, Partition
 from broker.dispatch.turns import TURN_NS
 from broker.transactions.transaction import PREPARED, Transaction
@@ -40,7 +40,6 @@ TRIGGERS: tuple[Change, ...] = (
 def _pauses() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(transactions, "SHORT_PARTITIONS_MAX", 1)
-        patch.setattr(usual_transaction, "SHORT_PARTITIONS_MAX", 1)
         patch.setattr(produce_runs, "HANDLING_NS", TURN_NS)
         yield
 

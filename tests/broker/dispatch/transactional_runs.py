@@ -12,7 +12,6 @@ from broker.cluster.coordinators import ensure_internal_topic
 from broker.cluster.internal_topics import TRANSACTION_STATE
 from broker.cluster.transactions import abort_timed_out, follow_leaders
 from broker.dispatch.dispatcher import Dispatcher
-from broker.handlers import k26_end_txn
 from protocol import messages
 from tests.broker.dispatch.produce_runs import Change, Produce, Run
 
@@ -170,9 +169,8 @@ class TransactionalRun(Run):
 
 @contextmanager
 def longer_ways() -> Iterator[None]:
-    """Let the schema's codec decode all requests, and let no transaction end in one step."""
+    """Let the schema's codec decode all requests."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(k26_end_txn, "end_transaction", lambda *_arguments, **_named: False)
         patch.setattr(Dispatcher, "_respond_to_short", lambda *_arguments: None)
         yield
 

@@ -5,7 +5,6 @@ from hypothesis import strategies as st
 
 from broker.transactions.state_records import (
     TRANSACTION_STATUS,
-    end_batches,
     transaction_batch,
     transaction_key,
     transaction_value,
@@ -87,49 +86,6 @@ def test_a_record_decodes_to_its_transaction(
             for index in part.partition_ids
         }
         assert found == partitions.keys()
-
-
-@given(
-    transactional_id=st.text(max_size=200) | st.just("long" * 100),
-    partitions=_PARTITIONS,
-    numbers=st.tuples(_INT64, st.integers(-1, 2**15 - 3), st.integers(0, 2**31 - 1), _INT64),
-    level=st.sampled_from([0, 1, 2]),
-    base_offset=st.integers(0, 2**63 - 2),
-    leader_epoch=st.integers(0, 2**31 - 1),
-    now_ms=st.integers(0, 2**63 - 1),
-    is_commit=st.booleans(),
-)
-def test_both_records_of_an_end_at_once_are_those_of_its_steps(
-    transactional_id: str,
-    partitions: dict[tuple[str, int], None],
-    numbers: tuple[int, int, int, int],
-    level: int,
-    base_offset: int,
-    leader_epoch: int,
-    now_ms: int,
-    is_commit: bool,
-) -> None:
-    producer_id, producer_epoch, timeout_ms, start_ms = numbers
-    transaction = Transaction(
-        transactional_id,
-        producer_id,
-        timeout_ms,
-        0,
-        producer_epoch=producer_epoch,
-        state=TransactionState.ONGOING,
-        partitions=dict(partitions),
-        start_ms=start_ms,
-    )
-    built = end_batches(transaction, level, base_offset, leader_epoch, now_ms, is_commit=is_commit)
-    is_usual = level > 0 and len(partitions) <= 16 and len(transactional_id) <= 255
-    assert (built is not None) == is_usual
-    state = TransactionState.PREPARE_COMMIT if is_commit else TransactionState.PREPARE_ABORT
-    transaction.prepare(state, 2, now_ms)
-    first = transaction_batch(transaction, level, base_offset, leader_epoch, now_ms)
-    transaction.partitions.clear()
-    transaction.complete(now_ms)
-    second = transaction_batch(transaction, level, base_offset + 1, leader_epoch, now_ms)
-    assert built in ([first, second], None)
 
 
 def test_states_have_the_numbers_of_kafka() -> None:

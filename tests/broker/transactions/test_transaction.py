@@ -1,7 +1,5 @@
 """One transactional id: fields after each transition."""
 
-from dataclasses import astuple
-
 import pytest
 
 from broker.transactions.transaction import TRANSITIONS, Transaction, TransactionState
@@ -24,19 +22,6 @@ def test_a_transaction_begins_with_its_first_partition() -> None:
         [("t", 0), ("t", 1)],
         NOW_MS + 1,
     )
-
-
-@pytest.mark.parametrize("is_commit", [True, False])
-def test_an_end_at_once_is_both_of_its_steps(is_commit: bool) -> None:
-    at_once, in_steps = ongoing(), ongoing()
-    state = TransactionState.PREPARE_COMMIT if is_commit else TransactionState.PREPARE_ABORT
-    in_steps.prepare(state, 2, NOW_MS + 2)
-    in_steps.partitions.clear()
-    in_steps.complete(NOW_MS + 2)
-
-    at_once.end_at_once(is_commit=is_commit, now_ms=NOW_MS + 2)
-
-    assert astuple(at_once) == astuple(in_steps)
 
 
 def test_states_follow_each_other_as_kafka_says() -> None:
