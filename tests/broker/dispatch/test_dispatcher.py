@@ -170,7 +170,7 @@ def test_a_request_that_is_read_by_hand_gets_the_response_of_the_schema_and_take
         raise AssertionError("it takes turns")
 
     newest = newest_version(api_key)
-    for version in range(newest, newest - 3, -1):
+    for version in (newest, newest - 1):
         frame = request_frame(short_request(ApiKey(api_key), version), version, 7)[4:]
         with monkeypatch.context() as patch:
             patch.setattr(Turns, "run", no_turn)
