@@ -76,6 +76,7 @@ def requested_offsets(
     return RequestedOffsets(offsets, known, missing)
 
 
+@may_pause
 def response_topics(
     requested: RequestedOffsets, error_codes: Iterable[ErrorCode]
 ) -> list[tuple[Any, PartitionErrors]]:
