@@ -75,11 +75,11 @@ class Counts:
         _wrap(Dispatcher, "dispatch", self._dispatching)
         _wrap(routes, "handles", self._handling)
         self._install("broker.dispatch.produce_replay", "ProduceReplay", self._replaying)
-        self._install("broker.dispatch.fetch_cache", "FetchCache", self._caching)
+        self._install("broker.dispatch.fetch_replay", "FetchReplay", self._caching)
         _wrap(_module("broker.offset_commit.repeated_requests"), "_learn", self._learning_commits)
         for path, module, owner in (
             (PRODUCE_REPLAY, "broker.dispatch.produce_replay", "ProduceReplay"),
-            (FETCH_CACHES, "broker.dispatch.fetch_cache", "FetchCache"),
+            (FETCH_CACHES, "broker.dispatch.fetch_replay", "FetchReplay"),
         ):
             if path in off:
                 _wrap(getattr(_module(module), owner, None), "learn", lambda _: _learn_nothing)

@@ -8,7 +8,7 @@ disconnects first, the connection calls `cancel`.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from protocol.pacing import may_pause
 
@@ -18,20 +18,6 @@ class Failed:
     """Stands for a response that could not be made; to encode it raises `error`."""
 
     error: Exception
-
-
-class Waiting(Protocol):
-    """A request that waits, as far as its connection needs it."""
-
-    is_done: bool
-
-    def cancel(self) -> None:
-        """Inform the owner of the state that the client is gone."""
-        ...
-
-    def force_complete(self, now_ms: int) -> None:
-        """Ask the owner to complete it at once, because the broker stops."""
-        ...
 
 
 class PendingResponse:

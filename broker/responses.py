@@ -61,18 +61,17 @@ class EncodedParts(NamedTuple):
     size_bytes: int
 
     @staticmethod
-    def of(parts: list[bytes], record_bytes: int) -> "bytes | EncodedParts":
-        """Return parts with so many bytes of records, joined if that takes less time."""
-        if record_bytes < PARTS_BYTES_MIN or record_bytes < PART_BYTES_MIN * len(parts):
-            return b"".join(parts)
-        return EncodedParts(parts, sum(map(len, parts)))
-
-    @staticmethod
     @may_pause
-    def of_many(parts: list[bytes], record_bytes: int) -> "bytes | EncodedParts":
-        """Return what `of` does for few parts; very many are joined piece by piece, with pauses."""
-        if len(parts) <= JOINED_PARTS_MAX or record_bytes >= PART_BYTES_MIN * len(parts):
-            return EncodedParts.of(parts, record_bytes)
+    def of(parts: list[bytes], record_bytes: int) -> "bytes | EncodedParts":
+        """Return parts with so many bytes of records, joined if that takes less time.
+
+        Very many are joined piece by piece, with pauses.
+        """
+        count = len(parts)
+        if count <= JOINED_PARTS_MAX or record_bytes >= PART_BYTES_MIN * count:
+            if record_bytes < PARTS_BYTES_MIN or record_bytes < PART_BYTES_MIN * count:
+                return b"".join(parts)
+            return EncodedParts(parts, sum(map(len, parts)))
         starts = paced(range(0, len(parts), JOINED_PARTS_MAX))
         pieces = [b"".join(parts[start : start + JOINED_PARTS_MAX]) for start in starts]
         return EncodedParts(pieces, sum(map(len, pieces)))

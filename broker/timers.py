@@ -21,19 +21,13 @@ TimerCallback = Callable[[int], None]
 
 
 class Timer:
-    """One scheduled callback; cancel it through `Timers.cancel`.
+    """One scheduled callback; cancel it through `Timers.cancel`."""
 
-    `heap_due_ms` is the time of its entry in the heap, which is never later than `due_ms`; None
-    without an entry.
-    """
+    __slots__ = ("callback", "due_ms")
 
-    __slots__ = ("callback", "due_ms", "heap_due_ms", "number")
-
-    def __init__(self, due_ms: int, number: int, callback: TimerCallback) -> None:
+    def __init__(self, due_ms: int, callback: TimerCallback) -> None:
         self.due_ms = due_ms
-        self.number = number
         self.callback: TimerCallback | None = callback
-        self.heap_due_ms: int | None = due_ms
 
 
 class Timers:
@@ -59,7 +53,7 @@ class Timers:
 
     def schedule(self, due_ms: int, callback: TimerCallback) -> Timer:
         """Schedule one call of `callback(now_ms)`, at or after `due_ms`."""
-        timer = Timer(due_ms, self._scheduled_count, callback)
+        timer = Timer(due_ms, callback)
         heapq.heappush(self._heap, (due_ms, self._scheduled_count, timer))
         self._scheduled_count += 1
         if self.on_earlier is not None and self._heap[0][2] is timer:
@@ -75,21 +69,6 @@ class Timers:
         """
         self.latest_ms = max(now_ms, self.latest_ms)
         return self.latest_ms + timeout_ms
-
-    def schedule_again(self, timer: Timer | None, due_ms: int, callback: TimerCallback) -> Timer:
-        """Schedule a call as `schedule` does; `timer` has fired or was cancelled, and is not used.
-
-        Its entry in the heap serves again if there is one that comes earlier. So who waits again
-        and again does not push an entry each time.
-        """
-        if timer is None or timer.heap_due_ms is None or timer.heap_due_ms > due_ms:
-            return self.schedule(due_ms, callback)
-        timer.due_ms = due_ms
-        timer.number = self._scheduled_count
-        timer.callback = callback
-        self._scheduled_count += 1
-        self._cancelled_count -= 1
-        return timer
 
     @may_pause
     def call_soon(self, now_ms: int, callback: TimerCallback) -> None:
@@ -131,15 +110,8 @@ class Timers:
 
     def _rebuild(self) -> None:
         """Drop the entries of cancelled timers."""
-        kept = []
-        for entry in self._heap:
-            timer = entry[2]
-            if timer.callback is None:
-                timer.heap_due_ms = None
-            else:
-                kept.append(entry)
-        heapq.heapify(kept)
-        self._heap = kept
+        self._heap = [entry for entry in self._heap if entry[2].callback is not None]
+        heapq.heapify(self._heap)
         self._cancelled_count = 0
 
     def clear(self) -> None:
@@ -147,7 +119,6 @@ class Timers:
         self.latest_ms = 0
         for _due_ms, _count, timer in self._heap:
             timer.callback = None
-            timer.heap_due_ms = None
         self._heap.clear()
         self.waiting_tasks.clear()
         self.soon_calls.clear()
@@ -157,14 +128,10 @@ class Timers:
         """Return when the earliest timer is due, or None."""
         heap = self._heap
         while heap:
-            due_ms, number, timer = heap[0]
+            due_ms, _number, timer = heap[0]
             if timer.callback is None:
                 heapq.heappop(heap)
-                timer.heap_due_ms = None
                 self._cancelled_count -= 1
-            elif timer.number != number:  # scheduled again since then
-                timer.heap_due_ms = timer.due_ms
-                heapq.heapreplace(heap, (timer.due_ms, timer.number, timer))
             else:
                 return due_ms
         return None
@@ -178,7 +145,6 @@ class Timers:
         self.latest_ms = now_ms
         while (due_ms := self.next_due_ms()) is not None and due_ms <= now_ms:
             timer = heapq.heappop(self._heap)[2]
-            timer.heap_due_ms = None
             callback, timer.callback = timer.callback, None
             assert callback is not None
             callback(now_ms)

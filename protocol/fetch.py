@@ -22,12 +22,10 @@ from protocol.short_fields import (
     read_text,
     read_topic_key,
     write_compact_text,
-    write_count,
     write_text,
 )
 
 SHORT_VERSION_MIN = 5
-RESPONSE_VERSION_MIN = 4
 LOG_START_OFFSET_VERSION_MIN = 5
 SESSION_VERSION_MIN = 7
 LEADER_EPOCH_VERSION_MIN = 9
@@ -87,11 +85,19 @@ class PartitionRows(Sequence[ShortPartition]):
     Thousands of objects that stay would make the garbage collector look at all others.
     """
 
-    __slots__ = ("_layout", "_rows")
+    __slots__ = ("_layout", "_rows", "position")
 
-    def __init__(self, rows: bytes, layout: Struct) -> None:
+    def __init__(self, rows: bytes, layout: Struct, position: int = 0) -> None:
+        """`position` is where the first one is in the frame."""
         self._rows = rows
         self._layout = layout
+        self.position = position
+
+    def offset_positions(self) -> range:
+        """Return where the fetch offset of each partition is in the frame."""
+        has_epoch = self._layout is not _PARTITION_OF_OLD
+        first = self.position + (8 if has_epoch else 4)
+        return range(first, first + len(self._rows), self._layout.size)
 
     def __len__(self) -> int:
         return len(self._rows) // self._layout.size
@@ -146,12 +152,18 @@ class ShortFetch(NamedTuple):
     replica_state: None = None
 
 
+class LongFetch(ShortFetch):
+    """A request that takes turns, because it may be long."""
+
+    __slots__ = ()
+
+
 @may_pause
 def read_fetch(
     api_version: int, frame: bytes | bytearray, start: int, end: int
 ) -> ShortFetch | None:
     """Return the request in `frame[start:end]`, or None if the schema's codec has to read it."""
-    return _read(api_version, frame, start, end, PARTITIONS_MAX)
+    return _read(ShortFetch, api_version, frame, start, end, PARTITIONS_MAX)
 
 
 @may_pause
@@ -159,12 +171,17 @@ def read_long_fetch(
     api_version: int, frame: bytes | bytearray, start: int, end: int
 ) -> ShortFetch | None:
     """Return a request with any number of partitions as `read_fetch` does, in loops that pause."""
-    return _read(api_version, frame, start, end, end - start)
+    return _read(LongFetch, api_version, frame, start, end, end - start)
 
 
 @may_pause
 def _read(
-    api_version: int, frame: bytes | bytearray, start: int, end: int, partitions_max: int
+    kind: type[ShortFetch],
+    api_version: int,
+    frame: bytes | bytearray,
+    start: int,
+    end: int,
+    partitions_max: int,
 ) -> ShortFetch | None:
     if api_version < SHORT_VERSION_MIN:
         return None
@@ -195,14 +212,7 @@ def _read(
         return None
     if position != end or rack_id is None:
         return None
-    return ShortFetch(
-        replica_id,
-        *limits,
-        session_id=session_id,
-        session_epoch=session_epoch,
-        topics=topics,
-        rack_id=rack_id,
-    )
+    return kind(replica_id, *limits, session_id, session_epoch, topics, rack_id)
 
 
 @may_pause
@@ -266,23 +276,13 @@ def _read_partitions(
         tag_counts = frame[position + layout.size - 1 : rows_end : layout.size]
         if tag_counts.count(0) != count:
             raise NotShortError
-    return PartitionRows(bytes(frame[position:rows_end]), layout), rows_end
+    return PartitionRows(bytes(frame[position:rows_end]), layout, position), rows_end
 
 
-def request_beginning(api_version: int, request: ShortFetch) -> bytes:
-    """Return the bytes of a request up to its session epoch, from version 7 on."""
-    limits = _LIMITS.pack(
-        request.max_wait_ms, request.min_bytes, request.max_bytes, request.isolation_level
-    )
-    beginning = limits + _INT.pack(request.session_id)
-    if api_version < REPLICA_STATE_VERSION_MIN:
-        return _REPLICA_ID.pack(request.replica_id) + beginning
-    return beginning
-
-
-def session_at(api_version: int) -> int:
-    """Return where the session id is in the body, from version 7 on."""
-    return _LIMITS.size + (_REPLICA_ID.size if api_version < REPLICA_STATE_VERSION_MIN else 0)
+def session_epoch_at(api_version: int) -> int:
+    """Return where the session epoch is in the body, from version 7 on."""
+    replica_bytes = _REPLICA_ID.size if api_version < REPLICA_STATE_VERSION_MIN else 0
+    return replica_bytes + _LIMITS.size + _INT.size
 
 
 # Responses -----------------------------------------------------------------------------------
@@ -293,11 +293,6 @@ def encode_topic(api_version: int, name: str, topic_id: UUID | None) -> bytes | 
     if api_version >= TOPIC_ID_VERSION_MIN:
         return (topic_id or _NO_TOPIC_ID).bytes
     return write_compact_text(name) if api_version >= FLEXIBLE_VERSION_MIN else write_text(name)
-
-
-def encode_size(api_version: int, record_bytes: int) -> bytes:
-    """Return the size of the records of a partition, which follow."""
-    return write_count(record_bytes, is_flexible=api_version >= FLEXIBLE_VERSION_MIN)
 
 
 def encode_middle(
@@ -330,29 +325,10 @@ def encode_middle(
     return aborted
 
 
-def encode_topics(
-    api_version: int, topics: Sequence[tuple[bytes, int, Iterable[bytes]]]
-) -> list[bytes]:
-    """Return the parts of the array of topics.
-
-    Each topic has its beginning, the number of its partitions, and their parts.
-    """
-    is_flexible = api_version >= FLEXIBLE_VERSION_MIN
-    parts = [write_count(len(topics), is_flexible=is_flexible)]
-    for beginning, partition_count, partitions in topics:
-        parts += (beginning, write_count(partition_count, is_flexible=is_flexible))
-        parts += partitions
-        if is_flexible:
-            parts.append(b"\x00")
-    if is_flexible:
-        parts.append(b"\x00")
-    return parts
-
-
 def encode_response(
     api_version: int, error_code: int, session_id: int, topics: Iterable[bytes]
 ) -> bytes:
-    """Return the body of a response with the parts of `encode_topics`, without a throttle time."""
+    """Return the body of a response with the parts of its array of topics and no throttle time."""
     if api_version >= SESSION_VERSION_MIN:
         return b"".join((_HEADER.pack(0, error_code, session_id), *topics))
     return b"".join((_HEADER_OF_OLD.pack(0), *topics))

@@ -98,21 +98,6 @@ class ClientRate(SampledRate):
             self._begin_sample(value, now_ms)
             self.left = self._safe_total - self._older_total - value
 
-    def allows(self, value: int, now_ms: int) -> bool:
-        """Return whether the value may be recorded now, and nobody is throttled.
-
-        False if `ClientRateQuotaManager.record` has to find out: the limit may be reached, or a
-        sample begins. The rate is that of its clients until a limit changes. `ends_ms` and `left`
-        say the same without a call, except for a little less.
-        """
-        if now_ms >= self.ends_ms:
-            return False
-        if value <= self.left:
-            return True
-        window_ms = self.window_ms(now_ms)  # without what has expired
-        total = self._older_total + self._sum + value
-        return total * 1000 * self.denominator <= self.numerator * window_ms
-
 
 class ClientRateQuotaManager(ThrottlingQuotaManager[ClientRate]):
     """One rate for each scope, over `sample_count` windows of `window_seconds`."""
@@ -127,8 +112,6 @@ class ClientRateQuotaManager(ThrottlingQuotaManager[ClientRate]):
         self._counters = ClientCounters(
             limits, lambda: ClientRate(kind.unit, sample_count, self._window_ms)
         )
-        self._unknown = ClientRate(kind.unit, sample_count, self._window_ms)
-        """The rate of clients that have none, without a sample."""
         self._exempt: SampledRate | None = None
 
     def record(self, user: str, client_id: str | None, value: int, now_ms: int) -> int:
@@ -143,15 +126,6 @@ class ClientRateQuotaManager(ThrottlingQuotaManager[ClientRate]):
         if throttle_ms > self._window_ms and self._kind.is_capped:
             return self._window_ms
         return throttle_ms
-
-    def rate_of(self, user: str, client_id: str | None, now_ms: int) -> ClientRate | None:
-        """Return the rate of a client, for `ClientRate.allows`; None if no quota counts it.
-
-        Before `record` has made one, and after it was idle, it is one that allows nothing.
-        """
-        if not self._limits.is_enabled:
-            return None
-        return self._counters.known(user, client_id, now_ms) or self._unknown
 
     def unrecord(self, user: str, client_id: str | None, value: int, now_ms: int) -> None:
         """Undo a `record`: the client does not get the response."""

@@ -87,13 +87,6 @@ class ClientCounters(Generic[_L]):
         counter.last_used_ms = now_ms
         return counter
 
-    def known(self, user: str, client_id: str | None, now_ms: int) -> _L | None:
-        """Return the counter that `get` returns without a search; None if it has to search."""
-        if self.version != self._limits.version:
-            return None
-        counter = self.by_client.get(user if self.is_by_user else (user, client_id))
-        return None if counter is None or now_ms - counter.last_used_ms >= IDLE_MS else counter
-
     @may_pause
     def live(self, now_ms: int) -> Iterator[tuple[Tags, _L]]:
         """Yield all counters that are not idle, with their tags."""

@@ -37,6 +37,7 @@ DECLARATIONS = {
     "broker/config/topic_keys.py",
     "broker/request/acknowledgement.py",
     "broker/request/context.py",
+    "broker/dispatch/ordinary_path.py",
     "broker/faults/actions.py",
     "broker/http_admin/snapshot_document.py",
     "broker/faults/match.py",

@@ -136,8 +136,8 @@ class FetchSession:
 
     `epoch` is the one that the next request must have. `size` is the number of partitions at the
     last use. `change_count` rises when a partition is added, removed, or asked for in another way
-    than before. `plan` is what `broker/fetch/session_plan.py` remembers of the requests, or
-    `broker/fetch/session_logs.py` of many partitions. `is_open` until the session is removed.
+    than before. `logs` is what `broker/fetch/session_logs.py` remembers of many partitions.
+    `is_open` until the session is removed.
     """
 
     __slots__ = (
@@ -147,8 +147,8 @@ class FetchSession:
         "is_open",
         "is_privileged",
         "last_used_ms",
+        "logs",
         "partitions",
-        "plan",
         "session_id",
         "size",
         "uses_topic_ids",
@@ -170,7 +170,7 @@ class FetchSession:
         self.partitions: dict[PartitionKey, CachedPartition] = {}
         self.size = 0
         self.change_count = 0
-        self.plan: object = None
+        self.logs: object = None
 
     @may_pause
     def update(
@@ -207,14 +207,17 @@ class FetchSession:
     @may_pause
     def note_sent(self, sent: Sequence[SentPartition]) -> None:
         """Record what a response says; partitions with records go to the end of the order."""
+        partitions = self.partitions
         for partition, data in paced_elements(sent):
-            is_error = data.error_code != ErrorCode.NONE
             # After an error the partition is sent again, even if nothing else has changed.
-            partition.high_watermark = -1 if is_error else data.high_watermark
+            partition.high_watermark = -1 if data.error_code else data.high_watermark
             partition.log_start_offset = data.log_start_offset
-            # A later request may have removed it during a pause.
-            if data.batches and (known := self.partitions.pop(partition.key, None)) is not None:
-                self.partitions[partition.key] = known
+            if data.batches and len(partitions) > 1:
+                key = partition.key
+                # A later request may have removed it during a pause.
+                known = partitions.pop(key, None)
+                if known is not None:
+                    partitions[key] = known
 
 
 def must_send(partition: CachedPartition, data: FetchPartitionData) -> bool:

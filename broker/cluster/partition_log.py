@@ -211,13 +211,18 @@ class PartitionLog:
 
         Else return the first of them, and more than `SHORT_BATCHES_MAX`.
         """
-        index, index_end = self._range(fetch_offset, end_offset)
         batches = self._batches
+        # Most reads are those of a consumer that keeps up.
+        if (
+            at_least_one
+            and (end_offset is None or end_offset >= self.log_end_offset)
+            and batches
+            and unpack_base_offset(batches[-1])[0] == fetch_offset
+        ):
+            return [batches[-1]]
+        index, index_end = self._range(fetch_offset, end_offset)
         if self.has_gaps and index < index_end and last_offset(batches[index]) < fetch_offset:
             index += 1
-        if index + 1 == index_end:  # most reads
-            batch = batches[index]
-            return [batch] if at_least_one or len(batch) <= bytes_max else []
         chosen: list[bytes] = []
         left = bytes_max
         while index + RUN_BATCHES < index_end:
@@ -238,13 +243,6 @@ class PartitionLog:
             chosen.append(batch)
             index += 1
         return chosen
-
-    def newest_from(self, offset: int) -> bytes | None:
-        """Return the newest batch if it begins at `offset`: then it is what `read` returns."""
-        batches = self._batches
-        if batches and unpack_base_offset(batches[-1])[0] == offset:
-            return batches[-1]
-        return None
 
     def readable_bytes(
         self, fetch_offset: int, bytes_max: int, end_offset: int | None = None

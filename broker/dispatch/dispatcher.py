@@ -4,7 +4,7 @@ A client's mistake raises no exception here. The result is then a `Close` with t
 """
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from broker import handlers  # noqa: F401 - importing the package registers the APIs
@@ -33,7 +33,7 @@ from protocol.pacing import may_pause
 from protocol.request_bounds import check_bounds
 
 if TYPE_CHECKING:
-    from broker.dispatch.fetch_cache import FetchCache, FetchServices
+    from broker.dispatch.fetch_replay import FetchReplay
     from broker.dispatch.produce_replay import ProduceReplay
     from broker.faults.injector import Injector
 
@@ -83,35 +83,11 @@ class Dispatcher:
 
         return ProduceReplay(self, self._cluster, peer)
 
-    def new_fetch_cache(
-        self, peer: Peer, deliver: Callable[[CompletedResponse], None]
-    ) -> "FetchCache":
-        """Return an empty cache for the Fetch requests of a connection.
+    def new_fetch_replay(self, peer: Peer) -> "FetchReplay":
+        """Return an empty memory of the Fetch requests of a connection."""
+        from broker.dispatch.fetch_replay import FetchReplay  # noqa: PLC0415 - see ADR 24
 
-        `deliver` takes the response to a request that has waited.
-        """
-        from broker.dispatch.fetch_cache import FetchCache  # noqa: PLC0415 - see ADR 24
-
-        return FetchCache(self._fetch_services, peer, deliver)
-
-    @cached_property
-    def _fetch_services(self) -> "FetchServices":
-        from broker.dispatch.fetch_cache import FetchServices  # noqa: PLC0415 - see ADR 24
-
-        return FetchServices(
-            self._cluster,
-            self.faults,
-            self.journal,
-            self.report_bug,
-            self._framed_fetch,
-            self._now_ns,
-            self._note,
-        )
-
-    @may_pause
-    def _framed_fetch(self, context: RequestContext, response: Any) -> DispatchResult:
-        route = self._cluster.routes[context.broker_id][ApiKey.FETCH]
-        return self.framed(route, context, response)
+        return FetchReplay(self, self._cluster, peer)
 
     @cached_property
     def _injector(self) -> "Injector":
@@ -375,13 +351,20 @@ class Dispatcher:
                 has_tagged_header=context.api_version >= route.tagged_header_min,
             )
         if type(response) is PendingResponse:
-            return PendingFrame(
-                response,
-                lambda late: close_on_error(
-                    context, self.report_bug, lambda: encode_response(route, context, late)
-                ),
-            )
+            return PendingFrame(response, partial(self._framed_later, route, context))
         return encode_response(route, context, response)
+
+    @may_pause
+    def _framed_later(
+        self, route: Route, context: RequestContext, response: Any
+    ) -> CompletedResponse:
+        """Return the frame of what a pending response has become."""
+        try:
+            found = self.framed(route, context, response)
+        except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
+            return closed_by(error, context, self.report_bug)
+        assert not isinstance(found, PendingFrame)  # it has waited
+        return found
 
 
 def _refuse_version(

@@ -7,20 +7,18 @@ and `Dispatcher.end`. Any other request takes the ordinary path, which decodes a
 
 from collections.abc import Sequence
 from struct import error as StructError
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Topic
-from broker.faults.table import FaultTable
+from broker.dispatch.ordinary_path import PAUSE_MAX, OrdinaryPath
 from broker.handlers.k00_produce import encode_results
-from broker.journal.lines import Entry
 from broker.produce.append import accept_batches
 from broker.request.context import RequestContext
-from broker.request.encoding import BugReporter, closed_by
+from broker.request.encoding import closed_by
 from broker.request.session import Peer
 from broker.request.throttling import charge_produce
 from broker.responses import DispatchResult
-from broker.routes import Route
 from protocol.api_keys import ApiKey
 from protocol.codec import LONG_BODY_BYTES, DecodeError
 from protocol.framing import SIZE_BYTES, Frame
@@ -30,8 +28,6 @@ from protocol.produce_decoder import PartitionBatch, read_partitions
 from protocol.produce_template import ProduceTemplate
 from protocol.records import LOG_OVERHEAD_BYTES, MAGIC, TRANSACTIONAL_FLAG
 
-PAUSE_MAX = 1023
-"""Requests between two that are learnt, for a client whose requests never begin alike."""
 _START_BYTES = 12
 """The size of a frame, API key and version, and the correlation id."""
 _ROW_START_BYTES = 6 + LOG_OVERHEAD_BYTES
@@ -40,38 +36,6 @@ _SIZE_OFFSET = 0x80 + LOG_OVERHEAD_BYTES + 1
 """How much a size of two bytes, both taken as they are, is more than the length of its batch."""
 _NO_TAGS = b"\0\0\0"
 """Of the partition, the topic and the request."""
-
-
-class OrdinaryPath(Protocol):
-    """The dispatcher, as far as a replay needs it."""
-
-    faults: FaultTable
-    report_bug: BugReporter
-
-    @property
-    def notes_requests(self) -> bool:
-        """Whether `begin` and `end` note anything."""
-        ...
-
-    def begin(
-        self, context: RequestContext, buffer: bytes | bytearray, start: int, end: int
-    ) -> Entry | None:
-        """Begin to note a request."""
-        ...
-
-    def end(
-        self, context: RequestContext, entry: Entry | None, response: DispatchResult
-    ) -> DispatchResult:
-        """Note the response to a request."""
-        ...
-
-    def start_stopwatch(self, context: RequestContext) -> None:
-        """Measure the time of a request, if a quota needs it."""
-        ...
-
-    def framed(self, route: Route, context: RequestContext, response: Any) -> DispatchResult:
-        """Return the frame of what a handler returned."""
-        ...
 
 
 class _Learnt(NamedTuple):

@@ -13,13 +13,12 @@ from broker.cluster.fetch_sessions import (
     CachedPartition,
     FetchPartitionData,
     SentPartition,
-    must_send,
 )
 from broker.cluster.topics import Partition
 from broker.fetch.fetch_context import FetchContext
 from broker.fetch.partition_read import FetchParams, find_partition
 from broker.fetch.session_logs import SessionLogs
-from broker.fetch.short_response import encode_sent
+from broker.fetch.short_response import LEADER_VERSION_MIN, MOVED, encode_sent, no_topics
 from broker.request.context import RequestContext
 from broker.request.throttling import SIZE_BYTES, charge_fetch, charge_time
 from broker.responses import EncodedParts
@@ -27,19 +26,14 @@ from protocol import messages
 from protocol.codec import encode_body
 from protocol.errors import ErrorCode
 from protocol.fetch import (
-    RESPONSE_VERSION_MIN,
     TOPIC_ID_VERSION_MIN,
     encode_response,
-    encode_topics,
 )
 from protocol.pacing import may_pause, paced_elements
-
-LEADER_VERSION_MIN = 16
 
 _Response = messages.FetchResponse
 _TopicResponse = _Response.FetchableTopicResponse
 _PartitionData = _TopicResponse.PartitionData
-_MOVED = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH})
 
 
 @dataclass(slots=True)
@@ -77,25 +71,41 @@ class Fetch:
 @may_pause
 def respond(fetch: Fetch, read: list[SentPartition], now_ms: int) -> Any:
     """Return what was read, or nothing and a wait for a client that has had too much already."""
-    context, cluster, session = fetch.context, fetch.cluster, fetch.session
+    session, version = fetch.session, fetch.context.api_version
     sent = [*read, *fetch.unknown] if fetch.unknown else read
-    if session.session is not None:
-        if session.is_current:
-            sent = [
-                (cached, data) for cached, data in paced_elements(sent) if must_send(cached, data)
-            ]
-        else:
-            sent = []
-    topics = _short_topics(fetch, sent)
-    if topics is not None:
-        return _respond_short(fetch, sent, topics, now_ms)
+    encoded = encode_sent(version, sent)
+    if not session.is_current:  # also if a later request has come during a pause
+        return _respond_with_message(fetch, [], now_ms)
+    if encoded is None:
+        return _respond_with_message(fetch, sent, now_ms)
+    topics, record_bytes = encoded
+    error_code = session.error_code
+    if fetch.cluster.quotas.clients.is_enabled:
+        body_bytes = len(encode_response(version, error_code, 0, ())) + sum(map(len, topics))
+        if not _may_send(fetch, body_bytes, now_ms):
+            known = session.session
+            session_id = NO_SESSION_ID if known is None else known.session_id
+            return encode_response(version, error_code, session_id, no_topics(version))
+    topics[0] = encode_response(version, error_code, _note_sent(fetch, sent, now_ms), topics[:1])
+    return EncodedParts.of(topics, record_bytes)
+
+
+def _may_send(fetch: Fetch, body_bytes: int, now_ms: int) -> bool:
+    """Charge the quotas of a client for a response; return False if it has to be empty."""
+    if fetch.params.is_from_follower:
+        charge_time(fetch.context, fetch.cluster, now_ms, is_exempt=True)
+        return True
+    return charge_fetch(fetch.context, fetch.cluster, body_bytes + SIZE_BYTES, now_ms)
+
+
+@may_pause
+def _respond_with_message(fetch: Fetch, sent: list[SentPartition], now_ms: int) -> Any:
+    """Return the response if it has rare fields: an error of its session, or moved leaders."""
     response = _response(fetch, sent)
     body = None
-    if fetch.params.is_from_follower:
-        charge_time(context, cluster, now_ms, is_exempt=True)
-    elif cluster.quotas.clients.is_enabled:
-        body = encode_body(response, context.api_version)
-        if not charge_fetch(context, cluster, len(body) + SIZE_BYTES, now_ms):
+    if fetch.cluster.quotas.clients.is_enabled:
+        body = encode_body(response, fetch.context.api_version)
+        if not _may_send(fetch, len(body), now_ms):
             response.responses = []
             return response
     session_id = _note_sent(fetch, sent, now_ms)
@@ -103,43 +113,6 @@ def respond(fetch: Fetch, read: list[SentPartition], now_ms: int) -> Any:
         response.session_id = session_id
         return response
     return response if body is None else body
-
-
-@may_pause
-def _short_topics(fetch: Fetch, sent: list[SentPartition]) -> list[bytes] | None:
-    """Return the encoded topics of the response, if that has no rare fields."""
-    version = fetch.context.api_version
-    if version < RESPONSE_VERSION_MIN or not _is_current(fetch):
-        return None
-    if version >= LEADER_VERSION_MIN and any(
-        data.error_code in _MOVED for _cached, data in paced_elements(sent)
-    ):
-        return None
-    topics = encode_sent(version, sent)
-    # A later request may have come in during a pause.
-    return topics if _is_current(fetch) else None
-
-
-def _is_current(fetch: Fetch) -> bool:
-    return fetch.session.is_current
-
-
-@may_pause
-def _respond_short(
-    fetch: Fetch, sent: list[SentPartition], topics: list[bytes], now_ms: int
-) -> bytes | EncodedParts:
-    """Return the body of the response to a short request."""
-    context, session = fetch.context, fetch.session
-    version, error_code = context.api_version, session.error_code
-    session_id = NO_SESSION_ID if session.session is None else session.session.session_id
-    if not fetch.params.is_from_follower and fetch.cluster.quotas.clients.is_enabled:
-        body_bytes = sum(map(len, topics)) + len(encode_response(version, error_code, 0, ()))
-        if not charge_fetch(context, fetch.cluster, body_bytes + SIZE_BYTES, now_ms):
-            return encode_response(version, error_code, session_id, encode_topics(version, ()))
-    session_id = _note_sent(fetch, sent, now_ms)
-    header = encode_response(version, error_code, session_id, ())
-    sizes = (data.record_bytes for _cached, data in paced_elements(sent) if data.batches)
-    return EncodedParts.of_many([header, *topics], sum(sizes))
 
 
 @may_pause
@@ -155,7 +128,7 @@ def _note_sent(fetch: Fetch, sent: list[SentPartition], now_ms: int) -> int:
         )
     if session.session is None:
         return NO_SESSION_ID
-    if session.is_current:
+    if sent and session.is_current:
         session.session.note_sent(sent)
     return session.session.session_id
 
@@ -169,7 +142,7 @@ def _response(fetch: Fetch, sent: list[SentPartition]) -> Any:
     last: CachedPartition | None = None
     for cached, data in paced_elements(sent):
         entry = partition_data(cached, data, version)
-        if version >= LEADER_VERSION_MIN and data.error_code in _MOVED:
+        if version >= LEADER_VERSION_MIN and data.error_code in MOVED:
             partition = find_partition(fetch.cluster, cached)
             if partition is not None:
                 moved.append(partition)

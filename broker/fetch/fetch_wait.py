@@ -100,9 +100,8 @@ def respond_again(fetch: Fetch, now_ms: int, deliver: Callable[[object], None]) 
 @may_pause
 def _read(fetch: Fetch) -> ReadResult:
     is_in_session = fetch.session.session is not None
-    return read_partitions(
-        fetch.cluster, fetch.params, _to_look_at(fetch), omit_unchanged=is_in_session
-    )
+    known = fetch.known if fetch.logs is None else _to_look_at(fetch)
+    return read_partitions(fetch.cluster, fetch.params, known, is_in_session=is_in_session)
 
 
 @may_pause

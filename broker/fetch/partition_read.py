@@ -3,13 +3,19 @@
 Sources: Kafka's `ReplicaManager.readFromLog`, `Partition.fetchRecords` and `DelayedFetch`.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 from broker.administration.epoch_end import UNDEFINED, epoch_end_offset
 from broker.cluster.cluster import Cluster
-from broker.cluster.fetch_sessions import CachedPartition, FetchPartitionData, SentPartition
+from broker.cluster.fetch_sessions import (
+    CachedPartition,
+    FetchPartitionData,
+    SentPartition,
+    must_send,
+)
 from broker.cluster.leader_epoch import leader_epoch_error
 from broker.cluster.partition_log import SHORT_BATCHES_MAX, PartitionLog
 from broker.cluster.topics import Partition
@@ -18,6 +24,8 @@ from broker.responses import JOINED_PARTS_MAX, PART_BYTES_MIN
 from protocol import records
 from protocol.errors import ErrorCode
 from protocol.pacing import may_pause, paced, paced_elements
+
+_NO_ERROR = ErrorCode.NONE
 
 
 @dataclass(slots=True)
@@ -56,6 +64,11 @@ class ReadResult(NamedTuple):
     is_final: bool
 
 
+_new_result: Callable[[tuple[list[SentPartition], bool]], ReadResult]
+_new_result = partial(tuple.__new__, ReadResult)
+"""Make a result in less time than the class takes."""
+
+
 def find_partition(cluster: Cluster, partition: CachedPartition) -> Partition | None:
     """Return the partition of this name; None if there is none, or its topic id is unknown."""
     if partition.topic_name is None:
@@ -77,57 +90,41 @@ def read_partitions(
     params: FetchParams,
     requested: Sequence[CachedPartition],
     *,
-    omit_unchanged: bool,
+    is_in_session: bool,
 ) -> ReadResult:
     """Read all partitions in their order, within the bytes that the response may have.
 
-    The first partition with records returns at least one batch, however large it is (KIP-74). With
-    `omit_unchanged` the result leaves out partitions without records whose offsets are those of
-    the last response.
+    The first partition with records returns at least one batch, however large it is (KIP-74). For a
+    session the result leaves out partitions of which there is nothing to say.
 
     Raises:
         ManyBatchesError: it is long, and `params` do not say that it takes turns.
     """
     sent: list[SentPartition] = []
     byte_count = batch_count = 0
-    remaining = params.bytes_max
+    bytes_max = params.bytes_max
     is_final = False
     for cached in paced_elements(requested):
-        bytes_max = remaining
-        if bytes_max < 0:
-            remaining = 0  # As in Kafka, only the first partition fails.
-        partition = checked_partition(cluster, params, cached)
-        if isinstance(partition, ErrorCode):
-            sent.append((cached, FetchPartitionData(partition)))
-            is_final = True
+        data = read_partition(cluster, params, cached, bytes_max, byte_count == 0)
+        bytes_max = max(bytes_max, 0)  # As in Kafka, only the first partition fails.
+        if is_in_session and not must_send(cached, data):
             continue
-        log = partition.log
-        if (
-            omit_unchanged
-            and cached.fetch_offset == log.log_end_offset
-            and cached.high_watermark == log.log_end_offset
-            and cached.log_start_offset == log.log_start_offset
-            and not params.rack_id
-            and cached.last_fetched_epoch < 0
-        ):
-            continue
-        at_least_one = byte_count == 0
-        data = _read(cluster, params, cached, partition, bytes_max, at_least_one=at_least_one)
         sent.append((cached, data))
-        if data.batches:
+        batches = data.batches
+        if batches:
             record_bytes = data.record_bytes
-            batch_count += len(data.batches)
+            batch_count += len(batches)
             if batch_count > SHORT_BATCHES_MAX and not params.takes_turns:
                 raise ManyBatchesError
             byte_count += record_bytes
-            remaining = max(0, remaining - record_bytes)
-        if (
-            data.error_code != ErrorCode.NONE
+            bytes_max = max(0, bytes_max - record_bytes)
+        elif (
+            data.error_code != _NO_ERROR
             or data.preferred_read_replica != LEADER
             or data.diverging_epoch is not None
         ):
             is_final = True
-    return ReadResult(sent, is_final or byte_count >= params.bytes_min)
+    return _new_result((sent, is_final or byte_count >= params.bytes_min))
 
 
 @may_pause
@@ -162,8 +159,12 @@ class WaitingBytes:
         """`read` is what the request found before it began to wait: less than `bytes_min`."""
         self._cluster = cluster
         self._params = params
-        self._counted = {cached: self._read(cached, data) for cached, data in read if data.batches}
-        self._total = sum(counted.byte_count for counted in self._counted.values())
+        self._counted: dict[CachedPartition, _Counted] = {}
+        self._total = 0
+        for cached, data in read:
+            if data.batches:
+                counted = self._counted[cached] = self._read(cached, data)
+                self._total += counted.byte_count
 
     @property
     def has_any(self) -> bool:
@@ -174,14 +175,17 @@ class WaitingBytes:
         """Look at a partition again; return whether the fetch may complete: bytes, or an error."""
         cluster, params = self._cluster, self._params
         partition = checked_partition(cluster, params, cached)
-        if isinstance(partition, ErrorCode):
+        if not isinstance(partition, Partition):
             return True
         log = partition.log
         if not log.log_start_offset <= cached.fetch_offset <= log.log_end_offset:
             return True
         if cached.fetch_offset < log.log_end_offset:
+            end_offset = _end_offset(params, partition)
+            if params.bytes_min <= 1 and cached.fetch_offset < end_offset and not log.has_gaps:
+                return True  # one batch is enough, whatever its size
             counted = self._counted.get(cached)
-            found = self._count(counted, cached, log, _end_offset(params, partition))
+            found = self._count(counted, cached, log, end_offset)
             self._total += found.byte_count - (0 if counted is None else counted.byte_count)
             self._counted[cached] = found
         return self._total >= params.bytes_min
@@ -250,9 +254,9 @@ def checked_partition(
         cached.current_leader_epoch,
         requires_leader=params.requires_leader,
     )
-    if error_code != ErrorCode.NONE:
+    if error_code != _NO_ERROR:
         return error_code
-    if params.is_from_follower and (
+    if params.replica_id >= 0 and (
         params.replica_id == params.broker_id or params.replica_id not in partition.replicas
     ):
         knows_epoch = cached.current_leader_epoch >= 0
@@ -260,28 +264,36 @@ def checked_partition(
     return partition
 
 
+# Hot path: inlined on purpose.
 @may_pause
-def _read(
+def read_partition(  # noqa: C901, PLR0912
     cluster: Cluster,
     params: FetchParams,
     cached: CachedPartition,
-    partition: Partition,
     bytes_max: int,
-    *,
     at_least_one: bool,
 ) -> FetchPartitionData:
-    """Read one partition; with `at_least_one` the first batch may be larger than allowed."""
+    """Check and read one partition; with `at_least_one` its first batch may be larger than allowed.
+
+    Each partition of each request is read here, and all rules about that are here and in
+    `checked_partition`.
+    """
+    partition = checked_partition(cluster, params, cached)
+    if not isinstance(partition, Partition):
+        return FetchPartitionData(partition)
     log, fetch_offset = partition.log, cached.fetch_offset
-    data = FetchPartitionData(
-        ErrorCode.NONE, log.log_end_offset, partition.last_stable_offset, log.log_start_offset
-    )
+    log_start_offset, log_end_offset = log.log_start_offset, log.log_end_offset
+    stable_offset = log_end_offset
+    if partition.producers.first_unstable_offset >= 0:
+        stable_offset = partition.last_stable_offset
+    data = FetchPartitionData(_NO_ERROR, log_end_offset, stable_offset, log_start_offset)
     if params.rack_id and partition.leader_id == params.broker_id:
         data.preferred_read_replica = preferred_read_replica(
             cluster, partition, params.rack_id, fetch_offset
         )
         if data.preferred_read_replica != LEADER:
             return data
-    if not log.log_start_offset <= fetch_offset:
+    if fetch_offset < log_start_offset:
         return FetchPartitionData(ErrorCode.OFFSET_OUT_OF_RANGE)
     if cached.last_fetched_epoch >= 0:
         end = epoch_end_offset(partition, cached.last_fetched_epoch)
@@ -290,39 +302,24 @@ def _read(
         if end[0] < cached.last_fetched_epoch or end[1] < fetch_offset:
             data.diverging_epoch = end
             return data
-    if fetch_offset > log.log_end_offset:
+    if fetch_offset > log_end_offset:
         return FetchPartitionData(ErrorCode.OFFSET_OUT_OF_RANGE)
-    if fetch_offset >= _end_offset(params, partition):
-        if params.reads_committed:
+    reads_committed = params.reads_committed
+    end_offset = stable_offset if reads_committed else log_end_offset
+    if fetch_offset >= end_offset:
+        if reads_committed:
             data.aborted_transactions = ()
         return data
-    return _with_records(
-        params, cached, partition, data, min(cached.max_bytes, bytes_max), at_least_one=at_least_one
-    )
-
-
-@may_pause
-def _with_records(
-    params: FetchParams,
-    cached: CachedPartition,
-    partition: Partition,
-    data: FetchPartitionData,
-    limit: int,
-    *,
-    at_least_one: bool,
-) -> FetchPartitionData:
-    """Add the batches from the fetch offset on, which is before the end that may be read."""
+    limit = min(cached.max_bytes, bytes_max)
     if limit < 0:
         return FetchPartitionData(ErrorCode.UNKNOWN_SERVER_ERROR)  # an IllegalArgumentException
-    log, fetch_offset = partition.log, cached.fetch_offset
-    end_offset = _end_offset(params, partition)
     if params.takes_turns:
+        runs: Iterable[list[bytes]]
         runs = log.read_runs(fetch_offset, limit, at_least_one=at_least_one, end_offset=end_offset)
     else:
-        batches = log.read_short(
-            fetch_offset, limit, at_least_one=at_least_one, end_offset=end_offset
+        runs = (
+            log.read_short(fetch_offset, limit, at_least_one=at_least_one, end_offset=end_offset),
         )
-        runs = iter((batches,))
     last = b""
     for batches in runs:
         if not params.supports_zstd and any(map(records.is_zstd, batches)):
@@ -330,7 +327,7 @@ def _with_records(
         if batches:
             last = batches[-1]
             data.batches = [*data.batches, *_joined(batches)] if params.takes_turns else batches
-    if params.reads_committed:
+    if reads_committed:
         if last:
             read_end = records.last_offset(last) + 1
             aborted = log.transaction_index.overlapping(fetch_offset, read_end)

@@ -1,8 +1,8 @@
 """The logs of a fetch session with many partitions, most of which have nothing new (KIP-227).
 
-A request of such a session takes turns, and it looks at all partitions. To find the log of each of
-them, and whether this client may read it, takes longer than to see that the log has not changed. So
-the session remembers the logs. What has changed is read in the ordinary way.
+A request of such a session looks at all partitions. To find the log of each of them, and whether
+this client may read it, takes longer than to see that the log has not changed. So the session
+remembers the logs. What has changed is read in the ordinary way.
 """
 
 from collections.abc import Sequence
@@ -14,8 +14,10 @@ from broker.cluster.partition_log import PartitionLog
 from broker.fetch.fetch_params import CONSUMER_REPLICA_ID
 from broker.fetch.partition_read import FetchParams, checked_partition
 from protocol.errors import ErrorCode
-from protocol.fetch import PARTITIONS_MAX
 from protocol.pacing import may_pause, paced_elements
+
+PARTITIONS_MIN = 17
+"""With fewer partitions it takes no longer to look at all of them in the ordinary way."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,7 +70,7 @@ def logs_of_session(
     """
     if (
         session is None
-        or len(session.partitions) <= PARTITIONS_MAX
+        or len(session.partitions) < PARTITIONS_MIN
         or params.replica_id != CONSUMER_REPLICA_ID
         or params.rack_id
         or params.bytes_max < 0
@@ -76,13 +78,13 @@ def logs_of_session(
         return None
     known = remembered_logs(session, cluster)
     if known is None or known.requires_leader != params.requires_leader:
-        session.plan = _find_logs(session, params, cluster)
+        session.logs = _find_logs(session, params, cluster)
     return remembered_logs(session, cluster)
 
 
 def remembered_logs(session: FetchSession, cluster: Cluster) -> SessionLogs | None:
     """Return what a session remembers of its logs if that is still good."""
-    known = session.plan
+    known = session.logs
     return known if isinstance(known, SessionLogs) and known.is_good(session, cluster) else None
 
 

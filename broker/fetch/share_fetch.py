@@ -154,7 +154,7 @@ class ShareFetch:
         """Read, and acquire what was read."""
         keys = {id(cached): requested for requested, cached in readable.items()}
         read = read_partitions(
-            self.cluster, self.params, tuple(readable.values()), omit_unchanged=False
+            self.cluster, self.params, tuple(readable.values()), is_in_session=False
         ).partitions
         result: dict[TopicIdPartition, SharePartitionData] = {}
         left = self.records_max

@@ -73,6 +73,7 @@ class WaitingFetch:
         self._waits.append(wait)
         wait.join()
 
+    @may_pause
     def look_again(self, look: Look, now_ms: int) -> None:
         """Respond soon, if a partition has changed in such a way."""
         if self.is_over:
@@ -88,11 +89,13 @@ class WaitingFetch:
         if is_enough:
             self.plan_response(now_ms)
 
+    @may_pause
     def plan_response(self, now_ms: int) -> None:
         """Read after the request that woke this one, with all records that it appended."""
         if not self.is_due and not self.is_over:
             self.is_due = True
-            self._timers.schedule(now_ms, self._finish if self._is_ready is None else self._check)
+            # All that one read wakes respond right after it, without a timer each.
+            self._timers.call_soon(now_ms, self._finish if self._is_ready is None else self._check)
 
     @may_pause
     def _check(self, now_ms: int) -> None:
@@ -124,33 +127,27 @@ class WaitingFetch:
             self.look_again(look, now_ms)
 
     @may_pause
-    def _end(self, work: Callable[[], object]) -> None:
-        """Wait no longer: leave the partitions, and then do some work, in turns."""
+    def _cancel(self) -> None:
+        """Wait no longer: the client is gone, or has its response."""
+        self._finish(None)
+
+    @may_pause
+    def _finish(self, now_ms: int | None) -> None:
+        """Leave the partitions, in turns, and then respond; with None there is no response."""
         if not self.is_over:
             self.is_over = True
             self._timers.cancel(self._deadline)
-            self._in_turns(partial(self._leave, work))
+            self._in_turns(partial(self._leave, now_ms))
 
     @may_pause
-    def _leave(self, work: Callable[[], object]) -> None:
+    def _leave(self, now_ms: int | None) -> None:
         waits = self._waits
         # They refer to this object: reference counting frees the request.
         for _ in paced_range(len(waits)):
             waits.pop().leave()
         self._changed.clear()
-        work()
-
-    @may_pause
-    def _cancel(self) -> None:
-        self._end(_nothing)
-
-    @may_pause
-    def _finish(self, now_ms: int) -> None:
-        self._end(partial(self._respond, now_ms, self.pending.complete))
-
-
-def _nothing() -> None:
-    """Do nothing more: the client is gone, or has its response."""
+        if now_ms is not None:
+            self._respond(now_ms, self.pending.complete)
 
 
 class WaitingPartition:
@@ -171,6 +168,7 @@ class WaitingPartition:
         """Have it called no more."""
         self._log.leave(self)
 
+    @may_pause
     def __call__(self, now_ms: int) -> None:
         """Look at the partition again: it has changed."""
         self._fetch.look_again(self.is_enough, now_ms)

@@ -38,17 +38,16 @@ from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 from broker.cluster.cluster import Cluster
-from broker.cluster.fetch_sessions import CachedPartition, FetchPartitionData
+from broker.cluster.fetch_sessions import NO_SESSION_ID, CachedPartition, FetchPartitionData
 from broker.cluster.topics import Topic
 from broker.fetch.fetch_context import open_fetch_context
 from broker.fetch.fetch_params import ISOLATION_LEVELS, fetch_params
 from broker.fetch.fetch_response import Fetch, partition_data
 from broker.fetch.fetch_wait import read_or_wait
 from broker.fetch.partition_read import unknown_error
-from broker.fetch.session_fetch import fetch_in_session
 from broker.fetch.session_logs import logs_of_session
 from broker.request.context import RequestContext
-from broker.routes import handles
+from broker.routes import TAKES_TURNS, handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -69,12 +68,16 @@ _Partition: TypeAlias = "messages.FetchRequest.FetchTopic.FetchPartition | Short
 _TopicResponse = _Response.FetchableTopicResponse
 
 
-@handles(ApiKey.FETCH, shortcut=fetch_in_session, read_short=read_fetch, read_long=read_long_fetch)
+@handles(ApiKey.FETCH, read_short=read_fetch, read_long=read_long_fetch)
 @may_pause
 def handle_fetch(
     context: RequestContext, request: "messages.FetchRequest | ShortFetch", cluster: Cluster
 ) -> object:
     """Kafka's `KafkaApis.handleFetchRequest` and `ReplicaManager.fetchMessages`."""
+    if type(request) is ShortFetch and request.session_id != NO_SESSION_ID:
+        resumed = cluster.fetch_sessions[context.broker_id].get(request.session_id)
+        if resumed is not None and len(resumed.partitions) > PARTITIONS_MAX:
+            return TAKES_TURNS
     session = open_fetch_context(context, request, cluster)
     if session.error_code == ErrorCode.UNKNOWN_SERVER_ERROR:
         return _failed(context.api_version, request)

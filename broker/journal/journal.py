@@ -9,13 +9,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from broker.journal.lines import Arrival, Disconnect, Entry, Line, Outcome, size_of
-from broker.request.context import RequestContext, Sender
+from broker.request.context import RequestContext
 from broker.request.session import Peer
 from broker.responses import Close, CompletedResponse, Throttled
 from protocol import json_view
 from protocol.api_keys import ApiKey
 from protocol.codec import decode_response
-from protocol.framing import SIZE_BYTES
 from protocol.pacing import may_pause
 from protocol.request_targets import RequestTargets, request_targets
 
@@ -100,17 +99,6 @@ class Journal:
         entry = Entry(self._next_number, context.connection_id, context, frame, started_ns)
         self._add(entry)
         self._byte_count += 0 if frame is None else end - start
-        return entry
-
-    def begin_sent(self, sender: Sender, data: bytes, now_ms: int, started_ns: int) -> Entry:
-        """Add a request as `begin`; its context is made when somebody looks at it.
-
-        It is all of `data`, with its size, and has at most `bytes_max` bytes.
-        """
-        context, frame = (sender, now_ms), data[SIZE_BYTES:]
-        entry = Entry(self._next_number, sender.connection_id, context, frame, started_ns)
-        self._add(entry)
-        self._byte_count += len(frame)
         return entry
 
     def wait(self, entry: Entry) -> None:

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from broker.request.context import RequestContext, Sender
+from broker.request.context import RequestContext
 from broker.request.session import Peer
 from broker.responses import EncodedParts
 from protocol.request_targets import RequestTargets
@@ -28,11 +28,11 @@ class Entry:
     """One request; `frame` is None if it exceeds the byte limit of the journal."""
 
     __slots__ = (
-        "_context",
         "_response",
         "byte_count",
         "close_reason",
         "connection_id",
+        "context",
         "duration_us",
         "errors",
         "frame",
@@ -46,14 +46,13 @@ class Entry:
         self,
         number: int,
         connection_id: int,
-        context: "RequestContext | tuple[Sender, int]",
+        context: RequestContext,
         frame: bytes | None,
         started_ns: int,
     ) -> None:
-        """In place of a context, sender and time of a request whose frame is kept are enough."""
         self.number = number
         self.connection_id = connection_id
-        self._context = context
+        self.context = context
         self.frame = frame
         self.byte_count = 0 if frame is None else len(frame)
         """Bytes of the frames that it holds."""
@@ -66,16 +65,6 @@ class Entry:
         """None until `targets_of` has decoded the request."""
         self.errors: frozenset[str] | None = None
         """None until `errors_of` has decoded the response."""
-
-    @property
-    def context(self) -> RequestContext:
-        """The context of the request, always the same one."""
-        context = self._context
-        if isinstance(context, tuple):
-            assert self.frame is not None
-            sender, now_ms = context
-            context = self._context = sender.context_of(self.frame, now_ms)
-        return context
 
     @property
     def response(self) -> bytes | None:

@@ -5,11 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from broker.request.acknowledgement import Acknowledgement
-from broker.request.session import Peer, Session
+from broker.request.session import Session
 from broker.responses import ThrottlingQuota
-from protocol import codec
 from protocol.api_keys import ApiKey
-from protocol.framing import SIZE_BYTES
 from protocol.messages import API_NAMES
 
 
@@ -87,42 +85,3 @@ class RequestContext:
             "version": self.api_version,
             "correlation_id": self.correlation_id,
         }
-
-
-class Sender:
-    """What the journal keeps of a connection: its lines may outlive it.
-
-    The principal of its session stays: a further authentication must not change it.
-    """
-
-    __slots__ = ("broker_id", "client_host", "connection_id", "session")
-
-    def __init__(self, peer: Peer) -> None:
-        self.broker_id = peer.broker_id
-        self.connection_id = peer.connection_id
-        self.client_host = peer.client_host
-        self.session = peer.session
-
-    def context_of(self, frame: bytes, now_ms: int) -> RequestContext:
-        """Return the context of a request, which is all of `frame`, without its size."""
-        return context_of_frame(frame, self, now_ms, start=0)
-
-
-def context_of_frame(
-    data: bytes, peer: Peer, now_ms: int, start: int = SIZE_BYTES
-) -> RequestContext:
-    """Return the context of a request that is all of `data` from `start` on, behind its size."""
-    header = codec.decode_header(data, start, len(data))
-    return RequestContext(
-        header.api_key,
-        header.api_version,
-        header.correlation_id,
-        header.client_id,
-        now_ms,
-        len(data) - start,
-        peer.broker_id,
-        peer.connection_id,
-        peer.client_host,
-        peer.session.principal,
-        peer.session,
-    )

@@ -27,14 +27,14 @@ def test_only_much_in_few_parts_stays_in_parts() -> None:
 
 def test_very_many_parts_are_joined_piece_by_piece() -> None:
     parts = [bytes((number % 256,)) for number in range(JOINED_PARTS_MAX + 1)]
-    response = EncodedParts.of_many(parts, 0)
+    response = EncodedParts.of(parts, 0)
     assert isinstance(response, EncodedParts)
     assert [len(part) for part in response.parts] == [JOINED_PARTS_MAX, 1]
     assert response.size_bytes == len(parts)
     assert response.joined() == b"".join(parts)
-    assert EncodedParts.of_many(parts[:-1], 0) == b"".join(parts[:-1])
+    assert EncodedParts.of(parts[:-1], 0) == b"".join(parts[:-1])
     large = [bytes(PART_BYTES_MIN)] * (JOINED_PARTS_MAX + 1)
-    assert EncodedParts.of_many(large, len(large) * PART_BYTES_MIN).parts is large  # type: ignore[union-attr]
+    assert EncodedParts.of(large, len(large) * PART_BYTES_MIN).parts is large  # type: ignore[union-attr]
 
 
 def test_the_frame_of_a_close_is_its_last_response() -> None:

@@ -1,11 +1,7 @@
-from fractions import Fraction
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from quotas.client_quotas import ClientQuotas
-from quotas.client_rate import FETCH, PRODUCE, REQUEST, ClientRate, ClientRateQuotaManager
+from quotas.client_rate import FETCH, PRODUCE, REQUEST, ClientRateQuotaManager
 from quotas.counters import IDLE_MS
 from quotas.entities import make_entity
 
@@ -192,71 +188,3 @@ def test_only_counters_of_the_last_hour_are_kept() -> None:
         setup.produce.record("u", f"c{number}", 1, number * 36_000)
 
     assert len(setup.produce._counters) <= 3 * 100
-
-
-def test_a_rate_below_its_limit_allows_a_value_without_a_decision() -> None:
-    setup = Setup()
-    assert setup.produce.rate_of("A", "c", 0) is None, "no quota counts it"
-    setup.set(1000, user="A")
-    unknown = setup.produce.rate_of("A", "c", 0)
-    assert unknown is not None
-    assert not unknown.allows(0, 0), "there is none yet"
-    setup.produce.record("A", "c", 4000, 0)
-    setup.produce.record("B", "c", 4000, 0)
-    rate, unlimited = (setup.produce.rate_of(user, "c", 0) for user in "AB")
-    assert rate is not None
-    assert unlimited is not None
-
-    assert rate.allows(6000, 0)
-    assert not rate.allows(6001, 0)
-    rate.record(6000, 0)
-    assert setup.produce.record("A", "c", 0, 0) == 0
-    assert setup.produce.record("A", "c", 1, 0) > 0
-    assert not rate.allows(0, 0)
-    assert not rate.allows(0, 1000), "a sample begins"
-    assert unlimited.allows(10**15, 999), "there is no limit"
-    setup.set(1000, user="B")
-    assert setup.produce.rate_of("B", "c", 999) is unknown
-    setup.produce.record("B", "c", 0, 999)
-    assert setup.produce.rate_of("B", "c", 999) is unlimited
-    assert not unlimited.allows(10**15, 999)
-
-
-def test_a_rate_that_was_idle_allows_nothing() -> None:
-    """It is no longer that of its client."""
-    setup = Setup()
-    setup.set(1000, user="A")
-    setup.produce.record("A", "c", 1, 0)
-    rate = setup.produce.rate_of("A", "c", 0)
-    assert rate is not None
-    assert rate.allows(1, 999)
-    assert setup.produce.rate_of("A", "c", 999 + IDLE_MS) is not rate
-
-    setup.produce.record("A", "c", 1, 999 + IDLE_MS)
-    assert not rate.allows(1, 999 + IDLE_MS)
-
-
-@given(
-    st.integers(1, 3000),
-    st.lists(st.tuples(st.integers(0, 2500), st.integers(0, 5000)), min_size=1, max_size=30),
-    st.tuples(st.integers(0, 1200), st.integers(0, 5000)),
-)
-def test_a_value_that_is_allowed_throttles_nobody(
-    limit: int, records: list[tuple[int, int]], last: tuple[int, int]
-) -> None:
-    rate, now_ms = ClientRate(1, 3, 1000), 0
-    rate.set_limit(Fraction(limit), 0)
-    for later_ms, value in records:
-        now_ms += later_ms
-        rate.record(value, now_ms)
-    later_ms, value = last
-    now_ms += later_ms
-    is_allowed = rate.allows(value, now_ms)
-
-    is_in_sample = rate._start_ms > now_ms - 1000
-    rate.record(value, now_ms)
-    if is_allowed:
-        assert is_in_sample
-        assert rate.throttle_time_ms(limit, 1, now_ms) == 0
-    elif is_in_sample:
-        assert rate.total(now_ms) * 1000 > limit * rate.window_ms(now_ms)

@@ -191,17 +191,6 @@ def test_batches_are_stored_together_as_one_by_one() -> None:
             assert getattr(together, name) == getattr(one_by_one, name), name
 
 
-def test_the_newest_batch_is_found_by_its_first_offset_only() -> None:
-    log = PartitionLog()
-    assert log.newest_from(0) is None
-    for base_offset in (0, 2):
-        batch = make_batch(b"a", b"b")
-        log.append(records.stamp(batch, 0, len(batch), base_offset, 0), 2, 0)
-
-    assert [log.newest_from(offset) for offset in (-1, 0, 1, 3, 4)] == [None] * 5
-    assert [log.newest_from(2)] == log.read(2, 0, at_least_one=True)
-
-
 def test_the_log_start_offset_never_decreases() -> None:
     log = PartitionLog()
     log.append(filled_batch(0, 4), 4, 0)

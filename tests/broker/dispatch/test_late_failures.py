@@ -4,16 +4,14 @@ A handler's exceptions are caught when the request comes (`test_dispatcher`). Th
 later: by a timer, in a later turn, or while another client's request wakes the one that waits.
 """
 
-from itertools import product
 from typing import Any
 
 import pytest
 
 from broker.cluster.cluster import Cluster
-from broker.dispatch import fetch_cache
 from broker.dispatch.dispatcher import Dispatcher
 from broker.faults.rule import fault_rule
-from broker.fetch import fetch_wait, session_fetch, share_fetch
+from broker.fetch import fetch_wait, share_fetch
 from broker.fetch.partition_read import WaitingBytes
 from broker.handlers import k11_join_group
 from broker.produce.append import append_batch
@@ -111,17 +109,12 @@ def test_a_fetch_that_fails_while_a_producer_wakes_it(monkeypatch: pytest.Monkey
     clients.check("FETCH")
 
 
-@pytest.mark.parametrize(
-    ("broken", "count"),
-    [
-        ("frame_newest", 3),
-        *product(["read_session", "encode_found", "ordinary_fetch"], [1, 3]),
-    ],
-)
+@pytest.mark.parametrize("broken", ["read_partitions", "respond", "is_enough_with"])
+@pytest.mark.parametrize("count", [1, 4])
 def test_a_fetch_of_a_session_that_fails(
     broken: str, count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first request takes the ordinary dispatch, later ones the cache of the connection."""
+    """The first request takes the ordinary dispatch, later ones are replayed."""
     clients = Clients()
     waiting = clients.waiting
     waiting.send(session_frame(1, epoch=0, session_id=0))
@@ -133,11 +126,10 @@ def test_a_fetch_of_a_session_that_fails(
         waiting.settle(NOW_MS)
     waiting.send(session_frame(3, epoch=count, session_id=session_id))
     waiting.written = b""
-    if broken == "ordinary_fetch":
-        monkeypatch.setattr(session_fetch.SessionWait, "_is_satisfied", boom)
-        broken = "read_session"
-    monkeypatch.setattr(fetch_cache, "frame_newest", lambda *_arguments: None)
-    monkeypatch.setattr(session_fetch if count == 1 else fetch_cache, broken, boom)
+    if broken == "is_enough_with":
+        monkeypatch.setattr(WaitingBytes, broken, boom)
+        broken = "read_partitions"
+    monkeypatch.setattr(fetch_wait, broken, boom)
     clients.append()
     clients.check("FETCH")
 

@@ -23,7 +23,7 @@ def test_a_response_has_the_bytes_of_the_message(version: int) -> None:
     bodies = []
     for is_by_hand in (True, False):
         fetch = make_fetch(cluster, 0, 1, version=version)
-        read = read_partitions(cluster, fetch.params, fetch.known, omit_unchanged=False)
+        read = read_partitions(cluster, fetch.params, fetch.known, is_in_session=False)
         with pytest.MonkeyPatch.context() as patch:
             if not is_by_hand:
                 patch.setattr(fetch_response, "encode_sent", lambda *_arguments: None)

@@ -71,9 +71,7 @@ def test_a_broker_without_a_replica_is_said_before_a_wrong_epoch(
     broker_id: int, index: int, epoch: int, expected: ErrorCode
 ) -> None:
     params = FetchParams(broker_id, 100, 1, requires_leader=False)
-    result = read_partitions(
-        one_topic(), params, [cached(index, epoch=epoch)], omit_unchanged=False
-    )
+    result = read_partitions(one_topic(), params, [cached(index, epoch=epoch)], is_in_session=False)
     assert [data.error_code for _partition, data in result.partitions] == [expected]
     assert result.is_final is (expected != ErrorCode.NONE or index == 0)
 
@@ -83,9 +81,9 @@ def test_unchanged_partitions_are_left_out_of_what_is_read() -> None:
     idle, behind = cached(1), cached(0)
     idle.high_watermark = idle.log_start_offset = behind.log_start_offset = 0
     behind.high_watermark = 1
-    result = read_partitions(cluster, PARAMS, [idle, behind], omit_unchanged=True)
+    result = read_partitions(cluster, PARAMS, [idle, behind], is_in_session=True)
     assert [partition for partition, _data in result.partitions] == [behind]
-    complete = read_partitions(cluster, PARAMS, [idle, behind], omit_unchanged=False)
+    complete = read_partitions(cluster, PARAMS, [idle, behind], is_in_session=False)
     assert [partition for partition, _data in complete.partitions] == [idle, behind]
 
 
@@ -121,7 +119,7 @@ def test_a_fetch_that_waits_looks_at_the_changed_partition_only(
 def test_the_bytes_of_a_partition_count_once_however_often_it_changes() -> None:
     cluster = one_topic()
     partition = cached(0)
-    first = read_partitions(cluster, PARAMS, [partition], omit_unchanged=False).partitions
+    first = read_partitions(cluster, PARAMS, [partition], is_in_session=False).partitions
     (size,) = (len(data.records) for _partition, data in first)
     params = FetchParams(broker_id=1, bytes_max=1 << 20, bytes_min=size + 1)
     waiting_bytes = WaitingBytes(cluster, params, first)
@@ -134,7 +132,7 @@ def test_a_fetch_that_waits_counts_each_batch_once(*, has_read: bool) -> None:
     def instructions_of_a_look(batch_count: int) -> int:
         cluster = one_topic(batch_count)
         partition = cached(0)
-        read = read_partitions(cluster, params, [partition], omit_unchanged=False).partitions
+        read = read_partitions(cluster, params, [partition], is_in_session=False).partitions
         waiting_bytes = WaitingBytes(cluster, params, read if has_read else ())
         for _ in range(1 if has_read else 2):
             append(cluster, 1)
@@ -179,7 +177,7 @@ def test_a_fetch_that_waits_counts_as_one_that_counts_all_batches_at_each_look(
     )
     cluster = one_topic(3)
     partition = cached(0, fetch_offset)
-    read = read_partitions(cluster, params, [partition], omit_unchanged=False).partitions
+    read = read_partitions(cluster, params, [partition], is_in_session=False).partitions
     if changes_before_it_waits:
         change(cluster, partition, *steps.pop(0))
     waiting_bytes = WaitingBytes(cluster, params, read)

@@ -12,9 +12,8 @@ from broker.cluster.cluster import Cluster
 from broker.cluster.fetch_sessions import FetchSession
 from broker.fetch import session_logs
 from broker.fetch.partition_read import FetchParams, ReadResult, read_partitions
-from broker.fetch.session_logs import SessionLogs, logs_of_session, remembered_logs
-from protocol.fetch import PARTITIONS_MAX
-from tests.broker.fetch.planned_sessions import append, make_session
+from broker.fetch.session_logs import PARTITIONS_MIN, SessionLogs, logs_of_session, remembered_logs
+from tests.broker.fetch.stored_sessions import append, make_session
 
 PARAMS = FetchParams(broker_id=1, bytes_max=1 << 20, bytes_min=1)
 
@@ -22,7 +21,7 @@ PARAMS = FetchParams(broker_id=1, bytes_max=1 << 20, bytes_min=1)
 @pytest.fixture(autouse=True, scope="module")
 def all_sessions_are_long() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(session_logs, "PARTITIONS_MAX", 0)
+        patch.setattr(session_logs, "PARTITIONS_MIN", 0)
         yield
 
 
@@ -69,7 +68,7 @@ def test_a_short_session_and_a_request_without_one_have_none(
 ) -> None:
     cluster, session = make_session(12)
     assert logs_of_session(None, PARAMS, cluster) is None
-    monkeypatch.setattr(session_logs, "PARTITIONS_MAX", PARTITIONS_MAX)
+    monkeypatch.setattr(session_logs, "PARTITIONS_MIN", PARTITIONS_MIN)
     assert logs_of_session(session, PARAMS, cluster) is None
 
 
@@ -104,8 +103,8 @@ def test_what_is_left_out_is_what_the_ordinary_read_leaves_out(
 
     changed = found.changed(partitions)
 
-    assert described(read_partitions(cluster, params, changed, omit_unchanged=True)) == described(
-        read_partitions(cluster, params, partitions, omit_unchanged=True)
+    assert described(read_partitions(cluster, params, changed, is_in_session=True)) == described(
+        read_partitions(cluster, params, partitions, is_in_session=True)
     )
 
 

@@ -38,9 +38,11 @@ def test_partitions_of_one_topic_in_a_row_share_an_entry(version: int) -> None:
         (cached("a", version, 2), FetchPartitionData(aborted_transactions=())),
     ]
 
-    topics = encode_sent(version, sent)
+    encoded = encode_sent(version, sent)
 
-    assert topics is not None
+    assert encoded is not None
+    topics, record_bytes = encoded
+    assert record_bytes == len(b"batch")
     response: Any = messages.FetchResponse(version=version, session_id=5, responses=[])
     for names, part in (("a", sent[:2]), ("b", sent[2:3]), ("a", sent[3:])):
         entries = []

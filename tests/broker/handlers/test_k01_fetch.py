@@ -9,7 +9,6 @@ import pytest
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.failover import start_broker, stop_broker
-from broker.fetch.session_fetch import fetch_in_session
 from broker.handlers.k01_fetch import handle_fetch
 from broker.pending_response import PendingResponse
 from broker.produce.append import append_batch
@@ -25,17 +24,14 @@ from tests.broker.interleaving import at_pause, run_with_pauses
 VERSIONS = range(4, 19)
 _Topic = messages.FetchRequest.FetchTopic
 _read: Callable[..., Any] = read_fetch
-_shortcut: Callable[..., Any] = fetch_in_session
 
 
-@pytest.fixture(autouse=True, params=["in its session", "read by hand", "read by the schema"])
+@pytest.fixture(autouse=True, params=["read by hand", "read by the schema"])
 def choose_path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run each test with both codecs of short requests, and with the shortcut of sessions."""
+    """Run each test with both codecs of short requests."""
     module = sys.modules[__name__]
     if request.param == "read by the schema":
         monkeypatch.setattr(module, "_read", lambda *_request: None)
-    if request.param != "in its session":
-        monkeypatch.setattr(module, "_shortcut", lambda *_request: None)
 
 
 def cluster_with_records(batch_count: int = 3, brokers: int = 1) -> Cluster:
@@ -123,12 +119,10 @@ def ask(
         )
     body = bytes(request.encode(version=version))
     context = make_context(ApiKey.FETCH, version, broker_id=broker_id, now_ms=now_ms)
-    response = _shortcut(context, body, 0, len(body), cluster)
-    if response is None:
-        decoded = _read(version, body, 0, len(body)) or decode_request(
-            ApiKey.FETCH, version, body, 0, len(body)
-        )
-        response = handle_fetch(context, decoded, cluster)
+    decoded = _read(version, body, 0, len(body)) or decode_request(
+        ApiKey.FETCH, version, body, 0, len(body)
+    )
+    response = handle_fetch(context, decoded, cluster)
     return response if isinstance(response, PendingResponse) else reread(response, version)
 
 

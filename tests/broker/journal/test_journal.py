@@ -1,10 +1,6 @@
 """The journal keeps requests in order and within its bounds, and nothing while disabled."""
 
-from contextlib import ExitStack
 from dataclasses import replace
-from functools import partial
-from itertools import count
-from struct import pack
 from typing import Any
 
 import pytest
@@ -23,11 +19,11 @@ from broker.journal.journal import (
     response_of,
     targets_of,
 )
-from broker.journal.lines import Arrival, Disconnect, Entry, Line, Outcome
+from broker.journal.lines import Arrival, Disconnect, Entry, Outcome
 from broker.journal.rendering import describe_line
 from broker.pending_response import PendingResponse
-from broker.request.context import RequestContext, Sender, context_of_frame
-from broker.responses import Close, EncodedParts
+from broker.request.context import RequestContext
+from broker.responses import Close
 from broker.routes import ROUTES
 from protocol import json_view, messages
 from protocol.api_keys import ApiKey
@@ -227,125 +223,6 @@ def test_the_bounds_of_the_journal_always_hold(
     assert numbers == sorted(set(numbers))
 
 
-class TwoJournals:
-    """One gets requests as caches record them if it takes them so, the other as the dispatcher."""
-
-    def __init__(self, entries_max: int, bytes_max: int) -> None:
-        self.cached, self.ordinary = (
-            Journal(entries_max, bytes_max, is_enabled=True) for _ in range(2)
-        )
-        self._peer = connection(5)
-        self._sender = Sender(self._peer)
-        self._correlation_ids = count(1)
-        self._heard: dict[Journal, list[tuple[Any, ...]]] = {self.cached: [], self.ordinary: []}
-        self._listening = ExitStack()
-        self._is_followed = False
-
-    def follow(self) -> None:
-        """Begin to listen to both, or end it."""
-        self._is_followed = not self._is_followed
-        if not self._is_followed:
-            self._listening.close()
-            return
-        for journal, heard in self._heard.items():
-            self._listening.callback(journal.subscribe(partial(self._hear, heard)))
-
-    @staticmethod
-    def _hear(heard: list[tuple[Any, ...]], line: Line) -> None:
-        heard.append(described(line))
-
-    def compare_heard(self) -> None:
-        """Compare what the listeners got."""
-        assert self._heard[self.cached] == self._heard[self.ordinary]
-
-    def clear(self) -> None:
-        self.cached.clear()
-        self.ordinary.clear()
-
-    def look(self) -> None:
-        assert [described(line) for line in self.cached] == [
-            described(line) for line in self.ordinary
-        ]
-
-    def one(self, frame_size: int, response: bytes | EncodedParts) -> None:
-        """Handle one request."""
-        frame = self._new_frame(frame_size)
-        if len(framed(frame)) > self.cached.bytes_max:
-            self._begin(self.cached, frame, response or None)
-        else:
-            entry = self.cached.begin_sent(self._sender, framed(frame), NOW_MS, 0)
-            self.cached.end(entry, response or None, 7000)
-        self._begin(self.ordinary, frame, response or None)
-
-    def wait(self, frame_size: int, response: bytes | None) -> None:
-        """Begin to handle one request, and end it with the response if it gets one."""
-        frame = self._new_frame(frame_size)
-        for journal in (self.ordinary, self.cached):
-            if journal is self.cached and len(framed(frame)) <= journal.bytes_max:
-                entry = journal.begin_sent(self._sender, framed(frame), NOW_MS, 0)
-            else:
-                entry = self._begin(journal, frame)
-            journal.wait(entry)
-            if response is not None:
-                journal.end(entry, response, 7000)
-
-    def _new_frame(self, size: int) -> bytes:
-        return pack(">hhih", ApiKey.PRODUCE, 8, next(self._correlation_ids), -1) + bytes(size - 10)
-
-    def _begin(
-        self, journal: Journal, frame: bytes, *responses: bytes | EncodedParts | None
-    ) -> Entry:
-        """Begin to handle a request, and end it if there is a response, or None for no response."""
-        context = context_of_frame(frame, self._peer, NOW_MS, start=0)
-        entry = journal.begin(context, frame, 0, len(frame), 0)
-        for response in responses:
-            journal.end(entry, response, 7000)
-        return entry
-
-
-def framed(frame: bytes) -> bytes:
-    return pack(">i", len(frame)) + frame
-
-
-sizes = st.integers(10, 30)
-responses = st.integers(0, 60).map(bytes)
-parts = st.integers(1, 60).map(lambda size: EncodedParts([bytes(1), bytes(size - 1)], size))
-
-
-@given(
-    st.integers(1, 8),
-    st.integers(20, 300),
-    st.lists(
-        st.one_of(
-            st.tuples(st.just("one"), sizes, st.one_of(responses, parts)),
-            st.tuples(st.just("wait"), sizes, st.one_of(st.none(), responses)),
-            st.sampled_from([("clear",), ("look",), ("follow",)]),
-        ),
-        max_size=30,
-    ),
-)
-def test_what_caches_record_has_the_same_lines_as_what_the_dispatcher_records(
-    entries_max: int, bytes_max: int, steps: list[tuple[Any, ...]]
-) -> None:
-    both = TwoJournals(entries_max, bytes_max)
-    for name, *arguments in steps:
-        getattr(both, name)(*arguments)
-        assert both.cached.last_number == both.ordinary.last_number
-        both.compare_heard()
-    cached, ordinary = both.cached, both.ordinary
-    assert (len(cached), cached.byte_count) == (len(ordinary), ordinary.byte_count)
-    lines = [described(line) for line in cached]
-    assert lines == [described(line) for line in ordinary]
-    assert [described(line) for line in reversed(cached)] == lines[::-1]
-    assert all(first is second for first, second in zip(cached, cached, strict=True))
-    assert sum(line.byte_count for line in cached) == cached.byte_count
-
-
-def described(line: Line) -> tuple[Any, ...]:
-    assert isinstance(line, Entry)
-    return line.number, line.context, line.frame, line.response, line.outcome, line.duration_us
-
-
 def test_a_frame_beyond_journal_bytes_max_is_recorded_without_its_bytes() -> None:
     client = Client(journalled_cluster(**{"journal.bytes.max": "10"}))
     client.send(metadata_frame(1))
@@ -463,9 +340,11 @@ def test_a_refused_connection_is_a_line_while_the_journal_is_enabled() -> None:
 
 
 def test_lines_beyond_the_limit_are_dropped_together_and_never_seen() -> None:
-    journal, sender = Journal(5, 1 << 20, is_enabled=True), Sender(connection(1))
+    journal = Journal(5, 1 << 20, is_enabled=True)
+    context = make_context(ApiKey.METADATA, 9)
     for number in range(1, 300):
-        journal.end(journal.begin_sent(sender, metadata_frame(number), NOW_MS, 0), b"response", 0)
+        frame = metadata_frame(number)
+        journal.end(journal.begin(context, frame, 4, len(frame), 0), b"response", 0)
         assert len(journal._lines) <= 5 + DROPPED_TOGETHER
     numbers = [line.number for line in journal]
 

@@ -2,7 +2,7 @@
 
 from broker.cluster import fetch_sessions
 from broker.cluster.fetch_sessions import FetchSession, FetchSessionCache, FetchSessionCacheShard
-from broker.fetch import fetch_response, partition_read
+from broker.fetch import fetch_response
 from tests.simulation.mutants.mutant import Mutant, edited
 
 FETCH_SESSION_MUTANTS: tuple[Mutant, ...] = (
@@ -31,9 +31,9 @@ FETCH_SESSION_MUTANTS: tuple[Mutant, ...] = (
     edited(
         "A partition whose high watermark is known is left out, wherever the client reads.",
         "fetch_sessions",
-        partition_read.read_partitions,
-        "and cached.fetch_offset == log.log_end_offset\n            and cached.high_watermark",
-        "and cached.high_watermark",
+        fetch_sessions.must_send,
+        "bool(data.batches)",
+        "False",
     ),
     edited(
         "A session id is given twice.",

@@ -1,22 +1,11 @@
-"""A fetch session of two topics, and its plan."""
-
-from typing import Any
+"""A fetch session of two topics."""
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.fetch_sessions import CachedPartition, FetchSession
-from broker.fetch.session_plan import SessionPlan, plan_for
 from broker.produce.append import append_batch
 from protocol.api_keys import ApiKey
-from protocol.fetch import ShortFetch, ShortTopic
 from tests.batches import make_batch
 from tests.broker.cluster_builder import NOW_MS, make_cluster, make_context
-
-
-def request_of(**changes: Any) -> ShortFetch:
-    """Return a request of a session without partitions."""
-    topics: list[ShortTopic] = []
-    usual = ShortFetch(-1, 100, 1, 1 << 20, 0, 5, 1, topics, "")
-    return usual._replace(**changes)
 
 
 def make_session(version: int) -> tuple[Cluster, FetchSession]:
@@ -30,11 +19,6 @@ def make_session(version: int) -> tuple[Cluster, FetchSession]:
             cached = CachedPartition(name, topic_id, index, 0, 1 << 20)
             session.partitions[cached.key] = cached
     return cluster, session
-
-
-def plan_of(cluster: Cluster, session: FetchSession, version: int, **changes: Any) -> SessionPlan:
-    """Return the plan for a request."""
-    return plan_for(make_context(ApiKey.FETCH, version), request_of(**changes), session, cluster)
 
 
 def append(cluster: Cluster, name: str, index: int, value: bytes) -> None:

@@ -1,25 +1,20 @@
-"""Requests of a session get the same responses with and without the shortcut for usual ones."""
+"""Fetch requests of sessions with changes of the cluster in between, and what they leave behind."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from itertools import count
 from typing import Any
 
 import pytest
-from hypothesis import event, example, given, settings
 from hypothesis import strategies as st
 
 from broker.cluster import partition_log
 from broker.cluster.fetch_sessions import FetchSession
 from broker.cluster.transaction_index import AbortedTransaction
-from broker.dispatch import fetch_cache
+from broker.dispatch import fetch_replay
 from broker.dispatch.connection import Connection
 from broker.dispatch.dispatcher import Dispatcher
-from broker.dispatch.fetch_cache import CachedWait
-from broker.dispatch.turn_queue import TurnKind
 from broker.dispatch.turns import TURN_NS
-from broker.fetch import partition_read, session_fetch, session_logs, session_plan
-from broker.fetch.session_plan import NamedPartition
+from broker.fetch import partition_read, session_logs
 from broker.handlers import k01_fetch
 from broker.journal.lines import Entry, Line, Outcome
 from broker.produce.append import append_batch
@@ -29,8 +24,7 @@ from protocol import messages, pacing, records
 from protocol.api_keys import ApiKey
 from tests.batches import make_batch
 from tests.broker.cluster_builder import ALL_VERSIONS, NOW_MS, make_cluster, make_context
-from tests.broker.dispatch.produce_runs import counted_calls, fields_of_line
-from tests.examples import examples
+from tests.broker.dispatch.produce_runs import fields_of_line
 
 PARTITIONS = 3
 FRAME_BYTES_MAX = 1 << 20
@@ -294,28 +288,6 @@ class Client:
         }
 
 
-@contextmanager
-def counted_shortcuts() -> Iterator[list[object]]:
-    """Collect what the shortcut returns, if that is a response."""
-    found: list[object] = []
-
-    def noting(module: Any, name: str) -> None:
-        function = getattr(module, name)
-
-        def call(*arguments: Any) -> Any:
-            found.append((module, name))
-            return function(*arguments)
-
-        patch.setattr(module, name, call)
-
-    with pytest.MonkeyPatch.context() as patch:
-        noting(session_fetch, "encode_found")
-        noting(session_fetch.SessionWait, "wait")
-        noting(fetch_cache, "encode_found")
-        noting(fetch_cache, "frame_newest")
-        yield found
-
-
 def run(steps: Sequence[Step], between: Sequence[Step] | None = None) -> dict[str, Any]:
     """Carry out the steps; return what they leave behind."""
     client = Client(between)
@@ -324,21 +296,12 @@ def run(steps: Sequence[Step], between: Sequence[Step] | None = None) -> dict[st
     return client.result()
 
 
-def both(steps: Sequence[Step]) -> tuple[dict[str, Any], dict[str, Any], int]:
-    """Return the results with and without the shortcut, and how often it was taken."""
-    with counted_shortcuts() as taken:
-        with_shortcut = run(steps)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(session_plan, "_targets", lambda *_arguments: {})
-        without = run(steps)
-    return with_shortcut, without, len(taken)
-
-
 def as_long(steps: Sequence[Step], between: Sequence[Step] | None = None) -> dict[str, Any]:
     """Return the result if all sessions have many partitions."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (session_fetch, session_logs, fetch_cache, k01_fetch):
+        for module in (fetch_replay, k01_fetch):
             patch.setattr(module, "PARTITIONS_MAX", 0)
+        patch.setattr(session_logs, "PARTITIONS_MIN", 0)
         patch.setattr(pacing, "LOOK_EVERY", 1)
         return run(steps, between)
 
@@ -346,12 +309,18 @@ def as_long(steps: Sequence[Step], between: Sequence[Step] | None = None) -> dic
 def as_many(steps: Sequence[Step], between: Sequence[Step] | None = None) -> dict[str, Any]:
     """Return the result if two batches are very many."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (partition_log, partition_read, session_plan):
+        for module in (partition_log, partition_read):
             patch.setattr(module, "SHORT_BATCHES_MAX", 1)
-        for module in (partition_log, session_plan):
-            patch.setattr(module, "RUN_BATCHES", 1)
+        patch.setattr(partition_log, "RUN_BATCHES", 1)
         patch.setattr(partition_read, "JOINED_PARTS_MAX", 1)
         return run(steps, between)
+
+
+def with_logs(steps: Sequence[Step]) -> dict[str, Any]:
+    """Return the result if sessions with few partitions remember their logs."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(session_logs, "PARTITIONS_MIN", 0)
+        return run(steps)
 
 
 def fetch(*named: tuple[str, int, int], **changes: Any) -> Step:
@@ -459,196 +428,3 @@ steps_of_one = _weighted(*[one] * 10, *[st.just(produce())] * 8, changes_of_one)
 
 RECORD: Step = ("set_journal", {"is_enabled": True})
 losses = st.tuples(st.just("lose"), st.fixed_dictionaries({"connection": st.integers(0, 1)}))
-
-
-@settings(max_examples=examples(300), deadline=None)
-@given(st.lists(steps, max_size=25))
-@example([RECORD, *[produce()] * 2, fetch(), fetch(), fetch(max_wait_ms=100), produce(), fetch()])
-@example([*[fetch(max_wait_ms=100)] * 2, fetch(max_wait_ms=100, epoch_change=1), produce()])
-@example([*[produce()] * 2, fetch(max_wait_ms=100, max_bytes=100, min_bytes=200)])
-def test_a_session_goes_on_the_same_way_without_the_shortcut(found: list[Step]) -> None:
-    with_shortcut, without, taken = both([fetch(*ALL), *found])
-    event(f"taken: {min(taken, 5)}")
-
-    assert with_shortcut == without
-    assert as_long([fetch(*ALL), *found]) == without
-    assert as_long([fetch(*ALL), *found], between=()) == without
-    assert as_many([fetch(*ALL), *found]) == without
-    assert as_many([fetch(*ALL), *found], between=()) == without
-    assert with_shortcut["bugs"] == []
-
-
-@settings(max_examples=examples(500), deadline=None)
-@given(
-    st.lists(steps_of_one, min_size=5, max_size=30),
-    st.fixed_dictionaries(mostly),
-    st.booleans(),
-    st.sampled_from([None, 1e7]),
-)
-def test_a_session_of_one_partition_goes_on_the_same_way_without_the_shortcut(
-    found: list[Step], usual: dict[str, int], is_recorded: bool, quota: float | None
-) -> None:
-    # With so many requests a connection remembers them, and so does the session.
-    begun: list[Step] = [
-        ("set_journal", {"is_enabled": is_recorded}),
-        ("set_quota", {"rate": quota}),
-    ]
-    begun += [fetch(*ONE, **usual), *[produce(), fetch(*ONE, **usual)] * 3]
-
-    with counted_calls(NamedPartition, "take_offset") as taken:
-        with_shortcut, without, _taken = both([*begun, *found])
-    event(f"taken: {min(len(taken), 5)}")
-
-    assert with_shortcut == without
-    assert with_shortcut["bugs"] == []
-
-
-@settings(max_examples=examples(300), deadline=None)
-@given(st.lists(steps, max_size=15), st.lists(st.one_of(steps, losses), max_size=15))
-def test_changes_between_the_turns_of_a_request_leave_nothing_broken(
-    found: list[Step], between: list[Step]
-) -> None:
-    end: list[Step] = [("lose", {"connection": 0}), ("lose", {"connection": 1})]
-
-    for result in (
-        as_long([fetch(*ALL), *found, *end], between),
-        as_many([fetch(*ALL), *found, *end], between),
-    ):
-        assert result["bugs"] == []
-        assert not any(result["waiters"])
-        assert result["due"] is None
-
-
-@pytest.mark.parametrize("turns_before", range(12))
-@pytest.mark.parametrize("end", [produce(), ("advance", {"duration_ms": 100})])
-def test_a_long_wait_that_ends_while_it_begins_leaves_no_waiter(
-    end: Step, turns_before: int
-) -> None:
-    nothing: Step = ("advance", {"duration_ms": 0})
-    steps = [fetch(*ALL), fetch(), fetch(max_wait_ms=100), ("advance", {"duration_ms": 100})]
-
-    result = as_long(steps, [nothing] * turns_before + [end])
-
-    assert not any(result["waiters"])
-    assert result["due"] is None
-    assert len(result["written"]) == 3
-
-
-@pytest.mark.parametrize("version", [9, 11, 12, 13, 18])
-@pytest.mark.parametrize("isolation_level", [0, 1])
-def test_usual_requests_take_the_shortcut(version: int, isolation_level: int) -> None:
-    usual: dict[str, Any] = {"version": version, "isolation_level": isolation_level}
-    found, without, taken = both(
-        [
-            fetch(*ALL, **usual),
-            produce(),
-            fetch(**usual),
-            fetch(("a", 0, 0), **usual),
-            produce(partition=1),
-            produce(partition=2),
-            fetch(**usual, max_wait_ms=100),
-            fetch(("a", 1, 0), ("a", 2, 0), **usual, max_wait_ms=100),
-            produce(partition=1),
-            fetch(("a", 1, 0), **usual, max_wait_ms=100),
-            ("advance", {"duration_ms": 100}),
-        ]
-    )
-
-    assert found == without
-    assert taken >= 6
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        ("delete", {"topic": "a"}),
-        ("delete_records", {"topic": "a", "partition": 1}),
-        ("lead", {"topic": "a", "partition": 0, "node_id": 2}),
-        ("abort", {"topic": "a", "partition": 0}),
-        ("set_quota", {"rate": 1.0}),
-        fetch(("a", 0, 5)),
-        fetch(connection=1),
-        fetch(("a", 0, 0), ("b", 0, 0), connection=1),
-        fetch(forgotten=[("a", 1)], connection=1),
-    ],
-)
-@pytest.mark.parametrize("isolation_level", [0, 1])
-def test_a_change_while_a_request_waits_has_the_same_result(
-    change: Step, isolation_level: int
-) -> None:
-    waiting = fetch(max_wait_ms=100, isolation_level=isolation_level)
-    found, without, taken = both(
-        [
-            fetch(*ALL, isolation_level=isolation_level),
-            waiting,
-            change,
-            produce(),
-            ("advance", {"duration_ms": 100}),
-            fetch(isolation_level=isolation_level),
-        ]
-    )
-
-    assert found == without
-    assert taken
-
-
-@pytest.mark.parametrize(("partition_count", "kinds"), [(100, []), (101, [TurnKind.LIGHT] * 2)])
-@pytest.mark.parametrize("change", [("advance", {"duration_ms": 1}), ("set_quota", {"rate": 1.0})])
-def test_a_session_with_more_than_a_hundred_partitions_takes_turns(
-    partition_count: int, kinds: list[TurnKind], change: Step
-) -> None:
-    client = Client()
-    cluster = client.cluster
-    topic = cluster.topics.get("a")
-    assert topic is not None
-    cluster.add_partitions(topic, [(1, 2)] * (partition_count - PARTITIONS))
-    client.do(fetch(*[("a", index, 0) for index in range(partition_count)]))
-    found = []
-
-    def run(respond: Callable[[], Any], _frame_bytes: int, kind: TurnKind) -> Any:
-        found.append(kind)
-        return respond()
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(client.dispatcher.turns, "run", run)
-        for step in (fetch(), change, fetch()):
-            client.do(step)
-
-    assert found == kinds
-
-
-@pytest.mark.parametrize("end", [produce(), ("advance", {"duration_ms": 100})])
-@pytest.mark.parametrize("version", [11, 12, 13])
-def test_a_quota_set_while_a_request_waits_in_the_cache_throttles_and_mutes(
-    version: int, end: Step
-) -> None:
-    usual = fetch(("a", 0, 0), version=version, max_wait_ms=100)
-    steps = [
-        fetch(*ALL, version=version),
-        *[produce(), usual] * 3,
-        usual,
-        ("set_quota", {"rate": 1.0}),
-        end,
-        usual,
-        ("advance", {"duration_ms": 1000}),
-        ("advance", {"duration_ms": 130_000}),
-        ("advance", {"duration_ms": 1000}),
-    ]
-    with counted_calls(CachedWait, "begin") as taken:
-        found, without, _taken = both(steps)
-
-    assert len(taken) == 1
-    assert found == without
-    # The client is mute: its next request gets its response seconds later.
-    assert found["written"][-1][0] > found["written"][-2][0] + 1000
-
-
-@pytest.mark.parametrize("version", [9, 11, 12, 13, 15, 18])
-def test_a_connection_remembers_requests_that_name_no_partition(version: int) -> None:
-    client = Client()
-    for step in [fetch(*ONE, version=version), *[fetch(version=version)] * 4]:
-        client.do(step)
-
-    with counted_calls(fetch_cache.FetchCache, "learn") as learnt:
-        client.do(fetch(version=version))
-    assert not learnt

@@ -1,0 +1,45 @@
+"""The dispatcher, as far as a replay of requests needs it."""
+
+from typing import Any, Protocol
+
+from broker.faults.table import FaultTable
+from broker.journal.lines import Entry
+from broker.request.context import RequestContext
+from broker.request.encoding import BugReporter
+from broker.responses import DispatchResult
+from broker.routes import Route
+
+PAUSE_MAX = 1023
+"""Requests between two that are learnt, for a client whose requests are never alike."""
+
+
+class OrdinaryPath(Protocol):
+    """The dispatcher, as far as a replay needs it."""
+
+    faults: FaultTable
+    report_bug: BugReporter
+
+    @property
+    def notes_requests(self) -> bool:
+        """Whether `begin` and `end` note anything."""
+        ...
+
+    def begin(
+        self, context: RequestContext, buffer: bytes | bytearray, start: int, end: int
+    ) -> Entry | None:
+        """Begin to note a request."""
+        ...
+
+    def end(
+        self, context: RequestContext, entry: Entry | None, response: DispatchResult
+    ) -> DispatchResult:
+        """Note the response to a request."""
+        ...
+
+    def start_stopwatch(self, context: RequestContext) -> None:
+        """Measure the time of a request, if a quota needs it."""
+        ...
+
+    def framed(self, route: Route, context: RequestContext, response: Any) -> DispatchResult:
+        """Return the frame of what a handler returned."""
+        ...
