@@ -51,14 +51,14 @@ def test_nothing_pauses_within_no_pause() -> None:
 def test_an_inserted_pause_is_found() -> None:
     """In a function, a method, a property, a callback, and below `no_pause()`."""
     sources = read_sources()
-    _insert_first(sources, "broker.groups.offsets", "OffsetTable", "put")
+    _insert_first(sources, "broker.cluster.partition_log", "PartitionLog", "wait")
     _insert_first(sources, "broker.cluster.share_log", "ShareLog", "append")
     _insert_first(sources, "producer_state.producer_batches", "ProducerBatches", "apply")
     pausing = Pausing(sources)
     unmarked = pausing.unmarked()
-    assert "broker.groups.offsets.OffsetTable.put" in unmarked
+    assert "broker.cluster.partition_log.PartitionLog.wait" in unmarked
     # Through an attribute of a class of our own.
-    assert "broker.groups.group_table.GroupTable._store" in unmarked
+    assert "broker.fetch.waiting_fetch.WaitingPartition.join" in unmarked
     # Through an attribute whose class is a protocol.
     assert "broker.share_groups.share_state.ShareStates.write" in unmarked
     assert "broker.produce.append._write_producer" in unmarked
