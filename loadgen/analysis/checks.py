@@ -138,8 +138,9 @@ def exactly_once(
 ) -> Verdict:
     """Check that each acknowledged batch is stored exactly once.
 
-    `can_repeat`: the tenant sends batches again with another producer id, which the broker cannot
-    detect; then they are stored at least once.
+    A batch that the client sends again with another producer id or epoch is another batch.
+    `can_repeat`: the batches have no producer id, so that the broker cannot detect duplicates; then
+    they are stored at least once.
     """
     check = (
         "acknowledged batches are stored, " + ("at least" if can_repeat else "exactly") + " once"

@@ -91,51 +91,51 @@ EXPIRIES = """
            max(coalesce(expired_us, completed_us) - submitted_us) AS latest_us
     FROM (SELECT tenant, event_id, min(submitted_us) AS submitted_us,
                  min(response_us) FILTER (WHERE status = 'expired') AS expired_us,
-                 min(response_us) FILTER (WHERE status = 'responded' AND error_code IN (0, 46))
+                 max(response_us) FILTER (WHERE status = 'responded' AND error_code IN (0, 46))
                      AS completed_us
           FROM results WHERE event_id >= 0 AND api = 'Produce'
                AND array_contains(CAST(:expiring_tenants AS ARRAY<STRING>), tenant)
           GROUP BY tenant, event_id)
     GROUP BY tenant"""
 # What was sent and what was read back goes through one shuffle, by event, and needs no join. A
-# batch is known by producer id and place: topic, partition, epoch and sequence, or the offset
-# without a producer id. The hash of a place only has to differ within an event. An event is one
-# batch, or several batches at different places. Tenants are numbers, since Spark sorts to find the
-# largest string.
+# batch is known by producer id and place: topic, partition, epoch, sequence and records, or the
+# offset without a producer id. The hash of a place only has to differ within an event. An event may
+# have several places: it is several batches, or lies in several, or the client sent it again with
+# another producer id or epoch. A broker cannot know the latter, so each place counts alone: what is
+# stored twice at one, or stored where nothing was sent, or though it was refused, is repeated.
+# Tenants are numbers, since Spark sorts to find the largest string.
 BATCHES = """
     SELECT element_at(:tenants, number) AS tenant, sum(acknowledged) AS acknowledged,
-           sum(missing) AS missing,
-           sum(CASE WHEN array_contains(CAST(:of_several AS ARRAY<STRING>),
-                                        element_at(:tenants, number))
-               THEN times - firsts ELSE greatest(0, times - 1) END) AS repeated
-    FROM (SELECT event_id, max(number) AS number, sum(acknowledged) AS acknowledged,
-                 sum(missing) AS missing, sum(times) AS times, sum(firsts) AS firsts
-          FROM (SELECT event_id, producer_id, max(number) AS number,
-                       count_if(is_acknowledged) AS acknowledged,
-                       count_if(is_acknowledged AND times = 0) AS missing,
-                       sum(times) AS times, count_if(number > 0 AND times > 0) AS firsts
-                FROM (SELECT event_id, producer_id, place, max(number) AS number,
-                             max(is_acknowledged) AS is_acknowledged, sum(times) AS times
-                      FROM (SELECT * FROM sent_batches UNION ALL SELECT * FROM stored_batches
-                            DISTRIBUTE BY event_id)
-                      GROUP BY event_id, producer_id, place)
-                GROUP BY event_id, producer_id)
-          WHERE number > 0 GROUP BY event_id)
-    GROUP BY number"""
+           sum(missing) AS missing, sum(times - firsts) AS repeated
+    FROM (SELECT event_id, producer_id, max(number) AS number,
+                 count_if(is_acknowledged) AS acknowledged,
+                 count_if(is_acknowledged AND times = 0) AS missing,
+                 sum(times) AS times, count_if(may_be_stored AND times > 0) AS firsts
+          FROM (SELECT event_id, producer_id, place, max(number) AS number,
+                       max(is_acknowledged) AS is_acknowledged,
+                       max(may_be_stored) AS may_be_stored, sum(times) AS times
+                FROM (SELECT * FROM sent_batches UNION ALL SELECT * FROM stored_batches
+                      DISTRIBUTE BY event_id)
+                GROUP BY event_id, producer_id, place)
+          GROUP BY event_id, producer_id)
+    WHERE number > 0 GROUP BY number"""
 BATCH_VIEWS = {
     "sent_batches": """
         SELECT event_id, coalesce(producer_id, -1) AS producer_id,
-               xxhash64(topic, partition, coalesce(epoch, -1), coalesce(sequence, -1),
+               xxhash64(topic, partition, coalesce(epoch, -1), coalesce(sequence, -1), records,
                         CASE WHEN producer_id IS NULL THEN base_offset END) AS place,
                CAST(array_position(:tenants, tenant) AS INT) AS number,
                status = 'responded' AND coalesce(error_code IN (0, 46), false) AS is_acknowledged,
+               status != 'responded'
+                   OR array_contains(CAST(:maybe_stored AS ARRAY<INT>), error_code)
+                   AS may_be_stored,
                0 AS times
         FROM results WHERE api = 'Produce'""",
     "stored_batches": """
         SELECT event_id, producer_id,
-               xxhash64(topic, partition, coalesce(epoch, -1), coalesce(sequence, -1),
+               xxhash64(topic, partition, coalesce(epoch, -1), coalesce(sequence, -1), records,
                         CASE WHEN producer_id < 0 THEN base_offset END) AS place,
-               0 AS number, false AS is_acknowledged, 1 AS times
+               0 AS number, false AS is_acknowledged, false AS may_be_stored, 1 AS times
         FROM read_back""",
 }
 # The events that a closed loop adds have larger ids.

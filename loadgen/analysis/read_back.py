@@ -1,6 +1,7 @@
 """Read back the batches that a load wrote to each partition."""
 
-from collections.abc import Callable, Iterator, Mapping
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -10,6 +11,7 @@ from client import clock
 from client.errors import ClientError
 from client.resources import Address
 from client.transport import SocketTransport
+from loadgen.clients.batch_parts import BatchPart, parts_of
 from loadgen.clients.connection_settings import REQUEST_TIMEOUT_MS, security_of_tenant
 from loadgen.clients.fetch_responses import (
     NO_TOPIC_ID,
@@ -19,7 +21,8 @@ from loadgen.clients.fetch_responses import (
     fetched_partitions,
     next_offset,
 )
-from loadgen.clients.produce_frames import event_of
+from loadgen.clients.load_client import NO_EVENT
+from loadgen.clients.produce_frames import event_of, next_sequence
 from loadgen.clients.transaction_records import TransactionRecord, records_in
 from loadgen.plan.run_spec import RunSpec
 from loadgen.storage import Storage
@@ -34,7 +37,7 @@ SCHEMA = (
     " sequence int, records int, event_id bigint, number int, source_partition int,"
     " source_offset bigint"
 )
-"""One row per batch; one per record if the records are judged one by one."""
+"""One row per batch, or per `BatchPart`; one per record if the records are judged one by one."""
 _COLUMNS = {
     "topic": pa.string(),
     "partition": pa.int32(),
@@ -127,9 +130,9 @@ def partition_batches(spec: RunSpec, topic: str, partition: int) -> Iterator[pa.
     topology = spec.topology
     offset = topology.start_offsets.get(topic, {}).get(partition, 0)
     security = security_of_tenant(spec.plan.target, spec.plan.tenants[0])
-    is_judged = any(
-        tenant.topic == topic and tenant.is_judged_by_record for tenant in spec.plan.tenants
-    )
+    tenants = [tenant for tenant in spec.plan.tenants if tenant.topic == topic]
+    is_judged = any(tenant.is_judged_by_record for tenant in tenants)
+    are_cut = any(tenant.cuts_events for tenant in tenants)
     failures = 0
     give_up_ms = clock.now_ms() + OPEN_TRANSACTION_MS + spec.plan.transaction_timeout_ms
     with SocketTransport("mock-kafka-load", security, REQUEST_TIMEOUT_MS) as transport:
@@ -146,7 +149,8 @@ def partition_batches(spec: RunSpec, topic: str, partition: int) -> Iterator[pa.
             first_offset = offset
             for header, data in committed_batches(found):
                 judged = records_in(data) if is_judged else {}
-                _append(columns, topic, partition, header, data, judged)
+                parts = [] if judged else _parts(header, data, are_cut=are_cut)
+                _append(columns, topic, partition, header, parts, judged)
             offset = next_offset(found.records, offset)
             if columns["topic"]:
                 yield pa.RecordBatch.from_pydict(columns, schema=ARROW_SCHEMA)
@@ -174,26 +178,45 @@ def _fetch(
     return found
 
 
+def _parts(header: BatchHeader, data: bytes, *, are_cut: bool) -> list[BatchPart]:
+    """Return the whole batch as a part, or its parts if the events of the topic may be cut."""
+    parts: list[BatchPart] = []
+    with contextlib.suppress(DecodeError, ValueError):  # a batch of another client
+        parts = parts_of(data) if are_cut else [BatchPart(event_of(data), 0, header.records_count)]
+    return parts or [BatchPart(NO_EVENT, 0, header.records_count)]
+
+
+def _sequence(header: BatchHeader, first: int) -> int:
+    sequence = header.base_sequence
+    return sequence if sequence < 0 else next_sequence(sequence, first)
+
+
 def _append(
     columns: dict[str, list[Any]],
     topic: str,
     partition: int,
     header: BatchHeader,
-    data: bytes,
+    parts: Sequence[BatchPart],
     judged: Mapping[int, TransactionRecord],
 ) -> None:
-    """Append the row of a batch, or of each of its records in `judged`."""
+    """Append the rows of the parts of a batch, or of each of its records in `judged`."""
     rows: list[tuple[Any, ...]]
     if not judged:
-        try:
-            event_id = event_of(data)
-        except DecodeError:  # a batch of another client
-            event_id = None
-        rows = [(header.base_offset, header.records_count, event_id, None, None, None)]
+        rows = [
+            (
+                header.base_offset + first,
+                _sequence(header, first),
+                records,
+                None if event_id == NO_EVENT else event_id,
+                *[None] * 3,
+            )
+            for event_id, first, records in parts
+        ]
     else:
         rows = [
             (
                 offset,
+                header.base_sequence,
                 1,
                 record.event_id,
                 record.number,
@@ -201,14 +224,14 @@ def _append(
             )
             for offset, record in judged.items()
         ]
-    for base_offset, records, *rest in rows:
+    for base_offset, sequence, records, *rest in rows:
         values = (
             topic,
             partition,
             base_offset,
             header.producer_id,
             header.producer_epoch,
-            header.base_sequence,
+            sequence,
             records,
             *rest,
         )

@@ -32,6 +32,7 @@ from loadgen.plan.plan import Plan, Tenant
 from loadgen.plan.run_spec import PreparedTarget
 from loadgen.plan.schedule import event_counts
 from loadgen.rows import SCHEMA
+from protocol.errors import RETRIABLE_ERRORS, ErrorCode
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -47,8 +48,8 @@ MAIN_APIS = {
     "admin": ANY_API,
 }
 """The API whose response completes an event; EndTxn or Produce for the other behaviours."""
-SEVERAL_BATCHES = {"restart-loop", "retries-lost-responses"}
-CAN_REPEAT = {"new-producer-per-error"}
+MAYBE_STORED = {*request_groups.ACKNOWLEDGED, ErrorCode.UNKNOWN_SERVER_ERROR, *RETRIABLE_ERRORS}
+"""The errors of a batch that the broker may have stored all the same."""
 HEAT_CELLS = 60
 _CONCURRENT_QUERIES = 4
 """A query of a small run uses one core."""
@@ -203,7 +204,7 @@ def arguments_of(plan: Plan) -> dict[str, Any]:
         "tenants": [tenant.name for tenant in tenants],
         "main_apis": [main_api(tenant) for tenant in tenants],
         "open_tenants": [tenant.name for tenant in tenants if tenant.arrival != "closed"],
-        "of_several": [t.name for t in tenants if t.behaviour in SEVERAL_BATCHES],
+        "maybe_stored": sorted(MAYBE_STORED),
         "tolerance_us": checks.MUTE_TOLERANCE_US,
         "expiring_tenants": [t.name for t in tenants if t.behaviour == "delivery-timeout"],
         **queries.ARGUMENTS,
@@ -380,7 +381,7 @@ def stored_verdicts(plan: Plan, found: Mapping[str, Rows]) -> list[Verdict]:
                 row["acknowledged"],
                 row["missing"],
                 row["repeated"],
-                can_repeat=tenant.behaviour in CAN_REPEAT or not tenant.is_idempotent,
+                can_repeat=not tenant.is_idempotent,
             )
         )
     return verdicts

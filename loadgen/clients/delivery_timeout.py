@@ -14,8 +14,8 @@ from client import Producer, ProducerSettings
 from client.errors import ClientError, SecurityError
 from client.producer.delivery import Delivered, DeliveryRefusedError
 from loadgen import clock
-from loadgen.clients.load_client import NO_EVENT, Event, LoadClient, Run
-from loadgen.clients.produce_frames import event_of, record_batch
+from loadgen.clients.load_client import Event, LoadClient, Run
+from loadgen.clients.produce_frames import record_batch
 from loadgen.clients.producer_rows import ProducerRows
 from loadgen.plan.plan import Tenant
 from loadgen.rows import NONE, Status
@@ -34,7 +34,7 @@ class _Open:
 
 
 class DeliveryTimeout(LoadClient):
-    """One producer with a batch for each event."""
+    """One producer; the records of an event are a batch, unless the producer cuts it before."""
 
     def __init__(self, run: Run, tenant: Tenant, number: int) -> None:
         super().__init__(run, tenant, number)
@@ -52,7 +52,7 @@ class DeliveryTimeout(LoadClient):
         self._events: deque[Event] = deque()
         self._sending: asyncio.Task[None] | None = None
         self._open: dict[int, _Open] = {}
-        self.requests = ProducerRows(run, number, self._event_of)
+        self.requests = ProducerRows(run, number, self._event_of, splits_batches=True)
         self._is_closing = False
 
     def submit(self, event: Event) -> None:
@@ -167,10 +167,10 @@ class DeliveryTimeout(LoadClient):
         )
         rows.end(row, now_us, 0, status=Status.EXPIRED)
 
-    def _event_of(self, batch: bytes | None, now_us: int) -> Event:
-        """Return the event of a request, and note that it was sent."""
-        pending = None if batch is None else self._open.get(event_of(batch))
-        if pending is None:
-            return Event(NO_EVENT, now_us, now_us, 0)
+    def _event_of(self, event_id: int, now_us: int) -> Event:
+        """Return the event of records, and note that they were sent."""
+        pending = self._open.get(event_id)
+        if pending is None:  # no event, or one of which another record has failed
+            return Event(event_id, now_us, now_us, 0)
         pending.is_sent = True
         return pending.event

@@ -237,6 +237,6 @@ class TransactionClient(SequentialClient):
                 await producer.close(is_flushing=False, is_aborting=is_aborting)
             self.requests.lose_all()
 
-    def _event_of(self, _batch: bytes | None, _now_us: int) -> Event:
+    def _event_of(self, _event_id: int, _now_us: int) -> Event:
         self._has_row = True
         return self._event

@@ -171,6 +171,11 @@ class Tenant(Struct, frozen=True, forbid_unknown_fields=True):
         return "transactions" in BEHAVIOURS[self.behaviour]
 
     @property
+    def cuts_events(self) -> bool:
+        """Whether `client.Producer` makes its batches, so that an event may lie in several."""
+        return self.behaviour == "delivery-timeout"
+
+    @property
     def principal(self) -> str:
         """The user that quotas apply to."""
         return self.user or "ANONYMOUS"

@@ -14,7 +14,7 @@ from client.producer.actions import (
 )
 from client.producer.batch import Batch, TopicPartition
 from loadgen.clients.load_client import Event, Run
-from loadgen.clients.produce_frames import event_of, record_batch
+from loadgen.clients.produce_frames import record_batch
 from loadgen.clients.producer_rows import ProducerRows
 from loadgen.plan.plan import Tenant
 from protocol.errors import ErrorCode
@@ -39,8 +39,8 @@ def run() -> Run:
 
 @pytest.fixture
 def requests(run: Run) -> ProducerRows:
-    def event(batch: bytes | None, now_us: int) -> Event:
-        return Event(7 if batch is None else event_of(batch), now_us, now_us, 0)
+    def event(_event_id: int, now_us: int) -> Event:
+        return Event(7, now_us, now_us, 0)
 
     return ProducerRows(run, 0, event)
 
