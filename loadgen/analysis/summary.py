@@ -382,6 +382,7 @@ def stored_verdicts(plan: Plan, found: Mapping[str, Rows]) -> list[Verdict]:
                 row["missing"],
                 row["repeated"],
                 can_repeat=not tenant.is_idempotent,
+                can_lose=tenant.acks != "all",
             )
         )
     return verdicts

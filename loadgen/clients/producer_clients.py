@@ -14,7 +14,7 @@ from loadgen.clients.sequential_client import (
 )
 from loadgen.plan.plan import Tenant
 from loadgen.rows import Kind
-from protocol.errors import RETRIABLE_ERRORS, ErrorCode
+from protocol.errors import INVALID_METADATA_ERRORS, RETRIABLE_ERRORS, ErrorCode
 
 STORED = {ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER}
 _SEQUENCE_END = 2**31
@@ -190,17 +190,19 @@ class RetriesLostResponses(SequentialProducer):
             ClientError: there is no response, or an error that is not retriable.
         """
         to = await self.connected()
-        sent = []
         for sequence in sequences:
             is_last = sequence == sequences[-1]
             batch_kind = Kind.LATEST if kind == Kind.OLD and is_last else kind
-            sent.append(
-                await self.send_batch(
-                    event, to, producer, sequence, attempt=attempt, kind=batch_kind
-                )
+            sent = await self.send_batch(
+                event, to, producer, sequence, attempt=attempt, kind=batch_kind
             )
-        responses = [await self.wait_for_response(sent_batch) for sent_batch in sent]
-        codes = {response.error_code for response in responses}
-        if not codes <= STORED | RETRIABLE_ERRORS:
-            raise ConnectionLostError(f"not retriable: {sorted(codes)}")
-        return codes <= STORED
+            # One after the other: behind a batch that failed the next one would be out of order.
+            error_code = (await self.wait_for_response(sent)).error_code
+            if error_code in INVALID_METADATA_ERRORS:
+                await self.refresh_leaders(to.connection, self.tenant.topic)
+                await self.disconnect()
+            if error_code in RETRIABLE_ERRORS:
+                return False
+            if error_code not in STORED:
+                raise ConnectionLostError(f"not retriable: {error_code}")
+        return True

@@ -41,6 +41,7 @@ class Sent:
 
     row: int
     sent_us: int
+    connection: LoadConnection
     response: "asyncio.Future[tuple[int, tuple[int, int, int, int]]]"
 
 
@@ -185,7 +186,7 @@ class SequentialClient(LoadClient):
         Raises:
             ClientError: there is no response.
         """
-        early_us = await self._wait_for_throttle()
+        early_us = await self._wait_for_throttle(connection)
         frame = connection.wire.request(request)
         rows, sent_us = self.run.rows, clock.now_us()
         row = self.begin_row(
@@ -214,7 +215,7 @@ class SequentialClient(LoadClient):
         throttle_ms = getattr(response, "throttle_time_ms", 0)
         now_us = clock.now_us()
         rows.end(row, now_us, error_code, throttle_ms, mutations=mutations)
-        self._note(error_code, throttle_ms, sent_us, now_us)
+        self._note(connection, error_code, throttle_ms, sent_us, now_us)
         return response
 
     async def new_producer(self, event: Event, produce_connection: ProduceConnection) -> Producer:
@@ -268,7 +269,7 @@ class SequentialClient(LoadClient):
 
         Topic, partition and records are those of the row; by default the tenant's and the client's.
         """
-        early_us = await self._wait_for_throttle()
+        early_us = await self._wait_for_throttle(to.connection)
         rows, tenant = self.run.rows, self.tenant
         to.correlation_id += 1
         frame = to.frames.frame(
@@ -292,7 +293,8 @@ class SequentialClient(LoadClient):
             early_us=early_us,
             node=to.node,
         )
-        return Sent(row, sent_us, to.connection.request(frame, to.frames.read))
+        response = to.connection.request(frame, to.frames.read)
+        return Sent(row, sent_us, to.connection, response)
 
     async def wait_for_response(
         self, sent: Sent, timeout_s: float | None = None
@@ -310,23 +312,35 @@ class SequentialClient(LoadClient):
             raise ConnectionLostError("no response") from error
         _, error_code, base_offset, throttle_ms = content
         self.run.rows.end(sent.row, now_us, error_code, throttle_ms, base_offset)
-        self._note(error_code, throttle_ms, sent.sent_us, now_us)
+        self._note(sent.connection, error_code, throttle_ms, sent.sent_us, now_us)
         return ProduceResponse(error_code, base_offset, throttle_ms)
 
-    def _note(self, error_code: int, throttle_ms: int, sent_us: int, now_us: int) -> None:
+    def _note(
+        self,
+        connection: LoadConnection,
+        error_code: int,
+        throttle_ms: int,
+        sent_us: int,
+        now_us: int,
+    ) -> None:
         """Count errors and note throttles; a broker's throttle starts after `sent_us`."""
         counts = self.run.counts
         if error_code not in _NO_ERRORS:
             counts.errors += 1
         if throttle_ms:
             counts.throttled += 1
-            begin_us = now_us if self.tenant.obeys_throttle else sent_us
-            self._throttled_until_us = max(self._throttled_until_us, begin_us + throttle_ms * 1000)
+            # The client waits with all its connections; the broker holds the throttled one.
+            if self.tenant.obeys_throttle:
+                until_us = now_us + throttle_ms * 1000
+                self._throttled_until_us = max(self._throttled_until_us, until_us)
+            else:
+                until_us = sent_us + throttle_ms * 1000
+                connection.throttled_until_us = max(connection.throttled_until_us, until_us)
 
-    async def _wait_for_throttle(self) -> int:
+    async def _wait_for_throttle(self, connection: LoadConnection) -> int:
         """Wait for the end of a throttle; return the µs that a client that ignores it is early."""
         if not self.tenant.obeys_throttle:
-            return max(0, self._throttled_until_us - clock.now_us())
+            return max(0, connection.throttled_until_us - clock.now_us())
         while (wait_us := self._throttled_until_us - clock.now_us()) > 0:
             if self.run.is_over:
                 raise ConnectionLostError("the run was aborted")
