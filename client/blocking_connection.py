@@ -80,6 +80,15 @@ class BlockingConnection:
         connection = cls(address, client_id, tls=tls, timeout_s=timeout_s)
         try:
             connection._handshake(sasl)
+        except ConnectionLostError as error:
+            connection.close()
+            place = f"{address.host}:{address.port}"
+            if isinstance(error.__cause__, TimeoutError):
+                raise ConnectionLostError(
+                    f"{place} accepts connections and does not respond within {timeout_s:g} s:"
+                    " is it a Kafka broker, with this security.protocol?"
+                ) from error
+            raise ConnectionLostError(f"{place}: {error}") from error
         except BaseException:
             connection.close()
             raise

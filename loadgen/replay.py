@@ -91,6 +91,7 @@ def replay_of(
             drain_s=settings.drain_s,
             lateness_p99_ms=settings.lateness_p99_ms,
             abort_behind_s=settings.abort_behind_s,
+            abort_unreachable_s=settings.abort_unreachable_s,
         )
     return ReplayedTraffic(plan, found.events, found.left_out)
 

@@ -34,13 +34,13 @@ class AdminClient(SequentialClient):
         kinds = self.tenant.requests
         kind = kinds[event.salt % len(kinds)]
         topology = self.run.topology
-        nodes = sorted(topology.brokers)
-        node = nodes[event.salt // len(kinds) % len(nodes)]
-        if kind == "alter-configs":
-            node = topology.controller()
-        connection = self._connections.get(node)
-        if connection is None or connection.is_lost:
-            connection = self._connections[node] = await self.connect(node)
+
+        def node_of(failures: int) -> int:
+            nodes = sorted(topology.brokers)
+            number = event.salt // len(kinds) + failures
+            return topology.controller() if kind == "alter-configs" else nodes[number % len(nodes)]
+
+        connection, node = await self.connected(self._connections, node_of)
         request = _request(kind, self.tenant.topic, event)
         await self.send_request(event, connection, node, request, _outcome, topic=self.tenant.topic)
 

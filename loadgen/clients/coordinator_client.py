@@ -1,5 +1,6 @@
 """The base of clients that use a consumer group: its coordinator, and its committed offsets."""
 
+import asyncio
 from collections.abc import Iterable, Mapping
 
 from client.errors import ConnectionLostError
@@ -14,7 +15,7 @@ from loadgen.clients.group_requests import (
 )
 from loadgen.clients.load_client import Event, Run
 from loadgen.clients.load_connection import LoadConnection, ResponseT
-from loadgen.clients.sequential_client import SequentialClient
+from loadgen.clients.sequential_client import BACKOFF_S, SequentialClient
 from loadgen.plan.plan import Tenant
 from protocol import messages
 from protocol.errors import ErrorCode
@@ -42,6 +43,7 @@ class CoordinatorClient(SequentialClient):
 
     async def disconnect(self) -> None:
         """See `SequentialClient`."""
+        self._coordinator = -1  # it may have moved
         while self._connections:
             self._connections.popitem()[1].abort()
 
@@ -49,11 +51,10 @@ class CoordinatorClient(SequentialClient):
         """Return the connection to a node.
 
         Raises:
-            ClientError: the run ended before there was one.
+            ClientError: it cannot be reached, or the run ended.
         """
-        connection = self._connections.get(node)
-        if connection is None or connection.is_lost:
-            connection = self._connections[node] = await self.connect(node)
+        # Not patient: another node may be the leader or coordinator instead.
+        connection, _ = await self.connected(self._connections, lambda _: node, is_patient=False)
         return connection
 
     async def send_to_coordinator(
@@ -79,19 +80,19 @@ class CoordinatorClient(SequentialClient):
         return response
 
     async def _find_coordinator(self, event: Event) -> int:
-        node = min(self.run.topology.brokers)
-        response = await self.send_request(
-            event,
-            await self.connection_to(node),
-            node,
-            find_coordinator_request(self.group),
-            _outcome,
-        )
+        connection, node = await self.connected(self._connections, self._any_node)
+        request = find_coordinator_request(self.group)
+        response = await self.send_request(event, connection, node, request, _outcome)
         found = found_coordinator(response)
         if found.error_code:
+            await asyncio.sleep(BACKOFF_S)
             raise ConnectionLostError("no coordinator")
-        self.run.topology.brokers.setdefault(found.node_id, Address(found.host, found.port))
+        self.run.topology.brokers[found.node_id] = Address(found.host, found.port)
         return found.node_id
+
+    def _any_node(self, failures: int) -> int:
+        nodes = sorted(self.run.topology.brokers)
+        return nodes[failures % len(nodes)]
 
     async def committed_offsets(
         self, event: Event, partitions: Iterable[int], *, require_stable: bool = False

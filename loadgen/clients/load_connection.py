@@ -293,7 +293,10 @@ async def open_connection(
             async with asyncio.timeout(timeout_s):
                 return await opened
         except TimeoutError as error:
-            raise _no_response(timeout_s) from error
+            raise ConnectionLostError(
+                f"{address.host}:{address.port} accepts connections and does not respond within"
+                f" {timeout_s:g} s"
+            ) from error
     except BaseException:
         opening.abort()
         raise

@@ -36,7 +36,7 @@ class PartitionProducer(SequentialClient):
     async def prepare(self) -> None:
         """Connect to the leader of one partition."""
         try:
-            await self._connection_to(self.leader(self.tenant.topic, self.partition))
+            await self._connection_to(self.tenant.topic, self.partition)
         except ClientError:
             await self.disconnect()
 
@@ -110,13 +110,9 @@ class PartitionProducer(SequentialClient):
         Raises:
             ClientError: the run ended before.
         """
-        node = self.leader(topic, partition)
-        connection = await self._connection_to(node)
+        connection, node = await self._connection_to(topic, partition)
         version = min(connection.wire.version_of(ApiKey.PRODUCE), VERSION_MAX)
         return ProduceConnection(connection, node, frames_of(version), self._correlation_id)
 
-    async def _connection_to(self, node: int) -> LoadConnection:
-        connection = self._connections.get(node)
-        if connection is None or connection.is_lost:
-            connection = self._connections[node] = await self.connect(node)
-        return connection
+    async def _connection_to(self, topic: str, partition: int) -> tuple[LoadConnection, int]:
+        return await self.connected(self._connections, lambda _: self.leader(topic, partition))

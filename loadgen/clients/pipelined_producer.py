@@ -61,7 +61,7 @@ class PipelinedProducer(LoadClient):
         self._pause_until_us = 0
         self._is_throttled = False
         self._throttled_us = -(10**15)
-        """When the last throttle ends."""
+        """When the last throttle ends, or the connection was opened."""
         self._timer: asyncio.TimerHandle | None = None
         self._opening: asyncio.Task[None] | None = None
 
@@ -100,7 +100,8 @@ class PipelinedProducer(LoadClient):
     def behind_us(self, now_us: int) -> int:
         """See `LoadClient`."""
         limit_us = self.run.plan.abort_behind_s * 1e6
-        if not self._queue or self._is_throttled or now_us < self._throttled_us + limit_us:
+        is_held = self._is_throttled or self._connection is None
+        if not self._queue or is_held or now_us < self._throttled_us + limit_us:
             return 0
         _, intended_us, _, _ = self._queue[0]
         return now_us - intended_us
@@ -386,14 +387,16 @@ class PipelinedProducer(LoadClient):
     async def _open(self) -> None:
         """Connect, get a producer id if there is none, and continue sending."""
         try:
-            node = self.leader(self.tenant.topic, self.partition)
-            connection = await self.connect(node)
+            connection, node = await self.connect(
+                lambda _: self.leader(self.tenant.topic, self.partition)
+            )
             if self._frames is not None:  # a reconnect: the leader may have moved
                 await self.refresh_leaders(connection, self.tenant.topic)
                 if self.leader(self.tenant.topic, self.partition) != node:
                     connection.abort()
-                    node = self.leader(self.tenant.topic, self.partition)
-                    connection = await self.connect(node)
+                    connection, node = await self.connect(
+                        lambda _: self.leader(self.tenant.topic, self.partition)
+                    )
             if self._must_reset:
                 self._reset()
             if self.tenant.idempotent and self._producer_id < 0:
@@ -414,6 +417,7 @@ class PipelinedProducer(LoadClient):
             connection.run_bytes_min = 2 * self._frames.framed_response_bytes
         connection.on_lost = self.lost
         self._connection = connection
+        self._throttled_us = max(self._throttled_us, clock.now_us())
         self._fill(clock.now_us())
 
     def _stamp_of(self, frames: ProduceFrames, node: int) -> bytes:

@@ -27,7 +27,7 @@ class SequentialProducer(SequentialClient):
         super().__init__(run, tenant, number)
         self._connected: ProduceConnection | None = None
 
-    async def connected(self) -> ProduceConnection:
+    async def connected_to_leader(self) -> ProduceConnection:
         """Return the connection; open it if there is none.
 
         Raises:
@@ -40,7 +40,7 @@ class SequentialProducer(SequentialClient):
     async def prepare(self) -> None:
         """See `LoadClient`."""
         try:
-            await self.connected()
+            await self.connected_to_leader()
         except ClientError:
             self._connected = None
 
@@ -58,13 +58,24 @@ class SequentialProducer(SequentialClient):
         Raises:
             ClientError: there is no response.
         """
-        to = await self.connected()
+        to = await self.connected_to_leader()
         base_sequence = producer.sequence if sequence is None else sequence
         sent = await self.send_batch(event, to, producer, base_sequence, attempt=attempt)
         response = await self.wait_for_response(sent)
         if response.error_code in STORED:
             producer.sequence = next_sequence(base_sequence, self.tenant.records)
+        elif response.error_code in INVALID_METADATA_ERRORS:
+            await self.find_leader_again(to)
         return response.error_code
+
+    async def find_leader_again(self, to: ProduceConnection) -> None:
+        """Ask for the leader; connect to it with the next batch.
+
+        Raises:
+            ClientError: there is no response.
+        """
+        await self.refresh_leaders(to.connection, self.tenant.topic)
+        await self.disconnect()
 
 
 class RestartLoop(SequentialProducer):
@@ -73,7 +84,7 @@ class RestartLoop(SequentialProducer):
     async def handle(self, event: Event) -> None:
         """See `SequentialClient`."""
         await self.disconnect()
-        producer = await self.new_producer(event, await self.connected())
+        producer = await self.new_producer(event, await self.connected_to_leader())
         for _ in range(self.tenant.batches):
             if await self.send(event, producer) not in STORED:
                 return
@@ -84,7 +95,7 @@ class NewProducerPerBatch(SequentialProducer):
 
     async def handle(self, event: Event) -> None:
         """See `SequentialClient`."""
-        producer = await self.new_producer(event, await self.connected())
+        producer = await self.new_producer(event, await self.connected_to_leader())
         await self.send(event, producer)
 
 
@@ -101,7 +112,9 @@ class NewProducerPerError(SequentialProducer):
         for attempt in range(1, self.tenant.retries + 2):
             try:
                 if self._producer is None:
-                    self._producer = await self.new_producer(event, await self.connected())
+                    self._producer = await self.new_producer(
+                        event, await self.connected_to_leader()
+                    )
                 producer = self._producer
                 # The first batch of a producer cannot have a gap before it.
                 gap = self.tenant.records if skips_sequences and producer.sequence else 0
@@ -158,10 +171,10 @@ class RetriesLostResponses(SequentialProducer):
     async def _producer_for(self, event: Event, kind: Kind) -> Producer:
         if kind != Kind.WRAPAROUND:
             if self._producer is None:
-                self._producer = await self.new_producer(event, await self.connected())
+                self._producer = await self.new_producer(event, await self.connected_to_leader())
             return self._producer
         # Half of its batches are before the end of the sequence numbers, half after it.
-        producer = await self.new_producer(event, await self.connected())
+        producer = await self.new_producer(event, await self.connected_to_leader())
         before = (self.tenant.batches + 1) // 2 * self.tenant.records
         producer.sequence = _SEQUENCE_END - before
         return producer
@@ -169,7 +182,7 @@ class RetriesLostResponses(SequentialProducer):
     async def _send_and_discard_responses(
         self, event: Event, producer: Producer, sequences: Sequence[int]
     ) -> None:
-        to = await self.connected()
+        to = await self.connected_to_leader()
         sent = [await self.send_batch(event, to, producer, sequence) for sequence in sequences]
         await to.connection.discard_responses(self._timeout_s)
         for sent_batch in sent:
@@ -189,7 +202,7 @@ class RetriesLostResponses(SequentialProducer):
         Raises:
             ClientError: there is no response, or an error that is not retriable.
         """
-        to = await self.connected()
+        to = await self.connected_to_leader()
         for sequence in sequences:
             is_last = sequence == sequences[-1]
             batch_kind = Kind.LATEST if kind == Kind.OLD and is_last else kind
@@ -199,8 +212,7 @@ class RetriesLostResponses(SequentialProducer):
             # One after the other: behind a batch that failed the next one would be out of order.
             error_code = (await self.wait_for_response(sent)).error_code
             if error_code in INVALID_METADATA_ERRORS:
-                await self.refresh_leaders(to.connection, self.tenant.topic)
-                await self.disconnect()
+                await self.find_leader_again(to)
             if error_code in RETRIABLE_ERRORS:
                 return False
             if error_code not in STORED:

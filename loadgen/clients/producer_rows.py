@@ -1,4 +1,4 @@
-"""The rows of the requests of a `client.Producer`: one each, for Produce one per part of a batch."""
+"""The rows of a `client.Producer`: one per request, for Produce one per part of a batch."""
 
 from collections import deque
 from collections.abc import Callable
@@ -23,9 +23,9 @@ from loadgen import clock
 from loadgen.clients.batch_parts import BatchPart, parts_of
 from loadgen.clients.load_client import NO_EVENT, Event, Run
 from loadgen.clients.produce_frames import next_sequence
+from loadgen.expected_answers import NO_ERRORS
 from loadgen.rows import Kind
 from protocol.api_keys import ApiKey
-from protocol.errors import ErrorCode
 
 API_KEYS: dict[type[Request], ApiKey] = {
     ProduceRequest: ApiKey.PRODUCE,
@@ -138,7 +138,7 @@ class ProducerRows:
             else:
                 error_code = _error_code(response)
             rows.end(row, now_us, error_code, response.throttle_time_ms, base_offset)
-            counts.errors += error_code not in {ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER}
+            counts.errors += error_code not in NO_ERRORS
 
     def lost(self, node_id: int) -> None:
         """See `producer_connection.Watcher`."""

@@ -15,6 +15,7 @@ from loadgen import clock
 from loadgen.clients.load_client import NO_EVENT, Event, LoadClient, Run
 from loadgen.clients.load_connection import LoadConnection, ResponseT
 from loadgen.clients.produce_frames import ProduceResponse
+from loadgen.expected_answers import NO_ERRORS
 from loadgen.plan.plan import Tenant
 from loadgen.rows import Kind
 from protocol import messages
@@ -22,8 +23,6 @@ from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
 BACKOFF_S = 0.1
-_NO_ERRORS = {ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER, ErrorCode.MEMBER_ID_REQUIRED}
-"""The codes of responses that bring a client forward."""
 
 
 @dataclass(slots=True)
@@ -248,8 +247,9 @@ class SequentialClient(LoadClient):
         Raises:
             ClientError: the run ended before.
         """
-        node = self.leader(self.tenant.topic, self.partition)
-        connection = await self.connect(node)
+        connection, node = await self.connect(
+            lambda _: self.leader(self.tenant.topic, self.partition)
+        )
         return ProduceConnection(connection, node, self.frames(connection))
 
     async def send_batch(
@@ -325,7 +325,7 @@ class SequentialClient(LoadClient):
     ) -> None:
         """Count errors and note throttles; a broker's throttle starts after `sent_us`."""
         counts = self.run.counts
-        if error_code not in _NO_ERRORS:
+        if error_code not in NO_ERRORS:
             counts.errors += 1
         if throttle_ms:
             counts.throttled += 1

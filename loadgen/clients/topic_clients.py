@@ -41,6 +41,7 @@ class TopicClient(SequentialClient, Generic[ResponseT]):
     def __init__(self, run: Run, tenant: Tenant, number: int) -> None:
         super().__init__(run, tenant, number)
         self._connection: LoadConnection | None = None
+        self._node = -1
 
     def request(self, names: Sequence[str]) -> "messages.Request[ResponseT]":
         """Return the message that changes these topics."""
@@ -68,14 +69,15 @@ class TopicClient(SequentialClient, Generic[ResponseT]):
             spec.topic_name(tenant, event.event_id, index)
             for index in range(tenant.topics_per_request)
         ]
-        node = self.run.topology.controller()
         for attempt in range(1, tenant.retries + 2):
             if self._connection is None or self._connection.is_lost:
-                self._connection = await self.connect(node)
+                self._connection, self._node = await self.connect(
+                    lambda _: self.run.topology.controller()
+                )
             response = await self.send_request(
                 event,
                 self._connection,
-                node,
+                self._node,
                 self.request(names),
                 self._outcome,
                 attempt=attempt,

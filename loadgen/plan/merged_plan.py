@@ -55,6 +55,7 @@ def merged(plans: Sequence[Plan]) -> Plan:
         record=tuple(record for record in RECORDS if any(record in plan.record for plan in plans)),
         lateness_p99_ms=min(plan.lateness_p99_ms for plan in plans),
         abort_behind_s=max(plan.abort_behind_s for plan in plans),
+        abort_unreachable_s=max(plan.abort_unreachable_s for plan in plans),
         text="\n".join(f"# {plan.name}\n{plan.text.rstrip()}\n" for plan in plans),
     )
 

@@ -254,6 +254,7 @@ class PlanFields(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The Parquet folders to keep after the summary."""
     lateness_p99_ms: Seconds = 5.0
     abort_behind_s: Seconds = 5.0
+    abort_unreachable_s: Seconds = 30.0
 
 
 class PlanFile(PlanFields, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -33,6 +33,8 @@ from loadgen.worker.schedule_feed import DueEvents, ScheduleFeed
 from loadgen.worker.timer import PreciseTimer
 
 CHECK_S = 0.1
+_LATE_SHARE_MAX = 0.01
+"""The check of the generator is about the p99 of its lateness."""
 _REFRESH = 16
 """Events submitted between two readings of the clock."""
 _NO_EVENTS = DueEvents(array("q"), array("q"), array("q"), array("q"))
@@ -84,6 +86,9 @@ class Engine:
         }
         self._next = 0
         self._timer: PreciseTimer | None = None
+        self._submitted = self._late_events = 0
+        """Events, and those that were submitted later than the plan allows."""
+        self._latest_us = 0
 
     async def prepare(self) -> None:
         """Connect the clients that connect in advance."""
@@ -117,8 +122,8 @@ class Engine:
         """Submit all events that are due."""
         run, clients, zero_us = self._run, self._clients, self._run.zero_us
         index, now_us = self._next, clock.now_us()
-        first_us = now_us
-        is_late = False
+        first_us, submitted = now_us, 0
+        late_us = -1
         while self._timer is not None and not run.is_over:
             ids, times, owners, salts = self._due
             if index == len(times):
@@ -133,12 +138,17 @@ class Engine:
             if intended_us > now_us:
                 self._timer.set(intended_us - clock.now_us())
                 break
-            if not is_late:
-                is_late = True
-                run.counts.lateness_us = max(run.counts.lateness_us, first_us - intended_us)
+            if late_us < 0:
+                late_us = first_us - intended_us
             clients[owners[index]].submit(Event(ids[index], intended_us, now_us, salts[index]))
             index += 1
+            submitted += 1
         self._next = index
+        run.counts.lateness_us = max(run.counts.lateness_us, late_us)
+        self._latest_us = max(self._latest_us, late_us)
+        self._submitted += submitted
+        if late_us > run.plan.lateness_p99_ms * 1000:
+            self._late_events += submitted
 
     @property
     def _has_released_all(self) -> bool:
@@ -159,11 +169,20 @@ class Engine:
             if client.behind_us(now_us) > limit_us and now_us < run.end_us:
                 run.abort_run(
                     f"tenant {client.tenant.name} is more than {run.plan.abort_behind_s:g} s"
-                    " behind: the target cannot keep up with this rate"
+                    f" behind: {self._slower_side()}"
                 )
         if self._report():
             run.abort_run(STOPPED_BY_USER)
         return is_idle
+
+    def _slower_side(self) -> str:
+        """Say who is to blame for a client that is behind: a late generator proves nothing."""
+        if self._late_events > _LATE_SHARE_MAX * self._submitted:
+            return (
+                f"the load generator is late itself, by up to {self._latest_us / 1000:.0f} ms, so"
+                " this says nothing about the target"
+            )
+        return "the target cannot keep up with this rate"
 
     async def _end(self) -> None:
         """Disconnect, and write the rows of events that were due and not sent.

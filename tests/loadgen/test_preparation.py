@@ -6,6 +6,7 @@ import pytest
 from kafka import KafkaAdminClient
 from msgspec.structs import replace
 
+from loadgen import preparation
 from loadgen.admin_port import AdminPort
 from loadgen.plan.plan import Quota
 from loadgen.preparation import (
@@ -84,6 +85,15 @@ def test_a_refused_connection_is_reported_within_seconds() -> None:
         taken.bind(("127.0.0.1", 0))  # without listening
         servers = f"127.0.0.1:{taken.getsockname()[1]}"
         with pytest.raises(PreparationError, match=f"{servers}: cannot connect to .* refused"):
+            prepare(plan_of(STEADY), "r", servers, sets_quotas=True)
+
+
+def test_a_port_that_accepts_and_says_nothing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(preparation, "CONNECT_TIMEOUT_MS", 50)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        servers = f"127.0.0.1:{silent.getsockname()[1]}"
+        expected = f"tenant a: {servers} accepts connections and does not respond within 0.05 s"
+        with pytest.raises(PreparationError, match=expected):
             prepare(plan_of(STEADY), "r", servers, sets_quotas=True)
 
 

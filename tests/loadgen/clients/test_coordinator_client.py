@@ -24,8 +24,8 @@ class Answered(CoordinatorClient):
         self.responses = list(responses)
         self.nodes: list[int] = []
 
-    async def connection_to(self, node: int) -> Any:
-        return node
+    async def connected(self, connections: Any, node_of: Any, **_: Any) -> Any:
+        return connections, node_of(0)
 
     async def send_request(self, *arguments: Any, **_: Any) -> Any:
         self.nodes.append(arguments[2])

@@ -45,13 +45,13 @@ def test_an_event_that_was_not_sent_has_a_row() -> None:
 
 async def test_an_unreachable_target_aborts_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(load_client, "UNREACHABLE_MAX_S", 0.0)
-    monkeypatch.setattr(load_client, "RECONNECT_PAUSE_S", 0.0)
+    monkeypatch.setattr(load_client, "RECONNECT_BACKOFF_S", 0.0)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         run = run_of(Tenant("a", "steady", "a"), taken.getsockname()[1])
         client = LoadClient(run, run.plan.tenants[0], 0)
         with pytest.raises(ConnectionLostError, match="aborted"):
-            await client.connect(1)
+            await client.connect(lambda _: 1)
     assert run.is_over
     [reason] = run.counts.reasons
     assert reason.startswith("tenant a: cannot connect to 127.0.0.1:")

@@ -15,7 +15,7 @@ from client.resources import Address
 from loadgen import clock
 from loadgen.clients import pipelined_producer
 from loadgen.clients.connection_settings import ConnectionSettings
-from loadgen.clients.load_client import Event, Run
+from loadgen.clients.load_client import Event, NodeOf, Run
 from loadgen.clients.load_connection import LoadConnection
 from loadgen.clients.pipelined_producer import PipelinedProducer
 from loadgen.plan.plan import Plan, Tenant, Topic
@@ -42,10 +42,9 @@ class Bench:
         bench = self
 
         class Client(PipelinedProducer):
-            async def connect(self, node: int) -> LoadConnection:
-                assert node == 1
+            async def connect(self, node_of: NodeOf, **_: Any) -> tuple[LoadConnection, int]:
                 bench.connections.append(FakeConnection(70 + len(bench.connections)))
-                return cast("LoadConnection", bench.connections[-1])
+                return cast("LoadConnection", bench.connections[-1]), node_of(0)
 
             async def refresh_leaders(self, connection: LoadConnection, topic: str) -> None:
                 assert topic == "t"
@@ -246,9 +245,8 @@ class Stream:
         connection.connection_made(cast("Any", self))
 
         class Client(PipelinedProducer):
-            async def connect(self, node: int) -> LoadConnection:
-                assert node == 1
-                return connection
+            async def connect(self, node_of: NodeOf, **_: Any) -> tuple[LoadConnection, int]:
+                return connection, node_of(0)
 
             async def _get_producer_id(self, connection: LoadConnection, node: int) -> None:
                 assert node == 1

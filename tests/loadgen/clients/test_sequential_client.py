@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from typing import Any, cast
 
 import pytest
 
@@ -11,6 +12,7 @@ from loadgen.clients.load_client import NO_EVENT, Event
 from loadgen.clients.sequential_client import SequentialClient
 from loadgen.plan.plan import Tenant
 from protocol.errors import ErrorCode
+from tests.loadgen.fake_load_connection import FakeConnection
 from tests.loadgen.stubs import rows_of, run_of
 
 
@@ -20,6 +22,8 @@ from tests.loadgen.stubs import rows_of, run_of
         (ErrorCode.NONE, 0),
         (ErrorCode.DUPLICATE_SEQUENCE_NUMBER, 0),
         (ErrorCode.MEMBER_ID_REQUIRED, 0),
+        (ErrorCode.REBALANCE_IN_PROGRESS, 0),
+        (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, 0),
         (ErrorCode.NOT_LEADER_OR_FOLLOWER, 1),
     ],
 )
@@ -27,7 +31,7 @@ def test_codes_that_bring_a_client_forward_are_no_errors(
     error_code: ErrorCode, errors: int
 ) -> None:
     def note(client: Listing) -> None:
-        client._note(error_code, 0, 0, 0)
+        client._note(cast("Any", FakeConnection()), error_code, 0, 0, 0)
 
     client = play(Tenant("a", "steady", "a"), note)
     assert client.run.counts.errors == errors
@@ -126,8 +130,9 @@ def test_no_event_starts_after_the_run_was_aborted() -> None:
 def test_an_obeying_client_waits_and_another_records_how_early_it_sends() -> None:
     async def early_us(client: Listing, wait_us: int) -> int:
         now_us = clock.now_us() + wait_us
-        client._note(0, 1, now_us, now_us)
-        return await client._wait_for_throttle()
+        connection = cast("Any", FakeConnection())
+        client._note(connection, 0, 1, now_us, now_us)
+        return await client._wait_for_throttle(connection)
 
     async def obey(client: Listing) -> None:
         began_us = clock.now_us()

@@ -1,6 +1,7 @@
 """Events are submitted when they are due; an aborted run ends soon and has a reason."""
 
 import asyncio
+import re
 from dataclasses import replace
 
 import pyarrow as pa
@@ -63,8 +64,10 @@ def drive(
     return asyncio.run(scenario())
 
 
-def run_for(duration_s: float, abort_behind_s: float = 5.0) -> Run:
-    run = run_of(TENANT, abort_behind_s=abort_behind_s, drain_s=1.0)
+def run_for(duration_s: float, abort_behind_s: float = 5.0, lateness_p99_ms: float = 5.0) -> Run:
+    run = run_of(
+        TENANT, abort_behind_s=abort_behind_s, lateness_p99_ms=lateness_p99_ms, drain_s=1.0
+    )
     run.spec = replace(run.spec, plan=structs.replace(run.plan, duration_s=duration_s))
     return run
 
@@ -99,11 +102,22 @@ def test_a_run_without_events_lasts_its_full_duration() -> None:
 
 
 def test_a_target_that_is_too_slow_aborts_the_run() -> None:
-    run = run_for(60, abort_behind_s=1.0)
+    run = run_for(60, abort_behind_s=1.0, lateness_p99_ms=10_000)
     drive(run, [0, 50_000_000], behind_us=1_100_000)
     assert run.counts.reasons == [
         "tenant a is more than 1 s behind: the target cannot keep up with this rate"
     ]
+
+
+def test_a_generator_that_is_late_blames_itself() -> None:
+    run = run_for(60, abort_behind_s=1.0)
+    drive(run, [-400_000, 50_000_000], behind_us=1_100_000)
+    [reason] = run.counts.reasons
+    assert re.fullmatch(
+        "tenant a is more than 1 s behind: the load generator is late itself, by up to"
+        " [0-9]{3,} ms, so this says nothing about the target",
+        reason,
+    )
 
 
 def test_events_that_were_due_are_recorded_as_not_sent_and_later_ones_are_not() -> None:
