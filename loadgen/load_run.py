@@ -45,7 +45,7 @@ from loadgen.spark_session import (
     spark_settings,
     wrong_spark_settings,
 )
-from loadgen.storage import Storage, settings_of
+from loadgen.storage import Storage, StorageError, settings_of
 from loadgen.worker.segments import STOP_FILE
 from loadgen.worker_reports import RECORD, read_reports, reasons_in, rows_in
 from protocol.environment import EnvironmentVariableError, resolve_environment
@@ -105,7 +105,7 @@ def run(
 
     Raises:
         LoadError, PlanError, PreparationError, SessionError, StorageError: the load could not
-            start, or its outputs could not be written.
+            start.
     """
     phases = Phases(host_info.age_us())
     console = Console(stderr=True)
@@ -145,7 +145,7 @@ def run_plan(
 
     Raises:
         LoadError, PlanError, PreparationError, SessionError, StorageError: the load could not
-            start, or its outputs could not be written.
+            start.
     """
     phases = phases or Phases()
     workers = _workers_of(plan, options)
@@ -197,8 +197,19 @@ def run_plan(
                 live.finish(summary)
             start.close()
         with phases.measured("report"):
-            write_outputs(summary, record, storage, phases)
+            _write_or_say_why_not(summary, record, storage, phases)
     return summary, storage
+
+
+def _write_or_say_why_not(
+    summary: dict[str, Any], record: RunRecord, storage: Storage, phases: Phases
+) -> None:
+    """Write the outputs; if that fails, the figures of the run are shown all the same."""
+    try:
+        write_outputs(summary, record, storage, phases)
+    except StorageError as error:
+        summary["is_complete"] = False
+        summary["abort_reasons"].append(str(error))
 
 
 def _started_for(plan: Plan, own_broker: OwnBrokerFactory) -> AbstractContextManager[OwnBroker]:
@@ -322,7 +333,10 @@ def _send_and_read_back(
         with phases.measured("topics read back"):
             reasons += _read_back(spark, spec, record, storage, ctrl_c)
     record.reasons = reasons
-    record.write(storage)
+    try:
+        record.write(storage)
+    except StorageError as error:  # the disk is full: what was written is reported
+        record.reasons.append(str(error))
 
 
 def _send(

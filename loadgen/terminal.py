@@ -47,6 +47,21 @@ def progress_bar(plan: Plan, console: Console) -> Iterator[Callable[[Progress], 
         yield update
 
 
+def _latencies(summary: Mapping[str, Any]) -> Table:
+    names = ("p50", "p90", "p99", "p99.9", "max")
+    table = Table("tenant", "events", *(f"{name} ms" for name in names), "records/s", "MB/s")
+    for tenant in summary["tenants"]:
+        times_us = [*(tenant["response_us"] or [None] * 4), tenant["response_max_us"]]
+        table.add_row(
+            escape(tenant["tenant"]),
+            f"{tenant['events']:,}",
+            *("-" if time_us is None else f"{time_us / 1000:,.2f}" for time_us in times_us),
+            f"{tenant['records_per_s']:,.0f}",
+            f"{tenant['mb_per_s']:,.2f}",
+        )
+    return table
+
+
 def print_summary(summary: Mapping[str, Any], report: str, console: Console) -> None:
     """Print the verdicts, the totals and the path of the report."""
     table = Table("verdict", "check", "scope", "details", title=summary["run_id"])
@@ -56,10 +71,12 @@ def print_summary(summary: Mapping[str, Any], report: str, console: Console) -> 
         cells = (escape(verdict[key]) for key in ("check", "scope", "details"))
         table.add_row(f"[{colour}]{word}[/{colour}]", *cells)
     console.print(table)
+    console.print(_latencies(summary))
     totals = summary["totals"]
     console.print(
         f"{totals['requests']:,} requests, {summary['responses_per_s']:,.0f} responses/s,"
-        f" {totals['errors']:,} errors, {totals['throttled']:,} throttled,"
+        f" {summary['records_per_s']:,.0f} records/s, {summary['mb_per_s']:,.2f} MB/s,"
+        f" {totals['errors']:,} errors, {totals['throttled']:,} throttled, {totals['lost']:,} lost,"
         f" {totals['no_response']:,} without a response, {totals['not_sent']:,} not sent,"
         f" {totals['not_due']:,} not due before the end"
     )

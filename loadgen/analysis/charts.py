@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from loadgen.analysis.checks import bucket_levels
-from loadgen.plan.plan import Plan
+from loadgen.plan.plan import Plan, Tenant
 
 COLOURS = ("#2f6f9f", "#3f8f5f", "#e2a03f", "#7a5195", "#5b8e9b", "#9c6644", "#c2679b", "#666666")
 _RED, _GREY, _PALE = "#d1495b", "#333333", "#f2f2f2"
@@ -112,6 +112,10 @@ def _rates(seconds: Rows, plan: Plan) -> bytes:
         axes.bar(
             middles, list(errors.values()), width=0.9, color=_RED, alpha=0.25, label="all errors"
         )
+    gaps = sorted({row["second"] for row in seconds if row["unreachable"]} & errors.keys())
+    for index, second in enumerate(gaps):
+        label = "a broker cannot be reached" if not index else None
+        axes.axvspan(second, second + 1, color=_GREY, alpha=0.15, linewidth=0, label=label)
     for colour, (tenant, rows) in zip(cycle(COLOURS), _in_order(seconds, plan), strict=False):
         counts = {row["second"]: row["requests"] for row in rows}
         values = [counts.get(second, 0) for second in span]
@@ -189,10 +193,11 @@ def _heat(heat: Mapping[str, Any], plan: Plan) -> bytes:
         interpolation="nearest",
     )
     axes.grid(visible=False)
-    ticks = range(0, _BINS, 3)
-    axes.set_yticks(
-        list(ticks), [_milliseconds(_BIN_FIRST_US / 1000 * 2 ** (t / 1.5)) for t in ticks]
-    )
+    # Each bin begins at its tick. The first one has everything below, the last everything above.
+    ticks = [*range(0, _BINS - 3, 3), _BINS - 1]
+    labels = [_milliseconds(_BIN_FIRST_US / 1000 * 2 ** (tick / 1.5)) for tick in ticks]
+    labels[0], labels[-1] = "0", f"{labels[-1]} and more"
+    axes.set_yticks(ticks, labels)
     axes.set_ylabel("ms from the intended time")
     axes.set_xlabel(_TIME)
     _title(axes, "Events by time and latency, all tenants together")
@@ -236,14 +241,19 @@ def _buckets(
         if "user" not in quota.entity:
             name += f" (client id {users[0].client_id})"
         corners = bucket_levels(quota.value, burst, charges, begin_us, end_us)
-        for user in dict.fromkeys(tenant.principal for tenant in users):
+        for user in dict.fromkeys(map(_owner, users)):
             found.setdefault(user, []).append(_Bucket(name, corners, burst))
     return found
 
 
+def _owner(tenant: Tenant) -> str:
+    """Return who is charged, as the chart names it: without a user it is the client id."""
+    return tenant.user or f"client id {tenant.client_id}"
+
+
 def _throttles_by_user(seconds: Rows, plan: Plan) -> dict[str, list[tuple[float, int]]]:
     """Return the longest throttle of each user in each second, for users with throttles."""
-    users = {tenant.name: tenant.principal for tenant in plan.tenants}
+    users = {tenant.name: _owner(tenant) for tenant in plan.tenants}
     found: dict[str, dict[int, int]] = {}
     for row in seconds:
         longest = found.setdefault(users[row["tenant"]], {})
@@ -264,7 +274,9 @@ def _users(
     """Draw, for each user, the levels of its buckets and its throttles."""
     users = [
         user
-        for user in dict.fromkeys(tenant.principal for tenant in plan.tenants)
+        for user in dict.fromkeys(
+            owner for tenant in plan.tenants for owner in (_owner(tenant), tenant.principal)
+        )
         if user in buckets or user in throttles
     ]
     figure, panels = _panels(len(users), 2, _PANEL_HEIGHT * len(users) + 0.5)

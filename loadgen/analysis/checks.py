@@ -148,7 +148,7 @@ def exactly_once(
 
     A batch that the client sends again with another producer id or epoch is another batch.
     `can_repeat`: the batches have no producer id, so that the broker cannot detect duplicates; then
-    they are stored at least once. `can_lose`: `acks` is 1, so that a change of leaders may lose them.
+    they are stored at least once. `can_lose`: `acks` is 1; a change of leaders may lose them.
     """
     check = (
         "acknowledged batches are stored, " + ("at least" if can_repeat else "exactly") + " once"

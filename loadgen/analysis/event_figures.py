@@ -1,5 +1,6 @@
 """What follows from the rows of `queries.EVENTS`, `LATENCIES` and `LATENESS`: counts in bins."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from loadgen.analysis.latencies import Latencies, time_of
@@ -7,6 +8,7 @@ from loadgen.analysis.latencies import Latencies, time_of
 Rows = list[dict[str, Any]]
 
 PERCENTILES = (0.5, 0.9, 0.99, 0.999)
+PERCENTILE_NAMES = ("p50_us", "p90_us", "p99_us", "p999_us")
 LATENESS_SHARES = (0.5, 0.99)
 
 
@@ -19,14 +21,23 @@ def tenants_of(rows: Rows) -> Rows:
     return [_tenant(name, bins) for name, bins in sorted(by_tenant.items())]
 
 
+def _named(percentiles_us: Sequence[float] | None) -> dict[str, float | None]:
+    """Return the percentiles of PERCENTILES by their names."""
+    if percentiles_us is None:
+        return dict.fromkeys(PERCENTILE_NAMES)
+    return dict(zip(PERCENTILE_NAMES, percentiles_us, strict=True))
+
+
 def _tenant(name: str, rows: Rows) -> dict[str, Any]:
     longest_us = max(row["response_max_us"] for row in rows)
     latencies = Latencies((row["bin"], row["events"]) for row in rows)
+    percentiles_us = latencies.percentiles_us(PERCENTILES, longest_us)
     return {
         "tenant": name,
         "events": sum(row["events"] for row in rows),
         "completed": sum(row["completed"] for row in rows),
-        "response_us": latencies.percentiles_us(PERCENTILES, longest_us),
+        "response_us": percentiles_us,
+        **_named(percentiles_us),
         "response_max_us": longest_us,
     }
 

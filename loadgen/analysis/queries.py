@@ -1,7 +1,7 @@
 """The Spark SQL of a run's summary, over the views `results` and `read_back`.
 
 Times are in µs since the start of the measured part. Error codes 0 and 46 are acknowledgements: 46
-is DUPLICATE_SEQUENCE_NUMBER. Nor is 79 an error: MEMBER_ID_REQUIRED has the id with which to join.
+is DUPLICATE_SEQUENCE_NUMBER. `expected_answers` has others that are no errors.
 
 Latencies are counted in the bins of `latencies`: Spark adds counts up cheaply, while the sketches
 of `percentile_approx` cost more than all the rest of a summary.
@@ -40,11 +40,19 @@ REQUESTS = """
     FROM (SELECT *, response_us - sent_us AS service_us FROM results)
     GROUP BY tenant, api, status, kind, error_code, bin"""
 SECONDS = """
-    SELECT floor(sent_us / 1e6) AS second, tenant, count(*) AS requests,
+    SELECT floor(sent_us / 1e6) AS second, tenant,
+           count(*) - count_if(is_unreachable) AS requests,
+           count_if(is_unreachable) AS unreachable,
+           sum(if(is_stored, records, 0)) AS records, sum(if(is_stored, bytes, 0)) AS bytes,
+           count_if(status = 'lost' AND NOT is_unreachable) AS lost,
            count_if(status = 'responded') AS responded,
-           count_if(status = 'responded' AND error_code NOT IN (0, 46, 79)) AS errors,
+           count_if(status = 'responded' AND NOT array_contains(
+               CAST(:no_errors AS ARRAY<INT>), CAST(error_code AS INT))) AS errors,
            count_if(throttle_time_ms > 0) AS throttled, max(throttle_time_ms) AS throttle_max_ms
-    FROM results WHERE sent_us IS NOT NULL GROUP BY second, tenant"""
+    FROM (SELECT *, api = 'ApiVersions' AND status = 'lost' AND event_id < 0 AS is_unreachable,
+                 api = 'Produce' AND status = 'responded' AND error_code IN (0, 46) AS is_stored
+          FROM results WHERE sent_us IS NOT NULL)
+    GROUP BY second, tenant"""
 # Each row is a bin of a tenant's latencies, or a cell of the heat map: time and 24 bins from 64 µs,
 # of which three are a factor of four.
 EVENTS = """

@@ -4,13 +4,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from loadgen.analysis.latencies import Latencies
+from loadgen.expected_answers import NO_ERRORS
 
 Rows = list[dict[str, Any]]
 
-ACKNOWLEDGED = (0, 46)
-"""46 is DUPLICATE_SEQUENCE_NUMBER."""
-NO_ERRORS = (*ACKNOWLEDGED, 79)
-"""79 is MEMBER_ID_REQUIRED, which has the id with which to join."""
 _ONLY_HERE = ("sent", "throttled", "sent_early", "early_max_us", "responded_early", "end_us")
 
 

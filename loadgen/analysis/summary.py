@@ -28,6 +28,7 @@ from loadgen.analysis.transactions import (
     open_transaction_views,
     transaction_verdicts,
 )
+from loadgen.expected_answers import ACKNOWLEDGED, NO_ERRORS
 from loadgen.plan.plan import Plan, Tenant
 from loadgen.plan.run_spec import PreparedTarget
 from loadgen.plan.schedule import event_counts
@@ -48,7 +49,7 @@ MAIN_APIS = {
     "admin": ANY_API,
 }
 """The API whose response completes an event; EndTxn or Produce for the other behaviours."""
-MAYBE_STORED = {*request_groups.ACKNOWLEDGED, ErrorCode.UNKNOWN_SERVER_ERROR, *RETRIABLE_ERRORS}
+MAYBE_STORED = {*ACKNOWLEDGED, ErrorCode.UNKNOWN_SERVER_ERROR, *RETRIABLE_ERRORS}
 """The errors of a batch that the broker may have stored all the same."""
 HEAT_CELLS = 60
 _CONCURRENT_QUERIES = 4
@@ -172,8 +173,16 @@ class _Summary:
         return {
             "totals": totals,
             "measured_s": measured_us / 1e6,
-            "responses_per_s": _per_second(found["seconds"], measured_us / 1e6),
-            "tenants": found["tenants"],
+            "responses_per_s": _per_second(found["seconds"], "responded", measured_us / 1e6),
+            **_throughput(found["seconds"], measured_us / 1e6),
+            "tenants": [
+                row
+                | _throughput(
+                    [second for second in found["seconds"] if second["tenant"] == row["tenant"]],
+                    measured_us / 1e6,
+                )
+                for row in found["tenants"]
+            ],
             "requests": [_named(row) for row in request_groups.requests_of(groups)],
             "throttles": [row for row in found["throttles"] if row["throttled"]],
             "shadow_quotas": list(data.shadow_report),
@@ -204,7 +213,8 @@ def arguments_of(plan: Plan) -> dict[str, Any]:
         "tenants": [tenant.name for tenant in tenants],
         "main_apis": [main_api(tenant) for tenant in tenants],
         "open_tenants": [tenant.name for tenant in tenants if tenant.arrival != "closed"],
-        "maybe_stored": sorted(MAYBE_STORED),
+        "maybe_stored": sorted(map(int, MAYBE_STORED)),
+        "no_errors": list(map(int, NO_ERRORS)),
         "tolerance_us": checks.MUTE_TOLERANCE_US,
         "expiring_tenants": [t.name for t in tenants if t.behaviour == "delivery-timeout"],
         **queries.ARGUMENTS,
@@ -281,9 +291,18 @@ def _ms(percentiles: list[float] | None, index: int) -> float | None:
     return None if percentiles is None else percentiles[index] / 1000
 
 
-def _per_second(seconds: Rows, measured_s: float) -> float:
-    responded: int = sum(row["responded"] for row in seconds if 0 <= row["second"] < measured_s)
-    return float(round(responded / measured_s, 1)) if measured_s else 0.0
+def _per_second(seconds: Rows, name: str, measured_s: float) -> float:
+    total: int = sum(row[name] or 0 for row in seconds if 0 <= row["second"] < measured_s)
+    return float(round(total / measured_s, 1)) if measured_s else 0.0
+
+
+def _throughput(seconds: Rows, measured_s: float) -> dict[str, float]:
+    """Return the records that were acknowledged, and the megabytes of their requests."""
+    bytes_per_s = _per_second(seconds, "bytes", measured_s)
+    return {
+        "records_per_s": _per_second(seconds, "records", measured_s),
+        "mb_per_s": round(bytes_per_s / 1e6, 4),
+    }
 
 
 def _named(row: dict[str, Any]) -> dict[str, Any]:

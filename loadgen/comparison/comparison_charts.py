@@ -47,16 +47,16 @@ def _panels(titles: Sequence[str], side_count: int) -> tuple[Figure, list[Axes]]
         dpi=_DPI,
         layout="constrained",
     )
-    panels = figure.subplots(lines, columns, squeeze=False).flat
+    panels = list(figure.subplots(lines, columns, squeeze=False).flat)
     for axes, title in zip(panels, titles, strict=False):
         for edge in ("top", "right"):
             axes.spines[edge].set_visible(False)
         axes.grid(visible=True, color="#dddddd", linewidth=0.6)
         axes.tick_params(labelsize=8)
         axes.set_title(title, loc="left", fontsize=9, fontweight="bold")
-    for axes in list(panels)[len(titles) :]:
+    for axes in panels[len(titles) :]:
         axes.set_visible(False)
-    return figure, list(figure.axes)[: len(titles)]
+    return figure, panels[: len(titles)]
 
 
 def _png(figure: Figure, first: Axes, x_label: str, y_label: str) -> bytes:

@@ -14,13 +14,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from loadgen.expected_answers import NO_ERRORS
 from loadgen.rows import RESULTS
 from loadgen.storage import Storage, StorageError
 
 _GROWTH = 1.01
 """Each bin of a histogram is 1 % wider than the one below: a percentile is exact to 0.5 %."""
 _BINS = 2800
-_SUCCESSFUL = (0, 46, 79)
 """NONE; DUPLICATE_SEQUENCE_NUMBER, which acknowledges; MEMBER_ID_REQUIRED, which is no error."""
 _COLUMNS = (
     "tenant",
@@ -119,7 +119,7 @@ def count_rows(batch: pa.RecordBatch, measured_us: int, apis: dict[Key, ApiFigur
     is_responded = pc.equal(columns["status"], "responded").fill_null(fill_value=False)
     responded = np.asarray(is_responded)
     is_measured = (intended_us >= 0) & (intended_us < measured_us)
-    is_successful = responded & np.isin(numbers["error_code"], _SUCCESSFUL)
+    is_successful = responded & np.isin(numbers["error_code"], NO_ERRORS)
     latency_us = np.maximum(1, numbers["response_us"] - intended_us)
     bins = np.minimum(_BINS - 1, (np.log(latency_us) / log(_GROWTH)).astype(np.int64))
     codes = tenant_codes.astype(np.int64) * len(api_names) + api_codes

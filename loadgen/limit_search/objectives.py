@@ -6,14 +6,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from loadgen.analysis.checks import THIS_RUN
+from loadgen.expected_answers import NO_ERRORS
 from loadgen.limit_search.bisection import ProbeOutcome
 
 PERCENTILES = ("p50", "p90", "p99", "p99.9")
 """In the order of `response_us` in a summary."""
+EVENTS_MIN = {"p99": 100, "p99.9": 1000}
+"""Of fewer events a percentile is the longest of them, which one slow moment decides."""
 SHARES = ("errors", "throttled")
 NAMES = (*PERCENTILES, "max", *SHARES)
 _UNITS_MS = {"us": 0.001, "ms": 1.0, "s": 1000.0}
 _OBJECTIVE = re.compile(r"(?:(?P<tenant>.+):)?(?P<name>[\w.]+)=(?P<number>[\d.]+)(?P<unit>\w+|%)")
+_NOT_OF_THE_TARGET = ("load generator", "cannot write")
+"""In the reasons why a run is incomplete for which the target is not responsible."""
 _UNANSWERED = {"no_response", "not_sent", "expired"}
 """Endings that are errors; a lost request is sent again, and some clients lose it on purpose."""
 
@@ -65,23 +70,49 @@ def judge(
         if verdict["scope"] != THIS_RUN
     ]
     is_late = any(verdict["scope"] == THIS_RUN for verdict in failed)
-    own = [reason for reason in summary["abort_reasons"] if "load generator" in reason]
+    own = [
+        reason
+        for reason in summary["abort_reasons"]
+        if any(text in reason for text in _NOT_OF_THE_TARGET)
+    ]
     reasons += [reason for reason in summary["abort_reasons"] if reason not in own]
     if reasons:
         return "broke", reasons
     if is_late or own:
         return "invalid", own or ["the load generator was late"]
     reasons = list(_broken(summary, objectives))
-    return ("broke" if reasons else "held"), reasons
+    return ("broke", reasons) if reasons else ("held", list(_unjudged(summary, objectives)))
 
 
 def _broken(summary: Mapping[str, Any], objectives: Sequence[Objective]) -> Iterator[str]:
     for objective in objectives:
+        few = _few_events(summary, objective)
         for tenant, value in figures_of(summary, objective.name).items():
-            if objective.tenant in {None, tenant} and (value is None or value > objective.limit):
+            if tenant in few or objective.tenant not in {None, tenant}:
+                continue
+            if value is None or value > objective.limit:
                 unit = "%" if objective.name in SHARES else "ms"
                 found = "no event" if value is None else f"{value:,.4g} {unit}"
                 yield f"tenant {tenant}: {objective.name} {found}, over {objective.limit:g} {unit}"
+
+
+def _unjudged(summary: Mapping[str, Any], objectives: Sequence[Objective]) -> Iterator[str]:
+    for objective in objectives:
+        for tenant, events in _few_events(summary, objective).items():
+            yield (
+                f"tenant {tenant}: {objective.name} of {events} events is not judged: it needs"
+                f" {EVENTS_MIN[objective.name]}"
+            )
+
+
+def _few_events(summary: Mapping[str, Any], objective: Objective) -> dict[str, int]:
+    """Return how many events the tenants have that have too few for an objective."""
+    return {
+        row["tenant"]: row["events"]
+        for row in summary["tenants"]
+        if objective.tenant in {None, row["tenant"]}
+        and 0 < row["events"] < EVENTS_MIN.get(objective.name, 0)
+    }
 
 
 def figures_of(summary: Mapping[str, Any], name: str) -> dict[str, float | None]:
@@ -118,7 +149,7 @@ def _share(summary: Mapping[str, Any], name: str, tenant: str) -> float | None:
     return 100 * count / total
 
 
-_SUCCESSFUL = {"", "NONE", "DUPLICATE_SEQUENCE_NUMBER", "MEMBER_ID_REQUIRED"}
+_SUCCESSFUL = {"", *(error.name for error in NO_ERRORS)}
 
 
 def _is_error(row: Mapping[str, Any]) -> bool:

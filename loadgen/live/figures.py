@@ -21,6 +21,7 @@ from loadgen.analysis.summary import (
     stored_verdicts,
 )
 from loadgen.analysis.transactions import TRANSACTION_QUERIES, transaction_verdicts
+from loadgen.expected_answers import NO_ERRORS
 from loadgen.live.quota_bounds import NO_BOUNDS, QuotaBounds
 from loadgen.plan.plan import Plan
 from loadgen.plan.run_spec import PreparedTarget
@@ -32,7 +33,6 @@ SHOWN_S = 300
 SERIES_PERCENTILES = (0.5, 0.9, 0.99)
 AFTER_THE_RUN = "known when the topics are read back, after the run"
 TOO_MANY = "too many rows to judge during the run; the summary will"
-_SUCCESSFUL = (0, 46, 79)
 _CELLS_PER_S = 100
 Key = tuple[str, str, str, str, int | None]
 """Tenant, API, status, kind and error code."""
@@ -156,7 +156,7 @@ class LiveFigures:
         for name in ("throttle_max_ms", "early_max_us"):
             setattr(throttles, name, max(getattr(throttles, name), row[name] or 0))
         is_responded = status == "responded"
-        errors = count if is_responded and code not in _SUCCESSFUL else 0
+        errors = count if is_responded and code not in NO_ERRORS else 0
         self._totals[status] += count
         self._totals["errors"] += errors
         self._totals["throttled"] += row["throttled"]

@@ -26,7 +26,14 @@ CONFIG = {
 
 def summary_of(**changes: Any) -> dict[str, Any]:
     """Return the summary of a run of `PLAN`."""
-    second = {"tenant": "writer", "requests": 5, "responded": 5, "errors": 1, "throttled": 1}
+    second = {
+        "tenant": "writer",
+        "requests": 5,
+        "responded": 5,
+        "errors": 1,
+        "throttled": 1,
+        "unreachable": 0,
+    }
     request = {
         "tenant": "writer",
         "api": "Produce",
@@ -49,11 +56,14 @@ def summary_of(**changes: Any) -> dict[str, Any]:
         "is_complete": True,
         "abort_reasons": [],
         "responses_per_s": 1234.5,
+        "records_per_s": 4321.0,
+        "mb_per_s": 1.75,
         "totals": {
             "requests": 10,
             "errors": 1,
             "throttled": 2,
             "no_response": 3,
+            "lost": 0,
             "not_sent": 4,
             "not_due": 5,
         },
@@ -70,6 +80,8 @@ def summary_of(**changes: Any) -> dict[str, Any]:
                 "completed": 9,
                 "response_us": [1000.0, 2000.0, 3000.0, 4000.0],
                 "response_max_us": 5000,
+                "records_per_s": 4321.0,
+                "mb_per_s": 1.75,
             }
         ],
         "throttles": [

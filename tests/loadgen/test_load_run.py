@@ -28,7 +28,7 @@ from loadgen.outputs import exit_status
 from loadgen.plan.run_spec import STOPPED_BY_USER
 from loadgen.progress import Progress
 from loadgen.run_record import run_ids
-from loadgen.storage import Storage
+from loadgen.storage import Storage, StorageError
 from loadgen.worker_reports import read_reports
 from mock_kafka import MockKafka
 
@@ -98,7 +98,9 @@ def test_the_figures_of_the_live_page_are_those_of_the_summary(
     assert summary["workers_count"] == 1  # the stream has the other slot
     assert {name: summary["totals"][name] for name in live["totals"]} == live["totals"]
     assert live["responses_per_s"] == summary["responses_per_s"]
-    assert live["series"]["seconds"] == summary["series"]["seconds"]
+    of_live = live["series"]["seconds"]
+    of_summary = summary["series"]["seconds"]
+    assert of_live == [{name: row[name] for name in of_live[0]} for row in of_summary]
     assert [(row["tenant"], row["events"], row["completed"]) for row in live["tenants"]] == [
         (row["tenant"], row["events"], row["completed"]) for row in summary["tenants"]
     ]
@@ -107,6 +109,26 @@ def test_the_figures_of_the_live_page_are_those_of_the_summary(
         word = words[verdict["check"], verdict["scope"]]
         assert word == verdict["verdict"] or "stored" in verdict["check"]
     assert re.search(r"live page: http://127\.0\.0\.1:\d+/\n", capsys.readouterr().err)
+
+
+def test_a_full_disk_at_the_end_is_reported_with_the_figures(
+    spark: "SparkSession",
+    servers: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def write_nothing(*_: object) -> None:
+        raise StorageError("cannot write /x/report.html: No space left on device")
+
+    monkeypatch.setattr(load_run, "write_outputs", write_nothing)
+    words = ["steady", "--duration", "1", "--bootstrap-server", servers, "--out", str(tmp_path)]
+    options = parser_of("test").parse_args(words)
+    status = load_run.run(options, lambda: nullcontext(spark), own_broker)
+    assert status == 1
+    out = capsys.readouterr().out
+    assert "incomplete: cannot write /x/report.html: No space left on device" in out
+    assert "acknowledged, 0 missing, 0 stored twice" in out
 
 
 LOCAL_2 = ("--master", "local[2]")
@@ -267,7 +289,8 @@ def run_until(
     """Start a load of ten minutes; call `end` once some batches are stored and `can_end` agrees."""
     plan = out / "plan.yaml"
     plan.write_text(
-        f"duration_s: 600\nrecord: [results]\ntopics: [{{name: {topic}, partitions: 1}}]\n"
+        f"duration_s: 600\nabort_unreachable_s: 3\nrecord: [results]\n"
+        f"topics: [{{name: {topic}, partitions: 1}}]\n"
         f"tenants: [{{name: a, behaviour: steady, topic: {topic}, clients: 4, rate: 50}}]\n"
     )
     ends = iter([end])

@@ -14,6 +14,50 @@ def test_the_summary_lists_verdicts_totals_and_reasons_as_plain_text() -> None:
     print_summary(summary, "out/report.html", Console(file=out, width=140))
     text = out.getvalue()
     assert "user <i>" in text
-    assert "10 requests, 1,234 responses/s, 1 errors, 2 throttled" in text
+    assert (
+        "10 requests, 1,234 responses/s, 4,321 records/s, 1.75 MB/s, 1 errors, 2 throttled, 0 lost"
+        in text
+    )
+    heads = next(line for line in text.splitlines() if "p50 ms" in line)
+    for head in ("tenant", "p50 ms", "p90 ms", "p99 ms", "p99.9 ms", "max ms", "records/s", "MB/s"):
+        assert f" {head} " in heads
+    [figures] = [line for line in text.splitlines() if "writer" in line]
+    assert heads.split() == [
+        "┃",
+        "tenant",
+        "┃",
+        "events",
+        "┃",
+        "p50",
+        "ms",
+        "┃",
+        "p90",
+        "ms",
+        "┃",
+        "p99",
+        "ms",
+        "┃",
+        "p99.9",
+        "ms",
+        "┃",
+        "max",
+        "ms",
+        "┃",
+        "records/s",
+        "┃",
+        "MB/s",
+        "┃",
+    ]
+    assert figures.replace("│", "").split() == [
+        "writer",
+        "10",
+        "1.00",
+        "2.00",
+        "3.00",
+        "4.00",
+        "5.00",
+        "4,321",
+        "1.75",
+    ]
     assert "incomplete: the [bold] target died" in text
     assert "report: out/report.html" in text

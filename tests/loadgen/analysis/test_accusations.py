@@ -16,8 +16,8 @@ import pytest
 from loadgen.analysis.checks import END_TO_END_CHECK
 from loadgen.analysis.committed_offsets import CommittedOffset, committed_offsets
 from loadgen.analysis.read_back import ARROW_SCHEMA as STORED_SCHEMA
-from loadgen.analysis.request_groups import ACKNOWLEDGED
 from loadgen.analysis.summary import RunData, summarise
+from loadgen.expected_answers import ACKNOWLEDGED
 from loadgen.plan.plan import BEHAVIOURS, REPLAYED, Plan, Tenant, Topic
 from loadgen.plan.replayed_batch import packed
 from loadgen.plan.run_spec import PreparedTarget, RunSpec
@@ -37,7 +37,7 @@ FILLER = "filler"
 BATCHED = sorted(
     name
     for name, options in BEHAVIOURS.items()
-    if "records" in options and "transactions" not in options or name == REPLAYED
+    if ("records" in options and "transactions" not in options) or name == REPLAYED
 )
 BY_RECORD = sorted(name for name, options in BEHAVIOURS.items() if "transactions" in options)
 RECORDS, PARTITIONS = 5, 3
@@ -45,8 +45,6 @@ RECORDS, PARTITIONS = 5, 3
 
 def tenant_of(behaviour: str) -> Tenant:
     """Return a tenant whose producers soon send for the 256th time, and let the sender run."""
-    options = {"source": FILLER} if "source" in BEHAVIOURS[behaviour] else {}
-    arrival = {"arrival": "constant"} if behaviour == REPLAYED else {}
     return Tenant(
         behaviour,
         behaviour,
@@ -58,8 +56,7 @@ def tenant_of(behaviour: str) -> Tenant:
         error_every=5,
         abort_every=3,
         crash_every=4,
-        **options,
-        **arrival,
+        source=FILLER if "source" in BEHAVIOURS[behaviour] else "",
     )
 
 

@@ -80,6 +80,8 @@ def test_percentiles_are_exact_to_half_a_percent(
         mine = [latency_us[row["event_id"]] for row in measured if row["tenant"] == found["tenant"]]
         assert found["events"] == len(mine)
         assert found["response_us"] == exact(mine, 0.5, 0.9, 0.99, 0.999)
+        named = [found[name] for name in ("p50_us", "p90_us", "p99_us", "p999_us")]
+        assert named == found["response_us"]
         assert found["response_max_us"] == max(mine) >= max(found["response_us"])
     for found in summary["series"]["latencies"]:
         mine = [

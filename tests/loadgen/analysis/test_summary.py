@@ -168,6 +168,9 @@ def test_a_good_run_passes_every_check(judge: Callable[..., dict[str, Any]]) -> 
     }
     [writer] = [tenant for tenant in summary["tenants"] if tenant["tenant"] == "writer"]
     assert (writer["events"], writer["completed"], writer["response_max_us"]) == (4, 4, 500)
+    # Each of the writer's four batches has one record and a request of 100 bytes; in ten seconds.
+    assert (writer["records_per_s"], writer["mb_per_s"]) == (0.4, 0.0)
+    assert summary["records_per_s"] == 0.7
     assert writer["response_us"] == [pytest.approx(500.0, rel=0.005)] * 4
     assert summary["throttles"] == [
         {

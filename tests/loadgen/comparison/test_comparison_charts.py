@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from matplotlib.axes import Axes
 
-from loadgen.comparison.comparison_charts import draw
+from loadgen.comparison.comparison_charts import _panels, draw
 from loadgen.comparison.differences import Side
 from tests.loadgen.comparison.made_runs import side
 
@@ -34,6 +34,12 @@ def test_errors_and_throttles_of_one_side_are_drawn_for_both(tmp_path: Path) -> 
     assert sorted(charts) == ["distributions", "errors", "latencies", "rates"]
     charts = draw([side(tmp_path / "a", throttled=2), side(tmp_path / "b")])
     assert sorted(charts) == ["distributions", "latencies", "rates", "throttled"]
+
+
+def test_five_panels_leave_no_empty_one() -> None:
+    figure, panels = _panels(list("abcde"), 2)
+    assert [axes.get_title(loc="left") for axes in panels] == list("abcde")
+    assert [axes.get_visible() for axes in figure.axes] == [True] * 5 + [False]
 
 
 def test_runs_without_rows_have_no_charts() -> None:

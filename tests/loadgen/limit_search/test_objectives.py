@@ -61,6 +61,21 @@ def test_an_objective_of_another_tenant_does_not_count() -> None:
     assert judge(summary_of(60.0), [Objective("p99", 50, "b")]) == ("held", [])
 
 
+@pytest.mark.parametrize(("name", "events_min"), [("p99", 100), ("p99.9", 1000)])
+def test_a_percentile_of_too_few_events_is_not_judged(name: str, events_min: int) -> None:
+    [tenant] = summary_of(60.0)["tenants"]
+    few = summary_of(tenants=[tenant | {"events": events_min - 1}])
+    assert judge(few, [Objective(name, 1)]) == (
+        "held",
+        [
+            f"tenant a: {name} of {events_min - 1} events is not judged: it needs {events_min}",
+        ],
+    )
+    assert judge(few, [Objective("p50", 0.5)])[0] == "broke"
+    enough = summary_of(tenants=[tenant | {"events": events_min}])
+    assert judge(enough, [Objective(name, 1)])[0] == "broke"
+
+
 def test_a_tenant_without_an_event_breaks_its_objective() -> None:
     [tenant] = summary_of()["tenants"]
     summary = summary_of(tenants=[tenant | {"response_us": None}])
@@ -79,5 +94,8 @@ def test_a_check_or_an_incomplete_run_breaks_without_an_objective() -> None:
 def test_a_late_generator_is_invalid_unless_a_check_failed() -> None:
     assert judge(summary_of(90.0, verdicts=[LATE]), [Objective("p99", 50)])[0] == "invalid"
     assert judge(summary_of(verdicts=[LATE, FAILED]), [])[0] == "broke"
-    behind = "the load generator is 5.1 s behind its schedule"
-    assert judge(summary_of(abort_reasons=[behind]), []) == ("invalid", [behind])
+    for own in (
+        "the load generator is 5.1 s behind its schedule",
+        "worker 0 cannot write its results: No space left on device",
+    ):
+        assert judge(summary_of(abort_reasons=[own]), []) == ("invalid", [own])
