@@ -9,6 +9,7 @@ from rich.console import Console
 
 from loadgen import host_info, terminal
 from loadgen.analysis.checks import THIS_RUN
+from loadgen.analysis.tables import as_csv
 from loadgen.phases import Phases
 from loadgen.plan.plan import RECORDS
 from loadgen.plan.redaction import without_passwords
@@ -96,6 +97,11 @@ def write_outputs(
         storage.remove("charts", stale)
     for name, png in charts.items():
         storage.write(png, "charts", f"{name}.png")
+    storage.create("tables")
+    for stale in storage.names("tables"):
+        storage.remove("tables", stale)
+    for name, content in as_csv(summary).items():
+        storage.write(content, "tables", f"{name}.csv")
     plan_text = without_passwords(record.plan.text)
     storage.write(render(summary, charts, plan_text).encode(), "report.html")
     storage.write(plan_text.encode(), "plan.yaml")

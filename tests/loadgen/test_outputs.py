@@ -38,6 +38,7 @@ def test_the_outputs_replace_those_of_an_earlier_run(
 ) -> None:
     storage = Storage(str(tmp_path))
     storage.write(b"", "charts", "stale.png")
+    storage.write(b"", "tables", "stale.csv")
     target = PreparedTarget(Topology({}, -1, {}), CONFIG)
     record = RunRecord("small-1", PLAN, target, "a:1", "local[2]", "then", 2)
     summary = summary_of()
@@ -46,6 +47,8 @@ def test_the_outputs_replace_those_of_an_earlier_run(
     assert json.loads((tmp_path / "summary.json").read_text())["run_id"] == "small-1"
     assert "<html" in (tmp_path / "report.html").read_text()
     assert (tmp_path / "plan.yaml").read_text() == PLAN.text
+    tables = {path.name for path in (tmp_path / "tables").iterdir()}
+    assert tables == {"verdicts.csv", "tenants.csv", "throttles.csv", "requests.csv"}
     charts = {path.name for path in (tmp_path / "charts").iterdir()}
     assert "rates.png" in charts
     assert "stale.png" not in charts
