@@ -270,6 +270,6 @@ class LoadClient:
             topology.brokers[broker.node_id] = Address(broker.host, broker.port)
         topology.controller_id = response.controller_id
         for found in response.topics:
-            if found.error_code == 0:
+            if found.error_code == 0 and found.name is not None:
                 ordered = sorted(found.partitions, key=lambda partition: partition.partition_index)
                 topology.leaders[found.name] = [partition.leader_id for partition in ordered]
