@@ -3,15 +3,18 @@
 python -m scripts.speed_figures           write them
 python -m scripts.speed_figures --check   exit 1 when they are stale
 
-They come from `benchmarks/results.json`, which `scripts/bench --write` fills.
+They come from `benchmarks/results.json`, which `scripts/bench --write` fills, and the counts from
+`benchmarks/instructions.json`.
 """
 
+import json
 import sys
 from pathlib import Path
 
 from benchmarks import results_page
 from benchmarks.docs_page import TARGET as BENCHMARKS
-from benchmarks.docs_page import with_part
+from benchmarks.docs_page import markdown_table, with_part
+from benchmarks.instructions import FIGURES_FILE
 from benchmarks.results_page import Results, median_of
 from benchmarks.server_process import PROJECT
 from scripts.generated_page import write_or_check
@@ -50,12 +53,20 @@ def speed(results: Results) -> str:
     return TEXT.format_map(figures)
 
 
+def instructions() -> str:
+    """Return the table of what a request executes with Python 3.11."""
+    counts = json.loads(FIGURES_FILE.read_text(encoding="utf-8"))["3.11"]
+    rows = [(request, f"{steps:,}", str(c_calls)) for request, (steps, c_calls) in counts.items()]
+    return markdown_table(("", "bytecode instructions", "calls of C functions"), rows)
+
+
 def rendered() -> dict[Path, str]:
     """Return README.md and docs/benchmarks.md with the kept figures."""
     results = results_page.read()
     page = BENCHMARKS.read_text(encoding="utf-8")
     for name, part in results_page.parts(results).items():
         page = with_part(page, name, part)
+    page = with_part(page, "instructions", instructions())
     readme = with_part(README.read_text(encoding="utf-8"), PART, speed(results))
     return {README: readme, BENCHMARKS: page}
 
