@@ -18,11 +18,13 @@ _REGISTRIES = {
 _KEEPS = ("partial", "Callable", "call_later", "call_soon")
 """What keeps a function that it gets, and does not call it."""
 GENERATED = (
+    "broker.dispatch.connection.Connection._deliver",
+    "broker.groups.group.Group.deliver",
     "protocol.codec.decode_request",
     "protocol.paced_codec.encode_paced",
     "protocol.request_bounds.check_bounds",
 )
-"""Functions that call generated code, or closures in lists, that may pause."""
+"""Functions that call generated code, a given encoder, or closures in lists, that may pause."""
 _ITERATORS = {"enumerate", "zip", "map", "filter", "iter", "chain"}
 CALLS_GENERATED = "protocol.codec._decoded"
 """Calls a generated function that it is given; not each one pauses."""

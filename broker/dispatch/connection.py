@@ -28,6 +28,7 @@ from broker.responses import (
 )
 from protocol.api_keys import ApiKey
 from protocol.framing import SIZE_BYTES, Frame, FrameError, FrameReader, is_one_frame
+from protocol.pacing import may_pause
 
 if TYPE_CHECKING:  # imported with the first requests
     from broker.dispatch.fetch_replay import FetchReplay
@@ -329,6 +330,7 @@ class Connection:
         pending.attach(partial(self._deliver, encode))
         return 0
 
+    @may_pause
     def _deliver(self, encode: Callable[[Any], CompletedResponse], response: object) -> None:
         """Take the response to a request that has waited."""
         self._ready_response = encode(response)

@@ -81,6 +81,7 @@ class Group:
         """Whether its members use the protocol of consumers, which names topics."""
         return self.protocol_type == CONSUMER_PROTOCOL_TYPE
 
+    @may_pause
     def deliver(self) -> None:
         """Send the queued responses; sending one may handle the client's next request."""
         while self._outbox:
