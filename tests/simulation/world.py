@@ -9,6 +9,7 @@ from uuid import UUID
 
 from broker.audit.comparison import audit_cluster
 from broker.cluster.topics import Topic
+from broker.config.broker_config import BrokerConfig
 from broker.dispatch.connection import Connection
 from broker.faults import FaultRule
 from client.producer.settings import ProducerSettings
@@ -206,13 +207,24 @@ class World:
     def _watch(self, api_key: ApiKey, watch: Callable[..., Any]) -> None:
         """Let `watch(handler, context, request, cluster)` handle the requests of an API."""
         cluster = self.server.cluster
-        for node_id in cluster.brokers:
-            route = cluster.routes[node_id][api_key]
-            handler = partial(watch, route.handler)
-            cluster.routes[node_id] = {
-                **cluster.routes[node_id],
-                api_key: replace(route, handler=handler),
-            }
+
+        def apply() -> None:
+            for node_id in cluster.brokers:
+                route = cluster.routes[node_id].get(api_key)
+                if route is not None:
+                    handler = partial(watch, route.handler)
+                    cluster.routes[node_id] = {
+                        **cluster.routes[node_id],
+                        api_key: replace(route, handler=handler),
+                    }
+
+        def set_config(config: BrokerConfig, before: Callable[..., None]) -> None:
+            before(config)
+            apply()
+
+        apply()
+        # A changed configuration makes new routes.
+        cluster.set_config = partial(set_config, before=cluster.set_config)  # type: ignore[method-assign]
 
     def _make_clients(self) -> None:
         random = self.random
