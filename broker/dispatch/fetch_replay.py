@@ -8,14 +8,13 @@ from typing import NamedTuple
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.fetch_sessions import CachedPartition, FetchSession, next_epoch
-from broker.dispatch.ordinary_path import PAUSE_MAX, OrdinaryPath
+from broker.dispatch.ordinary_path import PAUSE_MAX, OrdinaryPath, replayed_context
 from broker.fetch.fetch_context import FetchContext
 from broker.fetch.fetch_params import ISOLATION_LEVELS, fetch_params
 from broker.fetch.fetch_response import Fetch
 from broker.fetch.fetch_wait import read_or_wait
 from broker.fetch.partition_read import find_partition
 from broker.fetch.session_logs import logs_of_session
-from broker.request.context import RequestContext
 from broker.request.encoding import closed_by
 from broker.request.session import Peer
 from broker.request.throttling import charge_time
@@ -112,7 +111,7 @@ class FetchReplay:
                 ):
                     return None
                 named.append(cached)
-        context = self._new_context(template, 0, size_bytes, now_ms)
+        context = replayed_context(ApiKey.FETCH, template, self._peer, 0, size_bytes, now_ms)
         params = fetch_params(context, request, cluster)
         logs = logs_of_session(session, params, cluster)
         session_context = FetchContext(known, session=session, epoch=session.epoch)
@@ -124,18 +123,6 @@ class FetchReplay:
         return _Learnt(
             template, cluster.generation, session.change_count, session, tuple(named), fetch,
             session_context, cluster.routes[broker_id][ApiKey.FETCH],
-        )
-        # fmt: on
-
-    def _new_context(
-        self, template: FetchTemplate, correlation_id: int, size_bytes: int, now_ms: int
-    ) -> RequestContext:
-        peer, session = self._peer, self._peer.session
-        # fmt: off
-        return RequestContext(
-            ApiKey.FETCH, template.api_version, correlation_id, template.client_id, now_ms,
-            size_bytes, peer.broker_id, peer.connection_id, peer.client_host, session.principal,
-            session,
         )
         # fmt: on
 
@@ -166,7 +153,9 @@ class FetchReplay:
         has_quotas, is_noted = cluster.quotas.clients.is_enabled, dispatcher.notes_requests
         if has_quotas or is_noted:
             size_bytes = len(data) - SIZE_BYTES
-            context = fetch.context = self._new_context(template, fields[1], size_bytes, now_ms)
+            context = fetch.context = replayed_context(
+                ApiKey.FETCH, template, self._peer, fields[1], size_bytes, now_ms
+            )
         else:
             context.correlation_id, context.now_ms = fields[1], now_ms
         entry = dispatcher.begin(context, data, SIZE_BYTES, len(data)) if is_noted else None

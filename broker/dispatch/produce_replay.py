@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Topic
-from broker.dispatch.ordinary_path import PAUSE_MAX, OrdinaryPath
+from broker.dispatch.ordinary_path import PAUSE_MAX, OrdinaryPath, replayed_context
 from broker.handlers.k00_produce import encode_results
 from broker.produce.append import accept_batches
 from broker.request.context import RequestContext
@@ -83,23 +83,11 @@ class ProduceReplay:
             self._learnt = _Learnt(
                 self._cluster.generation,
                 topic.on_broker(self._peer.broker_id),
-                self._new_context(template, 0, 0, now_ms),
+                replayed_context(ApiKey.PRODUCE, template, self._peer, 0, 0, now_ms),
                 _START_BYTES + len(template.prefix),
                 min(frame_bytes_max, LONG_BODY_BYTES),
                 template,
             )
-
-    def _new_context(
-        self, template: ProduceTemplate, correlation_id: int, size_bytes: int, now_ms: int
-    ) -> RequestContext:
-        peer, session = self._peer, self._peer.session
-        # fmt: off
-        return RequestContext(
-            ApiKey.PRODUCE, template.api_version, correlation_id, template.client_id, now_ms,
-            size_bytes, peer.broker_id, peer.connection_id, peer.client_host, session.principal,
-            session,
-        )
-        # fmt: on
 
     # Hot path: inlined on purpose.
     @may_pause
@@ -163,7 +151,9 @@ class ProduceReplay:
                 break
             position = end
             if is_kept:
-                context = self._new_context(template, correlation_id, size, now_ms)
+                context = replayed_context(
+                    ApiKey.PRODUCE, template, self._peer, correlation_id, size, now_ms
+                )
             else:
                 context.correlation_id, context.size_bytes = correlation_id, size
             entry = dispatcher.begin(context, data, start, end) if is_noted else None
