@@ -79,8 +79,7 @@ def _apply_to(cluster: Cluster, topic: Topic, partition: Partition, now_ms: int)
     if added_count == batches_max:
         return batches_max
     segments = log.segments
-    if segments is None:
-        return added_count
+    assert segments is not None  # `extend_segments` makes them
     retention_bytes, retention_ms = _retention(topic, partition)
     count = segments.count_deletable(log.log_start_offset, retention_bytes, retention_ms, now_ms)
     if not count:
