@@ -104,7 +104,7 @@ def audit_cluster(cluster: Cluster, acknowledgements: Acknowledgements) -> Audit
 
     It may pause. The logs are read last, so a log has at least what was acknowledged before.
     """
-    sent, groups = acknowledgements.sent, cluster.groups
+    sent, groups = acknowledgements.sent, cluster.groups.table
     dropped, excluded = dict(acknowledgements.dropped), dict(acknowledgements.excluded)
     committed = [
         CommittedPosition(group_id, topic_name, partition_index, position.offset)

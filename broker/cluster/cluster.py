@@ -284,7 +284,7 @@ class Cluster:
         alive_ids = self.alive_broker_ids()
         config, timers = self.config, self.timers
         topic.partitions += new_partitions(topic, assignments, made, alive_ids, config, timers)
-        self.groups.note_topic_change(topic.name)
+        self.groups.table.note_topic_change(topic.name)
 
     @may_pause
     def delete_topic(self, topic: Topic, now_ms: int) -> None:
@@ -292,12 +292,12 @@ class Cluster:
         self.topics.remove(topic)
         self.note_change()
         if topic.name == GROUP_METADATA.name:
-            self.groups.forget_all(now_ms)
+            self.groups.table.forget_all(now_ms)
         if topic.name == TRANSACTION_STATE.name:
             self.transactions.forget_all()
-        self.groups.forget_topic(topic.name, now_ms)
+        self.groups.table.forget_topic(topic.name, now_ms)
         self.share.delete_topic(topic, now_ms)
-        self.groups.note_topic_change(topic.name)
+        self.groups.table.note_topic_change(topic.name)
         for partition in topic.partitions:
             partition.leader_id = NO_LEADER
         # Nobody appends to them any more, so other requests may come in between.
@@ -326,7 +326,7 @@ class Cluster:
     def set_config(self, config: BrokerConfig) -> None:
         """Replace the configuration of the brokers; many topics and leaders adopt it in turns."""
         self.config = config
-        self.groups.config = config
+        self.groups.table.config = config
         self.share.set_config(config)
         self.transactions.config = config
         self.log_bytes_max = self.shared_config["log.memory.max.bytes"]
@@ -360,7 +360,7 @@ class Cluster:
         adopt_rule_of_leader(self.config, partition)
         if partition.topic_name == GROUP_METADATA.name:
             index = partition.partition_index
-            self._moved_groups.unload(index, self.groups, self.share, now_ms)
+            self._moved_groups.unload(index, self.groups.table, self.share, now_ms)
         if self.on_leaders_change is not None:
             self.on_leaders_change(now_ms)
         if self.on_new_leader is not None and self.limits_producer_ids and leader_id != NO_LEADER:
@@ -397,7 +397,7 @@ class Cluster:
         """
         removes_any = not set(partition.replicas) <= set(replicas)
         self.assign(partition, replicas)
-        self.groups.note_topic_change(partition.topic_name)
+        self.groups.table.note_topic_change(partition.topic_name)
         partition.adding_replicas = partition.removing_replicas = ()
         self.expand_isr(partition)
         leader_id = partition.leader_id

@@ -71,7 +71,7 @@ class LateCoordinators:
             self._group_topics,
             cluster.timers,
             cluster.group_log.append,
-            is_taken=self.groups.__contains__,
+            is_taken=self.groups.table.__contains__,
         )
         for node_id in cluster.fetch_sessions:
             made.add_leader(node_id)

@@ -61,7 +61,7 @@ def takes_long_to_end(cluster: Cluster, transactional_id: str | None) -> bool:
         return False
     if len(transaction.partitions) > SHORT_PARTITIONS_MAX:
         return True
-    offsets, producer_id = cluster.groups.transactional_offsets, transaction.producer_id
+    offsets, producer_id = cluster.groups.table.transactional_offsets, transaction.producer_id
     return bool(offsets) and any(
         offsets.pending_count(index, producer_id) > SHORT_OFFSETS_MAX
         for name, index in transaction.partitions
@@ -370,7 +370,9 @@ def store_marker(
         )
     cluster.appended(topic, partition, len(batch), now_ms)
     if topic.name == OFFSETS_TOPIC:
-        cluster.groups.end_transaction(partition.partition_index, producer_id, is_commit=is_commit)
+        cluster.groups.table.end_transaction(
+            partition.partition_index, producer_id, is_commit=is_commit
+        )
 
 
 # Timeouts and expiry -------------------------------------------------------------------------

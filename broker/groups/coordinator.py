@@ -58,8 +58,8 @@ from protocol.errors import ErrorCode
 from protocol.pacing import InTurns, at_once, may_pause
 
 
-class GroupCoordinator(GroupTable):
-    """All groups of the cluster.
+class GroupCoordinator:
+    """What members do in the groups of `table`, which has also what they committed.
 
     `config` is a mapping of Kafka's broker keys to parsed values and may be replaced.
     `member_id_suffix` gives the unique part of the id of a new member of the classic protocol,
@@ -83,12 +83,15 @@ class GroupCoordinator(GroupTable):
         in_turns: InTurns = at_once,
     ) -> None:
         def broker_setting(_group_id: str, key: str) -> int:
-            return int(self.config[f"group.{key}"])
+            return int(self.table.config[f"group.{key}"])
 
-        consumers = ConsumerMembership(
+        self._timers = timers
+        self._append_records = append_records
+        self._is_share_group = is_share_group
+        self._consumers = ConsumerMembership(
             timers, topics, setting or broker_setting, append_records, self._fence_member, in_turns
         )
-        super().__init__(config, timers, append_records, consumers, is_share_group)
+        self.table = GroupTable(config, timers, append_records, self._consumers, is_share_group)
         self._member_id_suffix = member_id_suffix
         self._member_id = member_id
 
@@ -100,15 +103,15 @@ class GroupCoordinator(GroupTable):
         if not request.group_id:
             callback(JoinResult(ErrorCode.INVALID_GROUP_ID, request.member_id))
             return
-        low_ms = self.config["group.min.session.timeout.ms"]
-        high_ms = self.config["group.max.session.timeout.ms"]
+        low_ms = self.table.config["group.min.session.timeout.ms"]
+        high_ms = self.table.config["group.max.session.timeout.ms"]
         if not low_ms <= request.session_timeout_ms <= high_ms:
             callback(JoinResult(ErrorCode.INVALID_SESSION_TIMEOUT, request.member_id))
             return
         if self._is_share_group(request.group_id):
             callback(JoinResult(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, UNKNOWN_MEMBER))
             return
-        group = self._groups.get(request.group_id)
+        group = self.table.get(request.group_id)
         if isinstance(group, ConsumerGroup):
             if not group.is_empty:
                 callback(self._join_consumer_group(group, request, now_ms))
@@ -119,13 +122,13 @@ class GroupCoordinator(GroupTable):
             if request.member_id != UNKNOWN_MEMBER:
                 callback(JoinResult(ErrorCode.UNKNOWN_MEMBER_ID, request.member_id))
                 return
-            group = self._create(request.group_id, now_ms)
+            group = self.table.create(request.group_id, now_ms)
         join_group(
             group,
             request,
             callback,
             now_ms,
-            size_max=self.config["group.max.size"],
+            size_max=self.table.config["group.max.size"],
             member_id_suffix=self._member_id_suffix,
         )
         if is_new:
@@ -146,7 +149,7 @@ class GroupCoordinator(GroupTable):
     @may_pause
     def sync(self, request: SyncRequest, callback: SyncCallback, now_ms: int) -> None:
         """Send or wait for an assignment; `callback` is called once."""
-        group = self._groups.get(request.group_id)
+        group = self.table.get(request.group_id)
         if not request.group_id:
             callback(SyncResult(ErrorCode.INVALID_GROUP_ID))
         elif group is None:
@@ -168,7 +171,7 @@ class GroupCoordinator(GroupTable):
         """Keep a member's session alive."""
         if not group_id:
             return ErrorCode.INVALID_GROUP_ID
-        group = self._groups.get(group_id)
+        group = self.table.get(group_id)
         if group is None:
             return ErrorCode.UNKNOWN_MEMBER_ID
         if isinstance(group, ConsumerGroup):
@@ -184,7 +187,7 @@ class GroupCoordinator(GroupTable):
         """Remove members; return an error for all, or a result for each, in request order."""
         if not group_id:
             return ErrorCode.INVALID_GROUP_ID, ()
-        group = self._groups.get(group_id)
+        group = self.table.get(group_id)
         if group is None:
             unknown = ErrorCode.UNKNOWN_MEMBER_ID
             return ErrorCode.NONE, tuple(
@@ -199,7 +202,7 @@ class GroupCoordinator(GroupTable):
 
     def describe(self, group_id: str) -> GroupDescription | None:
         """Return a classic group with its members, or None if there is none with this id."""
-        group = self._groups.get(group_id)
+        group = self.table.get(group_id)
         if not isinstance(group, Group):
             return None
         stable_protocol = group.protocol_name if group.state is GroupState.STABLE else None
@@ -227,7 +230,7 @@ class GroupCoordinator(GroupTable):
     @may_pause
     def rebalance(self, group_id: str, now_ms: int) -> ErrorCode:
         """Have the members of a group rebalance; GROUP_ID_NOT_FOUND if it has none."""
-        group = self._groups.get(group_id)
+        group = self.table.get(group_id)
         if group is None or is_empty(group):
             return ErrorCode.GROUP_ID_NOT_FOUND
         if isinstance(group, ConsumerGroup):
@@ -244,7 +247,7 @@ class GroupCoordinator(GroupTable):
 
         It holds for one epoch. Returns why it can't be set.
         """
-        group = self._groups.get(group_id)
+        group = self.table.get(group_id)
         if not isinstance(group, ConsumerGroup):
             return group_not_found(f"{group_id!r} is not a consumer group")
         problem = assignment_problem(group, targets, self._consumers.topics)
@@ -258,7 +261,7 @@ class GroupCoordinator(GroupTable):
     @may_pause
     def consumer_heartbeat(self, request: ConsumerHeartbeat, now_ms: int) -> HeartbeatResult:
         """Handle a ConsumerGroupHeartbeat: a member joins, reports or leaves."""
-        assignors = _assignors(self.config["group.consumer.assignors"])
+        assignors = _assignors(self.table.config["group.consumer.assignors"])
         refusal = check_request(request, assignors)
         if refusal is not None:
             return refused(refusal)
@@ -267,11 +270,11 @@ class GroupCoordinator(GroupTable):
         group = self._consumer_group(request, now_ms)
         if isinstance(group, Refusal):
             return refused(group)
-        size_max = self.config["group.consumer.max.size"]
+        size_max = self.table.config["group.consumer.max.size"]
         refusal = check_member(group, request, size_max=size_max)
         if refusal is not None:
             return refused(refusal)
-        if self._groups.get(request.group_id) is not group:
+        if self.table.get(request.group_id) is not group:
             self._put_consumer_group(group, now_ms)
         if not request.member_id:
             request = replace(request, member_id=self._member_id())
@@ -280,7 +283,7 @@ class GroupCoordinator(GroupTable):
             request,
             assignors,
             now_ms,
-            refresh_interval_ms=self.config["group.consumer.regex.refresh.interval.ms"],
+            refresh_interval_ms=self.table.config["group.consumer.regex.refresh.interval.ms"],
         )
 
     def keep_consumer_session(
@@ -291,14 +294,14 @@ class GroupCoordinator(GroupTable):
         Returns the heartbeat interval in ms, or None if there is more to do: see
         `consumer_heartbeat`.
         """
-        group = self._groups.get(heartbeat.group_id)
+        group = self.table.get(heartbeat.group_id)
         if not isinstance(group, ConsumerGroup):
             return None
         return self._consumers.keep_session(group, heartbeat, client_id, client_host, now_ms)
 
     def _consumer_group(self, request: ConsumerHeartbeat, now_ms: int) -> ConsumerGroup | Refusal:
         """Return the group of a heartbeat, perhaps one that is not in the table yet."""
-        group = self._groups.get(request.group_id)
+        group = self.table.get(request.group_id)
         if isinstance(group, ConsumerGroup):
             return group
         does_join = request.member_epoch == 0
@@ -312,8 +315,8 @@ class GroupCoordinator(GroupTable):
             return upgrade(
                 group,
                 self._consumers.topics,
-                policy=self.config["group.consumer.migration.policy"],
-                size_max=self.config["group.consumer.max.size"],
+                policy=self.table.config["group.consumer.migration.policy"],
+                size_max=self.table.config["group.consumer.max.size"],
             )
         return group_not_found(f"Group {request.group_id} is not a consumer group.")
 
@@ -323,8 +326,8 @@ class GroupCoordinator(GroupTable):
 
         Members that wait for a response are asked to join again.
         """
-        classic = self._groups.get(group.group_id)
-        self._put(group, now_ms)
+        classic = self.table.get(group.group_id)
+        self.table.put(group, now_ms)
         if isinstance(classic, Group):
             self._append_records(group.group_id, tombstones_of(classic), now_ms)
             classic.close(ErrorCode.REBALANCE_IN_PROGRESS)
@@ -335,12 +338,12 @@ class GroupCoordinator(GroupTable):
     def _replace_by_classic(self, group: ConsumerGroup, now_ms: int) -> Group:
         """Put a classic group in the place of an empty one of the consumer protocol."""
         self._append_records(group.group_id, tombstones_of(group), now_ms)
-        self._close(group)
-        return self._create(group.group_id, now_ms, group.offsets)
+        self.table.close(group)
+        return self.table.create(group.group_id, now_ms, group.offsets)
 
     @may_pause
     def _consumer_leave(self, request: ConsumerHeartbeat, now_ms: int) -> HeartbeatResult:
-        group = self._groups.get(request.group_id)
+        group = self.table.get(request.group_id)
         if group is None:
             return refused(group_not_found(f"Group {request.group_id} not found."))
         if not isinstance(group, ConsumerGroup):
@@ -378,7 +381,7 @@ class GroupCoordinator(GroupTable):
     @may_pause
     def _fence_member(self, group: ConsumerGroup, member_id: str, now_ms: int) -> None:
         """Remove a member whose session or rebalance took too long, unless it is gone."""
-        if self._groups.get(group.group_id) is group and member_id in group.members:
+        if self.table.get(group.group_id) is group and member_id in group.members:
             self._fence_members(group, [member_id], now_ms)
 
     @may_pause
@@ -393,8 +396,8 @@ class GroupCoordinator(GroupTable):
         return can_downgrade(
             group,
             removed,
-            policy=self.config["group.consumer.migration.policy"],
-            size_max=self.config["group.max.size"],
+            policy=self.table.config["group.consumer.migration.policy"],
+            size_max=self.table.config["group.max.size"],
         )
 
     @may_pause
@@ -403,7 +406,7 @@ class GroupCoordinator(GroupTable):
         classic = self._replace_by_classic(group, now_ms)
         topics = self._consumers.topics
         fill_downgraded(classic, group, removed, topics, self._timers, now_ms)
-        self._write_metadata(classic, now_ms)
+        self.table.write_metadata(classic, now_ms)
         return classic
 
     @may_pause
@@ -421,9 +424,9 @@ class GroupCoordinator(GroupTable):
             group,
             request,
             self._member_id(),
-            _assignors(self.config["group.consumer.assignors"]),
+            _assignors(self.table.config["group.consumer.assignors"]),
             now_ms,
-            size_max=self.config["group.consumer.max.size"],
+            size_max=self.table.config["group.consumer.max.size"],
         )
         if is_static and not was_classic and self._can_downgrade(group, frozenset()):
             self._downgrade(group, frozenset(), now_ms)
@@ -431,12 +434,12 @@ class GroupCoordinator(GroupTable):
 
     def describe_consumer_group(self, group_id: str) -> ConsumerGroupDescription | Refusal:
         """Return a group of the consumer protocol with its members, or GROUP_ID_NOT_FOUND."""
-        group = self._groups.get(group_id)
+        group = self.table.get(group_id)
         if group is None:
             return group_not_found(f"Group {group_id} not found.")
         if not isinstance(group, ConsumerGroup):
             return group_not_found(f"Group {group_id} is not a consumer group.")
-        default = next(iter(_assignors(self.config["group.consumer.assignors"])))
+        default = next(iter(_assignors(self.table.config["group.consumer.assignors"])))
         return group.describe(default)
 
 

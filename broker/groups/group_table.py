@@ -39,7 +39,7 @@ OFFSETS_PER_STEP = 5_000
 
 
 class GroupTable:
-    """All groups of the cluster, and what they committed; `GroupCoordinator` adds members.
+    """All groups of the cluster, and what they committed.
 
     `config` is a mapping of Kafka's broker keys to parsed values and may be replaced.
     `append_records` stores what another coordinator would need to go on.
@@ -75,6 +75,10 @@ class GroupTable:
     def __contains__(self, group_id: str) -> bool:
         """Return whether there is a group with this id, of any type."""
         return group_id in self._groups
+
+    def get(self, group_id: str) -> AnyGroup | None:
+        """Return the group with this id, of either protocol."""
+        return self._groups.get(group_id)
 
     # Committed offsets ---------------------------------------------------------------------
 
@@ -129,7 +133,7 @@ class GroupTable:
             if request.generation_id >= 0:
                 is_known = request.knows_missing_groups and not is_transactional
                 return ErrorCode.GROUP_ID_NOT_FOUND if is_known else ErrorCode.ILLEGAL_GENERATION
-            group = self._create(group_id, now_ms)
+            group = self.create(group_id, now_ms)
         return check_commit(group, request, is_transactional=is_transactional)
 
     @may_pause
@@ -305,7 +309,7 @@ class GroupTable:
         self._deleted.clear()
         self.transactional_offsets = TransactionalOffsets()
         for group in groups:
-            self._close(group)
+            self.close(group)
 
         def deliver(_now_ms: int) -> None:
             for group in groups:
@@ -325,19 +329,20 @@ class GroupTable:
         self._drop(group, now_ms)
         return ErrorCode.NONE
 
-    def _create(self, group_id: str, now_ms: int, offsets: OffsetTable | None = None) -> Group:
+    def create(self, group_id: str, now_ms: int, offsets: OffsetTable | None = None) -> Group:
+        """Add a classic group without members, and return it."""
         group = Group(
             group_id,
             self._timers,
             initial_rebalance_delay_ms=self.config["group.initial.rebalance.delay.ms"],
             now_ms=now_ms,
-            on_metadata=self._write_metadata,
+            on_metadata=self.write_metadata,
             offsets=offsets,
         )
-        self._put(group, now_ms)
+        self.put(group, now_ms)
         return group
 
-    def _put(self, group: AnyGroup, now_ms: int) -> None:
+    def put(self, group: AnyGroup, now_ms: int) -> None:
         """Add a group, or put it in the place of one of the other type."""
         self._groups[group.group_id] = group
         self._expiry.start(now_ms + self._expiry.interval_ms)
@@ -347,18 +352,18 @@ class GroupTable:
         self.transactional_offsets.remove_group(group.group_id)
         self._deleted.delete([(group.group_id, group.offsets.take_all())], now_ms)
         self._append_records(group.group_id, tombstones_of(group), now_ms)
-        self._close(group)
+        self.close(group)
         del self._groups[group.group_id]
 
     @may_pause
-    def _close(self, group: AnyGroup) -> None:
+    def close(self, group: AnyGroup) -> None:
         """Stop the timers of a group that is no longer in the table."""
         if isinstance(group, ConsumerGroup):
             self._consumers.stop_timers(group)
         else:
             group.close()
 
-    def _write_metadata(self, group: Group, now_ms: int) -> None:
+    def write_metadata(self, group: Group, now_ms: int) -> None:
         """Write the generation of a classic group with its members and their assignments."""
         value = group_value(
             protocol_type=group.protocol_type,

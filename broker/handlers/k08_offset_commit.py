@@ -73,7 +73,7 @@ def handle_offset_commit(
             request.retention_time_ms,
             version >= MISSING_GROUP_VERSION_MIN,
         )
-        error_codes = cluster.groups.commit(
+        error_codes = cluster.groups.table.commit(
             commit, context.now_ms, partial(ownership_error, cluster, context.broker_id, group_id)
         )
     topics = response_topics(requested, error_codes)

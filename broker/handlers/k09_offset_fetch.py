@@ -108,7 +108,9 @@ def _response_group(
         ]
     error_code = ownership_error(cluster, context.broker_id, group.group_id)
     if error_code is ErrorCode.NONE and version >= MEMBER_EPOCH_VERSION_MIN:
-        error_code = cluster.groups.check_fetch(group.group_id, group.member_id, group.member_epoch)
+        error_code = cluster.groups.table.check_fetch(
+            group.group_id, group.member_id, group.member_epoch
+        )
     topics = _topics(
         context, group.group_id, requested, error_code, cluster, require_stable=require_stable
     )
@@ -177,7 +179,7 @@ def _fetch_topic(
             group_id,
             name,
             index,
-            cluster.groups.committed(group_id, name, index) or _NOTHING,
+            cluster.groups.table.committed(group_id, name, index) or _NOTHING,
             require_stable=require_stable,
         )
         for index in paced(indexes)
@@ -195,7 +197,7 @@ def _found(
     require_stable: bool,
 ) -> _Found:
     """Return a committed offset, or UNSTABLE_OFFSET_COMMIT if an open transaction commits it."""
-    if require_stable and cluster.groups.is_unstable(group_id, name, index):
+    if require_stable and cluster.groups.table.is_unstable(group_id, name, index):
         return index, _NOTHING, ErrorCode.UNSTABLE_OFFSET_COMMIT
     return index, committed, ErrorCode.NONE
 
@@ -205,7 +207,7 @@ def _fetch_all(
     cluster: Cluster, group_id: str, version: int, *, require_stable: bool
 ) -> list[_FoundTopic]:
     by_topic: dict[str, list[_Found]] = {}
-    for name, index, committed in paced(cluster.groups.all_committed(group_id)):
+    for name, index, committed in paced(cluster.groups.table.all_committed(group_id)):
         by_topic.setdefault(name, []).append(
             _found(cluster, group_id, name, index, committed, require_stable=require_stable)
         )

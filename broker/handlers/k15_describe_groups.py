@@ -79,7 +79,7 @@ def _describe(context: RequestContext, group_id: str, cluster: Cluster) -> _Grou
 
 
 def _missing_message(group_id: str, cluster: Cluster) -> str:
-    if group_id in cluster.groups or group_id in cluster.share.groups:
+    if group_id in cluster.groups.table or group_id in cluster.share.groups:
         return f"Group {group_id} is not a classic group."
     return f"Group {group_id} not found."
 

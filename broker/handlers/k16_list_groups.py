@@ -35,7 +35,7 @@ def handle_list_groups(
             )
             for group in paced(
                 (
-                    *cluster.groups.list_groups(request.states_filter, request.types_filter),
+                    *cluster.groups.table.list_groups(request.states_filter, request.types_filter),
                     *cluster.share.groups.list_groups(request.states_filter, request.types_filter),
                 )
             )

@@ -77,7 +77,7 @@ def _commit(
     if not offsets:
         return ()
     index = cluster.group_log.partition_index(request.group_id)
-    return cluster.groups.commit_in_transaction(
+    return cluster.groups.table.commit_in_transaction(
         CommitRequest(
             group_id=request.group_id,
             offsets=offsets,

@@ -47,4 +47,4 @@ def _delete(context: RequestContext, group_id: str, cluster: Cluster) -> ErrorCo
     share_group = cluster.share.groups.get(group_id)
     if share_group is not None:
         return delete_share_group(cluster, share_group, context.now_ms)
-    return cluster.groups.delete_group(group_id, context.now_ms)
+    return cluster.groups.table.delete_group(group_id, context.now_ms)

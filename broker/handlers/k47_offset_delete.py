@@ -42,7 +42,7 @@ def handle_offset_delete(
     error_code = ownership_error(cluster, context.broker_id, request.group_id)
     error_codes: tuple[ErrorCode, ...] = ()
     if error_code is ErrorCode.NONE:
-        error_code, error_codes = cluster.groups.delete_offsets(
+        error_code, error_codes = cluster.groups.table.delete_offsets(
             request.group_id, known, context.now_ms
         )
     if error_code is not ErrorCode.NONE:

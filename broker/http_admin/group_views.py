@@ -274,7 +274,9 @@ def group_offset_views(cluster: Cluster, view: GroupView) -> list[GroupOffsetVie
 @may_pause
 def _offsets(cluster: Cluster, group_id: str) -> list[OffsetView]:
     offsets = []
-    for topic_name, partition_index, committed in paced(cluster.groups.all_committed(group_id)):
+    for topic_name, partition_index, committed in paced(
+        cluster.groups.table.all_committed(group_id)
+    ):
         topic = cluster.topics.get(topic_name)
         partition = None if topic is None else topic.partition(partition_index)
         lag = None if partition is None else partition.log.log_end_offset - committed.offset

@@ -58,7 +58,7 @@ def list_groups(admin: Admin) -> list[GroupView]:
 @may_pause
 def _listings(admin: Admin) -> tuple[GroupListing, ...]:
     cluster = admin.cluster
-    return (*cluster.groups.list_groups(), *cluster.share.groups.list_groups())
+    return (*cluster.groups.table.list_groups(), *cluster.share.groups.list_groups())
 
 
 @operation("GET", "/v1/groups/{group_id}", tag="groups", turn_kind=TurnKind.READING)
@@ -113,7 +113,7 @@ def delete_group(admin: Admin, path: GroupPath) -> None:
     if share_group is not None:
         error_code = delete_share_group(admin.cluster, share_group, admin.now_ms())
     else:
-        error_code = admin.cluster.groups.delete_group(path.group_id, admin.now_ms())
+        error_code = admin.cluster.groups.table.delete_group(path.group_id, admin.now_ms())
     if error_code is ErrorCode.NON_EMPTY_GROUP:
         raise Problem(409, f"group {path.group_id!r} has members; they must leave first")
     if error_code is not ErrorCode.NONE:

@@ -90,7 +90,7 @@ def search_topics(admin: Admin, query: TopicPageQuery) -> TopicsPage:
 def search_groups(admin: Admin, query: PageQuery) -> GroupsPage:
     """Search groups of all types by their ids."""
     cluster = admin.cluster
-    listings = (*cluster.groups.list_groups(), *cluster.share.groups.list_groups())
+    listings = (*cluster.groups.table.list_groups(), *cluster.share.groups.list_groups())
     found = sorted(
         (listing.state == "Empty", listing.group_id)
         for listing in paced(listings)

@@ -119,7 +119,7 @@ async def put_snapshot(admin: Admin, query: LoadQuery, body: Snapshot) -> None:
 
 @may_pause
 def _saved_offsets(admin: Admin) -> list[SavedOffset]:
-    groups = admin.cluster.groups
+    groups = admin.cluster.groups.table
     return [
         SavedOffset(
             listing.group_id,

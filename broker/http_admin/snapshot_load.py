@@ -213,7 +213,7 @@ def _commit(admin: Admin, group_id: str, offsets: Sequence[SavedOffset]) -> None
             for saved in offsets
         ),
     )
-    for error_code in admin.cluster.groups.commit(request, admin.now_ms()):
+    for error_code in admin.cluster.groups.table.commit(request, admin.now_ms()):
         if error_code is not ErrorCode.NONE:
             raise Problem(422, f"offsets: group {group_id!r}: {ErrorCode(error_code).name}")
 

@@ -60,7 +60,7 @@ class LongTransactions:
         """Yield the same for a transaction that commits offsets and has no other partition."""
         for is_commit in (True, False):
             self._begin([(GROUP_METADATA.name, self._offsets_index)])
-            offsets = self._broker.cluster.groups.transactional_offsets
+            offsets = self._broker.cluster.groups.table.transactional_offsets
             for index in range(offset_count):
                 key = (GROUP, TOPIC, index)
                 committed = CommittedOffset(index, -1, "", NOW_MS)

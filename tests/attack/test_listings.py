@@ -130,7 +130,7 @@ def writes(name: str) -> Iterator[tuple[Any, int]]:
 
 def reads(cluster: Cluster) -> Iterator[tuple[Any, ApiKey]]:
     """Yield requests that list what is stored."""
-    groups = cluster.groups.group_ids()
+    groups = cluster.groups.table.group_ids()
     yield messages.ListGroupsRequest(states_filter=[], types_filter=[]), ApiKey.LIST_GROUPS
     yield messages.DescribeGroupsRequest(groups=groups), ApiKey.DESCRIBE_GROUPS
     yield messages.OffsetFetchRequest(group_id="g", topics=None), ApiKey.OFFSET_FETCH
@@ -222,7 +222,7 @@ def test_what_was_accepted_is_listed_in_every_version(name: str) -> None:
         client.send(request_frame(request, version, 1))
         assert client.bugs == []
     if 0 < len(name.encode()) <= STRING_BYTES_MAX:
-        assert {name, "g"} <= set(cluster.groups.group_ids())
+        assert {name, "g"} <= set(cluster.groups.table.group_ids())
     for request, api_key in reads(cluster):
         route = ROUTES[api_key]
         for version in range(route.version_min, route.version_max + 1):

@@ -64,7 +64,7 @@ def admin() -> Admin:
     for number in range(ITEMS):
         produce(admin, TOPIC, 100_000 + number, partition_index=number)
     assert len(list(attacked.cluster.transactions.all())) == ITEMS
-    assert len(attacked.cluster.groups.group_ids()) == ITEMS
+    assert len(attacked.cluster.groups.table.group_ids()) == ITEMS
     return admin
 
 

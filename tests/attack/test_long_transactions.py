@@ -34,7 +34,7 @@ def test_the_end_of_a_transaction_that_commits_many_offsets_takes_turns() -> Non
     offsets = 2 * SHORT_OFFSETS_MAX
     broker = PausingBroker()
     transactions = LongTransactions(broker, 1)
-    pending = broker.cluster.groups.transactional_offsets
+    pending = broker.cluster.groups.table.transactional_offsets
     for name, send in transactions.requests_with_offsets(offsets):
         assert len(pending) == 1, name
         cost = send()

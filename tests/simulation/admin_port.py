@@ -153,7 +153,7 @@ class AdminPort:
         self._call("put_leader", path, {"broker": self._node_id()})
 
     def _move_coordinator(self) -> None:
-        groups = self._admin.cluster.groups.group_ids()
+        groups = self._admin.cluster.groups.table.group_ids()
         if groups:
             path = {"group_id": self._random.choice(groups)}
             self._call("put_coordinator", path, {"broker": self._node_id()})

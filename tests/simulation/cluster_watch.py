@@ -50,7 +50,7 @@ class ClusterWatch:
             self._check_isr(topic, partition)
             appended(topic, partition, byte_count, now_ms)
 
-        commit = cluster.groups.commit
+        commit = cluster.groups.table.commit
 
         def check_and_commit(
             request: CommitRequest, now_ms: int, verify: Callable[[], ErrorCode] | None = None
@@ -60,7 +60,7 @@ class ClusterWatch:
                 self._check_generation(request)
             return error_codes
 
-        cluster.groups.commit = check_and_commit  # type: ignore[method-assign]
+        cluster.groups.table.commit = check_and_commit  # type: ignore[method-assign]
         cluster.add_partitions = add  # type: ignore[method-assign]
         cluster.appended = check_and_account  # type: ignore[method-assign]
 

@@ -190,16 +190,16 @@ class GroupWorld(World):
     def _watch_lives(self) -> None:
         """Note when a group without members is replaced, though the request pauses after that."""
         groups = self.server.cluster.groups
-        put = groups._put
+        put = groups.table.put
 
         def note(group: AnyGroup, now_ms: int) -> None:
-            before = groups._groups.get(group.group_id)
+            before = groups.table.get(group.group_id)
             if before is not None and before is not group and not len(before.members):
                 lives_ms = self.groups.lives.setdefault(group.group_id, [])
                 lives_ms.append(self.schedule.time_ms)
             put(group, now_ms)
 
-        groups._put = note  # type: ignore[method-assign]
+        groups.table.put = note  # type: ignore[method-assign]
 
     # Making ----------------------------------------------------------------------------------
 

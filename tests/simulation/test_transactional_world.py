@@ -8,7 +8,7 @@ import pytest
 from broker.cluster import transactions as markers
 from broker.cluster.topics import Partition
 from broker.cluster.transaction_index import TransactionIndex
-from broker.groups.coordinator import GroupCoordinator
+from broker.groups.group_table import GroupTable
 from broker.transactions.coordinator import (
     InitResult,
     ProducerIdAndEpoch,
@@ -77,12 +77,12 @@ def commit_all_offsets(patch: Patch) -> None:
     """The offsets of an aborted transaction are committed."""
 
     def careless(original: Any) -> Any:
-        def end(self: GroupCoordinator, index: int, producer_id: int, **_: bool) -> None:
+        def end(self: GroupTable, index: int, producer_id: int, **_: bool) -> None:
             original(self, index, producer_id, is_commit=True)
 
         return end
 
-    wrap(patch, GroupCoordinator, "end_transaction", careless)
+    wrap(patch, GroupTable, "end_transaction", careless)
 
 
 def share_epochs(patch: Patch) -> None:
@@ -157,26 +157,26 @@ def commit_offsets_at_once(patch: Patch) -> None:
     """An offset is committed before the end of its transaction."""
 
     def hasty(original: Any) -> Any:
-        def commit(self: GroupCoordinator, request: Any, **rest: Any) -> Any:
+        def commit(self: GroupTable, request: Any, **rest: Any) -> Any:
             result = original(self, request, **rest)
             self.end_transaction(rest["offsets_partition"], rest["producer"][0], is_commit=True)
             return result
 
         return commit
 
-    wrap(patch, GroupCoordinator, "commit_in_transaction", hasty)
+    wrap(patch, GroupTable, "commit_in_transaction", hasty)
 
 
 def lose_offsets(patch: Patch) -> None:
     """The offsets of a committed transaction are dropped."""
 
     def lossy(original: Any) -> Any:
-        def end(self: GroupCoordinator, index: int, producer_id: int, **_: bool) -> None:
+        def end(self: GroupTable, index: int, producer_id: int, **_: bool) -> None:
             original(self, index, producer_id, is_commit=False)
 
         return end
 
-    wrap(patch, GroupCoordinator, "end_transaction", lossy)
+    wrap(patch, GroupTable, "end_transaction", lossy)
 
 
 def keep_the_epoch(patch: Patch) -> None:

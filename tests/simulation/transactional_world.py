@@ -301,6 +301,6 @@ class TransactionWorld(World):
             if transaction.state not in IDLE:
                 self.transactions.hanging.append(str(transaction))
         for group in self.ids:
-            committed = cluster.groups.committed(group, *OFFSETS)
+            committed = cluster.groups.table.committed(group, *OFFSETS)
             if committed is not None:
                 self.transactions.offsets[group] = committed.offset

@@ -323,7 +323,7 @@ def test_what_changes_while_the_audit_pauses_is_no_finding(pause: int, change: s
 
     def commit() -> None:
         offset = OffsetToCommit("t", 0, partition.log.log_end_offset, -1, "")
-        cluster.groups.commit(CommitRequest("g", (offset,), -1, ""), NOW_MS)
+        cluster.groups.table.commit(CommitRequest("g", (offset,), -1, ""), NOW_MS)
 
     def make_change() -> None:
         if change in {"produce", "commit"}:
@@ -348,5 +348,5 @@ def test_a_group_offset_beyond_the_log_end_is_found() -> None:
     ensure_internal_topic(client.cluster, GROUP_METADATA)
     for offset in (2, 3):
         request = CommitRequest("g", (OffsetToCommit("t", 0, offset, -1, ""),), -1, "")
-        assert client.cluster.groups.commit(request, NOW_MS) == (0,)
+        assert client.cluster.groups.table.commit(request, NOW_MS) == (0,)
         assert bool(judged(client).findings) == (offset == 3)

@@ -348,10 +348,10 @@ class Passing:
     def commit(self, group: int, retention_ms: int) -> None:
         offsets = (OffsetToCommit("a", 0, 1), OffsetToCommit("t", 1, 1))
         request = CommitRequest(f"g{group}", offsets, retention_ms=retention_ms)
-        self.cluster.groups.commit(request, self.now_ms)
+        self.cluster.groups.table.commit(request, self.now_ms)
 
     def delete_group(self, group: int) -> None:
-        self.cluster.groups.delete_group(f"g{group}", self.now_ms)
+        self.cluster.groups.table.delete_group(f"g{group}", self.now_ms)
 
     def create_token(self, lifetime_ms: int) -> None:
         self.cluster.delegation_tokens.create(OWNER, OWNER, (), lifetime_ms, self.now_ms)
@@ -391,8 +391,8 @@ class Passing:
             ],
             "prepared": list(cluster.transactions.prepared),
             "groups": {
-                group_id: list(cluster.groups.all_committed(group_id))
-                for group_id in cluster.groups.group_ids()
+                group_id: list(cluster.groups.table.all_committed(group_id))
+                for group_id in cluster.groups.table.group_ids()
             },
             "tokens": len(cluster.delegation_tokens),
             "timers": sorted(timer.due_ms - NOW_MS for timer in cluster.timers.waiting_tasks),

@@ -63,7 +63,7 @@ def replay(cluster: Cluster) -> tuple[dict[tuple[str, str, int], Any], dict[str,
 def commit(
     cluster: Cluster, group_id: str, *offsets: OffsetToCommit, now_ms: int = NOW_MS
 ) -> tuple[ErrorCode, ...]:
-    return cluster.groups.commit(CommitRequest(group_id, offsets), now_ms)
+    return cluster.groups.table.commit(CommitRequest(group_id, offsets), now_ms)
 
 
 class GroupsAndTheirLog(RuleBasedStateMachine):
@@ -96,7 +96,7 @@ class GroupsAndTheirLog(RuleBasedStateMachine):
         retention_ms: int,
     ) -> None:
         member = self.members.get(group_id)
-        self.cluster.groups.commit(
+        self.cluster.groups.table.commit(
             CommitRequest(
                 group_id,
                 (OffsetToCommit(topic, index, offset, 5, metadata),),
@@ -142,11 +142,11 @@ class GroupsAndTheirLog(RuleBasedStateMachine):
 
     @rule(group_id=sampled_from(GROUPS))
     def delete_group(self, group_id: str) -> None:
-        self.cluster.groups.delete_group(group_id, self.now_ms)
+        self.cluster.groups.table.delete_group(group_id, self.now_ms)
 
     @rule(group_id=sampled_from(GROUPS), topic=sampled_from(TOPICS))
     def delete_offsets(self, group_id: str, topic: str) -> None:
-        self.cluster.groups.delete_offsets(group_id, [(topic, 0), (topic, 1)], self.now_ms)
+        self.cluster.groups.table.delete_offsets(group_id, [(topic, 0), (topic, 1)], self.now_ms)
 
     @rule(name=sampled_from(TOPICS))
     def recreate_topic(self, name: str) -> None:
@@ -172,8 +172,8 @@ class GroupsAndTheirLog(RuleBasedStateMachine):
         offsets, groups = replay(self.cluster)
         committed = {
             (group_id, topic, index): found
-            for group_id in self.cluster.groups.group_ids()
-            for topic, index, found in self.cluster.groups.all_committed(group_id)
+            for group_id in self.cluster.groups.table.group_ids()
+            for topic, index, found in self.cluster.groups.table.all_committed(group_id)
         }
         assert committed.keys() <= offsets.keys()
         assert offsets.keys() - committed.keys() <= self.waiting_deletions()
@@ -219,7 +219,7 @@ class GroupsAndTheirLogInSteps(GroupsAndTheirLog):
             self.patch.undo()
 
     def waiting_deletions(self) -> set[tuple[str, str, int]]:
-        waiting = self.cluster.groups._deleted._waiting
+        waiting = self.cluster.groups.table._deleted._waiting
         return {
             (group_id, name, index)
             for group_id, topics in waiting.items()
@@ -239,7 +239,7 @@ TestGroupsAndTheirLogInSteps = GroupsAndTheirLogInSteps.TestCase
 def test_without_a_topic_nothing_is_committed() -> None:
     cluster = make_cluster()
     assert commit(cluster, "g", OffsetToCommit("a", 0, 1)) == (ErrorCode.NOT_COORDINATOR,)
-    assert cluster.groups.committed("g", "a", 0) is None
+    assert cluster.groups.table.committed("g", "a", 0) is None
 
 
 def test_a_commit_needs_min_insync_replicas() -> None:
@@ -251,7 +251,7 @@ def test_a_commit_needs_min_insync_replicas() -> None:
     partition.isr = partition.isr[:1]
     error_codes = commit(cluster, "g", OffsetToCommit("a", 0, 2), OffsetToCommit("a", 1, 2))
     assert error_codes == (ErrorCode.COORDINATOR_NOT_AVAILABLE,) * 2
-    committed = cluster.groups.committed("g", "a", 0)
+    committed = cluster.groups.table.committed("g", "a", 0)
     assert committed is not None
     assert committed.offset == 1
     assert partition.log.log_end_offset == 1
@@ -273,7 +273,7 @@ def test_deletions_that_do_not_fit_a_batch_are_several() -> None:
     ensure_internal_topic(cluster, GROUP_METADATA)
     for index in range(20):
         commit(cluster, "g", OffsetToCommit("a", index, 1))
-    assert cluster.groups.delete_group("g", NOW_MS) is ErrorCode.NONE
+    assert cluster.groups.table.delete_group("g", NOW_MS) is ErrorCode.NONE
     assert replay(cluster) == ({}, {})
 
 
@@ -394,6 +394,6 @@ class TestOffsetsOfATransaction:
         topic = driver.cluster.topics.get(GROUP_METADATA.name)
         assert topic is not None
         driver.cluster.delete_topic(topic, NOW_MS)
-        assert not driver.cluster.groups.transactional_offsets.has_pending("g")
+        assert not driver.cluster.groups.table.transactional_offsets.has_pending("g")
         assert driver.end(producer, commit=True, version=5)[0] == ErrorCode.NONE
         assert driver.describe().transaction_state == "CompleteCommit"

@@ -25,4 +25,4 @@ def test_they_have_the_configuration_of_the_moment_in_which_they_are_made() -> N
     cluster = make_cluster(1)
     changed = cluster.config.with_dynamic(None, {"group.min.session.timeout.ms": "1"})
     cluster.set_config(changed)
-    assert cluster.groups.config is changed
+    assert cluster.groups.table.config is changed

@@ -14,8 +14,8 @@ def test_groups_of_all_partitions_with_new_leaders_are_unloaded_in_one_pass() ->
     group_ids = [f"g{number}" for number in range(20)]
     for group_id in group_ids:
         request = CommitRequest(group_id, (OffsetToCommit("t", 0, 1, -1, ""),), -1, "")
-        cluster.groups.commit(request, NOW_MS)
-    cluster.groups.unload = unload = Mock()  # type: ignore[method-assign]
+        cluster.groups.table.commit(request, NOW_MS)
+    cluster.groups.table.unload = unload = Mock()  # type: ignore[method-assign]
     cluster.group_log.partition_index = indexes = Mock(  # type: ignore[method-assign]
         wraps=cluster.group_log.partition_index
     )

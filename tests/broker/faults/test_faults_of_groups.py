@@ -205,7 +205,7 @@ def test_a_consumer_group_heartbeat(rule: dict[str, Any], has_effect: bool, outc
     group.add(api="ConsumerGroupHeartbeat", group=GROUP, **rule)
     response = group.ask(consumer_heartbeat(), within_ms=1000)
     assert seen(response) == outcome
-    assert (GROUP in group.cluster.groups) is has_effect
+    assert (GROUP in group.cluster.groups.table) is has_effect
     if "throttle_time_ms" in rule:
         assert response.throttle_time_ms == 700
 

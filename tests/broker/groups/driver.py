@@ -79,7 +79,7 @@ class Driver:
     def commit(self, offset: int = 7, **changes: Any) -> ErrorCode:
         """Commit an offset for partition 0 of topic t; return the error code."""
         offset_to_commit = OffsetToCommit("t", 0, offset)
-        (error_code,) = self.groups.commit(
+        (error_code,) = self.groups.table.commit(
             CommitRequest(**({"group_id": GROUP, "offsets": (offset_to_commit,)} | changes)),
             self.now_ms,
         )
@@ -87,7 +87,7 @@ class Driver:
 
     def committed(self) -> int | None:
         """The offset committed for partition 0 of topic t, or None."""
-        found = self.groups.committed(GROUP, "t", 0)
+        found = self.groups.table.committed(GROUP, "t", 0)
         return None if found is None else found.offset
 
     def advance(self, by_ms: int) -> None:
@@ -135,7 +135,7 @@ class Driver:
     @property
     def generation_id(self) -> int:
         """The current generation; reading it changes nothing."""
-        group = self.groups._groups[GROUP]
+        group = self.groups.table._groups[GROUP]
         assert isinstance(group, Group)
         return group.generation_id
 

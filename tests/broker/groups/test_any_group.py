@@ -20,7 +20,7 @@ def test_a_classic_group_that_somebody_is_about_to_join_is_empty_but_not_idle() 
     driver = ConsumerDriver()
     request = JoinRequest(GROUP, "", 10_000, 10_000, "consumer", {"range": b""}, must_know_id=True)
     driver.groups.join(request, lambda _result: None, driver.now_ms)
-    group = driver.groups._groups[GROUP]
+    group = driver.groups.table._groups[GROUP]
     assert is_empty(group)
     assert not is_idle(group)
     assert len(tombstones_of(group)) == 1

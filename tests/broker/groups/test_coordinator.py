@@ -38,10 +38,13 @@ def test_a_missing_group_has_no_members() -> None:
     left = (LeftMember("m", "i", ErrorCode.UNKNOWN_MEMBER_ID),)
     assert driver.groups.leave(GROUP, [who], 0) == (ErrorCode.NONE, left)
     assert driver.groups.describe(GROUP) is None
-    assert driver.groups.delete_group(GROUP, 0) is ErrorCode.GROUP_ID_NOT_FOUND
-    assert driver.groups.delete_offsets(GROUP, [], 1_000) == (ErrorCode.GROUP_ID_NOT_FOUND, ())
-    assert (driver.committed(), list(driver.groups.all_committed(GROUP))) == (None, [])
-    assert len(driver.groups) == 0
+    assert driver.groups.table.delete_group(GROUP, 0) is ErrorCode.GROUP_ID_NOT_FOUND
+    assert driver.groups.table.delete_offsets(GROUP, [], 1_000) == (
+        ErrorCode.GROUP_ID_NOT_FOUND,
+        (),
+    )
+    assert (driver.committed(), list(driver.groups.table.all_committed(GROUP))) == (None, [])
+    assert len(driver.groups.table) == 0
 
 
 def test_an_empty_group_id_is_refused() -> None:
@@ -51,7 +54,7 @@ def test_an_empty_group_id_is_refused() -> None:
 
     assert groups.heartbeat("", "m", None, 1, 0) is invalid
     assert groups.leave("", [MemberIdentity("m")], 0) == (invalid, ())
-    assert groups.delete_offsets("", [("t", 0)], 1_000) == (invalid, ())
+    assert groups.table.delete_offsets("", [("t", 0)], 1_000) == (invalid, ())
     responses = driver.sync_to("")
     assert responses == [SyncResult(invalid)]
 
@@ -66,7 +69,7 @@ def test_a_commit_without_a_generation_creates_the_group() -> None:
     assert driver.commit(offset=6) is ErrorCode.NONE
 
     assert driver.committed() == 6
-    assert driver.groups.list_groups() == [
+    assert driver.groups.table.list_groups() == [
         GroupListing(GROUP, GroupState.EMPTY.value, "classic", "")
     ]
 
@@ -75,7 +78,7 @@ def test_a_commit_stores_every_field_of_the_request() -> None:
     driver = Driver()
     driver.commit(offsets=(OffsetToCommit("t", 0, 5, leader_epoch=3, metadata="note"),))
 
-    found = driver.groups.committed(GROUP, "t", 0)
+    found = driver.groups.table.committed(GROUP, "t", 0)
 
     assert found == CommittedOffset(5, 3, "note", committed_ms=driver.now_ms)
 
@@ -85,7 +88,7 @@ def test_a_commit_with_a_generation_to_a_missing_group_is_refused(knows: bool, c
     driver = Driver()
     error_code = driver.commit(generation_id=1, member_id="m", knows_missing_groups=knows)
     assert error_code == code
-    assert len(driver.groups) == 0
+    assert len(driver.groups.table) == 0
 
 
 def test_a_commit_keeps_its_members_session() -> None:
@@ -105,10 +108,10 @@ def test_metadata_beyond_the_limit_is_refused_for_its_partition_only() -> None:
         OffsetToCommit("t", 1, 2, metadata="abc"),
     )
 
-    error_codes = driver.groups.commit(driver.commit_request(offsets=offsets), 0)
+    error_codes = driver.groups.table.commit(driver.commit_request(offsets=offsets), 0)
 
     assert error_codes == (ErrorCode.OFFSET_METADATA_TOO_LARGE, ErrorCode.NONE)
-    assert [index for _, index, _ in driver.groups.all_committed(GROUP)] == [1]
+    assert [index for _, index, _ in driver.groups.table.all_committed(GROUP)] == [1]
 
 
 # Deleting -----------------------------------------------------------------------------------
@@ -119,20 +122,20 @@ def test_offsets_of_a_topic_are_kept_while_a_consumer_subscribes_to_it() -> None
     (member_id,) = driver.stable("a", protocols={"range": subscription("t")})
     offsets = (OffsetToCommit("t", 0, 1), OffsetToCommit("u", 0, 2))
     commit = driver.commit_request(offsets=offsets, member_id=member_id, generation_id=1)
-    driver.groups.commit(commit, driver.now_ms)
+    driver.groups.table.commit(commit, driver.now_ms)
 
-    outcome = driver.groups.delete_offsets(GROUP, [("t", 0), ("u", 0), ("v", 0)], 1_000)
+    outcome = driver.groups.table.delete_offsets(GROUP, [("t", 0), ("u", 0), ("v", 0)], 1_000)
 
     codes = (ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC, ErrorCode.NONE, ErrorCode.NONE)
     assert outcome == (ErrorCode.NONE, codes)
-    assert [name for name, _, _ in driver.groups.all_committed(GROUP)] == ["t"]
+    assert [name for name, _, _ in driver.groups.table.all_committed(GROUP)] == ["t"]
 
 
 def test_an_unreadable_subscription_counts_as_all_topics() -> None:
     driver = Driver()
     driver.stable("a", protocols={"range": b"\xff"})
 
-    _, codes = driver.groups.delete_offsets(GROUP, [("t", 0)], 1_000)
+    _, codes = driver.groups.table.delete_offsets(GROUP, [("t", 0)], 1_000)
 
     assert codes == (ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC,)
 
@@ -141,7 +144,10 @@ def test_offsets_of_a_group_with_other_protocols_cannot_be_deleted() -> None:
     driver = Driver()
     driver.stable("a", protocol_type="connect")
 
-    assert driver.groups.delete_offsets(GROUP, [("t", 0)], 1_000) == (ErrorCode.NON_EMPTY_GROUP, ())
+    assert driver.groups.table.delete_offsets(GROUP, [("t", 0)], 1_000) == (
+        ErrorCode.NON_EMPTY_GROUP,
+        (),
+    )
 
 
 def test_offsets_of_a_group_without_members_can_be_deleted() -> None:
@@ -150,7 +156,7 @@ def test_offsets_of_a_group_without_members_can_be_deleted() -> None:
     driver.advance(SESSION_MS)
     driver.commit()
 
-    assert driver.groups.delete_offsets(GROUP, [("t", 0)], 1_000) == (
+    assert driver.groups.table.delete_offsets(GROUP, [("t", 0)], 1_000) == (
         ErrorCode.NONE,
         (ErrorCode.NONE,),
     )
@@ -161,10 +167,10 @@ def test_a_group_is_deleted_with_its_offsets_when_it_has_no_members() -> None:
     driver = Driver()
     (member_id,) = driver.stable("a")
     driver.commit(member_id=member_id, generation_id=1)
-    assert driver.groups.delete_group(GROUP, driver.now_ms) is ErrorCode.NON_EMPTY_GROUP
+    assert driver.groups.table.delete_group(GROUP, driver.now_ms) is ErrorCode.NON_EMPTY_GROUP
     driver.advance(SESSION_MS)
 
-    assert driver.groups.delete_group(GROUP, driver.now_ms) is ErrorCode.NONE
+    assert driver.groups.table.delete_group(GROUP, driver.now_ms) is ErrorCode.NONE
     assert driver.committed() is None
     assert driver.join()[0].generation_id == 1
 
@@ -174,10 +180,10 @@ def test_every_group_drops_the_offsets_of_a_deleted_topic() -> None:
     driver.commit()
     driver.commit(group_id="other")
 
-    driver.groups.forget_topic("t", 1_000)
+    driver.groups.table.forget_topic("t", 1_000)
 
-    assert list(driver.groups.all_committed(GROUP)) == []
-    assert list(driver.groups.all_committed("other")) == []
+    assert list(driver.groups.table.all_committed(GROUP)) == []
+    assert list(driver.groups.table.all_committed("other")) == []
 
 
 # Showing ------------------------------------------------------------------------------------
@@ -203,7 +209,7 @@ def test_groups_are_listed_by_state_and_type_in_any_case() -> None:
     driver.commit(group_id="simple")
 
     def listed(states: tuple[str, ...] = (), types: tuple[str, ...] = ()) -> list[str]:
-        return [group.group_id for group in driver.groups.list_groups(states, types)]
+        return [group.group_id for group in driver.groups.table.list_groups(states, types)]
 
     assert listed() == listed(types=("Classic",)) == [GROUP, "simple"]
     assert listed(states=("stable",)) == listed(states=(" STABLE ", "Dead")) == [GROUP]
@@ -225,7 +231,7 @@ def test_offsets_expire_a_retention_time_after_the_last_member_leaves() -> None:
     driver.advance(2 * CHECK_MS)
 
     assert driver.committed() is None
-    assert len(driver.groups) == 0
+    assert len(driver.groups.table) == 0
 
 
 def test_offsets_committed_without_members_expire_by_their_commit() -> None:
@@ -236,7 +242,7 @@ def test_offsets_committed_without_members_expire_by_their_commit() -> None:
 
     driver.advance(RETENTION_MS // 2 + CHECK_MS)
 
-    assert [name for name, _, _ in driver.groups.all_committed(GROUP)] == ["u"]
+    assert [name for name, _, _ in driver.groups.table.all_committed(GROUP)] == ["u"]
 
 
 def test_a_commit_may_have_a_retention_time() -> None:
@@ -265,24 +271,24 @@ def test_only_offsets_of_subscribed_topics_are_kept_while_there_are_members() ->
     (member_id,) = driver.stable("a", protocols=protocols, session_timeout_ms=1_800_000)
     offsets = (OffsetToCommit("t", 0, 1), OffsetToCommit("u", 0, 2))
     commit = driver.commit_request(offsets=offsets, member_id=member_id, generation_id=1)
-    driver.groups.commit(commit, driver.now_ms)
+    driver.groups.table.commit(commit, driver.now_ms)
 
     while driver.now_ms < RETENTION_MS + 2 * CHECK_MS:
         driver.advance(1_000_000)
         driver.heartbeat(member_id, 1)
 
-    assert [name for name, _, _ in driver.groups.all_committed(GROUP)] == ["t"]
+    assert [name for name, _, _ in driver.groups.table.all_committed(GROUP)] == ["t"]
 
 
 def test_a_group_without_members_and_offsets_is_deleted_at_the_next_check() -> None:
     driver = Driver()
     for number in range(100):
         driver.join(group_id=f"g{number}", must_know_id=True)
-    assert len(driver.groups) == 100
+    assert len(driver.groups.table) == 100
 
     driver.advance(CHECK_MS)
 
-    assert len(driver.groups) == 0
+    assert len(driver.groups.table) == 0
     assert driver.timers.next_due_ms() is None
 
 
@@ -290,10 +296,10 @@ def test_a_group_with_a_reserved_member_id_is_not_deleted() -> None:
     driver = Driver()
     driver.advance(1)
     driver.join()
-    driver.groups.delete_group(GROUP, 0)
+    driver.groups.table.delete_group(GROUP, 0)
     driver.advance(CHECK_MS - SESSION_MS)
     pending_id = driver.join(must_know_id=True, group_id="late")[0].member_id
 
-    driver.groups.expire_offsets(driver.now_ms)
+    driver.groups.table.expire_offsets(driver.now_ms)
 
     assert driver.join(pending_id, group_id="late")[0].error_code is ErrorCode.NONE

@@ -48,7 +48,7 @@ class GroupMachine(RuleBasedStateMachine):
 
     @property
     def group(self) -> Group | None:
-        group = self.driver.groups._groups.get(GROUP)
+        group = self.driver.groups.table._groups.get(GROUP)
         assert not isinstance(group, ConsumerGroup)
         return group
 
@@ -176,7 +176,7 @@ class GroupMachine(RuleBasedStateMachine):
     @precondition(lambda self: not self.member_ids())
     @rule()
     def delete_group(self) -> None:
-        if self.driver.groups.delete_group(GROUP, self.driver.now_ms) is ErrorCode.NONE:
+        if self.driver.groups.table.delete_group(GROUP, self.driver.now_ms) is ErrorCode.NONE:
             self.leaders.clear()
             self.last_generation_id = 0
 
@@ -238,8 +238,8 @@ class GroupMachine(RuleBasedStateMachine):
         """Silent members are removed, and every request gets a response."""
         self.driver.advance(2 * NEW_MEMBER_JOIN_TIMEOUT_MS)
         assert {*map(len, self.joins), *map(len, self.syncs)} <= {1}
-        self.driver.advance(self.driver.groups.config["offsets.retention.check.interval.ms"])
-        assert len(self.driver.groups) == 0
+        self.driver.advance(self.driver.groups.table.config["offsets.retention.check.interval.ms"])
+        assert len(self.driver.groups.table) == 0
         assert self.driver.timers.next_due_ms() is None
 
 

@@ -63,7 +63,7 @@ def test_waiting_members_get_not_coordinator_when_the_group_moves() -> None:
     newcomer = driver.join(client_id="c")
     first = driver.join(first_id)
 
-    driver.groups.unload(GROUP, driver.now_ms)
+    driver.groups.table.unload(GROUP, driver.now_ms)
 
     assert [a[0].error_code for a in (newcomer, first)] == [ErrorCode.NOT_COORDINATOR] * 2
     # The new member does not know its id yet, so nothing waits for it.
@@ -71,7 +71,7 @@ def test_waiting_members_get_not_coordinator_when_the_group_moves() -> None:
     assert [a[0].generation_id for a in (first, second)] == [3, 3]
 
     waiting = driver.sync(second_id, 3)
-    driver.groups.unload(GROUP, driver.now_ms)
+    driver.groups.table.unload(GROUP, driver.now_ms)
     assert waiting == [SyncResult(ErrorCode.NOT_COORDINATOR)]
     driver.sync(first_id, 3, {second_id: b"all"})
     assert driver.sync(second_id, 3)[0].assignment == b"all"
@@ -82,7 +82,7 @@ def test_sessions_restart_at_the_new_coordinator() -> None:
     (member_id,) = driver.stable("a")
     driver.advance(SESSION_MS - 1)
 
-    driver.groups.unload(GROUP, driver.now_ms)
+    driver.groups.table.unload(GROUP, driver.now_ms)
     driver.advance(SESSION_MS - 1)
     assert driver.heartbeat(member_id, 1) is ErrorCode.NONE
 
@@ -91,7 +91,7 @@ def test_a_member_without_a_response_is_removed_when_the_group_moves() -> None:
     driver = Driver(group_initial_rebalance_delay_ms=3000)
     response = driver.join()
 
-    driver.groups.unload(GROUP, driver.now_ms)
+    driver.groups.table.unload(GROUP, driver.now_ms)
     assert response[0].error_code is ErrorCode.NOT_COORDINATOR
     driver.advance(3000)
     assert driver.is_empty
@@ -366,7 +366,7 @@ def test_an_empty_group_has_no_timers() -> None:
     driver.advance(5 * REBALANCE_MS)
     assert driver.is_empty
 
-    driver.groups.delete_group(GROUP, driver.now_ms)
-    driver.advance(driver.groups.config["offsets.retention.check.interval.ms"])
+    driver.groups.table.delete_group(GROUP, driver.now_ms)
+    driver.advance(driver.groups.table.config["offsets.retention.check.interval.ms"])
 
     assert driver.timers.next_due_ms() is None

@@ -12,7 +12,7 @@ HOUR_MS = 3_600_000
 
 def commit(driver: ConsumerDriver, topic: str = "t", **fields: object) -> ErrorCode:
     request = CommitRequest(GROUP, (OffsetToCommit(topic, 0, 7),), **fields)  # type: ignore[arg-type]
-    (error_code,) = driver.groups.commit(request, driver.now_ms)
+    (error_code,) = driver.groups.table.commit(request, driver.now_ms)
     return error_code
 
 
@@ -24,17 +24,17 @@ def classic_join(driver: ConsumerDriver) -> JoinResult:
 
 
 def offset(driver: ConsumerDriver) -> int | None:
-    committed = driver.groups.committed(GROUP, "t", 0)
+    committed = driver.groups.table.committed(GROUP, "t", 0)
     return None if committed is None else committed.offset
 
 
 def test_groups_are_listed_with_their_type_and_state() -> None:
     driver = ConsumerDriver()
     driver.join("a")
-    driver.groups.commit(CommitRequest("simple", (OffsetToCommit("t", 0, 7),)), driver.now_ms)
+    driver.groups.table.commit(CommitRequest("simple", (OffsetToCommit("t", 0, 7),)), driver.now_ms)
     consumer = GroupListing(GROUP, "Stable", "consumer", "consumer")
     classic = GroupListing("simple", "Empty", "classic", "")
-    list_groups = driver.groups.list_groups
+    list_groups = driver.groups.table.list_groups
     assert list_groups() == [consumer, classic]
     assert list_groups(types=["Consumer"]) == list_groups([" STABLE "]) == [consumer]
     assert list_groups(types=["classic"]) == [classic]
@@ -48,7 +48,7 @@ def test_a_member_commits_with_its_epoch_and_the_offset_stays_for_the_group() ->
     assert commit(driver, member_id="a", generation_id=0) is ErrorCode.STALE_MEMBER_EPOCH
     assert commit(driver, member_id="a", generation_id=1) is ErrorCode.NONE
     assert offset(driver) == 7
-    check_fetch = driver.groups.check_fetch
+    check_fetch = driver.groups.table.check_fetch
     assert check_fetch(GROUP, "a", 0) is ErrorCode.STALE_MEMBER_EPOCH
     assert check_fetch(GROUP, "a", 1) is check_fetch("other", "a", 1) is ErrorCode.NONE
 
@@ -57,12 +57,12 @@ def test_an_empty_group_changes_its_type_with_the_next_member_and_keeps_its_offs
     driver = ConsumerDriver()
     commit(driver)
     driver.join("a")
-    assert driver.groups.list_groups()[0].group_type == "consumer"
+    assert driver.groups.table.list_groups()[0].group_type == "consumer"
     driver.heartbeat("a", -1)
     driver.written()
 
     assert classic_join(driver).error_code is ErrorCode.NONE
-    assert driver.groups.list_groups()[0].group_type == "classic"
+    assert driver.groups.table.list_groups()[0].group_type == "classic"
     assert driver.written_names()[:3] == [
         ("-ConsumerGroupTargetAssignmentMetadata", ""),
         ("-ConsumerGroupPartitionMetadata", ""),
@@ -74,11 +74,11 @@ def test_an_empty_group_changes_its_type_with_the_next_member_and_keeps_its_offs
 def test_a_group_with_members_is_not_deleted_and_an_empty_one_is() -> None:
     driver = ConsumerDriver()
     driver.join("a")
-    delete = driver.groups.delete_group
+    delete = driver.groups.table.delete_group
     assert delete(GROUP, driver.now_ms) is ErrorCode.NON_EMPTY_GROUP
     driver.heartbeat("a", -1)
     assert delete(GROUP, driver.now_ms) is ErrorCode.NONE
-    assert GROUP not in driver.groups
+    assert GROUP not in driver.groups.table
     assert delete(GROUP, driver.now_ms) is ErrorCode.GROUP_ID_NOT_FOUND
 
 
@@ -87,22 +87,22 @@ def test_offsets_of_topics_that_members_subscribe_to_are_not_deleted() -> None:
     driver.join("a")
     for topic in ("t", "u"):
         commit(driver, topic, member_id="a", generation_id=1)
-    assert driver.groups.delete_offsets(GROUP, [("t", 0), ("u", 0)], driver.now_ms) == (
+    assert driver.groups.table.delete_offsets(GROUP, [("t", 0), ("u", 0)], driver.now_ms) == (
         ErrorCode.NONE,
         (ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC, ErrorCode.NONE),
     )
-    assert [name for name, _, _ in driver.groups.all_committed(GROUP)] == ["t"]
+    assert [name for name, _, _ in driver.groups.table.all_committed(GROUP)] == ["t"]
 
 
 def test_an_empty_group_goes_with_its_last_expired_offset() -> None:
     driver = ConsumerDriver()
     driver.join("a")
     commit(driver, member_id="a", generation_id=1)
-    driver.groups.expire_offsets(driver.now_ms + 24 * 7 * HOUR_MS)
+    driver.groups.table.expire_offsets(driver.now_ms + 24 * 7 * HOUR_MS)
     assert offset(driver) == 7
     driver.heartbeat("a", -1)
-    driver.groups.expire_offsets(driver.now_ms + 24 * 7 * HOUR_MS)
-    assert GROUP not in driver.groups
+    driver.groups.table.expire_offsets(driver.now_ms + 24 * 7 * HOUR_MS)
+    assert GROUP not in driver.groups.table
 
 
 @pytest.mark.parametrize(

@@ -139,9 +139,9 @@ def test_during_a_rebalance_only_joined_members_count_for_the_size() -> None:
 def test_a_rebalance_does_not_wait_for_a_refused_member_id() -> None:
     driver = Driver(group_max_size=1)
     (leader_id,) = driver.stable("a")
-    driver.groups.config = {**driver.groups.config, "group.max.size": 2}
+    driver.groups.table.config = {**driver.groups.table.config, "group.max.size": 2}
     (pending,) = driver.join(must_know_id=True)
-    driver.groups.config = {**driver.groups.config, "group.max.size": 1}
+    driver.groups.table.config = {**driver.groups.table.config, "group.max.size": 1}
     waiting = driver.join(leader_id)
 
     assert driver.join(pending.member_id)[0].error_code is ErrorCode.GROUP_MAX_SIZE_REACHED

@@ -31,18 +31,18 @@ def classic_group(assignment: bytes | None = None, **config: Any) -> tuple[Consu
 
 
 def the_group(driver: ConsumerDriver) -> Group:
-    group = driver.groups._groups[GROUP]
+    group = driver.groups.table._groups[GROUP]
     assert isinstance(group, Group)
     return group
 
 
 def group_type(driver: ConsumerDriver) -> str:
-    return driver.groups.list_groups()[0].group_type
+    return driver.groups.table.list_groups()[0].group_type
 
 
 def test_the_first_member_of_the_consumer_protocol_upgrades_a_group_whose_members_stay() -> None:
     driver, member_id = classic_group()
-    driver.groups.commit(CommitRequest(GROUP, (OffsetToCommit("t", 0, 7),), 1, member_id), 0)
+    driver.groups.table.commit(CommitRequest(GROUP, (OffsetToCommit("t", 0, 7),), 1, member_id), 0)
     driver.written()
 
     joined = driver.join("new")
@@ -50,7 +50,7 @@ def test_the_first_member_of_the_consumer_protocol_upgrades_a_group_whose_member
     assert (joined.error_code, joined.member_epoch, joined.assignment) == (ErrorCode.NONE, 2, {})
     assert group_type(driver) == "consumer"
     assert driver.owned(member_id)[T] == {0, 1, 2, 3}
-    committed = driver.groups.committed(GROUP, "t", 0)
+    committed = driver.groups.table.committed(GROUP, "t", 0)
     assert committed is not None
     assert committed.offset == 7
     assert driver.written_names()[:6] == [

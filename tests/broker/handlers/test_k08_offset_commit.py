@@ -60,7 +60,7 @@ def test_every_version_commits_existing_partitions_and_refuses_missing_ones(vers
         assert [topic.topic_id for topic in response.topics] == [NOBODYS_ID, cluster.topic.topic_id]
     else:
         assert [topic.name for topic in response.topics] == ["nope", "t"]
-    (found,) = cluster.cluster.groups.all_committed(GROUP)
+    (found,) = cluster.cluster.groups.table.all_committed(GROUP)
     assert found[:2] == ("t", 1)
     assert (found[2].offset, found[2].metadata) == (5, "note")
     assert found[2].leader_epoch == (3 if version >= 6 else -1)
@@ -79,7 +79,7 @@ def test_a_member_that_leaves_while_its_commit_pauses_commits_nothing(pause: int
     response = run_with_pauses(lambda: commit(cluster, 8, topics, **member), at_pause(pause, leave))
 
     assert codes(response) == [[(0, ErrorCode.UNKNOWN_MEMBER_ID)]]
-    assert cluster.cluster.groups.committed(GROUP, "t", 0) is None
+    assert cluster.cluster.groups.table.committed(GROUP, "t", 0) is None
 
 
 @pytest.mark.parametrize("pause", range(1, 4))
@@ -95,7 +95,7 @@ def test_a_coordinator_that_moves_while_a_commit_pauses_commits_nothing(pause: i
     response = run_with_pauses(lambda: commit(cluster, 8, topics, **member), at_pause(pause, move))
 
     assert codes(response) == [[(0, ErrorCode.NOT_COORDINATOR)]]
-    assert cluster.cluster.groups.committed(GROUP, "t", 0) is None
+    assert cluster.cluster.groups.table.committed(GROUP, "t", 0) is None
 
 
 @pytest.mark.parametrize("version", versions(ApiKey.OFFSET_COMMIT))
@@ -172,7 +172,7 @@ def test_a_commit_without_partitions_creates_no_group() -> None:
 
     assert commit(cluster, 9, []).topics == []
     assert cluster.commit(("nope", 0, 1)) == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
-    assert len(cluster.cluster.groups) == 0
+    assert len(cluster.cluster.groups.table) == 0
 
 
 def test_versions_2_to_4_have_a_retention_time() -> None:
@@ -180,5 +180,5 @@ def test_versions_2_to_4_have_a_retention_time() -> None:
     for version in (2, 5):
         fields = {"retention_time_ms": 1_000} if version == 2 else {}
         cluster.commit(("t", 0, 1), version=version, group_id=GROUP, **fields)
-        (found,) = cluster.cluster.groups.all_committed(GROUP)
+        (found,) = cluster.cluster.groups.table.all_committed(GROUP)
         assert found[2].expires_ms == (cluster.now_ms + 1_000 if version == 2 else None)

@@ -151,7 +151,7 @@ def test_each_group_has_its_own_error(version: int) -> None:
 def test_the_leader_epoch_is_returned_from_version_5(version: int) -> None:
     cluster = GroupCluster()
     cluster.commit(("t", 0, 1))
-    ((name, index, committed),) = cluster.cluster.groups.all_committed(GROUP)
+    ((name, index, committed),) = cluster.cluster.groups.table.all_committed(GROUP)
     assert (name, index, committed.leader_epoch) == ("t", 0, -1)
 
     (topic,) = fetch(cluster, version, {"t": [0]}).topics

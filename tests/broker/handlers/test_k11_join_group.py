@@ -47,7 +47,7 @@ def test_another_broker_is_not_the_coordinator(version: int) -> None:
     (response,) = cluster.join(version, broker_id=cluster.other_id, member_id="m")
 
     assert (response.error_code, response.member_id) == (ErrorCode.NOT_COORDINATOR, "m")
-    assert len(cluster.cluster.groups) == 0
+    assert len(cluster.cluster.groups.table) == 0
 
 
 @pytest.mark.parametrize(("count", "error_code"), [(1000, 0), (1001, ErrorCode.INVALID_REQUEST)])
@@ -66,7 +66,7 @@ def test_a_long_subscription_is_read_with_pauses_before_the_rebalance() -> None:
     )
     assert response.error_code == 0
     assert len(pauses) > 3000 // LOOK_EVERY
-    group = cluster.cluster.groups._groups[GROUP]
+    group = cluster.cluster.groups.table._groups[GROUP]
     assert isinstance(group, Group)
     assert len(group.subscribed_topics or ()) == 3000
 
@@ -128,7 +128,7 @@ def test_a_client_that_disconnects_stays_a_member_until_its_session_expires() ->
     assert len(group.members) == 2
     cluster.cluster.timers.run_due(cluster.now_ms + SESSION_MS)
     cluster.cluster.timers.run_due(cluster.now_ms + 2 * SESSION_MS)
-    assert cluster.cluster.groups.list_groups(["Empty"]) != []
+    assert cluster.cluster.groups.table.list_groups(["Empty"]) != []
 
 
 def test_a_reason_is_accepted() -> None:

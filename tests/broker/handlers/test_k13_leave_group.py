@@ -29,7 +29,7 @@ def test_every_version_removes_a_member(version: int) -> None:
     assert [(member.member_id, member.error_code) for member in response.members] == (
         [(member_id, ErrorCode.NONE)] if version >= 3 else []
     )
-    assert cluster.cluster.groups.list_groups(["Empty"]) != []
+    assert cluster.cluster.groups.table.list_groups(["Empty"]) != []
 
 
 @pytest.mark.parametrize("has_group", [True, False])

@@ -145,10 +145,10 @@ def test_without_the_topic_of_offsets_groups_are_gone_and_members_need_a_coordin
 
     assert deleted.error_code == ErrorCode.NONE
     assert [response.error_code for response in waiting] == [ErrorCode.NOT_COORDINATOR]
-    assert cluster.cluster.groups.group_ids() == []
+    assert cluster.cluster.groups.table.group_ids() == []
     assert cluster.commit(("t", 0, 5)) == [ErrorCode.NOT_COORDINATOR]
     ensure_internal_topic(cluster.cluster, GROUP_METADATA)
-    assert cluster.cluster.groups.committed(GROUP, "t", 0) is None
+    assert cluster.cluster.groups.table.committed(GROUP, "t", 0) is None
     assert cluster.commit(("t", 0, 5)) == [ErrorCode.NONE]
 
 

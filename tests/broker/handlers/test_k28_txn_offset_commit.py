@@ -64,7 +64,7 @@ def test_a_share_group_takes_no_offsets_of_transactions(generation_id: int) -> N
     committed = driver.commit_offset(producer, "g", 3, generation_id=generation_id)
 
     assert committed == ErrorCode.GROUP_ID_NOT_FOUND
-    assert "g" not in driver.cluster.groups
+    assert "g" not in driver.cluster.groups.table
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_offsets_of_a_transaction_that_ends_during_a_pause_are_refused() -> None
             assert driver.end(producer, commit=False)[0] == NONE
 
     error_codes = run_with_pauses(
-        lambda: cluster.groups.commit_in_transaction(
+        lambda: cluster.groups.table.commit_in_transaction(
             request,
             offsets_partition=cluster.group_log.partition_index("g"),
             producer=(producer.producer_id, producer.producer_epoch),

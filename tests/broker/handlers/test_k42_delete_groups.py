@@ -17,7 +17,7 @@ def test_every_version_deletes_groups_without_members(version: int) -> None:
 
     assert [(result.group_id, result.error_code) for result in response.results] == [(GROUP, 0)]
     assert [result.error_code for result in again.results] == [ErrorCode.GROUP_ID_NOT_FOUND]
-    assert len(cluster.cluster.groups) == 0
+    assert len(cluster.cluster.groups.table) == 0
 
 
 @pytest.mark.parametrize("version", versions(ApiKey.DELETE_GROUPS))
@@ -31,4 +31,4 @@ def test_a_group_with_members_or_another_coordinator_is_not_deleted(version: int
 
     assert delete() == ErrorCode.NON_EMPTY_GROUP
     assert delete(broker_id=cluster.other_id) == ErrorCode.NOT_COORDINATOR
-    assert len(cluster.cluster.groups) == 1
+    assert len(cluster.cluster.groups.table) == 1

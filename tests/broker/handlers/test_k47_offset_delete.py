@@ -47,7 +47,7 @@ def test_offsets_are_deleted_and_missing_partitions_refused() -> None:
     unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert response.error_code == ErrorCode.NONE
     assert codes(response) == [("nope", 0, unknown), ("t", 7, unknown), ("t", 0, 0)]
-    assert [index for _, index, _ in cluster.cluster.groups.all_committed(GROUP)] == [1]
+    assert [index for _, index, _ in cluster.cluster.groups.table.all_committed(GROUP)] == [1]
 
 
 def test_offsets_of_a_subscribed_topic_are_kept() -> None:
@@ -92,15 +92,17 @@ def test_many_offsets_are_kept_from_the_pause_on_in_which_a_connect_worker_joins
     count = 2 * OFFSETS_PER_DELETION
     groups = cluster.cluster.groups
     request = CommitRequest(GROUP, tuple(OffsetToCommit("t", index, 1) for index in range(count)))
-    groups.commit(request, NOW_MS)
+    groups.table.commit(request, NOW_MS)
 
     error_code, codes = run_with_pauses(
-        lambda: groups.delete_offsets(GROUP, [("t", index) for index in range(count)], NOW_MS),
+        lambda: groups.table.delete_offsets(
+            GROUP, [("t", index) for index in range(count)], NOW_MS
+        ),
         at_pause(2, lambda: cluster.stable_member(protocol_type="connect")),
     )
 
     assert error_code is ErrorCode.NONE
     kept = ErrorCode.NON_EMPTY_GROUP
     assert codes == (ErrorCode.NONE,) * OFFSETS_PER_DELETION + (kept,) * OFFSETS_PER_DELETION
-    left = [index for _topic, index, _offset in groups.all_committed(GROUP)]
+    left = [index for _topic, index, _offset in groups.table.all_committed(GROUP)]
     assert left == list(range(OFFSETS_PER_DELETION, count))

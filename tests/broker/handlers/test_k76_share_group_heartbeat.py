@@ -98,7 +98,7 @@ def test_a_share_group_is_no_group_of_another_type() -> None:
         offsets = commit(group_id=GROUP, topics=[topic(name=TOPIC, partitions=[partition])])
         response = driver.ask(offsets, version=version)
         assert response.topics[0].partitions[0].error_code == ErrorCode.GROUP_ID_NOT_FOUND
-    assert GROUP not in driver.cluster.groups
+    assert GROUP not in driver.cluster.groups.table
 
 
 def test_a_share_group_has_no_committed_offsets_and_no_members_of_other_protocols() -> None:

@@ -38,7 +38,7 @@ def commit(admin: Admin, group_id: str, topic: str, offset: int) -> None:
         offsets=(OffsetToCommit(topic, 0, offset, -1, "m"),),
     )
     ensure_internal_topic(admin.cluster, GROUP_METADATA)
-    assert admin.cluster.groups.commit(request, NOW_MS) == (0,)
+    assert admin.cluster.groups.table.commit(request, NOW_MS) == (0,)
 
 
 def produce(admin: Admin, name: str, producer_id: int, partition_index: int = 0) -> None:

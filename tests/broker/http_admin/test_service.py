@@ -118,7 +118,7 @@ async def test_a_reset_removes_all_state() -> None:
 
         await reset(admin, ResetBody())
 
-        assert len(cluster.topics) == len(cluster.groups) == len(admin.journal) == 0
+        assert len(cluster.topics) == len(cluster.groups.table) == len(admin.journal) == 0
         assert cluster.log_bytes == 0
         assert quota_views(admin) == []
         assert not cluster.quotas.clients.is_enabled

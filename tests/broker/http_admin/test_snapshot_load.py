@@ -138,4 +138,4 @@ async def test_a_group_may_have_more_offsets_than_one_commit_has_room_for() -> N
         for index in range(10_000)
     ]
     await load(admin, {"offsets": offsets})
-    assert len(list(admin.cluster.groups.all_committed("g"))) == 10_000
+    assert len(list(admin.cluster.groups.table.all_committed("g"))) == 10_000

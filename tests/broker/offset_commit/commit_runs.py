@@ -167,7 +167,7 @@ class CommitRun(InProcessBroker):
         log = self.cluster.topics.get(OFFSETS)
         assert log is not None
         groups = self.cluster.groups
-        found: list[Any] = [list(groups.all_committed(group)) for group in self.members]
+        found: list[Any] = [list(groups.table.all_committed(group)) for group in self.members]
         return [*found, log.partitions[0].log.log_end_offset]
 
 

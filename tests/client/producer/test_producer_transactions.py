@@ -64,7 +64,7 @@ def log_of(served: Served) -> list[bytes | str]:
 
 
 def committed_offset(served: Served) -> int | None:
-    offset = served.server.cluster.groups.committed("readers", *ORDERS)
+    offset = served.server.cluster.groups.table.committed("readers", *ORDERS)
     return None if offset is None else int(offset.offset)
 
 

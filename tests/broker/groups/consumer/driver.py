@@ -148,12 +148,12 @@ class ConsumerDriver:
 
     def change_topic(self, name: str) -> None:
         """Let the groups know that a topic has changed."""
-        self.groups.note_topic_change(name)
+        self.groups.table.note_topic_change(name)
 
     @property
     def group(self) -> ConsumerGroup:
         """The group, which must exist."""
-        group = self.groups._groups[GROUP]
+        group = self.groups.table._groups[GROUP]
         assert isinstance(group, ConsumerGroup)
         return group
 

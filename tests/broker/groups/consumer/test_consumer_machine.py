@@ -158,10 +158,10 @@ class ConsumerMachine(RuleBasedStateMachine):
             topics.grow("v", count)
         self.driver.change_topic("v")
 
-    @precondition(lambda self: len(self.driver.groups) > 0)
+    @precondition(lambda self: len(self.driver.groups.table) > 0)
     @rule()
     def move_coordinator(self) -> None:
-        self.driver.groups.unload(GROUP, self.driver.now_ms)
+        self.driver.groups.table.unload(GROUP, self.driver.now_ms)
 
     # What always holds ---------------------------------------------------------------------------
 
@@ -169,7 +169,7 @@ class ConsumerMachine(RuleBasedStateMachine):
     def no_partition_has_two_owners(self) -> None:
         read = [p for client in self.clients.values() for p in partitions_of(client.owned)]
         assert len(read) == len(set(read))
-        if len(self.driver.groups):
+        if len(self.driver.groups.table):
             members = self.driver.group.members.values()
             known = [
                 partition

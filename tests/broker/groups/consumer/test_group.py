@@ -89,7 +89,7 @@ def test_a_group_with_one_member_writes_its_records_in_kafkas_order() -> None:
         ("-ConsumerGroupMemberMetadata", "a"),
         ("ConsumerGroupMetadata", ""),
     ]
-    driver.groups.delete_group(GROUP, driver.now_ms)
+    driver.groups.table.delete_group(GROUP, driver.now_ms)
     assert driver.written_names() == [
         ("-ConsumerGroupTargetAssignmentMetadata", ""),
         ("-ConsumerGroupPartitionMetadata", ""),

@@ -71,13 +71,13 @@ def test_only_a_member_that_joins_creates_a_group() -> None:
     result = driver.heartbeat("m", 1)
     assert result.error_code is ErrorCode.GROUP_ID_NOT_FOUND
     assert result.error_message == "Consumer group g not found."
-    assert len(driver.groups) == 0
+    assert len(driver.groups.table) == 0
 
 
 def test_a_refused_first_heartbeat_leaves_no_group_behind() -> None:
     driver = ConsumerDriver()
     driver.join("m", subscribed_topic_regex="(")
-    assert len(driver.groups) == 0
+    assert len(driver.groups.table) == 0
 
 
 def test_a_full_group_refuses_new_members_and_keeps_the_others() -> None:

@@ -60,7 +60,7 @@ def test_a_new_coordinator_gives_every_member_a_session() -> None:
     driver.join("b")
     driver.heartbeat("a", 1, owned_partitions=owned)
     driver.advance(SESSION_MS - 1)
-    driver.groups.unload(GROUP, driver.now_ms)
+    driver.groups.table.unload(GROUP, driver.now_ms)
     driver.advance(SESSION_MS - 1)
     assert set(driver.group.members) == {"a", "b"}
     driver.advance(1)
@@ -70,7 +70,7 @@ def test_a_new_coordinator_gives_every_member_a_session() -> None:
 def test_a_group_that_is_forgotten_or_deleted_has_no_timers() -> None:
     driver = ConsumerDriver()
     driver.join("a")
-    driver.groups.forget_all(driver.now_ms)
+    driver.groups.table.forget_all(driver.now_ms)
     driver.advance(SESSION_MS)
     assert driver.heartbeat("a", 1).error_code is ErrorCode.GROUP_ID_NOT_FOUND
 
