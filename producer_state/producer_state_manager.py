@@ -12,45 +12,270 @@ bucket, and the allocator rounds buckets up (`benchmarks`, producer-state). Tran
 kept separately (`transactions`), for the producers that have it.
 """
 
-import heapq
 import sys
+from collections.abc import Iterator
 from itertools import islice
 
-from producer_state.producer_batches import ProducerBatches
+from producer_state.expiry import NEVER_MS, remove_expired
 from producer_state.row_layout import (
+    EPOCH_AND_NEWEST,
+    FLOOR,
     FLOOR_AT,
+    FLOOR_PERIOD_MASK,
     LAST_SEQUENCE,
+    batches_at,
     epoch_at,
     layout_of,
+    set_floor,
     with_floor,
 )
-from producer_state.row_table import ID_BYTES
+from producer_state.row_table import ID_BYTES, RowTable
 from producer_state.rules import (
+    APPEND,
     NO_EPOCH,
     NO_OFFSET,
     NO_SEQUENCE,
+    OUT_OF_ORDER,
+    SEQUENCE_MAX,
     STALE_EPOCH,
+    Decision,
+    Entry,
     ProducerDescription,
     Refused,
+    decide,
+    describe,
+    floor_after,
 )
+from producer_state.transactions import PartitionTransactions, TransactionalEntry
 from protocol.errors import ErrorCode
-from protocol.pacing import may_pause, paced, paced_stream
-
-SORTED_TOGETHER = 4096
-"""Producer ids that one call sorts, in less than a millisecond."""
+from protocol.pacing import may_pause, paced_stream
 
 _unpack_last_sequence = LAST_SEQUENCE.unpack_from
+_pack_newest_into = EPOCH_AND_NEWEST.pack_into
+_NO_ENTRIES: dict[int, TransactionalEntry] = {}
 
 
-class ProducerStateManager(ProducerBatches):
+class ProducerStateManager:
     """All idempotent producers of one partition, under one of two rule sets.
 
     `batches` is 5 for Kafka's rule (a duplicate of one of the five newest batches succeeds with its
     first offset) or 1 for KIP-758's (the newest batch and a `window` of sequence numbers before
     it; a duplicate is DUPLICATE_SEQUENCE_NUMBER). Others are a ValueError.
+
     """
 
-    __slots__ = ()
+    __slots__ = (
+        "_is_round_open",
+        "_layout",
+        "_oldest_ms",
+        "_table",
+        "_transactional",
+        "_transactions",
+    )
+
+    def __init__(self, *, batches: int, window: int) -> None:
+        self._layout = layout_of(batches, window)
+        self._table = RowTable(self._layout.row_bytes)
+        # Most partitions never have a transaction.
+        self._transactions: PartitionTransactions | None = None
+        self._transactional = _NO_ENTRIES
+        # No producer's last write is older, so `expire` mostly returns at once.
+        self._oldest_ms = NEVER_MS
+        # During a round of expiry `_oldest_ms` covers only the producers already checked.
+        self._is_round_open = False
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    @property
+    def _own_transactions(self) -> PartitionTransactions:
+        """The transactions of this partition, from the first one on."""
+        if self._transactions is None:
+            self._transactions = PartitionTransactions()
+            self._transactional = self._transactions.entries
+        return self._transactions
+
+    def check(
+        self,
+        producer_id: int,
+        producer_epoch: int,
+        base_sequence: int,
+        last_offset_delta: int,
+        is_transactional: bool = False,
+    ) -> Decision:
+        """Decide about a batch, changing nothing; verify a transactional one before."""
+        table = self._table
+        is_found = producer_id == table.found_id  # as `find` begins, without a call
+        position = table.found_position if is_found else table.find(producer_id)
+        if position < 0:
+            if is_transactional and self._own_transactions.is_out_of_order(
+                producer_id, base_sequence, has_batches=False
+            ):
+                return OUT_OF_ORDER
+            return APPEND
+        known_epoch, last_sequence = _unpack_last_sequence(table.bucket, position + ID_BYTES)
+        # The most frequent decisions, without creating an entry.
+        if producer_epoch == known_epoch and base_sequence == (last_sequence + 1) & SEQUENCE_MAX:
+            if producer_id not in self._transactional:
+                return APPEND
+            if is_transactional:
+                has_batches = last_sequence != NO_SEQUENCE
+                is_out_of_order = self._own_transactions.is_out_of_order(
+                    producer_id, base_sequence, has_batches=has_batches
+                )
+                return OUT_OF_ORDER if is_out_of_order else APPEND
+        entry = self.entry(producer_id)
+        decision = decide(
+            self._layout.rules,
+            entry,
+            producer_epoch,
+            base_sequence,
+            last_offset_delta,
+            is_transactional=is_transactional,
+        )
+        if (
+            is_transactional
+            and decision is APPEND
+            and self._own_transactions.is_out_of_order(
+                producer_id, base_sequence, has_batches=bool(entry and entry.batches)
+            )
+        ):
+            return OUT_OF_ORDER
+        return decision
+
+    # Hot path: `check` and `apply` in one.
+    def apply_next(
+        self,
+        producer_id: int,
+        producer_epoch: int,
+        base_sequence: int,
+        last_offset_delta: int,
+        base_offset: int,
+        timestamp_ms: int,
+    ) -> bool:
+        """Store a batch that goes on where its producer stopped, as `apply` does.
+
+        Returns False, and changes nothing, for any other batch and for producers that write in
+        transactions: `check` has to decide about these.
+        """
+        table = self._table
+        is_found = producer_id == table.found_id
+        position = table.found_position if is_found else table.find(producer_id)
+        if position < 0:
+            return False
+        bucket, fields_at = table.bucket, position + ID_BYTES
+        known_epoch, known_sequence = _unpack_last_sequence(bucket, fields_at)
+        if (
+            producer_epoch != known_epoch
+            or base_sequence != (known_sequence + 1) & SEQUENCE_MAX
+            or producer_id in self._transactional
+        ):
+            return False
+        last_sequence = (base_sequence + last_offset_delta) & SEQUENCE_MAX
+        layout = self._layout
+        if layout.has_floor and last_sequence & FLOOR_PERIOD_MASK > last_offset_delta:
+            _pack_newest_into(
+                bucket,
+                fields_at,
+                producer_epoch,
+                base_sequence,
+                last_sequence,
+                base_offset,
+                timestamp_ms,
+            )
+            if timestamp_ms < self._oldest_ms:  # noqa: PLR1730 - as in `apply`
+                self._oldest_ms = timestamp_ms
+        else:
+            self.apply(
+                producer_id,
+                producer_epoch,
+                base_sequence,
+                last_offset_delta,
+                base_offset,
+                timestamp_ms,
+            )
+        return True
+
+    def apply(
+        self,
+        producer_id: int,
+        producer_epoch: int,
+        base_sequence: int,
+        last_offset_delta: int,
+        base_offset: int,
+        timestamp_ms: int,
+        is_transactional: bool = False,
+    ) -> None:
+        """Store a batch after `check`, whose `find` it reuses; `timestamp_ms` is the maximum.
+
+        A coordinator's batch needs no `check`: each one begins with the sequence number 0.
+        """
+        last_sequence = (base_sequence + last_offset_delta) & SEQUENCE_MAX
+        table = self._table
+        layout = self._layout
+        # Protocol of `RowTable`: `check` mostly found this row; `find` costs as much as the rest.
+        is_found = producer_id == table.found_id
+        position = table.found_position if is_found else table.find(producer_id)
+        if position < 0:
+            tail = layout.first_tail
+            if layout.has_floor:
+                tail = FLOOR.pack(floor_after(base_sequence, base_sequence, last_offset_delta))
+            table.add(
+                producer_id,
+                layout.pack(
+                    producer_epoch, base_sequence, last_sequence, base_offset, timestamp_ms, tail
+                ),
+            )
+        elif layout.has_floor:
+            if last_sequence & FLOOR_PERIOD_MASK <= last_offset_delta:
+                set_floor(table, position, producer_epoch, base_sequence, last_offset_delta)
+            _pack_newest_into(
+                table.bucket,
+                position + ID_BYTES,
+                producer_epoch,
+                base_sequence,
+                last_sequence,
+                base_offset,
+                timestamp_ms,
+            )
+        else:
+            # Older batches move by one and the oldest is dropped; a new epoch has none.
+            fields_at = position + ID_BYTES
+            known_epoch, moved = layout.unpack_moved(table.bucket, fields_at)
+            layout.pack_into(
+                table.bucket,
+                fields_at,
+                producer_epoch,
+                base_sequence,
+                last_sequence,
+                base_offset,
+                timestamp_ms,
+                moved if known_epoch == producer_epoch else layout.first_tail,
+            )
+        if is_transactional or producer_id in self._transactional:
+            self._own_transactions.note_batch(
+                producer_id, base_offset, timestamp_ms, is_transactional=is_transactional
+            )
+        if timestamp_ms < self._oldest_ms:  # noqa: PLR1730 - a call of min takes three times as long
+            self._oldest_ms = timestamp_ms
+
+    def entry(self, producer_id: int) -> Entry | None:
+        """Return the state of a producer; None if it has none."""
+        table = self._table
+        position = table.find(producer_id)
+        if position < 0:
+            return None
+        producer_epoch, batches = (
+            epoch_at(table, position),
+            batches_at(table, position, self._layout),
+        )
+        floor = NO_SEQUENCE
+        if self._layout.has_floor:
+            floor = FLOOR.unpack_from(table.bucket, position + FLOOR_AT)[0]
+        transactional = self._transactional.get(producer_id)
+        if transactional is not None:
+            return Entry(producer_epoch, batches, floor, *transactional)
+        return Entry(producer_epoch, batches, floor, last_timestamp=batches[0].timestamp)
 
     @property
     def first_unstable_offset(self) -> int:
@@ -96,19 +321,6 @@ class ProducerStateManager(ProducerBatches):
         )
         return True
 
-    def convert(self, *, batches: int, window: int) -> None:
-        """Change the rule or the window; without a change this is free.
-
-        From 5 batches to 1 a producer keeps its newest batch; the floor is the first sequence
-        number of the oldest known batch, since nothing before it is known to be stored. From 1 to
-        5 the newest batch is its whole history. A change of `batches` rewrites all rows.
-        """
-        layout = layout_of(batches, window)
-        if layout.row_bytes != self._layout.row_bytes:
-            add_history = lambda row: row[:FLOOR_AT] + layout.first_tail  # noqa: E731
-            self._table.rewrite(layout.row_bytes, with_floor if layout.has_floor else add_history)
-        self._layout = layout
-
     def check_marker(
         self, producer_id: int, producer_epoch: int, coordinator_epoch: int
     ) -> ErrorCode:
@@ -141,33 +353,71 @@ class ProducerStateManager(ProducerBatches):
         An unknown producer is added, which fences its older epochs.
         """
         table, layout = self._table, self._layout
+        no_sequences = (NO_SEQUENCE, NO_SEQUENCE, NO_OFFSET)
+        no_batches = (producer_epoch, *no_sequences, timestamp_ms, layout.first_tail)
         position = table.find(producer_id)
         if position < 0:
-            no_batches = layout.pack(
-                producer_epoch,
-                NO_SEQUENCE,
-                NO_SEQUENCE,
-                NO_OFFSET,
-                timestamp_ms,
-                layout.first_tail,
-            )
-            table.add(producer_id, no_batches)
+            table.add(producer_id, layout.pack(*no_batches))
         elif epoch_at(table, position) != producer_epoch:
-            layout.pack_into(
-                table.bucket,
-                position + ID_BYTES,
-                producer_epoch,
-                NO_SEQUENCE,
-                NO_SEQUENCE,
-                NO_OFFSET,
-                timestamp_ms,
-                layout.first_tail,
-            )
+            layout.pack_into(table.bucket, position + ID_BYTES, *no_batches)
         if timestamp_ms < self._oldest_ms:  # noqa: PLR1730 - as in `apply`
             self._oldest_ms = timestamp_ms
         return self._own_transactions.end(
             producer_id, producer_epoch, coordinator_epoch, timestamp_ms
         )
+
+    def convert(self, *, batches: int, window: int) -> None:
+        """Change the rule or the window; without a change this is free.
+
+        From 5 batches to 1 a producer keeps its newest batch; the floor is the first sequence
+        number of the oldest known batch, since nothing before it is known to be stored. From 1 to
+        5 the newest batch is its whole history. A change of `batches` rewrites all rows.
+        """
+        layout = layout_of(batches, window)
+        if layout.row_bytes != self._layout.row_bytes:
+            add_history = lambda row: row[:FLOOR_AT] + layout.first_tail  # noqa: E731
+            self._table.rewrite(layout.row_bytes, with_floor if layout.has_floor else add_history)
+        self._layout = layout
+
+    def next_expiry_ms(self, expiration_ms: int) -> int | None:
+        """Return a time before which nothing expires if no producer writes until then.
+
+        The time may be too early; it is None if there is nothing that could expire.
+        """
+        # A round that was given up is begun again by the next one.
+        oldest_ms = 0 if self._is_round_open else self._oldest_ms
+        if self._transactions is not None:
+            oldest_ms = min(oldest_ms, self._transactions.oldest_verification_ms(NEVER_MS))
+        return oldest_ms + expiration_ms if oldest_ms < NEVER_MS else None
+
+    def expire_in_steps(self, now_ms: int, expiration_ms: int) -> Iterator[int]:
+        """Remove producers that wrote nothing for `expiration_ms` or longer; yield how many.
+
+        The age counts from the timestamps of records and markers, not from their arrival, as in
+        Kafka. A producer with an open transaction stays. If no producer can be that old yet, it
+        ends at once. A step is a few dozen producers; batches may be applied between steps. Finish
+        or abandon a round of steps before the next.
+        """
+        latest_expired_ms = now_ms - expiration_ms
+        if self._transactions is not None:
+            self._transactions.expire_verifications(latest_expired_ms)
+        table = self._table
+        if self._oldest_ms > latest_expired_ms and not self._is_round_open:
+            return
+        self._is_round_open = True
+        # Each step lowers the bound to the oldest producer that it keeps.
+        self._oldest_ms = NEVER_MS
+        bucket_index = 0
+        while bucket_index < table.bucket_count:
+            removed, oldest_ms = remove_expired(
+                table, bucket_index, self._layout, self._transactions, latest_expired_ms
+            )
+            self._oldest_ms = min(self._oldest_ms, oldest_ms)
+            yield removed
+            bucket_index += 1
+        while table.merge_one():
+            yield 0
+        self._is_round_open = False
 
     @may_pause
     def describe(self, limit: int | None = None) -> list[ProducerDescription]:
@@ -175,28 +425,9 @@ class ProducerStateManager(ProducerBatches):
 
         With many it may pause; those that are removed during a pause are left out.
         """
-        producer_ids = list(paced_stream(self._table.producer_ids()))
-        # Sorted in parts: one call of `sorted` cannot pause.
-        parts = [
-            sorted(producer_ids[start : start + SORTED_TOGETHER])
-            for start in paced(range(0, len(producer_ids), SORTED_TOGETHER))
-        ]
-        first = islice(heapq.merge(*parts), limit)
-        found = map(self._description, paced_stream(first))
-        return [description for description in found if description is not None]
-
-    def _description(self, producer_id: int) -> ProducerDescription | None:
-        entry = self.entry(producer_id)
-        if entry is None:
-            return None
-        return ProducerDescription(
-            producer_id,
-            entry.producer_epoch,
-            entry.batches[0].last_sequence if entry.batches else NO_SEQUENCE,
-            entry.last_timestamp,
-            entry.coordinator_epoch,
-            entry.current_txn_start_offset,
-        )
+        producer_ids = islice(self._table.sorted_producer_ids(), limit)
+        entries = ((known, self.entry(known)) for known in paced_stream(producer_ids))
+        return [describe(known, entry) for known, entry in entries if entry is not None]
 
     def bytes_held(self) -> int:
         """Return the memory of this object by `sys.getsizeof`, in bytes."""

@@ -9,9 +9,12 @@ Buckets are split one at a time (linear hashing, Litwin 1980), so growth moves t
 bucket at a time, at any size.
 """
 
+import heapq
 import sys
 from collections.abc import Callable, Iterator
 from struct import Struct
+
+from protocol.pacing import may_pause, paced, paced_stream
 
 ROWS_PER_BUCKET = 12
 """Maximum on average. More cost time to search; fewer cost a bytearray's 57 bytes per bucket.
@@ -23,6 +26,8 @@ serves: it rounds less than malloc, and the pages that small buckets leave serve
 """
 ROWS_PER_BUCKET_MIN = 4
 """Below this average, buckets are merged."""
+SORTED_TOGETHER = 4096
+"""Producer ids that one call sorts, in less than a millisecond."""
 ID_BYTES = 8
 
 _ID = Struct("<q")
@@ -168,6 +173,17 @@ class RowTable:
         """Return the producer ids of all rows that are there now, unordered."""
         row = Struct(f"{_ID.format}{self.row_bytes - ID_BYTES}x")
         return (masked ^ _ID_MASK for (masked,) in row.iter_unpack(b"".join(self._buckets)))
+
+    @may_pause
+    def sorted_producer_ids(self) -> Iterator[int]:
+        """Return the producer ids of all rows that are there now, ascending; may pause."""
+        producer_ids = list(paced_stream(self.producer_ids()))
+        # Sorted in parts: one call of `sorted` cannot pause.
+        parts = [
+            sorted(producer_ids[start : start + SORTED_TOGETHER])
+            for start in paced(range(0, len(producer_ids), SORTED_TOGETHER))
+        ]
+        return heapq.merge(*parts)
 
     def bytes_held(self) -> int:
         """Return the size of the table and its buckets by `sys.getsizeof`, in bytes."""

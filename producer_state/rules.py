@@ -81,6 +81,18 @@ class ProducerDescription(NamedTuple):
     current_txn_start_offset: int
 
 
+def describe(producer_id: int, entry: Entry) -> ProducerDescription:
+    """Return what DescribeProducers says about a producer."""
+    return ProducerDescription(
+        producer_id,
+        entry.producer_epoch,
+        entry.batches[0].last_sequence if entry.batches else NO_SEQUENCE,
+        entry.last_timestamp,
+        entry.coordinator_epoch,
+        entry.current_txn_start_offset,
+    )
+
+
 class Append(NamedTuple):
     """The batch is the next one: append it, then `apply` it."""
 

@@ -53,7 +53,7 @@ def test_an_inserted_pause_is_found() -> None:
     sources = read_sources()
     _insert_first(sources, "broker.cluster.partition_log", "PartitionLog", "wait")
     _insert_first(sources, "broker.cluster.share_log", "ShareLog", "append")
-    _insert_first(sources, "producer_state.producer_batches", "ProducerBatches", "apply")
+    _insert_first(sources, "producer_state.producer_state_manager", "ProducerStateManager", "apply")
     pausing = Pausing(sources)
     unmarked = pausing.unmarked()
     assert "broker.cluster.partition_log.PartitionLog.wait" in unmarked

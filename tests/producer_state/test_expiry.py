@@ -2,7 +2,7 @@
 
 import pytest
 
-from producer_state.producer_state_manager import ProducerStateManager
+from producer_state import producer_state_manager
 from producer_state.rules import APPEND, OUT_OF_ORDER, SEQUENCE_MAX
 from protocol.pacing import LOOK_EVERY
 from tests.broker.interleaving import at_pause, run_with_pauses
@@ -16,13 +16,13 @@ def test_a_producer_expires_exactly_after_expiration_ms(
     partition = Partition(batches)
     partition.send(0, epoch=3)
 
-    assert partition.producers.expire(NOW_MS + 100, 200) == 0
-    assert partition.producers.expire(NOW_MS + 199, 200) == 0
+    assert sum(partition.producers.expire_in_steps(NOW_MS + 100, 200)) == 0
+    assert sum(partition.producers.expire_in_steps(NOW_MS + 199, 200)) == 0
     assert len(partition.producers) == 1
-    assert partition.producers.expire(NOW_MS + 200, 200) == 1
+    assert sum(partition.producers.expire_in_steps(NOW_MS + 200, 200)) == 1
     assert len(partition.producers) == 0
     assert partition.producers.entry(PRODUCER) is None
-    assert partition.producers.expire(NOW_MS + 10_000, 200) == 0
+    assert sum(partition.producers.expire_in_steps(NOW_MS + 10_000, 200)) == 0
 
 
 @both_rules
@@ -32,7 +32,7 @@ def test_an_expired_producer_may_start_with_any_sequence_and_epoch(
 ) -> None:
     partition = Partition(batches)
     partition.send(0, epoch=3)
-    partition.producers.expire(NOW_MS + 200, 200)
+    sum(partition.producers.expire_in_steps(NOW_MS + 200, 200))
 
     assert partition.send(sequence, epoch=0) == APPEND
 
@@ -42,18 +42,18 @@ def test_the_age_counts_from_the_newest_batch(batches: int) -> None:
     partition = Partition(batches)
     partition.send(0, timestamp_ms=NOW_MS)
     partition.send(1, timestamp_ms=NOW_MS + 150)
-    assert partition.producers.expire(NOW_MS + 200, 200) == 0
+    assert sum(partition.producers.expire_in_steps(NOW_MS + 200, 200)) == 0
 
     # An older timestamp, as CreateTime allows, makes the producer older.
     partition.send(2, timestamp_ms=NOW_MS - 150)
-    assert partition.producers.expire(NOW_MS + 200, 200) == 1
+    assert sum(partition.producers.expire_in_steps(NOW_MS + 200, 200)) == 1
 
 
 @both_rules
 def test_a_producer_without_a_timestamp_expires_at_once(batches: int) -> None:
     partition = Partition(batches)
     partition.send(0, timestamp_ms=-1)
-    assert partition.producers.expire(NOW_MS, 86_400_000) == 1
+    assert sum(partition.producers.expire_in_steps(NOW_MS, 86_400_000)) == 1
 
 
 @both_rules
@@ -62,7 +62,7 @@ def test_exactly_the_old_producers_of_many_expire(batches: int) -> None:
     for producer_id in range(1000):
         partition.send(0, producer_id=producer_id, timestamp_ms=NOW_MS + producer_id)
 
-    assert partition.producers.expire(NOW_MS + 600, 1) == 600
+    assert sum(partition.producers.expire_in_steps(NOW_MS + 600, 1)) == 600
     assert [row.producer_id for row in partition.producers.describe()] == list(range(600, 1000))
     assert partition.producers.check(999, 0, 5, 0) == OUT_OF_ORDER
     assert partition.producers.check(599, 0, 5, 0) == APPEND
@@ -75,12 +75,12 @@ def test_expiry_checks_no_producer_if_none_can_be_due(
     partition = Partition(batches)
     for producer_id in range(100):
         partition.send(0, producer_id=producer_id, timestamp_ms=NOW_MS + producer_id)
-    assert partition.producers.expire(NOW_MS + 250, 200) == 51
+    assert sum(partition.producers.expire_in_steps(NOW_MS + 250, 200)) == 51
 
-    monkeypatch.setattr(ProducerStateManager, "_expire_bucket", None)
-    assert partition.producers.expire(NOW_MS + 250, 200) == 0
+    monkeypatch.setattr(producer_state_manager, "remove_expired", None)
+    assert sum(partition.producers.expire_in_steps(NOW_MS + 250, 200)) == 0
     with pytest.raises(TypeError):
-        partition.producers.expire(NOW_MS + 251, 200)
+        sum(partition.producers.expire_in_steps(NOW_MS + 251, 200))
 
 
 @both_rules
@@ -107,7 +107,7 @@ def test_after_an_abandoned_round_all_due_producers_expire(batches: int) -> None
     given_up = next(partition.producers.expire_in_steps(NOW_MS + 200, 200))
 
     assert 0 < given_up < 1000
-    assert partition.producers.expire(NOW_MS + 200, 200) == 1000 - given_up
+    assert sum(partition.producers.expire_in_steps(NOW_MS + 200, 200)) == 1000 - given_up
     assert partition.producers.describe() == []
 
 
@@ -115,11 +115,11 @@ def test_after_an_abandoned_round_all_due_producers_expire(batches: int) -> None
 def test_an_open_transaction_keeps_its_producer(batches: int) -> None:
     partition = Partition(batches)
     partition.send(0, is_transactional=True)
-    assert partition.producers.expire(NOW_MS + 200, 200) == 0
+    assert sum(partition.producers.expire_in_steps(NOW_MS + 200, 200)) == 0
 
     partition.mark(0, timestamp_ms=NOW_MS + 100)
-    assert partition.producers.expire(NOW_MS + 200, 200) == 0
-    assert partition.producers.expire(NOW_MS + 300, 200) == 1
+    assert sum(partition.producers.expire_in_steps(NOW_MS + 200, 200)) == 0
+    assert sum(partition.producers.expire_in_steps(NOW_MS + 300, 200)) == 1
 
 
 @both_rules
@@ -131,7 +131,7 @@ def test_a_marker_is_the_newest_write_even_with_a_timestamp_behind_its_batches(
     partition.mark(0, timestamp_ms=NOW_MS)
 
     assert partition.producers.describe()[0].last_timestamp == NOW_MS
-    assert partition.producers.expire(NOW_MS + 200, 200) == 1
+    assert sum(partition.producers.expire_in_steps(NOW_MS + 200, 200)) == 1
 
 
 @both_rules
@@ -145,6 +145,7 @@ def test_producers_that_expire_while_many_are_listed_are_left_out(batches: int) 
     assert len(pauses) >= 2 * 1000 // LOOK_EVERY
 
     rows = run_with_pauses(
-        producers.describe, at_pause(len(pauses) // 2, lambda: producers.expire(NOW_MS + 600, 1))
+        producers.describe,
+        at_pause(len(pauses) // 2, lambda: sum(producers.expire_in_steps(NOW_MS + 600, 1))),
     )
     assert [row.producer_id for row in rows] == list(range(600, 1000))

@@ -193,7 +193,7 @@ def test_a_marker_of_the_same_epoch_keeps_the_floor() -> None:
 def test_an_expired_producer_gets_a_new_floor() -> None:
     partition = Partition(1)
     partition.send(0, 5)
-    assert partition.producers.expire(NOW_MS + 1000, 1000) == 1
+    assert sum(partition.producers.expire_in_steps(NOW_MS + 1000, 1000)) == 1
     assert [partition.send(6), partition.send(7)] == [APPEND] * 2
 
     assert [partition.send(5), partition.send(0, 5)] == [OUT_OF_ORDER] * 2
@@ -346,7 +346,7 @@ def test_a_partition_without_producers_describes_none() -> None:
     producers = ProducerStateManager(batches=1, window=WINDOW)
 
     assert producers.describe() == []
-    assert (len(producers), producers.expire(NOW_MS, 1)) == (0, 0)
+    assert (len(producers), sum(producers.expire_in_steps(NOW_MS, 1))) == (0, 0)
 
 
 def everything_behind(root: object) -> int:
@@ -467,8 +467,8 @@ def test_a_conversion_keeps_epochs_transactions_and_expiry(before: int, after: i
     assert partition.send(0, epoch=2) == STALE_EPOCH
     assert partition.send(1, epoch=3) == OUT_OF_ORDER
     assert partition.send(0, epoch=3, timestamp_ms=NOW_MS + 5) == APPEND
-    assert partition.producers.expire(NOW_MS + 13, 10) == 1
-    assert partition.producers.expire(NOW_MS + 15, 10) == 1
+    assert sum(partition.producers.expire_in_steps(NOW_MS + 13, 10)) == 1
+    assert sum(partition.producers.expire_in_steps(NOW_MS + 15, 10)) == 1
 
 
 def test_a_round_of_expiry_continues_after_a_conversion() -> None:

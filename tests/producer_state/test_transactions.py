@@ -97,18 +97,18 @@ def test_a_marker_keeps_the_verification_of_the_next_transaction_in_version_2() 
 
 def test_verifications_expire(producers: ProducerStateManager) -> None:
     verify(producers, 0, 0)
-    producers.expire(NOW_MS + 99, 100)
+    sum(producers.expire_in_steps(NOW_MS + 99, 100))
     assert producers.check(A, 0, 4, 0, is_transactional=True) == OUT_OF_ORDER
-    producers.expire(NOW_MS + 100, 100)
+    sum(producers.expire_in_steps(NOW_MS + 100, 100))
     assert producers.check(A, 0, 4, 0, is_transactional=True) is APPEND
 
 
 def test_an_open_transaction_does_not_expire(producers: ProducerStateManager) -> None:
     verify(producers, 0, 0)
     send(producers, 0, 0, 10)
-    assert producers.expire(NOW_MS + 10**9, 100) == 0
+    assert sum(producers.expire_in_steps(NOW_MS + 10**9, 100)) == 0
     producers.apply_marker(A, 0, 0, NOW_MS)
-    assert producers.expire(NOW_MS + 10**9, 100) == 1
+    assert sum(producers.expire_in_steps(NOW_MS + 10**9, 100)) == 1
 
 
 def test_batches_of_a_coordinator_open_a_transaction_and_all_begin_with_sequence_0(

@@ -11,7 +11,7 @@ from broker.cluster.topics import Partition, Topic
 from broker.fetch import partition_read, waiting_fetch
 from broker.handlers import k02_list_offsets
 from broker.produce import append
-from producer_state import producer_batches, rules
+from producer_state import producer_state_manager, rules
 from producer_state.producer_state_manager import ProducerStateManager
 from producer_state.rules import WINDOW_MAX, Decision, Entry, RuleSet, sequence_after
 from tests.simulation.mutants.mutant import Mutant, edited
@@ -49,7 +49,7 @@ def ignore_first_stored_sequence(patch: Patch) -> None:
 
         return decide
 
-    wrap(patch, producer_batches, "decide", trusting)
+    wrap(patch, producer_state_manager, "decide", trusting)
 
 
 def lose_last_batch(patch: Patch) -> None:
