@@ -25,6 +25,7 @@ from benchmarks import (
     produce,
     requests,
     results_page,
+    speed_figures,
     start,
     storm,
 )
@@ -41,7 +42,6 @@ from benchmarks.server_process import (
     with_options,
 )
 from scenarios.maven import CannotRunError
-from scripts import speed_figures
 from tests.interop.apache_kafka import fetch_kafka_jars
 
 MEASUREMENTS: dict[str, tuple[Measurement, ...]] = {
@@ -195,7 +195,7 @@ def main() -> int:
     if arguments.write:
         results_page.keep(kept)
         results_page.draw()
-        speed_figures.main()
+        speed_figures.write()
     return 0 if is_complete else 1
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts import speed_figures
+from benchmarks import speed_figures
 from tests.mock_kafka.process_container import image_environment
 
 pytest_plugins = ["pytester"]
@@ -58,4 +58,4 @@ def test_the_commands_of_the_readme_exist() -> None:
 
 def test_the_figures_of_speed_are_those_that_were_kept() -> None:
     for path, page in speed_figures.rendered().items():
-        assert path.read_text(encoding="utf-8") == page, "run: python -m scripts.speed_figures"
+        assert path.read_text(encoding="utf-8") == page, "run: python -m benchmarks.speed_figures"
