@@ -85,7 +85,7 @@ def _apply_to(cluster: Cluster, topic: Topic, partition: Partition, now_ms: int)
     if not count:
         return added_count
     before = log.batch_count
-    cluster.freed(partition, log.delete_segments(count, batches_max))
+    cluster.freed(partition, log.delete_segments(count, batches_max, now_ms))
     return added_count + before - log.batch_count
 
 
@@ -107,7 +107,10 @@ def _deletion_times(cluster: Cluster) -> Iterator[int]:
                 yield 0
             if retention_ms >= 0:
                 oldest_ms = known[0].retention_timestamp if known else log.oldest_timestamp
-                if oldest_ms is not None:
+                has_new = segments is not None and log.log_end_offset > segments.end_offset
+                if len(known) == 1 and known[0].largest_timestamp < 0 and has_new:
+                    yield 0  # a new batch may have a time, and an older one
+                elif oldest_ms is not None:
                     yield oldest_ms + retention_ms + 1
 
 

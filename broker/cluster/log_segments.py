@@ -9,14 +9,16 @@ Sources: Kafka's `LogSegment.shouldRoll` and `append`, `UnifiedLog.maybeRoll`, `
 """
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from protocol.records import (
     HEADER_BYTES,
+    Record,
     batch_base_offset,
     last_offset,
     max_timestamp,
+    read_records,
     unpack_base_offset,
     unpack_max_timestamp,
 )
@@ -44,7 +46,7 @@ class SegmentSettings(NamedTuple):
     can_fill_index: bool
     """Whether an index may be full before `segment_bytes` are reached.
 
-    Only then entries are counted, so a segment in which this changes has fewer than Kafka's.
+    Only then entries are counted.
     """
 
     @classmethod
@@ -86,22 +88,28 @@ class Segment:
 
     __slots__ = (
         "_bytes_since_entry",
+        "_created_with",
         "_first_timestamp",
         "_index_entries",
         "_last_entry_timestamp",
         "_time_entries",
         "base_offset",
         "created_ms",
+        "deleted_latest",
         "largest_timestamp",
         "modified_ms",
         "size_bytes",
     )
 
-    def __init__(self, base_offset: int, created_ms: int) -> None:
+    def __init__(self, base_offset: int, created_ms: int, settings: SegmentSettings) -> None:
         self.base_offset = base_offset
+        self._created_with = settings
+        """Its indexes and its jitter stay as they are when the settings change."""
         self.created_ms = self.modified_ms = created_ms
         self.size_bytes = 0
         self.largest_timestamp = -1
+        self.deleted_latest: tuple[int, int] | None = None
+        """What `latest_of` says of the batches that DeleteRecords has deleted."""
         self._first_timestamp = -1
         self._bytes_since_entry = 0
         self._index_entries = self._time_entries = 0
@@ -126,21 +134,23 @@ class Segment:
             waited_ms = max(map(unpack_max_timestamp, run))[0] - self._first_timestamp
         else:
             waited_ms = appended_ms - self.created_ms
-        if waited_ms > settings.segment_ms - self._jitter_ms(settings):
+        if waited_ms > settings.segment_ms - self._jitter_ms:
             return True
-        if settings.can_fill_index and (
+        created_with = self._created_with
+        if created_with.can_fill_index and (
             len(run) > 1
-            or self._index_entries >= settings.index_entries_max
-            or self._time_entries >= settings.time_entries_max
+            or self._index_entries >= created_with.index_entries_max
+            or self._time_entries >= created_with.time_entries_max
         ):
             return True
         return last_offset(run[-1]) - self.base_offset > _OFFSETS_MAX
 
-    def _jitter_ms(self, settings: SegmentSettings) -> int:
+    @property
+    def _jitter_ms(self) -> int:
         spread = (self.base_offset + self.created_ms) * _JITTER_FACTOR % (1 << 32)
-        return spread * settings.jitter_ms >> 32
+        return spread * self._created_with.jitter_ms >> 32
 
-    def add(self, run: Sequence[bytes], appended_ms: int, settings: SegmentSettings) -> None:
+    def add(self, run: Sequence[bytes], appended_ms: int) -> None:
         """Add batches that do not begin a new segment."""
         if self.size_bytes == 0:
             self._first_timestamp = max_timestamp(run[0])
@@ -148,8 +158,8 @@ class Segment:
         largest = max(map(unpack_max_timestamp, run))[0]
         self.largest_timestamp = max(self.largest_timestamp, largest)
         run_bytes = sum(map(len, run))
-        if settings.can_fill_index:
-            self._note_entry(settings.index_interval_bytes)
+        if self._created_with.can_fill_index:
+            self._note_entry(self._created_with.index_interval_bytes)
             self._bytes_since_entry += run_bytes
         self.size_bytes += run_bytes
 
@@ -165,13 +175,15 @@ class Segment:
 class LogSegments:
     """The segments of one log, the oldest first, for its batches before `end_offset`."""
 
-    __slots__ = ("_settings_until", "end_offset", "freed_bytes", "segments")
+    __slots__ = ("_emptied_ms", "_settings_until", "end_offset", "freed_bytes", "segments")
 
     def __init__(self) -> None:
         self.segments: list[Segment] = []
         self.end_offset = 0
         self.freed_bytes = 0
         """Bytes of deleted records whose segment is still there."""
+        self._emptied_ms = -1
+        """When the last segment was removed: Kafka begins another one then, without records."""
         self._settings_until: list[tuple[int, SegmentSettings]] = []
         """Settings of the past, each with the offset where it ended, the oldest first."""
 
@@ -206,8 +218,9 @@ class LogSegments:
             self._add(run[middle:], settings, appended_ms)
             return
         if is_new:
-            segments.append(Segment(batch_base_offset(run[0]), appended_ms))
-        segments[-1].add(run, appended_ms, settings)
+            created_ms = appended_ms if segments or self._emptied_ms < 0 else self._emptied_ms
+            segments.append(Segment(batch_base_offset(run[0]), created_ms, settings))
+        segments[-1].add(run, appended_ms)
         self.end_offset = last_offset(run[-1]) + 1
 
     def count_deletable(
@@ -237,12 +250,69 @@ class LogSegments:
                 count += 1
         return count
 
+    def range_with_timestamp(self, timestamp: int) -> tuple[int, int]:
+        """Return where the first segment begins and ends whose time is not before `timestamp`."""
+        for number, segment in enumerate(self.segments, 1):
+            if segment.retention_timestamp >= timestamp:
+                return segment.base_offset, self.end_of(number)
+        return self.end_offset, self.end_offset
+
+    def note_deleted(self, batches: Sequence[bytes]) -> None:
+        """Note the latest of records that are deleted before their segments go."""
+        number, start = 0, 0
+        while start < len(batches):
+            number += 1
+            end_offset = self.end_of(number)
+            end = bisect_left(batches, (end_offset,), start, key=unpack_base_offset)
+            if end > start:
+                segment = self.segments[number - 1]
+                latest = max(batches[start:end], key=_time_of)
+                before = segment.deleted_latest
+                if before is None or _time_of(latest) > before[0]:
+                    segment.deleted_latest = latest_of(readable_records(latest))
+            start = end
+
+    def deleted_latest(self) -> list[tuple[int, int]]:
+        """Return what `latest_of` says of the deleted records of each segment, the oldest first."""
+        found = (segment.deleted_latest for segment in self.segments)
+        return [latest for latest in found if latest is not None]
+
     def end_of(self, count: int) -> int:
         """Return the offset where the first `count` segments end."""
         segments = self.segments
         return segments[count].base_offset if count < len(segments) else self.end_offset
 
-    def remove(self, count: int) -> None:
+    def remove(self, count: int, now_ms: int) -> None:
         """Remove the oldest segments, whose records were deleted."""
+        if 0 < count == len(self.segments):
+            self._emptied_ms = now_ms
         self.freed_bytes -= sum(segment.size_bytes for segment in self.segments[:count])
         del self.segments[:count]
+
+
+def latest_of(batch: Iterable[Record]) -> tuple[int, int]:
+    """Return the largest timestamp of the records of a batch, -1 for none, and its first offset.
+
+    The offset is -1 if no record has it: if all have other negative timestamps.
+    """
+    largest, found = -1, -1
+    for record in batch:
+        if record.timestamp > largest or (found < 0 and record.timestamp == largest):
+            largest, found = record.timestamp, record.offset
+    return largest, found
+
+
+def readable_records(batch: bytes) -> Iterator[Record]:
+    """Yield the records of a batch.
+
+    A compressed batch may be stored that cannot be decompressed within the limit. Its last record
+    then stands for it, with the batch's largest timestamp.
+    """
+    try:
+        yield from read_records(batch)
+    except ValueError:
+        yield Record(last_offset(batch), max_timestamp(batch), None, None, ())
+
+
+def _time_of(batch: bytes) -> int:
+    return max(-1, max_timestamp(batch))

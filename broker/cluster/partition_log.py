@@ -10,7 +10,6 @@ All replicas of a partition share this log, so followers always have the leader'
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
-from heapq import merge
 from types import MappingProxyType
 from typing import cast
 
@@ -39,8 +38,8 @@ _USUAL_EPOCHS = ((0, 0),)
 """Of logs whose leader has not changed: one object for all of them."""
 _BATCHES_PER_STEP = 64
 """Batches whose timestamps are read between two looks at the time."""
-_SORTED_TOGETHER = 1024
-"""Batches that are sorted between two looks at the time; then these runs are merged."""
+_COMPARED_TOGETHER = 1024
+"""Timestamps that are compared between two looks at the time."""
 
 
 class PartitionLog:
@@ -276,30 +275,28 @@ class PartitionLog:
         return max(0, bisect_right(batches, (offset,), key=unpack_base_offset) - 1)
 
     @may_pause
-    def batches_from_timestamp(self, timestamp: int) -> Iterator[bytes]:
-        """Yield the batches whose largest timestamp is at least `timestamp`, in offset order."""
-        batches = self._batches[:]  # the caller may pause, and the log may change then
+    def batches_from_timestamp(
+        self, timestamp: int, start_offset: int = 0, end_offset: int | None = None
+    ) -> Iterator[bytes]:
+        """Yield the batches whose largest timestamp is at least `timestamp`, in offset order.
+
+        They begin before `end_offset`, and the first one has `start_offset` or is behind it.
+        """
+        index, index_end = self._range(start_offset, end_offset)
+        batches = self._batches[index:index_end]  # the log may change in a pause
         for batch, batch_timestamp in zip(batches, _timestamps(batches), strict=True):
             if batch_timestamp >= timestamp:
                 yield batch
 
     @may_pause
-    def batches_by_max_timestamp(self) -> Iterator[bytes]:
-        """Yield all batches, largest timestamps first; with equal ones the earlier batch first."""
+    def batch_with_max_timestamp(self) -> bytes | None:
+        """Return the first batch with the largest timestamp; without timestamps the oldest one."""
         batches = self._batches[:]
         if not batches:
-            return
+            return None
         times = array("q", _timestamps(batches))
-        # Most callers need only one, and to sort a long log takes long.
-        first = _index_of_max(times)
-        yield batches[first]
-        runs = [
-            array("q", sorted(run, key=times.__getitem__, reverse=True))
-            for run in paced(_sort_runs(len(times)))
-        ]
-        for index in merge(*runs, key=times.__getitem__, reverse=True):
-            if index != first:
-                yield batches[index]
+        index = _index_of_max(times)
+        return batches[index if times[index] >= 0 else 0]
 
     def epoch_of(self, offset: int) -> int:
         """Return the leader epoch in which an offset was written; -1 if it is unknown."""
@@ -326,7 +323,10 @@ class PartitionLog:
         self.log_start_offset = offset
         self.transaction_index.drop_before(offset)
         at_end = offset >= self.log_end_offset
-        self._drop_oldest(len(self._batches) if at_end else self._index_of(offset), settings)
+        count = len(self._batches) if at_end else self._index_of(offset)
+        if count:
+            self._put_in_segments(count, settings).note_deleted(self._batches[:count])
+            self._drop_oldest(count, None)
 
     def take_all(self) -> list[bytes]:
         """Delete all batches, and return them: to free the memory of very many takes long."""
@@ -374,7 +374,7 @@ class PartitionLog:
             self.segments = LogSegments()
         self.segments.end_settings(self.log_end_offset, settings)
 
-    def delete_segments(self, count: int, batches_max: int) -> int:
+    def delete_segments(self, count: int, batches_max: int, now_ms: int) -> int:
         """Delete the oldest segments with their batches; return the bytes freed.
 
         At most `batches_max` batches are deleted, so that fewer segments may be.
@@ -386,18 +386,15 @@ class PartitionLog:
         freed_bytes = self._drop_oldest(min(batch_count, batches_max), None)
         while count and segments.end_of(count) > self.log_start_offset:
             count -= 1
-        segments.remove(count)
+        segments.remove(count, now_ms)
         return freed_bytes
 
     def _drop_oldest(self, count: int, settings: SegmentSettings | None) -> int:
         """Drop batches; without settings they are all in segments."""
         if count == 0:
             return 0
-        if settings is not None and (
-            self.segments is None
-            or self.segments.end_offset <= batch_base_offset(self._batches[count - 1])
-        ):
-            self.extend_segments(settings, count)
+        if settings is not None:
+            self._put_in_segments(count, settings)
         dropped_bytes = sum(map(len, self._batches[:count]))
         del self._batches[:count]
         self.size_bytes -= dropped_bytes
@@ -408,6 +405,14 @@ class PartitionLog:
         self.transaction_index.drop_before(self.log_start_offset)
         return dropped_bytes
 
+    def _put_in_segments(self, count: int, settings: SegmentSettings) -> LogSegments:
+        """Return the segments, with the `count` oldest batches at least."""
+        segments = self.segments
+        if segments is None or segments.end_offset <= batch_base_offset(self._batches[count - 1]):
+            self.extend_segments(settings, count)
+        assert self.segments is not None  # made by `extend_segments`
+        return self.segments
+
 
 @may_pause
 def _timestamps(batches: list[bytes]) -> Iterator[int]:
@@ -417,21 +422,13 @@ def _timestamps(batches: list[bytes]) -> Iterator[int]:
         yield from map(max_timestamp, batches[first : first + _BATCHES_PER_STEP])
 
 
-def _sort_runs(count: int) -> list[range]:
-    """Return so many indexes in runs that are short enough to be sorted without a pause."""
-    return [
-        range(start, min(start + _SORTED_TOGETHER, count))
-        for start in range(0, count, _SORTED_TOGETHER)
-    ]
-
-
 @may_pause
 def _index_of_max(times: "array[int]") -> int:
     """Return the index of the largest of some timestamps, the first of equal ones."""
     largest, found = times[0], 0
-    for run in paced(_sort_runs(len(times))):
-        part = times[run.start : run.stop]
+    for start in paced(range(0, len(times), _COMPARED_TOGETHER)):
+        part = times[start : start + _COMPARED_TOGETHER]
         if max(part) > largest:
             largest = max(part)
-            found = run.start + part.index(largest)
+            found = start + part.index(largest)
     return found

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from broker.cluster.cluster import Cluster
+from broker.cluster.offset_by_time import first_record_from
 from broker.cluster.share_leaders import LedSharePartition
 from broker.cluster.topics import Partition
 from broker.config.features import SHARE_VERSION
@@ -18,7 +19,6 @@ from broker.share_groups.share_state import SharePartitionKey
 from broker.share_groups.state_batches import NO_OFFSET
 from protocol.errors import ErrorCode
 from protocol.pacing import may_pause
-from protocol.records import read_records
 
 AUTO_OFFSET_RESET_KEY = "share.auto.offset.reset"
 _UNIT_MS = (86_400_000, 3_600_000, 60_000, 1000)
@@ -132,10 +132,12 @@ def _first_offset(
     if strategy == "earliest":
         return partition.log.log_start_offset
     timestamp = now_ms - duration_ms(strategy.partition(":")[2])
-    for batch in partition.log.batches_from_timestamp(timestamp):
-        for record in read_records(batch):
-            if record.timestamp >= timestamp and record.offset >= partition.log.log_start_offset:
-                return record.offset
+    topic = cluster.topics.get(partition.topic_name)
+    assert topic is not None
+    settings = topic.on_broker(partition.leader_id).segment_settings
+    found = first_record_from(partition, timestamp, settings)
+    if found.offset >= 0:
+        return found.offset
     return Refusal(
         ErrorCode.OFFSET_NOT_AVAILABLE,
         f"Offset for timestamp {timestamp} not found for topic partition:"

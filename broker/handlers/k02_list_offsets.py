@@ -14,20 +14,18 @@ Behaviour:
     - Leader and epoch are checked as for Fetch.
 """
 
-from collections.abc import Iterator
-from typing import NamedTuple
-
 from broker.administration.epoch_end import epoch_starts
 from broker.cluster.cluster import Cluster
 from broker.cluster.leader_epoch import leader_epoch_error
-from broker.cluster.partition_log import PartitionLog
+from broker.cluster.log_segments import SegmentSettings
+from broker.cluster.offset_by_time import FoundOffset, first_record_from, latest_record
 from broker.cluster.topics import Partition
 from broker.request.context import RequestContext
 from broker.routes import handles
-from protocol import messages, records
+from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.pacing import may_pause, paced, paced_stream
+from protocol.pacing import may_pause, paced
 
 LATEST = -1
 EARLIEST = -2
@@ -49,14 +47,6 @@ _ISOLATION_LEVELS = frozenset({0, 1})
 
 _TopicResponse = messages.ListOffsetsResponse.ListOffsetsTopicResponse
 _PartitionResponse = _TopicResponse.ListOffsetsPartitionResponse
-
-
-class FoundOffset(NamedTuple):
-    """An offset, its record's timestamp and the leader epoch; -1 for absent values."""
-
-    offset: int = -1
-    timestamp: int = -1
-    leader_epoch: int = -1
 
 
 @handles(ApiKey.LIST_OFFSETS)
@@ -131,13 +121,13 @@ def _look_up(
         return ErrorCode.UNSUPPORTED_VERSION, FoundOffset()
     topic = cluster.topics.get(topic_name)
     partition = None if topic is None else topic.partition(request.partition_index)
-    if partition is None:
+    if topic is None or partition is None:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, FoundOffset()
     error_code = leader_epoch_error(partition, context.broker_id, request.current_leader_epoch)
     if error_code != ErrorCode.NONE:
         return error_code, FoundOffset()
     try:
-        found = _find(partition, timestamp)
+        found = _find(partition, timestamp, topic.on_broker(context.broker_id).segment_settings)
     except ValueError:
         return ErrorCode.CORRUPT_MESSAGE, FoundOffset()
     if isolation_level == READ_COMMITTED and timestamp not in {EARLIEST, EARLIEST_LOCAL}:
@@ -154,7 +144,7 @@ def _bounded(found: FoundOffset, partition: Partition, timestamp: int) -> FoundO
 
 
 @may_pause
-def _find(partition: Partition, timestamp: int) -> FoundOffset:
+def _find(partition: Partition, timestamp: int, settings: SegmentSettings) -> FoundOffset:
     log = partition.log
     if timestamp == LATEST:
         return FoundOffset(log.log_end_offset, -1, partition.leader_epoch)
@@ -164,44 +154,5 @@ def _find(partition: Partition, timestamp: int) -> FoundOffset:
     if timestamp in {LATEST_TIERED, EARLIEST_PENDING_UPLOAD}:
         return FoundOffset()
     if timestamp == MAX_TIMESTAMP:
-        return _latest_record(log)
-    for batch in paced_stream(log.batches_from_timestamp(timestamp)):
-        for record in _kept_records(log, batch):
-            if record.timestamp >= timestamp:
-                return FoundOffset(record.offset, record.timestamp, log.epoch_of(record.offset))
-    return FoundOffset()
-
-
-@may_pause
-def _latest_record(log: PartitionLog) -> FoundOffset:
-    """Return the first record with the largest timestamp.
-
-    A batch's largest timestamp may be that of a record deleted since, so the search goes on until a
-    batch can't have a later one.
-    """
-    best = FoundOffset()
-    for batch in paced_stream(log.batches_by_max_timestamp()):
-        if records.read_header(batch, 0).max_timestamp < best.timestamp:
-            break
-        for record in _kept_records(log, batch):
-            if record.timestamp > best.timestamp:
-                best = FoundOffset(record.offset, record.timestamp, log.epoch_of(record.offset))
-        if best.timestamp == records.read_header(batch, 0).max_timestamp:
-            break
-    return best
-
-
-@may_pause
-def _kept_records(log: PartitionLog, batch: bytes) -> Iterator[records.Record]:
-    """Yield the records of a batch that are not deleted.
-
-    A compressed batch may be stored that cannot be decompressed within the limit. Its last record
-    then stands for it, with the batch's largest timestamp.
-    """
-    try:
-        for record in paced_stream(records.read_records(batch)):
-            if record.offset >= log.log_start_offset:
-                yield record
-    except ValueError:
-        header = records.read_header(batch, 0)
-        yield records.Record(records.last_offset(batch), header.max_timestamp, None, None, ())
+        return latest_record(log)
+    return first_record_from(partition, timestamp, settings)

@@ -37,6 +37,16 @@ from tests.differential.keeping import (
     write_agreement,
 )
 from tests.differential.lanes import Lanes
+from tests.differential.log_comparison import (
+    KEPT_ROUNDS,
+    KEPT_SEQUENCES,
+    SEQUENCES_PER_SEED,
+    compare_logs,
+    keep,
+    our_logs,
+)
+from tests.differential.log_comparison import SETUP as LOG_SETUP
+from tests.differential.log_rounds import random_run
 from tests.differential.preparations import Versions
 from tests.differential.search import (
     EXAMPLES_PER_SEED,
@@ -65,6 +75,8 @@ def main() -> int:
         parser.error(f"conversations are kept from {VERSION_OF_KEPT} only")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(2))  # Leave no JVM behind.
     console = Console(width=None if sys.stdout.isatty() else 160)
+    if options.logs:
+        return _compare_logs(console, options)
     if options.tools:
         return _compare_tools(console, options)
     if options.record or options.settle:
@@ -116,6 +128,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--rebalance-delay-ms", type=int, default=REBALANCE_DELAY_MS)
     parser.add_argument("--keep", action="store_true", help="keep the shortest conversations")
     parser.add_argument("--tools", action="store_true", help="compare Kafka's command line tools")
+    parser.add_argument(
+        "--logs", type=int, default=0, help="compare changes of logs: so many seeds"
+    )
     parser.add_argument("--session", default="", help="only the tools' sessions with this text")
     parser.add_argument("--settle", action="store_true", help="replay what is kept, without Kafka")
     parser.add_argument("--record", action="store_true", help="replay what is kept with Kafka")
@@ -155,6 +170,21 @@ def _compare_tools(console: Console, options: argparse.Namespace) -> int:
     total = sum(len(candidate.commands) for candidate in sessions() if candidate.about in found)
     console.print(f"{count} of {total} commands differ")
     return int(any(known.get(about) != commands for about, commands in found.items()))
+
+
+def _compare_logs(console: Console, options: argparse.Namespace) -> int:
+    """Compare retention and times of logs; return 1 if a sequence differs."""
+    seeds = range(options.first, options.first + options.logs)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        apache_cluster(Path(folder), LOG_SETUP) as kafka,
+        our_logs() as ours,
+    ):
+        count = compare_logs(kafka, ours, seeds, console.print)
+        if options.keep:
+            keep(kafka, random_run(options.first, KEPT_SEQUENCES, KEPT_ROUNDS)).save()
+    console.print(f"{count} of {len(seeds) * SEQUENCES_PER_SEED} sequences differ")
+    return int(count > 0)
 
 
 def _replay(console: Console, options: argparse.Namespace) -> None:

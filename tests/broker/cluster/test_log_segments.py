@@ -8,7 +8,10 @@ from hypothesis import strategies as st
 
 from broker.cluster import log_segments
 from broker.cluster.log_segments import DEFAULT_SETTINGS, LogSegments, SegmentSettings
+from broker.cluster.offset_by_time import FoundOffset, first_record_from, latest_record
 from broker.cluster.partition_log import PartitionLog
+from broker.cluster.producer_rules import new_producers
+from broker.cluster.topics import Partition
 from broker.config.broker_config import BrokerConfig
 from broker.config.topic_config import TopicConfig
 from tests.batches import filled_batch
@@ -23,12 +26,19 @@ class KafkaSegment:
     base_offset: int
     created_ms: int
     modified_ms: int
+    created_with: SegmentSettings
     size: int = 0
     first_timestamp: int | None = None
     max_timestamp: int = -1
     since_entry: int = 0
     offset_entries: list[int] = field(default_factory=list)
     time_entries: list[int] = field(default_factory=list)
+    records: list[tuple[int, int]] = field(default_factory=list)
+    """Timestamp and offset."""
+
+    @property
+    def largest_timestamp(self) -> int:
+        return self.max_timestamp if self.max_timestamp >= 0 else self.modified_ms
 
 
 @dataclass
@@ -38,15 +48,19 @@ class KafkaLog:
     segments: list[KafkaSegment] = field(default_factory=list)
     log_start_offset: int = 0
     log_end_offset: int = 0
+    emptied_ms: int | None = None
 
     def append(self, size: int, timestamp: int, now_ms: int, used: SegmentSettings) -> None:
         if not self.segments or self._should_roll(size, timestamp, now_ms, used):
-            self.segments.append(KafkaSegment(self.log_end_offset, now_ms, now_ms))
+            created_ms = now_ms
+            if not self.segments and self.emptied_ms is not None:
+                created_ms = self.emptied_ms  # Kafka has an empty segment since then
+            self.segments.append(KafkaSegment(self.log_end_offset, created_ms, now_ms, used))
         segment = self.segments[-1]
         if segment.size == 0:
             segment.first_timestamp = timestamp
         segment.max_timestamp = max(segment.max_timestamp, timestamp)
-        if segment.since_entry > used.index_interval_bytes:
+        if segment.since_entry > segment.created_with.index_interval_bytes:
             segment.offset_entries.append(self.log_end_offset)
             if segment.max_timestamp > (segment.time_entries or [-1])[-1]:
                 segment.time_entries.append(segment.max_timestamp)
@@ -54,6 +68,7 @@ class KafkaLog:
         segment.since_entry += size
         segment.size += size
         segment.modified_ms = now_ms
+        segment.records.append((timestamp, self.log_end_offset))
         self.log_end_offset += 1
 
     def _should_roll(self, size: int, timestamp: int, now_ms: int, used: SegmentSettings) -> bool:
@@ -64,11 +79,12 @@ class KafkaLog:
         return (
             segment.size > used.segment_bytes - size
             or waited_ms > used.segment_ms
-            or len(segment.offset_entries) >= used.index_entries_max
-            or len(segment.time_entries) >= used.time_entries_max
+            or len(segment.offset_entries) >= segment.created_with.index_entries_max
+            or len(segment.time_entries) >= segment.created_with.time_entries_max
         )
 
     def clean(self, retention_bytes: int, retention_ms: int, now_ms: int) -> None:
+        has_any = bool(self.segments)
         while len(self.segments) > 1 and self.segments[1].base_offset <= self.log_start_offset:
             del self.segments[0]
         excess = sum(segment.size for segment in self.segments) - retention_bytes
@@ -77,15 +93,35 @@ class KafkaLog:
             self._delete_oldest()
         while retention_ms >= 0 and self.segments:
             segment = self.segments[0]
-            largest = segment.max_timestamp if segment.max_timestamp >= 0 else segment.modified_ms
-            if now_ms - largest <= retention_ms:
+            if now_ms - segment.largest_timestamp <= retention_ms:
                 break
             self._delete_oldest()
+        if has_any and not self.segments:
+            self.emptied_ms = now_ms
 
     def _delete_oldest(self) -> None:
         del self.segments[0]
         end = self.segments[0].base_offset if self.segments else self.log_end_offset
         self.log_start_offset = max(self.log_start_offset, end)
+
+    def first_from(self, timestamp: int) -> FoundOffset:
+        for segment in self.segments:
+            if segment.largest_timestamp >= timestamp:
+                for found, offset in segment.records:
+                    if found >= timestamp and offset >= self.log_start_offset:
+                        return FoundOffset(offset, found, 0)
+                break
+        return FoundOffset()
+
+    def latest(self) -> FoundOffset:
+        if not self.segments:
+            return FoundOffset()
+        segment = max(self.segments, key=lambda segment: segment.max_timestamp)
+        return next(
+            FoundOffset(offset, found, 0)
+            for found, offset in segment.records
+            if found == segment.max_timestamp
+        )
 
     @property
     def bytes_by_segment(self) -> list[tuple[int, int]]:
@@ -123,6 +159,11 @@ operations = st.one_of(
 )
 
 
+def make_partition(log: PartitionLog) -> Partition:
+    producers = new_producers(BrokerConfig.from_overrides({}), 1)
+    return Partition("t", 0, (1,), (1,), 1, producers, log=log)
+
+
 class Both:
     """The log that computes segments later, and the one that has them at once."""
 
@@ -132,6 +173,7 @@ class Both:
         self.used = choices[0]
         self.now_ms = NOW_MS
         self.timestamp = NOW_MS
+        self.has_freed_memory = False
 
     def append(self, count: int, size: int, step_ms: int) -> None:
         for _ in range(count):
@@ -159,6 +201,7 @@ class Both:
         self.kafka.log_start_offset = max(self.kafka.log_start_offset, offset)
 
     def free_memory(self, byte_count: int) -> None:
+        self.has_freed_memory = True
         self.log.drop_at_least(byte_count, 5, self.used)
         self.kafka.log_start_offset = self.log.log_start_offset
 
@@ -169,7 +212,7 @@ class Both:
         start = self.log.log_start_offset
         count = segments.count_deletable(start, retention_bytes, retention_ms, self.now_ms)
         while count:
-            self.log.delete_segments(count, 2)
+            self.log.delete_segments(count, 2, self.now_ms)
             start = self.log.log_start_offset
             count = segments.count_deletable(start, retention_bytes, retention_ms, self.now_ms)
         self.kafka.clean(retention_bytes, retention_ms, self.now_ms)
@@ -182,6 +225,15 @@ class Both:
         assert found == self.kafka.bytes_by_segment
         assert self.log.log_start_offset == self.kafka.log_start_offset
         assert self.log.segment_bytes == sum(size for _, size in found)
+        if not self.has_freed_memory:  # Kafka has no such bound
+            self.check_times()
+
+    def check_times(self) -> None:
+        assert latest_record(self.log) == self.kafka.latest()
+        partition = make_partition(self.log)
+        for timestamp in range(NOW_MS - 50, NOW_MS + 300, 7):
+            found = first_record_from(partition, timestamp, self.used)
+            assert found == self.kafka.first_from(timestamp)
 
 
 SMALL_INDEXES = (SMALL_INDEX, SMALL_INDEX._replace(index_entries_max=2))

@@ -1,7 +1,6 @@
 """The log against a simple model: a list of batches with linear search."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -82,7 +81,7 @@ class LogAgainstModel(RuleBasedStateMachine):
             and len(before) - len(self.kept) < batches_max
         ):
             del self.kept[0]
-        self.check_dropped(self.log.delete_segments(count, batches_max), before)
+        self.check_dropped(self.log.delete_segments(count, batches_max, 0), before)
 
     @rule(byte_count=st.integers(0, 400), batches_max=st.sampled_from((0, 1, 3, 1000)))
     def drop_at_least(self, byte_count: int, batches_max: int) -> None:
@@ -143,9 +142,15 @@ class LogAgainstModel(RuleBasedStateMachine):
         for timestamp in range(-1, 11):
             found = [batch.data for batch in self.kept if batch.max_timestamp >= timestamp]
             assert list(self.log.batches_from_timestamp(timestamp)) == found
-        newest_first = sorted(self.kept, key=lambda batch: -batch.max_timestamp)
-        by_timestamp = list(self.log.batches_by_max_timestamp())
-        assert by_timestamp == [batch.data for batch in newest_first]
+        for start, end in ((2, 5), (0, 3)):
+            part = [
+                batch.data
+                for batch in self.kept
+                if batch.end_offset > max(start, self.start_offset) and batch.base_offset < end
+            ]
+            assert list(self.log.batches_from_timestamp(-1, start, end)) == part
+        latest = max(self.kept, key=lambda batch: batch.max_timestamp, default=None)
+        assert self.log.batch_with_max_timestamp() == (latest and latest.data)
 
     @invariant()
     def every_offset_knows_its_leader_epoch(self) -> None:
@@ -168,7 +173,7 @@ def test_an_empty_log_has_no_batches_or_epochs() -> None:
     assert log.read(0, 100, at_least_one=True) == []
     assert log.readable_bytes(0, 100) == 0
     assert log.epoch_of(0) == -1
-    assert list(log.batches_by_max_timestamp()) == []
+    assert log.batch_with_max_timestamp() is None
 
 
 def test_batches_are_stored_together_as_one_by_one() -> None:
@@ -252,25 +257,20 @@ def test_runs_of_batches_are_read_as_one_after_the_other(
     assert found == expected
 
 
-@given(st.lists(st.integers(-1, 5), max_size=20))
-def test_batches_are_sorted_by_timestamp_in_runs(timestamps: list[int]) -> None:
+@given(st.lists(st.integers(-3, 5), min_size=1, max_size=20))
+def test_the_first_batch_with_the_largest_timestamp_is_found(timestamps: list[int]) -> None:
     log = PartitionLog()
     for number, timestamp in enumerate(timestamps):
         log.append(filled_batch(number, 1, timestamp, filler=number), 1, 0)
-    longest_sort = 0
-
-    def counting(run: range, **options: Any) -> list[int]:
-        nonlocal longest_sort
-        longest_sort = max(longest_sort, len(run))
-        return sorted(run, **options)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(partition_log, "_SORTED_TOGETHER", 3)
-        patch.setattr(partition_log, "sorted", counting, raising=False)
-        found = [records.batch_base_offset(batch) for batch in log.batches_by_max_timestamp()]
+        patch.setattr(partition_log, "_COMPARED_TOGETHER", 3)
+        found = log.batch_with_max_timestamp()
 
-    assert found == sorted(range(len(timestamps)), key=lambda number: -timestamps[number])
-    assert longest_sort == min(3, len(timestamps))
+    assert found is not None
+    # Without timestamps it is the oldest one.
+    times = [max(-1, timestamp) for timestamp in timestamps]
+    assert records.batch_base_offset(found) == times.index(max(times))
 
 
 def log_of(sizes: list[int]) -> PartitionLog:

@@ -101,7 +101,31 @@ def test_deleted_records_are_not_found_by_time(cluster: Cluster) -> None:
 
     assert ask(cluster, -2) == [(0, 3, -1)]
     assert ask(cluster, 0) == [(0, 3, 40)]
-    assert ask(cluster, -3) == [(0, 4, 50)]
+    # As with Kafka the latest one is found until its segment goes.
+    assert ask(cluster, -3) == [(0, 2, 50)]
+
+
+def test_records_without_a_time_end_the_search_in_their_segment() -> None:
+    cluster = make_cluster(1)
+    topic = cluster.create_topic("t", [(1,)], {"segment.ms": "1000"})
+    context = make_context(ApiKey.PRODUCE, 9)
+    found = []
+    for times in ([-5], [-1], [NOW_MS - 9000], [NOW_MS]):
+        batch = make_batch(b"x", timestamps=times)
+        append_batch(context, cluster, topic, topic.partitions[0], batch, 0, len(batch))
+        found.append((*ask(cluster, -3), *ask(cluster, NOW_MS - 9000), *ask(cluster, NOW_MS)))
+    none, early, late = (0, -1, -1), (0, 2, NOW_MS - 9000), (0, 3, NOW_MS)
+    # The first three are in one segment.
+    assert found == [(none,) * 3, (none,) * 3, (early, early, none), (late, early, late)]
+
+
+def test_a_record_with_the_time_minus_one_is_the_latest_of_its_kind() -> None:
+    cluster = make_cluster(1)
+    topic = cluster.create_topic("t", [(1,)], {"segment.ms": "1000"})
+    batch = make_batch(b"x", b"x", timestamps=[-5, -1])
+    context = make_context(ApiKey.PRODUCE, 9)
+    append_batch(context, cluster, topic, topic.partitions[0], batch, 0, len(batch))
+    assert ask(cluster, -3) == [(0, 1, -1)]
 
 
 def test_unknown_partitions_and_foreign_epochs_get_kafkas_errors(cluster: Cluster) -> None:

@@ -1,0 +1,124 @@
+"""Play random changes of logs with both clusters: `scripts/compare --logs 3`."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from mock_kafka import MockKafka
+from tests.differential.clusters import ComparedCluster, Setup, compared, our_config
+from tests.differential.log_rounds import (
+    CHECK_INTERVAL_MS,
+    CONFIG,
+    OUR_CONFIG,
+    LogPlay,
+    LogRun,
+    differences,
+    random_run,
+)
+
+KEPT = Path(__file__).with_name("log_runs.json")
+"""Some sequences, and what Apache Kafka said of them."""
+SEQUENCES_PER_SEED, ROUNDS = 24, 12
+KEPT_SEQUENCES, KEPT_ROUNDS = 16, 10
+SETUP = Setup(config=CONFIG)
+
+Seen = list[list[dict[str, Any]]]
+
+
+@dataclass(frozen=True, slots=True)
+class KeptRun:
+    """A run with what Kafka said: `moments` and `seen` are those of its `LogPlay`."""
+
+    run: LogRun
+    moments: Sequence[int]
+    seen: Seen
+
+    @classmethod
+    def load(cls, path: Path = KEPT) -> "KeptRun":
+        """Return the run of a file."""
+        return msgspec.json.decode(path.read_bytes(), type=cls)
+
+    def save(self, path: Path = KEPT) -> None:
+        """Write it to a file."""
+        path.write_bytes(msgspec.json.encode(asdict(self)) + b"\n")
+
+
+@contextmanager
+def our_logs() -> Iterator[MockKafka]:
+    """Run our broker with a clock that stands."""
+    with MockKafka(1, config={**our_config(SETUP), **OUR_CONFIG}) as ours:
+        compared(ours).warm_up()
+        ours.set_clock("standing")
+        yield ours
+
+
+def play_on_kafka(kafka: ComparedCluster, run: LogRun, prefix: str) -> LogPlay:
+    """Play a run in real time."""
+    begun_ms = time.time_ns() // 1_000_000
+
+    def wait(duration_ms: int) -> int:
+        time.sleep(duration_ms / 1000)
+        return time.time_ns() // 1_000_000 - begun_ms
+
+    return LogPlay(kafka, wait, begun_ms, prefix).run(run)
+
+
+def play_on_ours(ours: MockKafka, run: LogRun, prefix: str, moments: Iterable[int]) -> LogPlay:
+    """Play a run with our clock at the same times; retention looks as often as Kafka's."""
+    begun_ms = ours.now_ms()
+    following = iter(moments)
+
+    def wait(_duration_ms: int) -> int:
+        until_ms, now_ms = begun_ms + next(following), ours.now_ms()
+        while now_ms < until_ms:
+            now_ms = ours.advance(ms=min(CHECK_INTERVAL_MS, until_ms - now_ms))
+        return now_ms - begun_ms
+
+    return LogPlay(compared(ours), wait, begun_ms, prefix).run(run)
+
+
+def compare_logs(
+    kafka: ComparedCluster, ours: MockKafka, seeds: Iterable[int], tell: Callable[[str], object]
+) -> int:
+    """Compare the runs of some seeds; return how many sequences differ.
+
+    A sequence that differs is played again, and counts only if it differs again: Kafka's checks
+    come at other times under load.
+    """
+    count = 0
+    for seed in seeds:
+        run = random_run(seed, SEQUENCES_PER_SEED, ROUNDS)
+        found: list[Any] = []
+        for attempt in ("first", "again"):
+            prefix = f"logs-{seed}-{attempt}"
+            theirs = play_on_kafka(kafka, run, prefix)
+            own = play_on_ours(ours, run, prefix, theirs.moments)
+            found = differences(run, theirs, own)
+            numbers = sorted({difference[0] for difference in found})
+            tell(f"seed {seed}, {attempt}: {len(numbers)} of {len(run.sequences)} differ")
+            if attempt == "first":
+                run = run.only(numbers)
+            if not numbers:
+                break
+        count += len({difference[0] for difference in found})
+        for difference in found:
+            tell(_described(run, *difference))
+    return count
+
+
+def _described(run: LogRun, number: int, index: int, what: str, kafka: object, ours: object) -> str:
+    sequence = run.sequences[number]
+    done = list(zip(sequence.operations, run.waits_ms, strict=True))[: index + 1]
+    steps = "\n".join(f"  {operation}, then {wait_ms} ms" for operation, wait_ms in done)
+    return f"{dict(sequence.config)}\n{steps}\n  {what}: Kafka {kafka}, ours {ours}"
+
+
+def keep(kafka: ComparedCluster, run: LogRun) -> KeptRun:
+    """Play a run on Kafka, and return it with what Kafka said."""
+    theirs = play_on_kafka(kafka, run, "kept-logs")
+    return KeptRun(run, theirs.moments, theirs.seen)
