@@ -23,6 +23,7 @@ from broker.addresses import LOCAL_HOSTS, Address
 from broker.clock import BrokerClock, ClockMode
 from broker.cluster.cluster import Cluster
 from broker.config.broker_config import BrokerConfig
+from broker.config.listener_values import first_listener_values
 from broker.log import log
 from broker.request.encoding import BugReporter
 from broker.routes import ROUTES
@@ -160,7 +161,6 @@ async def start_server(options: ServeOptions, report_bug: BugReporter = log_bug)
         if not first_id <= node_id <= last_id:
             known = f"brokers {first_id} to {last_id}"
             raise StartError(f"broker.{node_id}.*: there are {known} only")
-    to_principal = name_mapper(options.config["ssl.principal.mapping.rules"])
     listeners = plan_listeners(
         options.config,
         options.host,
@@ -175,13 +175,17 @@ async def start_server(options: ServeOptions, report_bug: BugReporter = log_bug)
     clock = BrokerClock(clock_mode, options.config["broker.clock.factor"])
     server = Server(cluster, clock, report_bug)
     with ExitStack() as files:
-        if options.has_tls and not has_keystore(options.config):
+        values = {plan.name: first_listener_values(options.config, plan.name) for plan in listeners}
+        if options.has_tls and any(
+            plan.protocol.has_tls and not has_keystore(values[plan.name]) for plan in listeners
+        ):
             folder = Path(files.enter_context(TemporaryDirectory(prefix="mock-kafka-")))
             server.ca_path, server_path = _make_certificates(folder, listeners, clock.now_ms())
             server.certificates.made_keystore = str(server_path)
         for listener in listeners:
             has_sasl = listener.protocol.has_sasl
             tls = server.certificates.load_first(listener)
+            to_principal = name_mapper(values[listener.name]["ssl.principal.mapping.rules"])
             server.listeners.plans.append(
                 (listener, ListenerSecurity(listener.name, has_sasl, tls, to_principal))
             )

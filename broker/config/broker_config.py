@@ -140,7 +140,8 @@ class BrokerConfig(Mapping[str, Any]):
         self._sources: dict[tuple[str, int | None], list[Synonym]] = {}
         """Sources that were found before; the layers never change."""
         for name in overrides:
-            find_key(name)
+            if _LISTENER_KEY.fullmatch(name) is None:
+                find_key(name)
         self._values: dict[str, Any] = _checked(overrides, dynamic_default)
         self._views: dict[int, Mapping[str, Any]] = {
             broker_id: _checked(
@@ -180,6 +181,8 @@ class BrokerConfig(Mapping[str, Any]):
         """
         own = dict(self.overrides_by_broker.get(broker_id, _NOTHING))
         for name, text in overrides.items():
+            if _LISTENER_KEY.fullmatch(name) is not None:
+                raise ConfigError(f"broker.{broker_id}.{name}: {shared_key_message(name)}")
             key = find_key(name)
             if not (key.is_per_broker or (is_start and key.differs_at_start)):
                 at_start = (

@@ -3,10 +3,10 @@
 Source: Kafka's `AbstractConfig.valuesWithPrefixOverride`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
-from broker.config.broker_config import BROKER_KEYS, BrokerConfig
+from broker.config.broker_config import BROKER_KEYS, BrokerConfig, parse_overrides
 from broker.config.values import parse_value
 
 
@@ -24,14 +24,8 @@ class ReloadedCertificates(Protocol):
 
 def own_texts(config: BrokerConfig, broker_id: int, listener_name: str) -> dict[str, str]:
     """Return the keys of one listener of a broker as texts, without the prefix."""
-    prefix = f"listener.name.{listener_name.lower()}."
-    layers = (config.dynamic_default, config.dynamic_layer(broker_id))
-    return {
-        name.removeprefix(prefix): text
-        for layer in layers
-        for name, text in layer.items()
-        if name.startswith(prefix)
-    }
+    layers = (config.overrides, config.dynamic_default, config.dynamic_layer(broker_id))
+    return _with_prefix(layers, listener_name)
 
 
 def listener_values(config: BrokerConfig, broker_id: int, listener_name: str) -> dict[str, Any]:
@@ -40,9 +34,34 @@ def listener_values(config: BrokerConfig, broker_id: int, listener_name: str) ->
     Raises:
         ConfigError: a key of the listener has an invalid value.
     """
-    own = {
-        name: parse_value(BROKER_KEYS[name], text)
-        for name, text in own_texts(config, broker_id, listener_name).items()
-        if name in BROKER_KEYS
+    own = own_texts(config, broker_id, listener_name)
+    return {**config.for_broker(broker_id), **parse_overrides(own)}
+
+
+def first_listener_values(config: BrokerConfig, listener_name: str) -> dict[str, Any]:
+    """Return the values with which a listener starts on every broker.
+
+    Raises:
+        ConfigError: a key of the listener has an invalid value.
+    """
+    return {**config, **parse_overrides(_with_prefix((config.overrides,), listener_name))}
+
+
+def started_value(config: BrokerConfig, listener_name: str, name: str, mechanism: str = "") -> Any:
+    """Return the value of a key that a listener keeps from its start, in spite of its prefix.
+
+    The key may be one of a SASL mechanism: `listener.name.inside.plain.connections.max.reauth.ms`.
+    """
+    own = _with_prefix((config.overrides,), listener_name)
+    text = own.get(f"{mechanism.lower()}.{name}", own.get(name))
+    return config[name] if text is None else parse_value(BROKER_KEYS[name], text)
+
+
+def _with_prefix(layers: Iterable[Mapping[str, str]], listener_name: str) -> dict[str, str]:
+    prefix = f"listener.name.{listener_name.lower()}."
+    return {
+        name.removeprefix(prefix): text
+        for layer in layers
+        for name, text in layer.items()
+        if name.startswith(prefix)
     }
-    return {**config.for_broker(broker_id), **own}

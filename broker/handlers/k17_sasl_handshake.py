@@ -12,6 +12,7 @@ Behaviour:
 """
 
 from broker.cluster.cluster import Cluster
+from broker.config.listener_values import started_value
 from broker.request.context import RequestContext
 from broker.responses import Close
 from broker.routes import handles
@@ -28,7 +29,7 @@ def handle_sasl_handshake(
     session = context.session
     if session.is_authenticated and not session.may_reauthenticate(context.now_ms):
         return _response(context, ErrorCode.ILLEGAL_SASL_STATE, ())
-    enabled = cluster.config["sasl.enabled.mechanisms"]
+    enabled = started_value(cluster.config, session.listener, "sasl.enabled.mechanisms")
     is_other = session.is_authenticated and request.mechanism != session.mechanism
     if request.mechanism not in enabled or is_other:
         return Close(

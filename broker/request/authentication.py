@@ -6,6 +6,7 @@ Source: Kafka's `SaslServerAuthenticator`.
 from dataclasses import dataclass
 
 from broker.cluster.cluster import Cluster
+from broker.config.listener_values import started_value
 from broker.pending_response import PendingResponse
 from broker.request.session import Session
 from broker.responses import Close
@@ -63,9 +64,13 @@ def take_token(session: Session, token: bytes, cluster: Cluster, now_ms: int) ->
                 return Failure(
                     "Cannot change principals during re-authentication", session.mechanism
                 )
-            lifetime_ms = _lifetime_ms(
-                expires_at_ms, cluster.config["connections.max.reauth.ms"], now_ms
+            max_reauth_ms = started_value(
+                cluster.config,
+                session.listener,
+                "connections.max.reauth.ms",
+                session.mechanism or "",
             )
+            lifetime_ms = _lifetime_ms(expires_at_ms, max_reauth_ms, now_ms)
             ends_at_ms = None if lifetime_ms is None else now_ms + lifetime_ms
             session.authenticate(principal, ends_at_ms, by_delegation_token=by_delegation_token)
             return Progress(response, lifetime_ms or 0)

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from broker.clock import Clock
 from broker.cluster.brokers import Availability
 from broker.cluster.cluster import Cluster
+from broker.config.listener_values import started_value
 from broker.dispatch.connection import Connection
 from broker.dispatch.dispatcher import Dispatcher
 from broker.log import log
@@ -199,7 +200,9 @@ class ClientProtocol(asyncio.Protocol):
             connection_id=next(server.connection_ids),
             client_host=self._host,
             frame_bytes_max=server.cluster.config["socket.request.max.bytes"],
-            sasl_bytes_max=server.cluster.config["sasl.server.max.receive.size"],
+            sasl_bytes_max=started_value(
+                server.cluster.config, self.listener_name, "sasl.server.max.receive.size"
+            ),
             on_ready=lambda: driver.make_ready(self),
             session=session,
             writes_parts=True,

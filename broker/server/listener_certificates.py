@@ -1,8 +1,8 @@
 """The certificates of TLS listeners, which change at run time (KIP-226).
 
-A listener takes the keys with its prefix that AlterConfigs set for its broker. With each change of
-a key of the broker it also reads its files again if they have changed, as Kafka does. New
-connections get the new certificate; the others keep theirs.
+A listener takes the keys with its prefix, of the start and those that AlterConfigs set for its
+broker. With each change of a key of the broker it also reads its files again if they have changed,
+as Kafka does. New connections get the new certificate; the others keep theirs.
 
 Sources: Kafka's `SslFactory` and `DynamicBrokerConfig.reloadUpdatedFilesWithoutConfigChange`.
 """
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from broker.cluster.cluster import Cluster
-from broker.config.listener_values import listener_values
+from broker.config.listener_values import first_listener_values, listener_values
 from broker.config.security_keys import STORE_KEYS
 from broker.log import log
 from broker.server.broker_listeners import BrokerListeners
@@ -114,7 +114,8 @@ class ListenerCertificates:
         """
         if not plan.protocol.has_tls:
             return None
-        stores = Stores.load(plan, self._with_made(self._cluster.config))
+        values = first_listener_values(self._cluster.config, plan.name)
+        stores = Stores.load(plan, self._with_made(values))
         self._first[plan.name] = stores
         return stores.context
 

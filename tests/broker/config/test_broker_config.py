@@ -373,3 +373,12 @@ def test_keys_that_brokers_share() -> None:
     }
     defaults = {key.broker_synonym for key in TOPIC_KEYS.values() if key.broker_synonym}
     assert not shared & defaults
+
+
+def test_a_key_of_a_listener_is_one_of_the_start_for_all_brokers() -> None:
+    name = "listener.name.plaintext.max.connections"
+    config = BrokerConfig.from_overrides({name: "7"})
+    assert config.synonyms(name, 1)[0] == Synonym(name, "7", ConfigSource.STATIC_BROKER_CONFIG)
+    assert config["max.connections"] == 2147483647
+    with pytest.raises(ConfigError, match="has one value for all brokers"):
+        BrokerConfig.from_overrides({f"broker.2.{name}": "7"})

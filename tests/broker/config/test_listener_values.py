@@ -4,7 +4,12 @@ import pytest
 
 from broker.config.broker_config import BrokerConfig
 from broker.config.keys import ConfigError
-from broker.config.listener_values import listener_values, own_texts
+from broker.config.listener_values import (
+    first_listener_values,
+    listener_values,
+    own_texts,
+    started_value,
+)
 
 
 def configured(for_all: dict[str, str], for_one: dict[str, str]) -> BrokerConfig:
@@ -30,3 +35,32 @@ def test_an_invalid_value_is_named() -> None:
     config = configured({}, {"listener.name.inside.connections.max.reauth.ms": "abc"})
     with pytest.raises(ConfigError, match="Invalid value abc"):
         listener_values(config, 1, "INSIDE")
+
+
+def test_the_keys_of_the_start_are_weaker_than_those_of_the_run_time() -> None:
+    key = "listener.name.inside.max.connections"
+    config = BrokerConfig.from_overrides({key: "7", "max.connections": "9"})
+    assert first_listener_values(config, "INSIDE")["max.connections"] == 7
+    assert first_listener_values(config, "OUTSIDE")["max.connections"] == 9
+    assert listener_values(config, 1, "INSIDE")["max.connections"] == 7
+    changed = config.with_dynamic(1, {key: "5"})
+    assert listener_values(changed, 1, "INSIDE")["max.connections"] == 5
+    assert first_listener_values(changed, "INSIDE")["max.connections"] == 7
+
+
+def test_a_listener_keeps_its_value_of_the_start() -> None:
+    name = "connections.max.reauth.ms"
+    own = {f"listener.name.inside.{name}": "7", f"listener.name.inside.plain.{name}": "5"}
+    config = BrokerConfig.from_overrides({**own, name: "9"})
+    assert started_value(config, "INSIDE", name) == 7
+    assert started_value(config, "INSIDE", name, "PLAIN") == 5
+    assert started_value(config, "INSIDE", name, "SCRAM-SHA-256") == 7
+    assert started_value(config, "OUTSIDE", name, "PLAIN") == 9
+    changed = config.with_dynamic(1, {f"listener.name.inside.{name}": "3"})
+    assert started_value(changed, "INSIDE", name) == 7
+
+
+def test_an_invalid_value_at_the_start_is_named() -> None:
+    config = BrokerConfig.from_overrides({"listener.name.inside.ssl.client.auth": "maybe"})
+    with pytest.raises(ConfigError, match=r"maybe for configuration ssl\.client\.auth"):
+        first_listener_values(config, "INSIDE")

@@ -19,6 +19,27 @@ def test_a_mechanism_that_is_not_enabled_gets_the_list_of_those_that_are(version
     assert client.close_reason is not None
 
 
+def test_a_listener_may_have_mechanisms_of_its_own() -> None:
+    key = "sasl.enabled.mechanisms"
+    of_listeners = {
+        f"listener.name.sasl_plaintext.{key}": "PLAIN",
+        f"listener.name.x.{key}": "GSSAPI",
+    }
+    client = SaslClient(**{key: "SCRAM-SHA-256", **of_listeners})
+    assert list(client.handshake("PLAIN").mechanisms) == ["PLAIN"]
+
+
+def test_a_reauthentication_is_due_when_the_listener_and_the_mechanism_say() -> None:
+    key = "connections.max.reauth.ms"
+    own = {
+        f"listener.name.sasl_plaintext.plain.{key}": "60000",
+        f"listener.name.sasl_plaintext.{key}": "9",
+    }
+    client = SaslClient(**own)
+    client.handshake("PLAIN")
+    assert client.authenticate(b"\0alice\0secret").session_lifetime_ms == 60000
+
+
 def test_a_handshake_during_an_exchange_gets_illegal_sasl_state_and_closes() -> None:
     client = SaslClient()
     client.handshake("SCRAM-SHA-256")

@@ -126,6 +126,19 @@ async def test_new_connections_get_the_new_certificate_and_the_others_live_on(
     assert await cluster.served() == der(first)
 
 
+@pytest.mark.parametrize("options", [{OWN_LOCATION: "{}/first/server.pem", LOCATION: "/none"}])
+async def test_a_listener_may_start_with_a_certificate_of_its_own(
+    cluster: Cluster, options: dict[str, str]
+) -> None:
+    first, second = cluster.folder / "first/server.pem", certificate(cluster.folder / "second")
+    assert await cluster.served() == der(first)
+    assert cluster.use(second) is None
+    assert await cluster.served() == der(second)
+    assert cluster.alter({OWN_LOCATION: None}) is None
+    assert await cluster.served() == der(first)
+    assert options[LOCATION] == "/none"  # it is read by no listener
+
+
 async def test_several_changes_at_once_end_with_the_last(cluster: Cluster) -> None:
     paths = [certificate(cluster.folder / name) for name in "abc"]
     for path in paths:
