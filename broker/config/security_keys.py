@@ -13,7 +13,7 @@ from broker.config.keys import (
     ConfigKey,
     mock_key,
 )
-from broker.config.values import at_least, between, each_of, one_of
+from broker.config.values import at_least, between, each_of, one_of, pem_store
 
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
 PROTOCOL_MAP = "SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT"
@@ -31,13 +31,13 @@ SECURITY_KEYS: tuple[ConfigKey, ...] = (
     ConfigKey("delegation.token.expiry.check.interval.ms", LONG,     3_600_000,            at_least(1),              READ_ONLY, "Interval at which expired delegation tokens are removed."),
     ConfigKey("connections.max.reauth.ms",                 LONG,     0,                    at_least(0),              READ_ONLY, "Time after which a SASL client must authenticate again; 0 is never."),
     ConfigKey("connection.failed.authentication.delay.ms", INT,      100,                  between(0, 60_000),       READ_ONLY, "Delay of the response to a failed authentication."),
-    ConfigKey("ssl.keystore.type",                         STRING,   "PEM",                one_of("PEM"),            ONE_BROKER, "Format of the broker's key and certificate; Kafka's default, JKS, is not supported."),
+    ConfigKey("ssl.keystore.type",                         STRING,   "PEM",                pem_store,                ONE_BROKER, "Format of the broker's key and certificate; Kafka's default, JKS, is not supported."),
     ConfigKey("ssl.keystore.location",                     STRING,   None,                 None,                     ONE_BROKER, "File with the broker's private key and certificates, for TLS listeners."),
     ConfigKey("ssl.keystore.key",                          PASSWORD, None,                 None,                     ONE_BROKER, "The broker's private key itself as PEM, in place of a file."),
     ConfigKey("ssl.keystore.certificate.chain",            PASSWORD, None,                 None,                     ONE_BROKER, "The broker's certificates themselves as PEM, with ssl.keystore.key."),
     ConfigKey("ssl.keystore.password",                     PASSWORD, None,                 None,                     ONE_BROKER, "Password of a keystore of another type than PEM, which is refused with PEM."),
     ConfigKey("ssl.key.password",                          PASSWORD, None,                 None,                     ONE_BROKER, "Password of the private key, if it is encrypted."),
-    ConfigKey("ssl.truststore.type",                       STRING,   "PEM",                one_of("PEM"),            ONE_BROKER, "Format of the trusted certificates."),
+    ConfigKey("ssl.truststore.type",                       STRING,   "PEM",                pem_store,                ONE_BROKER, "Format of the trusted certificates."),
     ConfigKey("ssl.truststore.location",                   STRING,   None,                 None,                     ONE_BROKER, "File with the certificates of the authorities that sign client certificates."),
     ConfigKey("ssl.truststore.certificates",               PASSWORD, None,                 None,                     ONE_BROKER, "The trusted certificates themselves as PEM, in place of a file."),
     ConfigKey("ssl.truststore.password",                   PASSWORD, None,                 None,                     ONE_BROKER, "Password of a truststore of another type than PEM, which is refused with PEM."),

@@ -146,6 +146,17 @@ def one_of(*allowed: str) -> Check:
     return check
 
 
+def pem_store(value: Any) -> Invalid | None:
+    """Check that a keystore or a truststore is PEM: Python has no reader of Java's stores."""
+    if value == "PEM":
+        return None
+    return Invalid(
+        value,
+        "String must be one of: PEM. keytool -importkeystore -deststoretype PKCS12 and openssl"
+        " pkcs12 -nodes make PEM of a JKS store, the second alone of a PKCS12 store",
+    )
+
+
 def one_of_ignoring_case(*allowed: str) -> Check:
     """Return a check that the value is one of these words, in capitals or not."""
 

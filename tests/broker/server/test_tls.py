@@ -178,6 +178,8 @@ async def test_a_client_without_tls_on_a_tls_port_and_the_reverse_are_named_in_t
 def test_only_pem_keystores_are_accepted() -> None:
     with pytest.raises(ConfigError, match="PEM"):
         configured(keystore_type="JKS")
+    with pytest.raises(ConfigError, match="openssl pkcs12 -nodes make PEM of a JKS store"):
+        configured(truststore_type="JKS")
 
 
 def test_a_failed_handshake_is_logged_in_one_line_with_the_reason(folder: Path) -> None:
