@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 CONNECT_TIMEOUT_MS = 4_000
 _TOPICS_PER_REQUEST = 500
+_QUOTAS_TIMEOUT_MS, _POLL_MS = 60_000, 50
 _LATEST = -1
 CONFIG_KEYS = {
     "controller.quota.window.num": 11.0,
@@ -75,6 +76,8 @@ def prepare(
             topology.start_offsets = _end_offsets(transport, topology)
             config, is_shadow = _read_config(admin, topology)
             unknown = _set_quotas(admin, plan, admin_port) if sets_quotas else []
+            if sets_quotas:
+                _await_quotas(transport, topology, plan, unknown)
         if admin_port is not None:
             admin_port.clear_shadow_report()
     except ClientError as error:
@@ -203,6 +206,45 @@ def _set_quotas(admin: Admin, plan: Plan, admin_port: AdminPort | None) -> list[
             raise PreparationError(f"quota {quota.key} of {dict(quota.entity)}: {error}")
         unknown.append(quota.key)
     return unknown
+
+
+def _await_quotas(
+    transport: SocketTransport, topology: Topology, plan: Plan, unknown: Sequence[str]
+) -> None:
+    """Wait until every broker knows the quotas.
+
+    A broker of Kafka that still creates partitions applies a quota seconds after the response, and
+    charges nothing until then.
+
+    Raises:
+        PreparationError: a broker does not know them in time.
+    """
+    awaited = {
+        (frozenset((kind, name or None) for kind, name in quota.entity.items()), quota.key): (
+            quota.value
+        )
+        for quota in plan.quotas
+        if not quota.shadow and quota.key not in unknown
+    }
+    request = messages.DescribeClientQuotasRequest(components=[], strict=False)
+    deadline_ms = clock.now_ms() + _QUOTAS_TIMEOUT_MS
+    for node, address in topology.brokers.items():
+        while awaited:
+            known = {
+                (frozenset((p.entity_type, p.entity_name) for p in entry.entity), value.key): (
+                    value.value
+                )
+                for entry in transport.ask(address, request).entries or ()
+                for value in entry.values
+            }
+            if awaited.items() <= known.items():
+                break
+            if clock.now_ms() > deadline_ms:
+                raise PreparationError(
+                    f"broker {node} does not know the quotas {_QUOTAS_TIMEOUT_MS // 1000} s after"
+                    " they were set"
+                )
+            clock.sleep_ms(_POLL_MS)
 
 
 def slots_error(plan: Plan, workers: int, slots: int) -> str | None:

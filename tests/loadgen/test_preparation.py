@@ -1,11 +1,15 @@
 """Errors before a run: logins, topics, quotas, slots."""
 
 import socket
+from typing import Any
 
 import pytest
 from kafka import KafkaAdminClient
 from msgspec.structs import replace
 
+from client import clock
+from client.resources import Address
+from client.transport import SocketTransport
 from loadgen import preparation
 from loadgen.admin_port import AdminPort
 from loadgen.plan.plan import Quota
@@ -16,6 +20,7 @@ from loadgen.preparation import (
     slots_error,
 )
 from mock_kafka import MockKafka
+from protocol import messages
 from tests.loadgen.runs import plan_of
 
 pytestmark = pytest.mark.slow
@@ -52,6 +57,50 @@ def test_topics_are_created_with_the_replication_factor_of_the_plan(servers: str
     with KafkaAdminClient(bootstrap_servers=servers) as admin:
         [found] = admin.describe_topics([topic.name])
     assert [sorted(partition["replica_nodes"]) for partition in found["partitions"]] == [[1, 2]] * 4
+
+
+def test_a_run_begins_when_every_broker_knows_the_quotas(
+    servers: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quotas = (
+        Quota({"client-id": "a"}, "producer_byte_rate", 5.0),
+        Quota({"client-id": "b"}, "controller_mutation_rate", 2.0),
+    )
+    plan = replace(plan_of(STEADY), quotas=quotas)
+    requested: list[Address] = []
+    paused: list[int] = []
+
+    class LateTransport(SocketTransport):
+        """The second broker knows the quotas in its third answer."""
+
+        def ask(self, address: Address, request: Any) -> Any:
+            response = super().ask(address, request)
+            if isinstance(request, messages.DescribeClientQuotasRequest):
+                requested.append(address)
+                if address != requested[0] and requested.count(address) < 3:
+                    response.entries = response.entries[:1]
+            return response
+
+    monkeypatch.setattr(preparation, "SocketTransport", LateTransport)
+    monkeypatch.setattr(clock, "sleep_ms", paused.append)
+    prepare(plan, "r", servers, sets_quotas=True)
+    first, second, *more = requested
+    assert [first, second, *more] == [first, second, second, second]
+    assert len(paused) == 2
+    requested.clear()
+    prepare(plan, "r", servers, sets_quotas=False)
+    assert requested == []
+
+
+def test_a_broker_that_never_knows_a_quota_is_named(
+    servers: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quota = Quota({"client-id": "never"}, "producer_byte_rate", 5.0)
+    plan = replace(plan_of(STEADY), quotas=(quota,))
+    monkeypatch.setattr(preparation, "_set_quotas", lambda *_: [])
+    monkeypatch.setattr(preparation, "_QUOTAS_TIMEOUT_MS", 0)
+    with pytest.raises(PreparationError, match=r"broker \d does not know the quotas"):
+        prepare(plan, "r", servers, sets_quotas=True)
 
 
 def test_a_shadow_quota_is_set_at_the_admin_port_and_its_report_begins_empty() -> None:
