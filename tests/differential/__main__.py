@@ -7,12 +7,20 @@ import tempfile
 import time
 from collections.abc import Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import ExitStack
 from pathlib import Path
 
 from kafka.protocol.api_key import ApiKey as KafkaApiKey
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 
 from protocol import messages
@@ -37,6 +45,7 @@ from tests.differential.keeping import (
     write_agreement,
 )
 from tests.differential.lanes import Lanes
+from tests.differential.loads import judged_loads
 from tests.differential.log_comparison import (
     KEPT_ROUNDS,
     KEPT_SEQUENCES,
@@ -62,6 +71,7 @@ from tests.differential.tools import (
     sessions,
     tools_of_both,
 )
+from tests.spark_session import spark_session
 
 _JOBS = 6
 VERSION_OF_KEPT = "4.1"
@@ -79,6 +89,8 @@ def main() -> int:
         return _compare_logs(console, options)
     if options.tools:
         return _compare_tools(console, options)
+    if options.load:
+        return _judge_loads(console, options)
     if options.record or options.settle:
         _replay(console, options)
         _write_page(options.page)
@@ -131,6 +143,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--logs", type=int, default=0, help="compare changes of logs: so many seeds"
     )
+    parser.add_argument("--load", action="store_true", help="run random load plans on both")
     parser.add_argument("--session", default="", help="only the tools' sessions with this text")
     parser.add_argument("--settle", action="store_true", help="replay what is kept, without Kafka")
     parser.add_argument("--record", action="store_true", help="replay what is kept with Kafka")
@@ -185,6 +198,41 @@ def _compare_logs(console: Console, options: argparse.Namespace) -> int:
             keep(kafka, random_run(options.first, KEPT_SEQUENCES, KEPT_ROUNDS)).save()
     console.print(f"{count} of {len(seeds) * SEQUENCES_PER_SEED} sequences differ")
     return int(count > 0)
+
+
+def _judge_loads(console: Console, options: argparse.Namespace) -> int:
+    """Run the loads of the seeds on both clusters; return 1 if a check accuses one of them.
+
+    The feature share.version is on, for share groups.
+    """
+    setup = Setup(options.against, options.rebalance_delay_ms, share_version=1)
+    seeds = range(options.first, options.first + options.seeds)
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    accused = passed = 0
+    with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
+        folder = Path(name)
+        try:
+            kafka = stack.enter_context(apache_cluster(folder, setup))
+            ours = stack.enter_context(our_cluster(setup))
+            spark = stack.enter_context(spark_session(folder))
+        except CannotRunError as error:
+            console.print(f"cannot compare: {error}")
+            return 2
+        targets = {"Apache Kafka": kafka.servers, "mock-kafka": ours.servers}
+        progress = stack.enter_context(Progress(*columns, console=console))
+        task = progress.add_task("loads", total=len(seeds) * len(targets))
+        for outcome in judged_loads(spark, targets, seeds, folder):
+            progress.advance(task)
+            passed += outcome.passed
+            if outcome.accusations:
+                accused += 1
+                console.print(outcome.target, outcome.plan.text, markup=False, highlight=False)
+                console.print(*outcome.accusations, sep="\n", markup=False, highlight=False)
+    console.print(
+        f"{len(seeds)} plans on {len(targets)} clusters: {passed} checks passed,"
+        f" {accused} runs accuse their target"
+    )
+    return int(accused > 0)
 
 
 def _replay(console: Console, options: argparse.Namespace) -> None:

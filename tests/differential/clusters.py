@@ -79,6 +79,12 @@ class ComparedCluster:
         host, _, port = self._addresses[node_id, listener].rpartition(":")
         return host, int(port)
 
+    @property
+    def servers(self) -> str:
+        """The bootstrap servers of clients without TLS and SASL."""
+        listeners = self._addresses.items()
+        return ",".join(address for (_, name), address in listeners if name == "PLAINTEXT")
+
     def stop_broker(self, node_id: int) -> None:
         """Shut a broker down.
 
