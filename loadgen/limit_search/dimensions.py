@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from loadgen.plan.plan import Plan, Tenant
+from loadgen.plan.rates import RATE_MAX, scaled_rate
 from loadgen.plan.yaml_reader import PlanError
 
-CLIENTS_MAX, RATE_MAX = 100_000, 10_000_000.0
+CLIENTS_MAX = 100_000
 """Of one tenant, as in a plan file."""
 
 
@@ -28,12 +29,20 @@ class Dimension:
         """Return the value of a plan; `tenants` are the names of those that count, or all of them.
 
         Raises:
-            PlanError: no tenant has the dimension, or there is no tenant of such a name.
+            PlanError: no tenant has the dimension, there is no tenant of such a name, or a tenant's
+            rate changes in time.
         """
         unknown = set(tenants) - {tenant.name for tenant in plan.tenants}
         if unknown:
             names = ", ".join(tenant.name for tenant in plan.tenants)
             raise PlanError(f"--tenant {min(unknown)}: the tenants of {plan.name} are {names}")
+        for tenant in plan.tenants:
+            is_chosen = not tenants or tenant.name in tenants
+            if is_chosen and not self.is_whole and not isinstance(tenant.rate, float | int):
+                raise PlanError(
+                    f"--vary {self.name}: the rate of tenant {tenant.name} changes in time; give it"
+                    " one number, or choose other tenants with --tenant"
+                )
         found = sum(self.of_tenant(tenant) for tenant in self._chosen(plan, tenants))
         if not found:
             raise PlanError(f"--vary {self.name}: {plan.name} has no tenant {self.needs}")
@@ -66,17 +75,20 @@ class Dimension:
     def _scaled(self, tenant: Tenant, factor: float) -> Tenant:
         if self.is_whole:
             return replace(tenant, clients=max(1, round(tenant.clients * factor)))
-        return replace(tenant, rate=tenant.rate * factor)
+        return replace(tenant, rate=scaled_rate(tenant.rate, factor))
 
     def _factor_max(self, plan: Plan, tenant: Tenant) -> float:
         if not self.is_whole:
-            return RATE_MAX / tenant.rate
+            return RATE_MAX / _rate(tenant)
         partitions = [topic.partitions for topic in plan.topics if topic.name == tenant.source]
         return min([CLIENTS_MAX, *partitions]) / tenant.clients
 
 
 def _rate(tenant: Tenant) -> float:
-    return 0.0 if tenant.arrival == "closed" else tenant.rate
+    """Return a constant rate; 0 of a closed loop, and where `value` refuses a rate that changes."""
+    if tenant.arrival == "closed" or not isinstance(tenant.rate, float | int):
+        return 0.0
+    return tenant.rate
 
 
 def new_ids_per_event(tenant: Tenant) -> float:

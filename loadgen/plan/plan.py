@@ -11,6 +11,7 @@ from msgspec import Meta, Struct, field
 from msgspec.structs import force_setattr, replace
 
 from client.sasl import MECHANISMS
+from loadgen.plan.rates import Rate, RatePiece, pieces_of, scaled_rate
 from loadgen.plan.yaml_reader import PlanError
 from protocol.client_quotas import quota_levels
 from protocol.records import COMPRESSION_NAMES
@@ -93,7 +94,7 @@ class Tenant(Struct, frozen=True, forbid_unknown_fields=True):
     mechanism: Mechanism = "SCRAM-SHA-256"
     clients: HundredThousands = 1
     arrival: Arrival = "poisson"
-    rate: Annotated[float, Meta(gt=0, le=10_000_000)] = 1.0
+    rate: Rate = 1.0
     """Events per second of all its clients together; unused in a closed loop."""
     burst_every_s: Seconds = 1.0
     start_s: StartSeconds | None = None
@@ -276,7 +277,7 @@ class Plan(PlanFields, frozen=True, kw_only=True):
         """Return the plan with other rates and another duration.
 
         Raises:
-            PlanError: a tenant starts after the new end.
+            PlanError: a tenant starts after the new end, or sends nothing before it.
         """
         duration_s = self.duration_s if duration_s is None else duration_s
         for tenant in self.tenants:
@@ -285,18 +286,35 @@ class Plan(PlanFields, frozen=True, kw_only=True):
                     f"tenant {tenant.name} starts at {tenant.start_s:g} s,"
                     f" after the end at {duration_s:g} s"
                 )
-        return replace(
+        plan = replace(
             self,
             duration_s=duration_s,
             tenants=tuple(
                 replace(
                     tenant,
-                    rate=tenant.rate * rate_scale,
+                    rate=scaled_rate(tenant.rate, rate_scale),
                     stop_s=None if tenant.stop_s is None else min(tenant.stop_s, duration_s),
                 )
                 for tenant in self.tenants
             ),
         )
+        for tenant in plan.tenants:
+            if not plan.events_of(tenant):
+                raise PlanError(
+                    f"the rate of tenant {tenant.name} is 0 until the end at {duration_s:g} s"
+                )
+        return plan
+
+    def rate_pieces(self, tenant: Tenant) -> list[RatePiece]:
+        """Return a tenant's rate over its time; ramps and steps begin after the warm-up."""
+        begin_s, stop_s = self.span_s(tenant)
+        return pieces_of(tenant.rate, begin_s, max(0.0, begin_s), stop_s)
+
+    def events_of(self, tenant: Tenant) -> float:
+        """Return the integral of a tenant's rate, or one event per client of a closed loop."""
+        if tenant.arrival == "closed":
+            return tenant.clients
+        return sum(piece.events for piece in self.rate_pieces(tenant))
 
     def span_s(self, tenant: Tenant) -> tuple[float, float]:
         """Return the first and the last time of a tenant's events."""

@@ -16,6 +16,7 @@ from loadgen.plan.plan import (
     PlanFile,
     Tenant,
 )
+from loadgen.plan.rates import RateStep, rate_ends
 from loadgen.plan.yaml_reader import FieldPath, PlanError, YamlDocument
 from loadgen.plans import built_in_plans
 from protocol.environment import EnvironmentVariableError, resolve_environment
@@ -130,6 +131,7 @@ def _check_tenant(
         document.refuse((*path, "rate"), "a closed loop has no rate: it sends after each response")
     if tenant.arrival != "closed" and not has_rate:
         document.refuse(path, "rate is missing")
+    _check_rate(tenant, path, duration_s, document)
     if (tenant.user is None) != (tenant.password is None):
         document.refuse(
             (*path, "user" if tenant.user else "password"),
@@ -140,6 +142,24 @@ def _check_tenant(
             document.refuse((*path, key), f"{time_s:g} is after the end at {duration_s:g} s")
     if (tenant.stop_s or duration_s) <= (tenant.start_s or 0.0):
         document.refuse((*path, "stop_s"), "not after start_s")
+
+
+def _check_rate(tenant: Tenant, path: FieldPath, duration_s: float, document: YamlDocument) -> None:
+    """Refuse steps that nobody would see, and a rate that is always 0."""
+    steps = tenant.rate if isinstance(tenant.rate, tuple) else (RateStep(tenant.rate),)
+    stop_s = tenant.stop_s or duration_s
+    begin_s = tenant.start_s or 0.0
+    for index, step in enumerate(steps):
+        step_path = (*path, "rate", index)
+        if index and begin_s >= stop_s:
+            document.refuse(
+                step_path, f"begins at {begin_s:g} s, and the tenant stops at {stop_s:g} s"
+            )
+        if step.for_s is None and step is not steps[-1]:
+            document.refuse(step_path, "for_s is missing; only the last step may be without it")
+        begin_s += step.for_s or 0.0
+    if not any(any(rate_ends(step.rate)) for step in steps):
+        document.refuse((*path, "rate"), "a rate that is always 0 sends nothing")
 
 
 def _check_words(tenant: Tenant, path: FieldPath, document: YamlDocument) -> None:

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from loadgen.plan.plan import Plan, Tenant
+from loadgen.plan.rates import RatePiece
 from loadgen.plan.yaml_reader import PlanError
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ ARROW_SCHEMA = pa.schema(
 )
 
 Words = npt.NDArray[np.uint64]
+Floats = npt.NDArray[np.floating]
 
 _GOLDEN = 0x9E3779B97F4A7C15
 _TIME, _CLIENT, _SALT = range(3)
@@ -115,26 +117,59 @@ def file_of(found: pa.Table) -> bytes:
 
 
 def _count(plan: Plan, tenant: Tenant) -> int:
-    if tenant.arrival == "closed":
-        return tenant.clients
-    start_s, stop_s = plan.span_s(tenant)
-    return max(1, round(tenant.rate * (stop_s - start_s)))
+    return max(1, round(plan.events_of(tenant)))
 
 
 def _times_us(
     plan: Plan, tenant: Tenant, numbers: npt.NDArray[np.int64], count: int, key: Words
 ) -> npt.NDArray[np.int64]:
-    start_us, stop_us = (round(time_s * 1e6) for time_s in plan.span_s(tenant))
     if tenant.arrival == "poisson":
         # 53 bits, like a float; adding 0.5 excludes 0 and 1.
         uniform = ((_bits(numbers, key, _TIME) >> np.uint64(11)) + 0.5) / 2.0**53
-        return start_us + (uniform * (stop_us - start_us)).astype(np.int64)
+        return _after_us(plan, tenant, uniform).astype(np.int64) + _start_us(plan, tenant)
     if tenant.arrival == "constant":
-        return start_us + numbers * (stop_us - start_us) // count
+        after_us = np.rint(_after_us(plan, tenant, numbers / count))
+        return after_us.astype(np.int64) + _start_us(plan, tenant)
     if tenant.arrival == "burst":
-        per_burst = max(1, round(tenant.rate * tenant.burst_every_s))
-        return start_us + numbers // per_burst * round(tenant.burst_every_s * 1e6)
-    return np.full(len(numbers), start_us, np.int64)
+        # A burst has the events until the next one. The half keeps clear of the borders.
+        every_us = round(tenant.burst_every_s * 1e6)
+        bursts = _after_us(plan, tenant, (numbers + 0.5) / count) // every_us
+        return bursts.astype(np.int64) * every_us + _start_us(plan, tenant)
+    return np.full(len(numbers), _start_us(plan, tenant), np.int64)
+
+
+def _start_us(plan: Plan, tenant: Tenant) -> int:
+    return round(plan.span_s(tenant)[0] * 1e6)
+
+
+def _after_us(plan: Plan, tenant: Tenant, shares: Floats) -> Floats:
+    """Return the time from the tenant's start until these shares of its events are due."""
+    pieces = [piece for piece in plan.rate_pieces(tenant) if piece.events]
+    ends = np.cumsum([piece.events for piece in pieces])
+    ends /= ends[-1]
+    indexes = np.searchsorted(ends, shares, side="right")
+    after_us = np.empty(len(shares))
+    start_us = _start_us(plan, tenant)
+    for index, piece in enumerate(pieces):
+        mine = indexes == index
+        begin = ends[index - 1] if index else 0.0
+        begin_us, end_us = round(piece.begin_s * 1e6), round(piece.end_s * 1e6)
+        part = _part_of_time(piece, (shares[mine] - begin) / (ends[index] - begin))
+        after_us[mine] = begin_us - start_us + part * (end_us - begin_us)
+    return after_us
+
+
+def _part_of_time(piece: RatePiece, shares: Floats) -> Floats:
+    """Return the part of a piece's time in which these shares of its events are due."""
+    first, last = piece.first, piece.last
+    if first == last:
+        return shares
+    # The integral up to a part is first * part + (last - first) * part**2 / 2. This form of the
+    # root does not subtract numbers that are nearly equal.
+    root = np.sqrt(first**2 + (last**2 - first**2) * shares)
+    # Only share 0 of a ramp from 0 would divide by 0.
+    part: Floats = shares * (first + last) / np.maximum(first + root, np.finfo(np.float64).tiny)
+    return part
 
 
 def _clients(tenant: Tenant, numbers: npt.NDArray[np.int64], key: Words) -> npt.NDArray[np.int32]:

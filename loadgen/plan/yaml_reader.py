@@ -166,7 +166,7 @@ def _type_at(data_type: type, path: FieldPath) -> list[inspect.Type]:
     for step in path:
         types = [
             inner
-            for outer in types
+            for outer in _alternatives(types)
             for inner in (
                 [field.type for field in outer.fields if field.encode_name == step]
                 if isinstance(outer, inspect.StructType)
@@ -175,7 +175,12 @@ def _type_at(data_type: type, path: FieldPath) -> list[inspect.Type]:
                 else []
             )
         ]
-    return types
+    return list(_alternatives(types))
+
+
+def _alternatives(types: Iterable[inspect.Type]) -> Iterator[inspect.Type]:
+    for found in types:
+        yield from found.types if isinstance(found, inspect.UnionType) else (found,)
 
 
 def _field_names(data_type: type, path: FieldPath) -> list[str]:

@@ -65,8 +65,10 @@ class FakeRuns:
         self.plans.append(plan)
         ctrl_c = others[-1]
         assert isinstance(ctrl_c, CtrlC)
-        ctrl_c.was_pressed = plan.tenants[0].rate == PRESSED_AT
-        return self.summary(plan.tenants[0].rate), Storage(options.out)
+        rate = plan.tenants[0].rate
+        assert isinstance(rate, float)
+        ctrl_c.was_pressed = rate == PRESSED_AT
+        return self.summary(rate), Storage(options.out)
 
 
 def run(

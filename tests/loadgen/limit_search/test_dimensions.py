@@ -5,6 +5,7 @@ import pytest
 from loadgen.limit_search.dimensions import CLIENTS_MAX, DIMENSIONS
 from loadgen.plan.plan import Plan, Tenant, Topic
 from loadgen.plan.plan_file import load_plan
+from loadgen.plan.rates import Ramp, scaled_rate
 from loadgen.plan.yaml_reader import PlanError
 
 PLAN = Plan(
@@ -38,7 +39,17 @@ def test_a_varied_plan_has_the_value_and_other_tenants_are_unchanged(name: str) 
         elif name == "clients":
             assert (after.clients, after.rate) == (3 * before.clients, before.rate)
         else:
-            assert (after.clients, after.rate) == (before.clients, 3 * before.rate)
+            assert (after.clients, after.rate) == (before.clients, scaled_rate(before.rate, 3))
+
+
+def test_a_rate_that_changes_in_time_is_not_varied() -> None:
+    ramp = Tenant("ramp", "steady", clients=2, rate=Ramp(0.0, 10.0), topic="t")
+    plan = Plan(name="p", duration_s=2, topics=PLAN.topics, tenants=(ramp, *PLAN.tenants))
+    with pytest.raises(PlanError, match="--vary rate: the rate of tenant ramp changes in time"):
+        DIMENSIONS["rate"].value(plan)
+    varied = DIMENSIONS["rate"].varied(plan, 60, ["shop"])
+    assert [tenant.rate for tenant in varied.tenants[:2]] == [ramp.rate, 60]
+    assert DIMENSIONS["clients"].value(plan) == 14
 
 
 def test_only_the_named_tenants_are_varied() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from loadgen.plan.plan import BEHAVIOURS, Plan, Quota, Tenant
 from loadgen.plan.plan_file import parse_plan
+from loadgen.plan.rates import Ramp, RateStep
 from loadgen.plan.yaml_reader import PlanError
 from loadgen.plans import built_in_plans
 from loadgen.rows import ARROW_SCHEMA
@@ -32,6 +33,14 @@ def test_scaling_changes_rates_and_end_times() -> None:
 def test_a_tenant_that_starts_after_the_new_end_is_refused() -> None:
     plan = parse_plan(WHOLE + "    start_s: 10\n", "x.yaml")
     with pytest.raises(PlanError, match=r"tenant a starts at 10 s, after the end at 8 s"):
+        plan.scaled(1.0, 8)
+
+
+def test_a_tenant_whose_rate_is_0_until_the_new_end_is_refused() -> None:
+    text = WHOLE.replace("rate: 10", "rate: [{for_s: 8, rate: 0}, {rate: {from: 1, to: 9}}]")
+    plan = parse_plan(text, "x.yaml")
+    assert plan.scaled(2.0).tenants[0].rate == (RateStep(0.0, 8.0), RateStep(Ramp(2.0, 18.0)))
+    with pytest.raises(PlanError, match="the rate of tenant a is 0 until the end at 8 s"):
         plan.scaled(1.0, 8)
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from loadgen.plan.plan import BEHAVIOURS, Plan, Quota, Tenant, Topic
 from loadgen.plan.plan_file import load_plan, parse_plan
+from loadgen.plan.rates import Ramp, RateStep
 from loadgen.plan.yaml_reader import PlanError
 from loadgen.plans import built_in_plans
 
@@ -95,6 +96,40 @@ def test_quotas_are_one_per_key() -> None:
 def test_an_invalid_tenant_is_refused_with_line_and_field(replacement: str, expected: str) -> None:
     with pytest.raises(PlanError, match="tenants") as caught:
         parse_plan(WHOLE.replace("behaviour: steady", replacement), "p.yaml")
+    assert expected in str(caught.value)
+
+
+def test_a_rate_may_change_in_time() -> None:
+    def rate_of(text: str) -> object:
+        return parse_plan(WHOLE.replace("rate: 10", f"rate: {text}"), "p.yaml").tenants[0].rate
+
+    assert rate_of("{from: 100, to: 2000}") == Ramp(100.0, 2000.0)
+    assert rate_of("[{for_s: 2, rate: 100}, {rate: {from: 0, to: 5}}]") == (
+        RateStep(100.0, 2.0),
+        RateStep(Ramp(0.0, 5.0)),
+    )
+
+
+@pytest.mark.parametrize(
+    ("rate", "expected"),
+    [
+        ("{from: 1}", "tenants[0].rate: to is missing"),
+        ("{form: 1, to: 2}", "tenants[0].rate.form: unknown field; did you mean from?"),
+        ("{from: -1, to: 2}", "tenants[0].rate.from: expected float >= 0.0, not -1"),
+        ("{from: 0, to: 0}", "tenants[0].rate: a rate that is always 0 sends nothing"),
+        ("[{for_s: 1, rate: 0}]", "tenants[0].rate: a rate that is always 0 sends nothing"),
+        ("[{for_s: 1, rte: 5}]", "tenants[0].rate[0].rte: unknown field; did you mean rate?"),
+        ("[{rate: 1}, {rate: 2}]", "rate[0]: for_s is missing; only the last step may be without"),
+        (
+            "[{for_s: 20, rate: 1}, {rate: 2}]",
+            "tenants[0].rate[1]: begins at 20 s, and the tenant stops at 20 s",
+        ),
+        ("0", "tenants[0].rate: expected float > 0.0, not 0"),
+    ],
+)
+def test_an_invalid_rate_is_refused_with_line_and_field(rate: str, expected: str) -> None:
+    with pytest.raises(PlanError, match=r"p\.yaml:6: tenants") as caught:
+        parse_plan(WHOLE.replace("rate: 10", f"rate: {rate}"), "p.yaml")
     assert expected in str(caught.value)
 
 

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from loadgen.plan import schedule
-from loadgen.plan.plan import Plan, Tenant
+from loadgen.plan.plan import Arrival, Plan, Tenant
+from loadgen.plan.rates import Ramp, RatePiece, RateStep
 from loadgen.plan.yaml_reader import PlanError
 
 TENANTS = (
@@ -107,6 +108,81 @@ def test_more_events_than_a_schedule_holds_are_refused() -> None:
     )
     with pytest.raises(PlanError, match="10000000000 events are more than 4294967295"):
         schedule.event_counts(plan)
+
+
+rates_per_s = st.integers(0, 2000).map(float)
+ramps = st.builds(Ramp, rates_per_s, rates_per_s)
+seconds = st.integers(1, 40).map(lambda tenths: tenths / 10)
+steps = st.lists(st.builds(RateStep, rates_per_s | ramps, seconds), min_size=1, max_size=5)
+
+
+def integral(pieces: list[RatePiece], from_s: float, to_s: float) -> float:
+    """Add up the areas of the trapeziums below the rate."""
+    total = 0.0
+    for piece in pieces:
+        begin_s, end_s = max(from_s, piece.begin_s), min(to_s, piece.end_s)
+        if begin_s < end_s:
+            slope = (piece.last - piece.first) / (piece.end_s - piece.begin_s)
+            middle_s = (begin_s + end_s) / 2
+            total += (piece.first + slope * (middle_s - piece.begin_s)) * (end_s - begin_s)
+    return total
+
+
+@given(
+    rate=ramps | steps.map(tuple),
+    arrival=st.sampled_from(("constant", "burst")),
+    warm_up_s=st.sampled_from((0.0, 1.5)),
+    start_s=st.none() | st.just(2.0),
+    interval=st.tuples(seconds, seconds),
+)
+def test_as_many_events_are_due_in_an_interval_as_the_integral_of_the_rate(
+    rate: "Ramp | tuple[RateStep, ...]",
+    arrival: Arrival,
+    warm_up_s: float,
+    start_s: float | None,
+    interval: tuple[float, float],
+) -> None:
+    tenant = Tenant("a", "steady", rate=rate, arrival=arrival, start_s=start_s, burst_every_s=0.5)
+    plan = Plan(name="x", duration_s=8.0, tenants=(tenant,), warm_up_s=warm_up_s)
+    pieces = plan.rate_pieces(tenant)
+    expected = integral(pieces, -10, 10)
+    assume(expected)
+    [count] = schedule.event_counts(plan)
+    assert count == max(1, round(expected))
+    times_s = np.array(columns(plan, range(count))["t_us"]) / 1e6
+    begin_s, stop_s = plan.span_s(tenant)
+    assert begin_s <= times_s.min()
+    assert times_s.max() < stop_s
+    from_s = begin_s + interval[0]
+    to_s = from_s + interval[1]
+    if arrival == "burst":  # as many as are due until the next burst
+        assert set(np.rint((times_s - begin_s) * 2)) == set((times_s - begin_s) * 2)
+        from_s, to_s = (begin_s + int((t_s - begin_s) * 2) / 2 for t_s in (from_s, to_s))
+    found = int(((times_s >= from_s - 1e-6) & (times_s < to_s - 1e-6)).sum())
+    # One for the ends of the interval, one for the whole number of events, and those of a µs.
+    due = integral(pieces, from_s, to_s)
+    assert abs(found - due * count / expected) < 1.01, (found, due)
+    assert abs(count - expected) <= max(0.5, 1 - expected)
+
+
+def test_a_ramp_has_equal_numbers_of_events_in_equal_areas() -> None:
+    ramp = Tenant("a", "steady", rate=Ramp(0.0, 100.0), arrival="constant")
+    plan = Plan(name="x", duration_s=10.0, tenants=(ramp,))
+    assert schedule.event_counts(plan) == [500]
+    times = columns(plan, [0, 5, 20, 125, 245, 499])["t_us"]
+    # 5 * t**2 events until t.
+    assert times == [0, 1_000_000, 2_000_000, 5_000_000, 7_000_000, 9_989_995]
+
+
+def test_random_arrivals_follow_the_rate() -> None:
+    rate = (RateStep(100.0, 2.0), RateStep(0.0, 1.0), RateStep(Ramp(0.0, 1000.0)))
+    plan = Plan(name="x", duration_s=5.0, tenants=(Tenant("p", "steady", rate=rate),))
+    assert schedule.event_counts(plan) == [1200]
+    by_second = np.bincount(np.array(columns(plan, range(1200))["t_us"]) // 1_000_000)
+    # Five standard deviations.
+    assert by_second[2] == 0
+    assert [abs(by_second[s] - due) < 5 * due**0.5 for s, due in ((0, 100), (1, 100))] == [True] * 2
+    assert [abs(by_second[s] - due) < 5 * due**0.5 for s, due in ((3, 250), (4, 750))] == [True] * 2
 
 
 @given(st.integers(1, 5))
