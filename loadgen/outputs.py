@@ -95,8 +95,8 @@ def write_outputs(
     storage.create("charts")
     for stale in storage.names("charts"):
         storage.remove("charts", stale)
-    for name, png in charts.items():
-        storage.write(png, "charts", f"{name}.png")
+    for name, svg in charts.items():
+        storage.write(svg.encode(), "charts", f"{name}.svg")
     storage.create("tables")
     for stale in storage.names("tables"):
         storage.remove("tables", stale)

@@ -56,7 +56,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _write(
-    traffic: Traffic, results: Mapping[str, KeyResult], out: str, charts: Mapping[str, bytes]
+    traffic: Traffic, results: Mapping[str, KeyResult], out: str, charts: Mapping[str, str]
 ) -> None:
     path = Path(out).resolve()
     storage = Storage(str(path.parent))

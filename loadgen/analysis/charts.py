@@ -1,23 +1,23 @@
-"""Charts of a run as PNG images."""
+"""Charts of a run as SVG."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from io import BytesIO
 from itertools import accumulate, cycle
 from math import ceil, isnan, log10, nan
 from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap, to_rgba
 from matplotlib.figure import Figure
 
 from loadgen.analysis.checks import bucket_levels
 from loadgen.plan.plan import Plan, Tenant
+from loadgen.svg_chart import BLUE, COLOURS, GRID, INK, LABEL, PALE, RED, YELLOW, svg_of
 
-COLOURS = ("#2f6f9f", "#3f8f5f", "#e2a03f", "#7a5195", "#5b8e9b", "#9c6644", "#c2679b", "#666666")
-_RED, _GREY, _PALE = "#d1495b", "#333333", "#f2f2f2"
-_PERCENTILES = (("p50", "#2f6f9f"), ("p90", "#e2a03f"), ("p99", _RED))
+_PERCENTILES = (("p50", BLUE), ("p90", YELLOW), ("p99", RED))
+_HEAT = LinearSegmentedColormap.from_list("heat", [to_rgba(RED, 0.12), to_rgba(RED, 1.0)])
+"""Shades of one colour on whatever the background is."""
 _BINS = 24
 _BIN_FIRST_US = 64
-_DPI = 110
 _WIDTH = 9.0
 _PANEL_HEIGHT = 1.9
 _TIME = "seconds from the start of the measured part"
@@ -33,10 +33,10 @@ class _Bucket(NamedTuple):
     burst: float
 
 
-def draw(summary: Mapping[str, Any], plan: Plan, config: Mapping[str, float]) -> dict[str, bytes]:
-    """Return the charts as PNG images by name; charts without data are left out."""
+def draw(summary: Mapping[str, Any], plan: Plan, config: Mapping[str, float]) -> dict[str, str]:
+    """Return the charts as SVG by name; charts without data are left out."""
     series = summary["series"]
-    found: dict[str, bytes] = {}
+    found: dict[str, str] = {}
     if series["seconds"]:
         found["rates"] = _rates(series["seconds"], plan)
         buckets = _buckets(series, plan, config)
@@ -58,21 +58,15 @@ def draw(summary: Mapping[str, Any], plan: Plan, config: Mapping[str, float]) ->
 
 
 def _panels(rows: int, columns: int, height: float) -> tuple[Figure, list[list[Axes]]]:
-    figure = Figure(figsize=(_WIDTH, height), dpi=_DPI, layout="constrained")
+    figure = Figure(figsize=(_WIDTH, height), layout="constrained")
     panels: list[list[Axes]] = figure.subplots(rows, columns, squeeze=False).tolist()
     for axes in (panel for row in panels for panel in row):
         for side in ("top", "right"):
             axes.spines[side].set_visible(False)
-        axes.grid(visible=True, axis="y", color="#dddddd", linewidth=0.6)
+        axes.grid(visible=True, axis="y", color=GRID, linewidth=0.6)
         axes.set_axisbelow(True)
         axes.tick_params(labelsize=8)
     return figure, panels
-
-
-def _png(figure: Figure) -> bytes:
-    data = BytesIO()
-    figure.savefig(data, format="png")
-    return data.getvalue()
 
 
 def _title(axes: Axes, text: str) -> None:
@@ -83,7 +77,7 @@ def _over_time(axes: Axes, plan: Plan) -> None:
     """Show the whole duration of the plan, with the warm-up in grey."""
     axes.set_xlim(-plan.warm_up_s, plan.duration_s)
     if plan.warm_up_s:
-        axes.axvspan(-plan.warm_up_s, 0, color=_PALE, zorder=0)
+        axes.axvspan(-plan.warm_up_s, 0, color=PALE, zorder=0)
 
 
 def _legend(axes: Axes) -> None:
@@ -97,7 +91,7 @@ def _by(rows: Rows, key: str) -> dict[Any, list[Mapping[str, Any]]]:
     return found
 
 
-def _rates(seconds: Rows, plan: Plan) -> bytes:
+def _rates(seconds: Rows, plan: Plan) -> str:
     """Draw the requests per second of each tenant, and the errors of all tenants."""
     figure, [[axes]] = _panels(1, 1, 3.1)
     # Handshakes come before this range, late requests after it.
@@ -110,12 +104,12 @@ def _rates(seconds: Rows, plan: Plan) -> bytes:
             errors[row["second"]] += row["errors"]
     if any(errors.values()):
         axes.bar(
-            middles, list(errors.values()), width=0.9, color=_RED, alpha=0.25, label="all errors"
+            middles, list(errors.values()), width=0.9, color=RED, alpha=0.25, label="all errors"
         )
     gaps = sorted({row["second"] for row in seconds if row["unreachable"]} & errors.keys())
     for index, second in enumerate(gaps):
         label = "a broker cannot be reached" if not index else None
-        axes.axvspan(second, second + 1, color=_GREY, alpha=0.15, linewidth=0, label=label)
+        axes.axvspan(second, second + 1, color=INK, alpha=0.15, linewidth=0, label=label)
     for colour, (tenant, rows) in zip(cycle(COLOURS), _in_order(seconds, plan), strict=False):
         counts = {row["second"]: row["requests"] for row in rows}
         values = [counts.get(second, 0) for second in span]
@@ -126,7 +120,7 @@ def _rates(seconds: Rows, plan: Plan) -> bytes:
     axes.set_xlabel(_TIME)
     _title(axes, "Requests per second of each tenant")
     _legend(axes)
-    return _png(figure)
+    return svg_of(figure, "rates")
 
 
 def _in_order(rows: Rows, plan: Plan) -> Iterator[tuple[str, Rows]]:
@@ -137,7 +131,7 @@ def _in_order(rows: Rows, plan: Plan) -> Iterator[tuple[str, Rows]]:
             yield tenant.name, by_tenant[tenant.name]
 
 
-def _latencies(latencies: Rows, plan: Plan) -> bytes:
+def _latencies(latencies: Rows, plan: Plan) -> str:
     """Draw the percentiles of each second, with a panel for each tenant and a common scale."""
     tenants = list(_in_order(latencies, plan))
     columns = min(2, len(tenants))
@@ -173,10 +167,10 @@ def _latencies(latencies: Rows, plan: Plan) -> bytes:
         ncols=len(_PERCENTILES),
         loc="outside upper right",
     )
-    return _png(figure)
+    return svg_of(figure, "latencies")
 
 
-def _heat(heat: Mapping[str, Any], plan: Plan) -> bytes:
+def _heat(heat: Mapping[str, Any], plan: Plan) -> str:
     """Draw the number of events by time and latency."""
     figure, [[axes]] = _panels(1, 1, 3.4)
     cells = max(1, round(plan.duration_s * 1e6 / heat["cell_us"]))
@@ -188,9 +182,10 @@ def _heat(heat: Mapping[str, Any], plan: Plan) -> bytes:
         grid,
         aspect="auto",
         origin="lower",
-        cmap="magma_r",
+        cmap=_HEAT,
+        vmin=0,
         extent=(0, plan.duration_s, 0, _BINS),
-        interpolation="nearest",
+        interpolation="none",
     )
     axes.grid(visible=False)
     # Each bin begins at its tick. The first one has everything below, the last everything above.
@@ -202,10 +197,12 @@ def _heat(heat: Mapping[str, Any], plan: Plan) -> bytes:
     axes.set_xlabel(_TIME)
     _title(axes, "Events by time and latency, all tenants together")
     bar = figure.colorbar(image, ax=axes, pad=0.01)
+    assert bar.solids is not None
+    bar.solids.set_rasterized(True)
     top = int(max((value for row in grid for value in row if not isnan(value)), default=0)) + 1
     bar.set_ticks([log10(1 + 10**n) for n in range(top)], labels=[str(10**n) for n in range(top)])
     bar.set_label("events", fontsize=8)
-    return _png(figure)
+    return svg_of(figure, "heat-map")
 
 
 def _buckets(
@@ -270,7 +267,7 @@ def _users(
     buckets: Mapping[str, list[_Bucket]],
     throttles: Mapping[str, list[tuple[float, int]]],
     plan: Plan,
-) -> bytes:
+) -> str:
     """Draw, for each user, the levels of its buckets and its throttles."""
     users = [
         user
@@ -288,7 +285,7 @@ def _users(
             left.plot(times, levels, color=colour, linewidth=1.3, label=bucket.name)
             left.axhline(bucket.burst, color=colour, linewidth=0.8, linestyle=":")
         if user in buckets:
-            left.axhline(0, color=_GREY, linewidth=0.8)
+            left.axhline(0, color=INK, linewidth=0.8)
             left.legend(frameon=False, fontsize=7, loc="best")
         else:
             _write(left, "no quota of ids or topic changes in the plan")
@@ -296,21 +293,21 @@ def _users(
         points = throttles.get(user)
         if points:
             middles, longest = zip(*points, strict=True)
-            right.bar(middles, longest, width=0.85, color=_RED, alpha=0.75)
+            right.bar(middles, longest, width=0.85, color=RED, alpha=0.75)
             right.set_ylim(bottom=0)
         else:
             _write(right, "never throttled")
         for axes in (left, right):
             _over_time(axes, plan)
     figure.supxlabel(_TIME, fontsize=9)
-    return _png(figure)
+    return svg_of(figure, "users")
 
 
 def _write(axes: Axes, text: str) -> None:
     """Write a text into a panel without data."""
     axes.set_yticks([])
     axes.text(
-        0.5, 0.5, text, ha="center", va="center", fontsize=8, color="#888888",
+        0.5, 0.5, text, ha="center", va="center", fontsize=8, color=LABEL,
         transform=axes.transAxes,
     )  # fmt: skip
 
@@ -319,7 +316,7 @@ def _ids_in(rows: Rows) -> int:
     return sum(row["ids"] for row in rows)
 
 
-def _ids(ids: Rows, allowed: Mapping[str, float], window_s: float, plan: Plan) -> bytes:
+def _ids(ids: Rows, allowed: Mapping[str, float], window_s: float, plan: Plan) -> str:
     """Draw the new ids of each user at its busiest broker, and the limit of the quota."""
     figure, [[axes]] = _panels(1, 1, 3.1)
     by_user = _by(ids, "user")
@@ -333,14 +330,14 @@ def _ids(ids: Rows, allowed: Mapping[str, float], window_s: float, plan: Plan) -
     for limit in sorted(set(allowed.values())):
         ends = (0.0, plan.duration_s)
         most = [limit + t * limit / window_s for t in ends]
-        axes.plot(ends, most, color=_GREY, linestyle="--", linewidth=1)
+        axes.plot(ends, most, color=INK, linestyle="--", linewidth=1)
         axes.annotate(
             f"allowed: {limit:g} + t·{limit:g}/{window_s:g}",
             (ends[1], most[1]),
             ha="right",
             va="bottom",
             fontsize=8,
-            color=_GREY,
+            color=INK,
         )
     _over_time(axes, plan)
     axes.set_ylim(bottom=0)
@@ -348,7 +345,7 @@ def _ids(ids: Rows, allowed: Mapping[str, float], window_s: float, plan: Plan) -
     axes.set_xlabel(_TIME)
     _title(axes, "New producer ids of each user, at its busiest broker")
     _legend(axes)
-    return _png(figure)
+    return svg_of(figure, "ids")
 
 
 def _milliseconds(value: float, _position: object = None) -> str:

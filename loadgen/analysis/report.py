@@ -1,6 +1,5 @@
 """Render a run as one HTML page without external files."""
 
-from base64 import b64encode
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,7 +18,7 @@ _CHARTS = {
     ),
     "heat-map": (
         "Latency of all events",
-        "A darker cell means more events of that time with that latency.",
+        "A stronger colour means more events of that time with that latency.",
     ),
     "ids": (
         "Producer ids",
@@ -36,8 +35,8 @@ _CHARTS = {
 """Title and description of each chart, in the order of the page."""
 
 
-def render(summary: Mapping[str, Any], charts: Mapping[str, bytes], plan_text: str) -> str:
-    """Return the page as HTML; `charts` are PNG images by name."""
+def render(summary: Mapping[str, Any], charts: Mapping[str, str], plan_text: str) -> str:
+    """Return the page as HTML; `charts` are SVG by name."""
     return page.render(
         "analysis/report.html",
         {"number": _number, "percent": _percent, "ms": _ms, "time_of_day": _time_of_day},
@@ -45,9 +44,7 @@ def render(summary: Mapping[str, Any], charts: Mapping[str, bytes], plan_text: s
         plan_text=plan_text,
         shadow_units=SHADOW_UNITS,
         charts=[
-            (title, text, b64encode(charts[name]).decode())
-            for name, (title, text) in _CHARTS.items()
-            if name in charts
+            (title, text, charts[name]) for name, (title, text) in _CHARTS.items() if name in charts
         ],
     )
 

@@ -1,7 +1,6 @@
-"""Charts of a comparison as PNG images: each panel has the curves of all sides."""
+"""Charts of a comparison as SVG: each panel has the curves of all sides."""
 
 from collections.abc import Callable, Mapping, Sequence
-from io import BytesIO
 from math import ceil
 from statistics import fmean
 from typing import Any
@@ -10,14 +9,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from loadgen.comparison.differences import Side
+from loadgen.svg_chart import BLUE, GREEN, GRID, PURPLE, RED, YELLOW, svg_of
 
-_COLOURS = ("#2f6f9f", "#d1495b", "#e2a03f", "#7a5195", "#3f8f5f", "#666666")
-_WIDTH, _PANEL_HEIGHT, _DPI = 9.0, 2.2, 110
+_COLOURS = (BLUE, RED, YELLOW, PURPLE, GREEN, "#666666")
+_WIDTH, _PANEL_HEIGHT = 9.0, 2.2
 _COLUMNS = 2
 _TIME = "seconds from the start of the measured part"
 
 
-def draw(sides: Sequence[Side]) -> dict[str, bytes]:
+def draw(sides: Sequence[Side]) -> dict[str, str]:
     """Return the charts by name; one without data is left out."""
     tenants = sorted(
         {row["tenant"] for side in sides for run in side.runs for row in run.series["seconds"]}
@@ -44,14 +44,13 @@ def _panels(titles: Sequence[str], side_count: int) -> tuple[Figure, list[Axes]]
     lines = ceil(len(titles) / columns)
     figure = Figure(
         figsize=(_WIDTH, _PANEL_HEIGHT * lines + 0.4 + 0.2 * side_count),
-        dpi=_DPI,
         layout="constrained",
     )
     panels = list(figure.subplots(lines, columns, squeeze=False).flat)
     for axes, title in zip(panels, titles, strict=False):
         for edge in ("top", "right"):
             axes.spines[edge].set_visible(False)
-        axes.grid(visible=True, color="#dddddd", linewidth=0.6)
+        axes.grid(visible=True, color=GRID, linewidth=0.6)
         axes.tick_params(labelsize=8)
         axes.set_title(title, loc="left", fontsize=9, fontweight="bold")
     for axes in panels[len(titles) :]:
@@ -59,19 +58,17 @@ def _panels(titles: Sequence[str], side_count: int) -> tuple[Figure, list[Axes]]
     return figure, panels[: len(titles)]
 
 
-def _png(figure: Figure, first: Axes, x_label: str, y_label: str) -> bytes:
+def _svg(name: str, figure: Figure, first: Axes, x_label: str, y_label: str) -> str:
     figure.supxlabel(x_label, fontsize=9)
     figure.supylabel(y_label, fontsize=9)
     handles, labels = first.get_legend_handles_labels()
     figure.legend(handles, labels, frameon=False, fontsize=8, loc="outside upper right")
-    data = BytesIO()
-    figure.savefig(data, format="png")
-    return data.getvalue()
+    return svg_of(figure, name)
 
 
 def _over_time(
     sides: Sequence[Side], tenants: Sequence[str], series: str, name: str, label: str
-) -> bytes:
+) -> str:
     """Draw the mean of each side over its seeds, and the range of the seeds as a band."""
     figure, panels = _panels(tenants, len(sides))
     value = _VALUES[name]
@@ -97,7 +94,7 @@ def _over_time(
                 middles, list(map(min, values)), list(map(max, values)), color=colour, alpha=0.15
             )
         axes.set_ylim(bottom=0)
-    return _png(figure, panels[0], _TIME, label)
+    return _svg(name, figure, panels[0], _TIME, label)
 
 
 _VALUES: Mapping[str, Callable[[Mapping[str, Any]], float]] = {
@@ -108,7 +105,7 @@ _VALUES: Mapping[str, Callable[[Mapping[str, Any]], float]] = {
 }
 
 
-def _distributions(sides: Sequence[Side], keys: Sequence[tuple[str, str]]) -> bytes:
+def _distributions(sides: Sequence[Side], keys: Sequence[tuple[str, str]]) -> str:
     """Draw the distribution of latency in each run; the runs of a side have one colour."""
     figure, panels = _panels([f"{tenant}: {api}" for tenant, api in keys], len(sides))
     for axes, key in zip(panels, keys, strict=True):
@@ -124,4 +121,6 @@ def _distributions(sides: Sequence[Side], keys: Sequence[tuple[str, str]]) -> by
                 )
         axes.set_xscale("log")
         axes.set_ylim(0, 1)
-    return _png(figure, panels[0], "ms from the intended time", "share of responses")
+    return _svg(
+        "distributions", figure, panels[0], "ms from the intended time", "share of responses"
+    )

@@ -1,6 +1,5 @@
 """Render a comparison as one HTML page without external files."""
 
-from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -41,11 +40,11 @@ class Comparison:
 
 def render(
     comparisons: Sequence[Comparison],
-    charts: Mapping[str, bytes],
+    charts: Mapping[str, str],
     limits: Limits,
     notes: Sequence[str],
 ) -> str:
-    """Return the page as HTML; `charts` are PNG images by name."""
+    """Return the page as HTML; `charts` are SVG by name."""
     return page.render(
         "comparison/comparison.html",
         {"value": _value, "difference": difference, "interval": interval},
@@ -54,9 +53,7 @@ def render(
         limits=limits,
         notes=notes,
         charts=[
-            (title, text, b64encode(charts[name]).decode())
-            for name, (title, text) in _CHARTS.items()
-            if name in charts
+            (title, text, charts[name]) for name, (title, text) in _CHARTS.items() if name in charts
         ],
     )
 

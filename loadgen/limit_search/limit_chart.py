@@ -1,7 +1,6 @@
-"""The curve of a search as a PNG image: latency and responses over the value that was raised."""
+"""The curve of a search as SVG: latency and responses over the value that was raised."""
 
 from collections.abc import Callable, Mapping
-from io import BytesIO
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -9,24 +8,23 @@ from matplotlib.ticker import FuncFormatter
 
 from loadgen.limit_search.objectives import PERCENTILES
 from loadgen.limit_search.probes import Probe, Search
+from loadgen.svg_chart import BLUE, GREEN, GRID, PURPLE, RED, YELLOW, svg_of
 
-_MARKS = {"held": ("#3f8f5f", "o"), "broke": ("#d1495b", "X"), "invalid": ("#999999", "s")}
+_MARKS = {"held": (GREEN, "o"), "broke": (RED, "X"), "invalid": ("#999999", "s")}
 _SHARES: Mapping[str, tuple[Callable[[Probe], float | None], str]] = {
-    "errors": (lambda probe: probe.errors_percent, "#7a5195"),
-    "throttled": (lambda probe: probe.throttled_percent, "#e2a03f"),
+    "errors": (lambda probe: probe.errors_percent, PURPLE),
+    "throttled": (lambda probe: probe.throttled_percent, YELLOW),
 }
-_WIDTH, _HEIGHT, _DPI = 9.0, 2.8, 110
+_WIDTH, _HEIGHT = 9.0, 2.8
 
 
-def draw(search: Search) -> bytes:
+def draw(search: Search) -> str:
     """Return the chart of a search with at least one probe."""
     shares = _shares(search)
-    figure = Figure(
-        figsize=(_WIDTH, 2 * _HEIGHT + bool(shares) * _HEIGHT), dpi=_DPI, layout="constrained"
-    )
+    figure = Figure(figsize=(_WIDTH, 2 * _HEIGHT + bool(shares) * _HEIGHT), layout="constrained")
     panels = figure.subplots(2 + bool(shares), 1, sharex=True)
     latency, rate = panels[:2]
-    _curve(latency, search, "p99", lambda probe: probe.p99_ms, "#2f6f9f")
+    _curve(latency, search, "p99", lambda probe: probe.p99_ms, BLUE)
     _curve(latency, search, "p50", lambda probe: probe.p50_ms, "#9dbdd3")
     latency.set_yscale("log")
     formatter = FuncFormatter(lambda value, _: f"{value:g}")
@@ -35,8 +33,8 @@ def draw(search: Search) -> bytes:
     latency.set_ylabel("latency in ms, worst tenant", fontsize=9)
     for objective in search.objectives:
         if objective.name in PERCENTILES:
-            latency.axhline(objective.limit, color="#e2a03f", linestyle="--", label=str(objective))
-    _curve(rate, search, "responses per second", lambda probe: probe.responses_per_s, "#2f6f9f")
+            latency.axhline(objective.limit, color=YELLOW, linestyle="--", label=str(objective))
+    _curve(rate, search, "responses per second", lambda probe: probe.responses_per_s, BLUE)
     rate.set_ylim(0, 1.1 * max(probe.responses_per_s for probe in search.probes) or 1)
     rate.set_ylabel("responses per second", fontsize=9)
     for name, (value, colour) in shares.items():
@@ -46,7 +44,7 @@ def draw(search: Search) -> bytes:
     panels[-1].set_xlabel(f"{search.dimension.name} in {search.dimension.unit}", fontsize=9)
     for axes in panels:
         _decorate(axes, search)
-    return _png(figure)
+    return svg_of(figure, "limit")
 
 
 def _shares(search: Search) -> dict[str, tuple[Callable[[Probe], float | None], str]]:
@@ -80,18 +78,12 @@ def _curve(
 def _decorate(axes: Axes, search: Search) -> None:
     bracket = search.bracket
     if bracket is not None and bracket.held is not None and bracket.broke is not None:
-        axes.axvspan(bracket.held, bracket.broke, color="#d1495b", alpha=0.12)
-        axes.axvline(bracket.held, color="#d1495b", label=f"knee: {search.in_unit(bracket.held)}")
+        axes.axvspan(bracket.held, bracket.broke, color=RED, alpha=0.12)
+        axes.axvline(bracket.held, color=RED, label=f"knee: {search.in_unit(bracket.held)}")
     for edge in ("top", "right"):
         axes.spines[edge].set_visible(False)
-    axes.grid(visible=True, color="#dddddd", linewidth=0.6)
+    axes.grid(visible=True, color=GRID, linewidth=0.6)
     axes.set_axisbelow(True)
     axes.tick_params(labelsize=8, which="both")
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
     axes.legend(frameon=False, fontsize=8)
-
-
-def _png(figure: Figure) -> bytes:
-    data = BytesIO()
-    figure.savefig(data, format="png")
-    return data.getvalue()

@@ -1,7 +1,5 @@
 """Render a search as one HTML page without external files, and as a table on the terminal."""
 
-from base64 import b64encode
-
 from rich.markup import escape
 from rich.table import Table
 
@@ -11,13 +9,13 @@ from loadgen.limit_search.probes import Search
 _COLOURS = {"held": "green", "broke": "bold red", "invalid": "yellow"}
 
 
-def render(search: Search, chart: bytes) -> str:
-    """Return the page as HTML; `chart` is a PNG image."""
+def render(search: Search, chart: str) -> str:
+    """Return the page as HTML; `chart` is SVG."""
     return page.render(
         "limit_search/limit.html",
         {"number": number},
         search=search,
-        chart=b64encode(chart).decode(),
+        chart=chart,
     )
 
 

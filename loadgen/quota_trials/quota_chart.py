@@ -1,7 +1,6 @@
-"""When candidates would throttle whom, as one PNG image for each quota key."""
+"""When candidates would throttle whom, as SVG, one for each quota key."""
 
 from collections.abc import Mapping
-from io import BytesIO
 from math import ceil
 
 from matplotlib.axes import Axes
@@ -11,30 +10,30 @@ from matplotlib.ticker import FuncFormatter, MultipleLocator
 from loadgen.quota_trials.proposals import KeyResult, Trial
 from loadgen.quota_trials.quota_page import name_of
 from loadgen.quota_trials.traffic import Traffic
+from loadgen.svg_chart import BLUE, RED, svg_of
 
 SCOPES_MAX = 10
-_PROTECTED, _OTHER = "#d1495b", "#2f6f9f"
-_WIDTH, _LINE, _DPI = 9.0, 0.24, 110
+_PROTECTED, _OTHER = RED, BLUE
+_WIDTH, _LINE = 9.0, 0.24
 _STEPS_S = (1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 10_800, 21_600, 86_400)
 _THIN_SHARE = 0.002
 """A throttle is drawn at least this wide, as a share of the whole time."""
 
 
-def draw(traffic: Traffic, results: Mapping[str, KeyResult]) -> dict[str, bytes]:
+def draw(traffic: Traffic, results: Mapping[str, KeyResult]) -> dict[str, str]:
     """Return the chart of each key of which a candidate throttles anyone."""
     found = {}
     for key, result in results.items():
         trials = [trial for trial in result.trials if trial.refused]
         if trials:
-            found[key] = _chart(traffic, result, trials)
+            found[key] = _chart(key, traffic, result, trials)
     return found
 
 
-def _chart(traffic: Traffic, result: KeyResult, trials: list[Trial]) -> bytes:
+def _chart(key: str, traffic: Traffic, result: KeyResult, trials: list[Trial]) -> str:
     lines = [min(SCOPES_MAX, len(trial.refused)) for trial in trials]
     figure = Figure(
         figsize=(_WIDTH, sum(lines) * _LINE + 0.7 * len(trials) + 0.5),
-        dpi=_DPI,
         layout="constrained",
     )
     panels = figure.subplots(
@@ -47,9 +46,7 @@ def _chart(traffic: Traffic, result: KeyResult, trials: list[Trial]) -> bytes:
     panels.flat[-1].set_xlabel("time since the first request", fontsize=9)
     panels.flat[-1].xaxis.set_major_locator(MultipleLocator(_step_s(end_s)))
     panels.flat[-1].xaxis.set_major_formatter(FuncFormatter(lambda value, _: _clock(value, end_s)))
-    data = BytesIO()
-    figure.savefig(data, format="png")
-    return data.getvalue()
+    return svg_of(figure, key)
 
 
 def _panel(axes: Axes, result: KeyResult, trial: Trial, end_s: int) -> None:

@@ -1,6 +1,5 @@
 """Show proposals and trials: as one HTML page, as tables on the terminal, and as JSON values."""
 
-from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -18,13 +17,13 @@ ROWS_MAX = 12
 """Scopes in a table of the terminal."""
 
 
-def render(traffic: Traffic, results: Mapping[str, KeyResult], charts: Mapping[str, bytes]) -> str:
-    """Return the page as HTML; `charts` are PNG images by quota key."""
+def render(traffic: Traffic, results: Mapping[str, KeyResult], charts: Mapping[str, str]) -> str:
+    """Return the page as HTML; `charts` are SVG by quota key."""
     return page.render(
         "quota_trials/quotas.html",
         {"time": time_of, "number": number},
         found=as_dict(traffic, results),
-        charts={key: b64encode(png).decode() for key, png in charts.items()},
+        charts=charts,
         amounts=AMOUNTS,
     )
 

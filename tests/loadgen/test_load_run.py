@@ -63,7 +63,7 @@ def test_a_plan_runs_and_writes_its_report(
     assert summary["host"]["broker_percent"] > 0
     page = (tmp_path / "report.html").read_text()
     assert "producer-churn" in page
-    assert {path.name for path in (tmp_path / "charts").iterdir()} >= {"ids.png", "rates.png"}
+    assert {path.name for path in (tmp_path / "charts").iterdir()} >= {"ids.svg", "rates.svg"}
     assert "report: " in capsys.readouterr().out
     assert [path.name for path in (tmp_path / "results").iterdir()] == [f"run={summary['run_id']}"]
 

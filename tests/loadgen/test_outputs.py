@@ -50,6 +50,6 @@ def test_the_outputs_replace_those_of_an_earlier_run(
     tables = {path.name for path in (tmp_path / "tables").iterdir()}
     assert tables == {"verdicts.csv", "tenants.csv", "throttles.csv", "requests.csv"}
     charts = {path.name for path in (tmp_path / "charts").iterdir()}
-    assert "rates.png" in charts
+    assert "rates.svg" in charts
     assert "stale.png" not in charts
     assert f"report: {tmp_path}/report.html" in capsys.readouterr().out

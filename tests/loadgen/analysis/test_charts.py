@@ -1,5 +1,6 @@
 """Each chart with data is drawn, and no other."""
 
+import re
 from typing import Any
 
 import pytest
@@ -9,14 +10,15 @@ from msgspec.structs import replace
 from loadgen.analysis.charts import _buckets, _heat, _rates, _throttles_by_user, draw
 from tests.loadgen.summaries import CONFIG, PLAN, summary_of
 
-PNG = b"\x89PNG\r\n\x1a\n"
-
 
 @pytest.mark.slow
 def test_each_series_has_a_chart() -> None:
     charts = draw(summary_of(), PLAN, CONFIG)
     assert set(charts) == {"rates", "latencies", "heat-map", "users", "ids"}
-    assert all(png.startswith(PNG) for png in charts.values())
+    assert all(svg.startswith("<svg ") for svg in charts.values())
+    # Any other colour would stay as it is in the dark scheme.
+    styles = re.findall(r'style="[^"]*"', "".join(charts.values()))
+    assert not [style for style in styles if "#" in style.replace("url(#", "")]
 
 
 def test_throttles_are_drawn_without_quotas() -> None:

@@ -12,7 +12,7 @@ def test_the_page_has_verdicts_side_by_side_and_no_external_file(tmp_path: Path)
     before, after = side(tmp_path / "old"), side(tmp_path / "new", 1.5)
     found = changes(before, after, Limits())
     comparison = Comparison(before, after, found, verdict_changes(before, after))
-    page = render([comparison], {"rates": b"png"}, Limits(), ["a <b> note"])
+    page = render([comparison], {"rates": "<svg/>"}, Limits(), ["a <b> note"])
     assert "a &lt;b&gt; note" in page
     assert "&lt;x&gt;" in page  # the plan's name
     assert re.search(r"stored once</td>\s*<td>tenant a</td><td>3 passed</td><td>3 passed", page)

@@ -7,7 +7,7 @@ from tests.loadgen.limit_search.searches import probe, search
 
 
 def test_the_page_has_the_limit_the_runs_and_no_external_file() -> None:
-    page = render(search(), b"png")
+    page = render(search(), "<svg/>")
     assert "limit 200 events/s; it breaks at 210 events/s" in page
     assert "&lt;plan&gt;" in page
     assert "&lt;out&gt;/03" in page
