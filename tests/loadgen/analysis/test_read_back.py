@@ -1,5 +1,6 @@
 """Read back the batches that were written since the start of the run."""
 
+import asyncio
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -7,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
+from client import Producer
 from client.errors import ClientError
 from loadgen.analysis.read_back import ARROW_SCHEMA, RECORD, partition_batches, read_back
 from loadgen.plan.run_spec import RunSpec
+from loadgen.plan.schedule import event_counts
 from loadgen.preparation import prepare
 from loadgen.storage import Storage
 from tests.loadgen.runs import Row, of_api, plan_of, run
@@ -79,3 +82,34 @@ def test_a_partition_that_cannot_be_read_is_reported(servers: str) -> None:
     beyond = replace(topology, start_offsets={topic: {0: 1000}})
     with pytest.raises(ClientError, match=f"{topic}-0: error code 1"):
         list(partition_batches(RunSpec("r", plan, beyond), topic, 0))
+
+
+async def send_with(servers: str, topic: str, partitions: int, times_ms: tuple[int, ...]) -> None:
+    async with Producer(servers) as producer:
+        for partition in range(partitions):
+            for timestamp_ms in times_ms:
+                await producer.send(
+                    topic, b"of another client", partition=partition, timestamp_ms=timestamp_ms
+                )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("behaviour", ["steady", "delivery-timeout", "transactional"])
+def test_records_with_negative_timestamps_do_not_hinder_the_reading(
+    servers: str, behaviour: str
+) -> None:
+    plan = plan_of(f"[{{name: a, behaviour: {behaviour}, topic: t, rate: 60, records: 2}}]")
+    topic = plan.topics[0].name
+    times_ms = (-1, -86_400_000, 0, 1_700_000_000_000, -1)
+    spec = RunSpec("r", plan, prepare(plan, "r", servers, sets_quotas=False).topology)
+    asyncio.run(send_with(servers, topic, 4, times_ms))
+    run(plan, servers)
+    asyncio.run(send_with(servers, topic, 4, times_ms))
+    batches = [batch for index in range(4) for batch in partition_batches(spec, topic, index)]
+    found = pa.Table.from_batches(batches).to_pylist()
+    ids = {row["event_id"] for row in found}
+    events = set(range(sum(event_counts(plan))))
+    assert events <= ids
+    of_load = sum(row["records"] for row in found if row["event_id"] in events)
+    assert of_load >= 2 * len(events)
+    assert sum(row["records"] for row in found) - of_load == 2 * 4 * len(times_ms)
