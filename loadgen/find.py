@@ -134,7 +134,11 @@ class LimitSearch:
         options = argparse.Namespace(**{**vars(self._options), "out": folder})
         quiet = Console(stderr=True, quiet=True)
         ctrl_c = CtrlC()
-        summary, storage = run_plan(plan, options, self._session, self._own_broker, quiet, ctrl_c)
+        run = f"run {number_of_probe}: {number(value)} {self._dimension.unit}"
+        with self._console.status(f"{run}, about {_seconds_of(plan)} s and the summary"):
+            summary, storage = run_plan(
+                plan, options, self._session, self._own_broker, quiet, ctrl_c
+            )
         self._storage = dataclasses.replace(self._storage, settings=storage.settings)
         if STOPPED_BY_USER in summary["abort_reasons"]:
             raise _StoppedError
@@ -161,6 +165,10 @@ class LimitSearch:
         console = console if console.is_terminal else Console(width=160)
         console.print(table_of(search))
         console.print(f"curve: {escape(self._storage.of('find.html'))}", soft_wrap=True)
+
+
+def _seconds_of(plan: Plan) -> int:
+    return round(plan.warm_up_s + plan.duration_s)
 
 
 def exit_status(bracket: Bracket, at_least: float | None) -> int:

@@ -107,8 +107,8 @@ def run(
         LoadError, PlanError, PreparationError, SessionError, StorageError: the load could not
             start.
     """
-    phases = Phases(host_info.age_us())
     console = Console(stderr=True)
+    phases = Phases(host_info.age_us(), lambda phase: _show(phase, console))
     with phases.measured("plan"):
         plan = _plan_of(options)
     summary, storage = run_plan(
@@ -117,6 +117,12 @@ def run(
     print_outputs(summary, storage)
     console.print(phases.as_line())
     return exit_status_of(summary, console)
+
+
+def _show(phase: str, console: Console) -> None:
+    """Say what the user waits for once the load has started; an error before it is one line."""
+    if phase in {"load, with the start of the workers", "topics read back", "summary", "report"}:
+        console.print(f"... {phase}")
 
 
 def run_plan(

@@ -1,6 +1,6 @@
 """How long each phase of a run takes."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,8 +13,9 @@ class Phases:
     Times are in seconds since the command started.
     """
 
-    def __init__(self, age_us: int = 0) -> None:
-        """Begin; the command started `age_us` ago."""
+    def __init__(self, age_us: int = 0, show: Callable[[str], None] = lambda _: None) -> None:
+        """Begin; the command started `age_us` ago. `show` gets the name of each phase in time."""
+        self._show = show
         self._zero_us = clock.now_us() - age_us
         self._found: list[dict[str, Any]] = []
         if age_us:
@@ -24,6 +25,7 @@ class Phases:
     def measured(self, phase: str) -> Iterator[None]:
         """Measure the block, also one that fails."""
         started_us = clock.now_us()
+        self._show(phase)
         try:
             yield
         finally:

@@ -13,12 +13,16 @@ from loadgen.plan.plan import Plan
 from loadgen.plan.schedule import event_counts
 from loadgen.progress import Progress, RateMeter
 
+_LINE_EVERY_S = 10
 _COLOURS = {"passed": "green", "failed": "bold red", "not checked": "dim"}
 
 
 @contextmanager
 def progress_bar(plan: Plan, console: Console) -> Iterator[Callable[[Progress], None]]:
-    """Show a progress bar; yield the function that updates it."""
+    """Show a progress bar, or a line every ten seconds where the console is no terminal.
+
+    Yield the function that updates it.
+    """
     total = sum(event_counts(plan))
     is_open = all(tenant.arrival != "closed" for tenant in plan.tenants)
     with rich_progress.Progress(
@@ -34,17 +38,25 @@ def progress_bar(plan: Plan, console: Console) -> Iterator[Callable[[Progress], 
     ) as bar:
         task = bar.add_task("load", total=total if is_open else plan.duration_s, counts="")
         rate_meter = RateMeter()
+        next_line_s = _LINE_EVERY_S - plan.warm_up_s
 
         def update(progress: Progress) -> None:
+            nonlocal next_line_s
             done, t_s = progress.total("done"), progress.t_s
             rate = rate_meter.update(t_s, progress.total("requests"))
+            counts = (
+                f"{done:,} done  {rate:,.0f} requests/s  errors {progress.total('errors'):,}"
+                f"  throttled {progress.total('throttled'):,}"
+            )
             bar.update(
                 task,
                 completed=min(total, done) if is_open else max(0.0, min(t_s, plan.duration_s)),
-                counts=f"{done:,} done  {rate:,.0f} requests/s"
-                f"  errors {progress.total('errors'):,}"
-                f"  throttled {progress.total('throttled'):,}",
+                counts=counts,
             )
+            if not console.is_terminal and t_s >= next_line_s:
+                next_line_s = t_s + _LINE_EVERY_S
+                left_s = max(0.0, plan.duration_s - t_s)
+                console.print(f"load: {t_s:.0f} s, {left_s:.0f} s left  {counts}", soft_wrap=True)
 
         yield update
 

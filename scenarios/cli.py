@@ -2,8 +2,12 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from scenarios import registry
 from scenarios.client_logs import silenced
@@ -39,11 +43,28 @@ def main(arguments: Sequence[str]) -> int:
         print(f"mock-kafka scenario: {wrong}\n{scenario_lines()}", file=sys.stderr)
         return USAGE_ERROR
     try:
-        with silenced():
+        with silenced(), _running(parsed.name):
             return registry.run(parsed.name, parsed.out)
     except MissingLibraryError as error:
         print(f"mock-kafka scenario: {error}", file=sys.stderr)
         return 1
+
+
+@contextmanager
+def _running(name: str) -> Iterator[None]:
+    """Show on a terminal for how long a scenario has run: some print nothing for minutes."""
+    console = Console(stderr=True)
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(
+        *columns,
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+        # Into a file go the scenario's own lines only.
+        redirect_stdout=sys.stdout.isatty(),
+    ) as progress:
+        progress.add_task(name)
+        yield
 
 
 def scenario_lines() -> str:

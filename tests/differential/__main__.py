@@ -279,6 +279,8 @@ def _run(
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
+        TextColumn("left:"),
+        TimeRemainingColumn(),
     )
     with Lanes(kafka, ours, options.jobs) as lanes, Progress(*columns, console=console) as progress:
         task = progress.add_task("seeds", total=len(jobs))

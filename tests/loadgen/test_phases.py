@@ -9,8 +9,10 @@ from loadgen.phases import Phases
 def test_phases_have_times_since_the_command_started(monkeypatch: pytest.MonkeyPatch) -> None:
     now_us = [5_000_000]
     monkeypatch.setattr(clock, "now_us", lambda: now_us[0])
-    phases = Phases(age_us=1_500_000)
+    shown: list[str] = []
+    phases = Phases(age_us=1_500_000, show=shown.append)
     with phases.measured("load"):
+        assert shown == ["load"]
         now_us[0] += 2_000_000
         phases.add("first", 4_000_000, 6_000_000)
     assert phases.as_rows() == [

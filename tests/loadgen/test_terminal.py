@@ -4,7 +4,9 @@ from io import StringIO
 
 from rich.console import Console
 
-from loadgen.terminal import print_summary
+from loadgen.plan.plan import Plan, Tenant
+from loadgen.progress import Progress
+from loadgen.terminal import print_summary, progress_bar
 from tests.loadgen.summaries import summary_of
 
 
@@ -61,3 +63,16 @@ def test_the_summary_lists_verdicts_totals_and_reasons_as_plain_text() -> None:
     ]
     assert "incomplete: the [bold] target died" in text
     assert "report: out/report.html" in text
+
+
+def test_without_a_terminal_a_run_prints_a_line_every_ten_seconds() -> None:
+    plan = Plan(name="p", duration_s=25, tenants=(Tenant("a", "steady", rate=4.0),))
+    out = StringIO()
+    with progress_bar(plan, Console(file=out, width=140)) as show:
+        for t_s in range(1, 26):
+            show(Progress({0: {"t_s": t_s, "done": 4 * t_s, "requests": 4 * t_s}}))
+        lines = out.getvalue().splitlines()
+    assert lines == [
+        "load: 10 s, 15 s left  40 done  4 requests/s  errors 0  throttled 0",
+        "load: 20 s, 5 s left  80 done  4 requests/s  errors 0  throttled 0",
+    ]

@@ -1,3 +1,4 @@
+import sys
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,27 @@ def test_a_scenario_gets_the_folder_and_gives_the_status(monkeypatch: pytest.Mon
     monkeypatch.setattr(registry, "run", run)
     assert cli.main(["scenario", "delivery-timeout", "--out", "pictures"]) == 5
     assert requested == [("delivery-timeout", Path("pictures"))]
+
+
+def test_a_terminal_shows_for_how_long_a_scenario_has_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run(name: str, out: Path | None) -> int:
+        sys.stdout.write("its table\n")
+        return 0
+
+    monkeypatch.setattr(registry, "run", run)
+    monkeypatch.delenv("TERM", raising=False)
+    assert cli.main(["scenario", "delivery-timeout"]) == 0
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err) == ("its table\n", "")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    assert cli.main(["scenario", "delivery-timeout"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == "its table\n"
+    assert "delivery-timeout" in captured.err
+    assert "0:00:00" in captured.err
 
 
 def test_a_missing_library_is_one_line(
