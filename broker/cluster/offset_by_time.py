@@ -77,6 +77,6 @@ def latest_record(log: PartitionLog) -> FoundOffset:
 @may_pause
 def _extend_segments(log: PartitionLog, settings: SegmentSettings) -> None:
     turn = current_turn()
-    while log.extend_segments(settings, _BATCHES_PER_STEP):
+    while log.extend_segments(settings, _BATCHES_PER_STEP) == _BATCHES_PER_STEP:
         if turn is not None:
             turn.pause()
