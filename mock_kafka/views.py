@@ -27,7 +27,11 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """One partition; `leader` is None while it has none."""
+    """One partition; `leader` is None while it has none.
+
+    Consumers read the records before `high_watermark`. It is `log_end_offset`, except while fewer
+    replicas are in sync than min.insync.replicas asks for.
+    """
 
     partition: int
     leader: int | None
@@ -36,6 +40,7 @@ class Partition:
     isr: tuple[int, ...]
     log_start_offset: int
     log_end_offset: int
+    high_watermark: int
 
 
 @dataclass(frozen=True, slots=True)

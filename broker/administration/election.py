@@ -60,18 +60,18 @@ def elect_leader(
             return NOT_NEEDED
         leader_id = clean_leader(partition, partition.replicas, cluster.is_alive)
         if leader_id == NO_LEADER:
-            leader_id = _elect_out_of_sync(cluster, partition)
+            leader_id = _elect_out_of_sync(cluster, partition, now_ms)
         if leader_id == NO_LEADER:
             return NONE_ELIGIBLE
     if leader_id not in partition.isr:
-        cluster.set_isr(partition, [leader_id])
-        cluster.expand_isr(partition)
+        cluster.set_isr(partition, [leader_id], now_ms)
+        cluster.expand_isr(partition, now_ms)
     cluster.set_leader(partition, leader_id, now_ms)
     return None
 
 
 @may_pause
-def _elect_out_of_sync(cluster: Cluster, partition: Partition) -> int:
+def _elect_out_of_sync(cluster: Cluster, partition: Partition, now_ms: int) -> int:
     """Return the last known leader, or the first replica that is up.
 
     All that are up are in sync: they share the log.
@@ -80,7 +80,7 @@ def _elect_out_of_sync(cluster: Cluster, partition: Partition) -> int:
     if not alive:
         return NO_LEADER
     leader_id = last_known_leader(partition, cluster.is_alive)
-    cluster.set_isr(partition, alive, is_clean=False)
+    cluster.set_isr(partition, alive, now_ms, is_clean=False)
     return alive[0] if leader_id == NO_LEADER else leader_id
 
 

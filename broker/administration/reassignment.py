@@ -54,7 +54,7 @@ def start_reassignment(
     partition.adding_replicas = adding or partition.adding_replicas
     partition.removing_replicas = removing or partition.removing_replicas
     if is_reassigning(partition):
-        cluster.assign(partition, target + removing)
+        cluster.assign(partition, target + removing, now_ms)
         complete_reassignment(cluster, partition, now_ms)
     else:
         # Only the order changes: no broker to wait for.

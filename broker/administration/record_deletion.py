@@ -27,7 +27,7 @@ def check_record_deletion(
         return ErrorCode.POLICY_VIOLATION, INVALID_LOW_WATERMARK
     log = partition.log
     if offset == HIGH_WATERMARK:
-        return ErrorCode.NONE, log.log_end_offset
-    if not 0 <= offset <= log.log_end_offset:
+        return ErrorCode.NONE, log.high_watermark
+    if not 0 <= offset <= log.high_watermark:
         return ErrorCode.OFFSET_OUT_OF_RANGE, INVALID_LOW_WATERMARK
     return ErrorCode.NONE, max(offset, log.log_start_offset)

@@ -81,7 +81,9 @@ def _apply_to(cluster: Cluster, topic: Topic, partition: Partition, now_ms: int)
     segments = log.segments
     assert segments is not None  # `extend_segments` makes them
     retention_bytes, retention_ms = _retention(topic, partition)
-    count = segments.count_deletable(log.log_start_offset, retention_bytes, retention_ms, now_ms)
+    count = segments.count_deletable(
+        log.log_start_offset, log.high_watermark, retention_bytes, retention_ms, now_ms
+    )
     if not count:
         return added_count
     before = log.batch_count

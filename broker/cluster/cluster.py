@@ -17,6 +17,7 @@ from broker.cluster.eligible_leaders import replace_isr, with_common_min_insync_
 from broker.cluster.fetch_sessions import FetchSessionCache
 from broker.cluster.finalized_features import features_at_start
 from broker.cluster.group_log import GroupLog
+from broker.cluster.high_watermark import hold_or_release, maybe_move
 from broker.cluster.internal_topics import GROUP_METADATA, TRANSACTION_STATE, note_appended
 from broker.cluster.late_coordinators import LateCoordinators
 from broker.cluster.log_memory import MemoryBound
@@ -311,7 +312,11 @@ class Cluster:
         """Replace a topic's own, checked configuration; it applies from the next request on."""
         self.note_change()
         config = TopicConfig(self.shared_config, overrides)
+        before = topic.min_insync_replicas, topic.by_broker
         topic.replace_config(config, self._topic_by_broker(topic, config))
+        if (topic.min_insync_replicas, topic.by_broker) != before:
+            for partition in topic.partitions:
+                hold_or_release(topic, partition)
 
     def _topic_by_broker(self, topic: Topic, config: TopicConfig) -> dict[int, Topic]:
         """Return the topic as brokers have it whose own configuration gives it other defaults."""
@@ -350,12 +355,15 @@ class Cluster:
         """Set the leader, or NO_LEADER, and begin a new leader epoch."""
         if partition.leader_id == leader_id:
             return
-        self.share.leave_leader(self.topics.get(partition.topic_name), partition, now_ms)
+        topic = self.topics.get(partition.topic_name)
+        self.share.leave_leader(topic, partition, now_ms)
         self.note_change()
         partition.leader_id = leader_id
         partition.leader_epoch += 1
         if leader_id != NO_LEADER:
             partition.last_known_leader_id = NO_LEADER
+        if topic is not None:  # else it was deleted
+            maybe_move(topic, partition, now_ms)
         partition.log.wake(now_ms)
         adopt_rule_of_leader(self.config, partition)
         if partition.topic_name == GROUP_METADATA.name:
@@ -377,16 +385,20 @@ class Cluster:
         if node_id not in partition.replicas:
             led = partition.leader_id in partition.replicas
             old_id = partition.leader_id if led else partition.replicas[0]
-            self.assign(partition, [node_id if n == old_id else n for n in partition.replicas])
+            replicas = [node_id if n == old_id else n for n in partition.replicas]
+            self.assign(partition, replicas, now_ms)
             partition.adding_replicas = partition.removing_replicas = ()
         in_sync = {*filter(self.is_alive, partition.isr), node_id}
-        self.set_isr(partition, [n for n in partition.replicas if n in in_sync])
+        self.set_isr(partition, [n for n in partition.replicas if n in in_sync], now_ms)
         self.set_leader(partition, node_id, now_ms)
 
-    def assign(self, partition: Partition, replicas: Sequence[int]) -> None:
+    def assign(self, partition: Partition, replicas: Sequence[int], now_ms: int) -> None:
         """Set the replicas; with few of them, fewer have to be in sync."""
         self.note_change()
         partition.replicas = tuple(replicas)
+        topic = self.topics.get(partition.topic_name)
+        assert topic is not None
+        maybe_move(topic, partition, now_ms)
 
     @may_pause
     def set_replicas(self, partition: Partition, replicas: Sequence[int], now_ms: int) -> None:
@@ -396,10 +408,10 @@ class Cluster:
         (`PartitionChangeBuilder.triggerLeaderEpochBumpForReplicaReassignmentIfNeeded`).
         """
         removes_any = not set(partition.replicas) <= set(replicas)
-        self.assign(partition, replicas)
+        self.assign(partition, replicas, now_ms)
         self.groups.table.note_topic_change(partition.topic_name)
         partition.adding_replicas = partition.removing_replicas = ()
-        self.expand_isr(partition)
+        self.expand_isr(partition, now_ms)
         leader_id = partition.leader_id
         if leader_id not in partition.isr:
             in_sync = (n for n in replicas if n in partition.isr)
@@ -410,16 +422,19 @@ class Cluster:
             partition.leader_epoch += 1
 
     @may_pause
-    def set_isr(self, partition: Partition, isr: Sequence[int], *, is_clean: bool = True) -> None:
+    def set_isr(
+        self, partition: Partition, isr: Sequence[int], now_ms: int, *, is_clean: bool = True
+    ) -> None:
         """Replace the ISR; `is_clean` is false if committed records may be missing in it."""
         self.note_change()
         topic = self.topics.get(partition.topic_name)
         assert topic is not None
         keeps_eligible = is_clean and self.features.has_eligible_leader_replicas
         replace_isr(topic, partition, isr, keeps_eligible=keeps_eligible)
+        maybe_move(topic, partition, now_ms)
 
     @may_pause
-    def expand_isr(self, partition: Partition) -> None:
+    def expand_isr(self, partition: Partition, now_ms: int) -> None:
         """Append replicas that are up to the ISR, and remove those that are down.
 
         Without eligible leader replicas one stays in the ISR.
@@ -429,7 +444,7 @@ class Cluster:
         may_stay = alive if alive or can_be_empty else partition.replicas
         kept = [n for n in partition.isr if n in may_stay]
         isr = (*kept, *(n for n in alive if n not in kept))
-        self.set_isr(partition, isr if isr or can_be_empty else partition.replicas[:1])
+        self.set_isr(partition, isr if isr or can_be_empty else partition.replicas[:1], now_ms)
 
     # Records -------------------------------------------------------------------------------
 

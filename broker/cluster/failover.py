@@ -143,19 +143,19 @@ def _remove_from_isrs(cluster: Cluster, node_id: int, now_ms: int) -> None:
         cluster.controller_id = next(iter(cluster.alive_broker_ids()), NO_LEADER)
         cluster.controller_epoch += 1
     for topic, partition in _partitions(cluster):
-        _leave_isr(cluster, partition, node_id)
+        _leave_isr(cluster, partition, node_id, now_ms)
         if partition.leader_id == node_id:
             _elect(cluster, topic, partition, now_ms)
 
 
 @may_pause
-def _leave_isr(cluster: Cluster, partition: Partition, node_id: int) -> None:
+def _leave_isr(cluster: Cluster, partition: Partition, node_id: int, now_ms: int) -> None:
     """Remove a broker from an ISR. Its last member stays, unless it can be an eligible leader."""
     rest = [n for n in partition.isr if n != node_id]
     if len(rest) == len(partition.isr):
         return
     if rest or cluster.features.has_eligible_leader_replicas:
-        cluster.set_isr(partition, rest)
+        cluster.set_isr(partition, rest, now_ms)
     if not partition.isr:
         partition.last_known_leader_id = partition.leader_id
 
@@ -173,7 +173,7 @@ def _return_to_isrs(cluster: Cluster, node_id: int, now_ms: int) -> None:
         if partition.leader_id == NO_LEADER:
             _elect(cluster, topic, partition, now_ms)
         if partition.leader_id != NO_LEADER:
-            cluster.expand_isr(partition)
+            cluster.expand_isr(partition, now_ms)
         complete_reassignment(cluster, partition, now_ms)
 
 
@@ -182,13 +182,13 @@ def _elect(cluster: Cluster, topic: Topic, partition: Partition, now_ms: int) ->
     """Elect the first replica that is up and in sync, or just up where the topic allows it."""
     leader_id = clean_leader(partition, partition.replicas, cluster.is_alive)
     if leader_id != NO_LEADER and leader_id not in partition.isr:
-        cluster.set_isr(partition, [leader_id])
+        cluster.set_isr(partition, [leader_id], now_ms)
     if leader_id == NO_LEADER:
         leader_id = last_known_leader(partition, cluster.is_alive)
         if leader_id == NO_LEADER and topic.config["unclean.leader.election.enable"]:
             leader_id = next(filter(cluster.is_alive, partition.replicas), NO_LEADER)
         if leader_id != NO_LEADER:
-            cluster.set_isr(partition, [leader_id], is_clean=False)
+            cluster.set_isr(partition, [leader_id], now_ms, is_clean=False)
     cluster.set_leader(partition, leader_id, now_ms)
 
 

@@ -115,6 +115,9 @@ class FetchPartitionData:
     """The largest epoch that the client has in common with the log, and its end offset."""
     aborted_transactions: Sequence[AbortedTransaction] | None = None
     """Those with a part in `batches`, for a client that reads only committed records."""
+    is_beyond_end: bool = False
+    """Whether a batch was asked for that this client may not read yet: Kafka does not wait for it
+    (case F of `DelayedFetch`)."""
 
     @property
     def record_bytes(self) -> int:

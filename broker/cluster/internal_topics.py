@@ -243,9 +243,10 @@ def compact(topic: Topic, partition: Partition, compaction: Compaction, now_ms: 
 
     The caller is in the middle of a request, and its next append may come before the last step.
     """
-    if compaction.is_running:
-        return
-    steps = compaction.steps(partition.log, now_ms, topic.config["delete.retention.ms"])
+    log = partition.log
+    if compaction.is_running or log.high_watermark < log.log_end_offset:
+        return  # a record that is not committed makes no other one stale
+    steps = compaction.steps(log, now_ms, topic.config["delete.retention.ms"])
     if compaction.timers is None:
         for _ in steps:
             pass

@@ -226,6 +226,7 @@ class LogSegments:
     def count_deletable(
         self,
         log_start_offset: int,
+        high_watermark: int,
         retention_bytes: int,
         retention_ms: int,
         now_ms: int,
@@ -233,7 +234,8 @@ class LogSegments:
         """Return how many of the oldest segments retention deletes (`deleteOldSegments`).
 
         First those that end before the log start, then those beyond `retention_bytes`, then those
-        whose records are all older than `retention_ms`; a negative bound deletes nothing.
+        whose records are all older than `retention_ms`; a negative bound deletes nothing. A segment
+        that ends behind the high watermark stays.
         """
         segments, count = self.segments, 0
         while count + 1 < len(segments) and segments[count + 1].base_offset <= log_start_offset:
@@ -248,6 +250,8 @@ class LogSegments:
                 if now_ms - segment.retention_timestamp <= retention_ms:
                     break
                 count += 1
+        while count and self.end_of(count) > high_watermark:
+            count -= 1
         return count
 
     def range_with_timestamp(self, timestamp: int) -> tuple[int, int]:

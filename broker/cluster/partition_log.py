@@ -4,7 +4,8 @@ A batch is one `bytes` object, as it was received except for base offset and lea
 offsets and largest timestamps are read from these bytes: an append touches few objects, which count
 among many partitions, and nothing that the garbage collector tracks is made for a batch.
 
-All replicas of a partition share this log, so followers always have the leader's records.
+All replicas of a partition share this log, so followers always have the leader's records. Which of
+them are committed the high watermark says, which `broker.cluster.high_watermark` moves (ADR 36).
 """
 
 from array import array
@@ -51,6 +52,8 @@ class PartitionLog:
         "appended_ms",
         "epoch_starts",
         "has_gaps",
+        "high_watermark",
+        "is_high_watermark_held",
         "log_end_offset",
         "log_start_offset",
         "segments",
@@ -63,6 +66,10 @@ class PartitionLog:
         self._batches: list[bytes] = []
         self.log_start_offset = 0
         self.log_end_offset = 0
+        self.high_watermark = 0
+        """Where the committed records end: consumers read up to it."""
+        self.is_high_watermark_held = False
+        """Whether it stays where it is when a batch is appended."""
         self.size_bytes = 0
         self.appended_ms = 0
         """When the newest batch was appended."""
@@ -99,6 +106,8 @@ class PartitionLog:
             self._begin_epoch(leader_epoch)
         self._batches.append(batch)
         self.log_end_offset += offset_count
+        if not self.is_high_watermark_held:
+            self.high_watermark = self.log_end_offset
         self.size_bytes += len(batch)
 
     def extend(self, batches: list[bytes], log_end_offset: int, leader_epoch: int) -> int:
@@ -107,6 +116,8 @@ class PartitionLog:
             self._begin_epoch(leader_epoch)
         self._batches += batches
         self.log_end_offset = log_end_offset
+        if not self.is_high_watermark_held:
+            self.high_watermark = log_end_offset
         # Often it is one batch, and a sum takes four times as long.
         size_bytes = len(batches[0]) if len(batches) == 1 else sum(map(len, batches))
         self.size_bytes += size_bytes
@@ -120,7 +131,7 @@ class PartitionLog:
     def begin_at(self, offset: int) -> None:
         """Make `offset` the first offset of a log that never had a batch."""
         assert self.log_end_offset == 0
-        self.log_start_offset = self.log_end_offset = offset
+        self.log_start_offset = self.high_watermark = self.log_end_offset = offset
 
     def rewind(self) -> Iterator[bytes]:
         """Return an iterator over all batches, the oldest first."""
@@ -307,6 +318,12 @@ class PartitionLog:
             found = epoch
         return found
 
+    def base_offset_at(self, offset: int) -> int:
+        """Return where the batch with an offset begins; from the log's end on the offset itself."""
+        if offset >= self.log_end_offset:
+            return offset
+        return batch_base_offset(self._batches[self._index_of(offset)])
+
     def steps_to(self, offset: int, batches_max: int) -> list[int]:
         """Return offsets up to `offset`, the last one, with at most so many batches between two."""
         index_end = len(self._batches) if offset >= self.log_end_offset else self._index_of(offset)
@@ -332,7 +349,7 @@ class PartitionLog:
         """Delete all batches, and return them: to free the memory of very many takes long."""
         batches, self._batches = self._batches, []
         self.size_bytes = 0
-        self.log_start_offset = self.log_end_offset
+        self.log_start_offset = self.high_watermark = self.log_end_offset
         self.transaction_index.drop_before(self.log_start_offset)
         return batches
 
@@ -342,7 +359,7 @@ class PartitionLog:
         """Delete the oldest batches until `byte_count` bytes are free; return the bytes freed.
 
         The newest batch stays, and at most `batches_max` batches are deleted, so fewer bytes may be
-        freed.
+        freed. The high watermark follows the log's start (`UnifiedLog.updateLogStartOffset`).
         """
         count, freed_bytes = 0, 0
         count_max = min(batches_max, len(self._batches) - 1)
@@ -402,6 +419,7 @@ class PartitionLog:
         self.segments.freed_bytes += dropped_bytes
         first = batch_base_offset(self._batches[0]) if self._batches else self.log_end_offset
         self.log_start_offset = max(self.log_start_offset, first)
+        self.high_watermark = max(self.high_watermark, self.log_start_offset)
         self.transaction_index.drop_before(self.log_start_offset)
         return dropped_bytes
 

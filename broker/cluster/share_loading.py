@@ -128,7 +128,13 @@ def _first_offset(
     """Return where a group begins that has not read a partition before."""
     strategy: str = cluster.share.setting(group_id, AUTO_OFFSET_RESET_KEY)
     if strategy == "latest":
-        return partition.log.log_end_offset
+        if partition.has_lagging_high_watermark:
+            return Refusal(
+                ErrorCode.OFFSET_NOT_AVAILABLE,
+                f"The high watermark of {partition.topic_name}-{partition.partition_index} is"
+                f" before the start of leader epoch {partition.leader_epoch}",
+            )
+        return partition.log.high_watermark
     if strategy == "earliest":
         return partition.log.log_start_offset
     timestamp = now_ms - duration_ms(strategy.partition(":")[2])

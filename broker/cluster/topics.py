@@ -72,11 +72,29 @@ class Partition:
 
     @property
     def last_stable_offset(self) -> int:
-        """The end of what read_committed consumers read: the first open transaction, or the end."""
+        """The end of what read_committed consumers read.
+
+        It is the first open transaction, or the high watermark if that is before it.
+        """
+        high_watermark = self.log.high_watermark
         first_unstable_offset = self.producers.first_unstable_offset
-        if first_unstable_offset < 0:
-            return self.log.log_end_offset
+        if not 0 <= first_unstable_offset < high_watermark:
+            return high_watermark
         return max(first_unstable_offset, self.log.log_start_offset)
+
+    @property
+    def has_lagging_high_watermark(self) -> bool:
+        """Whether the high watermark is before the first offset of the leader's epoch.
+
+        The leader cannot say then where the records end that were committed before it
+        (`Partition.fetchOffsetForTimestamp`).
+        """
+        log = self.log
+        if log.high_watermark == log.log_end_offset:
+            return False
+        newest_epoch, start_offset = log.epoch_starts[-1]
+        is_current = newest_epoch == self.leader_epoch
+        return log.high_watermark < (start_offset if is_current else log.log_end_offset)
 
 
 @dataclass(slots=True, eq=False)

@@ -107,6 +107,8 @@ def read_partitions(
     for cached in paced_elements(requested):
         data = read_partition(cluster, params, cached, bytes_max, byte_count == 0)
         bytes_max = max(bytes_max, 0)  # As in Kafka, only the first partition fails.
+        if data.is_beyond_end:
+            is_final = True
         if is_in_session and not must_send(cached, data):
             continue
         sent.append((cached, data))
@@ -282,11 +284,11 @@ def read_partition(  # noqa: C901, PLR0912
     if not isinstance(partition, Partition):
         return FetchPartitionData(partition)
     log, fetch_offset = partition.log, cached.fetch_offset
-    log_start_offset, log_end_offset = log.log_start_offset, log.log_end_offset
-    stable_offset = log_end_offset
+    log_start_offset, high_watermark = log.log_start_offset, log.high_watermark
+    stable_offset = high_watermark
     if partition.producers.first_unstable_offset >= 0:
         stable_offset = partition.last_stable_offset
-    data = FetchPartitionData(_NO_ERROR, log_end_offset, stable_offset, log_start_offset)
+    data = FetchPartitionData(_NO_ERROR, high_watermark, stable_offset, log_start_offset)
     if params.rack_id and partition.leader_id == params.broker_id:
         data.preferred_read_replica = preferred_read_replica(
             cluster, partition, params.rack_id, fetch_offset
@@ -302,11 +304,14 @@ def read_partition(  # noqa: C901, PLR0912
         if end[0] < cached.last_fetched_epoch or end[1] < fetch_offset:
             data.diverging_epoch = end
             return data
-    if fetch_offset > log_end_offset:
+    if fetch_offset > log.log_end_offset:
         return FetchPartitionData(ErrorCode.OFFSET_OUT_OF_RANGE)
     reads_committed = params.reads_committed
-    end_offset = stable_offset if reads_committed else log_end_offset
+    end_offset = stable_offset if reads_committed else high_watermark
+    if params.replica_id >= 0:
+        end_offset = log.log_end_offset
     if fetch_offset >= end_offset:
+        data.is_beyond_end = fetch_offset > end_offset < log.base_offset_at(fetch_offset)
         if reads_committed:
             data.aborted_transactions = ()
         return data
@@ -350,4 +355,5 @@ def _end_offset(params: FetchParams, partition: Partition) -> int:
     """Return the offset up to which a request may read."""
     if params.reads_committed:
         return partition.last_stable_offset
-    return partition.log.log_end_offset
+    log = partition.log
+    return log.log_end_offset if params.is_from_follower else log.high_watermark

@@ -49,10 +49,10 @@ class SessionLogs:
         for cached in paced_elements(partitions):
             log = log_of(cached)
             if log is not None:
-                end_offset = log.log_end_offset
+                high_watermark = log.high_watermark
                 if (
-                    cached.fetch_offset == end_offset
-                    and cached.high_watermark == end_offset
+                    cached.fetch_offset == high_watermark
+                    and cached.high_watermark == high_watermark
                     and cached.log_start_offset == log.log_start_offset
                 ):
                     continue

@@ -9,8 +9,11 @@ Behaviour:
     - A partition that occurs twice in a request gets one INVALID_REQUEST. A topic without
       partitions is not in the response.
     - An unknown isolation level gets UNKNOWN_SERVER_ERROR for every partition.
-    - With READ_COMMITTED (v2) the latest offset is the last stable one, and a record found from
-      there on counts as none.
+    - The latest offset is the high watermark, or with READ_COMMITTED (v2) the last stable one, and
+      a record found from there on counts as none. For a replica id other than -1 it is the log's
+      end. With replica id -2 a follower answers, too.
+    - OFFSET_NOT_AVAILABLE (before v5 LEADER_NOT_AVAILABLE) for what is not found before a high
+      watermark that is before the leader's epoch.
     - Leader and epoch are checked as for Fetch.
 """
 
@@ -34,6 +37,9 @@ EARLIEST_LOCAL = -4
 LATEST_TIERED = -5
 EARLIEST_PENDING_UPLOAD = -6
 READ_COMMITTED = 1
+CONSUMER_REPLICA_ID = -1
+DEBUGGING_REPLICA_ID = -2
+_OFFSET_NOT_AVAILABLE_VERSION_MIN = 5
 _VERSION_MIN = {
     LATEST: 0,
     EARLIEST: 0,
@@ -43,6 +49,8 @@ _VERSION_MIN = {
     EARLIEST_PENDING_UPLOAD: 11,
 }
 
+_UNBOUNDED = frozenset({EARLIEST, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING_UPLOAD})
+"""What does not depend on where a consumer's records end."""
 _ISOLATION_LEVELS = frozenset({0, 1})
 
 _TopicResponse = messages.ListOffsetsResponse.ListOffsetsTopicResponse
@@ -70,9 +78,7 @@ def handle_list_offsets(
             if request_counts[topic.name, part.partition_index] > 1:
                 error_code = ErrorCode.INVALID_REQUEST
             else:
-                error_code, found = _look_up(
-                    context, topic.name, part, cluster, request.isolation_level
-                )
+                error_code, found = _look_up(context, topic.name, part, cluster, request)
             responses.setdefault(topic.name, {})[part.partition_index] = _PartitionResponse(
                 version=version,
                 partition_index=part.partition_index,
@@ -112,35 +118,49 @@ def _error_response(
 def _look_up(
     context: RequestContext,
     topic_name: str,
-    request: "messages.ListOffsetsRequest.ListOffsetsTopic.ListOffsetsPartition",
+    part: "messages.ListOffsetsRequest.ListOffsetsTopic.ListOffsetsPartition",
     cluster: Cluster,
-    isolation_level: int,
+    request: "messages.ListOffsetsRequest",
 ) -> tuple[ErrorCode, FoundOffset]:
-    timestamp = request.timestamp
+    timestamp = part.timestamp
     if timestamp < 0 and context.api_version < _VERSION_MIN.get(timestamp, 2**15):
         return ErrorCode.UNSUPPORTED_VERSION, FoundOffset()
     topic = cluster.topics.get(topic_name)
-    partition = None if topic is None else topic.partition(request.partition_index)
+    partition = None if topic is None else topic.partition(part.partition_index)
     if topic is None or partition is None:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, FoundOffset()
-    error_code = leader_epoch_error(partition, context.broker_id, request.current_leader_epoch)
+    error_code = leader_epoch_error(
+        partition,
+        context.broker_id,
+        part.current_leader_epoch,
+        requires_leader=request.replica_id != DEBUGGING_REPLICA_ID,
+    )
     if error_code != ErrorCode.NONE:
         return error_code, FoundOffset()
     try:
         found = _find(partition, timestamp, topic.on_broker(context.broker_id).segment_settings)
     except ValueError:
         return ErrorCode.CORRUPT_MESSAGE, FoundOffset()
-    if isolation_level == READ_COMMITTED and timestamp not in {EARLIEST, EARLIEST_LOCAL}:
-        found = _bounded(found, partition, timestamp)
-    return ErrorCode.NONE, found
+    if request.replica_id != CONSUMER_REPLICA_ID or timestamp in _UNBOUNDED:
+        return ErrorCode.NONE, found
+    reads_committed = request.isolation_level == READ_COMMITTED
+    return _bounded(found, partition, timestamp, context.api_version, reads_committed)
 
 
-def _bounded(found: FoundOffset, partition: Partition, timestamp: int) -> FoundOffset:
-    """Return the last stable offset for the latest one, and nothing from there on otherwise."""
-    last_stable_offset = partition.last_stable_offset
+def _bounded(
+    found: FoundOffset, partition: Partition, timestamp: int, version: int, reads_committed: bool
+) -> tuple[ErrorCode, FoundOffset]:
+    """Return where a consumer's records end for the latest offset, and nothing from there on."""
+    end_offset = partition.last_stable_offset if reads_committed else partition.log.high_watermark
+    if timestamp != LATEST and 0 <= found.offset < end_offset:
+        return ErrorCode.NONE, found
+    if partition.has_lagging_high_watermark:
+        is_known = version >= _OFFSET_NOT_AVAILABLE_VERSION_MIN
+        code = ErrorCode.OFFSET_NOT_AVAILABLE if is_known else ErrorCode.LEADER_NOT_AVAILABLE
+        return code, FoundOffset()
     if timestamp == LATEST:
-        return found._replace(offset=last_stable_offset)
-    return found if found.offset < last_stable_offset else FoundOffset()
+        return ErrorCode.NONE, found._replace(offset=end_offset)
+    return ErrorCode.NONE, FoundOffset()
 
 
 @may_pause

@@ -23,7 +23,7 @@ from protocol.pacing import may_pause, paced
 
 
 class OffsetView(msgspec.Struct):
-    """A committed offset; `lag` is the log end offset minus it, null without a log."""
+    """A committed offset; `lag` is the high watermark minus it, null without a log."""
 
     topic: str
     partition: int
@@ -35,7 +35,7 @@ class OffsetView(msgspec.Struct):
 class GroupOffsetView(msgspec.Struct):
     """A partition that a group reads; without a commit `offset` is null.
 
-    `lag` is the log end offset minus the committed offset, or the whole log without a commit; null
+    `lag` is the high watermark minus the committed offset, or the whole log without a commit; null
     if there is no such partition.
     """
 
@@ -266,7 +266,7 @@ def group_offset_views(cluster: Cluster, view: GroupView) -> list[GroupOffsetVie
         topic = cluster.topics.get(name)
         for partition in paced(() if topic is None else topic.partitions):
             log, index = partition.log, partition.partition_index
-            lag = log.log_end_offset - log.log_start_offset
+            lag = log.high_watermark - log.log_start_offset
             found.setdefault((name, index), GroupOffsetView(name, index, None, lag, None))
     return [found[key] for key in sorted(found)]
 
@@ -279,7 +279,7 @@ def _offsets(cluster: Cluster, group_id: str) -> list[OffsetView]:
     ):
         topic = cluster.topics.get(topic_name)
         partition = None if topic is None else topic.partition(partition_index)
-        lag = None if partition is None else partition.log.log_end_offset - committed.offset
+        lag = None if partition is None else partition.log.high_watermark - committed.offset
         offsets.append(
             OffsetView(topic_name, partition_index, committed.offset, lag, committed.metadata)
         )

@@ -109,7 +109,7 @@ def _backwards(
     partition: Partition,
 ) -> Iterator[tuple[Record, TransactionOutcome | None]]:
     """Yield the records of a partition, the one with the highest offset first; it may pause."""
-    end = partition.log.log_end_offset
+    end = partition.log.high_watermark
     while end > partition.log.log_start_offset:
         start = max(partition.log.log_start_offset, end - WINDOW_OFFSETS)
         window = list(records_between(partition, start, end))

@@ -164,6 +164,7 @@ def _saved_partition(
         list(partition.replicas),
         log_start_offset,
         log_end_offset,
+        log.high_watermark if log.high_watermark < log_end_offset else None,
         _encoded(committed_records(partition, log_end_offset), left_bytes),
     )
 

@@ -35,12 +35,15 @@ class SavedRecord(Input, omit_defaults=True):
 class SavedPartition(Input, omit_defaults=True):
     """A partition; without `replicas` the cluster chooses them, as for a new topic.
 
-    Offsets without a record stay empty, so that committed offsets keep their meaning.
+    Offsets without a record stay empty, so that committed offsets keep their meaning. Without
+    `high_watermark` all records are committed. It moves to the end of the log if enough replicas
+    are in sync.
     """
 
     replicas: list[NodeId] = msgspec.field(default_factory=list)
     log_start_offset: Offset = 0
     log_end_offset: Offset | None = None
+    high_watermark: Offset | None = None
     records: list[SavedRecord] = msgspec.field(default_factory=list)
 
 

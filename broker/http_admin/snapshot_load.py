@@ -175,13 +175,20 @@ def _load_records(admin: Admin, topic: Topic, index: int, saved: SavedPartition)
     log_end_offset = offset if saved.log_end_offset is None else saved.log_end_offset
     if log_end_offset < offset:
         raise Problem(422, f"{where}: log_end_offset {log_end_offset} is below {offset}")
+    start, high_watermark = saved.log_start_offset, saved.high_watermark
+    if high_watermark is None:
+        high_watermark = log_end_offset
+    if not start <= high_watermark <= log_end_offset:
+        detail = f"high_watermark {high_watermark} is not in {start} to {log_end_offset}"
+        raise Problem(422, f"{where}: {detail}")
     try:
         restore_records(
             admin.cluster,
             topic,
             topic.partitions[index],
             records,
-            log_start_offset=saved.log_start_offset,
+            log_start_offset=start,
+            high_watermark=high_watermark,
             log_end_offset=log_end_offset,
             now_ms=admin.now_ms(),
         )

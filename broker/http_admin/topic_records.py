@@ -176,7 +176,8 @@ def get_records(admin: Admin, path: TopicPath, query: RecordsQuery) -> RecordsVi
     for partition in paced_elements(partitions):
         next_offset = query.offset
         if len(records) < query.limit and left_bytes > 0:
-            found = _records(partition, query.offset, query.isolation_level)
+            end_offset = _end_offset(partition, query.isolation_level)
+            found = _records(partition, query.offset, end_offset, query.isolation_level)
             for record, outcome in islice(found, query.limit - len(records)):
                 view = record_view(partition.partition_index, record, query.encoding, outcome)
                 records.append(view)
@@ -323,20 +324,20 @@ class _Counter:
 
 def _end_offset(partition: Partition, isolation_level: str) -> int:
     is_committed = isolation_level == _READ_COMMITTED
-    return partition.last_stable_offset if is_committed else partition.log.log_end_offset
+    return partition.last_stable_offset if is_committed else partition.log.high_watermark
 
 
 @may_pause
 def _records(
-    partition: Partition, from_offset: int, isolation_level: str
+    partition: Partition, from_offset: int, end_offset: int, isolation_level: str
 ) -> Iterator[tuple[Record, TransactionOutcome | None]]:
-    """Yield records from an offset on; skip control batches and undecodable ones.
+    """Yield records of a range of offsets; skip control batches and undecodable ones.
 
+    A batch may reach beyond the end.
     It may pause before each of them.
     """
     log = partition.log
     offset = from_offset
-    end_offset = _end_offset(partition, isolation_level)
     while (offset := max(offset, log.log_start_offset)) < end_offset:
         for batch in log.read(offset, _READ_BYTES, at_least_one=True, end_offset=end_offset):
             header = read_header(batch, 0)
@@ -352,7 +353,7 @@ def _records(
 @may_pause
 def committed_records(partition: Partition, end_offset: int) -> Iterator[Record]:
     """Yield the records before an offset that are in no open and no aborted transaction."""
-    for record, outcome in _records(partition, 0, "read_uncommitted"):
+    for record, outcome in _records(partition, 0, end_offset, "read_uncommitted"):
         if record.offset >= end_offset:
             return
         if outcome in {None, "committed"}:
@@ -364,7 +365,7 @@ def records_between(
     partition: Partition, from_offset: int, to_offset: int
 ) -> Iterator[tuple[Record, TransactionOutcome | None]]:
     """Yield the records of a range of offsets with the state of their transaction."""
-    for record, outcome in _records(partition, from_offset, "read_uncommitted"):
+    for record, outcome in _records(partition, from_offset, to_offset, "read_uncommitted"):
         if record.offset >= to_offset:
             return
         yield record, outcome

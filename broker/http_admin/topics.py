@@ -33,7 +33,10 @@ NewCount = Annotated[int, msgspec.Meta(ge=-1, le=INT32_MAX)]
 
 
 class PartitionView(msgspec.Struct):
-    """One partition; `leader` is null while there is none."""
+    """One partition; `leader` is null while there is none.
+
+    Consumers read the records before `high_watermark`.
+    """
 
     partition: int
     leader: int | None
@@ -42,6 +45,7 @@ class PartitionView(msgspec.Struct):
     isr: list[int]
     log_start_offset: int
     log_end_offset: int
+    high_watermark: int
     bytes: int
     batches: int
     producers: int
@@ -185,6 +189,7 @@ def _partition_view(partition: Partition) -> PartitionView:
         isr=list(partition.isr),
         log_start_offset=log.log_start_offset,
         log_end_offset=log.log_end_offset,
+        high_watermark=log.high_watermark,
         bytes=log.size_bytes,
         batches=log.batch_count,
         producers=len(partition.producers),

@@ -19,7 +19,7 @@ export async function readMessages(topics) {
     return;
   }
   const part = topic.partitions[partition];
-  const ends = topic.partitions.map((other) => [other.log_start_offset, other.log_end_offset]);
+  const ends = topic.partitions.map((other) => [other.log_start_offset, other.high_watermark]);
   const offset = route()[3];
   const wanted = JSON.stringify([topic.topic_id, part?.partition, offset, contains, limit, ends]);
   if (foundFor === wanted) return;

@@ -77,6 +77,9 @@ function leaderLine(topic, part, brokers) {
       { class: "soft" },
       `offsets ${number(part.log_start_offset)} to ${number(part.log_end_offset)}, ${bytes(part.bytes)}`,
     ),
+    part.high_watermark < part.log_end_offset
+      ? el("span", { class: "warn" }, `consumers read up to ${number(part.high_watermark)}`)
+      : null,
   );
 }
 document.addEventListener("change", (event) => {

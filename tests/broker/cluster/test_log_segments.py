@@ -209,12 +209,13 @@ class Both:
         self.extend(3)
         segments = self.log.segments
         assert segments is not None
-        start = self.log.log_start_offset
-        count = segments.count_deletable(start, retention_bytes, retention_ms, self.now_ms)
-        while count:
-            self.log.delete_segments(count, 2, self.now_ms)
-            start = self.log.log_start_offset
-            count = segments.count_deletable(start, retention_bytes, retention_ms, self.now_ms)
+        retention = retention_bytes, retention_ms, self.now_ms
+        while True:
+            log = self.log
+            count = segments.count_deletable(log.log_start_offset, log.high_watermark, *retention)
+            if not count:
+                break
+            log.delete_segments(count, 2, self.now_ms)
         self.kafka.clean(retention_bytes, retention_ms, self.now_ms)
 
     def check(self) -> None:

@@ -242,12 +242,12 @@ class Run:
     def keep_in_sync(self, topic: str, index: int, isr: tuple[int, ...]) -> None:
         known = self.cluster.topics.get(topic)
         if known is not None:
-            self.cluster.set_isr(known.partitions[index], isr)
+            self.cluster.set_isr(known.partitions[index], isr, self.now_ms)
 
     def assign(self, topic: str, index: int, replicas: tuple[int, ...]) -> None:
         known = self.cluster.topics.get(topic)
         if known is not None:
-            self.cluster.assign(known.partitions[index], replicas)
+            self.cluster.assign(known.partitions[index], replicas, self.now_ms)
 
     def delete_records(self, topic: str, index: int) -> None:
         known = self.cluster.topics.get(topic)

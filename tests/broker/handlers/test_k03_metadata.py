@@ -234,7 +234,7 @@ def change(cluster: Cluster, random: Random) -> None:
     elif name == "lead" and cluster.is_alive(node_id):
         cluster.move_leader(partition, node_id, NOW_MS)
     elif name == "shrink":
-        cluster.set_isr(partition, partition.isr[:1])
+        cluster.set_isr(partition, partition.isr[:1], NOW_MS)
     elif name == "move":
         cluster.set_replicas(partition, [node_id], NOW_MS)
     elif name == "rack":

@@ -6,7 +6,7 @@ from broker.produce.append import ACKS_ALL, append_batch
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from tests.batches import make_batch
-from tests.broker.cluster_builder import make_cluster, make_context
+from tests.broker.cluster_builder import NOW_MS, make_cluster, make_context
 from tests.broker.interleaving import run_with_pauses
 
 
@@ -90,7 +90,7 @@ def test_a_batch_is_not_appended_if_a_replica_falls_behind_while_its_records_are
         lambda: append_batch(
             context, cluster, topic, partition, batch, 0, len(batch), acks=ACKS_ALL
         ),
-        lambda: cluster.set_isr(partition, [1]),
+        lambda: cluster.set_isr(partition, [1], NOW_MS),
     )
 
     assert result.error_code == ErrorCode.NOT_ENOUGH_REPLICAS

@@ -91,7 +91,7 @@ def test_the_checks_of_produce_apply(
 def test_too_few_replicas_in_sync_refuse_records() -> None:
     cluster = make_cluster(2)
     topic = topic_of(cluster, 1, **{"min.insync.replicas": "2"})
-    cluster.set_isr(topic.partitions[0], (1,))
+    cluster.set_isr(topic.partitions[0], (1,), NOW_MS)
     refusal = store_records(cluster, topic, [NewRecord(None, b"x")], NOW_MS)
     assert isinstance(refusal, Refusal)
     assert refusal.error_code is ErrorCode.NOT_ENOUGH_REPLICAS
@@ -106,7 +106,7 @@ def test_all_records_are_stored_or_none_though_a_replica_leaves_during_a_pause()
         new = [NewRecord(b"key", b"value", partition=index) for index in (0, 1)]
 
         def leave(cluster: Cluster = cluster, topic: Topic = topic) -> None:
-            cluster.set_isr(topic.partitions[1], [1])
+            cluster.set_isr(topic.partitions[1], [1], NOW_MS)
 
         stored = run_with_pauses(
             partial(store_records, cluster, topic, new, NOW_MS), at_pause(number, leave)

@@ -61,7 +61,7 @@ def lose_last_batch(patch: Patch) -> None:
             log = partition.log
             if log._batches:
                 lost = log._batches.pop()
-                log.log_end_offset = int.from_bytes(lost[:8], "big")
+                log.high_watermark = log.log_end_offset = int.from_bytes(lost[:8], "big")
                 log.size_bytes -= len(lost)
                 self.log_bytes -= len(lost)
 
@@ -218,7 +218,7 @@ STORAGE_MUTANTS: tuple[Mutant, ...] = (
         "DeleteRecords up to the high watermark deletes nothing.",
         "deletions",
         record_deletion.check_record_deletion,
-        "ErrorCode.NONE, log.log_end_offset",
+        "ErrorCode.NONE, log.high_watermark",
         "ErrorCode.NONE, INVALID_LOW_WATERMARK",
     ),
     edited(
@@ -283,7 +283,7 @@ STORAGE_MUTANTS: tuple[Mutant, ...] = (
         "A broker that stops stays in the ISR.",
         "metadata",
         failover._leave_isr,
-        "cluster.set_isr(partition, rest)",
+        "cluster.set_isr(partition, rest, now_ms)",
         "pass",
     ),
     edited(
