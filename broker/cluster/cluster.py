@@ -13,11 +13,11 @@ from broker.addresses import Address
 from broker.cluster.brokers import Availability, Broker
 from broker.cluster.client_metrics import ClientInstances
 from broker.cluster.controller_queue import ControllerQueue
-from broker.cluster.eligible_leaders import replace_isr, with_common_min_insync_replicas
+from broker.cluster.eligible_leaders import full_isr, replace_isr, with_common_min_insync_replicas
 from broker.cluster.fetch_sessions import FetchSessionCache
 from broker.cluster.finalized_features import features_at_start
 from broker.cluster.group_log import GroupLog
-from broker.cluster.high_watermark import hold_or_release, maybe_move
+from broker.cluster.high_watermark import maybe_move
 from broker.cluster.internal_topics import GROUP_METADATA, TRANSACTION_STATE, note_appended
 from broker.cluster.late_coordinators import LateCoordinators
 from broker.cluster.log_memory import MemoryBound
@@ -270,7 +270,7 @@ class Cluster:
         """Create a topic whose name, assignments and configuration were checked before."""
         topic_id = self.new_uuid()
         topic = Topic(name, topic_id, [], TopicConfig(self.shared_config, overrides))
-        topic.by_broker = self._topic_by_broker(topic, topic.config)
+        topic.by_broker = topic.on_different_brokers(topic.config, self.config)
         self.topics.add(topic)
         self.add_partitions(topic, assignments, made)
         if not topic.is_internal:
@@ -312,20 +312,7 @@ class Cluster:
         """Replace a topic's own, checked configuration; it applies from the next request on."""
         self.note_change()
         config = TopicConfig(self.shared_config, overrides)
-        before = topic.min_insync_replicas, topic.by_broker
-        topic.replace_config(config, self._topic_by_broker(topic, config))
-        if (topic.min_insync_replicas, topic.by_broker) != before:
-            for partition in topic.partitions:
-                hold_or_release(topic, partition)
-
-    def _topic_by_broker(self, topic: Topic, config: TopicConfig) -> dict[int, Topic]:
-        """Return the topic as brokers have it whose own configuration gives it other defaults."""
-        found = {}
-        for broker_id in self.config.ids_of_different_brokers():
-            own = TopicConfig(self.config.for_broker(broker_id), config.overrides)
-            if dict(own) != dict(config):
-                found[broker_id] = Topic(topic.name, topic.topic_id, topic.partitions, own)
-        return found
+        topic.replace_config(config, topic.on_different_brokers(config, self.config))
 
     @may_pause
     def set_config(self, config: BrokerConfig) -> None:
@@ -435,16 +422,10 @@ class Cluster:
 
     @may_pause
     def expand_isr(self, partition: Partition, now_ms: int) -> None:
-        """Append replicas that are up to the ISR, and remove those that are down.
-
-        Without eligible leader replicas one stays in the ISR.
-        """
-        alive = list(filter(self.is_alive, partition.replicas))
+        """Append replicas that are up to the ISR, and remove those that are down."""
         can_be_empty = self.features.has_eligible_leader_replicas
-        may_stay = alive if alive or can_be_empty else partition.replicas
-        kept = [n for n in partition.isr if n in may_stay]
-        isr = (*kept, *(n for n in alive if n not in kept))
-        self.set_isr(partition, isr if isr or can_be_empty else partition.replicas[:1], now_ms)
+        isr = full_isr(partition, self.is_alive, can_be_empty=can_be_empty)
+        self.set_isr(partition, isr, now_ms)
 
     # Records -------------------------------------------------------------------------------
 

@@ -32,6 +32,20 @@ def replace_isr(
         )
 
 
+def full_isr(
+    partition: Partition, is_alive: Callable[[int], bool], *, can_be_empty: bool
+) -> Sequence[int]:
+    """Return the ISR with all replicas that are up, and without those that are down.
+
+    One that is down stays as the only one, unless the ISR can be empty.
+    """
+    alive = list(filter(is_alive, partition.replicas))
+    may_stay = alive if alive or can_be_empty else partition.replicas
+    kept = [n for n in partition.isr if n in may_stay]
+    isr = (*kept, *(n for n in alive if n not in kept))
+    return isr if isr or can_be_empty else partition.replicas[:1]
+
+
 def clean_leader(
     partition: Partition, candidates: Iterable[int], is_alive: Callable[[int], bool]
 ) -> int:

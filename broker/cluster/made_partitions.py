@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from broker.cluster.compaction import Compaction
-from broker.cluster.high_watermark import hold_or_release
 from broker.cluster.producer_rules import new_producers
 from broker.cluster.topics import INTERNAL_TOPICS, NO_LEADER, Partition, Topic
 from broker.config.broker_config import BrokerConfig
@@ -99,7 +98,7 @@ def new_partitions(
     partitions = made.partitions if made and fits else make_partitions(topic.name, *made_of)
     for partition in partitions:
         if len(partition.isr) < len(partition.replicas):
-            hold_or_release(topic, partition)
+            topic.hold_or_release(partition)
     if topic.is_internal:
         for partition in partitions:
             if partition.compaction is not None:

@@ -4,8 +4,7 @@ A batch is one `bytes` object, as it was received except for base offset and lea
 offsets and largest timestamps are read from these bytes: an append touches few objects, which count
 among many partitions, and nothing that the garbage collector tracks is made for a batch.
 
-All replicas of a partition share this log, so followers always have the leader's records. Which of
-them are committed the high watermark says, which `broker.cluster.high_watermark` moves (ADR 36).
+All replicas of a partition share this log. Its high watermark says which records are committed.
 """
 
 from array import array
@@ -68,8 +67,7 @@ class PartitionLog:
         self.log_end_offset = 0
         self.high_watermark = 0
         """Where the committed records end: consumers read up to it."""
-        self.is_high_watermark_held = False
-        """Whether it stays where it is when a batch is appended."""
+        self.is_high_watermark_held = False  # if it is, an append does not move it
         self.size_bytes = 0
         self.appended_ms = 0
         """When the newest batch was appended."""
@@ -359,7 +357,7 @@ class PartitionLog:
         """Delete the oldest batches until `byte_count` bytes are free; return the bytes freed.
 
         The newest batch stays, and at most `batches_max` batches are deleted, so fewer bytes may be
-        freed. The high watermark follows the log's start (`UnifiedLog.updateLogStartOffset`).
+        freed.
         """
         count, freed_bytes = 0, 0
         count_max = min(batches_max, len(self._batches) - 1)
@@ -419,6 +417,7 @@ class PartitionLog:
         self.segments.freed_bytes += dropped_bytes
         first = batch_base_offset(self._batches[0]) if self._batches else self.log_end_offset
         self.log_start_offset = max(self.log_start_offset, first)
+        # As in `UnifiedLog.updateLogStartOffset`.
         self.high_watermark = max(self.high_watermark, self.log_start_offset)
         self.transaction_index.drop_before(self.log_start_offset)
         return dropped_bytes

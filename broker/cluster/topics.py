@@ -7,6 +7,7 @@ from uuid import UUID
 from broker.cluster.compaction import Compaction
 from broker.cluster.log_segments import SegmentSettings
 from broker.cluster.partition_log import PartitionLog
+from broker.config.broker_config import BrokerConfig
 from broker.config.topic_config import TopicConfig
 from producer_state.producer_state_manager import ProducerStateManager
 
@@ -137,6 +138,14 @@ class Topic:
         in_sync = len(partition.isr)
         return in_sync < self.min_insync_replicas and in_sync < len(partition.replicas)
 
+    def hold_or_release(self, partition: Partition) -> None:
+        """Have the next appends move the high watermark, or not; it stays where it is.
+
+        A new min.insync.replicas does only this: Kafka looks at it at the next append.
+        """
+        led = self.on_broker(partition.leader_id)
+        partition.log.is_high_watermark_held = led.has_too_few_in_sync(partition)
+
     def refresh_settings(self) -> None:
         """Update the settings of the hot path; call it when `config` was replaced."""
         config = self.config
@@ -156,7 +165,8 @@ class Topic:
 
     def replace_config(self, config: TopicConfig, by_broker: dict[int, "Topic"]) -> None:
         """Replace the configuration; what is in the logs keeps the segments of the old one."""
-        before = self._all_segment_settings()
+        before, before_min = self._all_segment_settings(), self.min_insync_replicas
+        differed = bool(self.by_broker)
         self.config = config
         self.by_broker = by_broker
         self.refresh_settings()
@@ -164,6 +174,9 @@ class Topic:
             for partition in self.partitions:
                 settings = before.get(partition.leader_id, before[NO_LEADER])
                 partition.log.end_segment_settings(settings)
+        if self.min_insync_replicas != before_min or differed or by_broker:
+            for partition in self.partitions:
+                self.hold_or_release(partition)
 
     def _all_segment_settings(self) -> dict[int, SegmentSettings]:
         """Return the settings of brokers that have others, and those of all others."""
@@ -175,6 +188,15 @@ class Topic:
     def on_broker(self, broker_id: int) -> "Topic":
         """Return the topic with the configuration that it has on a broker."""
         return self.by_broker.get(broker_id, self)
+
+    def on_different_brokers(self, own: TopicConfig, config: BrokerConfig) -> dict[int, "Topic"]:
+        """Return the topic as brokers have it that give it other defaults than `own` has."""
+        found = {}
+        for broker_id in config.ids_of_different_brokers():
+            there = TopicConfig(config.for_broker(broker_id), own.overrides)
+            if dict(there) != dict(own):
+                found[broker_id] = Topic(self.name, self.topic_id, self.partitions, there)
+        return found
 
     def partition(self, partition_index: int) -> Partition | None:
         """Return the partition with this index, or None."""
