@@ -23,9 +23,9 @@ _ListTopic = messages.ListOffsetsRequest.ListOffsetsTopic
 TIME_MS = 1_000
 
 
-def replicated(min_insync: int = 2, **overrides: str) -> tuple[Cluster, Topic, Partition]:
-    cluster = make_cluster(3, **overrides)
-    topic = cluster.create_topic("t", [(1, 2, 3)], {"min.insync.replicas": str(min_insync)})
+def replicated() -> tuple[Cluster, Topic, Partition]:
+    cluster = make_cluster(3)
+    topic = cluster.create_topic("t", [(1, 2, 3)], {"min.insync.replicas": "2"})
     return cluster, topic, topic.partitions[0]
 
 
@@ -38,9 +38,9 @@ def append(cluster: Cluster, *, acks: int = 1, timestamp: int = TIME_MS, leader_
     return append_batch(context, cluster, topic, partition, batch, 0, len(batch), acks=acks)
 
 
-def with_unread(**overrides: str) -> tuple[Cluster, Topic, Partition]:
+def with_unread() -> tuple[Cluster, Topic, Partition]:
     """One record that all have, and two that only broker 1 has; brokers 2 and 3 are down."""
-    cluster, topic, partition = replicated(**overrides)
+    cluster, topic, partition = replicated()
     append(cluster)
     for node_id in (2, 3):
         stop_broker(cluster, node_id, NOW_MS)

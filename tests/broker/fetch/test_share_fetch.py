@@ -437,3 +437,21 @@ def test_a_record_that_another_member_finishes_while_a_fetch_pauses_is_delivered
     assert pause_count > 10
     for number in range(2, pause_count + 1):
         assert fetch_beside_another(number) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("reset", ["earliest", "latest"])
+def test_records_are_acquired_when_enough_replicas_have_them(reset: str) -> None:
+    driver = ShareDriver(2)
+    (partition,) = driver.topic.partitions
+    driver.cluster.alter_topic_config(driver.topic, {"min.insync.replicas": "2"})
+    driver.cluster.assign(partition, (1, 2), driver.now_ms)
+    driver.configure("share.auto.offset.reset", reset)
+    driver.join(1)
+    assert driver.acquire(1) == []
+    driver.produce(b"v")
+
+    waiting = driver.fetch(1, max_wait_ms=500)
+    assert waiting == []
+    driver.cluster.set_isr(partition, (1, 2), driver.now_ms)
+    driver.advance(0)
+    assert acquired(waiting[0]) == [(0, 0, 1)]

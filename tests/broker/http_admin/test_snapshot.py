@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from broker.cluster.brokers import Availability
+from broker.cluster.failover import stop_broker
 from broker.dispatch import turns
 from broker.http_admin import snapshot
 from broker.http_admin.faults import fault_views
@@ -20,6 +21,7 @@ from broker.http_admin.snapshot import LoadQuery, SaveQuery, get_snapshot, put_s
 from broker.http_admin.snapshot_document import Snapshot
 from broker.http_admin.topic_records import RecordsQuery, get_records
 from broker.http_admin.topics import NewTopicBody, create_topic, list_topics
+from tests.broker.cluster_builder import NOW_MS
 from tests.broker.http_admin.admin_server import make_admin, serving_site
 from tests.broker.http_admin.kafka_clients import commit, produce
 from tests.broker.http_admin.snapshots import ORDERS, document_of, filled, load
@@ -169,3 +171,21 @@ async def test_no_saved_offset_is_past_the_end_of_its_saved_log() -> None:
     assert next(producer_ids) > 1005
     assert [offset.group for offset in saved.offsets] == ["billing"]
     assert saved.offsets[0].offset <= (saved.topics[0].partitions[0].log_end_offset or 0)
+
+
+async def test_a_high_watermark_that_stands_is_saved_and_moves_with_enough_in_sync() -> None:
+    admin = make_admin(2)
+    create_topic(admin, NewTopicBody("orders", 1, 2, {"min.insync.replicas": "2"}))
+    produce(admin, "orders", 1)
+    stop_broker(admin.cluster, 3 - admin.partition("orders", 0).leader_id, NOW_MS)
+    produce(admin, "orders", 2)
+    produce(admin, "orders", 3)
+    document = msgspec.json.decode(await document_of(admin))
+    (partition,) = document["topics"][0]["partitions"]
+    assert (partition["high_watermark"], len(partition["records"])) == (1, 3)
+
+    other = make_admin(2)
+    await load(other, document)
+    assert other.partition("orders", 0).log.high_watermark == 3
+    (saved,) = msgspec.json.decode(await document_of(other))["topics"][0]["partitions"]
+    assert "high_watermark" not in saved

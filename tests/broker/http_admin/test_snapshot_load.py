@@ -139,3 +139,10 @@ async def test_a_group_may_have_more_offsets_than_one_commit_has_room_for() -> N
     ]
     await load(admin, {"offsets": offsets})
     assert len(list(admin.cluster.groups.table.all_committed("g"))) == 10_000
+
+
+@pytest.mark.parametrize("high_watermark", [1, 6])
+async def test_a_high_watermark_outside_of_the_log_is_refused(high_watermark: int) -> None:
+    partition = {"log_start_offset": 2, "log_end_offset": 5, "high_watermark": high_watermark}
+    with pytest.raises(Problem, match=f"high_watermark {high_watermark} is not in 2 to 5"):
+        await load(make_admin(1), {"topics": [{"name": "orders", "partitions": [partition]}]})

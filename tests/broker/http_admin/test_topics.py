@@ -4,7 +4,10 @@ import pytest
 
 from broker.cluster import failover
 from broker.cluster.topics import NO_LEADER
+from broker.http_admin.groups import GroupPath, get_group
 from broker.http_admin.operation import Problem
+from broker.http_admin.record_search import SearchQuery, find_newest_records
+from broker.http_admin.topic_records import RecordsQuery, get_records
 from broker.http_admin.topics import (
     LeaderBody,
     NewTopicBody,
@@ -18,6 +21,7 @@ from broker.http_admin.topics import (
 )
 from tests.broker.cluster_builder import NOW_MS
 from tests.broker.http_admin.admin_server import make_admin
+from tests.broker.http_admin.kafka_clients import commit, produce
 
 
 def test_a_topic_is_created_with_the_requested_or_configured_numbers() -> None:
@@ -82,3 +86,21 @@ def test_a_missing_or_stopped_broker_cannot_lead() -> None:
     with pytest.raises(Problem) as caught:
         put_leader(admin, PartitionPath("a", 0), LeaderBody(4))
     assert caught.value.status == 404
+
+
+def test_views_and_records_end_at_the_high_watermark() -> None:
+    admin = make_admin(2)
+    create_topic(admin, NewTopicBody("t", 1, 2, {"min.insync.replicas": "2"}))
+    partition = admin.partition("t", 0)
+    produce(admin, "t", 1)
+    commit(admin, "g", "t", 0)
+    failover.stop_broker(admin.cluster, 3 - partition.leader_id, NOW_MS)
+    produce(admin, "t", 2)
+    produce(admin, "t", 3)
+
+    (view,) = get_topic(admin, TopicPath("t")).partitions
+    assert (view.high_watermark, view.log_end_offset) == (1, 3)
+    assert len(get_records(admin, TopicPath("t"), RecordsQuery()).records) == 1
+    found = find_newest_records(admin, TopicPath("t"), SearchQuery())
+    assert len(found.records) == 1
+    assert [offset.lag for offset in get_group(admin, GroupPath("g")).offsets] == [1]
