@@ -210,8 +210,8 @@ STORAGE_MUTANTS: tuple[Mutant, ...] = (
         "DeleteRecords deletes one batch too many.",
         "deletions",
         PartitionLog.advance_start,
-        "else self._index_of(offset),",
-        "else self._index_of(offset) + 1,",
+        "at_end else self._index_of(offset)",
+        "at_end else self._index_of(offset) + 1",
         DeletedRecordsWorld,
     ),
     edited(
