@@ -1,10 +1,10 @@
 // Requests to the admin port.
-import { byId } from "./dom.js";
+import { byId, visible } from "./dom.js";
 let token = sessionStorage.getItem("token") || "";
 export const headers = () => (token ? { Authorization: `Bearer ${token}` } : {});
 let noticeTimer;
 export function notify(text) {
-  byId("notice").textContent = text;
+  byId("notice").textContent = visible(text);
   byId("notice").hidden = false;
   clearTimeout(noticeTimer);
   noticeTimer = setTimeout(() => {
@@ -18,7 +18,8 @@ function showLogin() {
   dialog.showModal();
 }
 export class Locked extends Error {}
-export async function ask(method, path, body) {
+/** The body of a response as it is written. */
+export async function askText(method, path, body) {
   const options = { method, headers: headers() };
   if (body !== undefined) options.body = JSON.stringify(body);
   const response = await fetch(path, options);
@@ -27,9 +28,12 @@ export async function ask(method, path, body) {
     throw new Locked();
   }
   const text = await response.text();
-  const value = text ? JSON.parse(text) : null;
-  if (!response.ok) throw new Error(value.detail);
-  return value;
+  if (!response.ok) throw new Error(JSON.parse(text).detail);
+  return text;
+}
+export async function ask(method, path, body) {
+  const text = await askText(method, path, body);
+  return text ? JSON.parse(text) : null;
 }
 export const get = (path) => ask("GET", path);
 export async function act(method, path, body) {

@@ -1,18 +1,32 @@
 import { Idiomorph } from "./idiomorph.esm.js";
 // Names of topics, clients and users are always inserted as text, never as HTML.
 export const byId = (id) => document.getElementById(id);
+// Characters that nobody sees, and those that change the order of others (Unicode's bidirectional controls).
+const HIDDEN = /([\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff])/;
+const codePoint = (character) => `U+${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
+/** A text in which hidden characters are code points, for places without elements. */
+export const visible = (text) =>
+  text
+    .split(HIDDEN)
+    .map((part, index) => (index % 2 ? codePoint(part) : part))
+    .join("");
+const textNodes = (text) =>
+  text
+    .split(HIDDEN)
+    .map((part, index) => (index % 2 ? el("span", { class: "hidden-character" }, codePoint(part)) : part));
 export function el(tag, props, ...children) {
   const node = document.createElement(tag);
   for (const [key, value] of Object.entries(props || {})) {
     if (value === undefined || value === null || value === false) continue;
     if (key === "class") node.className = value;
     else if (key.startsWith("--")) node.style.setProperty(key, value);
+    else if (key === "title" || key === "aria-label") node.setAttribute(key, visible(String(value)));
     else node.setAttribute(key, value === true ? "" : String(value));
   }
   node.append(
     ...children
       .filter((each) => each !== null && each !== undefined)
-      .map((each) => (each instanceof Node ? each : String(each))),
+      .flatMap((each) => (each instanceof Node ? each : textNodes(String(each)))),
   );
   return node;
 }

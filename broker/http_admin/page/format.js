@@ -14,15 +14,23 @@ export const bytes = (count) => {
 };
 export const count = (value, word) => `${number(value)} ${word}${value === 1 ? "" : "s"}`;
 const pad = (value, width) => String(value).padStart(width, "0");
+const NO_TIMESTAMP = -1;
+const isDate = (ms) => ms !== NO_TIMESTAMP && !Number.isNaN(new Date(ms).getTime());
+/** What stands for a time that is none: -1 in Kafka, or so far away that it has no date. */
+const noDateText = (ms) => (ms === NO_TIMESTAMP ? "no timestamp" : `${ms} ms`);
 export const clockText = (ms) => {
+  if (!isDate(ms)) return noDateText(ms);
   const at = new Date(ms);
   const parts = [at.getHours(), at.getMinutes(), at.getSeconds()].map((part) => pad(part, 2));
   return `${parts.join(":")}.${pad(at.getMilliseconds(), 3)}`;
 };
 export const dateText = (ms) => {
+  if (!isDate(ms)) return noDateText(ms);
   const at = new Date(ms);
   return `${at.getFullYear()}-${pad(at.getMonth() + 1, 2)}-${pad(at.getDate(), 2)} ${clockText(ms).slice(0, 8)}`;
 };
+/** The timestamp of a record; one before 1970 with its date. */
+export const timestampText = (ms) => (ms < 0 ? dateText(ms) : clockText(ms));
 export const span = (ms) =>
   ms < 1000
     ? `${Math.round(ms)} ms`

@@ -1,8 +1,9 @@
 // The newest messages of the open topic, over all partitions, with a filter and a JSON view.
 import { get } from "./api.js";
 import { el, empty, idOf, table } from "./dom.js";
-import { clockText, count, dateText } from "./format.js";
+import { count, dateText, timestampText } from "./format.js";
 import { isAt, opens, route } from "./route.js";
+import { bytesOf, download, isText, shortValue, sizeText, wholeValue } from "./values.js";
 const LIMITS = [50, 200, 1000];
 let found = null,
   foundFor = null,
@@ -63,17 +64,14 @@ document.addEventListener("click", (event) => {
   document.dispatchEvent(new Event("changed"));
 });
 
-const asText = (value) => (value === null ? "null" : (value.text ?? `base64 ${value.base64}`));
-const short = (value) => asText(value).slice(0, 200);
-function pretty(value) {
-  if (view === "json" && value?.text !== undefined)
-    try {
-      return JSON.stringify(JSON.parse(value.text), null, 2);
-    } catch {
-      /* no JSON: as it is */
-    }
-  return asText(value);
-}
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("[data-download]");
+  if (!button) return;
+  const [topic, partition, offset, part] = JSON.parse(button.dataset.download);
+  const record = found.records.find((other) => other.partition === partition && other.offset === offset);
+  const extension = isText(record[part]) ? "txt" : "bin";
+  download(`${topic}-${partition}-${offset}-${part}.${extension}`, bytesOf(record[part]));
+});
 
 function messageRows(topic, record) {
   const place = [topic.name, record.partition, record.offset];
@@ -96,9 +94,9 @@ function messageRows(topic, record) {
         `${record.partition} / ${record.offset}`,
       ),
     ),
-    el("td", { class: "nowrap soft", title: dateText(record.timestamp) }, clockText(record.timestamp)),
-    el("td", { class: "mono words" }, short(record.key)),
-    el("td", { class: "mono words" }, short(record.value)),
+    el("td", { class: "nowrap soft", title: dateText(record.timestamp) }, timestampText(record.timestamp)),
+    el("td", { class: "mono words" }, shortValue(record.key)),
+    el("td", { class: "mono words" }, shortValue(record.value)),
     el(
       "td",
       { class: "num" },
@@ -114,6 +112,27 @@ const viewButton = (id, label) =>
     { class: view === id ? "on" : null, "data-messages": id, "aria-pressed": String(view === id) },
     label,
   );
+/** The key or the value of a message, with its size. */
+const partOf = (record, place, part, title) => [
+  el(
+    "div",
+    { class: "line" },
+    el("b", null, title),
+    el("span", { class: "soft" }, sizeText(record[part])),
+    record[part] === null
+      ? null
+      : el(
+          "button",
+          {
+            class: "quiet",
+            "aria-label": `Download the ${part}`,
+            "data-download": JSON.stringify([...place, part]),
+          },
+          "Download",
+        ),
+  ),
+  el("pre", { tabindex: 0 }, ...wholeValue(record[part], view)),
+];
 const messageDetail = (record, place) =>
   el(
     "tr",
@@ -126,10 +145,9 @@ const messageDetail = (record, place) =>
         { class: "line" },
         el("span", { class: "soft" }, dateText(record.timestamp)),
         el("span", { class: "push" }),
-        el("span", { class: "group" }, viewButton("json", "JSON"), viewButton("text", "Text")),
+        el("span", { class: "group" }, viewButton("json", "JSON"), viewButton("text", "Text"), viewButton("hex", "Hex")),
       ),
-      el("b", null, "Key"),
-      el("pre", { tabindex: 0 }, pretty(record.key)),
+      ...partOf(record, place, "key", "Key"),
       record.headers.length
         ? table(
             ["Header", "Value"],
@@ -138,13 +156,12 @@ const messageDetail = (record, place) =>
                 "tr",
                 null,
                 el("td", { class: "mono words" }, header.key),
-                el("td", { class: "mono words" }, asText(header.value)),
+                el("td", { class: "mono words" }, shortValue(header.value)),
               ),
             ),
           )
         : null,
-      el("b", null, "Value"),
-      el("pre", { tabindex: 0 }, pretty(record.value)),
+      ...partOf(record, place, "value", "Value"),
     ),
   );
 

@@ -1,7 +1,8 @@
 // Requests as they come, and the details of one beside its row.
-import { Locked, act, get, headers } from "./api.js";
+import { Locked, act, askText, get, headers } from "./api.js";
 import { byId, el, empty, morph, name } from "./dom.js";
 import { clockText, number, span } from "./format.js";
+import { jsonMembers, jsonParts } from "./json.js";
 import { Paging } from "./paging.js";
 import { opens, route } from "./route.js";
 const LINES_MAX = 400,
@@ -165,13 +166,9 @@ byId("lines").addEventListener("click", (event) => {
   const row = event.target.closest("tr");
   if (row && !event.target.closest("button")) row.querySelector("button").click();
 });
-const block = (title, value) =>
-  el(
-    "div",
-    null,
-    el("b", null, title),
-    el("pre", { tabindex: 0 }, typeof value === "string" ? value : JSON.stringify(value, null, 2)),
-  );
+const block = (title, ...parts) =>
+  el("div", null, el("b", null, title), el("pre", { tabindex: 0 }, ...parts));
+const textOf = (member) => (member === undefined ? null : JSON.parse(member));
 const hexText = (hex) => hex.replace(/(..)/g, "$1 ").replace(/(.{48})/g, "$1\n");
 let detailed = null;
 /** Show the line that is open beside the list. */
@@ -185,13 +182,26 @@ async function showDetail() {
   if (opened === null) return;
   let parts;
   try {
-    const { request, response, request_hex, response_hex, ...rest } = await get(`/v1/requests/${opened}`);
+    // Numbers of 64 bits are more than JavaScript's numbers can hold, so they stay text.
+    const members = jsonMembers(await askText("GET", `/v1/requests/${opened}`));
+    const [request, response, requestHex, responseHex] = [
+      "request",
+      "response",
+      "request_hex",
+      "response_hex",
+    ].map((key) => {
+      const member = members.get(key);
+      members.delete(key);
+      return member;
+    });
+    const isRequest = textOf(members.get("kind")) === "request";
+    const rest = [...members].map(([key, member]) => `${JSON.stringify(key)}:${member}`).join(",");
     parts = [
-      block("Details", rest),
-      rest.kind === "request" ? block("Request", request) : null,
-      rest.kind === "request" ? block("Response", response) : null,
-      request_hex ? block("Frame of the request", hexText(request_hex)) : null,
-      response_hex ? block("Frame of the response", hexText(response_hex)) : null,
+      block("Details", ...jsonParts(`{${rest}}`)),
+      isRequest ? block("Request", ...jsonParts(request)) : null,
+      isRequest ? block("Response", ...jsonParts(response)) : null,
+      textOf(requestHex) ? block("Frame of the request", hexText(textOf(requestHex))) : null,
+      textOf(responseHex) ? block("Frame of the response", hexText(textOf(responseHex))) : null,
     ];
   } catch (error) {
     if (error instanceof Locked) return;

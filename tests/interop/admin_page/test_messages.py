@@ -1,0 +1,112 @@
+"""How messages are shown: JSON, text, bytes, hidden characters, and their timestamps."""
+
+import json
+import re
+from pathlib import Path
+
+from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+from playwright.sync_api import Page, expect
+
+from tests.interop.admin_page.accessibility import Accessibility
+from tests.interop.admin_page.served_cluster import PRODUCE, Cluster
+
+WRITTEN = '{"big":12345678901234567890123,"f":1.10,"u":"\\u00e9","2":0,"1":[],"word":null}'
+LAID_OUT = (
+    '{\n  "big": 12345678901234567890123,\n  "f": 1.10,\n  "u": "\\u00e9",'
+    '\n  "2": 0,\n  "1": [],\n  "word": null\n}'
+)
+BINARY = bytes(range(256)) * 100
+
+
+def test_json_keeps_its_digits_its_escapes_and_its_order(
+    cluster: Cluster, page: Page, accessibility: Accessibility
+) -> None:
+    cluster.produce("checkout", "orders", WRITTEN.encode())
+    (record,) = cluster.ask("GET", "/v1/topics/orders/records")["records"]
+    page.goto(f"{cluster.url}/#/topics/orders/{record['partition']}/0")
+    value = page.locator(".message pre").nth(1)
+    expect(value).to_have_text(LAID_OUT, use_inner_text=True)
+    expect(value.locator(".json-number")).to_have_text(["12345678901234567890123", "1.10", "0"])
+    expect(value.locator(".json-key").first).to_have_text('"big"')
+    accessibility.check(page)
+    page.get_by_role("button", name="Text", exact=True).click()
+    expect(value).to_have_text(WRITTEN)
+
+
+def test_numbers_of_64_bits_in_a_request_keep_their_digits(cluster: Cluster, page: Page) -> None:
+    members = "async (text) => [...(await import('/page/json.js')).jsonMembers(text)]"
+    found = page.evaluate(members, '{"id":9223372036854775807,"in":{"a":1,"b":[2,3]},"s":","}')
+    assert found == [["id", "9223372036854775807"], ["in", '{"a":1,"b":[2,3]}'], ["s", '","']]
+
+    cluster.produce("checkout", "orders", b"one coffee")
+    consumer = KafkaConsumer(bootstrap_servers=cluster.bootstrap_servers)
+    consumer.offsets_for_times({TopicPartition("orders", 0): 2**62 + 1})
+    consumer.close()
+    page.locator("#lines tr", has_text="ListOffsets").first.get_by_role("button").click()
+    expect(page.locator("#detail")).to_contain_text('"timestamp": 4611686018427387905')
+
+
+def test_binary_values_are_hex_with_their_size_and_can_be_downloaded(
+    cluster: Cluster, page: Page, accessibility: Accessibility, tmp_path: Path
+) -> None:
+    cluster.produce("checkout", "orders", BINARY)
+    (record,) = cluster.ask("GET", "/v1/topics/orders/records")["records"]
+    page.goto(f"{cluster.url}/#/topics/orders/{record['partition']}/0")
+    row = page.locator(".messages tbody tr").first
+    expect(row).to_contain_text("00 01 02 03")
+    expect(row).to_contain_text("25 KiB of binary data")
+    expect(page.locator(".message")).to_contain_text("25 KiB")
+    dump = page.locator(".message pre").nth(1)
+    expect(dump).to_contain_text("00000040  40 41 42 43")
+    expect(dump).to_contain_text("|@ABCDEFGHIJKLMNO|")
+    expect(dump).to_contain_text("The first 16 KiB of 25 KiB")
+    accessibility.check(page)
+    with page.expect_download() as downloaded:
+        page.get_by_role("button", name="Download the value").click()
+    file = downloaded.value
+    assert file.suggested_filename == f"orders-{record['partition']}-0-value.bin"
+    file.save_as(tmp_path / "value")
+    assert (tmp_path / "value").read_bytes() == BINARY
+
+    # Text that holds a binary number is valid UTF-8.
+    page.get_by_role("button", name="Hex", exact=True).click()
+    expect(page.locator(".message pre").first).to_contain_text("63 75 73 74 6f 6d 65 72")
+
+
+def test_characters_that_change_the_order_of_others_are_visible(
+    cluster: Cluster, page: Page
+) -> None:
+    name = "invoice\u202egpj.exe"
+    cluster.produce(name, "orders", f'"\u2066{name}"'.encode())
+    (record,) = cluster.ask("GET", "/v1/topics/orders/records")["records"]
+    page.goto(f"{cluster.url}/#/topics/orders/{record['partition']}/0")
+    expect(page.locator(".message pre").nth(1)).to_have_text('"U+2066invoiceU+202Egpj.exe"')
+    expect(page.locator(".message .hidden-character")).to_have_text(["U+2066", "U+202E"])
+    client = page.locator("#lines tr", has_text=PRODUCE).locator("td.name").first
+    expect(client).to_have_text("invoiceU+202Egpj.exe")
+    hidden = re.compile("[\u202a-\u202e\u2066-\u2069]")
+    assert not hidden.search(page.locator("body").inner_text())
+    titles = page.locator("#lines td.name").evaluate_all("(cells) => cells.map((c) => c.title)")
+    assert not hidden.search(json.dumps(titles, ensure_ascii=False))
+
+
+def test_times_that_are_none_are_not_shown_as_dates(cluster: Cluster, page: Page) -> None:
+    dates = (
+        "async (times) => { const f = await import('/page/format.js'); return times.map(f.%s); }"
+    )
+    none_far_early = [-1, 9e15, -86_400_000]
+    texts = page.evaluate(dates % "timestampText", none_far_early)
+    assert texts[:2] == ["no timestamp", "9000000000000000 ms"]
+    assert texts[2].startswith("1969-12-3")
+    assert page.evaluate(dates % "dateText", none_far_early)[:2] == texts[:2]
+
+    producer = KafkaProducer(bootstrap_servers=cluster.bootstrap_servers)
+    for timestamp_ms in (-1, -86_400_000):
+        producer.send("orders", b"old", timestamp_ms=timestamp_ms, partition=0).get(20)
+    producer.close()
+    stored = [r["timestamp"] for r in cluster.ask("GET", "/v1/topics/orders/records")["records"]]
+    assert stored == [-1, -86_400_000]
+    page.goto(f"{cluster.url}/#/topics/orders")
+    times = page.locator(".messages tbody tr td:nth-child(2)")
+    expect(times).to_have_text(["no timestamp", re.compile(r"^1969-12-3\d \d\d:\d\d:\d\d$")])
+    assert "NaN" not in page.locator("body").inner_text()
