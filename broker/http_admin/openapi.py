@@ -9,6 +9,13 @@ import msgspec
 from broker.http_admin.operation import Input, Operation, ProblemDocument
 
 _REFERENCE = "#/components/schemas/{name}"
+_IF_NONE_MATCH = {
+    "name": "If-None-Match",
+    "in": "header",
+    "required": False,
+    "schema": {"type": "string"},
+    "description": "The ETag of a response that the client has.",
+}
 TITLE = "mock-kafka admin port"
 DESCRIPTION = (
     "Inspect and control a mock Kafka cluster: clock, brokers, leaders, faults, quotas, topics and "
@@ -71,12 +78,15 @@ def _describe(
         # An empty alternative: if no token is configured, none is needed.
         "security": [] if op.is_open else [{"token": []}, {}],
     }
+    if op.has_etag:
+        described["responses"]["304"] = {"description": "Nothing has changed since the ETag."}
     if op.further_rules is not None:
         described["responses"]["422"] = _problem(schema_of, op.further_rules)
     texts = [op.description, *_query_descriptions(op)]
     if any(texts):
         described["description"] = " ".join(filter(None, texts))
     parameters = [
+        *([_IF_NONE_MATCH] if op.has_etag else ()),
         *_parameters("path", op.path_type, components),
         *_parameters("query", op.query_type, components),
     ]

@@ -174,6 +174,11 @@ class Operation:
         return self.handler.__name__
 
     @property
+    def has_etag(self) -> bool:
+        """Whether a response has an ETag, and a request with it gets 304 if nothing has changed."""
+        return self.method == "GET" and self.media_type == "application/json"
+
+    @property
     def summary(self) -> str:
         """The first line of the handler's docstring."""
         return cleandoc(self.handler.__doc__ or "").partition("\n")[0].rstrip(".")

@@ -41,24 +41,42 @@ class PageQuery(Input, kw_only=True):
         return self.offset, self.offset + self.limit
 
 
-class TopicPageQuery(PageQuery, kw_only=True):
+class ChangesQuery(PageQuery, kw_only=True):
+    """With the `version` of a response to the same search, only what has changed since."""
+
+    since: Annotated[str, msgspec.Meta(max_length=100)] = ""
+
+
+class TopicPageQuery(ChangesQuery, kw_only=True):
     """As for all searches; `internal` topics, such as `__consumer_offsets`, only if it is set."""
 
     internal: bool = False
 
 
 class TopicsPage(msgspec.Struct):
-    """A page of topics in the order they were created; `total` is how many were found."""
+    """A page of topics in the order they were created; `total` is how many were found.
+
+    `are_changes`: these are only the topics that have changed since the version of the query. The
+    other topics of that response are on the page as they were.
+    """
 
     total: int
     topics: list[TopicView]
+    version: str
+    are_changes: bool
 
 
 class GroupsPage(msgspec.Struct):
-    """A page of groups: those with members first, by their ids; `total` is how many were found."""
+    """A page of groups: those with members first, by their ids; `total` is how many were found.
+
+    `are_changes`: these are only the groups that have changed since the version of the query. The
+    other groups of that response are on the page as they were.
+    """
 
     total: int
     groups: list[GroupView]
+    version: str
+    are_changes: bool
 
 
 class RequestsPage(msgspec.Struct):
@@ -80,14 +98,14 @@ def search_topics(admin: Admin, query: TopicPageQuery) -> TopicsPage:
         for topic in paced(admin.cluster.topics.all())
         if (query.internal or not topic.is_internal) and query.fits(topic.name)
     ]
-    return TopicsPage(
-        len(found), [topic_view(topic) for topic in paced(found[slice(*query.bounds)])]
-    )
+    page = paced(found[slice(*query.bounds)])
+    views = {topic.name: topic_view(topic) for topic in page}
+    return TopicsPage(len(found), *admin.changes.since(query.since, "topic", views))
 
 
 @operation("GET", "/v1/search/groups", tag="search", turn_kind=TurnKind.READING)
 @may_pause
-def search_groups(admin: Admin, query: PageQuery) -> GroupsPage:
+def search_groups(admin: Admin, query: ChangesQuery) -> GroupsPage:
     """Search groups of all types by their ids."""
     cluster = admin.cluster
     listings = (*cluster.groups.table.list_groups(), *cluster.share.groups.list_groups())
@@ -97,8 +115,9 @@ def search_groups(admin: Admin, query: PageQuery) -> GroupsPage:
         if query.fits(listing.group_id)
     )
     page = paced(found[slice(*query.bounds)])
-    views = [group_view(admin, group_id) for _is_empty, group_id in page]
-    return GroupsPage(len(found), [view for view in views if view is not None])
+    views = {group_id: group_view(admin, group_id) for _is_empty, group_id in page}
+    known = {group_id: view for group_id, view in views.items() if view is not None}
+    return GroupsPage(len(found), *admin.changes.since(query.since, "group", known))
 
 
 @operation("GET", "/v1/search/requests", tag="search", turn_kind=TurnKind.READING)

@@ -15,6 +15,7 @@ from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Partition, Topic
 from broker.dispatch.turn_queue import TurnKind
 from broker.faults.table import FaultTable
+from broker.http_admin.changes import Changes
 from broker.http_admin.event_feed import EventFeed
 from broker.http_admin.operation import Problem, Remedy
 from broker.http_admin.unknown_names import no_such
@@ -44,6 +45,8 @@ class Admin:
         self.clock = clock
         self.events = EventFeed(server.dispatcher.journal)
         """The lines of the journal for those who follow them."""
+        self.changes = Changes()
+        """What readers of lists have seen of them."""
         self.restore: Callable[[], Awaitable[None]] | None = None
         """Loads what a reset restores besides the state of the start."""
 

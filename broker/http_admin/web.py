@@ -6,6 +6,7 @@ import logging
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Set
 from functools import partial
+from hashlib import blake2b
 from inspect import isasyncgenfunction, iscoroutinefunction
 from ipaddress import ip_address
 from socket import SO_SNDBUF, SOL_SOCKET, socket
@@ -245,10 +246,13 @@ def _encoded(op: Operation, result: Any) -> list[bytes]:
 async def _respond(request: web.Request, op: Operation, parts: list[bytes]) -> web.StreamResponse:
     if op.media_type is None:
         return web.Response(status=op.status)
-    response = web.StreamResponse(
-        status=op.status,
-        headers={"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"},
-    )
+    headers = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+    if op.has_etag:
+        etag = await _etag(parts)
+        headers["ETag"] = f'"{etag}"'
+        if any(known.value in {etag, "*"} for known in request.if_none_match or ()):
+            return web.Response(status=304, headers=headers)
+    response = web.StreamResponse(status=op.status, headers=headers)
     response.content_type = op.media_type
     response.content_length = sum(map(len, parts))
     if op.media_type.startswith("text/"):
@@ -263,6 +267,16 @@ async def _respond(request: web.Request, op: Operation, parts: list[bytes]) -> w
             yield part
 
     return await _send(request, response, chunks())
+
+
+async def _etag(parts: list[bytes]) -> str:
+    """Return a hash of a body, which every change of the body changes."""
+    digest = blake2b(digest_size=12)
+    for index, part in enumerate(parts):
+        if index:
+            await asyncio.sleep(0)  # others come in between
+        digest.update(part)
+    return digest.hexdigest()
 
 
 async def _stream(

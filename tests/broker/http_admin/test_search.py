@@ -3,7 +3,9 @@
 from dataclasses import replace
 
 from broker.groups.results import JoinResult
+from broker.http_admin.operation import encode_result
 from broker.http_admin.search import (
+    ChangesQuery,
     PageQuery,
     TopicPageQuery,
     search_groups,
@@ -15,7 +17,7 @@ from tests.broker.cluster_builder import NOW_MS
 from tests.broker.connection_driver import Client, metadata_frame
 from tests.broker.http_admin.admin_server import make_admin
 from tests.broker.http_admin.group_members import join_request
-from tests.broker.http_admin.kafka_clients import commit
+from tests.broker.http_admin.kafka_clients import commit, produce
 from tests.broker.journal.journalled_cluster import produce_frame
 
 
@@ -51,9 +53,9 @@ async def test_groups_with_members_come_first() -> None:
     joined: list[JoinResult] = []
     admin.cluster.groups.join(replace(join_request(), group_id="with"), joined.append, NOW_MS)
 
-    page = search_groups(admin, PageQuery(limit=3))
+    page = search_groups(admin, ChangesQuery(limit=3))
     assert (page.total, [group.group_id for group in page.groups]) == (4, ["with", "a", "abc"])
-    page = search_groups(admin, PageQuery(search="b", offset=1))
+    page = search_groups(admin, ChangesQuery(search="b", offset=1))
     assert (page.total, [group.group_id for group in page.groups]) == (2, ["b"])
 
 
@@ -70,3 +72,35 @@ async def test_the_whole_journal_is_searched_newest_first() -> None:
     assert await found(search="METADATA", limit=2, offset=1) == (498, [498, 497])
     assert await found(search="produce orders unknown_topic") == (1, [1])
     assert await found(search="produce payments") == (0, [])
+
+
+async def test_a_page_that_was_read_before_has_only_what_changed() -> None:
+    admin = make_admin()
+    for number in range(305):
+        create_topic(admin, NewTopicBody(f"orders-{number}", partitions=4))
+    query = TopicPageQuery(limit=200)
+    first = search_topics(admin, query)
+    assert (len(first.topics), first.are_changes) == (200, False)
+    query.since = first.version
+    same = search_topics(admin, query)
+    assert (same.topics, same.are_changes, same.version) == ([], True, first.version)
+
+    commit(admin, "billing", "orders-7", 1)
+    groups = search_groups(admin, ChangesQuery())
+    commit(admin, "billing", "orders-7", 2)
+    changed = search_groups(admin, ChangesQuery(since=groups.version))
+    assert [group.offsets[0].offset for group in changed.groups] == [2]
+
+    produce(admin, "orders-7", 1)
+    page = search_topics(admin, query)
+    assert [topic.name for topic in page.topics] == ["orders-7"]
+    assert (page.total, page.are_changes) == (305, True)
+    assert len(encode_result(page)) < 1_500
+    assert len(encode_result(first)) > 100_000
+    query.since = page.version
+    create_topic(admin, NewTopicBody("another"))
+    page = search_topics(admin, query)
+    assert (page.total, page.topics, page.are_changes) == (306, [], True)
+    admin.cluster.delete_topic(admin.topic("orders-0"), NOW_MS)
+    page = search_topics(admin, query)
+    assert (len(page.topics), page.are_changes) == (200, False)

@@ -11,7 +11,7 @@ from broker.http_admin import json_parts, web
 from broker.http_admin.operation import OPERATIONS, Problem
 from broker.http_admin.topics import NewTopicBody, create_topic
 from tests.broker.http_admin.admin_server import Site, serving_site
-from tests.broker.http_admin.kafka_clients import connect, leave
+from tests.broker.http_admin.kafka_clients import commit, connect, leave
 
 
 async def test_a_topic_is_created_and_read_over_http() -> None:
@@ -254,3 +254,72 @@ async def test_a_stop_does_not_wait_for_followers() -> None:
 
 def test_a_problem_is_an_exception_with_its_status() -> None:
     assert Problem(404, "gone").status == 404
+
+
+QUOTA = {"request_percentage": 1}
+
+
+async def test_what_has_not_changed_is_not_sent_again() -> None:
+    async with serving_site() as site:
+        for path in ("/v1/topics", "/v1/search/topics", "/healthz", "/v1/faults"):
+            async with site.session.get(site.url + path) as response:
+                etag, body = response.headers["ETag"], await response.read()
+            assert body
+            for known in (etag, f'"other", {etag}', f"W/{etag}"):
+                asked = site.session.get(site.url + path, headers={"If-None-Match": known})
+                async with asked as response:
+                    assert (response.status, await response.read()) == (304, b"")
+                    assert response.headers["ETag"] == etag
+            asked = site.session.get(site.url + path, headers={"If-None-Match": '"other"'})
+            async with asked as response:
+                assert (response.status, await response.read()) == (200, body)
+        async with site.session.get(site.url + "/") as response:
+            assert "ETag" not in response.headers
+
+
+@pytest.mark.parametrize(
+    ("path", "method", "changed", "body"),
+    [
+        ("topics", "POST", "/v1/topics", {"name": "b"}),
+        ("topics", "DELETE", "/v1/topics/a", None),
+        ("topics", "POST", "/v1/topics/a/records", {"records": [{"value": "1"}]}),
+        ("topics", "PATCH", "/v1/topics/a/config", {"config": {"retention.ms": "1"}}),
+        ("topics", "PUT", "/v1/topics/a/partitions/0/leader", {"broker": None}),
+        ("topics", "POST", "/v1/brokers/1/stop", {}),
+        ("search/topics", "POST", "/v1/topics/a/records", {"records": [{"value": "1"}]}),
+        ("search/topics?limit=0", "POST", "/v1/topics", {"name": "b"}),
+        ("topics/a/records", "POST", "/v1/topics/a/records", {"records": [{"value": "1"}]}),
+        ("brokers", "POST", "/v1/brokers/1/stop", {}),
+        ("clock", "POST", "/v1/clock/advance", {"ms": 1}),
+        ("faults", "POST", "/v1/faults", {"delay_ms": 1}),
+        ("quotas", "PUT", "/v1/quotas", {"entity": {"user": "a"}, "values": QUOTA}),
+        ("topics", "POST", "/v1/reset", {}),
+    ],
+)  # fmt: skip
+async def test_each_kind_of_change_alters_the_etag(
+    path: str, method: str, changed: str, body: object
+) -> None:
+    async with serving_site() as site:
+        create_topic(site.admin, NewTopicBody("a", 1, 3))
+        url = f"{site.url}/v1/{path}"
+        async with site.session.get(url) as response:
+            before, etag = await response.read(), response.headers["ETag"]
+        status, _ = await site.ask(method, changed, **({} if body is None else {"json": body}))
+        assert status < 300
+        async with site.session.get(url, headers={"If-None-Match": etag}) as response:
+            assert (response.status, await response.read() != before) == (200, True)
+            assert response.headers["ETag"] != etag
+
+
+async def test_a_change_of_a_group_alters_its_etag() -> None:
+    async with serving_site() as site:
+        create_topic(site.admin, NewTopicBody("a"))
+        etags = []
+        for offset in (1, 2):
+            commit(site.admin, "billing", "a", offset)
+            async with site.session.get(f"{site.url}/v1/search/groups") as response:
+                etags.append(response.headers["ETag"])
+        await site.ask("DELETE", "/v1/groups/billing")
+        async with site.session.get(f"{site.url}/v1/search/groups") as response:
+            etags.append(response.headers["ETag"])
+        assert len(set(etags)) == len(etags)
