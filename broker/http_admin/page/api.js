@@ -18,24 +18,62 @@ function showLogin() {
   dialog.showModal();
 }
 export class Locked extends Error {}
-/** The body of a response as it is written. */
-export async function askText(method, path, body) {
-  const options = { method, headers: headers() };
+/** The broker does not answer. */
+export class Gone extends Error {}
+const ANSWER_MAX_MS = 10_000;
+async function send(method, path, body, moreHeaders) {
+  const options = { method, headers: { ...headers(), ...moreHeaders } };
   if (body !== undefined) options.body = JSON.stringify(body);
-  const response = await fetch(path, options);
+  if (method === "GET") options.signal = AbortSignal.timeout(ANSWER_MAX_MS);
+  let response, text;
+  try {
+    response = await fetch(path, options);
+    text = await response.text();
+  } catch {
+    throw new Gone("The broker does not answer.");
+  }
   if (response.status === 401) {
     showLogin();
     throw new Locked();
   }
-  const text = await response.text();
-  if (!response.ok) throw new Error(JSON.parse(text).detail);
-  return text;
+  if (!response.ok && response.status !== 304) throw new Error(JSON.parse(text).detail);
+  return { response, text };
 }
+/** The body of a response as it is written. */
+export const getText = async (path) => (await send("GET", path)).text;
 export async function ask(method, path, body) {
-  const text = await askText(method, path, body);
+  const { text } = await send(method, path, body);
   return text ? JSON.parse(text) : null;
 }
-export const get = (path) => ask("GET", path);
+const KEPT_MAX = 64;
+const kept = new Map();
+/** Read JSON; what has not changed since it was read last is the same object, and is not sent again. */
+export async function get(path) {
+  const before = kept.get(path);
+  const { response, text } = await send(
+    "GET",
+    path,
+    undefined,
+    before && { "If-None-Match": before.etag },
+  );
+  kept.delete(path);
+  const value = response.status === 304 ? before.value : JSON.parse(text);
+  kept.set(path, { etag: response.headers.get("ETag"), value });
+  if (kept.size > KEPT_MAX) kept.delete(kept.keys().next().value);
+  return value;
+}
+const lists = new Map();
+/** Read a page of topics or groups; of a page that was read before only what has changed is sent. */
+export async function getPage(kind, query, nameOf) {
+  const address = `/v1/search/${kind}?${query}`;
+  let { version, elements } = lists.get(address) ?? { version: "", elements: new Map() };
+  const found = await get(`${address}&since=${version}`);
+  if (!found.are_changes) elements = new Map();
+  for (const element of found[kind]) elements.set(nameOf(element), element);
+  for (const other of lists.keys()) if (other.startsWith(`/v1/search/${kind}?`)) lists.delete(other);
+  lists.set(address, { version: found.version, elements });
+  return { total: found.total, elements: [...elements.values()] };
+}
 export async function act(method, path, body) {
   try {
     await ask(method, path, body);

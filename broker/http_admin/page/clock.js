@@ -8,9 +8,16 @@ export const nowMs = () => clock.now_ms + (performance.now() - lookedAt) * clock
 setInterval(() => {
   byId("time").textContent = dateText(nowMs());
 }, 200);
+/** Stop: nobody knows how late it is without the broker. */
+export function stopClock() {
+  clock = { ...clock, now_ms: nowMs(), factor: 0 };
+  lookedAt = performance.now();
+  byId("time").classList.add("stopped");
+}
 export function showClock(found) {
   clock = found;
   lookedAt = performance.now();
+  byId("time").classList.remove("stopped");
   show("modes", [clock.mode, clock.factor], () =>
     [
       ["real", "Real"],

@@ -41,10 +41,38 @@ const options = {
     beforeAttributeUpdated: (attribute) => attribute !== "style",
   },
 };
+/** Tab reaches the first button of a toolbar, and the arrow keys the others. */
+export function setStops(node) {
+  const buttons = node.closest("[role=toolbar]")?.querySelectorAll("button:not([disabled])") ?? [];
+  buttons.forEach((button, index) => {
+    button.tabIndex = index ? -1 : 0;
+  });
+}
 /** Change the children of a node into others; those that stay keep focus, selection and scroll position. */
 export function morph(host, children) {
   const made = el(host.localName, null, ...children);
   Idiomorph.morph(host, made.childNodes.length ? [...made.childNodes] : "", options);
+  setStops(host);
+}
+const isSame = (some, others) => some?.length === others.length && some.every((each, index) => each === others[index]);
+const stateOf = new WeakMap();
+/** Show rows by their ids, in order; one with the same state as before stays as it is. Return the new ones. */
+export function showRows(host, rows) {
+  const nodes = new Map([...host.children].map((node) => [node.id, node])),
+    made = [];
+  let place = host.firstElementChild;
+  for (const { id, state, build } of rows) {
+    let node = nodes.get(id);
+    nodes.delete(id);
+    if (!node) made.push((node = build()));
+    else if (!isSame(stateOf.get(node), state))
+      Idiomorph.morph(node, build(), { ...options, morphStyle: "outerHTML" });
+    stateOf.set(node, state);
+    if (node === place) place = place.nextElementSibling;
+    else host.insertBefore(node, place);
+  }
+  for (const node of nodes.values()) node.remove();
+  return made;
 }
 /** Build a part of the page again, if its data changed. */
 export function show(id, data, build) {

@@ -1,18 +1,18 @@
 // Read the state of the cluster once a second and show it.
-import { Locked, get } from "./api.js";
+import { Gone, Locked, get, getPage } from "./api.js";
 import { brokerCard } from "./brokers.js";
-import { clock, showClock } from "./clock.js";
+import { clock, showClock, stopClock } from "./clock.js";
 import { connectionRow } from "./connections.js";
 import { byId, empty, show, table } from "./dom.js";
 import { faultRow } from "./faults.js";
-import { count, number } from "./format.js";
+import { clockText, count, number } from "./format.js";
 import { GROUPS_MAX, groupParts, groupState, readOffsets } from "./groups.js";
-import { messageState, readMessages } from "./messages.js";
+import { readMessages } from "./messages.js";
 import { Paging } from "./paging.js";
 import { filterRow, quotaPart, quotaRows, shadowRow } from "./quotas.js";
 import { follow } from "./requests.js";
-import { route } from "./route.js";
-import { TOPICS_MAX, topicParts } from "./topics.js";
+import { route, scrollToOpened } from "./route.js";
+import { TOPICS_MAX, showTopics } from "./topics.js";
 import { isPrepared, rank, transactionTable } from "./transactions.js";
 import "./forms.js";
 const topicPaging = new Paging("topics", TOPICS_MAX, look),
@@ -24,9 +24,22 @@ async function withOpened(kind, listed, nameOf) {
   try {
     return [await get(`/v1/${kind}/${encodeURIComponent(opened)}`), ...listed];
   } catch (error) {
-    if (error instanceof Locked) throw error;
+    if (error instanceof Locked || error instanceof Gone) throw error;
     return listed; // there is none with this name
   }
+}
+const topicName = (topic) => topic.name,
+  groupId = (group) => group.group_id;
+/** Say across the page that the broker is gone, or that it is here again. */
+function showGone(isGone) {
+  byId("pulse").className = isGone ? "down" : "up";
+  if (isGone && byId("gone").hidden) {
+    byId("gone").textContent =
+      `The broker at ${location.host} has not answered since ${clockText(Date.now()).slice(0, 8)}. ` +
+      "The page shows what was last known, and tries again every second.";
+    stopClock();
+  }
+  byId("gone").hidden = !isGone;
 }
 let looking = false,
   lookAgain = false;
@@ -41,7 +54,6 @@ async function look() {
       "/healthz",
       "/v1/clock",
       "/v1/brokers",
-      `/v1/search/topics?${topicPaging.query}`,
       "/v1/connections",
       "/v1/quotas",
       "/v1/quotas/live",
@@ -49,15 +61,18 @@ async function look() {
       "/v1/producer-id-filters",
       "/v1/faults",
       "/v1/transactions",
-      `/v1/search/groups?${groupPaging.query}`,
     ];
-    const found = await Promise.all(paths.map(get));
-    const [health, time, brokers, foundTopics, connections, quotas, live, shadow, filters, faults] = found;
-    const [transactions, foundGroups] = found.slice(10);
-    const topics = await withOpened("topics", foundTopics.topics, (topic) => topic.name);
-    const groups = await withOpened("groups", foundGroups.groups, (group) => group.group_id);
+    const [foundTopics, foundGroups, ...found] = await Promise.all([
+      getPage("topics", topicPaging.query, topicName),
+      getPage("groups", groupPaging.query, groupId),
+      ...paths.map(get),
+    ]);
+    const [health, time, brokers, connections, quotas, live, shadow, filters, faults, transactions] = found;
+    const topics = await withOpened("topics", foundTopics.elements, topicName);
+    const groups = await withOpened("groups", foundGroups.elements, groupId);
     await readMessages(topics);
-    byId("pulse").className = "up";
+    await readOffsets(groups);
+    showGone(false);
     byId("cluster").textContent = health.cluster_id;
     showClock(time);
     byId("brokers-count").textContent =
@@ -65,22 +80,21 @@ async function look() {
     show("brokers", brokers, () => brokers.map(brokerCard));
     topicPaging.show(foundTopics.total);
     byId("topics-count").textContent = foundTopics.total ? number(foundTopics.total) : "";
-    show("topics", [topics, brokers, topicPaging.search, location.hash, messageState()], topicParts);
+    showTopics(topics, brokers, topicPaging.search);
     const ongoing = transactions.filter((each) => rank(each) === 0).length,
       prepared = transactions.filter(isPrepared).length;
     byId("transactions-count").textContent = transactions.length
       ? `${ongoing} ongoing${prepared ? `, ${prepared} prepared` : ""} · ${count(transactions.length, "id")}`
       : "";
     show("transactions", [transactions, location.hash], ([listed]) => transactionTable(listed));
-    const memberCount = foundGroups.groups.reduce((sum, group) => sum + group.members.length, 0);
+    const memberCount = foundGroups.elements.reduce((sum, group) => sum + group.members.length, 0);
     groupPaging.show(foundGroups.total);
-    const areAll = foundGroups.total === foundGroups.groups.length;
+    const areAll = foundGroups.total === foundGroups.elements.length;
     byId("groups-count").textContent = foundGroups.total
       ? `${count(foundGroups.total, "group")}${areAll ? ` · ${count(memberCount, "member")}` : ""}`
       : "";
     // The epoch of a share session changes with every fetch, and is not shown.
     for (const member of groups.flatMap((group) => group.members)) delete member.sessions;
-    await readOffsets(groups);
     show("groups", [groups, groupPaging.search, location.hash, groupState()], groupParts);
     byId("connections-count").textContent = connections.length || "";
     const muted = connections.some((each) => each.muted_until_ms);
@@ -123,11 +137,10 @@ async function look() {
         ? table(["", "Rule", ">Fired", "", ""], faults.slice(-50).map(faultRow))
         : empty("No fault rules."),
     );
+    scrollToOpened();
   } catch (error) {
-    if (!(error instanceof Locked)) {
-      byId("pulse").className = "down";
-      console.warn(error);
-    }
+    if (!(error instanceof Locked)) console.warn(error);
+    if (error instanceof Gone) showGone(true);
   } finally {
     looking = false;
     if (lookAgain) {

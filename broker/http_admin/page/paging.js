@@ -1,5 +1,5 @@
 // A search and a pager for a list of which the broker sends one page.
-import { byId, el } from "./dom.js";
+import { byId, el, setStops } from "./dom.js";
 import { number } from "./format.js";
 
 /** The state of one list: what is searched for, and where its page begins. */
@@ -52,6 +52,7 @@ export class Paging {
     pager.dataset.state = state;
     const focused = document.activeElement?.ariaLabel;
     pager.replaceChildren(...parts);
+    setStops(pager);
     for (const part of parts) if (focused && part.ariaLabel === focused) part.focus();
   }
 }

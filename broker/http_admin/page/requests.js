@@ -1,5 +1,5 @@
 // Requests as they come, and the details of one beside its row.
-import { Locked, act, askText, get, headers } from "./api.js";
+import { Locked, act, get, getText, headers } from "./api.js";
 import { byId, el, empty, morph, name } from "./dom.js";
 import { clockText, number, span } from "./format.js";
 import { jsonMembers, jsonParts } from "./json.js";
@@ -183,7 +183,7 @@ async function showDetail() {
   let parts;
   try {
     // Numbers of 64 bits are more than JavaScript's numbers can hold, so they stay text.
-    const members = jsonMembers(await askText("GET", `/v1/requests/${opened}`));
+    const members = jsonMembers(await getText(`/v1/requests/${opened}`));
     const [request, response, requestHex, responseHex] = [
       "request",
       "response",
@@ -221,14 +221,17 @@ async function showDetail() {
 addEventListener("hashchange", showDetail);
 showDetail();
 export async function follow() {
-  let since = 0;
   for (;;) {
     try {
-      if (!since)
-        for (const line of await get("/v1/requests?bodies=false&limit=200")) {
-          take(line.kind, line);
-          since = line.number;
-        }
+      const newest = await get("/v1/requests?bodies=false&limit=200");
+      // It may be another broker than before, whose lines have the same numbers.
+      lines.clear();
+      came = lost = 0;
+      let since = 0;
+      for (const line of newest) {
+        take(line.kind, line);
+        since = line.number;
+      }
       const response = await fetch(`/v1/requests/events?bodies=false&since=${since}`, {
         headers: headers(),
       });

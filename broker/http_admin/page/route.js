@@ -1,4 +1,5 @@
 // The address of what is open: #/topics/orders/0/17, #/groups/billing, #/requests/17.
+import { byId, idOf } from "./dom.js";
 /** The parts of the address after "#", decoded. */
 export const route = () =>
   location.hash
@@ -23,17 +24,55 @@ document.addEventListener("click", (event) => {
   if (button) location.hash = button.dataset.open;
 });
 
-// Arrow keys move between the buttons of rows, Escape closes what is open.
+const ARROWS = { ArrowDown: 1, ArrowUp: -1, ArrowRight: 1, ArrowLeft: -1 };
+/** The buttons between which an arrow key moves: rows of a list, tiles of a row, buttons of a toolbar. */
+function buttonsAround(button, key) {
+  const isVertical = key === "ArrowDown" || key === "ArrowUp";
+  const toolbar = button.closest("[role=toolbar]");
+  if (toolbar) return toolbar.querySelectorAll("button:not([disabled])");
+  if (!isVertical) return button.closest(".topic")?.querySelectorAll(".title, .tile") ?? [];
+  return button.closest(".body, section").querySelectorAll(".row-button");
+}
+// Arrow keys move between buttons, Escape closes what is open.
 document.addEventListener("keydown", (event) => {
-  const button = event.target.closest?.("[data-open]");
+  const button = event.target.closest?.("button");
   if (event.target.matches?.("input, select, textarea")) return;
   if (event.key === "Escape" && !document.querySelector("dialog[open]") && location.hash.length > 2) {
     location.hash = "#/";
-  } else if (button && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
-    const buttons = [...button.closest(".body, section").querySelectorAll(".row-button")];
-    const next = buttons[buttons.indexOf(button) + (event.key === "ArrowDown" ? 1 : -1)];
+  } else if (button && event.key in ARROWS) {
+    const buttons = [...buttonsAround(button, event.key)];
+    const at = buttons.indexOf(button);
+    const next = at < 0 ? null : buttons[at + ARROWS[event.key]];
     if (!next) return;
     next.focus();
     event.preventDefault();
   }
 });
+
+// Where the address and the list of what it names may be: the first one that is there is shown.
+const PLACES = {
+  topics: (name, partition, offset) => [
+    partition === undefined ? null : idOf("record", name, partition, offset ?? ""),
+    partition === undefined ? null : idOf("tile", name, partition),
+    idOf("topic", name),
+  ],
+  groups: (id) => [idOf("group", id)],
+  transactions: (id) => [idOf("transaction", id)],
+  requests: (number) => [`line-${number}`],
+};
+let scrolledTo = "";
+/** Scroll to what the address names, once it is there. */
+export function scrollToOpened() {
+  const [kind, ...names] = route();
+  if (location.hash === scrolledTo || !PLACES[kind] || !names[0]) return;
+  const found = PLACES[kind](...names)
+    .map((id) => id && byId(id))
+    .find(Boolean);
+  if (!found) return;
+  scrolledTo = location.hash;
+  const node = found.querySelector(".title") ?? found; // what is open below it may be long
+  const { top, bottom } = node.getBoundingClientRect(),
+    list = node.closest(".scroll").getBoundingClientRect();
+  if (top < Math.max(0, list.top) || bottom > Math.min(innerHeight, list.bottom))
+    node.scrollIntoView({ block: "center" });
+}

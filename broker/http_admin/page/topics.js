@@ -1,8 +1,8 @@
 // Topics with a tile for each partition, and what is open beside them.
 import { act } from "./api.js";
-import { el, empty, idOf } from "./dom.js";
+import { byId, el, idOf, showRows } from "./dom.js";
 import { bytes, count, hue, number } from "./format.js";
-import { messageFilter, messages } from "./messages.js";
+import { messageFilter, messageState, messages } from "./messages.js";
 import { isAt, opens, route } from "./route.js";
 const ends = new Map();
 export const TOPICS_MAX = 200;
@@ -21,6 +21,7 @@ function tile(topic, part) {
       id: idOf("tile", topic.name, part.partition),
       class: `tile${part.leader === null ? " none" : ""}${grown ? " fresh" : ""}${isOpen ? " open" : ""}`,
       "--hue": part.leader === null ? undefined : hue(part.leader),
+      tabindex: -1, // the arrow keys reach it from the topic
       title,
       "aria-label": `${topic.name}: ${title}`,
       ...opens(isOpen, ["topics", topic.name, part.partition], ["topics", topic.name]),
@@ -29,14 +30,14 @@ function tile(topic, part) {
   );
 }
 
-function topicLine(topic, brokers) {
-  const isOpen = isAt("topics", topic.name);
+const rowId = (topic) => idOf("topic", topic.name);
+function topicLine(topic, brokers, isOpen, isSeen) {
   const total = topic.partitions.reduce((sum, part) => sum + part.log_end_offset - part.log_start_offset, 0);
   return el(
     "div",
-    { class: "topic", id: idOf("topic", topic.name) },
+    { class: "topic", id: rowId(topic), "--height": isSeen ? undefined : heights.get(rowId(topic)) },
     el("button", { class: "title row-button", ...opens(isOpen, ["topics", topic.name]) }, topic.name),
-    el("div", { class: "tiles" }, ...topic.partitions.slice(0, TILES_MAX).map((part) => tile(topic, part))),
+    el("div", { class: "tiles" }, ...(isSeen ? topic.partitions.slice(0, TILES_MAX).map((part) => tile(topic, part)) : [])),
     el("span", { class: "count num" }, count(total, "record")),
     isOpen ? openedTopic(topic, brokers) : null,
   );
@@ -108,8 +109,41 @@ function openedTopic(topic, brokers) {
   );
 }
 
-/** The lines of a page; `isSearch` says that there may be other topics. */
-export function topicParts([topics, brokers, isSearch]) {
-  if (!topics.length) return empty(isSearch ? "No topic has such a name." : "No topic yet.");
-  return topics.map((topic) => topicLine(topic, brokers));
+// Tiles are drawn where the list is scrolled to; the other rows keep the height that they had.
+const seen = new Set(),
+  heights = new Map();
+let shown = [[], [], ""];
+const inView = new IntersectionObserver(
+  (entries) => {
+    for (const { target, isIntersecting, boundingClientRect } of entries) {
+      heights.set(target.id, `${boundingClientRect.height}px`);
+      if (isIntersecting) seen.add(target.id);
+      else seen.delete(target.id);
+    }
+    showTopics(...shown);
+  },
+  { root: byId("topics"), rootMargin: "200px" },
+);
+/** Show the topics of a page; `isSearch` says that there may be others. */
+export function showTopics(topics, brokers, isSearch) {
+  shown = [topics, brokers, isSearch];
+  const none = isSearch ? "No topic has such a name." : "No topic yet.";
+  const rows = topics.map((topic) => {
+    const isOpen = isAt("topics", topic.name),
+      isSeen = seen.has(rowId(topic));
+    const opened = isOpen ? [location.hash, brokers, ...messageState()] : [];
+    return {
+      id: rowId(topic),
+      state: [topic, isOpen, isSeen, ...opened],
+      build: () => topicLine(topic, brokers, isOpen, isSeen),
+    };
+  });
+  if (!rows.length) rows.push({ id: "no-topics", state: [none], build: () => el("p", { class: "empty", id: "no-topics" }, none) });
+  const gone = new Set(heights.keys());
+  for (const { id } of rows) gone.delete(id);
+  for (const id of gone) {
+    seen.delete(id);
+    heights.delete(id);
+  }
+  for (const node of showRows(byId("topics"), rows)) inView.observe(node);
 }
