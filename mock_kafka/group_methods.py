@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote
 
 from mock_kafka.control import WAIT_MARGIN_S, Control
@@ -49,13 +49,39 @@ class GroupMethods(ABC):
         """
         return self._by_partition(group, topic, "lag")
 
+    def reset_offsets(
+        self,
+        group: str,
+        topic: str | None = None,
+        partition: int | None = None,
+        *,
+        to: Literal["earliest", "latest"] | None = None,
+        offset: int | None = None,
+        timestamp_ms: int | None = None,
+    ) -> dict[tuple[str, int], int]:
+        """Set the committed offsets of a group without members; return them as `committed` does.
+
+        Give one of `to`, `offset` and `timestamp_ms`: the first record with this timestamp or a
+        later one. An offset that is outside of a log becomes the nearest one in it. Without a topic
+        it applies to all topics that the group has committed or subscribes to.
+
+        Raises:
+            ControlError: there is no such group, topic or partition, the group has members, or it
+                is a share group.
+        """
+        body = {
+            "to": to,
+            "offset": offset,
+            "timestamp": timestamp_ms,
+            "topic": topic,
+            "partition": partition,
+        }
+        entries = self.control.ask("PUT", f"{_path(group)}/offsets", body)
+        return _fields(entries, None, "offset")
+
     def _by_partition(self, group: str, topic: str | None, key: str) -> dict[tuple[str, int], int]:
         """Return a field of the group's offsets, without partitions that do not have it."""
-        return {
-            (entry["topic"], entry["partition"]): entry[key]
-            for entry in self.control.ask("GET", f"{_path(group)}/offsets")
-            if topic in {None, entry["topic"]} and entry[key] is not None
-        }
+        return _fields(self.control.ask("GET", f"{_path(group)}/offsets"), topic, key)
 
     def wait_for_stable(
         self, group: str, *, members: int | None = None, timeout_s: float = 10.0
@@ -127,6 +153,16 @@ class GroupMethods(ABC):
                 {"topic": topic, "partitions": found} for topic, found in indexes.items()
             ]
         self.control.ask("PUT", f"{_path(group)}/assignment", {"members": members})
+
+
+def _fields(
+    entries: Iterable[Mapping[str, Any]], topic: str | None, key: str
+) -> dict[tuple[str, int], int]:
+    return {
+        (entry["topic"], entry["partition"]): entry[key]
+        for entry in entries
+        if topic in {None, entry["topic"]} and entry[key] is not None
+    }
 
 
 def _path(group: str) -> str:

@@ -113,6 +113,21 @@ class TopicMethods(ABC):
             remaining += [(int(index), next_) for index, next_ in response["next_offsets"].items()]
         return sorted(found, key=lambda record: (record.partition, record.offset))
 
+    def delete_records(
+        self, topic: str, partition: int | None = None, before_offset: int | None = None
+    ) -> None:
+        """Delete the records of a topic or partition: those before an offset, or all.
+
+        It makes the checks of DeleteRecords.
+
+        Raises:
+            ControlError: there is no such topic or partition, or a broker would refuse it; the
+                message has Kafka's name of the error.
+        """
+        given = {"partition": partition, "before_offset": before_offset}
+        query = {name: value for name, value in given.items() if value is not None}
+        self.control.ask("DELETE", _records_path(topic), query=query)
+
     def produce(
         self,
         topic: str,

@@ -1,10 +1,13 @@
-"""Check how far the records of a partition may be deleted.
+"""Check how far the records of a partition may be deleted, and delete them.
 
 Source: Kafka's `Partition.deleteRecordsOnLeader` and `ReplicaManager.deleteRecordsOnLocalLog`.
 """
 
+from broker.cluster.cluster import Cluster
+from broker.cluster.log_memory import BATCHES_PER_STEP
 from broker.cluster.topics import Partition, Topic
 from protocol.errors import ErrorCode
+from protocol.pacing import may_pause, paced
 
 HIGH_WATERMARK = -1
 """The offset that stands for the high watermark."""
@@ -31,3 +34,22 @@ def check_record_deletion(
     if not 0 <= offset <= log.high_watermark:
         return ErrorCode.OFFSET_OUT_OF_RANGE, INVALID_LOW_WATERMARK
     return ErrorCode.NONE, max(offset, log.log_start_offset)
+
+
+@may_pause
+def delete_records(
+    cluster: Cluster, topic: Topic, partition: Partition, broker_id: int, offset: int, now_ms: int
+) -> tuple[ErrorCode, int]:
+    """Delete the records before an offset; return NONE and the new log start offset, or an error.
+
+    With an error the offset is -1.
+    """
+    error_code, start_offset = check_record_deletion(topic, partition, broker_id, offset)
+    if error_code is ErrorCode.NONE:
+        # Other requests may come between two steps.
+        for step_offset in paced(partition.log.steps_to(start_offset, BATCHES_PER_STEP)):
+            error_code, _ = check_record_deletion(topic, partition, broker_id, start_offset)
+            if error_code is not ErrorCode.NONE:
+                return error_code, INVALID_LOW_WATERMARK
+            cluster.delete_records_before(partition, step_offset, now_ms)
+    return error_code, start_offset

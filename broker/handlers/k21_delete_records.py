@@ -11,9 +11,8 @@ Behaviour:
     - Followers share the log, so there is nothing to wait for; timeout_ms has no effect.
 """
 
-from broker.administration.record_deletion import INVALID_LOW_WATERMARK, check_record_deletion
+from broker.administration.record_deletion import INVALID_LOW_WATERMARK, delete_records
 from broker.cluster.cluster import Cluster
-from broker.cluster.log_memory import BATCHES_PER_STEP
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
@@ -63,12 +62,4 @@ def _delete(
     partition = None if topic is None else topic.partition(partition_index)
     if topic is None or partition is None:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, INVALID_LOW_WATERMARK
-    error_code, start_offset = check_record_deletion(topic, partition, context.broker_id, offset)
-    if error_code is ErrorCode.NONE:
-        # Other requests may come between two steps.
-        for step_offset in paced(partition.log.steps_to(start_offset, BATCHES_PER_STEP)):
-            error_code, _ = check_record_deletion(topic, partition, context.broker_id, start_offset)
-            if error_code is not ErrorCode.NONE:
-                return error_code, INVALID_LOW_WATERMARK
-            cluster.delete_records_before(partition, step_offset, context.now_ms)
-    return error_code, start_offset
+    return delete_records(cluster, topic, partition, context.broker_id, offset, context.now_ms)

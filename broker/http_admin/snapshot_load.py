@@ -11,17 +11,15 @@ from broker.administration.new_topic import (
     create_planned,
 )
 from broker.cluster.brokers import Availability
-from broker.cluster.coordinators import ensure_internal_topic
-from broker.cluster.internal_topics import GROUP_METADATA
 from broker.cluster.topics import Topic
 from broker.errors import Refusal
 from broker.faults import FaultRule, rules_from_json
-from broker.groups.requests import CommitRequest, OffsetToCommit
+from broker.groups.requests import OffsetToCommit
+from broker.http_admin.group_offsets import commit_offsets
 from broker.http_admin.operation import Problem
 from broker.http_admin.quotas import QuotaView
 from broker.http_admin.snapshot_document import (
     SavedCredential,
-    SavedOffset,
     SavedPartition,
     SavedTopic,
     Snapshot,
@@ -30,12 +28,9 @@ from broker.http_admin.state import Admin
 from broker.http_admin.topic_records import bytes_of, decoded_base64
 from broker.produce.restore_records import restore_records
 from broker.security.scram import ScramCredential
-from protocol.errors import ErrorCode
 from protocol.pacing import may_pause, paced, paced_elements
 from protocol.records import Record
 from quotas.entities import make_entity
-
-COMMIT_OFFSETS = 1000
 
 
 @may_pause
@@ -198,31 +193,14 @@ def _load_records(admin: Admin, topic: Topic, index: int, saved: SavedPartition)
 
 @may_pause
 def _load_offsets(admin: Admin, snapshot: Snapshot) -> None:
-    by_group: dict[str, list[SavedOffset]] = {}
+    by_group: dict[str, list[OffsetToCommit]] = {}
     for saved in paced_elements(snapshot.offsets):
-        by_group.setdefault(saved.group, []).append(saved)
-    if by_group:
-        ensure_internal_topic(admin.cluster, GROUP_METADATA)
+        offset = OffsetToCommit(
+            saved.topic, saved.partition, saved.offset, saved.leader_epoch, saved.metadata
+        )
+        by_group.setdefault(saved.group, []).append(offset)
     for group_id, offsets in by_group.items():
-        # Kafka stores a commit as one batch, which has room for some thousands of offsets.
-        for first in paced(range(0, len(offsets), COMMIT_OFFSETS)):
-            _commit(admin, group_id, offsets[first : first + COMMIT_OFFSETS])
-
-
-@may_pause
-def _commit(admin: Admin, group_id: str, offsets: Sequence[SavedOffset]) -> None:
-    request = CommitRequest(
-        group_id,
-        tuple(
-            OffsetToCommit(
-                saved.topic, saved.partition, saved.offset, saved.leader_epoch, saved.metadata
-            )
-            for saved in offsets
-        ),
-    )
-    for error_code in admin.cluster.groups.table.commit(request, admin.now_ms()):
-        if error_code is not ErrorCode.NONE:
-            raise Problem(422, f"offsets: group {group_id!r}: {ErrorCode(error_code).name}")
+        commit_offsets(admin, group_id, offsets)
 
 
 def _refused(where: str, refusal: Refusal) -> Problem:

@@ -12,6 +12,7 @@ from greenlet import GreenletExit
 from broker.audit.acknowledgements import Acknowledgements
 from broker.clock import BrokerClock
 from broker.cluster.cluster import Cluster
+from broker.cluster.offset_by_time import first_record_from
 from broker.cluster.topics import Partition, Topic
 from broker.dispatch.turn_queue import TurnKind
 from broker.faults.table import FaultTable
@@ -23,6 +24,7 @@ from broker.journal.journal import Journal
 from broker.responses import PendingFrame
 from broker.server.listener import ListenError
 from broker.server.server import Server
+from protocol.pacing import may_pause
 
 _T = TypeVar("_T")
 
@@ -161,6 +163,20 @@ class Admin:
             detail = f"topic {topic_name!r} has partitions 0 to {count - 1}, not {partition_index}"
             raise Problem(404, detail)
         return partition
+
+    @may_pause
+    def offset_from_time(self, partition: Partition, timestamp: int) -> int:
+        """Return where the records from a timestamp in ms on begin; without any the log's end.
+
+        Raises:
+            Problem: 409, a batch is damaged.
+        """
+        settings = self.topic(partition.topic_name).on_broker(partition.leader_id).segment_settings
+        try:
+            found = first_record_from(partition, timestamp, settings)
+        except ValueError as error:
+            raise Problem(409, f"a batch is damaged: {error}") from error
+        return found.offset if found.offset >= 0 else partition.log.log_end_offset
 
     def check_broker(self, node_id: int) -> None:
         """Check that a broker exists.

@@ -59,12 +59,16 @@ TransactionOutcome = Literal["open", "committed", "aborted"]
 class RecordsQuery(Input):
     """The records to return: from `offset` on, of one partition or of all.
 
+    With `timestamp`, in ms since the epoch, those of each partition from the first one on that has
+    this timestamp or a later one, and is not before `offset`.
+
     `read_committed` omits those of aborted transactions, and all from the first open transaction
     of a partition on.
     """
 
     partition: PartitionIndex | None = None
     offset: Count = 0
+    timestamp: Count | None = None
     limit: Annotated[int, msgspec.Meta(ge=1, le=PEEK_RECORDS_MAX)] = 100
     encoding: Literal["auto", "base64"] = "auto"
     isolation_level: Literal["read_uncommitted", "read_committed"] = "read_uncommitted"
@@ -174,10 +178,10 @@ def get_records(admin: Admin, path: TopicPath, query: RecordsQuery) -> RecordsVi
     next_offsets: dict[int, int] = {}
     left_bytes = PEEK_BYTES_MAX
     for partition in paced_elements(partitions):
-        next_offset = query.offset
+        next_offset = _start_offset(admin, partition, query)
         if len(records) < query.limit and left_bytes > 0:
             end_offset = _end_offset(partition, query.isolation_level)
-            found = _records(partition, query.offset, end_offset, query.isolation_level)
+            found = _records(partition, next_offset, end_offset, query.isolation_level)
             for record, outcome in islice(found, query.limit - len(records)):
                 view = record_view(partition.partition_index, record, query.encoding, outcome)
                 records.append(view)
@@ -191,6 +195,13 @@ def get_records(admin: Admin, path: TopicPath, query: RecordsQuery) -> RecordsVi
         if next_offset < _end_offset(partition, query.isolation_level):
             next_offsets[partition.partition_index] = next_offset
     return RecordsView(records, next_offsets)
+
+
+@may_pause
+def _start_offset(admin: Admin, partition: Partition, query: RecordsQuery) -> int:
+    if query.timestamp is None:
+        return query.offset
+    return max(query.offset, admin.offset_from_time(partition, query.timestamp))
 
 
 @operation(

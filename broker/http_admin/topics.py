@@ -11,12 +11,14 @@ from broker.administration.new_topic import (
     check_size,
     create_planned,
 )
+from broker.administration.record_deletion import HIGH_WATERMARK, delete_records
 from broker.cluster.topics import NO_LEADER, Partition, Topic
 from broker.config.topic_keys import TOPIC_KEYS
 from broker.dispatch.turn_queue import TurnKind
 from broker.errors import Refusal
 from broker.http_admin.operation import (
     INT32_MAX,
+    Count,
     Input,
     Name,
     NodeId,
@@ -86,6 +88,13 @@ class NewTopicBody(Input):
     config: dict[str, str] = msgspec.field(default_factory=dict)
 
 
+class DeletedRecordsQuery(Input):
+    """The records to delete: of one partition or of all, those before an offset or all."""
+
+    partition: PartitionIndex | None = None
+    before_offset: Count | None = None
+
+
 class LeaderBody(Input):
     """The new leader; null for none."""
 
@@ -146,6 +155,39 @@ def get_topic(admin: Admin, path: TopicPath) -> TopicView:
 def delete_topic(admin: Admin, path: TopicPath) -> None:
     """Delete a topic with its records, whatever `delete.topic.enable` says."""
     admin.cluster.delete_topic(admin.topic(path.name), admin.now_ms())
+
+
+@operation(
+    "DELETE",
+    "/v1/topics/{name}/records",
+    tag="topics",
+    turn_kind=TurnKind.EXCLUSIVE,
+    further_rules="A broker would refuse to delete the records",
+)
+@may_pause
+def delete_topic_records(
+    admin: Admin, path: TopicPath, query: DeletedRecordsQuery
+) -> list[PartitionView]:
+    """Delete records from the start of the logs on; return the partitions afterwards.
+
+    It makes the checks of DeleteRecords: topics that are internal or only compacted keep theirs.
+    """
+    topic = admin.topic(path.name)
+    partitions = (
+        list(topic.partitions)
+        if query.partition is None
+        else [admin.partition(path.name, query.partition)]
+    )
+    offset = HIGH_WATERMARK if query.before_offset is None else query.before_offset
+    now_ms = admin.now_ms()
+    for partition in paced(partitions):
+        index, leader_id = partition.partition_index, partition.leader_id
+        if leader_id == NO_LEADER:
+            raise Problem(409, f"partition {index} has no leader")
+        error_code, _ = delete_records(admin.cluster, topic, partition, leader_id, offset, now_ms)
+        if error_code is not ErrorCode.NONE:
+            raise Problem(422, f"{error_code.name}: partition {index} of {path.name!r}")
+    return [_partition_view(partition) for partition in paced(partitions)]
 
 
 @operation("PUT", "/v1/topics/{name}/partitions/{partition}/leader", tag="leaders")

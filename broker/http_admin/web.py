@@ -23,6 +23,7 @@ from broker.http_admin import (  # noqa: F401 - importing them declares the oper
     faults,
     follow,
     group_control,
+    group_offsets,
     groups,
     journal_bytes,
     producers,

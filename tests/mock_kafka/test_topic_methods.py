@@ -128,3 +128,27 @@ def test_committed_offsets_and_lag_are_those_of_a_consumer(kafka: MockKafka) -> 
     assert kafka.lag("billing", "payments") == kafka.committed("billing", "payments") == {}
     with pytest.raises(ControlError, match="no group 'bill'"):
         kafka.lag("bill")
+
+
+def test_records_are_deleted_and_a_group_goes_on_elsewhere(kafka: MockKafka) -> None:
+    kafka.create_topic("orders", 2)
+    for partition in (0, 1):
+        kafka.produce("orders", b"1", b"2", b"3", partition=partition, timestamp_ms=5_000)
+    consumer = KafkaConsumer(bootstrap_servers=kafka.bootstrap_servers, group_id="billing")
+    first = TopicPartition("orders", 0)
+    consumer.assign([first])
+    consumer.commit({first: OffsetAndMetadata(3, "", -1)})
+    consumer.close(autocommit=False)
+    kafka.delete_records("orders", 0, 1)
+    assert [record.offset for record in kafka.records("orders", 0)] == [1, 2]
+    reset = kafka.reset_offsets("billing", "orders", to="earliest")
+    assert reset == kafka.committed("billing") == {("orders", 0): 1, ("orders", 1): 0}
+    assert kafka.reset_offsets("billing", offset=2) == {("orders", 0): 2, ("orders", 1): 2}
+    moved = kafka.reset_offsets("billing", "orders", 1, timestamp_ms=5_001)
+    assert moved == {("orders", 0): 2, ("orders", 1): 3}
+    kafka.delete_records("orders")
+    assert kafka.records("orders") == []
+    with pytest.raises(ControlError, match="OFFSET_OUT_OF_RANGE: partition 0 of 'orders'"):
+        kafka.delete_records("orders", 0, 9)
+    with pytest.raises(ControlError, match="give one of to, offset and timestamp"):
+        kafka.reset_offsets("billing")

@@ -1,14 +1,16 @@
-// Dialogs: create a topic, produce a message, edit a topic's configuration, set quotas.
+// Dialogs: create a topic, produce a message, delete records, edit configurations and quotas, reset offsets.
 import { Locked, ask, get, notify } from "./api.js";
-import { byId, el } from "./dom.js";
+import { byId, el, visible } from "./dom.js";
 import { ENTITIES, QUOTAS } from "./quotas.js";
 const form = (id) => byId(`${id}-form`);
 const field = (id, name) => form(id).elements[name];
 let topicName = null,
+  groupId = null,
   before = {};
 
 const orNull = (text) => (text === "" ? null : text);
 const orUndefined = (text) => (text === "" ? undefined : Number(text));
+const orUndefinedText = (text) => (text === "" ? undefined : text);
 /** Parse lines such as "retention.ms=1000". */
 function parseLines(text, separator) {
   const lines = text.split("\n").filter((line) => line.trim());
@@ -73,6 +75,15 @@ const OPEN = {
     const entries = await get(`/v1/topics/${encodeURIComponent(topic)}/config`);
     byId("config-keys").replaceChildren(...entries.map(configRow));
   },
+  async "delete-records"({ topic, partition }) {
+    topicName = topic;
+    byId("delete-records-topic").textContent = topic;
+    field("delete-records", "partition").value = partition ?? "";
+  },
+  async "reset-offsets"({ group }) {
+    groupId = group;
+    byId("reset-offsets-group").textContent = visible(group);
+  },
   quota({ quota }) {
     const { entity, values, shadow } = quota ? JSON.parse(quota) : { entity: {}, values: {}, shadow: [] };
     for (const { type, field: input } of ENTITIES) {
@@ -111,6 +122,23 @@ const SEND = {
     for (const input of byId("config-keys").querySelectorAll("input"))
       if (input.value !== before[input.name]) config[input.name] = orNull(input.value);
     return ask("PATCH", `/v1/topics/${encodeURIComponent(topicName)}/config`, { config });
+  },
+  "delete-records"() {
+    const query = new URLSearchParams();
+    for (const name of ["partition", "before_offset"]) {
+      const text = field("delete-records", name).value;
+      if (text !== "") query.set(name, text);
+    }
+    return ask("DELETE", `/v1/topics/${encodeURIComponent(topicName)}/records?${query}`);
+  },
+  "reset-offsets"() {
+    const [to, offset, time] = ["to", "offset", "time"].map((name) => field("reset-offsets", name).value);
+    const place = { offset: { offset: Number(offset) }, time: { timestamp: Date.parse(time) } }[to] ?? { to };
+    return ask("PUT", `/v1/groups/${encodeURIComponent(groupId)}/offsets`, {
+      ...place,
+      topic: orUndefinedText(field("reset-offsets", "topic").value),
+      partition: orUndefined(field("reset-offsets", "partition").value),
+    });
   },
   quota() {
     const entity = {},

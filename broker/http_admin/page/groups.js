@@ -93,6 +93,20 @@ function offsetsPart(group) {
   return el(
     "div",
     { class: "opened" },
+    el(
+      "div",
+      { class: "line" },
+      el(
+        "button",
+        {
+          "data-form": "reset-offsets",
+          "data-group": group.group_id,
+          disabled: group.members.length > 0,
+          title: group.members.length ? "Its members must leave first" : undefined,
+        },
+        "Reset offsets",
+      ),
+    ),
     table(
       ["Partition", ">Committed", ">Lag", "Read by"],
       offsets.map((entry) =>

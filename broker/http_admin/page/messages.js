@@ -8,8 +8,21 @@ const LIMITS = [50, 200, 1000];
 let found = null,
   foundFor = null,
   contains = "",
+  seek = { offset: "", time: "" },
   limit = LIMITS[0],
   view = "json";
+/** The records from an offset or a time on; null for the newest ones. */
+function soughtQuery() {
+  if (seek.offset !== "") return { offset: seek.offset };
+  const ms = Date.parse(seek.time); // in the time zone of the page, as all its times are
+  return Number.isNaN(ms) ? null : { timestamp: Math.max(ms, 0) };
+}
+async function readFrom(path, sought, part) {
+  const query = new URLSearchParams({ limit, ...sought });
+  if (part) query.set("partition", part.partition);
+  const { records, next_offsets } = await get(`${path}?${query}`);
+  return { records, is_complete: !Object.keys(next_offsets).length };
+}
 
 /** Read the messages of the open topic again, if it has others or the filter is another. */
 export async function readMessages(topics) {
@@ -22,13 +35,14 @@ export async function readMessages(topics) {
   const part = topic.partitions[partition];
   const ends = topic.partitions.map((other) => [other.log_start_offset, other.high_watermark]);
   const offset = route()[3];
-  const wanted = JSON.stringify([topic.topic_id, part?.partition, offset, contains, limit, ends]);
+  const sought = soughtQuery();
+  const wanted = JSON.stringify([topic.topic_id, part?.partition, offset, contains, sought, limit, ends]);
   if (foundFor === wanted) return;
   const query = new URLSearchParams({ limit });
   if (part) query.set("partition", part.partition);
   if (contains) query.set("contains", contains);
   const path = `/v1/topics/${encodeURIComponent(name)}/records`;
-  const newest = await get(`${path}/newest?${query}`);
+  const newest = sought ? await readFrom(path, sought, part) : await get(`${path}/newest?${query}`);
   const isListed = newest.records.some((record) => String(record.offset) === offset);
   if (part && /^\d+$/.test(offset ?? "") && !isListed) {
     // The address may name a message that is older than the newest ones.
@@ -39,7 +53,7 @@ export async function readMessages(topics) {
   foundFor = wanted;
 }
 /** What decides how the messages look; they are built again when it changes. */
-export const messageState = () => [found, view, limit];
+export const messageState = () => [found, view, limit, seek.offset !== "" || seek.time !== ""];
 
 export const messageFilter = () =>
   el("input", {
@@ -50,10 +64,34 @@ export const messageFilter = () =>
     "aria-label": "Filter messages",
     size: 26,
     maxlength: 1000,
+    disabled: soughtQuery() !== null,
   });
-document.addEventListener("input", (event) => {
-  if (event.target.id !== "message-filter") return;
-  contains = event.target.value;
+/** Fields for the offset or the time from which on messages are shown. */
+export const messageSeek = () =>
+  el(
+    "span",
+    { class: "line" },
+    el("input", {
+      id: "message-offset",
+      type: "number",
+      min: 0,
+      value: seek.offset,
+      placeholder: "Offset",
+      "aria-label": "Show messages from this offset on",
+    }),
+    el("input", {
+      id: "message-time",
+      type: "datetime-local",
+      step: 1,
+      value: seek.time,
+      "aria-label": "Show messages from this time on",
+    }),
+  );
+document.addEventListener("input", ({ target: { id, value } }) => {
+  if (id === "message-filter") contains = value;
+  else if (id === "message-offset") seek = { offset: /^\d+$/.test(value) ? value : "", time: "" };
+  else if (id === "message-time") seek = { offset: "", time: value };
+  else return;
   document.dispatchEvent(new Event("changed"));
 });
 document.addEventListener("click", (event) => {
@@ -168,7 +206,8 @@ const messageDetail = (record, place) =>
 /** The messages of the open topic. */
 export function messages(topic) {
   if (!found) return empty("Reading …");
-  const none = contains ? "No message has this text." : "No records.";
+  const isSought = soughtQuery() !== null;
+  const none = isSought ? "No record from there on." : contains ? "No message has this text." : "No records.";
   const hasMore = !found.is_complete && limit < LIMITS.at(-1);
   return el(
     "div",
@@ -180,6 +219,6 @@ export function messages(topic) {
         )
       : empty(none),
     hasMore ? el("button", { "data-messages": "more" }, "More") : null,
-    contains ? el("p", { class: "empty" }, `${count(found.scanned, "record")} searched`) : null,
+    contains && !isSought ? el("p", { class: "empty" }, `${count(found.scanned, "record")} searched`) : null,
   );
 }

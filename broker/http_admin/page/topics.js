@@ -2,7 +2,7 @@
 import { act } from "./api.js";
 import { byId, el, idOf, showRows } from "./dom.js";
 import { bytes, count, hue, number } from "./format.js";
-import { messageFilter, messageState, messages } from "./messages.js";
+import { messageFilter, messageSeek, messageState, messages } from "./messages.js";
 import { isAt, opens, route } from "./route.js";
 const ends = new Map();
 export const TOPICS_MAX = 200;
@@ -101,8 +101,18 @@ function openedTopic(topic, brokers) {
       { class: "line" },
       el("button", { "data-form": "produce", "data-topic": topic.name }, "Produce"),
       el("button", { "data-form": "config", "data-topic": topic.name }, "Configuration"),
+      el(
+        "button",
+        {
+          "data-form": "delete-records",
+          "data-topic": topic.name,
+          "data-partition": part ? part.partition : undefined,
+        },
+        "Delete records",
+      ),
       el("span", { class: "soft" }, `${count(topic.partitions.length, "partition")}`),
       el("span", { class: "push" }),
+      messageSeek(),
       messageFilter(),
     ),
     messages(topic),

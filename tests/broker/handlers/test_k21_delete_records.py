@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from broker.administration import record_deletion
 from broker.cluster.cluster import Cluster
-from broker.handlers import k21_delete_records
 from protocol import messages
 from protocol.errors import ErrorCode
 from tests.batches import filled_batch
@@ -112,7 +112,7 @@ def delete_in_steps(
 
     `change` happens after the first of them.
     """
-    monkeypatch.setattr(k21_delete_records, "BATCHES_PER_STEP", 2)
+    monkeypatch.setattr(record_deletion, "BATCHES_PER_STEP", 2)
     topic = cluster.topics.get("a")
     assert topic is not None
     log = topic.partitions[0].log

@@ -1,4 +1,4 @@
-"""A reader of a list gets what has changed since it last looked, whoever else looks."""
+"""A reader of a list gets what has changed since it last looked, also beside other readers."""
 
 from dataclasses import dataclass, field
 

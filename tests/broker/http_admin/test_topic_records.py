@@ -12,6 +12,8 @@ from broker.http_admin import topic_records
 from broker.http_admin.operation import Problem
 from broker.http_admin.state import Admin
 from broker.http_admin.topic_records import (
+    RecordBody,
+    RecordsBody,
     RecordsQuery,
     RecordsView,
     WaitForRecordsQuery,
@@ -134,6 +136,29 @@ def test_records_begin_at_the_log_start_offset() -> None:
     view = get_records(admin, TopicPath("a"), RecordsQuery())
     assert [record.offset for record in view.records] == [1, 2]
     assert get_records(admin, TopicPath("a"), RecordsQuery(offset=99)).records == []
+
+
+async def test_records_are_sought_by_their_time() -> None:
+    admin = make_admin()
+    create_topic(admin, NewTopicBody("a", 2))
+    times = [(0, 10), (0, 30), (0, 20), (1, 20), (1, 40)]
+    records = [RecordBody(value="x", partition=index, timestamp=time) for index, time in times]
+    await produce_records(admin, TopicPath("a"), RecordsBody(records))
+
+    def found(**query: Any) -> list[tuple[int, int]]:
+        view = get_records(admin, TopicPath("a"), RecordsQuery(**query))
+        return [(record.partition, record.offset) for record in view.records]
+
+    assert found(timestamp=0) == [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1)]
+    assert found(timestamp=15) == [(0, 1), (0, 2), (1, 0), (1, 1)]
+    assert found(timestamp=35) == [(1, 1)]
+    assert found(timestamp=41) == []
+    assert found(timestamp=15, offset=2) == [(0, 2)]
+    assert found(timestamp=15, partition=0, limit=1) == [(0, 1)]
+    view = get_records(admin, TopicPath("a"), RecordsQuery(timestamp=15, limit=1))
+    assert view.next_offsets == {0: 2, 1: 0}
+    view = get_records(admin, TopicPath("a"), RecordsQuery(timestamp=35, limit=1))
+    assert view.next_offsets == {}
 
 
 async def test_records_are_stored_with_their_keys_headers_and_timestamps() -> None:

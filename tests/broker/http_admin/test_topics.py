@@ -7,14 +7,22 @@ from broker.cluster.topics import NO_LEADER
 from broker.http_admin.groups import GroupPath, get_group
 from broker.http_admin.operation import Problem
 from broker.http_admin.record_search import SearchQuery, find_newest_records
-from broker.http_admin.topic_records import RecordsQuery, get_records
+from broker.http_admin.topic_records import (
+    RecordBody,
+    RecordsBody,
+    RecordsQuery,
+    get_records,
+    produce_records,
+)
 from broker.http_admin.topics import (
+    DeletedRecordsQuery,
     LeaderBody,
     NewTopicBody,
     PartitionPath,
     TopicPath,
     create_topic,
     delete_topic,
+    delete_topic_records,
     get_topic,
     list_topics,
     put_leader,
@@ -104,3 +112,36 @@ def test_views_and_records_end_at_the_high_watermark() -> None:
     found = find_newest_records(admin, TopicPath("t"), SearchQuery())
     assert len(found.records) == 1
     assert [offset.lag for offset in get_group(admin, GroupPath("g")).offsets] == [1]
+
+
+async def test_records_are_deleted_from_the_start_of_the_logs_on() -> None:
+    admin = make_admin()
+    path = TopicPath("a")
+    create_topic(admin, NewTopicBody("a", 2))
+    records = [RecordBody(value="x", partition=number % 2) for number in range(10)]
+    await produce_records(admin, path, RecordsBody(records))
+    (view,) = delete_topic_records(admin, path, DeletedRecordsQuery(1, 3))
+    assert (view.partition, view.log_start_offset, view.log_end_offset) == (1, 3, 5)
+    views = delete_topic_records(admin, path, DeletedRecordsQuery())
+    assert [(view.log_start_offset, view.log_end_offset) for view in views] == [(5, 5)] * 2
+    assert [view.bytes for view in views] == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("policy", "query", "status", "reason"),
+    [
+        ("compact", DeletedRecordsQuery(), 422, "POLICY_VIOLATION: partition 0 of 'a'"),
+        ("delete", DeletedRecordsQuery(before_offset=1), 422, "OFFSET_OUT_OF_RANGE"),
+        ("delete", DeletedRecordsQuery(5), 404, "0 to 1"),
+        ("delete", DeletedRecordsQuery(1), 409, "partition 1 has no leader"),
+    ],
+)
+async def test_records_that_may_not_be_deleted_are_kept(
+    policy: str, query: DeletedRecordsQuery, status: int, reason: str
+) -> None:
+    admin = make_admin()
+    create_topic(admin, NewTopicBody("a", 2, config={"cleanup.policy": policy}))
+    put_leader(admin, PartitionPath("a", 1), LeaderBody(None))
+    with pytest.raises(Problem, match=reason) as caught:
+        delete_topic_records(admin, TopicPath("a"), query)
+    assert caught.value.status == status

@@ -266,12 +266,12 @@ async def test_what_has_not_changed_is_not_sent_again() -> None:
                 etag, body = response.headers["ETag"], await response.read()
             assert body
             for known in (etag, f'"other", {etag}', f"W/{etag}"):
-                asked = site.session.get(site.url + path, headers={"If-None-Match": known})
-                async with asked as response:
+                headers = {"If-None-Match": known}
+                async with site.session.get(site.url + path, headers=headers) as response:
                     assert (response.status, await response.read()) == (304, b"")
                     assert response.headers["ETag"] == etag
-            asked = site.session.get(site.url + path, headers={"If-None-Match": '"other"'})
-            async with asked as response:
+            headers = {"If-None-Match": '"other"'}
+            async with site.session.get(site.url + path, headers=headers) as response:
                 assert (response.status, await response.read()) == (200, body)
         async with site.session.get(site.url + "/") as response:
             assert "ETag" not in response.headers

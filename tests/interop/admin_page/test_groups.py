@@ -65,3 +65,30 @@ def test_every_group_is_found_by_its_id_and_by_its_page(cluster: Cluster, page: 
     expect(titles).to_have_text([f"billing-{number}" for number in range(50, 60)])
     page.get_by_label("Search groups").fill("billing-07")
     expect(titles).to_have_text(["billing-07"])
+
+
+def test_the_offsets_of_a_group_are_reset(
+    cluster: Cluster, page: Page, accessibility: Accessibility
+) -> None:
+    cluster.produce("checkout", "orders", *(b"one coffee",) * 5)
+    members = (Consumer, "reports", "reports-1", {"auto.offset.reset": "earliest"})
+    with polled_members(cluster, members):
+        page.goto(f"{cluster.url}/#/groups/reports")
+        reset = page.get_by_role("button", name="Reset offsets")
+        expect(reset).to_be_disabled()
+    cluster.ask("PUT", "/v1/groups/reports/offsets", {"to": "latest", "topic": "orders"})
+    lag = page.locator("#groups .opened td:nth-child(3)")
+    expect(lag).to_have_text(["0"] * 4)
+    reset.click()
+    dialog = page.get_by_role("dialog")
+    accessibility.check(page)
+    dialog.get_by_role("combobox").select_option("this time")
+    with page.expect_response(lambda response: response.status == 422):
+        dialog.get_by_role("button", name="Reset").click()
+    expect(dialog.get_by_role("alert")).to_contain_text("give one of")
+    dialog.get_by_role("combobox").select_option("the earliest record")
+    dialog.get_by_role("button", name="Reset").click()
+    expect(dialog).to_be_hidden()
+    lags = [entry["lag"] for entry in cluster.ask("GET", "/v1/groups/reports/offsets")]
+    assert sum(lags) == 5
+    expect(lag).to_have_text([str(count) for count in lags])

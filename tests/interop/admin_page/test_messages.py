@@ -110,3 +110,54 @@ def test_times_that_are_none_are_not_shown_as_dates(cluster: Cluster, page: Page
     times = page.locator(".messages tbody tr td:nth-child(2)")
     expect(times).to_have_text(["no timestamp", re.compile(r"^1969-12-3\d \d\d:\d\d:\d\d$")])
     assert "NaN" not in page.locator("body").inner_text()
+
+
+def test_messages_are_sought_by_offset_and_by_time(
+    cluster: Cluster, page: Page, accessibility: Accessibility
+) -> None:
+    cluster.ask("POST", "/v1/topics", {"name": "orders", "partitions": 1})
+    hour_ms = 3_600_000
+    noon_ms = page.evaluate("Date.parse('2026-01-15T12:00:00')")
+    records = [{"value": f"at {hour}", "timestamp": noon_ms + hour * hour_ms} for hour in range(80)]
+    cluster.ask("POST", "/v1/topics/orders/records", {"records": records})
+    page.goto(f"{cluster.url}/#/topics/orders")
+    values = page.locator(".messages tbody tr td:nth-child(4)")
+    expect(values.first).to_have_text("at 79")
+    page.get_by_label("Show messages from this offset on").fill("7")
+    expect(values).to_have_text([f"at {hour}" for hour in range(7, 57)])
+    accessibility.check(page)
+    page.get_by_role("button", name="More", exact=True).click()
+    expect(values).to_have_count(73)
+    page.get_by_label("Show messages from this time on").fill("2026-01-17T12:30:00")
+    expect(values.first).to_have_text("at 49")
+    expect(values.last).to_have_text("at 79")
+    expect(page.get_by_label("Show messages from this offset on")).to_have_value("")
+    page.get_by_label("Show messages from this time on").fill("2027-01-17T12:30:00")
+    expect(page.locator(".messages")).to_have_text("No record from there on.")
+    page.get_by_label("Show messages from this time on").fill("")
+    expect(values.first).to_have_text("at 79")
+
+
+def test_records_of_a_topic_are_deleted(
+    cluster: Cluster, page: Page, accessibility: Accessibility
+) -> None:
+    cluster.ask("POST", "/v1/topics", {"name": "orders", "partitions": 1})
+    records = {"records": [{"value": str(number)} for number in range(5)]}
+    cluster.ask("POST", "/v1/topics/orders/records", records)
+    page.goto(f"{cluster.url}/#/topics/orders")
+    rows = page.locator(".messages tbody tr")
+    expect(rows).to_have_count(5)
+    page.get_by_role("button", name="Delete records").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Before offset").fill("9")
+    accessibility.check(page)
+    with page.expect_response(lambda response: response.status == 422):
+        dialog.get_by_role("button", name="Delete").click()
+    expect(dialog.get_by_role("alert")).to_contain_text("OFFSET_OUT_OF_RANGE")
+    dialog.get_by_label("Before offset").fill("3")
+    dialog.get_by_role("button", name="Delete").click()
+    expect(rows).to_have_count(2)
+    page.get_by_role("button", name="Delete records").click()
+    dialog.get_by_role("button", name="Delete").click()
+    expect(page.locator(".messages")).to_have_text("No records.")
+    assert cluster.ask("GET", "/v1/topics/orders")["partitions"][0]["log_start_offset"] == 5
