@@ -90,10 +90,10 @@ def _new_offset(admin: Admin, partition: Partition, body: OffsetsBody) -> int:
     if body.to == "earliest":
         return log.log_start_offset
     if body.offset is not None:
-        return min(max(body.offset, log.log_start_offset), log.log_end_offset)
+        return min(max(body.offset, log.log_start_offset), log.high_watermark)
     if body.timestamp is not None:
-        return admin.offset_from_time(partition, body.timestamp)
-    return log.log_end_offset
+        return min(admin.offset_from_time(partition, body.timestamp), log.high_watermark)
+    return log.high_watermark
 
 
 @may_pause

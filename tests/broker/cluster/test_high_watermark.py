@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from broker.administration.record_deletion import check_record_deletion
 from broker.cluster.cluster import Cluster
 from broker.cluster.failover import start_broker, stop_broker
 from broker.cluster.fetch_sessions import CachedPartition
@@ -246,3 +247,27 @@ def test_it_never_falls_and_is_the_end_after_an_append_with_enough_in_sync(
             assert has_enough <= (high_watermark == end)
             assert has_enough or high_watermark == before
         before = high_watermark
+
+
+def test_records_behind_it_are_not_deleted() -> None:
+    _cluster, topic, partition = with_unread()
+
+    assert check_record_deletion(topic, partition, 1, 2)[0] == ErrorCode.OFFSET_OUT_OF_RANGE
+    assert check_record_deletion(topic, partition, 1, -1) == (ErrorCode.NONE, 1)
+
+
+@pytest.mark.parametrize(("start_offset", "expected"), [(0, 0), (1, 1), (2, 1)])
+def test_the_last_stable_offset_is_not_behind_it(start_offset: int, expected: int) -> None:
+    cluster, _topic, partition = replicated()
+    for offset in range(3):
+        if offset == 1:
+            for node_id in (2, 3):
+                stop_broker(cluster, node_id, NOW_MS)
+        append(cluster)
+        if offset == start_offset:
+            partition.producers.apply(7, 0, 0, 0, offset, TIME_MS, is_transactional=True)
+
+    assert offsets(partition) == (1, 3)
+    assert partition.last_stable_offset == expected
+    start_broker(cluster, 2, NOW_MS)
+    assert partition.last_stable_offset == start_offset

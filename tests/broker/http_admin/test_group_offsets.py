@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from broker.cluster.failover import stop_broker
 from broker.groups.results import JoinResult
 from broker.http_admin.group_offsets import OffsetsBody, reset_group_offsets
 from broker.http_admin.groups import GroupPath
@@ -20,7 +21,7 @@ from broker.http_admin.topics import (
 from tests.broker.cluster_builder import NOW_MS
 from tests.broker.http_admin.admin_server import make_admin
 from tests.broker.http_admin.group_members import join_request
-from tests.broker.http_admin.kafka_clients import commit
+from tests.broker.http_admin.kafka_clients import commit, produce
 
 BILLING = GroupPath("billing")
 
@@ -89,3 +90,17 @@ async def test_a_group_with_members_and_an_unknown_one_are_refused() -> None:
     with pytest.raises(Problem, match="has members") as caught:
         reset_group_offsets(admin, BILLING, OffsetsBody(to="latest"))
     assert caught.value.status == 409
+
+
+def test_a_group_goes_on_at_the_high_watermark() -> None:
+    admin = make_admin(2)
+    create_topic(admin, NewTopicBody("orders", 1, 2, {"min.insync.replicas": "2"}))
+    partition = admin.partition("orders", 0)
+    commit(admin, "billing", "orders", 0)
+    stop_broker(admin.cluster, 3 - partition.leader_id, NOW_MS)
+    produce(admin, "orders", 1)
+    assert (partition.log.high_watermark, partition.log.log_end_offset) == (0, 1)
+
+    for body in (OffsetsBody(to="latest"), OffsetsBody(offset=1), OffsetsBody(timestamp=0)):
+        (view,) = reset_group_offsets(admin, BILLING, body)
+        assert view.offset == 0
