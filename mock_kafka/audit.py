@@ -88,10 +88,10 @@ class AuditReport:
     """The acknowledgements since the start or the last reset, compared with the logs.
 
     `findings` are the first 1,000 of `finding_count`. `covered` counts the acknowledgements that
-    were compared; `removed` those whose batch was removed later by retention, by DeleteRecords or
-    with its topic; `not_covered` those that were discarded beyond `audit.acknowledgements.max`,
-    listed in `not_covered_partitions`. `excluded` counts, by the id of a fault rule, the responses
-    that it changed (id 0: those of a hook).
+    were compared; `removed` those whose batch was removed later by retention, by DeleteRecords, by
+    compaction or with its topic; `not_covered` those that were discarded beyond
+    `audit.acknowledgements.max`, listed in `not_covered_partitions`. `excluded` counts, by the id
+    of a fault rule, the responses that it changed (id 0: those of a hook).
     """
 
     finding_count: int

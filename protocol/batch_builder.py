@@ -26,6 +26,7 @@ _PRODUCER = Struct(">qhi")
 _PRODUCER_POSITION = 43
 _ATTRIBUTES_LOW_POSITION = 22
 _NO_ID = -1
+_NO_TIMESTAMP = -1
 _NO_PRODUCER = (_NO_ID, _NO_ID)
 _UP_TO_CRC = Struct(">qiibI")
 _FROM_ATTRIBUTES = Struct(">hiqqqhii")
@@ -41,8 +42,13 @@ class BatchBuilder:
 
     __slots__ = ("_builder", "record_count")
 
-    def __init__(self, compression: str, bytes_max: int) -> None:
-        """`compression` is one of `COMPRESSION_NAMES`; `bytes_max` counts uncompressed bytes."""
+    def __init__(
+        self, compression: str, bytes_max: int, base_timestamp_ms: int | None = None
+    ) -> None:
+        """`compression` is one of `COMPRESSION_NAMES`; `bytes_max` counts uncompressed bytes.
+
+        `base_timestamp_ms` is what timestamps are relative to, by default that of the first record.
+        """
         # Not needed to start, and its package imports all codecs.
         from kafka.record.default_records import DefaultRecordBatchBuilder  # noqa: PLC0415
 
@@ -55,6 +61,9 @@ class BatchBuilder:
             base_sequence=_NO_ID,
             batch_size=bytes_max,
         )
+        if base_timestamp_ms is not None:
+            self._builder._first_timestamp = base_timestamp_ms
+            self._builder._max_timestamp = _NO_TIMESTAMP
         self.record_count = 0
 
     @property

@@ -23,6 +23,8 @@ COMPRESSION_MASK = 0x07
 LOG_APPEND_TIME_FLAG = 0x08
 TRANSACTIONAL_FLAG = 0x10
 CONTROL_FLAG = 0x20
+DELETE_HORIZON_FLAG = 0x40
+"""The base timestamp is when the tombstones of the batch, or its marker, may be removed."""
 COMPRESSION_NAMES = ("none", "gzip", "snappy", "lz4", "zstd")
 
 DECOMPRESSED_BYTES_MAX = 16 * 1024 * 1024
@@ -106,6 +108,15 @@ def stamp(
             view[start + 16 : end],
         )
     )
+
+
+def with_header(batch: bytes, header: BatchHeader) -> bytes:
+    """Return a copy of a batch with the fields of a header; its length and CRC are computed."""
+    changed = bytearray(batch)
+    _HEADER.pack_into(changed, 0, *header)
+    _LENGTH.pack_into(changed, 8, len(batch) - LOG_OVERHEAD_BYTES)
+    _CRC.pack_into(changed, CRC_POSITION, crc32c(memoryview(changed)[CRC_START:]))
+    return bytes(changed)
 
 
 def stamp_log_append_time(batch: bytes, now_ms: int) -> bytes:

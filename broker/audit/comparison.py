@@ -13,6 +13,7 @@ from typing import NamedTuple
 from broker.audit.acknowledgements import Acknowledgements, Dropped, PartitionKey
 from broker.audit.stored_sequences import StoredSequences
 from broker.cluster.cluster import Cluster
+from broker.cluster.log_segments import CleanedOffsets
 from broker.request.acknowledgement import Acknowledgement
 from protocol import records
 from protocol.pacing import may_pause, paced, paced_stream
@@ -65,6 +66,8 @@ class StoredLog(NamedTuple):
     log_start_offset: int
     log_end_offset: int
     batches: Sequence[bytes]
+    cleaned: CleanedOffsets | None = None
+    """Where compaction has removed records, if it has."""
 
 
 class CommittedPosition(NamedTuple):
@@ -81,7 +84,7 @@ class Comparison:
     """The result of the comparison.
 
     `covered` counts the acknowledgements that were compared, with or without a finding; `removed`
-    those whose batch was removed by retention, DeleteRecords, or with its topic.
+    those whose batch was removed by retention, DeleteRecords, compaction, or with its topic.
     """
 
     findings: list[Finding] = field(default_factory=list)
@@ -125,9 +128,10 @@ def _stored_logs(cluster: Cluster) -> Iterator[tuple[PartitionKey, StoredLog]]:
                 break  # deleted during a pause
             log = partition.log
             start_offset, end_offset = log.log_start_offset, log.log_end_offset
+            cleaned = None if log.segments is None else log.segments.cleaned
             batches = log.read(start_offset, _ALL_BYTES, at_least_one=True)
             key = topic.topic_id, partition.partition_index
-            yield key, StoredLog(topic.name, start_offset, end_offset, batches)
+            yield key, StoredLog(topic.name, start_offset, end_offset, batches, cleaned)
 
 
 @may_pause
@@ -154,6 +158,13 @@ def compare(
     return result
 
 
+def _is_removed(acknowledgement: Acknowledgement, log: StoredLog) -> bool:
+    """Return whether a batch was removed from the log, or compacted there."""
+    offset = acknowledgement.base_offset
+    is_before_start = offset + acknowledgement.records_count <= log.log_start_offset
+    return is_before_start or (log.cleaned is not None and log.cleaned.has(offset))
+
+
 @may_pause
 def _compare_partition(
     key: PartitionKey, log: StoredLog, acknowledged: Sequence[Acknowledgement], result: Comparison
@@ -163,7 +174,7 @@ def _compare_partition(
     for acknowledgement in paced_stream(acknowledged):
         if acknowledgement.base_offset < 0:
             without_offset.append(acknowledgement)
-        elif acknowledgement.base_offset + acknowledgement.records_count <= log.log_start_offset:
+        elif _is_removed(acknowledgement, log):
             result.removed += 1
         else:
             result.covered += 1
@@ -200,7 +211,8 @@ def _compare_sequences(
     missing = _missing_position(acknowledgement, stored)
     # The oldest batches are removed first, so a removed batch has sequences before all others.
     is_before_the_rest = stored is None or (missing is not None and missing < stored.first)
-    if missing is not None and is_before_the_rest and log.log_start_offset > 0:
+    may_be_removed = is_before_the_rest and log.log_start_offset > 0
+    if missing is not None and (may_be_removed or log.cleaned is not None):
         result.removed += 1
         return
     result.covered += 1
@@ -243,7 +255,8 @@ def _missing_position(
 
 def _add_batch(known: StoredSequences, header: BatchHeader) -> tuple[FindingKind, str] | None:
     newest = known.newest_sequence
-    overlap, is_behind = known.add(header.base_sequence, header.records_count)
+    # A batch that was compacted has fewer records than sequence numbers.
+    overlap, is_behind = known.add(header.base_sequence, header.last_offset_delta + 1)
     if overlap:
         return FindingKind.STORED_TWICE, f"{overlap} of its sequences are stored before it"
     if is_behind:

@@ -1,8 +1,10 @@
-"""Regular tasks of a cluster: retention, expiry of producers and tokens, ends of transactions."""
+"""Regular tasks: retention, compaction, expiry of producers and tokens, ends of transactions."""
 
 from collections.abc import Iterable, Iterator
 
 from broker.cluster.cluster import Cluster
+from broker.cluster.log_cleaning import LogCleaning
+from broker.cluster.log_to_clean import CleaningSettings, log_to_clean, next_cleaning_ms
 from broker.cluster.producer_limit import limit_producer_ids
 from broker.cluster.topics import Partition, Topic
 from broker.cluster.transactions import start_transaction_tasks
@@ -24,6 +26,7 @@ def start_background_tasks(cluster: Cluster, now_ms: int) -> None:
     """Start the tasks, which repeat until the cluster's timers are cleared."""
     limit_producer_ids(cluster)
     _start_retention(cluster, now_ms)
+    _start_cleaning(cluster, now_ms)
     _start_producer_expiry(cluster, now_ms)
     if cluster.delegation_tokens.is_enabled:
         _start_token_expiry(cluster, now_ms)
@@ -35,7 +38,7 @@ def start_background_tasks(cluster: Cluster, now_ms: int) -> None:
 
 def apply_retention(cluster: Cluster, now_ms: int) -> None:
     """Delete the segments that retention deletes, in every partition."""
-    for _ in _retention_steps(cluster, now_ms):
+    for _ in _retention_steps(cluster, _retained_topics(cluster), now_ms):
         pass
 
 
@@ -43,23 +46,30 @@ def _start_retention(cluster: Cluster, now_ms: int) -> None:
     PeriodicTask(
         cluster.timers,
         cluster.config["log.retention.check.interval.ms"],
-        lambda now_ms: _retention_turns(cluster, now_ms),
-        lambda: min(_deletion_times(cluster), default=None),
+        lambda now_ms: _retention_turns(cluster, _retained_topics(cluster), now_ms),
+        lambda: min(_deletion_times(_retained_topics(cluster)), default=None),
     ).start(now_ms + cluster.config["log.initial.task.delay.ms"])
 
 
-def _retention_turns(cluster: Cluster, now_ms: int) -> Iterator[None]:
+def _retained_topics(cluster: Cluster) -> list[Topic]:
+    """Return the topics of which retention deletes segments; the log cleaner does it in others."""
+    if not cluster.config["log.cleaner.enable"]:
+        return [topic for topic in cluster.topics.all() if not topic.is_compacted]
+    return [topic for topic in cluster.topics.all() if not _is_cleaned(topic)]
+
+
+def _retention_turns(cluster: Cluster, topics: Iterable[Topic], now_ms: int) -> Iterator[None]:
     left = RETENTION_BATCHES_PER_TURN
-    for count in _retention_steps(cluster, now_ms):
+    for count in _retention_steps(cluster, topics, now_ms):
         left -= count + RETENTION_LOOK_BATCHES
         if left <= 0:
             left = RETENTION_BATCHES_PER_TURN
             yield
 
 
-def _retention_steps(cluster: Cluster, begun_ms: int) -> Iterator[int]:
+def _retention_steps(cluster: Cluster, topics: Iterable[Topic], begun_ms: int) -> Iterator[int]:
     """Delete what was to be deleted at `begun_ms`; yield how many batches each step took."""
-    for topic in tuple(cluster.topics.all()):
+    for topic in topics:
         for partition in topic.partitions:
             count = RETENTION_BATCHES_PER_STEP
             # Between two steps the topic may be deleted, and its configuration change.
@@ -91,9 +101,9 @@ def _apply_to(cluster: Cluster, topic: Topic, partition: Partition, now_ms: int)
     return added_count + before - log.batch_count
 
 
-def _deletion_times(cluster: Cluster) -> Iterator[int]:
+def _deletion_times(topics: Iterable[Topic]) -> Iterator[int]:
     """Yield when retention may delete something of each partition; 0 where it may at once."""
-    for topic in cluster.topics.all():
+    for topic in topics:
         for partition in topic.partitions:
             log, segments = partition.log, partition.log.segments
             retention_bytes, retention_ms = _retention(topic, partition)
@@ -122,6 +132,96 @@ def _retention(topic: Topic, partition: Partition) -> tuple[int, int]:
     if "delete" not in config["cleanup.policy"]:
         return -1, -1
     return config["retention.bytes"], config["retention.ms"]
+
+
+# Compaction ----------------------------------------------------------------------------------
+
+
+def _start_cleaning(cluster: Cluster, begun_ms: int) -> None:
+    """Have the log cleaner look at the logs regularly while a client's topic is compacted."""
+    if not cluster.config["log.cleaner.enable"]:
+        return
+    task = PeriodicTask(
+        cluster.timers,
+        _backoff_ms(cluster),
+        lambda now_ms: _cleaning_turns(cluster, task, now_ms),
+        lambda: min(_cleaning_times(cluster), default=None),
+    )
+
+    def note_topic(topic: Topic) -> None:
+        if not task.is_started and _is_cleaned(topic):
+            task.interval_ms = _backoff_ms(cluster)
+            first_ms = begun_ms + task.interval_ms
+            task.start(task.period_from(first_ms, cluster.timers.latest_ms + 1))
+
+    cluster.topics.on_config = note_topic
+    for topic in cluster.topics.all():
+        note_topic(topic)
+
+
+def _backoff_ms(cluster: Cluster) -> int:
+    backoff_ms: int = cluster.config["log.cleaner.backoff.ms"]
+    return max(1, backoff_ms)
+
+
+def _is_cleaned(topic: Topic) -> bool:
+    """Return whether a broker has the log cleaner compact its logs of a topic."""
+    if topic.is_internal:
+        return False
+    return topic.is_compacted or any(own.is_compacted for own in topic.by_broker.values())
+
+
+def _cleaned_topics(cluster: Cluster) -> list[Topic]:
+    return [topic for topic in cluster.topics.all() if _is_cleaned(topic)]
+
+
+def _cleaning_turns(cluster: Cluster, task: PeriodicTask, begun_ms: int) -> Iterator[None]:
+    """Clean what is dirty at `begun_ms`, then apply retention."""
+    topics = _cleaned_topics(cluster)
+    task.interval_ms = _backoff_ms(cluster)
+    if not topics:
+        task.stop()
+    for topic in topics:
+        for partition in topic.partitions:
+            yield from _clean(cluster, topic, partition, begun_ms)
+    yield from _retention_turns(cluster, topics, begun_ms)
+
+
+def _clean(cluster: Cluster, topic: Topic, partition: Partition, begun_ms: int) -> Iterator[None]:
+    log = partition.log
+    own = topic.on_broker(partition.leader_id)
+    if not own.is_compacted:
+        return
+    added_count = RETENTION_BATCHES_PER_STEP
+    while added_count == RETENTION_BATCHES_PER_STEP:
+        added_count = log.extend_segments(own.segment_settings, RETENTION_BATCHES_PER_STEP)
+        if added_count == RETENTION_BATCHES_PER_STEP:
+            yield
+    settings = CleaningSettings.of(own.config)
+    found = log_to_clean(partition, settings, begun_ms)
+    if found is None:
+        return
+    cleaning = LogCleaning(partition, found, settings)
+    for _ in cleaning.steps(own.segment_settings):
+        yield
+        if cluster.topics.get(topic.name) is not topic:
+            return  # its records are gone, and counted
+    cluster.freed(partition, cleaning.freed_bytes)
+
+
+def _cleaning_times(cluster: Cluster) -> Iterator[int]:
+    """Yield when each log may have to be cleaned, or a segment to be deleted."""
+    topics = _cleaned_topics(cluster)
+    if not topics:
+        yield 0  # the task stops
+    for topic in topics:
+        for partition in topic.partitions:
+            own = topic.on_broker(partition.leader_id)
+            if own.is_compacted:
+                time_ms = next_cleaning_ms(partition, CleaningSettings.of(own.config))
+                if time_ms is not None:
+                    yield time_ms
+    yield from _deletion_times(topics)
 
 
 # Delegation tokens and producers -------------------------------------------------------------

@@ -312,7 +312,7 @@ class Cluster:
         """Replace a topic's own, checked configuration; it applies from the next request on."""
         self.note_change()
         config = TopicConfig(self.shared_config, overrides)
-        topic.replace_config(config, topic.on_different_brokers(config, self.config))
+        self.topics.replace_config(topic, config, topic.on_different_brokers(config, self.config))
 
     @may_pause
     def set_config(self, config: BrokerConfig) -> None:

@@ -13,19 +13,10 @@ Sources: Kafka's `Cleaner` and `CleanedTransactionMetadata` (which records remai
 
 from collections.abc import Generator, Iterator, Sequence
 
+from broker.cluster.batch_filter import RECORDS_PER_STEP, free_in_steps, rewritten
 from broker.cluster.partition_log import PartitionLog
 from broker.timers import Timers
-from protocol.batch_builder import BatchBuilder, stamp_producer
-from protocol.records import (
-    COMPRESSION_MASK,
-    COMPRESSION_NAMES,
-    TRANSACTIONAL_FLAG,
-    Record,
-    batch_base_offset,
-    read_header,
-    read_records,
-    stamp,
-)
+from protocol.records import Record, batch_base_offset, read_header, read_records
 
 STALE_RECORDS_MIN = 1000
 """Stale records that a partition keeps at least, so that a few commits can be read one by one."""
@@ -34,9 +25,6 @@ KeysAndValues = Sequence[tuple[bytes, bytes | None]]
 
 BATCHES_PER_STEP = 5_000
 """Batches that one step of a compaction looks at: with single records that takes some ms."""
-
-RECORDS_PER_STEP = 1_000
-"""Records of a batch that one step of a compaction decodes or encodes."""
 
 TOMBSTONES_MAX = 1000
 """Deleted keys of which a partition keeps the record, even before `delete.retention.ms`."""
@@ -191,7 +179,7 @@ class Compaction:
             work += records_count * BATCHES_PER_STEP // RECORDS_PER_STEP
             records = yield from self._live_records(batch)
             if records:
-                kept[base_offset] = yield from _rewritten(batch, records)
+                kept[base_offset] = yield from rewritten(batch, records)
                 kept_records += len(records)
             else:  # all became stale between two steps
                 live_counts.pop(base_offset, None)
@@ -202,10 +190,7 @@ class Compaction:
         self._record_count += kept_records - record_count
         # No record of a transaction that was aborted before is left.
         log.transaction_index.drop_before(end_offset)
-        while batches:
-            del batches[-BATCHES_PER_STEP:]  # frees the memory of those that are not in the log
-            if batches:
-                yield
+        yield from free_in_steps(batches, BATCHES_PER_STEP)
 
     def _live_records(self, batch: bytes) -> Generator[None, None, list[Record]]:
         """Return the records of a batch that are the last of their keys."""
@@ -228,30 +213,3 @@ class Compaction:
             if self._tombstones.get(key) == deleted_ms:  # else it was written again since
                 del self._tombstones[key]
                 self._live_counts[self._batch_of_key.pop(key)] -= 1
-
-
-def _rewritten(batch: bytes, records: list[Record]) -> Generator[None, None, bytes]:
-    """Return a batch with some of its records only, at the same offsets."""
-    header = read_header(batch, 0)
-    builder = BatchBuilder(COMPRESSION_NAMES[header.attributes & COMPRESSION_MASK], len(batch))
-    for number, record in enumerate(records, 1):
-        builder.append(
-            record.timestamp,
-            record.key,
-            record.value,
-            record.headers,
-            offset_delta=record.offset - header.base_offset,
-        )
-        if number % RECORDS_PER_STEP == 0:
-            yield
-    rewritten = builder.build()
-    if header.producer_id >= 0 or header.base_sequence >= 0:
-        rewritten = stamp_producer(
-            rewritten,
-            header.producer_id,
-            header.producer_epoch,
-            header.base_sequence,
-            is_transactional=bool(header.attributes & TRANSACTIONAL_FLAG),
-        )
-    epoch = header.partition_leader_epoch
-    return stamp(rewritten, 0, len(rewritten), batch_base_offset(batch), epoch)

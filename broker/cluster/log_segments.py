@@ -8,8 +8,10 @@ that their topic had at that time.
 Sources: Kafka's `LogSegment.shouldRoll` and `append`, `UnifiedLog.maybeRoll`, `LogConfig`.
 """
 
-from bisect import bisect_left
+from array import array
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from heapq import merge
 from typing import Any, NamedTuple
 
 from protocol.records import (
@@ -89,13 +91,13 @@ class Segment:
     __slots__ = (
         "_bytes_since_entry",
         "_created_with",
-        "_first_timestamp",
         "_index_entries",
         "_last_entry_timestamp",
         "_time_entries",
         "base_offset",
         "created_ms",
         "deleted_latest",
+        "first_timestamp",
         "largest_timestamp",
         "modified_ms",
         "size_bytes",
@@ -110,7 +112,8 @@ class Segment:
         self.largest_timestamp = -1
         self.deleted_latest: tuple[int, int] | None = None
         """What `latest_of` says of the batches that DeleteRecords has deleted."""
-        self._first_timestamp = -1
+        self.first_timestamp = -1
+        """The largest timestamp of the first batch."""
         self._bytes_since_entry = 0
         self._index_entries = self._time_entries = 0
         self._last_entry_timestamp = -1
@@ -130,8 +133,8 @@ class Segment:
         run_bytes = len(run[0]) if len(run) == 1 else sum(map(len, run))
         if self.size_bytes + run_bytes > settings.segment_bytes:
             return True
-        if self._first_timestamp >= 0:
-            waited_ms = max(map(unpack_max_timestamp, run))[0] - self._first_timestamp
+        if self.first_timestamp >= 0:
+            waited_ms = max(map(unpack_max_timestamp, run))[0] - self.first_timestamp
         else:
             waited_ms = appended_ms - self.created_ms
         if waited_ms > settings.segment_ms - self._jitter_ms:
@@ -153,7 +156,7 @@ class Segment:
     def add(self, run: Sequence[bytes], appended_ms: int) -> None:
         """Add batches that do not begin a new segment."""
         if self.size_bytes == 0:
-            self._first_timestamp = max_timestamp(run[0])
+            self.first_timestamp = max_timestamp(run[0])
         self.modified_ms = appended_ms
         largest = max(map(unpack_max_timestamp, run))[0]
         self.largest_timestamp = max(self.largest_timestamp, largest)
@@ -172,16 +175,57 @@ class Segment:
                 self._last_entry_timestamp = self.largest_timestamp
 
 
+class CleanedOffsets:
+    """What the log cleaner has done with a log.
+
+    `starts` and `ends` are ranges of offsets, ascending and apart, in which it removed records or
+    wrote batches again; an end is exclusive.
+    """
+
+    __slots__ = ("ends", "first_dirty_offset", "starts")
+
+    def __init__(self) -> None:
+        self.first_dirty_offset = 0
+        """Where the next cleaning begins: Kafka's checkpoint."""
+        self.starts = array("q")
+        self.ends = array("q")
+
+    def has(self, offset: int) -> bool:
+        """Return whether the batch that had an offset was removed or written again."""
+        index = bisect_right(self.starts, offset) - 1
+        return index >= 0 and offset < self.ends[index]
+
+    def replace(self, ranges: Iterable[tuple[int, int]], first_dirty_offset: int) -> None:
+        """Set the ranges, ascending ones that may touch, and where the next cleaning begins."""
+        starts, ends = array("q"), array("q")
+        for start, end in ranges:
+            if ends and start <= ends[-1]:
+                ends[-1] = max(end, ends[-1])
+            else:
+                starts.append(start)
+                ends.append(end)
+        self.starts, self.ends, self.first_dirty_offset = starts, ends, first_dirty_offset
+
+
 class LogSegments:
     """The segments of one log, the oldest first, for its batches before `end_offset`."""
 
-    __slots__ = ("_emptied_ms", "_settings_until", "end_offset", "freed_bytes", "segments")
+    __slots__ = (
+        "_emptied_ms",
+        "_settings_until",
+        "cleaned",
+        "end_offset",
+        "freed_bytes",
+        "segments",
+    )
 
     def __init__(self) -> None:
         self.segments: list[Segment] = []
         self.end_offset = 0
         self.freed_bytes = 0
         """Bytes of deleted records whose segment is still there."""
+        self.cleaned: CleanedOffsets | None = None
+        """None until the log cleaner has cleaned the log."""
         self._emptied_ms = -1
         """When the last segment was removed: Kafka begins another one then, without records."""
         self._settings_until: list[tuple[int, SegmentSettings]] = []
@@ -285,6 +329,45 @@ class LogSegments:
         """Return the offset where the first `count` segments end."""
         segments = self.segments
         return segments[count].base_offset if count < len(segments) else self.end_offset
+
+    def groups_to_clean(self, count: int, settings: SegmentSettings) -> list[list[Segment]]:
+        """Return the oldest segments in groups that become one segment each.
+
+        Kafka's `Cleaner.groupSegmentsBySize`.
+        """
+        groups: list[list[Segment]] = []
+        size_bytes = 0
+        for number, segment in enumerate(self.segments[:count], 1):
+            size_bytes += segment.size_bytes
+            if (
+                groups
+                and size_bytes <= settings.segment_bytes
+                and self.end_of(number) - 1 - groups[-1][0].base_offset <= _OFFSETS_MAX
+            ):
+                groups[-1].append(segment)
+            else:
+                groups.append([segment])
+                size_bytes = segment.size_bytes
+        return groups
+
+    def replace(self, count: int, cleaned: list[Segment]) -> None:
+        """Replace the oldest segments by those of what cleaning has left.
+
+        What DeleteRecords has deleted from them is gone with them.
+        """
+        self.segments[:count] = cleaned
+        self.freed_bytes = 0
+
+    def note_cleaned(
+        self, changed: Sequence[tuple[int, int]], end_offset: int, log_start_offset: int
+    ) -> None:
+        """Note in which ranges of offsets a cleaning up to `end_offset` has changed batches."""
+        if self.cleaned is None:
+            self.cleaned = CleanedOffsets()
+        cleaned = self.cleaned
+        before = zip(cleaned.starts, cleaned.ends, strict=True)
+        known = (found for found in before if found[1] > log_start_offset)
+        cleaned.replace(merge(known, changed), end_offset)
 
     def remove(self, count: int, now_ms: int) -> None:
         """Remove the oldest segments, whose records were deleted."""

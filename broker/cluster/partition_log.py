@@ -24,6 +24,7 @@ from protocol.records import (
     unpack_max_timestamp,
 )
 
+OFFSET_MAX = 2**63 - 1
 RUN_BATCHES = 256
 """Batches that are read together where a request has room for all of them."""
 SHORT_BATCHES_MAX = 16_384
@@ -134,6 +135,10 @@ class PartitionLog:
     def rewind(self) -> Iterator[bytes]:
         """Return an iterator over all batches, the oldest first."""
         return iter(self._batches)
+
+    def batches_before(self, offset: int) -> list[bytes]:
+        """Return the batches that begin before `offset`, the oldest first."""
+        return self._batches[: bisect_left(self._batches, (offset,), key=unpack_base_offset)]
 
     def replace_batches(self, batches: list[bytes], end_offset: int, freed_bytes: int) -> None:
         """Store what compaction has left of the batches before `end_offset`.
@@ -398,14 +403,19 @@ class PartitionLog:
         assert segments is not None
         end_offset = segments.end_of(count)
         batch_count = bisect_left(self._batches, (end_offset,), key=unpack_base_offset)
-        freed_bytes = self._drop_oldest(min(batch_count, batches_max), None)
+        freed_bytes = self._drop_oldest(min(batch_count, batches_max), None, end_offset)
         while count and segments.end_of(count) > self.log_start_offset:
             count -= 1
         segments.remove(count, now_ms)
         return freed_bytes
 
-    def _drop_oldest(self, count: int, settings: SegmentSettings | None) -> int:
-        """Drop batches; without settings they are all in segments."""
+    def _drop_oldest(
+        self, count: int, settings: SegmentSettings | None, end_offset: int = OFFSET_MAX
+    ) -> int:
+        """Drop batches; without settings they are all in segments.
+
+        The log starts at the next batch then, or at `end_offset` where compaction left a gap.
+        """
         if count == 0:
             return 0
         if settings is not None:
@@ -416,7 +426,7 @@ class PartitionLog:
         assert self.segments is not None
         self.segments.freed_bytes += dropped_bytes
         first = batch_base_offset(self._batches[0]) if self._batches else self.log_end_offset
-        self.log_start_offset = max(self.log_start_offset, first)
+        self.log_start_offset = max(self.log_start_offset, min(first, end_offset))
         # As in `UnifiedLog.updateLogStartOffset`.
         self.high_watermark = max(self.high_watermark, self.log_start_offset)
         self.transaction_index.drop_before(self.log_start_offset)

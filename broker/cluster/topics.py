@@ -1,6 +1,6 @@
 """Topics and partitions: replicas, leaders and configuration."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -50,7 +50,7 @@ class Partition:
 
     `replicas[0]` is the preferred leader. `adding_replicas` and `removing_replicas` are not empty
     only while a reassignment waits for a broker that is not alive. `compaction` is None except in
-    internal topics: no other topic is compacted.
+    internal topics: those of clients are compacted by the log cleaner, which keeps no index.
 
     `eligible_leader_replicas` left the ISR while it was smaller than min.insync.replicas, so they
     have every committed record (KIP-966). `last_known_leader_id` is NO_LEADER unless the ISR became
@@ -213,6 +213,8 @@ class TopicTable:
         self._by_id: dict[UUID | None, Topic] = {}
         self.created_count = 0
         """How many topics have been added so far."""
+        self.on_config: Callable[[Topic], None] | None = None
+        """Called with a topic that is new, or has another configuration."""
 
     def __len__(self) -> int:
         return len(self._by_name)
@@ -254,6 +256,16 @@ class TopicTable:
         self._by_name[topic.name] = topic
         self._by_id[topic.topic_id] = topic
         self.created_count += 1
+        if self.on_config is not None:
+            self.on_config(topic)
+
+    def replace_config(
+        self, topic: Topic, config: TopicConfig, by_broker: dict[int, Topic]
+    ) -> None:
+        """Replace the configuration of a topic."""
+        topic.replace_config(config, by_broker)
+        if self.on_config is not None:
+            self.on_config(topic)
 
     def remove(self, topic: Topic) -> None:
         """Remove a topic."""

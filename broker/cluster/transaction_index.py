@@ -52,6 +52,11 @@ class TransactionIndex:
             if transaction.last_stable_offset >= end_offset:
                 return
 
+    def replace_before(self, offset: int, kept: list[AbortedTransaction]) -> None:
+        """Keep these of the transactions that end before `offset`."""
+        if self._aborted:
+            self._aborted[: _index_at(self._aborted, offset)] = kept
+
     def drop_before(self, offset: int) -> None:
         """Remove the transactions that end before `offset`, the new start of the log."""
         if self._aborted:

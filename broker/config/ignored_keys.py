@@ -5,11 +5,10 @@ A user's server.properties must work as it is, with every key that Kafka's own d
 images set. docs/coverage.md lists these keys.
 """
 
-from broker.config.broker_keys import DAY_MS, HOUR_MS, LONG_MAX
+from broker.config.broker_keys import HOUR_MS, LONG_MAX
 from broker.config.keys import (
     BOOLEAN,
     CLUSTER_WIDE,
-    DOUBLE,
     INT,
     LIST,
     LONG,
@@ -36,12 +35,7 @@ LOG_DETAIL_KEYS: tuple[ConfigKey, ...] = (
     ignored_key("log.flush.scheduler.interval.ms",   LONG,    LONG_MAX,         at_least(0),              READ_ONLY,    "How often Kafka looks for partitions to write to disk."),
     ignored_key("log.segment.delete.delay.ms",       LONG,    60_000,           at_least(0),              CLUSTER_WIDE, "Time between removing a segment and deleting its file."),
     ignored_key("log.preallocate",                   BOOLEAN, False,            None,                     CLUSTER_WIDE, "Whether Kafka creates a segment's file at full size."),
-    ignored_key("log.cleaner.enable",                BOOLEAN, True,             None,                     READ_ONLY,    "Whether Kafka compacts topics at all."),
     ignored_key("log.cleaner.threads",               INT,     1,                at_least(0),              CLUSTER_WIDE,   "Kafka's threads for compaction."),
-    ignored_key("log.cleaner.delete.retention.ms",   LONG,    DAY_MS,           at_least(0),              CLUSTER_WIDE, "Time that a compacted partition keeps the deletion of a key."),
-    ignored_key("log.cleaner.min.compaction.lag.ms", LONG,    0,                at_least(0),              CLUSTER_WIDE, "Age below which Kafka does not compact a record."),
-    ignored_key("log.cleaner.max.compaction.lag.ms", LONG,    LONG_MAX,         at_least(1),              CLUSTER_WIDE, "Age at which Kafka must have compacted a record."),
-    ignored_key("log.cleaner.min.cleanable.ratio",   DOUBLE,  0.5,              between(0, 1),            CLUSTER_WIDE, "Share of uncompacted records in a partition at which compaction begins."),
     ignored_key("compression.gzip.level",            INT,     -1,               gzip_level, CLUSTER_WIDE, "Level of gzip for batches that the broker compresses; -1 is gzip's own default."),
     ignored_key("compression.lz4.level",             INT,     9,                between(1, 17),           CLUSTER_WIDE, "Level of lz4 for batches that the broker compresses."),
     ignored_key("compression.zstd.level",            INT,     3,                between(-131072, 22),     CLUSTER_WIDE, "Level of zstd for batches that the broker compresses."),

@@ -153,7 +153,6 @@ REMOTE_LOG_KEYS: tuple[ConfigKey, ...] = (
 
 # Files and cleaners of logs.
 LOG_FILE_KEYS: tuple[ConfigKey, ...] = (
-    ignored_key("log.cleaner.backoff.ms",                         LONG,     15_000,      at_least(0),   CLUSTER_WIDE),
     ignored_key("log.cleaner.dedupe.buffer.size",                 LONG,     134_217_728, None,          CLUSTER_WIDE),
     ignored_key("log.cleaner.io.buffer.load.factor",              DOUBLE,   0.9,         None,          CLUSTER_WIDE),
     ignored_key("log.cleaner.io.buffer.size",                     INT,      524_288,     at_least(0),   CLUSTER_WIDE),

@@ -65,7 +65,7 @@ def _ignored(
 
 # fmt: off
 ENFORCED_KEYS: tuple[ConfigKey, ...] = (
-    _key("cleanup.policy",                  LIST,    ("delete",),   each_of("compact", "delete"), "log.cleanup.policy",             "Whether old records are deleted. With compact, records need a key; nothing is compacted."),
+    _key("cleanup.policy",                  LIST,    ("delete",),   each_of("compact", "delete"), "log.cleanup.policy",             "Whether old segments are deleted, and whether the last record of each key is kept. With compact, records need a key."),
     _key("max.message.bytes",               INT,     1_048_588,     at_least(0),              "message.max.bytes",              "Largest record batch, as sent, that the broker accepts."),
     _key("message.timestamp.type",          STRING,  "CreateTime",  one_of("CreateTime", "LogAppendTime"), "log.message.timestamp.type",     "Whether a record keeps its producer's timestamp or gets the time of its append."),
     _key("message.timestamp.before.max.ms", LONG,    LONG_MAX,      at_least(0),              "log.message.timestamp.before.max.ms", "How far a record's timestamp may be behind the broker's time."),
@@ -79,6 +79,10 @@ ENFORCED_KEYS: tuple[ConfigKey, ...] = (
     _key("segment.index.bytes",             INT,     10 * 1024 * 1024, at_least(4),           "log.index.size.max.bytes",       "Size of an index at which a segment ends; there are no files."),
     _key("index.interval.bytes",            INT,     4096,          at_least(0),              "log.index.interval.bytes",       "Bytes between two entries of an index."),
     _key("unclean.leader.election.enable",  BOOLEAN, False,         None,                     "unclean.leader.election.enable", "Whether a replica that is not in sync may become leader, losing records."),
+    _key("delete.retention.ms",                     LONG,    DAY_MS,           at_least(0),              "log.cleaner.delete.retention.ms", "Time that a compacted partition keeps the deletion of a key after it was first cleaned."),
+    _key("max.compaction.lag.ms",                   LONG,    LONG_MAX,         at_least(1),              "log.cleaner.max.compaction.lag.ms", "Age at which a dirty segment is compacted, whatever the ratio; segment.ms is not longer."),
+    _key("min.compaction.lag.ms",                   LONG,    0,                at_least(0),              "log.cleaner.min.compaction.lag.ms", "Age of its newest record below which a segment is not compacted."),
+    _key("min.cleanable.dirty.ratio",               DOUBLE,  0.5,              between(0, 1),            "log.cleaner.min.cleanable.ratio", "Share of the bytes of a partition that must not be compacted yet before compaction begins."),
 )
 
 # Checked and described without any effect: mostly settings of files, which this broker lacks.
@@ -87,13 +91,9 @@ IGNORED_KEYS: tuple[ConfigKey, ...] = (
     _ignored("compression.gzip.level",                  INT,     -1,               gzip_level, "compression.gzip.level",         "Level of gzip for batches that the broker compresses; -1 is gzip's own default."),
     _ignored("compression.lz4.level",                   INT,     9,                between(1, 17),           "compression.lz4.level",          "Level of lz4 for batches that the broker compresses."),
     _ignored("compression.zstd.level",                  INT,     3,                between(-131072, 22),     "compression.zstd.level",         "Level of zstd for batches that the broker compresses."),
-    _ignored("delete.retention.ms",                     LONG,    DAY_MS,           at_least(0),              "log.cleaner.delete.retention.ms", "Time that a compacted partition keeps the deletion of a key."),
     _ignored("file.delete.delay.ms",                    LONG,    60_000,           at_least(0),              "log.segment.delete.delay.ms",    "Time between removing a segment and deleting its file."),
     _ignored("flush.messages",                          LONG,    LONG_MAX,         at_least(1),              "log.flush.interval.messages",    "Records after which Kafka writes a partition to disk."),
     _ignored("flush.ms",                                LONG,    LONG_MAX,         at_least(0),              "log.flush.interval.ms",          "Time after which Kafka writes a partition to disk."),
-    _ignored("max.compaction.lag.ms",                   LONG,    LONG_MAX,         at_least(1),              "log.cleaner.max.compaction.lag.ms", "Age at which Kafka must have compacted a record."),
-    _ignored("min.compaction.lag.ms",                   LONG,    0,                at_least(0),              "log.cleaner.min.compaction.lag.ms", "Age below which Kafka does not compact a record."),
-    _ignored("min.cleanable.dirty.ratio",               DOUBLE,  0.5,              between(0, 1),            "log.cleaner.min.cleanable.ratio", "Share of uncompacted records in a partition at which compaction begins."),
     _ignored("preallocate",                             BOOLEAN, False,            None,                     "log.preallocate",                "Whether Kafka creates a segment's file at full size."),
     _ignored("leader.replication.throttled.replicas",   LIST,    (),               throttled_replicas("leader.replication.throttled.replicas"),       None,                             "Replicas whose leaders send at a limited rate: partition:broker, or * for all."),
     _ignored("follower.replication.throttled.replicas", LIST,    (),               throttled_replicas("follower.replication.throttled.replicas"),       None,                             "Replicas whose followers fetch at a limited rate: partition:broker, or * for all."),

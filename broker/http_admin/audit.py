@@ -61,7 +61,8 @@ class AuditView(msgspec.Struct):
     """What was compared, what was not, and the differences.
 
     `covered` acknowledgements were compared; the batches of `removed` ones were removed by
-    retention, DeleteRecords or with their topic. `findings` are the first 1,000 of `finding_count`.
+    retention, DeleteRecords, compaction or with their topic. `findings` are the first 1,000 of
+    `finding_count`.
     """
 
     finding_count: int

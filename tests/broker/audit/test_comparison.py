@@ -25,6 +25,7 @@ from broker.request.acknowledgement import Acknowledgement
 from producer_state.rules import SEQUENCE_MAX, sequence_after
 from protocol import records
 from tests.batches import make_batch
+from tests.broker.cluster.cleaned_topic import FILL, CleanedTopic
 from tests.broker.cluster_builder import NOW_MS, make_cluster
 from tests.broker.connection_driver import Client, request_frame
 from tests.broker.interleaving import at_pause, run_with_pauses
@@ -350,3 +351,44 @@ def test_a_group_offset_beyond_the_log_end_is_found() -> None:
         request = CommitRequest("g", (OffsetToCommit("t", 0, offset, -1, ""),), -1, "")
         assert client.cluster.groups.table.commit(request, NOW_MS) == (0,)
         assert bool(judged(client).findings) == (offset == 3)
+
+
+# Compaction ------------------------------------------------------------------------------------
+
+
+def test_a_compacted_batch_is_not_lost_and_a_lost_one_is_found() -> None:
+    topic = CleanedTopic()
+    acknowledgements: list[Acknowledgement] = []
+    for key in (b"a", b"b", b"a", b"fill0", b"fill1", b"fill2"):
+        value = FILL if key.startswith(b"fill") else b"1"
+        offset = topic.append((key, value))
+        acknowledgements.append(acknowledged(topic.batches()[-1], offset))
+    offset = topic.append((b"c", b"1"), (b"c", b"2"))
+    acknowledgements.append(acknowledged(topic.batches()[-1], offset))
+    topic.fill()
+    topic.advance()
+    log = topic.partition.log
+    assert log.segments is not None
+    stored_log = StoredLog("t", 0, log.log_end_offset, topic.batches(), log.segments.cleaned)
+    result = compare(acknowledgements, [(KEY, stored_log)])
+    assert result.findings == []
+    assert (result.removed, result.covered) == (3, 4)
+
+    lost = [batch for batch in topic.batches() if records.read_header(batch, 0).base_offset != 1]
+    result = compare(acknowledgements, [(KEY, stored_log._replace(batches=lost))])
+    assert [finding.base_offset for finding in result.findings] == [1]
+
+
+def test_sequences_of_a_compacted_batch_are_all_stored() -> None:
+    topic = CleanedTopic()
+    topic.append((b"a", b"1"), (b"b", b"1"), producer=(7, 0, 0))
+    topic.append((b"b", b"2"), (b"a", b"2"), producer=(7, 0, 2))
+    topic.append((b"a", b"3"))
+    duplicate = acknowledged(topic.batches()[1], -1, is_append=False)
+    topic.fill()
+    topic.advance()
+    log = topic.partition.log
+    assert log.segments is not None
+    stored_log = StoredLog("t", 0, log.log_end_offset, topic.batches(), log.segments.cleaned)
+    result = compare([duplicate], [(KEY, stored_log)])
+    assert (result.findings, result.covered) == ([], 1)

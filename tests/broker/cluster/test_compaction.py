@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.cluster import compaction
+from broker.cluster import batch_filter, compaction
 from broker.cluster.compaction import Compaction
 from broker.cluster.partition_log import PartitionLog
 from broker.cluster.transaction_index import AbortedTransaction
@@ -307,6 +307,7 @@ def test_a_compaction_of_many_batches_or_records_takes_steps(
 ) -> None:
     monkeypatch.setattr(compaction, "BATCHES_PER_STEP", 10)
     monkeypatch.setattr(compaction, "RECORDS_PER_STEP", 5)
+    monkeypatch.setattr(batch_filter, "RECORDS_PER_STEP", 5)
     log = CompactedLog()
     for _ in range(100):
         log.append((b"key", b"value"))
