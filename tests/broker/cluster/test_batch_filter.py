@@ -38,9 +38,8 @@ def test_what_is_left_reads_as_before(compression: str, horizon_ms: int | None) 
     assert after.batch_length == len(left) - 12
     assert (after.max_timestamp, after.records_count) == (3000, 2)
     assert delete_horizon_ms(after) == horizon_ms
-    same = ("base_offset", "last_offset_delta", "partition_leader_epoch")
-    same += ("producer_id", "producer_epoch", "base_sequence")
-    for name in same:
+    positions = ("base_offset", "last_offset_delta", "partition_leader_epoch")
+    for name in (*positions, "producer_id", "producer_epoch", "base_sequence"):
         assert getattr(after, name) == getattr(before, name)
     assert after.attributes & ~0x40 == before.attributes
     assert delete_horizon_ms(read_header(finished(left, records[1:2]), 0)) == horizon_ms

@@ -225,6 +225,7 @@ def test_committed_records_survive_compaction_and_aborted_ones_do_not(
         if takes_steps:
             patch.setattr(compaction, "BATCHES_PER_STEP", 1)
             patch.setattr(compaction, "RECORDS_PER_STEP", 1)
+            patch.setattr(batch_filter, "RECORDS_PER_STEP", 1)
         _check_committed_records(steps)
 
 
