@@ -7,6 +7,7 @@ tombstones whose time is over.
 Sources: Kafka's `Cleaner` and `MemoryRecords.filterTo`.
 """
 
+from bisect import bisect_left
 from collections.abc import Generator, Iterator
 
 from broker.cluster.batch_filter import (
@@ -21,7 +22,14 @@ from broker.cluster.log_segments import LogSegments, Segment, SegmentSettings
 from broker.cluster.log_to_clean import CleaningSettings, LogToClean
 from broker.cluster.topics import Partition
 from producer_state.rules import SEQUENCE_MAX
-from protocol.records import CONTROL_FLAG, BatchHeader, Record, read_header, read_records
+from protocol.records import (
+    CONTROL_FLAG,
+    BatchHeader,
+    Record,
+    read_header,
+    read_records,
+    unpack_base_offset,
+)
 
 BATCHES_PER_STEP = 250
 """Batches of which one step decodes a record each."""
@@ -48,7 +56,8 @@ class LogCleaning:
         log, found = self._partition.log, self._found
         start_offset, segments = log.log_start_offset, log.segments
         assert segments is not None
-        batches = log.batches_before(found.end_offset)
+        batches = list(log.rewind())
+        del batches[bisect_left(batches, (found.end_offset,), key=unpack_base_offset) :]
         yield from self._map_keys(batches)
         self._transactions = self._new_transactions()
         kept: list[bytes] = []

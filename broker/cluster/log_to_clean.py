@@ -54,7 +54,7 @@ def log_to_clean(
     first_dirty_offset = _first_dirty_offset(partition, log_segments)
     dirty_from = _count_before(log_segments, first_dirty_offset)
     end = len(segments) - 1  # the newest one is active
-    stable_offset = min(partition.last_stable_offset, partition.log.high_watermark)
+    stable_offset = partition.last_stable_offset
     cleanable_bytes, clean_bytes, oldest_ms = 0, 0, now_ms
     for segment in segments[:dirty_from]:
         clean_bytes += segment.size_bytes

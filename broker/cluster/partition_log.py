@@ -136,10 +136,6 @@ class PartitionLog:
         """Return an iterator over all batches, the oldest first."""
         return iter(self._batches)
 
-    def batches_before(self, offset: int) -> list[bytes]:
-        """Return the batches that begin before `offset`, the oldest first."""
-        return self._batches[: bisect_left(self._batches, (offset,), key=unpack_base_offset)]
-
     def replace_batches(self, batches: list[bytes], end_offset: int, freed_bytes: int) -> None:
         """Store what compaction has left of the batches before `end_offset`.
 
@@ -412,10 +408,7 @@ class PartitionLog:
     def _drop_oldest(
         self, count: int, settings: SegmentSettings | None, end_offset: int = OFFSET_MAX
     ) -> int:
-        """Drop batches; without settings they are all in segments.
-
-        The log starts at the next batch then, or at `end_offset` where compaction left a gap.
-        """
+        """Drop batches; without settings they are in segments, which end at `end_offset`."""
         if count == 0:
             return 0
         if settings is not None:
