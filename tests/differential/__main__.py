@@ -25,6 +25,7 @@ from rich.table import Table
 
 from protocol import messages
 from scenarios.maven import CannotRunError
+from tests.differential import replica_comparison
 from tests.differential.clusters import (
     REBALANCE_DELAY_MS,
     RELEASES,
@@ -87,6 +88,8 @@ def main() -> int:
     console = Console(width=None if sys.stdout.isatty() else 160)
     if options.logs:
         return _compare_logs(console, options)
+    if options.replicas:
+        return _compare_replicas(console, options)
     if options.tools:
         return _compare_tools(console, options)
     if options.load:
@@ -143,6 +146,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--logs", type=int, default=0, help="compare changes of logs: so many seeds"
     )
+    parser.add_argument(
+        "--replicas", type=int, default=0, help="compare high watermarks: so many seeds"
+    )
     parser.add_argument("--load", action="store_true", help="run random load plans on both")
     parser.add_argument("--session", default="", help="only the tools' sessions with this text")
     parser.add_argument("--settle", action="store_true", help="replay what is kept, without Kafka")
@@ -197,6 +203,20 @@ def _compare_logs(console: Console, options: argparse.Namespace) -> int:
         if options.keep:
             keep(kafka, random_run(options.first, KEPT_SEQUENCES, KEPT_ROUNDS)).save()
     console.print(f"{count} of {len(seeds) * SEQUENCES_PER_SEED} sequences differ")
+    return int(count > 0)
+
+
+def _compare_replicas(console: Console, options: argparse.Namespace) -> int:
+    """Compare high watermarks while brokers stop; return 1 if a sequence differs."""
+    seeds = range(options.first, options.first + options.replicas)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        apache_cluster(Path(folder), replica_comparison.SETUP) as kafka,
+        our_cluster(replica_comparison.SETUP) as ours,
+    ):
+        count = replica_comparison.compare_replicas(kafka, ours, seeds, console.print)
+    sequences = len(seeds) * replica_comparison.SEQUENCES_PER_SEED
+    console.print(f"{count} of {sequences} sequences differ")
     return int(count > 0)
 
 

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -17,17 +16,15 @@ from tests.differential.log_rounds import (
     OUR_CONFIG,
     LogPlay,
     LogRun,
-    differences,
     random_run,
 )
+from tests.differential.played_runs import Seen, count_differing
 
 KEPT = Path(__file__).with_name("log_runs.json")
 """Some sequences, and what Apache Kafka said of them."""
 SEQUENCES_PER_SEED, ROUNDS = 24, 12
 KEPT_SEQUENCES, KEPT_ROUNDS = 16, 10
 SETUP = Setup(config=CONFIG)
-
-Seen = list[list[dict[str, Any]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,37 +82,14 @@ def play_on_ours(ours: MockKafka, run: LogRun, prefix: str, moments: Iterable[in
 def compare_logs(
     kafka: ComparedCluster, ours: MockKafka, seeds: Iterable[int], tell: Callable[[str], object]
 ) -> int:
-    """Compare the runs of some seeds; return how many sequences differ.
+    """Compare the runs of some seeds; return how many sequences differ."""
 
-    A sequence that differs is played again, and counts only if it differs again: Kafka's checks
-    come at other times under load.
-    """
-    count = 0
-    for seed in seeds:
-        run = random_run(seed, SEQUENCES_PER_SEED, ROUNDS)
-        found: list[Any] = []
-        for attempt in ("first", "again"):
-            prefix = f"logs-{seed}-{attempt}"
-            theirs = play_on_kafka(kafka, run, prefix)
-            own = play_on_ours(ours, run, prefix, theirs.moments)
-            found = differences(run, theirs, own)
-            numbers = sorted({difference[0] for difference in found})
-            tell(f"seed {seed}, {attempt}: {len(numbers)} of {len(run.sequences)} differ")
-            if attempt == "first":
-                run = run.only(numbers)
-            if not numbers:
-                break
-        count += len({difference[0] for difference in found})
-        for difference in found:
-            tell(_described(run, *difference))
-    return count
+    def play(run: LogRun, prefix: str) -> tuple[Seen, Seen]:
+        theirs = play_on_kafka(kafka, run, f"logs-{prefix}")
+        return theirs.seen, play_on_ours(ours, run, f"logs-{prefix}", theirs.moments).seen
 
-
-def _described(run: LogRun, number: int, index: int, what: str, kafka: object, ours: object) -> str:
-    sequence = run.sequences[number]
-    done = list(zip(sequence.operations, run.waits_ms, strict=True))[: index + 1]
-    steps = "\n".join(f"  {operation}, then {wait_ms} ms" for operation, wait_ms in done)
-    return f"{dict(sequence.config)}\n{steps}\n  {what}: Kafka {kafka}, ours {ours}"
+    runs = {seed: random_run(seed, SEQUENCES_PER_SEED, ROUNDS) for seed in seeds}
+    return count_differing(runs, play, tell)
 
 
 def keep(kafka: ComparedCluster, run: LogRun) -> KeptRun:

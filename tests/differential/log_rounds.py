@@ -11,10 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.batch_builder import BatchBuilder
-from tests.differential.arguments import build
 from tests.differential.clusters import ComparedCluster
 from tests.differential.player import Link
 
@@ -59,6 +57,13 @@ class LogRun:
         """Return a run of some of the sequences."""
         return LogRun([self.sequences[number] for number in numbers], self.waits_ms)
 
+    def described(self, number: int, index: int) -> str:
+        """Return what is done with one topic up to a round."""
+        sequence = self.sequences[number]
+        done = list(zip(sequence.operations, self.waits_ms, strict=True))[: index + 1]
+        steps = "\n".join(f"  {operation}, then {wait_ms} ms" for operation, wait_ms in done)
+        return f"{dict(sequence.config)}\n{steps}"
+
 
 @dataclass(slots=True)
 class LogPlay:
@@ -102,9 +107,7 @@ class LogPlay:
         return self
 
     def _ask(self, api_key: ApiKey, version: int, **arguments: Any) -> Any:
-        request = build(messages.request_class(api_key), version, arguments, lambda value: value)
-        self._link.send(api_key, version, bytes(request.encode(version=version)))
-        return self._link.receive()[1]
+        return self._link.ask(api_key, version, **arguments)
 
     def _create(self, name: str, config: Mapping[str, str]) -> None:
         topic = {
@@ -250,19 +253,3 @@ def _random_operation(
         return ["delete_records", chance.choice((-1, 0, 1, 2, 3, 5, 8, 1000))]
     count = chance.choice((1, 1, 2, 3))
     return ["produce", chance.choice(sizes) // count, [chance.choice(times) for _ in range(count)]]
-
-
-def differences(run: LogRun, kafka: LogPlay, ours: LogPlay) -> list[tuple[int, int, str, Any, Any]]:
-    """Return number of the sequence, of the round, what differs, and what both say of it.
-
-    Only the first round of each sequence that differs is in the result.
-    """
-    found = []
-    for number in range(len(run.sequences)):
-        for index in range(len(run.waits_ms)):
-            theirs, own = kafka.seen[index][number], ours.seen[index][number]
-            differing = [key for key in theirs if theirs[key] != own[key]]
-            found += [(number, index, key, theirs[key], own[key]) for key in differing]
-            if differing:
-                break
-    return found

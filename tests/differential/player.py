@@ -83,6 +83,16 @@ class Link:
         self.send_frame(header + self._client_id + tags + body)
         self.pending.append((api_key, version))
 
+    def post(self, api_key: ApiKey, version: int, **arguments: Any) -> None:
+        """Send a request with these fields; others have the schema's default."""
+        request = build(messages.request_class(api_key), version, arguments, lambda value: value)
+        self.send(api_key, version, bytes(request.encode(version=version)))
+
+    def ask(self, api_key: ApiKey, version: int, **arguments: Any) -> Any:
+        """Send a request as `post` does, and return the fields of the response."""
+        self.post(api_key, version, **arguments)
+        return self.receive()[1]
+
     def send_frame(self, frame: bytes) -> None:
         """Send a frame behind its size."""
         with suppress(OSError):  # The next read finds the connection closed.
