@@ -48,15 +48,14 @@ from tests.differential.keeping import (
 from tests.differential.lanes import Lanes
 from tests.differential.loads import judged_loads
 from tests.differential.log_comparison import (
-    KEPT_ROUNDS,
-    KEPT_SEQUENCES,
+    CHANGES,
+    CLEANINGS,
     SEQUENCES_PER_SEED,
     compare_logs,
     keep,
     our_logs,
 )
 from tests.differential.log_comparison import SETUP as LOG_SETUP
-from tests.differential.log_rounds import random_run
 from tests.differential.preparations import Versions
 from tests.differential.search import (
     EXAMPLES_PER_SEED,
@@ -199,10 +198,12 @@ def _compare_logs(console: Console, options: argparse.Namespace) -> int:
         apache_cluster(Path(folder), LOG_SETUP) as kafka,
         our_logs() as ours,
     ):
-        count = compare_logs(kafka, ours, seeds, console.print)
-        if options.keep:
-            keep(kafka, random_run(options.first, KEPT_SEQUENCES, KEPT_ROUNDS)).save()
-    console.print(f"{count} of {len(seeds) * SEQUENCES_PER_SEED} sequences differ")
+        count = 0
+        for rounds in (CHANGES, CLEANINGS):
+            count += compare_logs(kafka, ours, rounds, seeds, console.print)
+            if options.keep:
+                keep(kafka, rounds, options.first)
+    console.print(f"{count} of {2 * len(seeds) * SEQUENCES_PER_SEED} sequences differ")
     return int(count > 0)
 
 

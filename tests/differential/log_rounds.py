@@ -20,6 +20,8 @@ CHECK_INTERVAL_MS = 50
 CONFIG = {
     "log.retention.check.interval.ms": str(CHECK_INTERVAL_MS),
     "log.initial.task.delay.ms": "10",
+    "log.cleaner.backoff.ms": str(CHECK_INTERVAL_MS),
+    "log.cleaner.dedupe.buffer.size": str(4 << 20),
 }
 """Keys of both clusters: whatever becomes due is done in a wait."""
 OUR_CONFIG = {"log.memory.max.bytes": str(1 << 31)}
