@@ -146,6 +146,7 @@ class CleaningPlay(LogPlay):
         return answer
 
     def _look(self, name: str) -> dict[str, Any]:
+        self._wait(0)  # Retention may be due while Kafka is asked for topic after topic.
         seen = super()._look(name)
         batches = self._fetched(name)
         if name in self._has_gzip:
