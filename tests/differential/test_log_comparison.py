@@ -10,14 +10,12 @@ from tests.differential.log_comparison import (
     CHANGES,
     CLEANINGS,
     SETUP,
-    KeptRun,
     Rounds,
     compare_logs,
     our_logs,
     play_on_ours,
 )
 from tests.differential.played_runs import differences
-
 
 each_kind = pytest.mark.parametrize("rounds", [CHANGES, CLEANINGS], ids=lambda kind: kind.about)
 
