@@ -62,9 +62,10 @@ def test_topics_are_created_with_the_replication_factor_of_the_plan(servers: str
 def test_a_run_begins_when_every_broker_knows_the_quotas(
     servers: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # Of clients that no other test of this cluster has.
     quotas = (
-        Quota({"client-id": "a"}, "producer_byte_rate", 5.0),
-        Quota({"client-id": "b"}, "controller_mutation_rate", 2.0),
+        Quota({"client-id": "known-late"}, "producer_byte_rate", 5.0),
+        Quota({"client-id": "known-later"}, "controller_mutation_rate", 2.0),
     )
     plan = replace(plan_of(STEADY), quotas=quotas)
     requested: list[Address] = []

@@ -2,7 +2,7 @@
 
 import pytest
 
-from broker.cluster import compaction
+from broker.cluster import batch_filter, compaction
 from broker.cluster.coordinators import ensure_internal_topic
 from broker.cluster.internal_topics import GROUP_METADATA, append_records, partition_for
 from protocol.coordinator_records import CoordinatorRecord
@@ -71,7 +71,8 @@ def test_records_wake_fetches_that_wait_and_do_not_count_as_records_of_users() -
 def test_a_compaction_of_many_records_goes_on_in_short_steps_of_a_timer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(compaction, "RECORDS_PER_STEP", 100)
+    for module in (compaction, batch_filter):
+        monkeypatch.setattr(module, "RECORDS_PER_STEP", 100)
     cluster = make_cluster(1)
     topic = ensure_internal_topic(cluster, GROUP_METADATA)
     assert topic is not None
