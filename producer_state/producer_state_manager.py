@@ -265,10 +265,8 @@ class ProducerStateManager:
         position = table.find(producer_id)
         if position < 0:
             return None
-        producer_epoch, batches = (
-            epoch_at(table, position),
-            batches_at(table, position, self._layout),
-        )
+        producer_epoch = epoch_at(table, position)
+        batches = batches_at(table, position, self._layout)
         floor = NO_SEQUENCE
         if self._layout.has_floor:
             floor = FLOOR.unpack_from(table.bucket, position + FLOOR_AT)[0]

@@ -192,11 +192,9 @@ def _clean(cluster: Cluster, topic: Topic, partition: Partition, begun_ms: int) 
     own = topic.on_broker(partition.leader_id)
     if not own.is_compacted:
         return
-    added_count = RETENTION_BATCHES_PER_STEP
-    while added_count == RETENTION_BATCHES_PER_STEP:
-        added_count = log.extend_segments(own.segment_settings, RETENTION_BATCHES_PER_STEP)
-        if added_count == RETENTION_BATCHES_PER_STEP:
-            yield
+    batches_max = RETENTION_BATCHES_PER_STEP
+    while log.extend_segments(own.segment_settings, batches_max) == batches_max:
+        yield
     settings = CleaningSettings.of(own.config)
     found = log_to_clean(partition, settings, begun_ms)
     if found is None:

@@ -1,6 +1,6 @@
 """Random changes of a log, and what both clusters say of its start, its size and its offsets.
 
-All sequences of a run are played at the same time, each with a topic of its own. A round does one
+All sequences of a run are played at the same time, each with its own topic. A round does one
 operation of each sequence, waits until retention has looked, and then looks at every topic. Kafka
 is played first, in real time. Our clock stands, and is moved to the same times.
 """

@@ -1,6 +1,6 @@
 """Random changes of replicated topics while brokers stop, and what both clusters say of them.
 
-All sequences of a run are played at the same time, each with a topic of its own of replication
+All sequences of a run are played at the same time, each with its own topic of replication
 factor 3. A round stops or starts a broker, or leaves them alone, and then does one operation with
 each topic.
 """
