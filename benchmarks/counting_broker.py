@@ -6,8 +6,7 @@ What a request does after it has waited, and event loop and kernel, are not in t
 python -m benchmarks.counting_broker COUNTS OFF serve [options of serve]
 
 It writes the counts to the file COUNTS when it ends; SIGUSR1 sets them back to zero. OFF names the
-paths that it does without, separated by commas, or is "-". A path that the broker no longer has
-counts nothing.
+paths that it does without, separated by commas, or is "-".
 """
 
 from broker.__main__ import main  # isort: skip - the first, as it is when the broker itself starts
@@ -18,43 +17,25 @@ import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable
-from functools import partial
-from importlib import import_module
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from broker import routes
 from broker.dispatch.connection import Connection
 from broker.dispatch.dispatcher import Dispatcher
+from broker.dispatch.fetch_replay import FetchReplay
+from broker.dispatch.produce_replay import ProduceReplay
 from protocol.api_keys import ApiKey
 from protocol.framing import SIZE_BYTES, Frame
 
-PRODUCE_REPLAY, FETCH_CACHES, REPEATED_COMMITS = "produce-replay", "fetch-caches", "commits"
-PATHS = (PRODUCE_REPLAY, FETCH_CACHES, REPEATED_COMMITS)
-REPLAYED, CACHED, IN_SESSION, COMMITTED_AGAIN = (
-    "Produce replayed",
-    "Fetch of the connection's cache",
-    "Fetch of the session's plan",
-    "OffsetCommit repeated",
-)
-_SHORTCUTS = {ApiKey.FETCH: FETCH_CACHES, ApiKey.OFFSET_COMMIT: REPEATED_COMMITS}
-"""The APIs whose shortcuts are paths to do without."""
+PRODUCE_REPLAY, FETCH_REPLAY = "produce-replay", "fetch-replay"
+PATHS = {PRODUCE_REPLAY: ProduceReplay, FETCH_REPLAY: FetchReplay}
+REPLAYED = {ApiKey.PRODUCE: "Produce replayed", ApiKey.FETCH: "Fetch replayed"}
 
 
-def _module(name: str) -> Any:
-    """Return a module of the broker; None if there is no such module any more."""
-    try:
-        return import_module(name)
-    except ModuleNotFoundError:
-        return None
-
-
-def _wrap(owner: Any, name: str, make: Callable[[Any], Any]) -> None:
-    """Replace a function by `make(function)`, where there is one."""
-    found = getattr(owner, name, None)
-    if found is not None:
-        setattr(owner, name, make(found))
+def _wrap(owner: type, name: str, make: Callable[[Any], Any]) -> None:
+    """Replace a function by `make(function)`."""
+    setattr(owner, name, make(getattr(owner, name)))
 
 
 def _learn_nothing(*_arguments: object) -> None:
@@ -70,22 +51,13 @@ class Counts:
         self.by_path: Counter[str] = Counter()
         self.read_ns: defaultdict[int, list[int]] = defaultdict(list)
         """CPU times of the reads."""
-        self._off = off
         _wrap(Connection, "receive", self._receiving)
         _wrap(Dispatcher, "dispatch", self._dispatching)
-        _wrap(routes, "handles", self._handling)
-        self._install("broker.dispatch.produce_replay", "ProduceReplay", self._replaying)
-        self._install("broker.dispatch.fetch_replay", "FetchReplay", self._caching)
-        _wrap(_module("broker.offset_commit.repeated_requests"), "_learn", self._learning_commits)
-        for path, module, owner in (
-            (PRODUCE_REPLAY, "broker.dispatch.produce_replay", "ProduceReplay"),
-            (FETCH_CACHES, "broker.dispatch.fetch_replay", "FetchReplay"),
-        ):
+        _wrap(ProduceReplay, "respond", self._replaying_produce)
+        _wrap(FetchReplay, "respond", self._replaying_fetch)
+        for path, replay in PATHS.items():
             if path in off:
-                _wrap(getattr(_module(module), owner, None), "learn", lambda _: _learn_nothing)
-
-    def _install(self, module: str, owner: str, make: Callable[[Any], Any]) -> None:
-        _wrap(getattr(_module(module), owner, None), "respond", make)
+                _wrap(replay, "learn", lambda _: _learn_nothing)
 
     def _receiving(self, receive: Callable[..., Any]) -> Callable[..., Any]:
         read_ns, clock_ns = self.read_ns, time.thread_time_ns
@@ -109,7 +81,7 @@ class Counts:
 
         return counted
 
-    def _replaying(self, respond: Callable[..., Any]) -> Callable[..., Any]:
+    def _replaying_produce(self, respond: Callable[..., Any]) -> Callable[..., Any]:
         by_api, by_path = self.by_api, self.by_path
 
         def counted(replay: Any, data: bytes, *arguments: Any) -> Any:
@@ -119,47 +91,22 @@ class Counts:
                 position += SIZE_BYTES + int.from_bytes(data[position : position + SIZE_BYTES])
                 count += 1
             by_api[ApiKey.PRODUCE] += count
-            by_path[REPLAYED] += count
+            by_path[REPLAYED[ApiKey.PRODUCE]] += count
             return result
 
         return counted
 
-    def _caching(self, respond: Callable[..., Any]) -> Callable[..., Any]:
+    def _replaying_fetch(self, respond: Callable[..., Any]) -> Callable[..., Any]:
         by_api, by_path = self.by_api, self.by_path
 
-        def counted(cache: Any, *arguments: Any) -> Any:
-            result = respond(cache, *arguments)
+        def counted(replay: Any, *arguments: Any) -> Any:
+            result = respond(replay, *arguments)
             if result is not None:
                 by_api[ApiKey.FETCH] += 1
-                by_path[CACHED] += 1
+                by_path[REPLAYED[ApiKey.FETCH]] += 1
             return result
 
         return counted
-
-    def _learning_commits(self, learn: Callable[..., Any]) -> Callable[..., Any]:
-        def counted(*arguments: Any) -> Any:
-            learnt = learn(*arguments)
-            if learnt is not None:  # the shortcut responds, and has not saved anything yet
-                self.by_path[COMMITTED_AGAIN] -= 1
-            return learnt
-
-        return counted
-
-    def _handling(self, handles: Callable[..., Any]) -> Callable[..., Any]:
-        def counted(api_key: ApiKey, **arguments: Any) -> Any:
-            shortcut, path = arguments.get("shortcut"), _SHORTCUTS.get(api_key)
-            if shortcut is not None and path is not None:
-                is_off = path in self._off
-                arguments["shortcut"] = None if is_off else partial(self._shorten, shortcut, path)
-            return handles(api_key, **arguments)
-
-        return counted
-
-    def _shorten(self, shortcut: Callable[..., Any], path: str, *arguments: Any) -> Any:
-        response = shortcut(*arguments)
-        if response is not None and response is not routes.TAKES_TURNS:
-            self.by_path[IN_SESSION if path == FETCH_CACHES else COMMITTED_AGAIN] += 1
-        return response
 
     def clear(self) -> None:
         """Set all counts back to zero."""
@@ -174,7 +121,7 @@ class Counts:
             "by_path": dict(self.by_path),
             "read_us": {
                 key.name: median(self.read_ns[key]) / 1000
-                for key in (ApiKey.PRODUCE, ApiKey.FETCH, ApiKey.OFFSET_COMMIT)
+                for key in (ApiKey.PRODUCE, ApiKey.FETCH)
                 if self.read_ns[key]
             },
         }

@@ -1,10 +1,11 @@
-"""Count what the broker's caches of requests do for real clients, and what CPU time they save.
+"""Count which requests of real clients the broker replays, and what CPU time this saves.
 
 python -m benchmarks.replay_hits [--rounds N] [--records N] [--only CLIENT] [--write]
 
 Each client does the work that `benchmarks/client_work.py` describes on a broker of its own. The
-same work is done without the replay of Produce, and without all caches. A time is the CPU time of
-the broker's process from its first request on, with its system calls: the median of the rounds.
+same work is done without the replay of Produce, and without that of Fetch, too. A time is the CPU
+time of the broker's process from its first request on, with its system calls: the median of the
+rounds.
 """
 
 import argparse
@@ -20,14 +21,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from benchmarks.client_work import CLIENTS
-from benchmarks.counting_broker import (
-    CACHED,
-    COMMITTED_AGAIN,
-    IN_SESSION,
-    PATHS,
-    PRODUCE_REPLAY,
-    REPLAYED,
-)
+from benchmarks.counting_broker import PATHS, PRODUCE_REPLAY, REPLAYED
 from benchmarks.docs_page import markdown_table, write_part
 from benchmarks.report import print_line, progress
 from benchmarks.server_process import PROJECT, cpu_seconds, serve
@@ -43,17 +37,14 @@ WARM_UP_COUNT = 20
 PARTITION_COUNT = 3
 WORK_SECONDS_MAX = 120
 MODES = {"all": "-", "no Produce replay": PRODUCE_REPLAY, "none": ",".join(PATHS)}
-"""The caches in use, and what the broker does without."""
+"""The replays in use, and what the broker does without."""
 HEADER = (
     "client",
     "requests",
     "Produce",
     "replayed",
     "Fetch",
-    "by the connection",
-    "by the session",
-    "OffsetCommit",
-    "repeated",
+    "replayed",
     "server CPU of a request",
     "of a Produce",
     "of a Fetch",
@@ -134,17 +125,15 @@ def run_work(work: Work, count: int, off: str, folder: Path) -> Run:
 
 
 def cells(client: str, runs: dict[str, list[Run]]) -> tuple[str, ...]:
-    """Return the row of a client; counts are those of its first run with all caches."""
+    """Return the row of a client; counts are those of its first run with all replays."""
     first = runs["all"][0]
     counts = (
         sum(first.by_api.values()),
-        first.by_api.get("PRODUCE", 0),
-        first.by_path.get(REPLAYED, 0),
-        first.by_api.get("FETCH", 0),
-        first.by_path.get(CACHED, 0),
-        first.by_path.get(IN_SESSION, 0),
-        first.by_api.get("OFFSET_COMMIT", 0),
-        first.by_path.get(COMMITTED_AGAIN, 0),
+        *(
+            count
+            for api_key, path in REPLAYED.items()
+            for count in (first.by_api.get(api_key.name, 0), first.by_path.get(path, 0))
+        ),
     )
     return (
         client,
@@ -156,7 +145,7 @@ def cells(client: str, runs: dict[str, list[Run]]) -> tuple[str, ...]:
 
 
 def _times(runs: dict[str, list[Run]], time_us: Callable[[Run], float], decimals: int) -> str:
-    """Return the medians with all caches, without the replay, and with none."""
+    """Return the medians with all replays, without that of Produce, and with none."""
     medians_us = [median(map(time_us, runs[mode])) for mode in MODES]
     return " / ".join(f"{found_us:.{decimals}f}" for found_us in medians_us) + " µs"
 
@@ -167,13 +156,13 @@ def measure(client: str, work: Work, count: int, rounds: int) -> tuple[str, ...]
     with tempfile.TemporaryDirectory() as folder:
         for number in range(rounds):
             for mode, off in MODES.items():
-                progress(f"replay-hits: {client}, caches: {mode}, round {number + 1}")
+                progress(f"replay-hits: {client}, replays: {mode}, round {number + 1}")
                 runs[mode].append(run_work(work, count, off, Path(folder)))
     for mode, found in runs.items():
         line: dict[str, Any] = {
             "measurement": "replay-hits",
             "client": client,
-            "caches": mode,
+            "replays": mode,
             "records": count,
             "server_cpu_us_per_request": [round(run.cpu_us_per_request, 1) for run in found],
             "read_us": [run.read_us for run in found],
