@@ -10,7 +10,7 @@ from protocol.pacing import LOOK_EVERY
 from tests.attack.attacked_broker import PausingBroker
 from tests.attack.long_sessions import LongSession
 
-PARTITIONS = 20_000
+PARTITIONS = 5_000
 LOOKS = PARTITIONS // LOOK_EVERY
 """Turns of a request that looks at all partitions once."""
 CHANGES_ALL = {
