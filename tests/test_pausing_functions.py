@@ -7,7 +7,8 @@ import pytest
 
 from tests.pausing_functions import CALLS_GENERATED, GENERATED, Pausing, read_sources
 
-pytestmark = pytest.mark.slow
+# One process makes the analysis for all these tests.
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("pausing_functions")]
 
 INSERTED = """
 from protocol.pacing import paced as _inserted_paced
