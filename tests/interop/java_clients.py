@@ -1,9 +1,13 @@
 """Run Clients.java with any version of kafka-clients."""
 
+from contextlib import suppress
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from scenarios.clients.java import compile_java, java_command, kafka_clients_jars
+from scenarios.maven import CACHE
 from tests.interop.client_program import ClientProgram, CompletedProgram, Lines, RunningProgram
 
 SOURCE = Path(__file__).with_name("java") / "Clients.java"
@@ -65,12 +69,19 @@ def _arguments(
     return [scenario, topic, count, *pairs]
 
 
-def compile_java_clients(version: str, folder: Path) -> JavaClients:
-    """Compile Clients.java against a version of kafka-clients, into an empty folder.
+def compile_java_clients(version: str) -> JavaClients:
+    """Compile Clients.java against a version of kafka-clients, once for all test runs.
 
     Raises:
         CannotRunError: there is no JDK, or Maven Central can't be reached.
     """
     jars = kafka_clients_jars(version)
-    compile_java(SOURCE, jars, folder)
-    return JavaClients(folder, jars)
+    classes = CACHE / f"clients-{version}-{sha256(SOURCE.read_bytes()).hexdigest()[:16]}"
+    if not classes.exists():
+        with TemporaryDirectory(dir=CACHE) as folder:
+            compiled = Path(folder) / "classes"
+            compiled.mkdir()
+            compile_java(SOURCE, jars, compiled)
+            with suppress(OSError):  # another process was faster
+                compiled.rename(classes)
+    return JavaClients(classes, jars)

@@ -30,9 +30,9 @@ def cluster(request: pytest.FixtureRequest) -> Iterator[MockKafka]:
 
 
 @pytest.fixture(scope="module")
-def java(tmp_path_factory: pytest.TempPathFactory) -> JavaClients:
+def java() -> JavaClients:
     try:
-        return compile_java_clients("4.1.0", tmp_path_factory.mktemp("classes"))
+        return compile_java_clients("4.1.0")
     except CannotRunError as error:
         pytest.skip(str(error))
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -194,10 +193,10 @@ def test_an_application_changes_to_the_consumer_protocol_and_back_one_member_at_
 
 @pytest.mark.long
 def test_java_consumers_share_partitions_and_take_over_from_a_leaver(
-    brokers: MockKafka, topic: str, tmp_path: Path
+    brokers: MockKafka, topic: str
 ) -> None:
     try:
-        java = compile_java_clients("4.1.0", tmp_path)
+        java = compile_java_clients("4.1.0")
     except CannotRunError as error:
         pytest.skip(str(error))
     servers = brokers.bootstrap_servers

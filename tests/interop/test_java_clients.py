@@ -20,10 +20,10 @@ RECORD_COUNT = 4000
 
 
 @pytest.fixture(scope="module", params=VERSIONS)
-def java(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> JavaClients:
+def java(request: pytest.FixtureRequest) -> JavaClients:
     """Return clients of one version; skip without a JDK or Maven Central."""
     try:
-        return compile_java_clients(request.param, tmp_path_factory.mktemp("classes"))
+        return compile_java_clients(request.param)
     except CannotRunError as error:
         pytest.skip(str(error))
 

@@ -57,10 +57,10 @@ def go(tmp_path_factory: pytest.TempPathFactory) -> ClientProgram:
 
 
 @pytest.fixture(scope="module")
-def java(tmp_path_factory: pytest.TempPathFactory) -> JavaClients:
+def java() -> JavaClients:
     """The programs of kafka-clients 4.1."""
     try:
-        return compile_java_clients("4.1.0", tmp_path_factory.mktemp("java"))
+        return compile_java_clients("4.1.0")
     except CannotRunError as error:
         pytest.skip(str(error))
 

@@ -43,10 +43,10 @@ _TOOL_TIMEOUT_S = 120
 
 
 @pytest.fixture(scope="module", params=JAVA_VERSIONS)
-def java(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> JavaClients:
+def java(request: pytest.FixtureRequest) -> JavaClients:
     """Return clients of one version; skip without a JDK or Maven Central."""
     try:
-        return compile_java_clients(request.param, tmp_path_factory.mktemp("classes"))
+        return compile_java_clients(request.param)
     except CannotRunError as error:
         pytest.skip(str(error))
 

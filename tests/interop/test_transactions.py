@@ -178,10 +178,10 @@ def test_a_transaction_survives_the_stop_of_every_leader_and_coordinator(
 
 
 @pytest.fixture(scope="module", params=JAVA_VERSIONS)
-def java(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> JavaClients:
+def java(request: pytest.FixtureRequest) -> JavaClients:
     """Return clients of one version; skip without a JDK or Maven Central."""
     try:
-        return compile_java_clients(request.param, tmp_path_factory.mktemp("classes"))
+        return compile_java_clients(request.param)
     except CannotRunError as error:
         pytest.skip(str(error))
 

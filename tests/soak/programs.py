@@ -91,9 +91,8 @@ def starters(folder: Path) -> dict[str, Starter]:
         CannotRunError: a toolchain or a registry is missing.
     """
     (folder / "go").mkdir()
-    (folder / "java").mkdir()
     go = build_franz_go(folder / "go")
-    java = compile_java_clients(JAVA_VERSION, folder / "java")
+    java = compile_java_clients(JAVA_VERSION)
 
     def start_java(servers: str, topic: str, rate: float) -> RunningClient:
         config = {
