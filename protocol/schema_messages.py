@@ -33,6 +33,7 @@ API_NAMES = frozenset(
         "ShareGroupHeartbeat",
         "StreamsGroupDescribe",
         "StreamsGroupHeartbeat",
+        "StreamsGroupTopologyDescriptionUpdate",
         "UnregisterBroker",
         "WriteShareGroupState",
     }

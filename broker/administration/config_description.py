@@ -122,6 +122,8 @@ def describe_resource(
     values |= {key_name: parse_value(keys[key_name], text) for key_name, text in layer.items()}
     entries = []
     for key in keys.values():
+        if key.is_hidden and key.name not in layer:
+            continue
         text = format_value(values[key.name])
         synonyms = []
         if key.name in layer:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from broker.cluster.cluster import Cluster
 from broker.cluster.internal_topics import GROUP_METADATA, TRANSACTION_STATE, InternalTopic
 from broker.cluster.topics import Topic
-from broker.config.features import GROUP_VERSION
+from broker.config.features import GROUP_VERSION, STREAMS_VERSION
 from broker.config.topic_config import validate_topic_overrides
 from protocol.errors import ErrorCode
 from protocol.hash_order import in_hash_order, topic_partition_hash
@@ -52,6 +52,12 @@ def has_consumer_protocol(cluster: Cluster) -> bool:
     """Return whether groups may use the consumer protocol (KIP-848)."""
     is_on = "consumer" in cluster.config["group.coordinator.rebalance.protocols"]
     return is_on and cluster.features.level(GROUP_VERSION) > 0
+
+
+def has_streams_protocol(cluster: Cluster) -> bool:
+    """Return whether groups may use the protocol of Kafka Streams (KIP-1071)."""
+    is_on = "streams" in cluster.config["group.coordinator.rebalance.protocols"]
+    return is_on and cluster.features.level(STREAMS_VERSION) > 0
 
 
 def transaction_ownership_error(

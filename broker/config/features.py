@@ -20,6 +20,7 @@ KRAFT_VERSION = "kraft.version"
 TRANSACTION_VERSION = "transaction.version"
 SHARE_VERSION = "share.version"
 GROUP_VERSION = "group.version"
+STREAMS_VERSION = "streams.version"
 ELIGIBLE_LEADER_REPLICAS_VERSION = "eligible.leader.replicas.version"
 
 FEATURES_ARE_KNOWN_SINCE: Release = (4, 0)
@@ -67,7 +68,7 @@ FEATURES: Mapping[str, Feature] = {
         Feature(GROUP_VERSION,                      1,  {(4, 0): Levels(0, 1, 1)}),
         Feature(ELIGIBLE_LEADER_REPLICAS_VERSION,   1,  {(4, 0): Levels(0, 1, 0), (4, 1): Levels(0, 1, 1)}, metadata_min=23),
         Feature(SHARE_VERSION,                      1,  {(4, 1): Levels(0, 1, 0), (4, 2): Levels(0, 1, 1)}),
-        Feature("streams.version",                  0,  {(4, 1): Levels(0, 0, 0), (4, 2): Levels(0, 1, 1)}),
+        Feature(STREAMS_VERSION,                    1,  {(4, 1): Levels(0, 0, 0), (4, 2): Levels(0, 1, 1)}),
     )
 }
 # fmt: on

@@ -91,6 +91,30 @@ _KEYS_BY_FIRST_RELEASE: Mapping[Release, tuple[str, ...]] = {
         "streams.session.timeout.ms",
         "transaction.two.phase.commit.enable",
     ),
+    (4, 2): ("group.streams.initial.rebalance.delay.ms", "streams.initial.rebalance.delay.ms"),
+    (4, 3): (
+        "group.streams.assignment.interval.ms",
+        "group.streams.max.assignment.interval.ms",
+        "group.streams.min.assignment.interval.ms",
+        "streams.assignment.interval.ms",
+    ),
+    (4, 4): (
+        "group.streams.acceptable.recovery.lag",
+        "group.streams.assignor.offload.enable",
+        "group.streams.assignors",
+        "group.streams.max.warmup.replicas",
+        "group.streams.min.task.offset.interval.ms",
+        "group.streams.num.warmup.replicas",
+        "group.streams.rack.aware.assignment.tags",
+        "group.streams.task.offset.interval.ms",
+        "group.streams.topology.description.plugin.class",
+        "streams.acceptable.recovery.lag",
+        "streams.assignor.name",
+        "streams.assignor.offload.enable",
+        "streams.num.warmup.replicas",
+        "streams.rack.aware.assignment.tags",
+        "streams.task.offset.interval.ms",
+    ),
 }
 
 _FIRST_RELEASES: Mapping[str, Release] = {

@@ -1,7 +1,7 @@
 # ruff: noqa: E501
 """The keys of groups and of client metrics (Kafka's `GroupConfig` and `ClientMetricsConfigs`).
 
-The broker acts on those of consumer groups and share groups, and stores and describes the others.
+The broker acts on those of groups, and stores and describes those of client metrics.
 
 Sources of the messages: Kafka's `GroupConfig.validate` and `ClientMetricsConfigs.validate`.
 """
@@ -10,18 +10,23 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from broker.config.api_versions import release_of
 from broker.config.broker_config import BrokerConfig
 from broker.config.hash_order import in_hash_order
 from broker.config.keys import (
+    BOOLEAN,
     INT,
     LIST,
+    LONG,
     READ_ONLY,
     STRING,
     ConfigError,
     ConfigKey,
     by_name,
     ignored_key,
+    internal_key,
 )
+from broker.config.release_keys import is_known
 from broker.config.values import at_least, one_of, parse_value, share_auto_offset_reset
 from broker.errors import Refusal
 from protocol.configs import ConfigSource, ResourceType
@@ -38,9 +43,17 @@ GROUP_RESOURCE_KEYS: tuple[ConfigKey, ...] = (
     ConfigKey("share.record.lock.duration.ms",  INT,    30_000,             at_least(1000),             READ_ONLY, "Time that a member of a share group holds a record."),
     ConfigKey("share.auto.offset.reset",        STRING, "latest",           share_auto_offset_reset,                    READ_ONLY, "Where a share group starts: earliest, latest or by_duration:PT1H."),
     ConfigKey("share.isolation.level",          STRING, "read_uncommitted", one_of("read_committed", "read_uncommitted"), READ_ONLY, "Whether a share group sees records of open transactions."),
-    ignored_key("streams.session.timeout.ms",     INT,    45_000,             at_least(1),              READ_ONLY, "Time without a heartbeat after which a member of a streams group is removed."),
-    ignored_key("streams.heartbeat.interval.ms",  INT,    5000,               at_least(1),              READ_ONLY, "Time between the heartbeats of a member of a streams group."),
-    ignored_key("streams.num.standby.replicas",   INT,    0,                  at_least(0),              READ_ONLY, "Standby copies of each task of a streams group."),
+    ConfigKey("streams.session.timeout.ms",     INT,    45_000,             at_least(1),              READ_ONLY, "Time without a heartbeat after which a member of a streams group is removed."),
+    ConfigKey("streams.heartbeat.interval.ms",  INT,    5000,               at_least(1),              READ_ONLY, "Time between the heartbeats of a member of a streams group."),
+    ConfigKey("streams.num.standby.replicas",   INT,    0,                  at_least(0),              READ_ONLY, "Standby copies of each task of a streams group."),
+    ConfigKey("streams.initial.rebalance.delay.ms", INT, 0,                 at_least(0),              READ_ONLY, "Time the first assignment of an empty streams group waits for more members. Kafka's default is 3000."),
+    ConfigKey("streams.assignment.interval.ms", INT,    0,                  at_least(0),              READ_ONLY, "Time between two computations of the tasks of a streams group. Kafka's default is 1000."),
+    ConfigKey("streams.rack.aware.assignment.tags", LIST, (),               None,                     READ_ONLY, "Tags of clients of a streams group that a rack-aware assignor would use."),
+    ConfigKey("streams.task.offset.interval.ms", INT,   60_000,             at_least(1),              READ_ONLY, "Time between the task offsets that a member of a streams group reports.", is_internal=True),
+    ConfigKey("streams.acceptable.recovery.lag", LONG,  10_000,             at_least(0),              READ_ONLY, "Lag with which a member of a streams group counts as caught up.", is_internal=True),
+    internal_key("streams.num.warmup.replicas",   INT,    2,                  at_least(0),              READ_ONLY, "Warm-up copies of tasks of a streams group; Kafka 4.4 assigns none."),
+    internal_key("streams.assignor.offload.enable", BOOLEAN, True,            None,                     READ_ONLY, "Whether another thread of Kafka computes the tasks of a streams group."),
+    ignored_key("streams.assignor.name",          STRING, None,               one_of("sticky"),         READ_ONLY, "The assignor of a streams group."),
 )
 
 CLIENT_METRICS_KEYS: tuple[ConfigKey, ...] = (
@@ -85,9 +98,31 @@ _WITH_BROKER_DEFAULT = (
     "share.session.timeout.ms",
     "share.record.lock.duration.ms",
 )
-_BROKER_KEYS = {name: f"group.{name}" for name in _WITH_BROKER_DEFAULT}
+_STREAMS_WITH_BROKER_DEFAULT = (
+    "streams.acceptable.recovery.lag",
+    "streams.assignment.interval.ms",
+    "streams.heartbeat.interval.ms",
+    "streams.initial.rebalance.delay.ms",
+    "streams.num.standby.replicas",
+    "streams.num.warmup.replicas",
+    "streams.rack.aware.assignment.tags",
+    "streams.session.timeout.ms",
+    "streams.task.offset.interval.ms",
+)
+_BROKER_KEYS = {
+    name: f"group.{name}" for name in (*_WITH_BROKER_DEFAULT, *_STREAMS_WITH_BROKER_DEFAULT)
+}
 # These have a minimum and a maximum: `group.consumer.min.session.timeout.ms` and so on.
-_BOUNDED = (*_WITH_BROKER_DEFAULT, "streams.heartbeat.interval.ms", "streams.session.timeout.ms")
+_BOUNDED = (
+    *_WITH_BROKER_DEFAULT,
+    "streams.assignment.interval.ms",
+    "streams.heartbeat.interval.ms",
+    "streams.session.timeout.ms",
+)
+_HIGHEST = {
+    "streams.num.standby.replicas": "group.streams.max.standby.replicas",
+    "streams.num.warmup.replicas": "group.streams.max.warmup.replicas",
+}
 
 
 def group_defaults(broker_values: Mapping[str, Any]) -> dict[str, Any]:
@@ -117,7 +152,7 @@ def group_problem(layer: Mapping[str, str], broker_values: Mapping[str, Any]) ->
     """
     keys = RESOURCE_KEYS[ResourceType.GROUP]
     for name in in_hash_order(layer):
-        if name not in keys:
+        if name not in keys or not is_known(name, release_of(broker_values)):
             return f"Unknown group config name: {name}"
     values = {name: key.default for name, key in keys.items()}
     try:
@@ -140,9 +175,12 @@ def _bound_problem(values: Mapping[str, Any], broker_values: Mapping[str, Any]) 
             return f"{name} must be greater than or equal to {low}"
         if values[name] > broker_values[high]:
             return f"{name} must be less than or equal to {high}"
-    name, high = "streams.num.standby.replicas", "group.streams.max.standby.replicas"
-    if values[name] > broker_values[high]:
-        return f"{name} must be less than or equal to {high}"
+    name, low = "streams.task.offset.interval.ms", "group.streams.min.task.offset.interval.ms"
+    if values[name] < broker_values[low]:
+        return f"{name} must be greater than or equal to {low}"
+    for name, high in _HIGHEST.items():
+        if values[name] > broker_values[high]:
+            return f"{name} must be less than or equal to {high}"
     return None
 
 

@@ -108,6 +108,7 @@ _ARRAYS: dict[ApiKey, ErrorArray] = {
     ApiKey.CONSUMER_GROUP_DESCRIBE: ErrorArray("group_ids", "groups", _same("group_id")),
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: ErrorArray("topics", "topics", _NAMED),
     ApiKey.SHARE_GROUP_DESCRIBE: ErrorArray("group_ids", "groups", _same("group_id")),
+    ApiKey.STREAMS_GROUP_DESCRIBE: ErrorArray("group_ids", "groups", _same("group_id")),
     ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: ErrorArray("groups", "groups", _same("group_id")),
     **dict.fromkeys(
         (

@@ -1,4 +1,6 @@
-"""What groups of both protocols have in common."""
+"""What groups of all protocols have in common that commit offsets."""
+
+from typing import TYPE_CHECKING, Union
 
 from broker.groups.consumer.group import ConsumerGroup
 from broker.groups.group import Group
@@ -6,22 +8,25 @@ from broker.groups.group_records import group_key
 from broker.groups.results import GroupState
 from protocol.coordinator_records import CoordinatorRecord
 
-AnyGroup = Group | ConsumerGroup
-"""A group of either protocol. Both have an id, a type, a state and committed offsets."""
+if TYPE_CHECKING:  # most brokers never have such a group
+    from broker.groups.streams.group import StreamsGroup
+
+AnyGroup = Union[Group, ConsumerGroup, "StreamsGroup"]
+"""A group of any of the protocols. All have an id, a type, a state and committed offsets."""
 
 
 def tombstones_of(group: AnyGroup) -> list[CoordinatorRecord]:
     """Return the records that delete a group, without its offsets."""
-    if isinstance(group, ConsumerGroup):
-        return group.tombstones()
-    return [(group_key(group.group_id), None)]
+    if isinstance(group, Group):
+        return [(group_key(group.group_id), None)]
+    return group.tombstones()
 
 
 def is_empty(group: AnyGroup) -> bool:
     """Return whether a group has no members."""
-    if isinstance(group, ConsumerGroup):
-        return group.is_empty
-    return group.state is GroupState.EMPTY
+    if isinstance(group, Group):
+        return group.state is GroupState.EMPTY
+    return group.is_empty
 
 
 def is_idle(group: AnyGroup) -> bool:

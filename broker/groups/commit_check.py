@@ -1,9 +1,9 @@
 """Check who may commit offsets to a group.
 
-Source: Kafka's `ClassicGroup.validateOffsetCommit`; for the consumer protocol the group has it.
+Source: Kafka's `ClassicGroup.validateOffsetCommit`; groups of other protocols have it themselves.
 """
 
-from broker.groups.consumer.group import ConsumerGroup
+from broker.groups.any_group import AnyGroup
 from broker.groups.group import Group
 from broker.groups.requests import CommitRequest
 from broker.groups.results import GroupState
@@ -11,13 +11,13 @@ from protocol.errors import ErrorCode
 
 
 def check_commit(
-    group: Group | ConsumerGroup, request: CommitRequest, *, is_transactional: bool = False
+    group: AnyGroup, request: CommitRequest, *, is_transactional: bool = False
 ) -> ErrorCode:
     """Return NONE, or why the member of a group may not commit offsets.
 
     A commit in a transaction needs no member, and no stable group.
     """
-    if isinstance(group, ConsumerGroup):
+    if not isinstance(group, Group):
         return group.check_commit(request, is_transactional=is_transactional)
     member_id, group_instance_id = request.member_id, request.group_instance_id
     if request.generation_id < 0:

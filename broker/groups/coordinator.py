@@ -1,17 +1,18 @@
-"""The coordinator of groups: members join, report and leave, in both protocols.
+"""The coordinator of groups: members join, report and leave, in the protocols of consumers.
 
 This module finds or creates the group of a request, and makes the checks that need no group, in
 the order of Kafka's `GroupCoordinatorService`. `group`, `joining` and `leaving` decide what happens
-inside a group of the classic protocol, `consumer` has the groups of the consumer protocol.
+inside a group of the classic protocol, `consumer` has the groups of the consumer protocol, and
+`streams` those of Kafka Streams, with a coordinator of their own.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
-from typing import Any
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any
 
 from broker.errors import Refusal
-from broker.groups.any_group import is_empty, tombstones_of
+from broker.groups.any_group import AnyGroup, is_empty, tombstones_of
 from broker.groups.consumer import classic_members
 from broker.groups.consumer.assignment import Assignment
 from broker.groups.consumer.group import ConsumerGroup
@@ -30,10 +31,12 @@ from broker.groups.consumer.requests import (
     HeartbeatResult,
 )
 from broker.groups.consumer.topics import NO_TOPICS, TopicSource
+from broker.groups.description import describe
 from broker.groups.group import Group
 from broker.groups.group_records import AppendRecords, discard_records, group_key, group_value
 from broker.groups.group_table import GroupTable
 from broker.groups.joining import join as join_group
+from broker.groups.leaving import find_leavers
 from broker.groups.leaving import leave as leave_group
 from broker.groups.migration import can_downgrade, fill_downgraded, upgrade
 from broker.groups.requests import (
@@ -43,7 +46,6 @@ from broker.groups.requests import (
     SyncRequest,
 )
 from broker.groups.results import (
-    DescribedMember,
     GroupDescription,
     GroupState,
     JoinCallback,
@@ -56,6 +58,9 @@ from broker.timers import Timers
 from protocol.consumer_heartbeat import UnchangedHeartbeat
 from protocol.errors import ErrorCode
 from protocol.pacing import InTurns, at_once, may_pause
+
+if TYPE_CHECKING:  # most brokers never have such a group
+    from broker.groups.streams.coordinator import StreamsGroupCoordinator
 
 
 class GroupCoordinator:
@@ -82,8 +87,8 @@ class GroupCoordinator:
         is_share_group: Callable[[str], bool] = lambda _group_id: False,
         in_turns: InTurns = at_once,
     ) -> None:
-        def broker_setting(_group_id: str, key: str) -> int:
-            return int(self.table.config[f"group.{key}"])
+        def broker_setting(_group_id: str, key: str) -> Any:
+            return self.table.config[f"group.{key}"]
 
         self._timers = timers
         self._append_records = append_records
@@ -91,9 +96,28 @@ class GroupCoordinator:
         self._consumers = ConsumerMembership(
             timers, topics, setting or broker_setting, append_records, self._fence_member, in_turns
         )
-        self.table = GroupTable(config, timers, append_records, self._consumers, is_share_group)
+        self._topics, self._setting = topics, setting or broker_setting
+        self.table = GroupTable(
+            config,
+            timers,
+            append_records,
+            self._consumers,
+            lambda: self.streams.membership,
+            is_share_group,
+        )
         self._member_id_suffix = member_id_suffix
         self._member_id = member_id
+
+    @cached_property
+    def streams(self) -> "StreamsGroupCoordinator":
+        """The coordinator of the streams groups in the table."""
+        from broker.groups.streams.coordinator import (  # noqa: PLC0415 - see ADR 24
+            StreamsGroupCoordinator,
+        )
+
+        return StreamsGroupCoordinator(
+            self.table, self._timers, self._topics, self._setting, self._append_records
+        )
 
     # Membership ----------------------------------------------------------------------------
 
@@ -112,11 +136,15 @@ class GroupCoordinator:
             callback(JoinResult(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, UNKNOWN_MEMBER))
             return
         group = self.table.get(request.group_id)
-        if isinstance(group, ConsumerGroup):
-            if not group.is_empty:
+        if group is not None and not isinstance(group, Group):
+            if group.is_empty:
+                group = self._replace_by_classic(group, now_ms)
+            elif isinstance(group, ConsumerGroup):
                 callback(self._join_consumer_group(group, request, now_ms))
                 return
-            group = self._replace_by_classic(group, now_ms)
+            else:
+                callback(JoinResult(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, UNKNOWN_MEMBER))
+                return
         is_new = group is None
         if group is None:
             if request.member_id != UNKNOWN_MEMBER:
@@ -149,7 +177,7 @@ class GroupCoordinator:
     @may_pause
     def sync(self, request: SyncRequest, callback: SyncCallback, now_ms: int) -> None:
         """Send or wait for an assignment; `callback` is called once."""
-        group = self.table.get(request.group_id)
+        group = self._group_of_consumers(request.group_id)
         if not request.group_id:
             callback(SyncResult(ErrorCode.INVALID_GROUP_ID))
         elif group is None:
@@ -171,7 +199,7 @@ class GroupCoordinator:
         """Keep a member's session alive."""
         if not group_id:
             return ErrorCode.INVALID_GROUP_ID
-        group = self.table.get(group_id)
+        group = self._group_of_consumers(group_id)
         if group is None:
             return ErrorCode.UNKNOWN_MEMBER_ID
         if isinstance(group, ConsumerGroup):
@@ -187,7 +215,7 @@ class GroupCoordinator:
         """Remove members; return an error for all, or a result for each, in request order."""
         if not group_id:
             return ErrorCode.INVALID_GROUP_ID, ()
-        group = self.table.get(group_id)
+        group = self._group_of_consumers(group_id)
         if group is None:
             unknown = ErrorCode.UNKNOWN_MEMBER_ID
             return ErrorCode.NONE, tuple(
@@ -195,35 +223,22 @@ class GroupCoordinator:
                 for leaver in leavers
             )
         if isinstance(group, ConsumerGroup):
-            return ErrorCode.NONE, self._remove_leavers(group, leavers, now_ms)
+            left, member_ids = find_leavers(group, leavers)
+            self._fence_members(group, member_ids, now_ms)
+            return ErrorCode.NONE, left
         left = leave_group(group, leavers, now_ms)
         group.deliver()
         return ErrorCode.NONE, left
 
+    def _group_of_consumers(self, group_id: str) -> Group | ConsumerGroup | None:
+        """Return a group that a client of the classic protocol can be a member of, or None."""
+        group = self.table.get(group_id)
+        return group if isinstance(group, (Group, ConsumerGroup)) else None
+
     def describe(self, group_id: str) -> GroupDescription | None:
         """Return a classic group with its members, or None if there is none with this id."""
         group = self.table.get(group_id)
-        if not isinstance(group, Group):
-            return None
-        stable_protocol = group.protocol_name if group.state is GroupState.STABLE else None
-        return GroupDescription(
-            group_id=group_id,
-            state=group.state,
-            protocol_type=group.protocol_type or "",
-            protocol_name=stable_protocol or "",
-            generation_id=group.generation_id,
-            members=tuple(
-                DescribedMember(
-                    member_id=member.member_id,
-                    group_instance_id=member.group_instance_id,
-                    client_id=member.client_id,
-                    client_host=member.client_host,
-                    metadata=member.protocols.get(stable_protocol or "", b""),
-                    assignment=member.assignment,
-                )
-                for member in group.members
-            ),
-        )
+        return describe(group) if isinstance(group, Group) else None
 
     # Control -------------------------------------------------------------------------------
 
@@ -235,6 +250,8 @@ class GroupCoordinator:
             return ErrorCode.GROUP_ID_NOT_FOUND
         if isinstance(group, ConsumerGroup):
             self._consumers.rebalance(group, now_ms)
+        elif not isinstance(group, Group):
+            self.streams.membership.rebalance(group, now_ms)
         elif group.state is not GroupState.PREPARING_REBALANCE:
             group.prepare_rebalance(now_ms)
             group.deliver()
@@ -309,9 +326,9 @@ class GroupCoordinator:
             if does_join:
                 return ConsumerGroup(request.group_id)
             return group_not_found(f"Consumer group {request.group_id} not found.")
-        if does_join and is_empty(group):
-            return ConsumerGroup(request.group_id, group.offsets)
-        if does_join:
+        if does_join and isinstance(group, Group):
+            if is_empty(group):
+                return ConsumerGroup(request.group_id, group.offsets)
             return upgrade(
                 group,
                 self._consumers.topics,
@@ -335,8 +352,8 @@ class GroupCoordinator:
             self._consumers.restart_timers(group, now_ms)
 
     @may_pause
-    def _replace_by_classic(self, group: ConsumerGroup, now_ms: int) -> Group:
-        """Put a classic group in the place of an empty one of the consumer protocol."""
+    def _replace_by_classic(self, group: AnyGroup, now_ms: int) -> Group:
+        """Put a classic group in the place of one of another protocol."""
         self._append_records(group.group_id, tombstones_of(group), now_ms)
         self.table.close(group)
         return self.table.create(group.group_id, now_ms, group.offsets)
@@ -355,28 +372,6 @@ class GroupCoordinator:
         return HeartbeatResult(
             ErrorCode.NONE, member_id=left.member_id, member_epoch=request.member_epoch
         )
-
-    @may_pause
-    def _remove_leavers(
-        self, group: ConsumerGroup, leavers: Sequence[MemberIdentity], now_ms: int
-    ) -> tuple[LeftMember, ...]:
-        """Remove the members that a LeaveGroup names, as an administrator's client sends it."""
-        left, member_ids = [], []
-        for leaver in leavers:
-            error_code = ErrorCode.NONE
-            member = group.members.get(leaver.member_id)
-            if leaver.group_instance_id is not None:
-                member = group.static_member(leaver.group_instance_id)
-                is_named = leaver.member_id != UNKNOWN_MEMBER
-                if member is not None and is_named and member.member_id != leaver.member_id:
-                    error_code = ErrorCode.FENCED_INSTANCE_ID
-            if member is None:
-                error_code = ErrorCode.UNKNOWN_MEMBER_ID
-            elif error_code is ErrorCode.NONE:
-                member_ids.append(member.member_id)
-            left.append(LeftMember(leaver.member_id, leaver.group_instance_id, error_code))
-        self._fence_members(group, list(dict.fromkeys(member_ids)), now_ms)
-        return tuple(left)
 
     @may_pause
     def _fence_member(self, group: ConsumerGroup, member_id: str, now_ms: int) -> None:

@@ -1,11 +1,11 @@
 """The table of groups and their committed offsets.
 
-Groups of both protocols are in one table, because a group id has one type at a time. The order of
-the checks is that of Kafka's `OffsetMetadataManager`.
+Groups of all protocols that commit offsets are in one table, because a group id has one type at a
+time. The order of the checks is that of Kafka's `OffsetMetadataManager`.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from broker.groups.any_group import AnyGroup, hides_topics, is_empty, is_idle, tombstones_of
 from broker.groups.commit_check import check_commit
@@ -13,22 +13,18 @@ from broker.groups.consumer.group import ConsumerGroup
 from broker.groups.consumer.membership import ConsumerMembership
 from broker.groups.deleted_offsets import RECORDS_PER_STEP, DeletedOffsets
 from broker.groups.group import Group
-from broker.groups.group_records import (
-    AppendRecords,
-    group_key,
-    group_value,
-)
+from broker.groups.group_records import AppendRecords, group_key, group_value
 from broker.groups.offset_expiry import expires_ms_of, expiry_ms
 from broker.groups.offsets import OffsetTable
 from broker.groups.requests import CommitRequest
 from broker.groups.results import CommittedOffset, GroupListing, GroupState
-from broker.groups.transactional_offsets import (
-    TransactionalOffsets,
-    prepare_commit,
-)
+from broker.groups.transactional_offsets import TransactionalOffsets, prepare_commit
 from broker.timers import PeriodicTask, Timers
 from protocol.errors import ErrorCode
 from protocol.pacing import may_pause, paced
+
+if TYPE_CHECKING:  # most brokers never have such a group
+    from broker.groups.streams.membership import StreamsMembership
 
 MINUTE_MS = 60_000
 
@@ -51,12 +47,14 @@ class GroupTable:
         timers: Timers,
         append_records: AppendRecords,
         consumers: ConsumerMembership,
+        streams: Callable[[], "StreamsMembership"],
         is_share_group: Callable[[str], bool],
     ) -> None:
         self.config = config
         self._timers = timers
         self._append_records = append_records
         self._consumers = consumers
+        self._streams = streams
         self._is_share_group = is_share_group
         self._groups: dict[str, AnyGroup] = {}
         self.transactional_offsets = TransactionalOffsets()
@@ -77,8 +75,12 @@ class GroupTable:
         return group_id in self._groups
 
     def get(self, group_id: str) -> AnyGroup | None:
-        """Return the group with this id, of either protocol."""
+        """Return the group with this id, of any protocol that commits offsets."""
         return self._groups.get(group_id)
+
+    def has_group(self, group_id: str) -> bool:
+        """Return whether there is a group with this id, in this table or of the share protocol."""
+        return group_id in self._groups or self._is_share_group(group_id)
 
     # Committed offsets ---------------------------------------------------------------------
 
@@ -197,7 +199,7 @@ class GroupTable:
     def check_fetch(self, group_id: str, member_id: str | None, member_epoch: int) -> ErrorCode:
         """Return NONE, or why a member may not fetch the committed offsets of its group."""
         group = self._groups.get(group_id)
-        if not isinstance(group, ConsumerGroup):
+        if group is None or isinstance(group, Group):
             return ErrorCode.NONE
         return group.check_fetch(member_id, member_epoch)
 
@@ -244,7 +246,7 @@ class GroupTable:
         """Have groups that subscribe to a topic look at it again, with their next heartbeat."""
         self._consumers.topics.forget(name)
         for group in self._groups.values():
-            if isinstance(group, ConsumerGroup) and group.is_subscribed_to(name):
+            if not isinstance(group, Group) and group.requires(name):
                 group.has_current_metadata = False
 
     def forget_topic(self, name: str, now_ms: int) -> None:
@@ -295,11 +297,13 @@ class GroupTable:
     def unload(self, group_id: str, now_ms: int) -> None:
         """Move a group, if it is there, to a new coordinator; who waits gets NOT_COORDINATOR."""
         group = self._groups.get(group_id)
-        if isinstance(group, ConsumerGroup):
-            self._consumers.restart_timers(group, now_ms)
-        elif group is not None:
+        if isinstance(group, Group):
             group.unload(now_ms)
             group.deliver()
+        elif isinstance(group, ConsumerGroup):
+            self._consumers.restart_timers(group, now_ms)
+        elif group is not None:
+            self._streams().restart_timers(group, now_ms)
 
     @may_pause
     def forget_all(self, now_ms: int) -> None:
@@ -358,10 +362,12 @@ class GroupTable:
     @may_pause
     def close(self, group: AnyGroup) -> None:
         """Stop the timers of a group that is no longer in the table."""
-        if isinstance(group, ConsumerGroup):
+        if isinstance(group, Group):
+            group.close()
+        elif isinstance(group, ConsumerGroup):
             self._consumers.stop_timers(group)
         else:
-            group.close()
+            self._streams().stop_timers(group)
 
     def write_metadata(self, group: Group, now_ms: int) -> None:
         """Write the generation of a classic group with its members and their assignments."""

@@ -1,6 +1,6 @@
 """When a committed offset expires (KIP-211)."""
 
-from broker.groups.consumer.group import ConsumerGroup
+from broker.groups.any_group import AnyGroup
 from broker.groups.group import Group
 from broker.groups.results import CommittedOffset, GroupState
 
@@ -9,7 +9,7 @@ _DEFAULT_RETENTION_MS = -1
 
 
 def expiry_ms(
-    group: Group | ConsumerGroup, topic_name: str, committed: CommittedOffset, retention_ms: int
+    group: AnyGroup, topic_name: str, committed: CommittedOffset, retention_ms: int
 ) -> int | None:
     """Return when an offset is past its retention (`ClassicGroup.offsetExpirationCondition`).
 
@@ -17,7 +17,7 @@ def expiry_ms(
     group lost its last member. If it never had one, and for topics that a stable group no longer
     subscribes to, it counts from the commit.
     """
-    if isinstance(group, ConsumerGroup):
+    if not isinstance(group, Group):
         # The offsets of topics that the group subscribes to stay.
         since_ms = None if group.is_subscribed_to(topic_name) else committed.committed_ms
     elif group.protocol_type is None:

@@ -26,14 +26,13 @@ from typing import TypeAlias
 from uuid import UUID
 
 from broker.administration.authorized_operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
-from broker.administration.new_topic import NewTopic, TopicPlan, check_new_topic, check_size
+from broker.administration.automatic_topics import create_automatically
+from broker.administration.new_topic import NewTopic, check_size
 from broker.cluster import internal_topics
 from broker.cluster.cluster import Cluster
-from broker.cluster.controller_queue import ControllerEvent
 from broker.cluster.coordinators import ensure_internal_topic
 from broker.cluster.topics import INTERNAL_TOPICS, NO_LEADER, Partition, Topic, topic_name_problem
 from broker.request.context import RequestContext
-from broker.request.mutation_quota import MutationQuota
 from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
@@ -279,27 +278,7 @@ def _auto_create(context: RequestContext, name: str, cluster: Cluster, created: 
         if internal is not None:
             ensure_internal_topic(cluster, internal)
         return
-    queue = cluster.controller_queue
-    plan = check_new_topic(cluster, NewTopic(name), created)
-    if not isinstance(plan, TopicPlan) or name in queue.pending_topics:
-        return
-    partition_count = len(plan.assignments)
-    if MutationQuota(cluster, context, is_strict=True).charge(partition_count) is not None:
-        return
-    created.add(name)
-    if queue.is_immediate:
-        cluster.create_topic(name, plan.assignments, plan.overrides)
-        return
-
-    def create(_now_ms: int) -> None:
-        queue.pending_topics.discard(name)
-        plan = check_new_topic(cluster, NewTopic(name), created)
-        if isinstance(plan, TopicPlan):
-            cluster.create_topic(name, plan.assignments, plan.overrides)
-
-    queue.pending_topics.add(name)
-    event = ControllerEvent("createTopics", create, lambda: partition_count)
-    queue.submit(event, context.now_ms)
+    create_automatically(context, cluster, NewTopic(name), created)
 
 
 def _missing(

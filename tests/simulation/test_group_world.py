@@ -94,7 +94,7 @@ def expire_sessions_early(patch: Patch) -> None:
 
     def impatient(original: Any) -> Any:
         def restart(
-            self: MemberSessions, group: Any, member_id: str, timeout_ms: int, now_ms: int
+            self: MemberSessions[Any], group: Any, member_id: str, timeout_ms: int, now_ms: int
         ) -> None:
             original(self, group, member_id, timeout_ms // 4, now_ms)
 

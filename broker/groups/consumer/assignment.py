@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
+from typing import TypeVar
 from uuid import UUID
 
 Assignment = Mapping[UUID, frozenset[int]]
@@ -11,6 +12,8 @@ TopicPartition = tuple[UUID, int]
 """Topic id and partition index."""
 
 NO_PARTITIONS: Assignment = MappingProxyType({})
+
+_Key = TypeVar("_Key")
 
 
 def no_partitions() -> Assignment:
@@ -38,16 +41,13 @@ def partition_count(assignment: Assignment) -> int:
     return sum(map(len, assignment.values()))
 
 
-def is_subset(owned: Assignment, assignment: Assignment) -> bool:
-    """Return whether every owned partition is in an assignment."""
-    return all(
-        indexes <= assignment.get(topic_id, frozenset()) for topic_id, indexes in owned.items()
-    )
+def is_subset(
+    owned: Mapping[_Key, frozenset[int]], assignment: Mapping[_Key, frozenset[int]]
+) -> bool:
+    """Return whether every owned partition is in an assignment, of topics or of subtopologies."""
+    return all(indexes <= assignment.get(key, frozenset()) for key, indexes in owned.items())
 
 
-def overlaps(one: Assignment, other: Assignment) -> bool:
-    """Return whether two assignments have a partition in common."""
-    return any(
-        not indexes.isdisjoint(other.get(topic_id, frozenset()))
-        for topic_id, indexes in one.items()
-    )
+def overlaps(one: Mapping[_Key, frozenset[int]], other: Mapping[_Key, frozenset[int]]) -> bool:
+    """Return whether two assignments have a partition in common, of topics or of subtopologies."""
+    return any(not indexes.isdisjoint(other.get(key, frozenset())) for key, indexes in one.items())

@@ -14,10 +14,11 @@ from broker.groups.consumer.assignment import partitions_of
 from broker.groups.consumer.embedded import Subscription, decode_subscription, encode_assignment
 from broker.groups.consumer.group import ConsumerGroup
 from broker.groups.consumer.group_spec import Assignor
-from broker.groups.consumer.heartbeat import check_instance, replace_static, store
+from broker.groups.consumer.heartbeat import replace_static, store
 from broker.groups.consumer.member import ClassicMetadata, ConsumerMember, MemberState
 from broker.groups.consumer.membership import ConsumerMembership
 from broker.groups.consumer.sessions import Step
+from broker.groups.modern_group import check_instance
 from broker.groups.requests import UNKNOWN_MEMBER, JoinRequest, SyncRequest
 from broker.groups.results import JoinResult, SyncResult
 from protocol.codec import DecodeError

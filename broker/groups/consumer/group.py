@@ -27,64 +27,43 @@ from broker.groups.consumer.reconciliation import reconcile
 from broker.groups.consumer.regexes import ResolvedRegex
 from broker.groups.consumer.requests import ConsumerGroupDescription
 from broker.groups.consumer.topics import TopicMetadata, TopicSource, group_hash
+from broker.groups.modern_group import ModernGroup
 from broker.groups.offsets import OffsetTable
 from broker.groups.requests import CommitRequest
 from protocol.coordinator_records import CoordinatorRecord
 from protocol.errors import ErrorCode
 
 
-class ConsumerGroup:
+class ConsumerGroup(ModernGroup[ConsumerMember, Assignment]):
     """One group. It never reads a clock, and looks topics up in a `TopicSource`."""
 
     group_type = "consumer"
     protocol_type = "consumer"
 
     def __init__(self, group_id: str, offsets: OffsetTable | None = None) -> None:
-        self.group_id = group_id
-        self.group_epoch = 0
-        self.assignment_epoch = 0
-        self.members: dict[str, ConsumerMember] = {}
-        self.offsets = OffsetTable() if offsets is None else offsets
+        super().__init__(group_id, NO_PARTITIONS, first_epoch=0, offsets=offsets)
         self.resolved_regexes: dict[str, ResolvedRegex] = {}
         self.is_resolving = False
         """Whether the coordinator is going to resolve the expressions."""
-        self.has_current_metadata = False
-        """Whether no subscribed topic has changed since the last epoch."""
         self.must_rise = False
         """Whether the next heartbeat begins a new epoch, whatever it has."""
-        self.unwritten: list[CoordinatorRecord] = []
-        self._metadata_hash = 0
         self._manual_epoch = -1
-        self._targets: dict[str, Assignment] = {}
-        self._static_ids: dict[str, str] = {}
         self._owned: dict[UUID, set[int]] = {}
         self._name_counts: Counter[str] = Counter()
         self._regex_counts: Counter[str] = Counter()
 
-    def take_records(self) -> list[CoordinatorRecord]:
-        """Return the records of all changes since the last call."""
-        records, self.unwritten = self.unwritten, []
-        return records
-
     # Members ---------------------------------------------------------------------------------
-
-    def static_member(self, group_instance_id: str) -> ConsumerMember | None:
-        """Return the member with an instance id, or None."""
-        member_id = self._static_ids.get(group_instance_id)
-        return None if member_id is None else self.members[member_id]
 
     def put_member(self, member: ConsumerMember) -> None:
         """Add a member, or replace the one with its id."""
         self._uncount(self.members.get(member.member_id))
-        self.members[member.member_id] = member
+        self._put(member)
         for owned in (member.assigned_partitions, member.partitions_pending_revocation):
             for topic_id, indexes in owned.items():
                 self._owned.setdefault(topic_id, set()).update(indexes)
         self._name_counts.update(member.subscribed_topic_names)
         if member.subscribed_topic_regex:
             self._regex_counts[member.subscribed_topic_regex] += 1
-        if member.group_instance_id is not None:
-            self._static_ids[member.group_instance_id] = member.member_id
 
     def write_member(self, member: ConsumerMember) -> None:
         """Put a member whose subscription or client has changed."""
@@ -98,11 +77,8 @@ class ConsumerGroup:
 
     def remove_member(self, member_id: str) -> ConsumerMember:
         """Remove a member and its target; its partitions are free. The epoch stays."""
-        member = self.members.pop(member_id)
+        member = self._take(member_id)
         self._uncount(member)
-        if self._static_ids.get(member.group_instance_id or "") == member_id:
-            del self._static_ids[member.group_instance_id or ""]
-        self._targets.pop(member_id, None)
         self.unwritten += member_tombstones(self.group_id, member_id)
         return member
 
@@ -139,6 +115,10 @@ class ConsumerGroup:
         return topic_name in self._name_counts or any(
             topic_name in resolved.topic_names for resolved in self.resolved_regexes.values()
         )
+
+    def requires(self, topic_name: str) -> bool:
+        """Return whether the group has to look at its topics again if this one changes."""
+        return self.is_subscribed_to(topic_name)
 
     @property
     def subscribed_regexes(self) -> Mapping[str, int]:
@@ -192,10 +172,6 @@ class ConsumerGroup:
             self.unwritten.append(epoch_record(self.group_id, self.group_epoch, current_hash))
         self.has_current_metadata = True
         self.must_rise = False
-
-    def target_of(self, member_id: str) -> Assignment:
-        """Return the target assignment of a member."""
-        return self._targets.get(member_id, NO_PARTITIONS)
 
     def preferred_assignor(self, default: str) -> str:
         """Return the assignor that most members ask for."""
@@ -272,11 +248,6 @@ class ConsumerGroup:
             and self.group_epoch == self.assignment_epoch
             and not self._regex_counts
         )
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether it has no members."""
-        return not self.members
 
     def restore(
         self, members: Mapping[str, ConsumerMember], group_epoch: int, topics: TopicSource

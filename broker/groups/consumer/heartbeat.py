@@ -16,6 +16,7 @@ from broker.groups.consumer.member import STATIC_LEAVE_EPOCH, ConsumerMember
 from broker.groups.consumer.regexes import ResolvedRegex, matching
 from broker.groups.consumer.requests import ConsumerHeartbeat
 from broker.groups.consumer.topics import TopicSource
+from broker.groups.modern_group import check_instance, unknown_member, unreleased_instance
 from protocol.errors import ErrorCode
 from protocol.pacing import may_pause
 from protocol.regular_expressions import regex_problem
@@ -105,37 +106,11 @@ def _check_static(
         )
         if current is None or not is_owned:
             return None
-        return Refusal(
-            ErrorCode.UNRELEASED_INSTANCE_ID,
-            f"Static member {request.member_id} with instance id {instance_id} cannot join the"
-            f" group because the instance id is owned by {current.member_id} member.",
-        )
+        return unreleased_instance(current, instance_id, request.member_id)
     refusal = check_instance(group, instance_id, request.member_id)
     if refusal is not None or current is None:
         return refusal
     return _check_epoch(current, request)
-
-
-def check_instance(group: ConsumerGroup, instance_id: str, member_id: str) -> Refusal | None:
-    """Return why a request of a static member is refused, or None if it is the current one."""
-    current = group.static_member(instance_id)
-    if current is None:
-        return Refusal(ErrorCode.UNKNOWN_MEMBER_ID, f"Instance id {instance_id} is unknown.")
-    if current.member_id != member_id:
-        return Refusal(
-            ErrorCode.FENCED_INSTANCE_ID,
-            f"Static member {member_id} with instance id {instance_id} was fenced by member"
-            f" {current.member_id}.",
-        )
-    return None
-
-
-def unknown_member(group: ConsumerGroup, member_id: str) -> Refusal:
-    """Return the refusal of a request of somebody who is no member."""
-    return Refusal(
-        ErrorCode.UNKNOWN_MEMBER_ID,
-        f"Member {member_id} is not a member of group {group.group_id}.",
-    )
 
 
 def _check_epoch(member: ConsumerMember, request: ConsumerHeartbeat) -> Refusal | None:

@@ -61,6 +61,11 @@ class ConsumerMember:
     partitions_pending_revocation: Assignment = field(default_factory=no_partitions)
     classic: ClassicMetadata | None = None
 
+    @property
+    def must_revoke(self) -> bool:
+        """Whether it has to give up partitions in time; one of the classic protocol joins again."""
+        return bool(self.partitions_pending_revocation) and self.classic is None
+
     def is_reconciled_to(self, assignment_epoch: int) -> bool:
         """Return whether it has everything that the target assignment of this epoch gives it."""
         return self.state is MemberState.STABLE and self.member_epoch == assignment_epoch

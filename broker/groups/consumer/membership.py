@@ -10,12 +10,10 @@ from broker.groups.consumer.assignment import NO_PARTITIONS, Assignment
 from broker.groups.consumer.group import ConsumerGroup
 from broker.groups.consumer.group_spec import Assignor
 from broker.groups.consumer.heartbeat import (
-    check_instance,
     fence,
     leave_for_a_while,
     needs_resolution,
     resolve,
-    unknown_member,
     update,
 )
 from broker.groups.consumer.member import STATIC_LEAVE_EPOCH, ConsumerMember
@@ -25,6 +23,7 @@ from broker.groups.consumer.sessions import FenceMember, MemberSessions
 from broker.groups.consumer.topics import TopicSource
 from broker.groups.consumer.uniform_assignor import assign_uniformly
 from broker.groups.group_records import AppendRecords
+from broker.groups.modern_group import check_instance, unknown_member
 from broker.timers import Timers
 from protocol.consumer_heartbeat import UnchangedHeartbeat
 from protocol.errors import ErrorCode
@@ -62,7 +61,7 @@ class ConsumerMembership:
         topics: TopicSource,
         setting: GroupSetting,
         append_records: AppendRecords,
-        fence: FenceMember,
+        fence: FenceMember[ConsumerGroup],
         in_turns: InTurns = at_once,
     ) -> None:
         self.topics = topics

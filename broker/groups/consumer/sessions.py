@@ -2,20 +2,50 @@
 
 from collections.abc import Callable, Iterable
 from enum import Enum, auto
+from typing import Generic, Protocol, TypeVar
 
-from broker.groups.consumer.group import ConsumerGroup
-from broker.groups.consumer.member import ConsumerMember
 from broker.groups.session_timer import SessionTimer
 from broker.timers import Timer, Timers
 
-FenceMember = Callable[[ConsumerGroup, str, int], None]
+
+class GroupWithSessions(Protocol):
+    """A group by its id."""
+
+    @property
+    def group_id(self) -> str:
+        """The id, which no other group has."""
+        ...
+
+
+class RevokingMember(Protocol):
+    """A member that may have something to give up in time."""
+
+    @property
+    def member_id(self) -> str:
+        """The id, which no other member of the group has."""
+        ...
+
+    @property
+    def rebalance_timeout_ms(self) -> int:
+        """How long it may take for a step of a rebalance; -1 is unknown."""
+        ...
+
+    @property
+    def must_revoke(self) -> bool:
+        """Whether it has to give up something in time."""
+        ...
+
+
+G = TypeVar("G", bound=GroupWithSessions)
+
+FenceMember = Callable[[G, str, int], None]
 """Called with group, member id and the time when a member has to be removed."""
 
 
 class Step(Enum):
     """What a member has to do within its rebalance timeout.
 
-    Members of the consumer protocol revoke partitions; those of the classic one join and sync.
+    Members of the classic protocol join and sync, others revoke partitions or tasks.
     """
 
     REVOKE = auto()
@@ -23,16 +53,16 @@ class Step(Enum):
     SYNC = auto()
 
 
-class MemberSessions:
-    """The timers of all members of all groups of the consumer protocol."""
+class MemberSessions(Generic[G]):
+    """The timers of all members of all groups of one type."""
 
-    def __init__(self, timers: Timers, fence: FenceMember) -> None:
+    def __init__(self, timers: Timers, fence: FenceMember[G]) -> None:
         self._timers = timers
         self._fence = fence
         self._sessions: dict[tuple[str, str], SessionTimer] = {}
         self._steps: dict[tuple[str, str, Step], Timer] = {}
 
-    def restart(self, group: ConsumerGroup, member_id: str, timeout_ms: int, now_ms: int) -> None:
+    def restart(self, group: G, member_id: str, timeout_ms: int, now_ms: int) -> None:
         """Begin the session of a member again."""
         session = self._sessions.get((group.group_id, member_id))
         if session is None:
@@ -45,16 +75,16 @@ class MemberSessions:
             self._sessions[group.group_id, member_id] = session
         session.restart(now_ms, timeout_ms)
 
-    def watch_revocation(self, group: ConsumerGroup, member: ConsumerMember, now_ms: int) -> None:
-        """Remove a member unless it revokes its partitions within its rebalance timeout.
+    def watch_revocation(self, group: G, member: RevokingMember, now_ms: int) -> None:
+        """Remove a member unless it revokes what it must within its rebalance timeout.
 
-        Call it when the epoch or the partitions of a member have changed.
+        Call it when the epoch of a member, or what it has to revoke, has changed.
         """
         self.complete(group, member.member_id, Step.REVOKE)
-        if member.partitions_pending_revocation and member.classic is None:
+        if member.must_revoke:
             self.begin(group, member, Step.REVOKE, now_ms)
 
-    def begin(self, group: ConsumerGroup, member: ConsumerMember, step: Step, now_ms: int) -> None:
+    def begin(self, group: G, member: RevokingMember, step: Step, now_ms: int) -> None:
         """Remove a member unless it completes a step within its rebalance timeout.
 
         A step that has begun before goes on.
@@ -70,11 +100,11 @@ class MemberSessions:
         due_ms = self._timers.deadline_ms(now_ms, max(member.rebalance_timeout_ms, 0))
         self._steps[key] = self._timers.schedule(due_ms, expire)
 
-    def complete(self, group: ConsumerGroup, member_id: str, step: Step) -> None:
+    def complete(self, group: G, member_id: str, step: Step) -> None:
         """Stop the timer of a step, if it runs."""
         self._timers.cancel(self._steps.pop((group.group_id, member_id, step), None))
 
-    def stop(self, group: ConsumerGroup, member_ids: Iterable[str]) -> None:
+    def stop(self, group: G, member_ids: Iterable[str]) -> None:
         """Stop the timers of members that are gone."""
         for member_id in member_ids:
             session = self._sessions.pop((group.group_id, member_id), None)

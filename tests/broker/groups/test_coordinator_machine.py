@@ -8,7 +8,6 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from broker.groups.consumer.group import ConsumerGroup
 from broker.groups.group import NEW_MEMBER_JOIN_TIMEOUT_MS, Group
 from broker.groups.requests import MemberIdentity
 from broker.groups.results import GroupState, JoinResult, SyncResult
@@ -49,7 +48,7 @@ class GroupMachine(RuleBasedStateMachine):
     @property
     def group(self) -> Group | None:
         group = self.driver.groups.table._groups.get(GROUP)
-        assert not isinstance(group, ConsumerGroup)
+        assert group is None or isinstance(group, Group)
         return group
 
     @property

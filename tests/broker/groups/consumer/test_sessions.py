@@ -20,7 +20,7 @@ class Watched:
         self.timers = Timers()
         self.group = ConsumerGroup("g")
         self.fenced: list[tuple[str, int]] = []
-        self.sessions = MemberSessions(
+        self.sessions = MemberSessions[ConsumerGroup](
             self.timers, lambda _group, member_id, now_ms: self.fenced.append((member_id, now_ms))
         )
 

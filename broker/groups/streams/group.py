@@ -1,0 +1,268 @@
+"""The state of one streams group: members, topology, epochs, targets and owners of tasks.
+
+`heartbeat` decides what a request changes. Every change that another coordinator would need is
+added to `unwritten`. Source: Kafka's `StreamsGroup`.
+"""
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import NamedTuple
+
+from broker.groups.modern_group import ModernGroup
+from broker.groups.offsets import OffsetTable
+from broker.groups.requests import CommitRequest
+from broker.groups.streams.configured_topology import ConfiguredTopology
+from broker.groups.streams.member import StreamsMember
+from broker.groups.streams.reconciliation import reconcile
+from broker.groups.streams.requests import TaskOffset
+from broker.groups.streams.sticky_assignor import assign_stickily
+from broker.groups.streams.streams_group_records import (
+    current_record,
+    epoch_record,
+    group_tombstones,
+    member_record,
+    member_tombstones,
+    target_epoch_record,
+    target_record,
+    topology_record,
+)
+from broker.groups.streams.task_owners import TaskOwners
+from broker.groups.streams.tasks import NOTHING_TARGETED, TargetTasks
+from broker.groups.streams.topology import Topology
+from protocol.coordinator_records import CoordinatorRecord
+from protocol.errors import ErrorCode
+
+STANDBY_REPLICAS = "num.standby.replicas"
+"""The number of standby tasks of each task, among the configurations that targets depend on."""
+
+FIRST_EPOCH = 1
+"""The epoch of a group before its first member."""
+
+
+class StreamsGroupState(Enum):
+    """Kafka's `StreamsGroupState`; the values are those of ListGroups."""
+
+    EMPTY = "Empty"
+    NOT_READY = "NotReady"
+    """Topics of the topology are missing, or don't fit together."""
+    ASSIGNING = "Assigning"
+    RECONCILING = "Reconciling"
+    STABLE = "Stable"
+    DEAD = "Dead"
+
+
+class ReportedOffsets(NamedTuple):
+    """What a member has last reported of the changelogs of its tasks, each task once."""
+
+    offsets: tuple[TaskOffset, ...] = ()
+    end_offsets: tuple[TaskOffset, ...] = ()
+
+
+class CreationError(NamedTuple):
+    """Why an internal topic could not be created; nobody tries again before `until_ms`."""
+
+    text: str
+    until_ms: int
+
+
+class StreamsGroup(ModernGroup[StreamsMember, TargetTasks]):
+    """One group. It never reads a clock."""
+
+    group_type = "streams"
+    protocol_type = "streams"
+
+    def __init__(self, group_id: str, offsets: OffsetTable | None = None) -> None:
+        super().__init__(group_id, NOTHING_TARGETED, first_epoch=FIRST_EPOCH, offsets=offsets)
+        self.assignment_ms = 0
+        """When the targets were computed; 0 lets the next ones be computed at once."""
+        self.topology: Topology | None = None
+        self.validated_topology_epoch = -1
+        """The epoch of the topology if the group can work with it, or -1."""
+        self.assignment_configs: Mapping[str, str] = {}
+        self.owners = TaskOwners()
+        self.creation_errors: dict[str, CreationError] = {}
+        """Why internal topics could not be created, by name."""
+        self.forget_what_is_not_written()
+
+    def forget_what_is_not_written(self) -> None:
+        """Forget what a new coordinator does not know, nor Kafka after the first heartbeat."""
+        self.configured: ConfiguredTopology | None = None
+        self.has_current_metadata = False
+        self.endpoint_epoch = 0
+        self.shutdown_member_id: str | None = None
+        self.reported_offsets: dict[str, ReportedOffsets] = {}
+
+    # Members ---------------------------------------------------------------------------------
+
+    def write_member(self, member: StreamsMember) -> None:
+        """Put a member whose description of itself has changed."""
+        self._replace(member)
+        self.unwritten.append(member_record(self.group_id, member))
+
+    def write_assignment(self, member: StreamsMember) -> None:
+        """Put a member whose epoch or tasks have changed."""
+        self._replace(member)
+        self.unwritten.append(current_record(self.group_id, member))
+
+    def _replace(self, member: StreamsMember) -> None:
+        before = self.members.get(member.member_id)
+        if before is not None:
+            self.owners.remove(before)
+        self._put(member)
+        self.owners.add(member)
+
+    def remove_member(self, member_id: str) -> None:
+        """Remove a member and its target; its tasks are free. The epoch stays."""
+        self.owners.remove(self._take(member_id))
+        self.reported_offsets.pop(member_id, None)
+        self.unwritten += member_tombstones(self.group_id, member_id)
+        if not self.members:
+            self.shutdown_member_id = None
+
+    def replace_static_member(self, old: StreamsMember, new: StreamsMember) -> None:
+        """Give the instance, the target and the tasks of a member to a new member id."""
+        target = self.target_of(old.member_id)
+        self.remove_member(old.member_id)
+        self.write_member(new)
+        self._targets[new.member_id] = target
+        self.unwritten.append(target_record(self.group_id, new.member_id, target))
+        self.unwritten.append(current_record(self.group_id, new))
+
+    def fence(self, member_id: str) -> None:
+        """Remove a member and begin a new epoch."""
+        self.remove_member(member_id)
+        self.rebalance()
+        if not self.members:
+            # Nobody is left who would wait for it. The next member gets tasks at once.
+            self._note_targets(0)
+
+    # Topology, epochs and targets --------------------------------------------------------------
+
+    @property
+    def metadata_hash(self) -> int:
+        """The hash of the topics of the topology, as of the last epoch."""
+        return self._metadata_hash
+
+    def set_topology(self, topology: Topology) -> None:
+        """Store the topology, which the first member brings."""
+        self.topology = topology
+        self.unwritten.append(topology_record(self.group_id, topology))
+
+    def begin_epoch(
+        self, metadata_hash: int, validated_topology_epoch: int, configs: Mapping[str, str]
+    ) -> None:
+        """Begin a new epoch, whose targets have to be computed."""
+        self.group_epoch += 1
+        self._metadata_hash = metadata_hash
+        self.validated_topology_epoch = validated_topology_epoch
+        self.assignment_configs = configs
+        self.unwritten.append(
+            epoch_record(
+                self.group_id, self.group_epoch, metadata_hash, validated_topology_epoch, configs
+            )
+        )
+
+    def rebalance(self) -> None:
+        """Begin a new epoch in which nothing else is different."""
+        self.begin_epoch(
+            self._metadata_hash, self.validated_topology_epoch, self.assignment_configs
+        )
+
+    def update_targets(self, now_ms: int) -> None:
+        """Compute the targets of the group's epoch; nobody gets a task if it can't work."""
+        subtopologies = None if self.configured is None else self.configured.ready
+        targets: Mapping[str, TargetTasks] = {}
+        if subtopologies is not None:
+            offsets = {
+                member_id: {(o.subtopology_id, o.partition_index): o.offset for o in found.offsets}
+                for member_id, found in self.reported_offsets.items()
+            }
+            standby_replicas = int(self.assignment_configs[STANDBY_REPLICAS])
+            targets = assign_stickily(self.members, subtopologies, offsets, standby_replicas)
+        for member_id in self.members:
+            target = targets.get(member_id, NOTHING_TARGETED)
+            if self._targets.get(member_id) != target:
+                self._targets[member_id] = target
+                self.unwritten.append(target_record(self.group_id, member_id, target))
+        self._note_targets(now_ms)
+
+    def _note_targets(self, now_ms: int) -> None:
+        self.assignment_epoch, self.assignment_ms = self.group_epoch, now_ms
+        self.unwritten.append(target_epoch_record(self.group_id, self.assignment_epoch, now_ms))
+
+    def reconcile(
+        self, member: StreamsMember, target: TargetTasks, reported: TargetTasks | None
+    ) -> StreamsMember:
+        """Move a member towards its target as far as it can go; return it as it is then."""
+        updated = reconcile(member, self.assignment_epoch, target, self.owners, reported)
+        if updated != member:
+            self.write_assignment(updated)
+        return updated
+
+    def is_subscribed_to(self, topic_name: str) -> bool:
+        """Return whether the members read a topic."""
+        topology = self.topology
+        return bool(self.members) and topology is not None and topic_name in topology.subtopology_of
+
+    def requires(self, topic_name: str) -> bool:
+        """Return whether the group has to look at its topology again if a topic changes."""
+        return self.topology is not None and topic_name in self.topology.required_topics
+
+    # Views -------------------------------------------------------------------------------------
+
+    @property
+    def state(self) -> StreamsGroupState:
+        """The state, which follows from members, topology and epochs."""
+        if not self.members:
+            return StreamsGroupState.EMPTY
+        if self.topology is None or self.topology.epoch != self.validated_topology_epoch:
+            return StreamsGroupState.NOT_READY
+        if self.group_epoch > self.assignment_epoch:
+            return StreamsGroupState.ASSIGNING
+        if all(m.is_reconciled_to(self.assignment_epoch) for m in self.members.values()):
+            return StreamsGroupState.STABLE
+        return StreamsGroupState.RECONCILING
+
+    def tombstones(self) -> list[CoordinatorRecord]:
+        """Return the records that delete the group."""
+        return group_tombstones(self.group_id, list(self.members))
+
+    # Committed offsets -------------------------------------------------------------------------
+
+    def check_commit(self, request: CommitRequest, *, is_transactional: bool) -> ErrorCode:
+        """Return NONE, or why a member may not commit offsets."""
+        is_member = bool(request.member_id) or request.group_instance_id is not None
+        if request.generation_id < 0 and (not self.members or (is_transactional and not is_member)):
+            return ErrorCode.NONE
+        member = self.members.get(request.member_id)
+        if member is None:
+            return ErrorCode.UNKNOWN_MEMBER_ID
+        if not (request.knows_missing_groups or is_transactional):
+            return ErrorCode.UNSUPPORTED_VERSION
+        if self._may_commit(member, request):
+            return ErrorCode.NONE
+        return ErrorCode.ILLEGAL_GENERATION if is_transactional else ErrorCode.STALE_MEMBER_EPOCH
+
+    def _may_commit(self, member: StreamsMember, request: CommitRequest) -> bool:
+        """Whether a member has each task since the epoch of its commit, or an older one."""
+        member_epoch = request.generation_id
+        if member_epoch >= member.member_epoch or self.topology is None:
+            return member_epoch == member.member_epoch
+        for offset in request.offsets:
+            subtopology_id = self.topology.subtopology_of.get(offset.topic_name, "")
+            epochs = member.assigned.active.get(subtopology_id, {})
+            revoked = member.pending_revocation.active.get(subtopology_id, {})
+            epoch = epochs.get(offset.partition_index, revoked.get(offset.partition_index))
+            if epoch is None or member_epoch < epoch:
+                return False
+        return True
+
+    def check_fetch(self, member_id: str | None, member_epoch: int) -> ErrorCode:
+        """Return NONE, or why a member may not fetch committed offsets."""
+        if member_id is None and member_epoch < 0:
+            return ErrorCode.NONE  # an administrator
+        member = self.members.get(member_id or "")
+        if member is None:
+            return ErrorCode.UNKNOWN_MEMBER_ID
+        is_current = member_epoch == member.member_epoch
+        return ErrorCode.NONE if is_current else ErrorCode.STALE_MEMBER_EPOCH
