@@ -54,6 +54,13 @@ _KRAFT_APIS: Mapping[int, tuple[tuple[Release, Versions], ...]] = {
     ApiKey.REMOVE_RAFT_VOTER: (((3, 9), (0, 0)),),
 }
 
+_NEW_IN_4_4: Mapping[int, Versions] = {
+    ApiKey.STREAMS_GROUP_HEARTBEAT: (0, 1),
+    ApiKey.STREAMS_GROUP_DESCRIBE: (0, 1),
+    ApiKey.STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE: (0, 0),
+}
+"""What brokers of 4.4 serve beyond those of 4.3. Source: the message files of Kafka 4.4.0."""
+
 UNADVERTISED_APIS = frozenset({ApiKey.GET_TELEMETRY_SUBSCRIPTIONS, ApiKey.PUSH_TELEMETRY})
 """APIs that a broker serves, but advertises only with a receiver of client metrics (KIP-714)."""
 
@@ -74,9 +81,10 @@ def releases() -> Mapping[Release, Mapping[int, Versions]]:
     # This imports the schemas of most messages, which takes longer than the start of a broker.
     from kafka.protocol.broker_version_data import BROKER_API_VERSIONS  # noqa: PLC0415
 
+    recorded = {**BROKER_API_VERSIONS, (4, 4): {**BROKER_API_VERSIONS[4, 3], **_NEW_IN_4_4}}
     return {
         release: _with_kraft(release, versions) if release >= KRAFT_SINCE else versions
-        for release, versions in sorted(BROKER_API_VERSIONS.items())
+        for release, versions in sorted(recorded.items())
         if release >= OLDEST_RELEASE
     }
 
