@@ -68,22 +68,23 @@ def topology_record(group_id: str, topology: Topology) -> CoordinatorRecord:
     value = value_class(
         epoch=topology.epoch,
         subtopologies=[
-            _subtopology(value_class, subtopology)
+            _subtopology(value_class.Subtopology, subtopology)
             for subtopology in topology.subtopologies.values()
         ],
     )
     return _topology_key(group_id), encode_data(value, _VERSION)
 
 
-def _subtopology(value_class: Any, subtopology: Subtopology) -> Any:
-    entry_class = value_class.Subtopology
+def _subtopology(entry_class: Any, subtopology: Subtopology) -> Any:
     return entry_class(
         subtopology_id=subtopology.subtopology_id,
         source_topics=list(subtopology.source_topics),
         source_topic_regex=list(subtopology.source_topic_regex),
-        state_changelog_topics=_topics(value_class, subtopology.state_changelog_topics),
+        state_changelog_topics=_topics(entry_class.TopicInfo, subtopology.state_changelog_topics),
         repartition_sink_topics=list(subtopology.repartition_sink_topics),
-        repartition_source_topics=_topics(value_class, subtopology.repartition_source_topics),
+        repartition_source_topics=_topics(
+            entry_class.TopicInfo, subtopology.repartition_source_topics
+        ),
         copartition_groups=[
             entry_class.CopartitionGroup(
                 source_topics=list(group.source_topics),
@@ -95,14 +96,14 @@ def _subtopology(value_class: Any, subtopology: Subtopology) -> Any:
     )
 
 
-def _topics(value_class: Any, topics: Iterable[TopicInfo]) -> list[Any]:
+def _topics(topic_class: Any, topics: Iterable[TopicInfo]) -> list[Any]:
     return [
-        value_class.TopicInfo(
+        topic_class(
             name=topic.name,
             partitions=topic.partition_count,
             replication_factor=topic.replication_factor,
             topic_configs=[
-                value_class.TopicConfig(key=key, value=text) for key, text in topic.configs
+                topic_class.TopicConfig(key=key, value=text) for key, text in topic.configs
             ],
         )
         for topic in topics
