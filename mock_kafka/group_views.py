@@ -7,7 +7,7 @@ from typing import Any, Literal
 TopicPartitions = tuple[tuple[str, int], ...]
 """Topics with partition numbers."""
 
-GroupType = Literal["classic", "consumer", "share"]
+GroupType = Literal["classic", "consumer", "share", "streams"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +28,11 @@ class GroupMember:
 
     `protocol` is the one that it uses, which may be classic in a consumer group during an upgrade.
     In the classic protocol `member_epoch`, `state` and `target` are None. `state` is stable,
-    unrevoked_partitions or unreleased_partitions. `assigned` is what it may read, `revoking` what
-    it has to give up, `target` what it shall have in the end. In a classic group `assigned` and
-    `subscribed_topics` are there while it is stable, and None if its members are no consumers.
+    unrevoked_partitions or unreleased_partitions; of Kafka Streams unrevoked_tasks or
+    unreleased_tasks. `assigned` is what it may read, `revoking` what it has to give up, `target`
+    what it shall have in the end; of Kafka Streams it is what its active tasks read. In a classic
+    group `assigned` and `subscribed_topics` are there while it is stable, and None if its members
+    are no consumers.
     """
 
     member_id: str

@@ -1,5 +1,7 @@
 """Groups as the admin port shows them: members with their assignments, offsets, epochs."""
 
+from typing import TYPE_CHECKING
+
 import msgspec
 
 from broker.cluster.cluster import Cluster
@@ -20,6 +22,10 @@ from broker.share_groups.share_group import ShareGroup
 from protocol.codec import DecodeError
 from protocol.consumer_protocol import decode_assignment, subscribed_topics
 from protocol.pacing import may_pause, paced
+
+if TYPE_CHECKING:  # most brokers never have such a group
+    from broker.groups.streams.group import StreamsGroup
+    from broker.groups.streams.tasks import Tasks
 
 
 class OffsetView(msgspec.Struct):
@@ -56,11 +62,13 @@ class AssignedView(msgspec.Struct):
 class MemberView(msgspec.Struct):
     """One member of a group.
 
-    `protocol` is the one that it uses: classic, consumer or share. Its epoch, its state and its
-    target are null in the classic protocol. The state is stable, unrevoked_partitions or
-    unreleased_partitions. `assigned` is what it may read, `revoking` what it has to give up,
-    `target` what it shall have in the end. The assignment and the topics of a member of a classic
-    group are null if they are not those of a consumer; it has them only while the group is stable.
+    `protocol` is the one that it uses: classic, consumer, share or streams. Its epoch, its state
+    and its target are null in the classic protocol. The state is stable, unrevoked_partitions or
+    unreleased_partitions, or of Kafka Streams unrevoked_tasks or unreleased_tasks. `assigned` is
+    what it may read, `revoking` what it has to give up, `target` what it shall have in the end; of
+    Kafka Streams it is what its active tasks read. The assignment and the topics of a member of a
+    classic group are null if they are not those of a consumer; it has them only while the group is
+    stable.
     """
 
     member_id: str
@@ -82,9 +90,10 @@ class MemberView(msgspec.Struct):
 class GroupView(msgspec.Struct):
     """One group; `coordinator` is null while its partition has no leader.
 
-    The type is classic, consumer or share. The protocol's name is the assignor. A classic group has
-    a generation, others have epochs. `is_assigned_manually`: the target assignment was set by
-    `PUT /v1/groups/{group_id}/assignment`. A share group has share partitions instead of offsets.
+    The type is classic, consumer, share or streams. The protocol's name is the assignor. A classic
+    group has a generation, others have epochs. `is_assigned_manually`: the target assignment was
+    set by `PUT /v1/groups/{group_id}/assignment`. A share group has share partitions instead of
+    offsets.
     """
 
     group_id: str
@@ -113,7 +122,17 @@ def group_view(admin: Admin, group_id: str) -> GroupView | None:
     if classic is not None:
         return _classic_view(cluster, classic)
     described = cluster.groups.describe_consumer_group(group_id)
-    return None if isinstance(described, Refusal) else _consumer_view(cluster, described)
+    if not isinstance(described, Refusal):
+        return _consumer_view(cluster, described)
+    streams_group = _streams_group(cluster, group_id)
+    return None if streams_group is None else _streams_view(cluster, streams_group)
+
+
+def _streams_group(cluster: Cluster, group_id: str) -> "StreamsGroup | None":
+    if group_id not in cluster.groups.table:
+        return None
+    found = cluster.groups.streams.find(group_id)
+    return None if isinstance(found, Refusal) else found
 
 
 def is_stable(cluster: Cluster, group_id: str, member_count: int | None) -> bool:
@@ -122,11 +141,10 @@ def is_stable(cluster: Cluster, group_id: str, member_count: int | None) -> bool
     if share_group is not None:
         found, has_settled = len(share_group.members), share_group.is_reconciled
     else:
-        classic = cluster.groups.describe(group_id)
-        described = cluster.groups.describe_consumer_group(group_id) if classic is None else classic
-        if isinstance(described, Refusal):
+        group = cluster.groups.table.get(group_id)
+        if group is None:
             return False
-        found, has_settled = len(described.members), described.state.value == "Stable"
+        found, has_settled = len(group.members), group.state.value == "Stable"
     return has_settled and found > 0 and member_count in {None, found}
 
 
@@ -200,6 +218,43 @@ def _consumer_view(cluster: Cluster, group: ConsumerGroupDescription) -> GroupVi
         group_epoch=group.group_epoch,
         assignment_epoch=group.assignment_epoch,
         is_assigned_manually=group.is_assigned_manually,
+    )
+
+
+@may_pause
+def _streams_view(cluster: Cluster, group: "StreamsGroup") -> GroupView:
+    def views(tasks: "Tasks") -> list[AssignedView]:
+        found = cluster.groups.streams.assigned_partitions(group, tasks)
+        return [AssignedView(topic, indexes) for topic, indexes in found]
+
+    topology = group.topology
+    return GroupView(
+        group_id=group.group_id,
+        state=group.state.value,
+        protocol_type=group.protocol_type,
+        protocol_name="sticky",
+        coordinator=cluster.coordinator_id(group.group_id),
+        members=[
+            MemberView(
+                member.member_id,
+                member.group_instance_id,
+                member.client_id,
+                member.client_host,
+                protocol=group.group_type,
+                rack_id=member.rack_id,
+                subscribed_topics=[] if topology is None else sorted(topology.subtopology_of),
+                member_epoch=member.member_epoch,
+                state=member.state.name.lower(),
+                assigned=views(member.assigned.active_tasks),
+                revoking=views(member.pending_revocation.active_tasks),
+                target=views(group.target_of(member.member_id).active),
+            )
+            for member in paced(group.members.values())
+        ],
+        offsets=_offsets(cluster, group.group_id),
+        group_type=group.group_type,
+        group_epoch=group.group_epoch,
+        assignment_epoch=group.assignment_epoch,
     )
 
 

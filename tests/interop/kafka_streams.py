@@ -12,6 +12,8 @@ from scenarios.maven import fetch_jars
 from tests.interop.client_program import Lines
 
 VERSION = "4.1.0"
+BROKER_ASSIGNS_VERSION = "4.4.0"
+"""A version whose threads can leave the assignment of tasks to the broker (KIP-1071)."""
 SOURCE = Path(__file__).with_name("java") / "WordCount.java"
 
 
@@ -60,17 +62,17 @@ class WordCountInstance:
 class WordCount:
     """The compiled program."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, version: str = VERSION) -> None:
         """Compile it into a folder, which also gets the state of its instances.
 
         Raises:
             CannotRunError: there is no JDK, or Maven Central can't be reached.
         """
         artifacts = (
-            f"org.apache.kafka:kafka-streams:{VERSION}",
+            f"org.apache.kafka:kafka-streams:{version}",
             "org.slf4j:slf4j-simple:1.7.36",
         )
-        jars = fetch_jars(f"kafka-streams-{VERSION}", artifacts)
+        jars = fetch_jars(f"kafka-streams-{version}", artifacts)
         compile_java(SOURCE, jars, folder)
         self._folder = folder
         self._class_path = f"{folder}:{jars}/*"

@@ -10,8 +10,11 @@ import pytest
 from confluent_kafka.admin import AdminClient
 
 from mock_kafka import MockKafka
+from protocol import messages
+from protocol.api_keys import ApiKey
 from scenarios.maven import CannotRunError
-from tests.interop.kafka_streams import WordCount
+from tests.interop.kafka_streams import BROKER_ASSIGNS_VERSION, WordCount
+from tests.interop.raw_client import RawClient
 
 APPLICATIONS = {"once": "exactly_once_v2", "again": "at_least_once"}
 LINE_COUNT = 120
@@ -19,6 +22,22 @@ LINE_INTERVAL_MS = 1000
 WINDOW_MS = 60_000
 WORDS = ("apple", "pear", "plum", "fig", "grape", "lime", "kiwi")
 BROKER_CONFIG = {"default.replication.factor": 3, "num.partitions": 2}
+BROKER_ASSIGNS = {
+    **BROKER_CONFIG,
+    "broker.api.versions": "4.4",
+    "group.streams.num.standby.replicas": 1,
+    "group.streams.min.heartbeat.interval.ms": 500,
+    "group.streams.heartbeat.interval.ms": 500,
+    "group.streams.min.session.timeout.ms": 6000,
+    "group.streams.session.timeout.ms": 6000,
+}
+"""What a cluster has that assigns the tasks itself."""
+STREAMS_GROUP = {
+    "group_protocol": "streams",
+    "statestore_cache_max_bytes": 0,
+    "repartition_purge_interval_ms": 500,
+    "commit_interval_ms": 200,
+}
 SHARED = {
     "statestore_cache_max_bytes": 0,  # every count is a result
     "session_timeout_ms": 6000,
@@ -72,11 +91,11 @@ def eventually(holds: Callable[[], object]) -> None:
 class Run:
     """A cluster with the topics of lines and of results."""
 
-    def __init__(self, kafka: MockKafka, topic: str) -> None:
+    def __init__(self, kafka: MockKafka, topic: str, replicas: int = 3) -> None:
         self.kafka = kafka
         self.topic = topic
         for name in (topic, *map(self.results_topic, APPLICATIONS)):
-            kafka.create_topic(name, 2, 3)
+            kafka.create_topic(name, 2, replicas)
         self.feed = Feed(kafka.bootstrap_servers, topic)
 
     def results_topic(self, application: str) -> str:
@@ -181,4 +200,52 @@ def test_words_are_counted_through_a_killed_instance_and_a_stopped_broker(
         }
         outcomes = Counter(record.transaction for record in kafka.records(f"{topic}.once"))
         assert set(outcomes) == {"committed", "aborted"}
+        check_internal_topics(kafka)
+
+
+def standby_tasks(kafka: MockKafka, application: str) -> int:
+    """Return how many standby tasks the members of an application have."""
+    request = messages.StreamsGroupDescribeRequest(group_ids=[application])
+    with RawClient(kafka.bootstrap_servers) as client:
+        response = client.ask(
+            request, messages.StreamsGroupDescribeResponse, ApiKey.STREAMS_GROUP_DESCRIBE, 1
+        )
+    return sum(
+        len(tasks.partitions)
+        for member in response.groups[0].members
+        for tasks in member.assignment.standby_tasks
+    )
+
+
+@pytest.mark.long
+def test_the_broker_gives_the_tasks_of_a_killed_instance_to_another(
+    tmp_path: Path, topic: str
+) -> None:
+    """With `group.protocol=streams` the broker has the topology and creates its topics."""
+    try:
+        word_count = WordCount(tmp_path, BROKER_ASSIGNS_VERSION)
+    except CannotRunError as error:
+        pytest.skip(str(error))
+    with MockKafka(brokers=1, config={**BROKER_ASSIGNS, "default.replication.factor": 1}) as kafka:
+        run = Run(kafka, topic, replicas=1)
+        to_count = (kafka.bootstrap_servers, topic, APPLICATIONS)
+        with (
+            word_count.instance("one", *to_count, STREAMS_GROUP) as one,
+            word_count.instance("two", *to_count, STREAMS_GROUP) as two,
+        ):
+            for application in APPLICATIONS:
+                kafka.wait_for_stable(application, members=2, timeout_s=TIMEOUT_S)
+                eventually(lambda name=application: standby_tasks(kafka, name) == 2)
+            run.feed.write(LINE_COUNT)
+            eventually(run.has_all_results)
+            one.kill()
+            run.feed.write(LINE_COUNT)
+            eventually(run.has_all_results)
+            for application in APPLICATIONS:
+                kafka.wait_for_stable(application, members=1, timeout_s=TIMEOUT_S)
+                assert standby_tasks(kafka, application) == 0
+        assert one.errors == two.errors == []
+        assert run.results("once") == {
+            key: list(range(1, count + 1)) for key, count in run.feed.word_counts.items()
+        }
         check_internal_topics(kafka)

@@ -11,10 +11,12 @@ from broker.groups.consumer.topics import TopicSource
 from broker.groups.group import Group
 from broker.groups.group_records import AppendRecords
 from broker.groups.group_table import GroupTable
+from broker.groups.streams.endpoints import partitions_of
 from broker.groups.streams.group import StreamsGroup
 from broker.groups.streams.heartbeat import check_member
 from broker.groups.streams.membership import StreamsMembership, StreamsSetting
 from broker.groups.streams.requests import StreamsHeartbeat, StreamsHeartbeatResult
+from broker.groups.streams.tasks import Tasks
 from broker.timers import Timers
 from protocol.errors import ErrorCode
 from protocol.pacing import may_pause
@@ -55,6 +57,10 @@ class StreamsGroupCoordinator:
         if is_new:
             self._put(group, now_ms)
         return self.membership.heartbeat(group, request, checked, now_ms, is_new=is_new)
+
+    def assigned_partitions(self, group: StreamsGroup, tasks: Tasks) -> list[tuple[str, list[int]]]:
+        """Return the topics that tasks read, each with its partition indexes in order."""
+        return list(partitions_of(group, tasks, self._topics))
 
     def find(self, group_id: str) -> StreamsGroup | Refusal:
         """Return the streams group with this id, or GROUP_ID_NOT_FOUND."""

@@ -3,10 +3,9 @@
 Source: Kafka's `EndpointToPartitionsManager`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from broker.groups.consumer.topics import TopicSource
-from broker.groups.streams.configured_topology import ConfiguredSubtopology
 from broker.groups.streams.group import StreamsGroup
 from broker.groups.streams.member import StreamsMember
 from broker.groups.streams.requests import EndpointPartitions
@@ -26,20 +25,21 @@ def endpoints_of(
 def _endpoint(
     group: StreamsGroup, member: StreamsMember, topics: TopicSource
 ) -> EndpointPartitions | None:
-    endpoint, configured = member.user_endpoint, group.configured
-    if endpoint is None:
+    if member.user_endpoint is None:
         return None
-    subtopologies = {} if configured is None else configured.subtopologies or {}
     return EndpointPartitions(
-        endpoint,
-        dict(_partitions(member.assigned.active_tasks, subtopologies, topics)),
-        dict(_partitions(member.assigned.standby, subtopologies, topics)),
+        member.user_endpoint,
+        dict(partitions_of(group, member.assigned.active_tasks, topics)),
+        dict(partitions_of(group, member.assigned.standby, topics)),
     )
 
 
-def _partitions(
-    tasks: Tasks, subtopologies: Mapping[str, ConfiguredSubtopology], topics: TopicSource
+def partitions_of(
+    group: StreamsGroup, tasks: Tasks, topics: TopicSource
 ) -> Iterator[tuple[str, list[int]]]:
+    """Yield the topics that tasks read, each with its partition indexes in order."""
+    configured = group.configured
+    subtopologies = {} if configured is None else configured.subtopologies or {}
     for subtopology_id, indexes in tasks.items():
         subtopology = subtopologies.get(subtopology_id)
         if subtopology is None:

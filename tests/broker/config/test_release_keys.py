@@ -6,7 +6,7 @@ from broker.config.broker_config import BROKER_KEYS, BrokerConfig
 from broker.config.release_keys import is_known, release_defaults
 from broker.config.topic_config import TopicConfig, validate_topic_overrides
 from protocol.configs import ConfigSource
-from protocol.releases import DEFAULT_RELEASE
+from protocol.releases import DEFAULT_RELEASE, releases
 
 LONG_MAX = (1 << 63) - 1
 AFTER = "log.message.timestamp.after.max.ms"
@@ -29,8 +29,10 @@ def test_a_key_is_known_from_its_first_release_on(
     assert is_known(name, release) is expected
 
 
-def test_the_default_release_has_every_key_and_the_defaults_of_the_tables() -> None:
-    assert all(is_known(name, DEFAULT_RELEASE) for name in BROKER_KEYS)
+def test_the_default_release_has_the_defaults_of_the_tables_and_the_newest_every_key() -> None:
+    newest = max(releases())
+    assert all(is_known(name, newest) for name in BROKER_KEYS)
+    assert not is_known("group.streams.assignors", DEFAULT_RELEASE)
     assert release_defaults(DEFAULT_RELEASE) == {}
 
 

@@ -7,6 +7,8 @@ from broker.http_admin.share_views import ShareSessionView
 from broker.http_admin.state import Admin
 from protocol.consumer_protocol import encode_assignment, encode_subscription
 from tests.broker.cluster_builder import NOW_MS
+from tests.broker.handlers.streams_requests import heartbeat
+from tests.broker.handlers.streams_requests import make_cluster as streams_cluster
 from tests.broker.http_admin.admin_server import admin_of, make_admin
 from tests.broker.http_admin.group_members import consumer_heartbeat, join_request
 from tests.broker.share_driver import ShareDriver, member_id
@@ -40,6 +42,31 @@ def test_a_group_of_the_consumer_protocol_has_epochs_and_each_members_partitions
     assert second.target == [AssignedView("t", [1])]
     assert (second.protocol, second.subscribed_topics) == ("consumer", ["t"])
     assert not is_stable(admin.cluster, "g", None)
+
+
+def test_a_member_of_a_streams_group_has_what_its_active_tasks_read() -> None:
+    cluster = streams_cluster()
+    admin = admin_of(cluster.cluster)
+    heartbeat(cluster)
+    heartbeat(cluster, member_id="n", process_id="q")
+
+    group = shown(admin)
+
+    assert (group.group_type, group.state, group.protocol_name) == (
+        *("streams", "Reconciling", "sticky"),
+    )
+    assert (group.group_epoch, group.assignment_epoch) == (3, 3)
+    first, second = group.members
+    assert (first.assigned, first.target) == (
+        [AssignedView("t", [0, 1])],
+        [AssignedView("t", [0])],
+    )
+    assert (second.state, second.assigned) == ("unreleased_tasks", [])
+    assert (second.protocol, second.subscribed_topics) == ("streams", ["t"])
+    assert not is_stable(admin.cluster, "g", None)
+    heartbeat(cluster, -1, member_id="n")
+    heartbeat(cluster, 2)
+    assert is_stable(admin.cluster, "g", 1)
 
 
 def classic_admin() -> Admin:
