@@ -65,7 +65,9 @@ def span(low: int, high: int) -> str:
 
 def served_versions(route: Route) -> str:
     """Return the versions that are served by default, and later ones in brackets."""
-    default = limited_routes(())[route.api_key]
+    default = limited_routes(()).get(route.api_key)
+    if default is None:
+        return f"[{span(route.version_min, route.version_max)}]"
     text = span(default.version_min, default.version_max)
     if route.version_max > default.version_max:
         text += f" [{span(default.version_max + 1, route.version_max)}]"

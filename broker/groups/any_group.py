@@ -1,6 +1,6 @@
 """What groups of all protocols have in common that commit offsets."""
 
-from typing import TYPE_CHECKING, Union
+from typing import TYPE_CHECKING
 
 from broker.groups.consumer.group import ConsumerGroup
 from broker.groups.group import Group
@@ -11,8 +11,10 @@ from protocol.coordinator_records import CoordinatorRecord
 if TYPE_CHECKING:  # most brokers never have such a group
     from broker.groups.streams.group import StreamsGroup
 
-AnyGroup = Union[Group, ConsumerGroup, "StreamsGroup"]
-"""A group of any of the protocols. All have an id, a type, a state and committed offsets."""
+    AnyGroup = Group | ConsumerGroup | StreamsGroup
+    """A group of any of the protocols. All have an id, a type, a state and committed offsets."""
+else:
+    AnyGroup = Group | ConsumerGroup
 
 
 def tombstones_of(group: AnyGroup) -> list[CoordinatorRecord]:

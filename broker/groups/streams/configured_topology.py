@@ -18,7 +18,7 @@ from broker.groups.streams.topology import Subtopology, TopicInfo, Topology
 from protocol.errors import ErrorCode
 
 TASKS_MAX = 20_000
-"""How many tasks a group may have. Kafka has no limit; other requests wait meanwhile."""
+"""How many tasks a group may have. Kafka has no limit; other requests wait for them."""
 
 _SHOWN_TOPICS_MAX = 3
 

@@ -1,4 +1,4 @@
-"""What a heartbeat tells a member beside its tasks.
+"""What the response to a heartbeat says beside the tasks of the member.
 
 Source: `StreamsGroupHeartbeatResponse.Status` of Kafka.
 """

@@ -31,7 +31,7 @@ class TaskOwners:
                 self._standby.setdefault(task, set()).add(member.process_id)
 
     def remove(self, member: StreamsMember) -> None:
-        """Forget what a member has had, but not what another process has got meanwhile."""
+        """Forget what a member had, but not what another process has got since."""
         for owned in (member.assigned, member.pending_revocation):
             for task in ids_of(owned.active_tasks):
                 if self._active.get(task) == member.process_id:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from broker.groups.consumer.assignment import overlaps
+from protocol.pacing import may_pause
 
 Tasks = Mapping[str, frozenset[int]]
 """Partition indexes by subtopology id, without empty sets. Never changed in place."""
@@ -73,6 +74,7 @@ NOTHING_TARGETED = TargetTasks()
 NOTHING_OWNED = OwnedTasks()
 
 
+@may_pause
 def tasks_of(entries: Iterable[tuple[str, Iterable[int]]]) -> Tasks:
     """Return the tasks of entries of a request; of a subtopology that occurs twice the last one."""
     found = {name: frozenset(partitions) for name, partitions in entries}

@@ -35,6 +35,7 @@ WHERE: dict[ApiKey, tuple[str, ...]] = {
     ApiKey.DESCRIBE_TRANSACTIONS: ("transaction_states",),
     ApiKey.SHARE_GROUP_DESCRIBE: ("groups",),
     ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: ("groups",),
+    ApiKey.STREAMS_GROUP_DESCRIBE: ("groups",),
     ApiKey.INITIALIZE_SHARE_GROUP_STATE: ("results", "partitions"),
     ApiKey.READ_SHARE_GROUP_STATE: ("results", "partitions"),
     ApiKey.WRITE_SHARE_GROUP_STATE: ("results", "partitions"),

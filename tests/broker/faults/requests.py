@@ -79,6 +79,8 @@ def _filled(message_class: Any, struct: Any, version: int) -> Any:
 def _value(message: Any, field: Any, version: int) -> Any:
     if field.is_struct_array():
         return [_filled(messages.entry_class(message, field.name), field.array_of, version)]
+    if field.is_struct() and not field.nullable_for_version_q(version):
+        return _filled(field.data_class, field, version)
     if field.name == "name":
         return TOPIC
     if field.name == "mechanism" and field.type_str == "int8":

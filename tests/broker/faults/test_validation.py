@@ -65,7 +65,6 @@ TRIES = 200
         ({"api": "Metadata", "delay_ms": 1, "partition": 1}, "partition: Metadata names none"),
         ({"api": "Fetch", "delay_ms": 1, "group": "g"}, "group: Fetch names none"),
         ({"api": "Fetch", "delay_ms": 1, "transactional_id": "x"}, "transactional_id: Fetch names"),
-        ({"api": "StreamsGroupHeartbeat", "delay_ms": 1}, "api: no broker serves StreamsGroup"),
         ({"api": "CreateTopics", "delay_ms": 1, "partition": 0}, "partition: CreateTopics names"),
         (
             {"api": "FindCoordinator", "delay_ms": 1, "transactional_id": "x", "version_max": 0},

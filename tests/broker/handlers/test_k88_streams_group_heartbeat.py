@@ -44,30 +44,6 @@ def test_the_broker_creates_internal_topics_with_their_configurations() -> None:
     assert tasks(heartbeat(cluster, response.member_epoch).active_tasks) == {"0": [0, 1]}
 
 
-def test_a_topic_that_cannot_be_created_is_tried_again_after_two_heartbeats() -> None:
-    cluster = make_cluster()
-    topology = [subtopology(state_changelog_topics=[store(replication_factor=9)])]
-    epoch = joined(cluster, subtopologies=topology).member_epoch
-    (status,) = heartbeat(cluster, epoch).status
-    assert status.status_detail.startswith(
-        "Internal topics are missing: store; Creation failed: store (Unable to replicate the"
-        " partition 9 time(s):"
-    )
-    cluster.now_ms += 10_000
-    (status,) = heartbeat(cluster, epoch).status
-    assert status.status_detail == "Internal topics are missing: store"
-
-
-def test_internal_topics_charge_the_quota_of_the_client() -> None:
-    cluster = make_cluster()
-    topology = [
-        subtopology(state_changelog_topics=[store(name=f"store{n}") for n in range(3)]),
-    ]
-    joined(cluster, subtopologies=topology)
-    created = [name for n in range(3) if cluster.cluster.topics.get(name := f"store{n}")]
-    assert created == ["store0", "store1", "store2"]
-
-
 @pytest.mark.parametrize(
     ("topic", "message"),
     [

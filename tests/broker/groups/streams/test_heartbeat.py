@@ -2,7 +2,6 @@
 
 import pytest
 
-from broker.groups.requests import CommitRequest, OffsetToCommit
 from broker.groups.streams.group import StreamsGroupState
 from broker.groups.streams.requests import TaskOffset
 from broker.groups.streams.statuses import StatusCode
@@ -272,28 +271,6 @@ def test_a_static_member_that_has_not_left_is_not_replaced() -> None:
     assert refused(result)[0] is ErrorCode.UNRELEASED_INSTANCE_ID
     unknown = driver.send("b", member_epoch=1, group_instance_id="j")
     assert refused(unknown) == (ErrorCode.UNKNOWN_MEMBER_ID, "Instance id j is unknown.")
-
-
-def test_a_commit_of_an_older_epoch_is_taken_for_a_task_that_the_member_had_then() -> None:
-    driver = StreamsDriver()
-    driver.join("a")
-    driver.join("b")
-    driver.settle("ab")
-    (kept, *_), (moved, *_) = driver.active("a"), driver.active("b")
-
-    def commit(epoch: int, index: int, *, topic: str = "t", is_new: bool = True) -> ErrorCode:
-        request = CommitRequest(
-            GROUP, [OffsetToCommit(topic, index, 1)], epoch, "a", knows_missing_groups=is_new
-        )
-        return driver.group.check_commit(request, is_transactional=False)
-
-    assert commit(3, kept[1]) is ErrorCode.NONE
-    assert commit(2, kept[1]) is ErrorCode.NONE
-    assert commit(1, kept[1]) is ErrorCode.STALE_MEMBER_EPOCH
-    assert commit(2, moved[1]) is ErrorCode.STALE_MEMBER_EPOCH
-    assert commit(2, kept[1], topic="u") is ErrorCode.STALE_MEMBER_EPOCH
-    assert commit(4, kept[1]) is ErrorCode.STALE_MEMBER_EPOCH
-    assert commit(3, kept[1], is_new=False) is ErrorCode.UNSUPPORTED_VERSION
 
 
 def test_a_repartition_topic_links_subtopologies() -> None:
