@@ -60,7 +60,7 @@ from protocol.errors import ErrorCode
 from protocol.pacing import InTurns, at_once, may_pause
 
 if TYPE_CHECKING:  # most brokers never have such a group
-    from broker.groups.streams.coordinator import StreamsGroupCoordinator
+    from broker.groups.streams_coordinator import StreamsGroupCoordinator
 
 
 class GroupCoordinator:
@@ -111,7 +111,7 @@ class GroupCoordinator:
     @cached_property
     def streams(self) -> "StreamsGroupCoordinator":
         """The coordinator of the streams groups in the table."""
-        from broker.groups.streams.coordinator import (  # noqa: PLC0415 - see ADR 24
+        from broker.groups.streams_coordinator import (  # noqa: PLC0415 - see ADR 24
             StreamsGroupCoordinator,
         )
 

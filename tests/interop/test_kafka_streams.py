@@ -3,6 +3,7 @@
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import confluent_kafka
@@ -21,9 +22,10 @@ LINE_COUNT = 120
 LINE_INTERVAL_MS = 1000
 WINDOW_MS = 60_000
 WORDS = ("apple", "pear", "plum", "fig", "grape", "lime", "kiwi")
-BROKER_CONFIG = {"default.replication.factor": 3, "num.partitions": 2}
-BROKER_ASSIGNS = {
+BROKER_CONFIG: dict[str, str | int] = {"default.replication.factor": 3, "num.partitions": 2}
+BROKER_ASSIGNS: dict[str, str | int] = {
     **BROKER_CONFIG,
+    "default.replication.factor": 1,
     "broker.api.versions": "4.4",
     "group.streams.num.standby.replicas": 1,
     "group.streams.min.heartbeat.interval.ms": 500,
@@ -203,6 +205,11 @@ def test_words_are_counted_through_a_killed_instance_and_a_stopped_broker(
         check_internal_topics(kafka)
 
 
+def has_standby_tasks(kafka: MockKafka, application: str) -> bool:
+    """Return whether each task with state has its standby task."""
+    return standby_tasks(kafka, application) == 2
+
+
 def standby_tasks(kafka: MockKafka, application: str) -> int:
     """Return how many standby tasks the members of an application have."""
     request = messages.StreamsGroupDescribeRequest(group_ids=[application])
@@ -226,7 +233,7 @@ def test_the_broker_gives_the_tasks_of_a_killed_instance_to_another(
         word_count = WordCount(tmp_path, BROKER_ASSIGNS_VERSION)
     except CannotRunError as error:
         pytest.skip(str(error))
-    with MockKafka(brokers=1, config={**BROKER_ASSIGNS, "default.replication.factor": 1}) as kafka:
+    with MockKafka(brokers=1, config=BROKER_ASSIGNS) as kafka:
         run = Run(kafka, topic, replicas=1)
         to_count = (kafka.bootstrap_servers, topic, APPLICATIONS)
         with (
@@ -235,7 +242,7 @@ def test_the_broker_gives_the_tasks_of_a_killed_instance_to_another(
         ):
             for application in APPLICATIONS:
                 kafka.wait_for_stable(application, members=2, timeout_s=TIMEOUT_S)
-                eventually(lambda name=application: standby_tasks(kafka, name) == 2)
+                eventually(partial(has_standby_tasks, kafka, application))
             run.feed.write(LINE_COUNT)
             eventually(run.has_all_results)
             one.kill()
