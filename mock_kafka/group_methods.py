@@ -22,7 +22,7 @@ class GroupMethods(ABC):
         """The admin port of the running cluster."""
 
     def groups(self) -> "list[Group]":
-        """Return all classic, consumer and share groups with their members and offsets."""
+        """Return all groups of every type with their members and offsets."""
         from mock_kafka.group_views import group_of  # noqa: PLC0415 - see `BrokerProcess`
 
         return list(map(group_of, self.control.ask("GET", "/v1/groups")))

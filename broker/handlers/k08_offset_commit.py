@@ -14,6 +14,8 @@ Behaviour:
       share group gets GROUP_ID_NOT_FOUND in every version.
     - A member of the consumer protocol sends its epoch (v9+) as the generation. If it is not the
       current one: STALE_MEMBER_EPOCH; before v9 UNSUPPORTED_VERSION.
+    - So does a member of a streams group. It may commit with an older epoch for a task that it has
+      had since then.
     - An offset is a record in the group's partition of `__consumer_offsets`. If its ISR has fewer
       members than min.insync.replicas: COORDINATOR_NOT_AVAILABLE; if the commit is larger than its
       max.message.bytes: UNKNOWN_SERVER_ERROR.

@@ -8,8 +8,8 @@ Behaviour:
     - A group that does not exist has no committed offsets.
     - With require_stable (v7+) an offset that an open transaction commits gets
       UNSTABLE_OFFSET_COMMIT (KIP-447).
-    - A member of the consumer protocol sends its id and epoch (v9+). Others of a group of this
-      protocol are refused: UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH; ILLEGAL_GENERATION for a member
+    - A member of the consumer or the streams protocol sends its id and epoch (v9+). Others of such
+      a group are refused: UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH; ILLEGAL_GENERATION for a member
       that uses the classic protocol.
     - Error: NOT_COORDINATOR. v1 has no field for errors and sets them on each partition.
 """

@@ -3,7 +3,7 @@
 Behaviour:
     - Lists the groups that this broker coordinates; clients send it to every broker.
     - From v4 filters by state, from v5 by type, both ignoring case; an empty filter means all.
-    - The type is classic, consumer or share.
+    - The type is classic, consumer, share or streams.
 """
 
 from broker.cluster.cluster import Cluster

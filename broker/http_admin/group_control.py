@@ -110,12 +110,20 @@ def _member_id(admin: Admin, group_id: str, member: str) -> str:
     raise Problem(404, f"group {group_id!r} has no member {member!r}; it has {known}")
 
 
+_REASONS = {
+    "classic": "its leader assigns",
+    "share": "members share partitions",
+    "streams": "its tasks follow from its topology",
+}
+"""Why nobody sets the assignment of a group of another type."""
+
+
 @may_pause
 def _check_consumer_group(admin: Admin, path: GroupPath) -> None:
     group_type = get_group(admin, path).group_type
     if group_type == CONSUMER_PROTOCOL_TYPE:
         return
-    reason = "its leader assigns" if group_type == "classic" else "members share partitions"
+    reason = _REASONS[group_type]
     raise Problem(
         409,
         f"group {path.group_id!r} is a {group_type} group: {reason}; only the assignment of a"
