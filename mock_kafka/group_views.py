@@ -66,8 +66,8 @@ class GroupOffset:
 class InFlightRecords:
     """Consecutive records with the same state, up to `last_offset`.
 
-    `state` is available, acquired, acknowledged or archived. Only acquired records have a member
-    and a lock that expires, in ms of the cluster's clock.
+    `state` is available, acquired, acknowledged, archiving or archived. Only acquired records have
+    a member and a lock that expires, in ms of the cluster's clock.
     """
 
     first_offset: int
@@ -82,15 +82,17 @@ class InFlightRecords:
 class SharePartition:
     """A partition in a share group.
 
-    Records before `start_offset` are done; it is None until the first fetch has chosen it.
-    `in_flight` has the records from there up to the last one that was ever acquired.
-    `in_flight_records` and `acquired_records` are counts.
+    Records before `start_offset` are done; it is None until the first fetch has chosen it, and so
+    is `lag`: the number of records up to the high watermark that are not done yet. `in_flight` has
+    the records from the start up to the last one that was ever acquired. `in_flight_records` and
+    `acquired_records` are counts.
     """
 
     topic: str
     partition: int
     start_offset: int | None
     state_epoch: int
+    lag: int | None
     in_flight_records: int
     acquired_records: int
     in_flight: tuple[InFlightRecords, ...]

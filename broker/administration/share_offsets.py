@@ -5,6 +5,7 @@ Sources: Kafka's `GroupMetadataManager.completeAlterShareGroupOffsets` and
 """
 
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 from uuid import UUID
 
 from broker.cluster.cluster import Cluster
@@ -19,17 +20,36 @@ from broker.errors import (
 from broker.request.context import RequestContext
 from broker.share_groups.sessions import TopicIdPartition
 from broker.share_groups.share_group import ShareGroup
-from broker.share_groups.share_state import SharePartitionKey
+from broker.share_groups.share_state import NO_COUNT, SharePartitionKey
 from broker.share_groups.state_batches import NO_OFFSET
 from protocol.errors import ErrorCode
 
+UNKNOWN_LAG = -1
 
-def start_offset(cluster: Cluster, key: SharePartitionKey) -> tuple[int, int]:
-    """Return start offset and leader epoch of a share partition; -1 and 0 without a state."""
+
+class ShareOffset(NamedTuple):
+    """Where a group has come in a partition, as the share coordinator has it.
+
+    `start_offset` is -1 without a state. `lag` is the number of records that are not finished, up
+    to the high watermark; -1 if it is not known.
+    """
+
+    start_offset: int = NO_OFFSET
+    leader_epoch: int = 0
+    lag: int = UNKNOWN_LAG
+
+
+def share_offset(cluster: Cluster, key: SharePartitionKey) -> ShareOffset:
+    """Return the offset and the lag of a share partition."""
     state = cluster.share.states.get(key)
-    if state is None or cluster.share.states.partition_refusal(key) is not None:
-        return NO_OFFSET, 0
-    return state.start_offset, state.leader_epoch
+    topic = cluster.topics.get_by_id(key.topic_id)
+    partition = None if topic is None else topic.partition(key.partition_index)
+    if state is None or partition is None:
+        return ShareOffset()
+    lag = UNKNOWN_LAG
+    if state.start_offset != NO_OFFSET and state.finished_count != NO_COUNT:
+        lag = partition.log.high_watermark - state.start_offset - state.finished_count
+    return ShareOffset(state.start_offset, state.leader_epoch, lag)
 
 
 def group_to_change(

@@ -8,6 +8,7 @@ from broker.cluster.internal_topics import GROUP_METADATA, SHARE_GROUP_STATE
 from broker.cluster.share_leaders import ShareLeader
 from broker.cluster.share_log import ShareLog
 from broker.cluster.topics import Partition, Topic, TopicTable
+from broker.config.api_versions import release_of
 from broker.config.broker_config import BrokerConfig
 from broker.config.resource_keys import group_setting
 from broker.groups.consumer.topics import TopicSource
@@ -38,6 +39,7 @@ class ShareGroups:
             has_partition=topics.has_partition,
             append_record=self.log.append,
             updates_per_snapshot=config["share.coordinator.snapshot.update.records.per.snapshot"],
+            release=release_of(config),
         )
         self.groups = ShareGroupCoordinator(
             config,

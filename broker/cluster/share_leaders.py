@@ -138,12 +138,21 @@ class ShareLeader:
         member_id: str,
         batches: Sequence[AcknowledgementBatch],
         now_ms: int,
+        *,
+        renewed_until_ms: int | None,
     ) -> Refusal | None:
-        """Take what a member says about records of a share partition; return why not."""
+        """Take what a member says about records of a share partition; return why not.
+
+        Locks that it renews last until `renewed_until_ms`; None if it renews none.
+        """
         led = self.partition(key, now_ms)
         if led is None:
             return UNKNOWN_PARTITION
-        refusal = led.share_partition.acknowledge(member_id, batches, now_ms)
+        refusal = led.share_partition.acknowledge(
+            member_id, batches, now_ms, renewed_until_ms=renewed_until_ms or 0
+        )
+        if renewed_until_ms is not None:
+            led.watch_locks()
         return self._after_change(key, led, refusal, now_ms)
 
     def close_session(self, session: ShareSession, now_ms: int) -> None:

@@ -4,23 +4,35 @@ Sources: Kafka's `SharePartition.maybeInitialize` and `ShareFetchUtils`.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Protocol
 from uuid import UUID
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.offset_by_time import first_record_from
 from broker.cluster.share_leaders import LedSharePartition
 from broker.cluster.topics import Partition
+from broker.config.api_versions import release_of
 from broker.config.features import SHARE_VERSION
 from broker.errors import Refusal
+from broker.share_groups.dead_letters import DeadLetters, SendDeadLetters
 from broker.share_groups.in_flight import StateBatch
-from broker.share_groups.share_partition import ShareLimits, SharePartition
+from broker.share_groups.share_partition import SharePartition
+from broker.share_groups.share_rules import ShareRules
 from broker.share_groups.share_state import SharePartitionKey
 from broker.share_groups.state_batches import NO_OFFSET
 from protocol.errors import ErrorCode
 from protocol.pacing import may_pause
+from protocol.releases import Release
+
+DEAD_LETTER_TOPIC_KEY = "errors.deadletterqueue.topic.name"
+DEAD_LETTERS_LEVEL = 2
+"""Level of share.version from which on groups have dead letter queues (KIP-1191)."""
 
 AUTO_OFFSET_RESET_KEY = "share.auto.offset.reset"
+ISOLATES_BAD_RECORDS_SINCE: Release = (4, 2)
+SWITCHED_BY_KEY_BEFORE: Release = (4, 3)
 _UNIT_MS = (86_400_000, 3_600_000, 60_000, 1000)
 _DURATION = re.compile(
     r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:[.,]\d*)?)S)?)?", re.IGNORECASE
@@ -36,6 +48,18 @@ _ERRORS = {
 """What a member sees of the errors of the share coordinator; others are UNKNOWN_SERVER_ERROR."""
 
 
+class DeadLetterWriter(Protocol):
+    """Writes the dead letters of one share partition, and calls `archive` then."""
+
+    archive: SendDeadLetters | None
+
+    def write(self, dead: DeadLetters, now_ms: int) -> None:
+        """Write dead letters soon."""
+
+
+MakeQueue = Callable[[Cluster, SharePartitionKey], DeadLetterWriter]
+
+
 _NOT_LEADER = Refusal(
     ErrorCode.NOT_LEADER_OR_FOLLOWER,
     "For requests intended only for the leader, this error indicates that the broker is not the"
@@ -45,8 +69,27 @@ _NOT_LEADER = Refusal(
 
 
 def are_share_groups_enabled(cluster: Cluster) -> bool:
-    """Return whether the feature share.version or Kafka's internal key switches them on."""
-    return bool(cluster.config["group.share.enable"]) or cluster.features.level(SHARE_VERSION) > 0
+    """Return whether the feature share.version or Kafka's internal key switches them on.
+
+    Kafka 4.3 has this key no more.
+    """
+    if cluster.features.level(SHARE_VERSION) > 0:
+        return True
+    config = cluster.config
+    return config["group.share.enable"] and release_of(config) < SWITCHED_BY_KEY_BEFORE
+
+
+def share_rules(cluster: Cluster, group_id: str, release: Release) -> ShareRules:
+    """Return the rules of a group on a leader of a release, as they are now."""
+    setting = cluster.share.setting
+    return ShareRules(
+        record_locks_max=setting(group_id, "share.partition.max.record.locks"),
+        delivery_count_max=setting(group_id, "share.delivery.count.limit"),
+        isolates_bad_records=release >= ISOLATES_BAD_RECORDS_SINCE,
+        can_renew=setting(group_id, "share.renew.acknowledge.enable"),
+        has_dead_letter_queue=cluster.features.level(SHARE_VERSION) >= DEAD_LETTERS_LEVEL
+        and setting(group_id, DEAD_LETTER_TOPIC_KEY) != "",
+    )
 
 
 @may_pause
@@ -57,8 +100,12 @@ def load_share_partition(
     partition: Partition,
     group_id: str,
     now_ms: int,
+    make_queue: MakeQueue,
 ) -> LedSharePartition | Refusal:
-    """Return a share partition that a broker leads, or why the broker cannot serve it."""
+    """Return a share partition that a broker leads, or why the broker cannot serve it.
+
+    `make_queue` makes what writes the dead letters of a new one.
+    """
     key = SharePartitionKey(group_id, topic_id, partition.partition_index)
     leader = cluster.share.leaders[broker_id]
     led = leader.partition(key, now_ms)
@@ -87,32 +134,34 @@ def load_share_partition(
         return _NOT_LEADER
 
     def write_state(
-        start_offset: int, state_batches: Sequence[StateBatch], now_ms: int
+        start_offset: int, finished_count: int, state_batches: Sequence[StateBatch], now_ms: int
     ) -> Refusal | None:
         refusal = cluster.share.states.write(
             key,
             state_epoch=state.state_epoch,
             leader_epoch=leader_epoch,
             start_offset=start_offset,
+            finished_count=finished_count,
             state_batches=state_batches,
             now_ms=now_ms,
         )
         return None if refusal is None else _for_member(refusal)
 
-    config = cluster.config.for_broker(broker_id)
+    release = release_of(cluster.config.for_broker(broker_id))
+    queue = make_queue(cluster, key)
     share_partition = SharePartition(
         start_offset,
         state.state_batches,
         state_epoch=state.state_epoch,
         leader_epoch=leader_epoch,
-        limits=ShareLimits(
-            config["group.share.partition.max.record.locks"],
-            config["group.share.delivery.count.limit"],
-        ),
+        get_rules=partial(share_rules, cluster, group_id, release),
         write_state=write_state,
+        send_dead_letters=queue.write,
     )
+    queue.archive = share_partition.archive_dead_letters
     led = LedSharePartition(share_partition, cluster.timers)
     leader.add(key, led)
+    share_partition.resume_dead_letters(now_ms)
     return led
 
 

@@ -67,7 +67,7 @@ FEATURES: Mapping[str, Feature] = {
         Feature(TRANSACTION_VERSION,                2,  {(4, 0): Levels(0, 2, 2)}),
         Feature(GROUP_VERSION,                      1,  {(4, 0): Levels(0, 1, 1)}),
         Feature(ELIGIBLE_LEADER_REPLICAS_VERSION,   1,  {(4, 0): Levels(0, 1, 0), (4, 1): Levels(0, 1, 1)}, metadata_min=23),
-        Feature(SHARE_VERSION,                      1,  {(4, 1): Levels(0, 1, 0), (4, 2): Levels(0, 1, 1)}),
+        Feature(SHARE_VERSION,                      2,  {(4, 1): Levels(0, 1, 0), (4, 2): Levels(0, 1, 1), (4, 4): Levels(0, 2, 2)}),
         Feature(STREAMS_VERSION,                    1,  {(4, 1): Levels(0, 0, 0), (4, 2): Levels(0, 1, 1)}),
     )
 }

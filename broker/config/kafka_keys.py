@@ -67,6 +67,8 @@ CONTROLLER_KEYS: tuple[ConfigKey, ...] = (
 # Consumer groups of KIP-848, share groups and streams groups; the limits of timeouts bound the keys
 # of groups.
 GROUP_PROTOCOL_KEYS: tuple[ConfigKey, ...] = (
+    ConfigKey("errors.deadletterqueue.auto.create.topics.enable",        BOOLEAN,  False,       None,          CLUSTER_WIDE),
+    ConfigKey("errors.deadletterqueue.topic.name.prefix",                STRING,   "dlq.",      None,          CLUSTER_WIDE),
     ConfigKey("group.consumer.assignors",                                LIST,     ("uniform", "range"), None,          READ_ONLY),
     ConfigKey("group.consumer.heartbeat.interval.ms",                    INT,      5000,        at_least(1),   READ_ONLY),
     ConfigKey("group.consumer.max.heartbeat.interval.ms",                INT,      15_000,      at_least(1),   READ_ONLY),
@@ -83,6 +85,10 @@ GROUP_PROTOCOL_KEYS: tuple[ConfigKey, ...] = (
     ignored_key("group.share.assignors",                                   LIST,     ("simple",), None,          READ_ONLY),
     ConfigKey("group.share.delivery.count.limit",                        INT,      5,           between(2, 10), READ_ONLY),
     ConfigKey("group.share.enable",                                      BOOLEAN,  False,       None,          READ_ONLY, is_internal=True),
+    ConfigKey("group.share.max.delivery.count.limit",                    INT,      10,          between(5, 25), READ_ONLY),
+    ConfigKey("group.share.max.partition.max.record.locks",              INT,      4000,        between(2000, 10_000), READ_ONLY),
+    ConfigKey("group.share.min.delivery.count.limit",                    INT,      2,           between(2, 5), READ_ONLY),
+    ConfigKey("group.share.min.partition.max.record.locks",              INT,      100,         between(100, 2000), READ_ONLY),
     ConfigKey("group.share.heartbeat.interval.ms",                       INT,      5000,        at_least(1),   READ_ONLY),
     ConfigKey("group.share.max.heartbeat.interval.ms",                   INT,      15_000,      at_least(1),   READ_ONLY),
     ConfigKey("group.share.max.record.lock.duration.ms",                 INT,      60_000,      between(30_000, 3_600_000), READ_ONLY),

@@ -33,6 +33,7 @@ from protocol.configs import ConfigSource, ResourceType
 from protocol.errors import ErrorCode
 from protocol.pacing import may_pause
 from protocol.regular_expressions import regex_problem
+from protocol.releases import Release
 
 # fmt: off
 GROUP_RESOURCE_KEYS: tuple[ConfigKey, ...] = (
@@ -43,6 +44,11 @@ GROUP_RESOURCE_KEYS: tuple[ConfigKey, ...] = (
     ConfigKey("share.record.lock.duration.ms",  INT,    30_000,             at_least(1000),             READ_ONLY, "Time that a member of a share group holds a record."),
     ConfigKey("share.auto.offset.reset",        STRING, "latest",           share_auto_offset_reset,                    READ_ONLY, "Where a share group starts: earliest, latest or by_duration:PT1H."),
     ConfigKey("share.isolation.level",          STRING, "read_uncommitted", one_of("read_committed", "read_uncommitted"), READ_ONLY, "Whether a share group sees records of open transactions."),
+    ConfigKey("share.delivery.count.limit",     INT,    5,                  at_least(2),              READ_ONLY, "Deliveries of a record after which it is archived."),
+    ConfigKey("share.partition.max.record.locks", INT,  2000,               at_least(100),            READ_ONLY, "Records of a partition that may be in flight."),
+    ConfigKey("share.renew.acknowledge.enable", BOOLEAN, True,              None,                     READ_ONLY, "Whether members may renew the locks of records."),
+    ConfigKey("errors.deadletterqueue.topic.name", STRING, "",              None,                     READ_ONLY, "The dead letter queue of a share group; none by default."),
+    ConfigKey("errors.deadletterqueue.copy.record.enable", BOOLEAN, False,  None,                     READ_ONLY, "Whether records of the dead letter queue have the key and the value of the dead letter."),
     ConfigKey("streams.session.timeout.ms",     INT,    45_000,             at_least(1),              READ_ONLY, "Time without a heartbeat after which a member of a streams group is removed."),
     ConfigKey("streams.heartbeat.interval.ms",  INT,    5000,               at_least(1),              READ_ONLY, "Time between the heartbeats of a member of a streams group."),
     ConfigKey("streams.num.standby.replicas",   INT,    0,                  at_least(0),              READ_ONLY, "Standby copies of each task of a streams group."),
@@ -97,6 +103,8 @@ _WITH_BROKER_DEFAULT = (
     "share.heartbeat.interval.ms",
     "share.session.timeout.ms",
     "share.record.lock.duration.ms",
+    "share.delivery.count.limit",
+    "share.partition.max.record.locks",
 )
 _STREAMS_WITH_BROKER_DEFAULT = (
     "streams.acceptable.recovery.lag",
@@ -124,6 +132,9 @@ _HIGHEST = {
     "streams.num.warmup.replicas": "group.streams.max.warmup.replicas",
 }
 
+ONLY_SET_KEYS_COUNT_SINCE: Release = (4, 3)
+"""First release that checks only the keys that a group sets, and names the bounds of each."""
+
 
 def group_defaults(broker_values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of a group without a configuration, which are the broker's."""
@@ -148,18 +159,43 @@ def group_setting(config: BrokerConfig, group_id: str, key: str) -> Any:
 def group_problem(layer: Mapping[str, str], broker_values: Mapping[str, Any]) -> str | None:
     """Return why a group cannot have this configuration, or None.
 
-    Keys that are not set count with Kafka's default, whatever the broker's is.
+    Before Kafka 4.3 keys that are not set count with Kafka's default, whatever the broker's is.
     """
+    release = release_of(broker_values)
     keys = RESOURCE_KEYS[ResourceType.GROUP]
     for name in in_hash_order(layer):
-        if name not in keys or not is_known(name, release_of(broker_values)):
+        if name not in keys or not is_known(name, release):
             return f"Unknown group config name: {name}"
-    values = {name: key.default for name, key in keys.items()}
     try:
-        values |= _parse(GROUP_RESOURCE_KEYS, layer)
+        values = _parse(GROUP_RESOURCE_KEYS, layer)
     except ConfigError as error:
         return str(error)
+    if release >= ONLY_SET_KEYS_COUNT_SINCE:
+        return (
+            _range_problem(values, broker_values)
+            or _heartbeat_problem(group_defaults(broker_values) | values)
+            or _dead_letter_topic_problem(values)
+        )
+    values = {name: key.default for name, key in keys.items()} | values
     return _bound_problem(values, broker_values) or _heartbeat_problem(values)
+
+
+def _range_problem(values: Mapping[str, Any], broker_values: Mapping[str, Any]) -> str | None:
+    for name in _BOUNDED:
+        if name in values:
+            kind, _, rest = name.partition(".")
+            low = broker_values[f"group.{kind}.min.{rest}"]
+            high = broker_values[f"group.{kind}.max.{rest}"]
+            if not low <= values[name] <= high:
+                return f"{name} must be in the range {low} to {high} inclusive."
+    return _one_sided_problem(values, broker_values)
+
+
+def _dead_letter_topic_problem(values: Mapping[str, Any]) -> str | None:
+    name = "errors.deadletterqueue.topic.name"
+    if values.get(name, "").startswith("__"):
+        return f"{name}: DLQ topic name must not start with '__'"
+    return None
 
 
 def _parse(keys: Iterable[ConfigKey], layer: Mapping[str, str]) -> dict[str, Any]:
@@ -175,11 +211,15 @@ def _bound_problem(values: Mapping[str, Any], broker_values: Mapping[str, Any]) 
             return f"{name} must be greater than or equal to {low}"
         if values[name] > broker_values[high]:
             return f"{name} must be less than or equal to {high}"
+    return _one_sided_problem(values, broker_values)
+
+
+def _one_sided_problem(values: Mapping[str, Any], broker_values: Mapping[str, Any]) -> str | None:
     name, low = "streams.task.offset.interval.ms", "group.streams.min.task.offset.interval.ms"
-    if values[name] < broker_values[low]:
+    if name in values and values[name] < broker_values[low]:
         return f"{name} must be greater than or equal to {low}"
     for name, high in _HIGHEST.items():
-        if values[name] > broker_values[high]:
+        if name in values and values[name] > broker_values[high]:
             return f"{name} must be less than or equal to {high}"
     return None
 

@@ -82,6 +82,7 @@ ENFORCED_KEYS: tuple[ConfigKey, ...] = (
     _key("delete.retention.ms",                     LONG,    DAY_MS,           at_least(0),              "log.cleaner.delete.retention.ms", "Time that a compacted partition keeps the deletion of a key after it was first cleaned."),
     _key("max.compaction.lag.ms",                   LONG,    LONG_MAX,         at_least(1),              "log.cleaner.max.compaction.lag.ms", "Age at which a dirty segment is compacted, whatever the ratio; segment.ms is not longer."),
     _key("min.compaction.lag.ms",                   LONG,    0,                at_least(0),              "log.cleaner.min.compaction.lag.ms", "Age of its newest record below which a segment is not compacted."),
+    _key("errors.deadletterqueue.group.enable",     BOOLEAN, False,            None,                     None,                             "Whether the topic may be the dead letter queue of share groups."),
     _key("min.cleanable.dirty.ratio",               DOUBLE,  0.5,              between(0, 1),            "log.cleaner.min.cleanable.ratio", "Share of the bytes of a partition that must not be compacted yet before compaction begins."),
 )
 
@@ -149,6 +150,7 @@ CHECK_ORDER: tuple[str, ...] = (
     "local.retention.bytes",
     "remote.log.copy.disable",
     "remote.log.delete.on.disable",
+    "errors.deadletterqueue.group.enable",
     "internal.segment.bytes",
 )
 """All keys in the order in which Kafka checks their values: that of `LogConfig.CONFIG`."""

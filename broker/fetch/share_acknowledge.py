@@ -5,7 +5,7 @@ Sources: Kafka's `KafkaApis.handleAcknowledgements` and `SharePartitionManager.a
 
 from base64 import urlsafe_b64decode
 from collections.abc import Iterable
-from typing import Any, TypeGuard
+from typing import Any
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.share_leaders import share_partition_key
@@ -19,8 +19,13 @@ from broker.share_groups.acknowledgement import AcknowledgementBatch, are_valid
 from broker.share_groups.sessions import NO_TOPIC_ID, TopicIdPartition
 from protocol.errors import ErrorCode
 from protocol.pacing import may_pause, no_pause, paced, paced_elements
+from protocol.releases import Release
 
+RECORD_LOCK_DURATION_KEY = "share.record.lock.duration.ms"
 UUID_TEXT_LENGTH_MAX = 24
+MEMBER_ID_LENGTH_MAX = 36
+MEMBER_IDS_ARE_FREE_SINCE: Release = (4, 2)
+"""First release that takes any member id, of up to 36 characters."""
 
 AcknowledgeResult = dict[TopicIdPartition, Refusal | None]
 """For each partition why its acknowledgements were refused, or None."""
@@ -34,12 +39,18 @@ def acknowledge_topics(
     member_id: str,
     topics: Iterable[Any],
     now_ms: int,
+    *,
+    may_renew: bool,
 ) -> AcknowledgeResult:
     """Take the acknowledgements of all partitions of a request; each succeeds or fails alone.
 
-    `topics` are those of a ShareFetch or ShareAcknowledge message.
+    `topics` are those of a ShareFetch or ShareAcknowledge message, `may_renew` its `IsRenewAck`.
     """
     leader = cluster.share.leaders[broker_id]
+    renewed_until_ms = None
+    if may_renew:
+        lock_ms: int = cluster.share.setting(group_id, RECORD_LOCK_DURATION_KEY)
+        renewed_until_ms = cluster.timers.deadline_ms(now_ms, lock_ms)
     result: AcknowledgeResult = {}
     for topic_request in paced(topics):
         topic_id = topic_request.topic_id or NO_TOPIC_ID
@@ -50,7 +61,7 @@ def acknowledge_topics(
                 topic = cluster.topics.get_by_id(topic_id)
                 if topic is None:
                     result[partition] = UNKNOWN_TOPIC_ID
-                elif batches is None or not are_valid(batches):
+                elif batches is None or not are_valid(batches, may_renew=may_renew):
                     result[partition] = Refusal(ErrorCode.INVALID_REQUEST, INVALID_REQUEST_MESSAGE)
                 elif topic.partition(entry.partition_index) is None:
                     result[partition] = UNKNOWN_PARTITION
@@ -58,7 +69,9 @@ def acknowledge_topics(
                     result[partition] = None
                 else:
                     key = share_partition_key(group_id, partition)
-                    result[partition] = leader.acknowledge(key, member_id, batches, now_ms)
+                    result[partition] = leader.acknowledge(
+                        key, member_id, batches, now_ms, renewed_until_ms=renewed_until_ms
+                    )
     return result
 
 
@@ -76,7 +89,22 @@ def _batches(entry: Any) -> list[AcknowledgementBatch] | None:
         return None
 
 
-def is_member_id(member_id: str | None) -> TypeGuard[str]:
+def request_refusal(
+    release: Release, group_id: str | None, member_id: str | None
+) -> Refusal | None:
+    """Refuse a request without a group, or with the id of no member."""
+    if release < MEMBER_IDS_ARE_FREE_SINCE:
+        if group_id is None or not _is_uuid(member_id):
+            return Refusal(ErrorCode.UNKNOWN_SERVER_ERROR, None)
+        return None
+    if group_id is None:
+        return Refusal(ErrorCode.INVALID_REQUEST, "Invalid group id in the request.")
+    if not member_id or len(member_id) > MEMBER_ID_LENGTH_MAX:
+        return Refusal(ErrorCode.INVALID_REQUEST, "Invalid member id in the request.")
+    return None
+
+
+def _is_uuid(member_id: str | None) -> bool:
     """Return whether a member id is a UUID as Kafka writes it, in 22 characters of Base64."""
     if member_id is None or len(member_id) > UUID_TEXT_LENGTH_MAX:
         return False

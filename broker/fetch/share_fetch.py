@@ -15,12 +15,14 @@ from broker.cluster.partition_log import PartitionLog
 from broker.cluster.share_leaders import LedSharePartition, share_partition_key
 from broker.cluster.share_loading import load_share_partition
 from broker.errors import UNKNOWN_PARTITION, UNKNOWN_TOPIC_ID, Refusal
+from broker.fetch.dead_letter_queue import DeadLetterQueue
 from broker.fetch.partition_read import (
     FetchParams,
     WaitingBytes,
     is_satisfied,
     read_partitions,
 )
+from broker.fetch.share_acknowledge import RECORD_LOCK_DURATION_KEY
 from broker.fetch.waiting_fetch import WaitingFetch, WaitingPartition
 from broker.pending_response import Failed
 from broker.share_groups.acquisition import (
@@ -42,7 +44,6 @@ from protocol.records import (
     read_records,
 )
 
-RECORD_LOCK_DURATION_KEY = "share.record.lock.duration.ms"
 BATCHES_MAX = 10_000
 """Batches of a partition that one request acquires at most; the next one goes on behind them."""
 
@@ -72,6 +73,7 @@ class ShareFetch:
     max_wait_ms: int
     records_max: int
     batch_size: int
+    is_record_limit: bool = False
     refused: dict[TopicIdPartition, SharePartitionData] = field(default_factory=dict)
     """Partitions that cannot be read, and why."""
 
@@ -109,7 +111,13 @@ class ShareFetch:
         if partition is None:
             return UNKNOWN_PARTITION
         return load_share_partition(
-            self.cluster, self.params.broker_id, topic.topic_id, partition, self.group_id, now_ms
+            self.cluster,
+            self.params.broker_id,
+            topic.topic_id,
+            partition,
+            self.group_id,
+            now_ms,
+            DeadLetterQueue,
         )
 
     @may_pause
@@ -202,6 +210,7 @@ class ShareFetch:
             records_max=records_max,
             batch_size=self.batch_size,
             lock_expires_ms=self.cluster.timers.deadline_ms(now_ms, lock_ms),
+            is_record_limit=self.is_record_limit,
             aborted=[
                 AbortedRange(aborted.producer_id, aborted.first_offset)
                 for aborted in data.aborted_transactions or ()

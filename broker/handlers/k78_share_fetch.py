@@ -1,4 +1,4 @@
-"""ShareFetch: v1.
+"""ShareFetch: v1-2.
 
 Behaviour:
     - Delivers records to a member of a share group, and locks them for
@@ -9,10 +9,13 @@ Behaviour:
       INVALID_SHARE_SESSION_EPOCH, and after max_wait_ms SHARE_SESSION_LIMIT_REACHED.
     - Waits for min_bytes or max_wait_ms, without polling. Records that are released, or whose lock
       expires, wake a fetch as new ones do.
-    - max_records is a soft limit: a batch of the log is acquired to its end. batch_size is the
-      number of records from which on acquired records are split into batches.
+    - max_records is a soft limit: a batch of the log is acquired to its end. With
+      share_acquire_mode 1 (v2, KIP-1206) it is a hard limit. batch_size is the number of records
+      from which on acquired records are split into batches.
+    - A request with is_renew_ack (v2, KIP-1222) renews the locks of records, and fetches nothing.
     - At most group.share.partition.max.record.locks records of a partition are in flight. After
-      group.share.delivery.count.limit deliveries a record is archived.
+      group.share.delivery.count.limit deliveries a record is archived. Since Kafka 4.2 records that
+      were delivered half as often come in small numbers, and alone the last time.
     - A new group begins at share.auto.offset.reset. With share.isolation.level read_committed the
       last stable offset bounds the read, and records of aborted transactions are archived.
     - With max_records, partitions are read in an order that rotates with the session epoch.
@@ -28,11 +31,16 @@ from typing import TYPE_CHECKING
 from broker.cluster.cluster import Cluster
 from broker.cluster.share_loading import are_share_groups_enabled
 from broker.cluster.topics import Partition
+from broker.config.api_versions import release_of
 from broker.errors import Refusal
 from broker.fetch.partition_read import FetchParams
-from broker.fetch.share_acknowledge import AcknowledgeResult, acknowledge_topics, is_member_id
-from broker.fetch.share_fetch import (
+from broker.fetch.share_acknowledge import (
     RECORD_LOCK_DURATION_KEY,
+    AcknowledgeResult,
+    acknowledge_topics,
+    request_refusal,
+)
+from broker.fetch.share_fetch import (
     ShareFetch,
     ShareFetchResult,
     SharePartitionData,
@@ -61,6 +69,8 @@ if TYPE_CHECKING:
     from uuid import UUID
 
 ISOLATION_LEVEL_KEY = "share.isolation.level"
+BATCH_OPTIMIZED, RECORD_LIMIT = ACQUIRE_MODES = range(2)
+"""Acquire modes of a request (KIP-1206)."""
 
 _Response = messages.ShareFetchResponse
 _TopicResponse = _Response.ShareFetchableTopicResponse
@@ -76,9 +86,13 @@ def handle_share_fetch(
     """Kafka's `KafkaApis.handleShareFetchRequest`."""
     if not are_share_groups_enabled(cluster):
         return _error(ErrorCode.UNSUPPORTED_VERSION)
-    if request.group_id is None or not is_member_id(request.member_id):
-        return _error(ErrorCode.UNKNOWN_SERVER_ERROR)
-    key = ShareSessionKey(request.group_id, request.member_id)
+    release = release_of(cluster.config.for_broker(context.broker_id))
+    refusal = request_refusal(release, request.group_id, request.member_id)
+    if refusal is None and request.is_renew_ack:
+        refusal = _renewal_refusal(request)
+    if refusal is not None:
+        return _error(refusal.error_code, refusal.message)
+    key = ShareSessionKey(request.group_id or "", request.member_id or "")
     session = _open_session(context, key, request, cluster)
     if isinstance(session, Refusal):
         if session.error_code is ErrorCode.SHARE_SESSION_LIMIT_REACHED:
@@ -93,6 +107,7 @@ def handle_share_fetch(
             key.member_id,
             request.topics,
             context.now_ms,
+            may_renew=request.is_renew_ack,
         )
     if request.share_session_epoch == FINAL_EPOCH:
         response = _response(context, key.group_id, cluster, {}, acknowledged)
@@ -103,7 +118,25 @@ def handle_share_fetch(
     def respond(result: ShareFetchResult, now_ms: int) -> _Response | bytes | bytearray:
         return _respond(context, request, cluster, session, epoch, result, acknowledged, now_ms)
 
+    if request.is_renew_ack:
+        return respond({}, context.now_ms)
+    if request.share_acquire_mode not in ACQUIRE_MODES:
+        return _error(ErrorCode.UNKNOWN_SERVER_ERROR)
     return fetch_or_wait(_fetch(context, request, cluster, session), respond, context.now_ms)
+
+
+def _renewal_refusal(request: "messages.ShareFetchRequest") -> Refusal | None:
+    """Refuse to renew locks with a request that fetches as well."""
+    limits = {
+        "maxBytes": request.max_bytes,
+        "minBytes": request.min_bytes,
+        "maxRecords": request.max_records,
+        "maxWaitMs": request.max_wait_ms,
+    }
+    problems = "".join(f"{name} must be set to 0, " for name, value in limits.items() if value != 0)
+    if not problems:
+        return None
+    return Refusal(ErrorCode.INVALID_REQUEST, f"{problems}if isRenewAck is true.")
 
 
 @may_pause
@@ -174,6 +207,7 @@ def _fetch(
         request.max_wait_ms,
         request.max_records,
         request.batch_size,
+        is_record_limit=request.share_acquire_mode == RECORD_LIMIT,
     )
 
 
@@ -295,5 +329,7 @@ def _entry(partition_index: int, data: SharePartitionData) -> _PartitionData:
     )
 
 
-def _error(error_code: ErrorCode) -> _Response:
-    return _Response(error_code=error_code, responses=[], node_endpoints=[])
+def _error(error_code: ErrorCode, error_message: str | None = None) -> _Response:
+    return _Response(
+        error_code=error_code, error_message=error_message, responses=[], node_endpoints=[]
+    )

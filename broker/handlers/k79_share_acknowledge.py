@@ -1,12 +1,14 @@
-"""ShareAcknowledge: v1.
+"""ShareAcknowledge: v1-2.
 
 Behaviour:
     - Accepts, releases or rejects records that a member of a share group has acquired. A released
       record is delivered again, unless it had its last delivery. Each partition succeeds or fails
-      alone, and then nothing of it has changed.
-    - Errors of a partition: INVALID_RECORD_STATE (the member has not acquired the records),
-      INVALID_REQUEST, UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION (also if nothing of it was
-      fetched from this broker), NOT_LEADER_OR_FOLLOWER, COORDINATOR_NOT_AVAILABLE.
+      alone, and then nothing of it has changed but locks that were renewed.
+    - With is_renew_ack (v2) acknowledge type 4 lets the locks of records begin again (KIP-1222).
+    - Errors of a partition: INVALID_RECORD_STATE (the member has not acquired the records, or the
+      group renews no locks), INVALID_REQUEST, UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION (also if
+      nothing of it was fetched from this broker), NOT_LEADER_OR_FOLLOWER,
+      COORDINATOR_NOT_AVAILABLE.
     - Errors of the session: SHARE_SESSION_NOT_FOUND, INVALID_SHARE_SESSION_EPOCH. Epoch -1 closes
       the session and releases what the member has still acquired.
     - UNSUPPORTED_VERSION unless the feature share.version is 1.
@@ -16,8 +18,13 @@ from typing import TYPE_CHECKING
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.share_loading import are_share_groups_enabled
+from broker.config.api_versions import release_of
 from broker.errors import Refusal
-from broker.fetch.share_acknowledge import acknowledge_topics, is_member_id
+from broker.fetch.share_acknowledge import (
+    RECORD_LOCK_DURATION_KEY,
+    acknowledge_topics,
+    request_refusal,
+)
 from broker.request.context import RequestContext
 from broker.routes import handles
 from broker.share_groups.sessions import (
@@ -48,9 +55,11 @@ def handle_share_acknowledge(
     """Kafka's `KafkaApis.handleShareAcknowledgeRequest`."""
     if not are_share_groups_enabled(cluster):
         return _error(ErrorCode.UNSUPPORTED_VERSION)
-    if request.group_id is None or not is_member_id(request.member_id):
-        return _error(ErrorCode.UNKNOWN_SERVER_ERROR)
-    key = ShareSessionKey(request.group_id, request.member_id)
+    release = release_of(cluster.config.for_broker(context.broker_id))
+    refusal = request_refusal(release, request.group_id, request.member_id)
+    if refusal is not None:
+        return _error(refusal.error_code, refusal.message)
+    key = ShareSessionKey(request.group_id or "", request.member_id or "")
     session = _resume_session(context, key, request.share_session_epoch, cluster)
     if isinstance(session, Refusal):
         return _error(session.error_code)
@@ -61,6 +70,7 @@ def handle_share_acknowledge(
         key.member_id,
         request.topics,
         context.now_ms,
+        may_renew=request.is_renew_ack,
     )
     if request.share_session_epoch == FINAL_EPOCH:
         cluster.share.leaders[context.broker_id].close_session(session, context.now_ms)
@@ -68,6 +78,7 @@ def handle_share_acknowledge(
     for (topic_id, index), refusal in result.items():
         topics.setdefault(topic_id, []).append(_entry(index, refusal))
     return _Response(
+        acquisition_lock_timeout_ms=cluster.share.setting(key.group_id, RECORD_LOCK_DURATION_KEY),
         responses=[
             _TopicResponse(topic_id=topic_id, partitions=entries)
             for topic_id, entries in topics.items()
@@ -96,5 +107,7 @@ def _entry(partition_index: int, refusal: Refusal | None) -> _PartitionData:
     )
 
 
-def _error(error_code: ErrorCode) -> _Response:
-    return _Response(error_code=error_code, responses=[], node_endpoints=[])
+def _error(error_code: ErrorCode, error_message: str | None = None) -> _Response:
+    return _Response(
+        error_code=error_code, error_message=error_message, responses=[], node_endpoints=[]
+    )

@@ -1,7 +1,8 @@
-"""WriteShareGroupState: v0.
+"""WriteShareGroupState: v0-1.
 
 Behaviour:
-    - Adds state batches to share partitions and moves their start offset.
+    - Adds state batches to share partitions, and moves their start offset and delivery complete
+      count.
     - Each partition has its own error: NOT_COORDINATOR (another broker leads its partition of
       `__share_group_state`), INVALID_REQUEST, UNKNOWN_TOPIC_OR_PARTITION, FENCED_LEADER_EPOCH,
       FENCED_STATE_EPOCH, COORDINATOR_NOT_AVAILABLE. A request without a group, or with a topic
@@ -80,5 +81,6 @@ def _write(
         leader_epoch=entry.leader_epoch,
         start_offset=entry.start_offset,
         state_batches=batches,
+        finished_count=entry.delivery_complete_count,
         now_ms=context.now_ms,
     )

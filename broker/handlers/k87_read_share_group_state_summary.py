@@ -1,7 +1,8 @@
-"""ReadShareGroupStateSummary: v0.
+"""ReadShareGroupStateSummary: v0-1.
 
 Behaviour:
-    - Returns start offset and epochs of share partitions; the offset is -1 without a state.
+    - Returns start offset, delivery complete count and epochs of share partitions; offset and count
+      are -1 without a state.
     - Each partition has its own error: NOT_COORDINATOR (another broker leads its partition of
       `__share_group_state`), INVALID_REQUEST, UNKNOWN_TOPIC_OR_PARTITION, FENCED_LEADER_EPOCH,
       FENCED_STATE_EPOCH, COORDINATOR_NOT_AVAILABLE. A request without a group, or with a topic
@@ -52,6 +53,7 @@ def handle_read_share_group_state_summary(
             state_epoch=state.state_epoch,
             leader_epoch=state.leader_epoch,
             start_offset=state.start_offset,
+            delivery_complete_count=state.finished_count,
         )
 
     return _Response(results=results_by_topic(request, _TopicResult, handle))

@@ -1,10 +1,13 @@
-"""DescribeShareGroupOffsets: v0.
+"""DescribeShareGroupOffsets: v0-1.
 
 Behaviour:
-    - Returns the start offset of share partitions, as the share coordinator has it: of all with a
-      state, or of those that the request names. It is -1 where there is none yet.
-    - Named topics that do not exist come first, then the others in the order of Kafka's hash maps;
-      a partition that is named twice counts once. A group that does not exist has no partitions.
+    - Returns the start offset and the lag (v1) of share partitions, as the share coordinator has
+      them: of all with a state, or of those that the request names. Both are -1 where there is no
+      state yet. The lag is the number of records up to the high watermark that are not finished
+      (KIP-1226).
+    - Named topics that do not exist come first, since Kafka 4.2 last; the others are in the order
+      of Kafka's hash maps. A partition that is named twice counts once. A group that does not exist
+      has no partitions.
     - Each group has its own error: NOT_COORDINATOR (all partitions of another coordinator's group),
       UNKNOWN_SERVER_ERROR (named topics without an id of the group, without partitions, or with a
       negative one), UNSUPPORTED_VERSION unless the feature share.version is 1.
@@ -13,10 +16,11 @@ Behaviour:
 from collections.abc import Iterable, Mapping, Sequence
 from uuid import UUID
 
-from broker.administration.share_offsets import start_offset
+from broker.administration.share_offsets import share_offset
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import ownership_error
 from broker.cluster.share_loading import are_share_groups_enabled
+from broker.config.api_versions import release_of
 from broker.errors import NOT_COORDINATOR_MESSAGE, UNKNOWN_SERVER_ERROR_MESSAGE
 from broker.request.context import RequestContext
 from broker.routes import handles
@@ -27,6 +31,9 @@ from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.hash_order import in_hash_order, int_hash, uuid_hash
 from protocol.pacing import may_pause, paced
+from protocol.releases import Release
+
+MISSING_ARE_LAST_SINCE: Release = (4, 2)
 
 _Response = messages.DescribeShareGroupOffsetsResponse
 _Group = _Response.DescribeShareGroupOffsetsResponseGroup
@@ -55,7 +62,10 @@ def _describe(
         return _error(group_id, ErrorCode.UNSUPPORTED_VERSION, None)
     if request.topics is not None:
         # As in Kafka, any broker returns the offsets of named partitions.
-        return _describe_named(cluster, group_id, request.topics)
+        release = release_of(cluster.config.for_broker(context.broker_id))
+        return _describe_named(
+            cluster, group_id, request.topics, is_missing_last=release >= MISSING_ARE_LAST_SINCE
+        )
     error_code = ownership_error(cluster, context.broker_id, group_id)
     if error_code is not ErrorCode.NONE:
         return _error(group_id, error_code, NOT_COORDINATOR_MESSAGE)
@@ -71,6 +81,8 @@ def _describe_named(
     requests: Sequence[
         "messages.DescribeShareGroupOffsetsRequest.DescribeShareGroupOffsetsRequestGroup.DescribeShareGroupOffsetsRequestTopic"
     ],
+    *,
+    is_missing_last: bool,
 ) -> _Group:
     missing = []
     partitions: dict[UUID, list[int]] = {}
@@ -90,7 +102,8 @@ def _describe_named(
             partitions.setdefault(topic.topic_id, []).extend(request.partitions)
     if is_invalid or (partitions and not group_id):
         return _error(group_id, ErrorCode.UNKNOWN_SERVER_ERROR, UNKNOWN_SERVER_ERROR_MESSAGE)
-    return _Group(group_id=group_id, topics=missing + _topics(cluster, group_id, partitions))
+    found = _topics(cluster, group_id, partitions)
+    return _Group(group_id=group_id, topics=found + missing if is_missing_last else missing + found)
 
 
 @may_pause
@@ -111,9 +124,12 @@ def _topics(
 
 
 def _partition(cluster: Cluster, key: SharePartitionKey) -> _Partition:
-    offset, leader_epoch = start_offset(cluster, key)
+    offset = share_offset(cluster, key)
     return _Partition(
-        partition_index=key.partition_index, start_offset=offset, leader_epoch=leader_epoch
+        partition_index=key.partition_index,
+        start_offset=offset.start_offset,
+        leader_epoch=offset.leader_epoch,
+        lag=offset.lag,
     )
 
 

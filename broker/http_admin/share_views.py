@@ -10,9 +10,11 @@ from broker.share_groups.in_flight import InFlightState, RecordState
 from broker.share_groups.sessions import ShareSessionKey
 from broker.share_groups.share_group import ShareGroup
 from broker.share_groups.share_partition import SharePartition
-from broker.share_groups.share_state import SharePartitionKey, ShareState
+from broker.share_groups.share_state import NO_COUNT, SharePartitionKey, ShareState
 from broker.share_groups.state_batches import NO_OFFSET
 from protocol.pacing import may_pause, paced
+
+_FINISHED = frozenset(state.name.lower() for state in RecordState if state.is_final)
 
 
 class ShareSessionView(msgspec.Struct):
@@ -26,8 +28,8 @@ class ShareSessionView(msgspec.Struct):
 class InFlightView(msgspec.Struct):
     """Consecutive records with the same state, up to the last offset.
 
-    The state is available, acquired, acknowledged or archived. Only acquired records have a member,
-    and a lock that expires.
+    The state is available, acquired, acknowledged, archiving (a dead letter that is not in its
+    queue yet) or archived. Only acquired records have a member, and a lock that expires.
     """
 
     first_offset: int
@@ -41,7 +43,8 @@ class InFlightView(msgspec.Struct):
 class SharePartitionView(msgspec.Struct):
     """A partition in a share group.
 
-    Records before the start offset are done; it is null until the first fetch has chosen it. Those
+    Records before the start offset are done; it is null until the first fetch has chosen it, and
+    so is the lag: the number of records up to the high watermark that are not done yet. Records
     in flight are from there up to the last one that was ever acquired. Without a member that
     fetches, no record is acquired, and the others are those that the share coordinator has stored.
     """
@@ -50,6 +53,7 @@ class SharePartitionView(msgspec.Struct):
     partition: int
     start_offset: int | None
     state_epoch: int
+    lag: int | None = None
     in_flight_records: int = 0
     acquired_records: int = 0
     in_flight: list[InFlightView] = []
@@ -79,7 +83,7 @@ def share_partition_views(cluster: Cluster, group: ShareGroup) -> list[SharePart
             state = cluster.share.states.get(SharePartitionKey(group.group_id, topic_id, index))
             if topic is not None and partition is not None and state is not None:
                 led = _led(cluster, SharePartitionKey(group.group_id, topic_id, index), partition)
-                views.append(_view(topic.name, index, state, led))
+                views.append(_view(topic.name, partition, state, led))
     return sorted(views, key=lambda view: (view.topic, view.partition))
 
 
@@ -91,10 +95,10 @@ def _led(cluster: Cluster, key: SharePartitionKey, partition: Partition) -> Shar
 
 
 def _view(
-    topic_name: str, index: int, state: ShareState, led: SharePartition | None
+    topic_name: str, partition: Partition, state: ShareState, led: SharePartition | None
 ) -> SharePartitionView:
     if led is None:
-        start_offset = state.start_offset
+        start_offset, finished_count = state.start_offset, state.finished_count
         in_flight = [
             InFlightView(
                 batch.first_offset,
@@ -104,14 +108,22 @@ def _view(
             )
             for batch in state.state_batches
         ]
+        if finished_count == NO_COUNT:
+            finished_count = sum(
+                view.last_offset - view.first_offset + 1
+                for view in in_flight
+                if view.state in _FINISHED
+            )
     else:
-        start_offset = led.start_offset
+        start_offset, finished_count = led.start_offset, led.finished_count
         in_flight = _joined(_in_flight(led))
+    has_start = start_offset != NO_OFFSET
     return SharePartitionView(
         topic_name,
-        index,
-        None if start_offset == NO_OFFSET else start_offset,
+        partition.partition_index,
+        start_offset if has_start else None,
         state.state_epoch,
+        partition.log.high_watermark - start_offset - finished_count if has_start else None,
         sum(view.last_offset - view.first_offset + 1 for view in in_flight),
         sum(
             view.last_offset - view.first_offset + 1

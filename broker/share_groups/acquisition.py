@@ -1,7 +1,7 @@
 """Which records of a read are delivered, and in which batches.
 
-Sources: Kafka's `SharePartition.acquireNewBatchRecords`, `createBatches` and
-`filterAbortedTransactionalAcquiredRecords`.
+Sources: Kafka's `SharePartition.acquireNewBatchRecords`, `createBatches`,
+`acquireSubsetBatchRecords` and `filterAbortedTransactionalAcquiredRecords`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from broker.share_groups.in_flight import InFlightBatch, RecordState
 from broker.share_groups.offset_range import OffsetRange
+from broker.share_groups.share_rules import ShareRules
 
 NO_PRODUCER_ID = -1
 
@@ -130,23 +131,89 @@ def overlapping_bytes(
     return begin, end
 
 
-def acquire_available(
-    batch: InFlightBatch,
-    member_id: str,
-    first_offset: int,
-    last_offset: int,
-    lock_expires_ms: int,
-) -> list[AcquiredRecords]:
-    """Acquire the available records of a batch in flight that a read has."""
-    batch_state = batch.batch_state
-    if batch_state is not None and batch_state.state is not RecordState.AVAILABLE:
-        return []
-    if not batch.is_within(first_offset, last_offset):
-        batch.split()
-    acquired = []
-    for first, last, state in batch.states():
-        is_read = batch.batch_state is not None or first_offset <= first <= last_offset
-        if is_read and state.state is RecordState.AVAILABLE:
-            state.acquire(member_id, lock_expires_ms)
-            acquired.append(AcquiredRecords(first, last, state.delivery_count))
-    return acquired
+@dataclass(frozen=True, slots=True)
+class Acquisition:
+    """What a member acquires of a read, and the rules for it.
+
+    The read has the offsets from `first_offset` to `last_offset`. With `is_record_limit` (KIP-1206)
+    the maximum of records is never exceeded; else a batch of the log is acquired to its end.
+    """
+
+    member_id: str
+    batches: Sequence[FetchedBatch]
+    first_offset: int
+    last_offset: int
+    batch_size: int
+    lock_expires_ms: int
+    is_record_limit: bool
+    rules: ShareRules
+
+    def has_bad_records(self, batch: InFlightBatch) -> bool:
+        """Return whether available records of a batch in flight were delivered often."""
+        rules = self.rules
+        if not rules.isolates_bad_records:
+            return False
+        return any(
+            state.state is RecordState.AVAILABLE
+            and rules.is_bad(state.delivery_count)
+            and (batch.batch_state is not None or self.first_offset <= first <= self.last_offset)
+            for first, _last, state in batch.states()
+        )
+
+    def acquire_available(
+        self, batch: InFlightBatch, records_max: int, *, is_isolated: bool
+    ) -> list[AcquiredRecords]:
+        """Acquire the available records of a batch in flight that the read has."""
+        batch_state = batch.batch_state
+        if batch_state is not None and batch_state.state is not RecordState.AVAILABLE:
+            return []
+        is_limited = self.is_record_limit and len(batch) > records_max
+        if is_isolated or is_limited or not batch.is_within(self.first_offset, self.last_offset):
+            batch.split()
+        if batch.batch_state is None:
+            return self._acquire_offsets(batch, records_max)
+        batch.batch_state.acquire(self.member_id, self.lock_expires_ms)
+        return [
+            AcquiredRecords(batch.first_offset, batch.last_offset, batch.batch_state.delivery_count)
+        ]
+
+    def _acquire_offsets(self, batch: InFlightBatch, records_max: int) -> list[AcquiredRecords]:
+        """Acquire offset by offset, until the limits or the rules for bad records end it."""
+        rules = self.rules
+        bad_count_max = None
+        acquired: list[AcquiredRecords] = []
+        for offset, state in batch.offset_states.items():
+            if offset < self.first_offset or state.state is not RecordState.AVAILABLE:
+                continue
+            if offset > self.last_offset:
+                break
+            delivery_count = state.delivery_count
+            if acquired and rules.is_delivered_alone(delivery_count + 1):
+                break
+            if bad_count_max is None and rules.is_bad(delivery_count):
+                bad_count_max = max(
+                    1, len(batch) >> (delivery_count - rules.isolation_count_min + 1)
+                )
+            state.acquire(self.member_id, self.lock_expires_ms)
+            acquired.append(AcquiredRecords(offset, offset, state.delivery_count))
+            if rules.is_delivered_alone(state.delivery_count) or len(acquired) == bad_count_max:
+                break
+            if self.is_record_limit and len(acquired) == records_max:
+                break
+        return joined(acquired) if rules.isolates_bad_records else acquired
+
+
+def joined(acquired: Iterable[AcquiredRecords]) -> list[AcquiredRecords]:
+    """Return consecutive offsets with the same delivery count as one."""
+    found: list[AcquiredRecords] = []
+    for part in acquired:
+        last = found[-1] if found else None
+        if (
+            last is not None
+            and last.last_offset + 1 == part.first_offset
+            and last.delivery_count == part.delivery_count
+        ):
+            found[-1] = replace(last, last_offset=part.last_offset)
+        else:
+            found.append(part)
+    return found

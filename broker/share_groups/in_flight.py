@@ -14,11 +14,15 @@ NO_MEMBER = ""
 
 
 class RecordState(IntEnum):
-    """The state of a record, numbered as in the requests among brokers."""
+    """The state of a record, numbered as in the requests among brokers.
+
+    An archiving one is a dead letter that is not in the dead letter queue yet (KIP-1191).
+    """
 
     AVAILABLE = 0
     ACQUIRED = 1
     ACKNOWLEDGED = 2
+    ARCHIVING = 3
     ARCHIVED = 4
 
     @property
@@ -66,15 +70,17 @@ class InFlightState:
         self.lock_expires_ms = lock_expires_ms
 
     def finish(self, state: RecordState) -> None:
-        """End the acquisition with a final state."""
+        """End the acquisition with a state in which the record is not delivered."""
         self.state = state
         self.member_id = NO_MEMBER
         self.lock_expires_ms = 0
 
-    def make_available(self, delivery_count_max: int) -> None:
-        """End the acquisition: deliver the records again, or archive them after the last try."""
+    def make_available(
+        self, delivery_count_max: int, state_after_last: RecordState = RecordState.ARCHIVED
+    ) -> None:
+        """End the acquisition: deliver the records again, or not after the last delivery."""
         is_last = self.delivery_count >= delivery_count_max
-        self.finish(RecordState.ARCHIVED if is_last else RecordState.AVAILABLE)
+        self.finish(state_after_last if is_last else RecordState.AVAILABLE)
 
     def take_back(self) -> None:
         """End the acquisition as if the records had never been delivered."""
@@ -106,6 +112,16 @@ class InFlightBatch:
             offset: state.copy() for offset in range(self.first_offset, self.last_offset + 1)
         }
         self.batch_state = None
+
+    def keep_until(self, last_offset: int) -> None:
+        """Split the batch, and make the records after an offset as if they were never delivered."""
+        self.split()
+        for offset, state in self.offset_states.items():
+            if offset > last_offset:
+                state.take_back()
+
+    def __len__(self) -> int:
+        return self.last_offset - self.first_offset + 1
 
     def is_within(self, first_offset: int, last_offset: int) -> bool:
         """Whether all of its offsets are in a range."""

@@ -3,6 +3,7 @@
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterator
 
+from broker.share_groups.dead_letters import DELIVERED_TOO_OFTEN, REJECTED, DeadLetters
 from broker.share_groups.in_flight import InFlightBatch, InFlightState, RecordState
 
 
@@ -58,22 +59,71 @@ class InFlightRecords:
         end = bisect_right(self._first_offsets, last_offset)
         return [self._at(index) for index in range(begin, end)]
 
-    def archive(self, first_offset: int, last_offset: int, state: RecordState) -> bool:
-        """Archive the records of a range that are in one state; return whether there were any."""
-        is_any_archived = False
+    def first_available(self, gap_start_offset: int | None) -> int | None:
+        """Return the first offset that is available, or in a gap that begins at an offset."""
+        for batch in self:
+            if gap_start_offset is not None:
+                if batch.first_offset > gap_start_offset:
+                    return gap_start_offset
+                gap_start_offset = max(gap_start_offset, batch.last_offset + 1)
+            for first_offset, _last, state in batch.states():
+                if state.state is RecordState.AVAILABLE:
+                    return first_offset
+        return None
+
+    def last_finished(self, gap_start_offset: int | None) -> int | None:
+        """Return the last offset before the first one that is not finished, or in a gap."""
+        found = None
+        for batch in self:
+            if gap_start_offset is not None and batch.last_offset >= gap_start_offset:
+                return found
+            for _first, last_offset, state in batch.states():
+                if not state.state.is_final:
+                    return found
+                found = last_offset
+        return found
+
+    def finished_count(self, first_offset: int, last_offset: int) -> int:
+        """Return how many offsets of a range are finished."""
+        if last_offset < first_offset:
+            return 0
+        count = 0
+        for batch in self.between(first_offset, last_offset):
+            for first, last, state in batch.states():
+                if state.state.is_final:
+                    count += max(0, min(last, last_offset) - max(first, first_offset) + 1)
+        return count
+
+    def dead_letters(self, delivery_count_max: int) -> list[DeadLetters]:
+        """Return the records that are archiving; the delivery count says why."""
+        return [
+            DeadLetters(
+                first,
+                last,
+                state.delivery_count,
+                DELIVERED_TOO_OFTEN if state.delivery_count >= delivery_count_max else REJECTED,
+            )
+            for batch in self
+            for first, last, state in batch.states()
+            if state.state is RecordState.ARCHIVING
+        ]
+
+    def archive(self, first_offset: int, last_offset: int, state: RecordState) -> int:
+        """Archive the records of a range that are in one state; return how many there were."""
+        archived_count = 0
         for batch in self.between(first_offset, last_offset):
             batch_state = batch.batch_state
             if batch_state is not None and batch_state.state is not state:
                 continue
             if not batch.is_within(first_offset, last_offset):
                 batch.split()
-            for first, _last, part in batch.states():
+            for first, last, part in batch.states():
                 if part.state is state and (
                     batch.batch_state is not None or first_offset <= first <= last_offset
                 ):
                     part.finish(RecordState.ARCHIVED)
-                    is_any_archived = True
-        return is_any_archived
+                    archived_count += last - first + 1
+        return archived_count
 
     def acquired_states(self) -> Iterator[tuple[InFlightBatch, InFlightState]]:
         """Yield each acquired state with its batch; a batch must not be split between two."""

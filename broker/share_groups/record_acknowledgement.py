@@ -7,9 +7,10 @@ Sources: Kafka's `SharePartition.acknowledge`, `acknowledgePerOffsetBatchRecords
 from collections.abc import Sequence
 
 from broker.errors import Refusal
-from broker.share_groups.acknowledgement import AcknowledgementBatch
+from broker.share_groups.acknowledgement import REJECT, AcknowledgementBatch
 from broker.share_groups.in_flight import NO_MEMBER, InFlightBatch, InFlightState, RecordState
 from broker.share_groups.in_flight_records import InFlightRecords
+from broker.share_groups.share_rules import ShareRules
 from broker.share_groups.state_changes import StateChanges
 from protocol.errors import ErrorCode
 
@@ -21,11 +22,13 @@ def acknowledge_records(
     changes: StateChanges,
     *,
     start_offset: int,
-    delivery_count_max: int,
+    rules: ShareRules,
+    renewed_until_ms: int = 0,
 ) -> Refusal | None:
     """Change the records that a member acknowledges; the first error ends it.
 
-    After an error the caller takes `changes` back. Offsets before `start_offset` are ignored.
+    After an error the caller takes `changes` back. Locks that were renewed are none of them.
+    Offsets before `start_offset` are ignored.
     """
     for batch in batches:
         if batch.last_offset < start_offset:
@@ -37,21 +40,53 @@ def acknowledge_records(
             refusal = _check_and_split(in_flight, member_id, batch, start_offset)
             if refusal is not None:
                 return refusal
-            for first_offset, last_offset, state in in_flight.states():
-                is_part = in_flight.batch_state is None
-                if is_part and not max(batch.first_offset, start_offset) <= first_offset:
-                    continue
-                if is_part and first_offset > batch.last_offset:
-                    break
-                refusal = _state_problem(state, member_id)
-                if refusal is not None:
-                    return refusal
-                changes.begin(first_offset, last_offset, state)
-                new_state = batch.state_of(first_offset if is_part else batch.first_offset)
-                if new_state is RecordState.AVAILABLE:
-                    state.make_available(delivery_count_max)
-                else:
-                    state.finish(new_state)
+            refusal = _acknowledge_states(
+                in_flight,
+                member_id,
+                batch,
+                changes,
+                first_offset=max(batch.first_offset, start_offset),
+                rules=rules,
+                renewed_until_ms=renewed_until_ms,
+            )
+            if refusal is not None:
+                return refusal
+    return None
+
+
+def _acknowledge_states(
+    in_flight: InFlightBatch,
+    member_id: str,
+    batch: AcknowledgementBatch,
+    changes: StateChanges,
+    *,
+    first_offset: int,
+    rules: ShareRules,
+    renewed_until_ms: int,
+) -> Refusal | None:
+    """Change what an acknowledgement covers of a batch in flight, from an offset on."""
+    is_part = in_flight.batch_state is None
+    for first, last, state in in_flight.states():
+        if is_part and first < first_offset:
+            continue
+        if is_part and first > batch.last_offset:
+            break
+        refusal = _state_problem(state, member_id)
+        if refusal is not None:
+            return refusal
+        offset = first if is_part else batch.first_offset
+        new_state, is_rejected = batch.state_of(offset), batch.type_of(offset) == REJECT
+        if new_state is RecordState.ACQUIRED:
+            if not rules.can_renew:
+                message = "Renewing acquisition locks is not enabled for the group."
+                return _invalid_state(message)
+            state.lock_expires_ms = renewed_until_ms
+            continue
+        changes.begin(first, last, state, is_rejected=is_rejected)
+        if new_state is RecordState.AVAILABLE:
+            state.make_available(rules.delivery_count_max, rules.dead_state)
+        else:
+            state.finish(rules.dead_state if is_rejected else new_state)
     return None
 
 

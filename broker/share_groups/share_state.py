@@ -18,8 +18,12 @@ from protocol import coordinator_records as schema
 from protocol.coordinator_records import CoordinatorRecord, encode_key
 from protocol.data_messages import encode_data
 from protocol.errors import ErrorCode
+from protocol.releases import DEFAULT_RELEASE, Release
 
 NO_EPOCH = -1
+NO_COUNT = -1
+COUNTS_FINISHED_SINCE: Release = (4, 2)
+"""First release whose share coordinators keep the delivery complete count (KIP-1226)."""
 _VERSION = 0
 
 
@@ -35,8 +39,9 @@ class SharePartitionKey(NamedTuple):
 class ShareState:
     """The state of a share partition (Kafka's `ShareGroupOffset`).
 
-    `start_offset` is -1 until a leader has chosen it. `snapshot_epoch` counts the snapshots in the
-    log, `update_count` the updates since the last of them.
+    `start_offset` is -1 until a leader has chosen it. `finished_count` is Kafka's delivery complete
+    count: how many offsets from the start on are finished; -1 if it is not known. `snapshot_epoch`
+    counts the snapshots in the log, `update_count` the updates since the last of them.
     """
 
     snapshot_epoch: int
@@ -45,11 +50,21 @@ class ShareState:
     start_offset: int
     state_batches: tuple[StateBatch, ...]
     created_ms: int
+    finished_count: int = NO_COUNT
     update_count: int = 0
 
 
 AppendShareRecord = Callable[[SharePartitionKey, CoordinatorRecord, int], Refusal | None]
 """`append(key, record, now_ms)` stores a record; it returns why it could not."""
+
+
+class _Write(NamedTuple):
+    """What a leader writes; -1 leaves the leader epoch or the start offset."""
+
+    leader_epoch: int
+    start_offset: int
+    finished_count: int
+    state_batches: Sequence[StateBatch]
 
 
 class ShareStates:
@@ -61,11 +76,16 @@ class ShareStates:
         has_partition: Callable[[UUID, int], bool],
         append_record: AppendShareRecord,
         updates_per_snapshot: int,
+        release: Release = DEFAULT_RELEASE,
     ) -> None:
-        """`updates_per_snapshot` is that of Kafka's `share.coordinator.snapshot...` key."""
+        """`updates_per_snapshot` is that of Kafka's `share.coordinator.snapshot...` key.
+
+        `release` is the one of the share coordinators.
+        """
         self._has_partition = has_partition
         self._append_record = append_record
         self._updates_per_snapshot = updates_per_snapshot
+        self._counts_finished = release >= COUNTS_FINISHED_SINCE
         self._states: dict[SharePartitionKey, ShareState] = {}
 
     def get(self, key: SharePartitionKey) -> ShareState | None:
@@ -82,13 +102,24 @@ class ShareStates:
         """Begin a new state, which replaces an older one."""
         if key.partition_index < 0:
             return _negative_partition()
+        if self._counts_finished and state_epoch < 0:
+            return _negative_epoch("state")
         before = self._states.get(key)
         if before is not None and NO_EPOCH != state_epoch < before.state_epoch:
             return _fenced_state()
         if not self._has_partition(key.topic_id, key.partition_index):
             return UNKNOWN_PARTITION
         snapshot_epoch = 0 if before is None else before.snapshot_epoch + 1
-        state = ShareState(snapshot_epoch, state_epoch, 0, start_offset, (), now_ms)
+        has_count = self._counts_finished and start_offset != NO_OFFSET
+        state = ShareState(
+            snapshot_epoch,
+            state_epoch,
+            leader_epoch=0,
+            start_offset=start_offset,
+            state_batches=(),
+            created_ms=now_ms,
+            finished_count=0 if has_count else NO_COUNT,
+        )
         return self._snapshot(key, state, now_ms)
 
     def initialize_all(
@@ -106,6 +137,8 @@ class ShareStates:
         """Return a state to the leader of a new epoch, which no older leader may change then."""
         if key.partition_index < 0:
             return _negative_partition()
+        if self._counts_finished and leader_epoch < 0:
+            return _negative_epoch("leader")
         state = self._states.get(key)
         if state is None:
             return Refusal(
@@ -117,7 +150,8 @@ class ShareStates:
         if not self._has_partition(key.topic_id, key.partition_index):
             return UNKNOWN_PARTITION
         if leader_epoch not in {NO_EPOCH, state.leader_epoch}:
-            refusal = self._update(key, state, leader_epoch, state.start_offset, (), now_ms)
+            write = _Write(leader_epoch, state.start_offset, state.finished_count, ())
+            refusal = self._update(key, state, write, now_ms)
             if refusal is not None:
                 return refusal
         return state
@@ -131,10 +165,16 @@ class ShareStates:
         start_offset: int,
         state_batches: Sequence[StateBatch],
         now_ms: int,
+        finished_count: int = NO_COUNT,
     ) -> Refusal | None:
-        """Add state batches, and move the start offset; -1 leaves an epoch or the offset."""
+        """Add state batches, and move the start offset; -1 leaves an epoch or the offset.
+
+        Since Kafka 4.2 the epochs must be given, and the start offset does not go back.
+        """
         if key.partition_index < 0:
             return _negative_partition()
+        if self._counts_finished and (leader_epoch < 0 or state_epoch < 0):
+            return _negative_epoch("leader" if leader_epoch < 0 else "state")
         state = self._states.get(key)
         if state is None:
             return Refusal(
@@ -147,14 +187,18 @@ class ShareStates:
             return _fenced_state()
         if not self._has_partition(key.topic_id, key.partition_index):
             return UNKNOWN_PARTITION
+        if self._counts_finished:
+            write = _later_write(state, start_offset, finished_count, state_batches)
+            return self._update(key, state, write, now_ms)
+        write = _Write(leader_epoch, start_offset, NO_COUNT, state_batches)
         if state_epoch > state.state_epoch:
-            changed = _merged(state, leader_epoch, start_offset, state_batches)
+            changed = _merged(state, write)
             return self._snapshot(
                 key,
                 replace(changed, state_epoch=state_epoch, snapshot_epoch=state.snapshot_epoch + 1),
                 now_ms,
             )
-        return self._update(key, state, leader_epoch, start_offset, state_batches, now_ms)
+        return self._update(key, state, write, now_ms)
 
     def partition_refusal(self, key: SharePartitionKey) -> Refusal | None:
         """Refuse a partition that cannot exist or does not."""
@@ -190,21 +234,21 @@ class ShareStates:
         self,
         key: SharePartitionKey,
         state: ShareState,
-        leader_epoch: int,
-        start_offset: int,
-        state_batches: Sequence[StateBatch],
+        write: _Write,
         now_ms: int,
     ) -> Refusal | None:
-        changed = _merged(state, leader_epoch, start_offset, state_batches)
+        changed = _merged(state, write)
         if state.update_count >= self._updates_per_snapshot:
             changed = replace(changed, snapshot_epoch=state.snapshot_epoch + 1)
             return self._snapshot(key, changed, now_ms)
         value = schema.ShareUpdateValue(
             snapshot_epoch=state.snapshot_epoch,
-            leader_epoch=leader_epoch,
-            start_offset=start_offset,
+            leader_epoch=write.leader_epoch,
+            start_offset=write.start_offset,
+            delivery_complete_count=write.finished_count,
             state_batches=_batches(
-                schema.ShareUpdateValue, combine_batches((), state_batches, start_offset)
+                schema.ShareUpdateValue,
+                combine_batches((), write.state_batches, write.start_offset),
             ),
         )
         record = (_key(schema.ShareUpdateKey, key), encode_data(value, _VERSION))
@@ -220,6 +264,7 @@ class ShareStates:
             state_epoch=state.state_epoch,
             leader_epoch=state.leader_epoch,
             start_offset=state.start_offset,
+            delivery_complete_count=state.finished_count,
             create_timestamp=now_ms,
             write_timestamp=now_ms,
             state_batches=_batches(schema.ShareSnapshotValue, state.state_batches),
@@ -231,15 +276,28 @@ class ShareStates:
         return refusal
 
 
-def _merged(
-    state: ShareState, leader_epoch: int, start_offset: int, state_batches: Sequence[StateBatch]
-) -> ShareState:
-    start_offset = state.start_offset if start_offset == NO_OFFSET else start_offset
+def _later_write(
+    state: ShareState, start_offset: int, finished_count: int, state_batches: Sequence[StateBatch]
+) -> _Write:
+    """Return what is written since Kafka 4.2: neither offset nor count go back."""
+    if start_offset == state.start_offset:
+        finished_count = max(finished_count, state.finished_count)
+    elif start_offset < state.start_offset:
+        finished_count = state.finished_count
+    start_offset = max(start_offset, state.start_offset)
+    return _Write(state.leader_epoch, start_offset, finished_count, state_batches)
+
+
+def _merged(state: ShareState, write: _Write) -> ShareState:
+    start_offset = state.start_offset if write.start_offset == NO_OFFSET else write.start_offset
     return replace(
         state,
-        leader_epoch=state.leader_epoch if leader_epoch == NO_EPOCH else leader_epoch,
+        leader_epoch=state.leader_epoch if write.leader_epoch == NO_EPOCH else write.leader_epoch,
         start_offset=start_offset,
-        state_batches=tuple(combine_batches(state.state_batches, state_batches, start_offset)),
+        finished_count=write.finished_count,
+        state_batches=tuple(
+            combine_batches(state.state_batches, write.state_batches, start_offset)
+        ),
     )
 
 
@@ -255,6 +313,11 @@ def _batches(value_class: Any, batches: Iterable[StateBatch]) -> list[Any]:
 
 def _negative_partition() -> Refusal:
     return Refusal(ErrorCode.INVALID_REQUEST, "The partition id cannot be a negative number.")
+
+
+def _negative_epoch(name: str) -> Refusal:
+    message = f"The {name} epoch cannot be a negative number."
+    return Refusal(ErrorCode.INVALID_REQUEST, message)
 
 
 def _fenced_state() -> Refusal:

@@ -21,7 +21,7 @@ GROUP = "g"
 TOPIC = "t"
 LOCK_MS = 30_000
 VERSION = 1
-ACCEPT, RELEASE, REJECT = 1, 2, 3
+ACCEPT, RELEASE, REJECT, RENEW = 1, 2, 3, 4
 
 
 def member_id(number: int) -> str:
@@ -41,6 +41,8 @@ class ShareDriver:
         ensure_internal_topic(self.cluster, GROUP_METADATA)
         self.now_ms = NOW_MS
         self.configure("share.auto.offset.reset", "earliest")
+        self.version = VERSION
+        """That of ShareFetch and ShareAcknowledge requests."""
         self._epochs: dict[str, int] = {}
 
     def configure(self, name: str, value: str, group_id: str = GROUP) -> None:
@@ -147,7 +149,9 @@ class ShareDriver:
         topic_id: UUID | None = None,
         forget: list[int] | None = None,
         min_bytes: int = 1,
+        max_bytes: int = 1_000_000,
         connection_id: int | None = None,
+        **fields: Any,
     ) -> list[Any]:
         """Send the next ShareFetch of a member; the first one opens its session."""
         member = member_id(number)
@@ -165,7 +169,7 @@ class ShareDriver:
             share_session_epoch=epoch,
             max_wait_ms=max_wait_ms,
             min_bytes=min_bytes,
-            max_bytes=1_000_000,
+            max_bytes=max_bytes,
             max_records=max_records,
             batch_size=batch_size,
             topics=[
@@ -189,9 +193,12 @@ class ShareDriver:
             ]
             if forget
             else [],
+            **fields,
         )
         self._epochs[member] = 0 if epoch < 0 else epoch + 1
-        received = self.send(request, broker_id=broker_id, connection_id=connection_id or number)
+        received = self.send(
+            request, self.version, broker_id=broker_id, connection_id=connection_id or number
+        )
         self.cluster.timers.run_due(self.now_ms)
         return received
 
@@ -202,7 +209,11 @@ class ShareDriver:
         return acquired(response)
 
     def acknowledge(
-        self, number: int, *batches: tuple[int, int, list[int]], epoch: int | None = None
+        self,
+        number: int,
+        *batches: tuple[int, int, list[int]],
+        epoch: int | None = None,
+        **fields: Any,
     ) -> Any:
         """Send a ShareAcknowledge of the first partition."""
         member = member_id(number)
@@ -230,13 +241,16 @@ class ShareDriver:
             ]
             if batches
             else [],
+            **fields,
         )
         self._epochs[member] = 0 if epoch < 0 else epoch + 1
-        return self.ask(request, connection_id=number)
+        return self.ask(request, self.version, connection_id=number)
 
-    def acknowledge_code(self, number: int, *batches: tuple[int, int, list[int]]) -> ErrorCode:
+    def acknowledge_code(
+        self, number: int, *batches: tuple[int, int, list[int]], **fields: Any
+    ) -> ErrorCode:
         """Send a ShareAcknowledge; return the error code of the partition."""
-        response = self.acknowledge(number, *batches)
+        response = self.acknowledge(number, *batches, **fields)
         assert response.error_code == ErrorCode.NONE, ErrorCode(response.error_code)
         return ErrorCode(response.responses[0].partitions[0].error_code)
 

@@ -21,6 +21,7 @@ def ask_state(
     group_id: str = GROUP,
     broker_id: int = 1,
     partition: int = 0,
+    version: int = 0,
     **fields: Any,
 ) -> Any:
     """Send a request with one partition; return the result of the partition."""
@@ -35,5 +36,5 @@ def ask_state(
             )
         ],
     )
-    response = driver.ask(request, 0, broker_id=broker_id)
+    response = driver.ask(request, version, broker_id=broker_id)
     return response.results[0].partitions[0] if response.results else None

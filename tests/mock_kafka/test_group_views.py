@@ -27,6 +27,7 @@ SHARE_PARTITION = {
     "partition": 0,
     "start_offset": None,
     "state_epoch": 1,
+    "lag": None,
     "in_flight_records": 2,
     "acquired_records": 2,
     "in_flight": [

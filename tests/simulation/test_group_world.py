@@ -18,6 +18,7 @@ from broker.groups.consumer.sessions import MemberSessions
 from broker.groups.offsets import OffsetTable
 from broker.handlers import k78_share_fetch
 from broker.share_groups import share_partition as share_partition_module
+from broker.share_groups.acquisition import Acquisition
 from broker.share_groups.in_flight import InFlightBatch, InFlightState, RecordState
 from broker.share_groups.offset_range import OffsetRange
 from broker.share_groups.share_partition import SharePartition
@@ -185,11 +186,13 @@ def deliver_acquired_records(patch: Patch) -> None:
     """Records that a member has acquired are delivered to others, too."""
 
     def generous(original: Any) -> Any:
-        def acquire_available(batch: InFlightBatch, *arguments: Any) -> Any:
+        def acquire_available(
+            self: Acquisition, batch: InFlightBatch, *arguments: Any, **rest: Any
+        ) -> Any:
             for _first, _last, state in batch.states():
                 if state.state is RecordState.ACQUIRED:
                     state.state = RecordState.AVAILABLE
-            return original(batch, *arguments)
+            return original(self, batch, *arguments, **rest)
 
         return acquire_available
 
@@ -202,7 +205,7 @@ def deliver_acquired_records(patch: Patch) -> None:
 
         return next_fetch_offset
 
-    wrap(patch, share_partition_module, "acquire_available", generous)
+    wrap(patch, Acquisition, "acquire_available", generous)
     wrap(patch, SharePartition, "next_fetch_offset", eager)
 
 
@@ -246,7 +249,7 @@ def forget_states(patch: Patch) -> None:
 def deliver_without_limit(patch: Patch) -> None:
     """A record is available again after its last delivery."""
     patch.setattr(
-        InFlightState, "make_available", lambda self, _: self.finish(RecordState.AVAILABLE)
+        InFlightState, "make_available", lambda self, *_: self.finish(RecordState.AVAILABLE)
     )
 
 
@@ -269,7 +272,7 @@ def deliver_accepted_records(patch: Patch) -> None:
 def archive_released_records(patch: Patch) -> None:
     """A released record is never delivered again."""
     patch.setattr(
-        InFlightState, "make_available", lambda self, _: self.finish(RecordState.ARCHIVED)
+        InFlightState, "make_available", lambda self, *_: self.finish(RecordState.ARCHIVED)
     )
 
 
@@ -277,8 +280,8 @@ def give_up_one_delivery_early(patch: Patch) -> None:
     """A record is archived one delivery before its last."""
 
     def hasty(original: Any) -> Any:
-        def make_available(self: InFlightState, delivery_count_max: int) -> None:
-            original(self, delivery_count_max - 1)
+        def make_available(self: InFlightState, delivery_count_max: int, *rest: Any) -> None:
+            original(self, delivery_count_max - 1, *rest)
 
         return make_available
 

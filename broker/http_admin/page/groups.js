@@ -67,6 +67,7 @@ const sharePartitionRow = (part) =>
     null,
     name(`${part.topic} ${part.partition}`),
     el("td", { class: "num" }, number(part.start_offset)),
+    el("td", { class: "num" }, number(part.lag)),
     el("td", { class: "num" }, number(part.in_flight_records)),
     el("td", { class: "num" }, number(part.acquired_records)),
   );
@@ -171,7 +172,7 @@ function groupPart(group) {
     isAt("groups", group.group_id) && group.group_type !== "share" ? offsetsPart(group) : null,
     group.share_partitions.length
       ? table(
-          ["Partition", ">Start offset", ">In flight", ">Acquired"],
+          ["Partition", ">Start offset", ">Lag", ">In flight", ">Acquired"],
           group.share_partitions.slice(0, MEMBERS_MAX).map(sharePartitionRow),
         )
       : null,

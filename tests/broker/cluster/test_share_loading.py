@@ -12,6 +12,7 @@ from broker.cluster.share_loading import (
     load_share_partition,
 )
 from broker.errors import Refusal
+from broker.fetch.dead_letter_queue import DeadLetterQueue
 from broker.share_groups.share_state import SharePartitionKey
 from protocol.errors import ErrorCode
 from protocol.pacing import LOOK_EVERY
@@ -110,7 +111,7 @@ def test_a_partition_that_another_request_loaded_meanwhile_is_not_loaded_twice(
 
     def load() -> object:
         return load_share_partition(
-            cluster, 1, driver.topic.topic_id, partition, GROUP, driver.now_ms
+            cluster, 1, driver.topic.topic_id, partition, GROUP, driver.now_ms, DeadLetterQueue
         )
 
     def read_and_let_another_in(*arguments: Any) -> Any:
@@ -139,7 +140,9 @@ def test_a_broker_that_leads_no_more_when_it_has_read_the_state_refuses(
 
     monkeypatch.setattr(cluster.share.states, "read", read_and_move)
 
-    found = load_share_partition(cluster, 1, driver.topic.topic_id, partition, GROUP, driver.now_ms)
+    found = load_share_partition(
+        cluster, 1, driver.topic.topic_id, partition, GROUP, driver.now_ms, DeadLetterQueue
+    )
 
     assert isinstance(found, Refusal)
     assert found.error_code is ErrorCode.NOT_LEADER_OR_FOLLOWER
@@ -161,7 +164,9 @@ def test_a_group_starts_where_another_request_has_put_it_while_its_log_was_read(
     alter_offset = once(lambda: cluster.share.states.initialize(key, 7, 5, driver.now_ms))
 
     led = run_with_pauses(
-        lambda: load_share_partition(cluster, 1, topic_id, partition, GROUP, driver.now_ms),
+        lambda: load_share_partition(
+            cluster, 1, topic_id, partition, GROUP, driver.now_ms, DeadLetterQueue
+        ),
         alter_offset,
     )
 

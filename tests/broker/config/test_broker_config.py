@@ -369,6 +369,8 @@ def test_keys_that_brokers_share() -> None:
     shared = {key.name for key in BROKER_KEYS.values() if key.is_dynamic and not key.is_per_broker}
     assert {name for name in shared if BROKER_KEYS[name].update_mode is CLUSTER_WIDE} == {
         "controller.mutation.time.us",
+        "errors.deadletterqueue.auto.create.topics.enable",
+        "errors.deadletterqueue.topic.name.prefix",
         "group.streams.assignment.interval.ms",
         "log.cleaner.backoff.ms",
         "log.memory.max.bytes",

@@ -3,7 +3,7 @@
 import pytest
 
 from broker.errors import UNKNOWN_TOPIC_ID
-from broker.fetch.share_acknowledge import acknowledge_topics, is_member_id
+from broker.fetch.share_acknowledge import acknowledge_topics, request_refusal
 from protocol import messages
 from protocol.errors import ErrorCode
 from protocol.pacing import LOOK_EVERY
@@ -13,11 +13,14 @@ from tests.broker.share_driver import ACCEPT, GROUP, ShareDriver, member_id
 
 @pytest.mark.parametrize("text", [None, "", "m", "x" * 25, "not a uuid at all!!!!!", "é" * 22])
 def test_a_member_id_that_is_no_uuid_is_refused(text: str | None) -> None:
-    assert not is_member_id(text)
+    refusal = request_refusal((4, 1), GROUP, text)
+    assert refusal is not None
+    assert refusal.error_code is ErrorCode.UNKNOWN_SERVER_ERROR
 
 
 def test_a_member_id_of_kafka_is_accepted() -> None:
-    assert is_member_id(member_id(1))
+    assert request_refusal((4, 1), GROUP, member_id(1)) is None
+    assert request_refusal((4, 2), GROUP, "m" * 36) is None
 
 
 def test_malformed_acknowledgements_are_refused_and_change_nothing() -> None:
@@ -60,7 +63,9 @@ def test_a_topic_that_is_deleted_in_a_pause_before_its_acknowledgements_is_unkno
     topic = topic_class(topic_id=driver.topic.topic_id, partitions=[partition])
 
     result = run_with_pauses(
-        lambda: acknowledge_topics(driver.cluster, 1, GROUP, member_id(1), [topic], driver.now_ms),
+        lambda: acknowledge_topics(
+            driver.cluster, 1, GROUP, member_id(1), [topic], driver.now_ms, may_renew=False
+        ),
         at_pause(pause, lambda: driver.cluster.delete_topic(driver.topic, driver.now_ms)),
     )
 

@@ -1,10 +1,21 @@
 """ShareFetch on the wire: sessions and acknowledgements; `test_share_fetch` has the reads."""
 
 import gc
+from typing import Any
 from uuid import UUID
 
 from protocol.errors import ErrorCode
-from tests.broker.share_driver import ACCEPT, GROUP, REJECT, RELEASE, ShareDriver, acquired, part
+from tests.broker.share_driver import (
+    ACCEPT,
+    GROUP,
+    LOCK_MS,
+    REJECT,
+    RELEASE,
+    RENEW,
+    ShareDriver,
+    acquired,
+    part,
+)
 
 
 def joined(**overrides: str) -> ShareDriver:
@@ -163,3 +174,67 @@ def test_a_fetch_that_waited_leaves_no_work_for_the_garbage_collector() -> None:
         assert gc.collect() == 0
     finally:
         gc.enable()
+
+
+def test_a_record_limit_is_never_exceeded() -> None:
+    driver = joined()
+    driver.version = 2
+    driver.produce(*[b"v"] * 5)
+
+    assert driver.acquire(1, max_records=2, share_acquire_mode=1) == [(0, 1, 1)]
+    assert driver.acquire(2, max_records=2) == [(2, 2, 1), (3, 3, 1), (4, 4, 1)]
+
+
+def test_an_unknown_acquire_mode_is_an_error() -> None:
+    driver = joined()
+    driver.version = 2
+
+    (response,) = driver.fetch(1, share_acquire_mode=2)
+
+    assert response.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+def test_a_fetch_that_renews_locks_fetches_nothing() -> None:
+    driver = joined()
+    driver.version = 2
+    driver.produce(b"a", b"b")
+    driver.acquire(1)
+    driver.produce(b"c")
+    driver.advance(LOCK_MS - 1)
+    zeros: dict[str, Any] = {"max_bytes": 0, "min_bytes": 0, "max_records": 0, "is_renew_ack": True}
+
+    (response,) = driver.fetch(1, acknowledge=[(0, 0, [RENEW])], **zeros)
+
+    assert (acquired(response), part(response).acknowledge_error_code) == ([], ErrorCode.NONE)
+    driver.advance(1)
+    assert driver.acquire(2) == [(1, 1, 2), (2, 2, 1)]
+    driver.advance(LOCK_MS)
+    assert driver.acquire(2)[0] == (0, 0, 2)
+
+
+def test_a_fetch_that_renews_locks_must_not_ask_for_records() -> None:
+    driver = joined(broker_api_versions="4.2")
+    driver.version = 2
+    driver.fetch(1)
+
+    (response,) = driver.fetch(1, epoch=1, is_renew_ack=True, max_wait_ms=5)
+
+    assert response.error_code == ErrorCode.INVALID_REQUEST
+    assert response.error_message == (
+        "maxBytes must be set to 0, minBytes must be set to 0, maxRecords must be set to 0,"
+        " maxWaitMs must be set to 0, if isRenewAck is true."
+    )
+
+
+def test_records_that_were_delivered_often_come_alone_since_kafka_4_2() -> None:
+    driver = joined(broker_api_versions="4.2")
+    driver.produce(*[b"v"] * 8)
+    found = []
+    while acquired_now := driver.acquire(1, max_records=500):
+        found.append(acquired_now)
+        for first, last, _count in acquired_now:
+            driver.acknowledge(1, (first, last, [RELEASE]))
+        if len(found) > 6:
+            break
+
+    assert found[:5] == [[(0, 7, 1)], [(0, 7, 2)], [(0, 7, 3)], [(0, 3, 4)], [(0, 0, 5)]]

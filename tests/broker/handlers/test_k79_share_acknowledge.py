@@ -6,7 +6,7 @@ import pytest
 
 from protocol import messages
 from protocol.errors import ErrorCode
-from tests.broker.share_driver import ACCEPT, GROUP, ShareDriver, member_id, part
+from tests.broker.share_driver import ACCEPT, GROUP, LOCK_MS, RENEW, ShareDriver, member_id, part
 
 
 def acquiring() -> ShareDriver:
@@ -73,3 +73,57 @@ def test_an_unknown_topic_id_has_its_error(topic_id: UUID) -> None:
     )
 
     assert part(driver.ask(request)).error_code == ErrorCode.UNKNOWN_TOPIC_ID
+
+
+def test_a_renewed_lock_begins_again() -> None:
+    driver = acquiring()
+    driver.version = 2
+    driver.advance(LOCK_MS - 1)
+
+    response = driver.acknowledge(1, (0, 1, [RENEW]), is_renew_ack=True)
+
+    assert part(response).error_code == ErrorCode.NONE
+    assert response.acquisition_lock_timeout_ms == LOCK_MS
+    driver.advance(LOCK_MS - 1)
+    assert driver.acquire(2) == []
+    driver.advance(1)
+    assert driver.acquire(2) == [(0, 1, 2)]
+
+
+def test_a_lock_that_becomes_shorter_is_renewed_for_the_shorter_time() -> None:
+    driver = acquiring()
+    driver.version = 2
+    driver.configure("share.record.lock.duration.ms", "15000")
+
+    driver.acknowledge(1, (0, 1, [RENEW]), is_renew_ack=True)
+
+    driver.advance(15_000)
+    assert driver.acquire(2) == [(0, 1, 2)]
+
+
+def test_a_lock_is_renewed_only_by_a_request_that_says_so() -> None:
+    driver = acquiring()
+    driver.version = 2
+
+    assert driver.acknowledge_code(1, (0, 1, [RENEW])) == ErrorCode.INVALID_REQUEST
+    driver.version = 1
+    assert driver.acknowledge_code(1, (0, 1, [RENEW])) == ErrorCode.INVALID_REQUEST
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"group_id": None, "member_id": "m"}, "Invalid group id in the request."),
+        ({"group_id": GROUP, "member_id": ""}, "Invalid member id in the request."),
+        ({"group_id": GROUP, "member_id": "m" * 37}, "Invalid member id in the request."),
+    ],
+)
+def test_since_kafka_4_2_a_request_without_group_or_member_is_invalid(
+    fields: dict[str, str | None], message: str
+) -> None:
+    driver = ShareDriver(broker_api_versions="4.2")
+    request = messages.ShareAcknowledgeRequest(share_session_epoch=1, topics=[], **fields)  # type: ignore[arg-type]
+
+    response = driver.ask(request, 2)
+
+    assert (response.error_code, response.error_message) == (ErrorCode.INVALID_REQUEST, message)

@@ -1,5 +1,7 @@
 """WriteShareGroupState on the wire."""
 
+from typing import Any
+
 from protocol import messages
 from protocol.errors import ErrorCode
 from tests.broker.share_state_driver import ask_state, joined_driver
@@ -29,3 +31,28 @@ def test_state_batches_are_written_unless_the_leader_is_old_or_a_batch_is_invert
     assert write(3, last_offset=-1) == ErrorCode.INVALID_REQUEST
     state = ask_state(driver, "ReadShareGroupStateRequest", "ReadStateData", leader_epoch=3)
     assert [one.last_offset for one in state.state_batches] == [4]
+
+
+def test_since_kafka_4_2_the_count_of_finished_records_is_written() -> None:
+    driver = joined_driver(broker_api_versions="4.2")
+    written: dict[str, Any] = {
+        "state_epoch": 1,
+        "leader_epoch": 0,
+        "start_offset": 4,
+        "state_batches": [],
+    }
+
+    result = ask_state(
+        driver,
+        "WriteShareGroupStateRequest",
+        "WriteStateData",
+        version=1,
+        delivery_complete_count=3,
+        **written,
+    )
+
+    assert result.error_code == ErrorCode.NONE
+    summary = ask_state(
+        driver, "ReadShareGroupStateSummaryRequest", "ReadStateSummaryData", version=1
+    )
+    assert (summary.start_offset, summary.delivery_complete_count) == (4, 3)

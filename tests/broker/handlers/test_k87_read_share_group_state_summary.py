@@ -24,3 +24,17 @@ def test_a_summary_has_the_start_offset_or_minus_one() -> None:
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
         ErrorCode.NOT_COORDINATOR,
     }
+
+
+def test_a_summary_has_the_count_of_finished_records_since_kafka_4_2() -> None:
+    for release, count in (("4.1", -1), ("4.2", 2)):
+        driver = joined_driver(broker_api_versions=release)
+        driver.produce(b"a", b"b", b"c")
+        driver.acquire(1)
+        driver.acknowledge(1, (1, 2, [1]))
+
+        summary = ask_state(
+            driver, "ReadShareGroupStateSummaryRequest", "ReadStateSummaryData", version=1
+        )
+
+        assert summary.delivery_complete_count == count

@@ -78,3 +78,16 @@ def test_without_a_session_the_state_of_the_share_coordinator_is_shown() -> None
         InFlightView(0, 0, "acknowledged", 1),
         InFlightView(2, 2, "acknowledged", 1),
     ]
+
+
+def test_the_lag_counts_records_that_are_not_done() -> None:
+    for release in ("4.1", "4.2"):
+        driver = ShareDriver(broker_api_versions=release)
+        driver.join(1)
+        driver.produce(*[b"v"] * 6)
+        assert shown(driver).lag is None
+        driver.acquire(1)
+        driver.acknowledge(1, (0, 0, [ACCEPT]), (3, 4, [ACCEPT]))
+        assert shown(driver).lag == 3
+        driver.cluster.share.leaders[1].clear(driver.now_ms)
+        assert shown(driver).lag == 3

@@ -12,17 +12,25 @@ from broker.share_groups.in_flight import RecordState
         [(0, 4, (1,)), (3, 5, (1,))],
         [(0, 1, ())],
         [(0, 2, (1, 1))],
-        [(0, 0, (4,))],
+        [(0, 0, (5,))],
         [(0, 0, (-1,))],
     ],
 )
 def test_malformed_batches_are_invalid(batches: list[tuple[int, int, tuple[int, ...]]]) -> None:
-    assert not are_valid(AcknowledgementBatch(*batch) for batch in batches)
+    assert not are_valid([AcknowledgementBatch(*batch) for batch in batches], may_renew=True)
+
+
+def test_a_lock_is_renewed_only_by_a_request_that_says_so() -> None:
+    batches = [AcknowledgementBatch(0, 1, (1, 4))]
+
+    assert are_valid(batches, may_renew=True)
+    assert not are_valid(batches, may_renew=False)
 
 
 def test_batches_that_ascend_with_one_type_or_one_for_each_offset_are_valid() -> None:
-    assert are_valid([AcknowledgementBatch(0, 1, (0, 3)), AcknowledgementBatch(2, 9, (2,))])
-    assert are_valid([])
+    batches = [AcknowledgementBatch(0, 1, (0, 3)), AcknowledgementBatch(2, 9, (2,))]
+    assert are_valid(batches, may_renew=False)
+    assert are_valid([], may_renew=False)
 
 
 def test_each_offset_gets_its_own_state_or_that_of_all() -> None:

@@ -1,14 +1,17 @@
 """Which records of a read are delivered."""
 
+from dataclasses import replace
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from broker.share_groups.acquisition import (
     AbortedRange,
     AcquiredRecords,
+    Acquisition,
     FetchedBatch,
     aborted_batches,
-    acquire_available,
     last_offset_to_acquire,
     overlapping_bytes,
     record_count,
@@ -17,7 +20,10 @@ from broker.share_groups.acquisition import (
 )
 from broker.share_groups.in_flight import InFlightBatch, InFlightState, RecordState
 from broker.share_groups.offset_range import OffsetRange
+from broker.share_groups.share_rules import ShareRules
 
+RULES = ShareRules(record_locks_max=100, delivery_count_max=5)
+SINCE_4_2 = replace(RULES, isolates_bad_records=True)
 SIZES = st.lists(st.integers(1, 5), min_size=1, max_size=8)
 
 
@@ -117,10 +123,53 @@ def test_only_the_bytes_of_batches_with_acquired_records_are_sent() -> None:
 def test_a_part_of_an_available_batch_is_acquired_offset_by_offset() -> None:
     batch = InFlightBatch(OffsetRange(0, 3), InFlightState(RecordState.AVAILABLE, 1))
 
-    acquired = acquire_available(batch, "m", 1, 2, 50)
+    assert acquire(batch, 1, 2) == [(1, 1, 2), (2, 2, 2)]
+    assert acquire(batch, 0, 9) == [(0, 0, 2), (3, 3, 2)]
 
-    assert acquired == [AcquiredRecords(1, 1, 2), AcquiredRecords(2, 2, 2)]
-    assert acquire_available(batch, "n", 0, 9, 50) == [
-        AcquiredRecords(0, 0, 2),
-        AcquiredRecords(3, 3, 2),
-    ]
+
+def acquire(
+    batch: InFlightBatch,
+    first: int,
+    last: int,
+    records_max: int = 100,
+    *,
+    is_record_limit: bool = False,
+    rules: ShareRules = RULES,
+) -> list[tuple[int, int, int]]:
+    """Acquire the available records of a batch in flight of a read."""
+    what = Acquisition("m", [], first, last, 100, 50, is_record_limit, rules)
+    acquired = what.acquire_available(batch, records_max, is_isolated=what.has_bad_records(batch))
+    return [(part.first_offset, part.last_offset, part.delivery_count) for part in acquired]
+
+
+def available(size: int, delivery_count: int) -> InFlightBatch:
+    state = InFlightState(RecordState.AVAILABLE, delivery_count)
+    return InFlightBatch(OffsetRange(0, size - 1), state)
+
+
+def test_a_record_limit_is_never_exceeded() -> None:
+    batch = available(4, 1)
+
+    assert acquire(batch, 0, 3, 3, is_record_limit=True, rules=SINCE_4_2) == [(0, 2, 2)]
+    assert acquire(batch, 0, 3, 3, is_record_limit=True, rules=SINCE_4_2) == [(3, 3, 2)]
+    assert acquire(available(4, 1), 0, 3, 3, rules=SINCE_4_2) == [(0, 3, 2)]
+
+
+@pytest.mark.parametrize(("delivery_count", "count"), [(0, 40), (1, 40), (2, 40), (3, 20), (4, 1)])
+def test_records_that_were_delivered_often_come_in_small_numbers(
+    delivery_count: int, count: int
+) -> None:
+    batch = available(40, delivery_count)
+
+    assert acquire(batch, 0, 39, rules=SINCE_4_2) == [(0, count - 1, delivery_count + 1)]
+    assert len(acquire(available(40, delivery_count), 0, 39)) == 1
+
+
+def test_the_last_delivery_of_a_record_is_its_own() -> None:
+    batch = available(3, 1)
+    batch.split()
+    batch.offset_states[1].delivery_count = 4
+
+    assert acquire(batch, 0, 2, rules=SINCE_4_2) == [(0, 0, 2)]
+    assert acquire(batch, 0, 2, rules=SINCE_4_2) == [(1, 1, 5)]
+    assert acquire(batch, 0, 2, rules=SINCE_4_2) == [(2, 2, 2)]

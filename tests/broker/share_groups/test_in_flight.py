@@ -54,4 +54,4 @@ def test_a_batch_has_one_state_until_it_is_split() -> None:
 
 
 def test_only_acknowledged_and_archived_records_are_final() -> None:
-    assert [state.is_final for state in RecordState] == [False, False, True, True]
+    assert [state.is_final for state in RecordState] == [False, False, True, False, True]

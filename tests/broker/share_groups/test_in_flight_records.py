@@ -55,7 +55,7 @@ def test_only_records_of_the_range_are_archived(
     records = records_of(parts)
     last = first + length
 
-    is_any = records.archive(first, last, RecordState.AVAILABLE)
+    count = records.archive(first, last, RecordState.AVAILABLE)
 
     archived = {
         offset
@@ -66,7 +66,17 @@ def test_only_records_of_the_range_are_archived(
     }
     every = {o for b in records for o in range(b.first_offset, b.last_offset + 1)}
     assert archived == every & set(range(first, last + 1))
-    assert is_any == bool(archived)
+    assert count == len(archived) == records.finished_count(0, 100)
+    assert records.finished_count(first, first - 1) == 0
+    assert records.finished_count(first, first) == len(archived & {first})
+
+
+def test_what_is_first_available_or_last_finished_is_before_a_gap() -> None:
+    records = records_of([(0, 2)], RecordState.ARCHIVED)
+    records.add(InFlightBatch(OffsetRange(4, 5), InFlightState(RecordState.AVAILABLE, 1)))
+
+    assert (records.first_available(None), records.first_available(2)) == (4, 2)
+    assert (records.last_finished(None), records.last_finished(1)) == (1, None)
 
 
 def test_records_in_another_state_are_not_archived() -> None:

@@ -20,24 +20,32 @@ from broker.share_groups.acknowledgement import (
     GAP,
     REJECT,
     RELEASE,
+    RENEW,
     AcknowledgementBatch,
 )
 from broker.share_groups.acquisition import AbortedRange, AcquiredRecords, FetchedBatch
+from broker.share_groups.dead_letters import DELIVERED_TOO_OFTEN, REJECTED, DeadLetters
 from broker.share_groups.in_flight import StateBatch
-from broker.share_groups.share_partition import ShareLimits, SharePartition
+from broker.share_groups.share_partition import SharePartition
+from broker.share_groups.share_rules import ShareRules
 from protocol.errors import ErrorCode
 from tests.examples import examples
 
 LOCK_MS = 1000
 DELIVERIES_MAX = 3
-AVAILABLE, ACQUIRED, ACKNOWLEDGED, ARCHIVED = 0, 1, 2, 4
+AVAILABLE, ACQUIRED, ACKNOWLEDGED, ARCHIVING, ARCHIVED = range(5)
 
 
 class Partition:
     """A share partition with a log of batches; what it stores is in `written`."""
 
     def __init__(
-        self, *sizes: int, start: int = 0, state: Sequence[StateBatch] = (), locks_max: int = 100
+        self,
+        *sizes: int,
+        start: int = 0,
+        state: Sequence[StateBatch] = (),
+        locks_max: int = 100,
+        **rules: bool,
     ) -> None:
         self.batches: list[FetchedBatch] = []
         self.log_end = 0
@@ -45,7 +53,9 @@ class Partition:
             self.append(size)
         self.written: list[tuple[int, list[StateBatch]]] = []
         self.write_refusal: Refusal | None = None
-        self.limits = ShareLimits(locks_max, DELIVERIES_MAX)
+        self.counts: list[int] = []
+        self.dead: list[DeadLetters] = []
+        self.rules = ShareRules(locks_max, DELIVERIES_MAX, **rules)
         self.lead(start, state)
 
     def lead(self, start: int, state: Sequence[StateBatch]) -> None:
@@ -55,13 +65,17 @@ class Partition:
             state,
             state_epoch=1,
             leader_epoch=0,
-            limits=self.limits,
+            get_rules=lambda: self.rules,
             write_state=self._write,
+            send_dead_letters=lambda dead, _now_ms: self.dead.append(dead),
         )
 
-    def _write(self, start: int, batches: Sequence[StateBatch], _now_ms: int) -> Refusal | None:
+    def _write(
+        self, start: int, finished_count: int, batches: Sequence[StateBatch], _now_ms: int
+    ) -> Refusal | None:
         if self.write_refusal is None:
             self.written.append((start, list(batches)))
+            self.counts.append(finished_count)
         return self.write_refusal
 
     def append(self, size: int, **fields: int | bool) -> None:
@@ -82,6 +96,7 @@ class Partition:
         batch_size: int = 100,
         now_ms: int = 0,
         aborted: Sequence[AbortedRange] = (),
+        is_record_limit: bool = False,
         read: tuple[int, list[FetchedBatch]] | None = None,
     ) -> list[tuple[int, int, int]]:
         """Acquire of what was read, or read now."""
@@ -98,6 +113,7 @@ class Partition:
                 batch_size=batch_size,
                 lock_expires_ms=now_ms + LOCK_MS,
                 aborted=aborted,
+                is_record_limit=is_record_limit,
             )
         ]
 
@@ -157,6 +173,88 @@ def test_offsets_that_were_released_one_by_one_are_acquired_one_by_one() -> None
 
     assert partition.share.next_fetch_offset() == 1
     assert partition.acquire("other") == [(1, 1, 2), (3, 3, 2)]
+
+
+def test_a_record_limit_leaves_the_rest_of_a_batch_to_others() -> None:
+    partition = Partition(10, isolates_bad_records=True)
+
+    assert partition.acquire("a", records_max=3, is_record_limit=True) == [(0, 2, 1)]
+    assert partition.share.next_fetch_offset() == 3
+    assert partition.acquire("b", records_max=3, is_record_limit=True) == [(3, 5, 1)]
+    assert partition.acquire("c") == [(6, 9, 1)]
+
+
+def test_the_number_of_locks_is_a_hard_limit_since_kafka_4_2() -> None:
+    partition = Partition(2, 2, 2, 2, locks_max=3, isolates_bad_records=True)
+
+    assert partition.acquire() == [(0, 3, 1)]  # to the end of a batch of the log
+    assert partition.acquire("b") == []
+    partition.acknowledge((1, 1, RELEASE))
+    assert partition.acquire("b") == [(1, 1, 2)]
+
+
+def test_finished_records_are_counted_from_the_start_on() -> None:
+    partition = Partition(4, 4)
+    partition.acquire()
+
+    partition.acknowledge((2, 3, ACCEPT))
+    partition.acknowledge((5, 5, REJECT))
+    assert (partition.counts, partition.share.finished_count) == ([2, 3], 3)
+    partition.acknowledge((0, 1, ACCEPT))
+    assert (partition.share.start_offset, partition.share.finished_count) == (4, 1)
+    partition.share.move_log_start(6)
+    assert partition.share.finished_count == 0
+
+
+def test_what_a_new_leader_reads_is_counted() -> None:
+    state = [StateBatch(1, 2, ACKNOWLEDGED, 1), StateBatch(4, 4, ARCHIVED, 1)]
+
+    assert Partition(6, state=state).share.finished_count == 3
+
+
+def test_the_end_of_a_session_counts_as_a_delivery_since_kafka_4_2() -> None:
+    partition = Partition(2, isolates_bad_records=True)
+    for count in (1, 2):
+        assert partition.acquire("a") == [(0, 1, count)]
+        partition.share.release_member("a", 0)
+
+    assert partition.acquire("a") == [(0, 0, 3)]
+    partition.share.release_member("a", 0)
+    assert partition.share.start_offset == 1
+
+
+def test_dead_letters_are_archived_once_they_are_sent() -> None:
+    partition = Partition(4, has_dead_letter_queue=True)
+    partition.acquire()
+    assert partition.acknowledge_each(0, REJECT, REJECT, GAP, ACCEPT) == ErrorCode.NONE
+
+    assert partition.dead == [DeadLetters(0, 1, 1, REJECTED)]
+    assert (partition.share.start_offset, partition.counts) == (0, [2])
+    assert partition.written[0][1][0].delivery_state == ARCHIVING
+    assert partition.acknowledge((0, 0, ACCEPT)) == ErrorCode.INVALID_RECORD_STATE
+    partition.share.archive_dead_letters(partition.dead[0], 0)
+    assert partition.written[1:] == [(0, [StateBatch(0, 1, ARCHIVED, 1)])]
+    assert partition.counts[1:] == [4]
+    assert (partition.share.start_offset, partition.share.finished_count) == (4, 0)
+
+
+def test_a_new_leader_sends_the_dead_letters_that_the_former_one_did_not() -> None:
+    state = [
+        StateBatch(0, 1, ARCHIVING, 1),
+        StateBatch(2, 2, ACKNOWLEDGED, 1),
+        StateBatch(3, 3, ARCHIVING, DELIVERIES_MAX),
+    ]
+    partition = Partition(4, state=state, has_dead_letter_queue=True)
+    partition.share.resume_dead_letters(0)
+
+    assert partition.dead == [
+        DeadLetters(0, 1, 1, REJECTED),
+        DeadLetters(3, 3, DELIVERIES_MAX, DELIVERED_TOO_OFTEN),
+    ]
+    partition.share.move_log_start(1)
+    for dead in partition.dead:
+        partition.share.archive_dead_letters(dead, 0)
+    assert (partition.share.start_offset, partition.share.finished_count) == (4, 0)
 
 
 def test_a_lock_expires_and_counts_as_a_delivery() -> None:
@@ -475,6 +573,8 @@ class SharePartitionMachine(RuleBasedStateMachine):
     Fetches pause between their read and the acquisition, and leaders change.
     """
 
+    isolates_bad_records = False
+
     def __init__(self) -> None:
         super().__init__()
         self.now_ms = 0
@@ -486,15 +586,22 @@ class SharePartitionMachine(RuleBasedStateMachine):
 
     @initialize(size=st.integers(1, SIZE_MAX))
     def begin(self, size: int) -> None:
-        self.partition = Partition(size, locks_max=LOCKS_MAX)
+        self.partition = Partition(
+            size, locks_max=LOCKS_MAX, isolates_bad_records=self.isolates_bad_records
+        )
 
     @rule(size=st.integers(1, SIZE_MAX))
     def append(self, size: int) -> None:
         self.partition.append(size)
 
-    @rule(member=MEMBERS, records_max=st.integers(1, 9), batch_size=st.integers(1, 6))
-    def fetch(self, member: str, records_max: int, batch_size: int) -> None:
-        self._fetch(member, records_max, batch_size)
+    @rule(
+        member=MEMBERS,
+        records_max=st.integers(1, 9),
+        batch_size=st.integers(1, 6),
+        is_record_limit=st.booleans(),
+    )
+    def fetch(self, member: str, records_max: int, batch_size: int, is_record_limit: bool) -> None:
+        self._fetch(member, records_max, batch_size, is_record_limit=is_record_limit)
 
     @rule()
     def read_and_pause(self) -> None:
@@ -512,13 +619,22 @@ class SharePartitionMachine(RuleBasedStateMachine):
         records_max: int,
         batch_size: int,
         read: tuple[int, list[FetchedBatch]] | None = None,
+        *,
+        is_record_limit: bool = False,
     ) -> int:
         share = self.partition.share
         if read is None and share.next_fetch_offset() < self.log_start:
             share.move_log_start(self.log_start)
         acquired = self.partition.acquire(
-            member, records_max=records_max, batch_size=batch_size, now_ms=self.now_ms, read=read
+            member,
+            records_max=records_max,
+            batch_size=batch_size,
+            now_ms=self.now_ms,
+            read=read,
+            is_record_limit=is_record_limit,
         )
+        if is_record_limit:
+            assert sum(last - first + 1 for first, last, _count in acquired) <= records_max
         assert all(first <= last for first, last, _count in acquired)
         for first, last, count in acquired:
             for offset in range(first, last + 1):
@@ -576,9 +692,28 @@ class SharePartitionMachine(RuleBasedStateMachine):
         assert self.partition.share.release_member(member, self.now_ms) is None
         for offset, known in self.known.items():
             if known.holder == member:
+                if self.isolates_bad_records:
+                    self._end(offset, is_final=False)
+                    continue
                 known.holder = None
                 known.count -= 1
                 known.is_final = offset < self.log_start
+
+    @rule(member=MEMBERS, index=st.integers(0, 5))
+    def renew(self, member: str, index: int) -> None:
+        start = self.partition.share.start_offset
+        owned = [o for o, known in self.known.items() if known.holder == member and o >= start]
+        if owned:
+            offset = owned[index % len(owned)]
+            until_ms = self.now_ms + LOCK_MS
+            refusal = self.partition.share.acknowledge(
+                member,
+                [AcknowledgementBatch(offset, offset, (RENEW,))],
+                self.now_ms,
+                renewed_until_ms=until_ms,
+            )
+            assert refusal is None
+            self.known[offset].expires_ms = until_ms
 
     @rule(ms=st.sampled_from([1, LOCK_MS // 2, LOCK_MS]))
     def pass_time(self, ms: int) -> None:
@@ -641,6 +776,14 @@ class SharePartitionMachine(RuleBasedStateMachine):
             assert self.known[offset].is_final, f"{offset} is lost"
 
     @invariant()
+    def finished_records_are_counted(self) -> None:
+        if hasattr(self, "partition"):
+            share = self.partition.share
+            assert share.finished_count == share.records.finished_count(
+                share.start_offset, share.end_offset
+            )
+
+    @invariant()
     def the_number_in_flight_is_limited(self) -> None:
         if hasattr(self, "partition"):
             assert self.partition.share.in_flight_count <= LOCKS_MAX + 9 + SIZE_MAX
@@ -660,10 +803,17 @@ class SharePartitionMachine(RuleBasedStateMachine):
         assert share.start_offset == self.partition.log_end
 
 
-SharePartitionMachine.TestCase.settings = settings(
-    max_examples=examples(150), stateful_step_count=30, deadline=None
-)
+class IsolatingSharePartitionMachine(SharePartitionMachine):
+    """The same with the rules of Kafka 4.2."""
+
+    isolates_bad_records = True
+
+
+_SETTINGS = settings(max_examples=examples(100), stateful_step_count=30, deadline=None)
+SharePartitionMachine.TestCase.settings = _SETTINGS
+IsolatingSharePartitionMachine.TestCase.settings = _SETTINGS
 TestSharePartitionMachine = SharePartitionMachine.TestCase
+TestIsolatingSharePartitionMachine = IsolatingSharePartitionMachine.TestCase
 
 
 def test_acquired_records_are_named_as_in_the_response() -> None:

@@ -14,6 +14,7 @@ from protocol.coordinator_records import (
     decode_value,
 )
 from protocol.errors import ErrorCode
+from protocol.releases import Release
 
 TOPIC_ID = UUID(int=1)
 KEY = SharePartitionKey("g", TOPIC_ID, 0)
@@ -23,13 +24,14 @@ DONE = StateBatch(0, 4, 2, 1)
 class Log:
     """Share states with a list of what was appended."""
 
-    def __init__(self, updates_per_snapshot: int = 2) -> None:
+    def __init__(self, updates_per_snapshot: int = 2, release: Release = (4, 1)) -> None:
         self.records: list[CoordinatorRecord] = []
         self.refusal: Refusal | None = None
         self.states = ShareStates(
             has_partition=lambda topic_id, index: topic_id == TOPIC_ID and index < 2,
             append_record=self._append,
             updates_per_snapshot=updates_per_snapshot,
+            release=release,
         )
 
     def _append(
@@ -153,3 +155,62 @@ def test_deleted_states_leave_a_tombstone() -> None:
     log.states.initialize(KEY, 1, -1, 0)
     log.states.forget_all()
     assert log.states.get(KEY) is None
+
+
+def count(log: Log) -> int:
+    state = log.states.get(KEY)
+    assert state is not None
+    return state.finished_count
+
+
+def test_since_kafka_4_2_the_count_of_finished_records_is_kept_in_updates_and_snapshots() -> None:
+    log = Log(updates_per_snapshot=1, release=(4, 2))
+    log.states.initialize(KEY, 1, -1, 0)
+    assert count(log) == -1
+    log.states.initialize(KEY, 1, 0, 0)
+    assert count(log) == 0
+
+    log.write(DONE, finished_count=5)
+    log.write(DONE, finished_count=7)
+
+    written = [(name, value.delivery_complete_count) for name, value in log.decoded()]
+    assert written == [
+        ("ShareSnapshot", -1),
+        ("ShareSnapshot", 0),
+        ("ShareUpdate", 5),
+        ("ShareSnapshot", 7),
+    ]
+
+
+def test_since_kafka_4_2_neither_start_nor_count_go_back() -> None:
+    log = Log(release=(4, 2))
+    log.states.initialize(KEY, 1, 10, 0)
+    log.write(start_offset=10, finished_count=4)
+
+    log.write(start_offset=10, finished_count=3)
+    assert count(log) == 4
+    log.write(start_offset=5, finished_count=9)
+    assert count(log) == 4
+    log.write(start_offset=12, finished_count=1)
+    state = log.states.read(KEY, 3, 0)
+    assert isinstance(state, ShareState)
+    assert (state.start_offset, count(log)) == (12, 1)
+
+
+def test_since_kafka_4_2_epochs_must_not_be_negative() -> None:
+    log = Log(release=(4, 2))
+    log.states.initialize(KEY, 1, 0, 0)
+
+    assert code(log.states.initialize(KEY, -1, 0, 0)) == ErrorCode.INVALID_REQUEST
+    assert code(log.states.read(KEY, -1, 0)) == ErrorCode.INVALID_REQUEST
+    assert log.write(leader_epoch=-1) == ErrorCode.INVALID_REQUEST
+    assert log.write(state_epoch=-1) == ErrorCode.INVALID_REQUEST
+    assert log.write(state_epoch=4) == ErrorCode.NONE
+
+
+def test_before_kafka_4_2_there_is_no_count() -> None:
+    log = Log()
+    log.states.initialize(KEY, 1, 0, 0)
+    log.write(DONE, finished_count=5)
+
+    assert count(log) == -1

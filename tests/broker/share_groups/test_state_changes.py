@@ -14,6 +14,9 @@ def test_changes_are_taken_back_or_described() -> None:
     assert changes
     assert changes.has_available
     assert changes.state_batches() == [StateBatch(4, 6, 0, 2)]
+    assert changes.finished_count(0) == 0
+    state.finish(RecordState.ARCHIVED)
+    assert [changes.finished_count(start) for start in (0, 5, 7)] == [3, 2, 0]
     changes.undo()
     assert (state.state, state.member_id) == (RecordState.ACQUIRED, "m")
     assert not changes.has_available
