@@ -89,19 +89,14 @@ def _batches(entry: Any) -> list[AcknowledgementBatch] | None:
         return None
 
 
-def request_refusal(
-    release: Release, group_id: str | None, member_id: str | None
-) -> Refusal | None:
-    """Refuse a request without a group, or with the id of no member."""
+def request_error(release: Release, group_id: str | None, member_id: str | None) -> ErrorCode:
+    """Return the error of a request without a group, or with the id of no member; or NONE."""
     if release < MEMBER_IDS_ARE_FREE_SINCE:
-        if group_id is None or not _is_uuid(member_id):
-            return Refusal(ErrorCode.UNKNOWN_SERVER_ERROR, None)
-        return None
-    if group_id is None:
-        return Refusal(ErrorCode.INVALID_REQUEST, "Invalid group id in the request.")
-    if not member_id or len(member_id) > MEMBER_ID_LENGTH_MAX:
-        return Refusal(ErrorCode.INVALID_REQUEST, "Invalid member id in the request.")
-    return None
+        is_valid, error_code = _is_uuid(member_id), ErrorCode.UNKNOWN_SERVER_ERROR
+    else:
+        is_valid = bool(member_id) and len(member_id or "") <= MEMBER_ID_LENGTH_MAX
+        error_code = ErrorCode.INVALID_REQUEST
+    return ErrorCode.NONE if is_valid and group_id is not None else error_code
 
 
 def _is_uuid(member_id: str | None) -> bool:

@@ -38,7 +38,7 @@ from broker.fetch.share_acknowledge import (
     RECORD_LOCK_DURATION_KEY,
     AcknowledgeResult,
     acknowledge_topics,
-    request_refusal,
+    request_error,
 )
 from broker.fetch.share_fetch import (
     ShareFetch,
@@ -87,11 +87,11 @@ def handle_share_fetch(
     if not are_share_groups_enabled(cluster):
         return _error(ErrorCode.UNSUPPORTED_VERSION)
     release = release_of(cluster.config.for_broker(context.broker_id))
-    refusal = request_refusal(release, request.group_id, request.member_id)
-    if refusal is None and request.is_renew_ack:
-        refusal = _renewal_refusal(request)
-    if refusal is not None:
-        return _error(refusal.error_code, refusal.message)
+    error_code = request_error(release, request.group_id, request.member_id)
+    if error_code is not ErrorCode.NONE:
+        return _error(error_code)
+    if request.is_renew_ack and _asks_for_records(request):
+        return _error(ErrorCode.INVALID_REQUEST)
     key = ShareSessionKey(request.group_id or "", request.member_id or "")
     session = _open_session(context, key, request, cluster)
     if isinstance(session, Refusal):
@@ -125,18 +125,10 @@ def handle_share_fetch(
     return fetch_or_wait(_fetch(context, request, cluster, session), respond, context.now_ms)
 
 
-def _renewal_refusal(request: "messages.ShareFetchRequest") -> Refusal | None:
-    """Refuse to renew locks with a request that fetches as well."""
-    limits = {
-        "maxBytes": request.max_bytes,
-        "minBytes": request.min_bytes,
-        "maxRecords": request.max_records,
-        "maxWaitMs": request.max_wait_ms,
-    }
-    problems = "".join(f"{name} must be set to 0, " for name, value in limits.items() if value != 0)
-    if not problems:
-        return None
-    return Refusal(ErrorCode.INVALID_REQUEST, f"{problems}if isRenewAck is true.")
+def _asks_for_records(request: "messages.ShareFetchRequest") -> bool:
+    """Return whether a request is more than its acknowledgements."""
+    limits = request.max_bytes, request.min_bytes, request.max_records, request.max_wait_ms
+    return any(limits)
 
 
 @may_pause
@@ -329,7 +321,5 @@ def _entry(partition_index: int, data: SharePartitionData) -> _PartitionData:
     )
 
 
-def _error(error_code: ErrorCode, error_message: str | None = None) -> _Response:
-    return _Response(
-        error_code=error_code, error_message=error_message, responses=[], node_endpoints=[]
-    )
+def _error(error_code: ErrorCode) -> _Response:
+    return _Response(error_code=error_code, responses=[], node_endpoints=[])

@@ -23,7 +23,7 @@ from broker.errors import Refusal
 from broker.fetch.share_acknowledge import (
     RECORD_LOCK_DURATION_KEY,
     acknowledge_topics,
-    request_refusal,
+    request_error,
 )
 from broker.request.context import RequestContext
 from broker.routes import handles
@@ -56,9 +56,9 @@ def handle_share_acknowledge(
     if not are_share_groups_enabled(cluster):
         return _error(ErrorCode.UNSUPPORTED_VERSION)
     release = release_of(cluster.config.for_broker(context.broker_id))
-    refusal = request_refusal(release, request.group_id, request.member_id)
-    if refusal is not None:
-        return _error(refusal.error_code, refusal.message)
+    error_code = request_error(release, request.group_id, request.member_id)
+    if error_code is not ErrorCode.NONE:
+        return _error(error_code)
     key = ShareSessionKey(request.group_id or "", request.member_id or "")
     session = _resume_session(context, key, request.share_session_epoch, cluster)
     if isinstance(session, Refusal):
@@ -107,7 +107,5 @@ def _entry(partition_index: int, refusal: Refusal | None) -> _PartitionData:
     )
 
 
-def _error(error_code: ErrorCode, error_message: str | None = None) -> _Response:
-    return _Response(
-        error_code=error_code, error_message=error_message, responses=[], node_endpoints=[]
-    )
+def _error(error_code: ErrorCode) -> _Response:
+    return _Response(error_code=error_code, responses=[], node_endpoints=[])

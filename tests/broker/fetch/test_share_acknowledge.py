@@ -3,7 +3,7 @@
 import pytest
 
 from broker.errors import UNKNOWN_TOPIC_ID
-from broker.fetch.share_acknowledge import acknowledge_topics, request_refusal
+from broker.fetch.share_acknowledge import acknowledge_topics, request_error
 from protocol import messages
 from protocol.errors import ErrorCode
 from protocol.pacing import LOOK_EVERY
@@ -13,14 +13,12 @@ from tests.broker.share_driver import ACCEPT, GROUP, ShareDriver, member_id
 
 @pytest.mark.parametrize("text", [None, "", "m", "x" * 25, "not a uuid at all!!!!!", "é" * 22])
 def test_a_member_id_that_is_no_uuid_is_refused(text: str | None) -> None:
-    refusal = request_refusal((4, 1), GROUP, text)
-    assert refusal is not None
-    assert refusal.error_code is ErrorCode.UNKNOWN_SERVER_ERROR
+    assert request_error((4, 1), GROUP, text) is ErrorCode.UNKNOWN_SERVER_ERROR
 
 
 def test_a_member_id_of_kafka_is_accepted() -> None:
-    assert request_refusal((4, 1), GROUP, member_id(1)) is None
-    assert request_refusal((4, 2), GROUP, "m" * 36) is None
+    assert request_error((4, 1), GROUP, member_id(1)) is ErrorCode.NONE
+    assert request_error((4, 2), GROUP, "m" * 36) is ErrorCode.NONE
 
 
 def test_malformed_acknowledgements_are_refused_and_change_nothing() -> None:

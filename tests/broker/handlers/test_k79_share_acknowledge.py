@@ -111,19 +111,14 @@ def test_a_lock_is_renewed_only_by_a_request_that_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "message"),
-    [
-        ({"group_id": None, "member_id": "m"}, "Invalid group id in the request."),
-        ({"group_id": GROUP, "member_id": ""}, "Invalid member id in the request."),
-        ({"group_id": GROUP, "member_id": "m" * 37}, "Invalid member id in the request."),
-    ],
+    ("group_id", "member"), [(None, "m"), (GROUP, None), (GROUP, ""), (GROUP, "m" * 37)]
 )
 def test_since_kafka_4_2_a_request_without_group_or_member_is_invalid(
-    fields: dict[str, str | None], message: str
+    group_id: str | None, member: str | None
 ) -> None:
     driver = ShareDriver(broker_api_versions="4.2")
-    request = messages.ShareAcknowledgeRequest(share_session_epoch=1, topics=[], **fields)  # type: ignore[arg-type]
+    request = messages.ShareAcknowledgeRequest(
+        group_id=group_id, member_id=member, share_session_epoch=1, topics=[]
+    )
 
-    response = driver.ask(request, 2)
-
-    assert (response.error_code, response.error_message) == (ErrorCode.INVALID_REQUEST, message)
+    assert driver.ask(request, 2).error_code == ErrorCode.INVALID_REQUEST

@@ -1,6 +1,7 @@
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
@@ -40,7 +41,7 @@ public final class ShareQueues {
             produce(topic, 10);
             limitRecords(admin, topic);
             renewLocks(admin, topic);
-            buryDeadLetters(admin, topic, arguments[2]);
+            readDeadLetters(admin, topic, arguments[2]);
         }
     }
 
@@ -107,7 +108,8 @@ public final class ShareQueues {
             List<ConsumerRecord<String, String>> first = poll(one);
             other.subscribe(List.of(topic));
             List<ConsumerRecord<String, String>> second = poll(other);
-            System.out.println("limited\t" + values(first) + "\t" + values(second));
+            System.out.println("limited\t" + first.size() + "\t" + second.size() + "\t"
+                + Collections.disjoint(values(first), values(second)));
             first.forEach(one::acknowledge);
             one.commitSync();
             second.forEach(other::acknowledge);
@@ -143,7 +145,7 @@ public final class ShareQueues {
     }
 
     /** The first record is rejected, the others are released until they had all deliveries. */
-    private static void buryDeadLetters(Admin admin, String topic, String queue) throws Exception {
+    private static void readDeadLetters(Admin admin, String topic, String queue) throws Exception {
         String group = topic + ".queue";
         configure(admin, group, Map.of(
             "errors.deadletterqueue.topic.name", queue,
@@ -155,10 +157,10 @@ public final class ShareQueues {
             consumer.subscribe(List.of(topic));
             reader.assign(List.of(new TopicPartition(queue, 0)));
             reader.seekToBeginning(List.of(new TopicPartition(queue, 0)));
-            TreeMap<Integer, String> buried = new TreeMap<>();
+            TreeMap<Integer, String> dead = new TreeMap<>();
             TreeSet<String> names = new TreeSet<>();
             long deadline = System.nanoTime() + DEADLINE_NANOS;
-            while (buried.size() < 10 && System.nanoTime() < deadline) {
+            while (dead.size() < 10 && System.nanoTime() < deadline) {
                 for (ConsumerRecord<String, String> record : consumer.poll(POLL)) {
                     boolean isFirst = record.value().equals("0");
                     consumer.acknowledge(record, isFirst ? AcknowledgeType.REJECT : AcknowledgeType.RELEASE);
@@ -170,14 +172,14 @@ public final class ShareQueues {
                         headers.put(header.key().replace("__dlq.errors.", ""), new String(header.value()));
                     }
                     names.addAll(headers.keySet());
-                    buried.put(Integer.parseInt(headers.get("offset")), record.key() + record.value()
+                    dead.put(Integer.parseInt(headers.get("offset")), record.key() + record.value()
                         + ":" + headers.get("delivery.count") + ":" + headers.get("message"));
                 }
             }
             System.out.println("headers\t" + names);
-            System.out.println("buried\t" + buried.get(0) + "\t" + new TreeSet<>(
-                buried.tailMap(1).values().stream().map(text -> text.substring(text.indexOf(':'))).toList())
-                + "\t" + buried.keySet());
+            System.out.println("dead\t" + dead.get(0) + "\t" + new TreeSet<>(
+                dead.tailMap(1).values().stream().map(text -> text.substring(text.indexOf(':'))).toList())
+                + "\t" + dead.keySet());
         }
     }
 
