@@ -20,7 +20,8 @@ Behaviour:
       last stable offset bounds the read, and records of aborted transactions are archived.
     - With max_records, partitions are read in an order that rotates with the session epoch.
     - A partition led by another broker gets NOT_LEADER_OR_FOLLOWER with the leader's address.
-    - If a partition's topic does not exist (any more), the request gets UNKNOWN_SERVER_ERROR.
+    - If a partition's topic does not exist (any more), the request gets UNKNOWN_SERVER_ERROR, since
+      Kafka 4.2 the partition UNKNOWN_TOPIC_ID.
     - UNSUPPORTED_VERSION unless the feature share.version is 1.
     - A client beyond its consumer_byte_rate gets an empty response and is throttled.
 """
@@ -64,11 +65,13 @@ from protocol.api_keys import ApiKey
 from protocol.codec import encode_body
 from protocol.errors import ErrorCode
 from protocol.pacing import may_pause, paced_elements
+from protocol.releases import Release
 
 if TYPE_CHECKING:
     from uuid import UUID
 
 ISOLATION_LEVEL_KEY = "share.isolation.level"
+COUNTS_UNKNOWN_TOPICS_SINCE: Release = (4, 2)
 BATCH_OPTIMIZED, RECORD_LIMIT = ACQUIRE_MODES = range(2)
 """Acquire modes of a request (KIP-1206)."""
 
@@ -250,7 +253,11 @@ def _respond(
                 partition, data.error_code, has_records=bool(data.records)
             )
         }
-    if any(cluster.topics.get_by_id(p.topic_id) is None for p in paced_elements(tuple(sent))):
+    if release_of(
+        cluster.config.for_broker(context.broker_id)
+    ) < COUNTS_UNKNOWN_TOPICS_SINCE and any(
+        cluster.topics.get_by_id(p.topic_id) is None for p in paced_elements(tuple(sent))
+    ):
         # Kafka 4.1 fails when it counts the bytes of a topic whose name it does not know.
         return _error(ErrorCode.UNKNOWN_SERVER_ERROR)
     response = _response(context, session.key.group_id, cluster, sent, acknowledged)

@@ -15,6 +15,7 @@ from broker.administration.share_state_requests import (
     results_by_topic,
 )
 from broker.cluster.cluster import Cluster
+from broker.config.api_versions import release_of
 from broker.errors import INVALID_REQUEST_MESSAGE, Refusal
 from broker.request.context import RequestContext
 from broker.routes import handles
@@ -24,6 +25,10 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.pacing import may_pause, paced
+from protocol.releases import Release
+
+BATCHES_COME_LAST_SINCE: Release = (4, 2)
+"""First release that looks at the state batches only if nothing else is wrong."""
 
 OPERATION = "write share group state"
 _Response = messages.WriteShareGroupStateResponse
@@ -46,7 +51,7 @@ def handle_write_share_group_state(
         batches = _state_batches(entry)
         refusal = coordinator_refusal(context, cluster, key, OPERATION)
         if refusal is None:
-            refusal = _INVALID if batches is None else _write(cluster, key, entry, batches, context)
+            refusal = _write(cluster, key, entry, batches, context)
         return partition_result(_Result, key, refusal)
 
     return _Response(results=results_by_topic(request, _TopicResult, handle))
@@ -72,9 +77,14 @@ def _write(
     cluster: Cluster,
     key: SharePartitionKey,
     entry: "messages.WriteShareGroupStateRequest.WriteStateData.PartitionData",
-    batches: list[StateBatch],
+    batches: list[StateBatch] | None,
     context: RequestContext,
 ) -> Refusal | None:
+    if batches is None:
+        if release_of(cluster.shared_config) < BATCHES_COME_LAST_SINCE:
+            return _INVALID
+        states = cluster.share.states
+        return states.write_refusal(key, entry.state_epoch, entry.leader_epoch) or _INVALID
     return cluster.share.states.write(
         key,
         state_epoch=entry.state_epoch,

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from broker.config.api_versions import release_of
 from broker.errors import Refusal
 from broker.groups.consumer.assignment import Assignment
 from broker.groups.consumer.topics import TopicSource
@@ -21,6 +22,7 @@ from broker.share_groups.share_group import ShareGroup
 from broker.timers import Timers
 from protocol.errors import ErrorCode
 from protocol.pacing import may_pause, paced
+from protocol.releases import Release
 
 GroupSetting = Callable[[str, str], int]
 """Returns the value of a key of a group's configuration: `setting(group_id, key)`."""
@@ -32,6 +34,9 @@ SESSION_TIMEOUT_KEY = "share.session.timeout.ms"
 HEARTBEAT_INTERVAL_KEY = "share.heartbeat.interval.ms"
 GROUP_TYPE = "share"
 """The type of the groups, and their protocol type."""
+
+EPOCHS_BEGIN_AT_ONE_SINCE: Release = (4, 4)
+"""First release whose groups have epoch 1 before the first member joins; before it is 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +144,7 @@ class ShareGroupCoordinator:
             return Refusal(ErrorCode.GROUP_ID_NOT_FOUND, message)
         if request.member_epoch != JOIN_EPOCH:
             return Refusal(ErrorCode.GROUP_ID_NOT_FOUND, f"Share group {group_id} not found.")
-        return ShareGroup(group_id)
+        return ShareGroup(group_id, int(release_of(self.config) >= EPOCHS_BEGIN_AT_ONE_SINCE))
 
     def _leave(self, request: ShareHeartbeat, now_ms: int) -> ShareHeartbeatResult | Refusal:
         group = self.find(request.group_id)

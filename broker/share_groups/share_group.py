@@ -31,9 +31,9 @@ from protocol.errors import ErrorCode
 class ShareGroup:
     """The state machine of one group. `unwritten` has the records of its latest changes."""
 
-    def __init__(self, group_id: str) -> None:
+    def __init__(self, group_id: str, group_epoch: int = 0) -> None:
         self.group_id = group_id
-        self.group_epoch = 0
+        self.group_epoch = group_epoch
         self.assignment_epoch = 0
         self.members: dict[str, ShareMember] = {}
         self.targets: dict[str, Assignment] = {}

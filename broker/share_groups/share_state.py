@@ -171,6 +171,27 @@ class ShareStates:
 
         Since Kafka 4.2 the epochs must be given, and the start offset does not go back.
         """
+        refusal = self.write_refusal(key, state_epoch, leader_epoch)
+        if refusal is not None:
+            return refusal
+        state = self._states[key]
+        if self._counts_finished:
+            write = _later_write(state, start_offset, finished_count, state_batches)
+            return self._update(key, state, write, now_ms)
+        write = _Write(leader_epoch, start_offset, NO_COUNT, state_batches)
+        if state_epoch > state.state_epoch:
+            changed = _merged(state, write)
+            return self._snapshot(
+                key,
+                replace(changed, state_epoch=state_epoch, snapshot_epoch=state.snapshot_epoch + 1),
+                now_ms,
+            )
+        return self._update(key, state, write, now_ms)
+
+    def write_refusal(
+        self, key: SharePartitionKey, state_epoch: int, leader_epoch: int
+    ) -> Refusal | None:
+        """Refuse a write of a leader, whatever it writes."""
         if key.partition_index < 0:
             return _negative_partition()
         if self._counts_finished and (leader_epoch < 0 or state_epoch < 0):
@@ -187,18 +208,7 @@ class ShareStates:
             return _fenced_state()
         if not self._has_partition(key.topic_id, key.partition_index):
             return UNKNOWN_PARTITION
-        if self._counts_finished:
-            write = _later_write(state, start_offset, finished_count, state_batches)
-            return self._update(key, state, write, now_ms)
-        write = _Write(leader_epoch, start_offset, NO_COUNT, state_batches)
-        if state_epoch > state.state_epoch:
-            changed = _merged(state, write)
-            return self._snapshot(
-                key,
-                replace(changed, state_epoch=state_epoch, snapshot_epoch=state.snapshot_epoch + 1),
-                now_ms,
-            )
-        return self._update(key, state, write, now_ms)
+        return None
 
     def partition_refusal(self, key: SharePartitionKey) -> Refusal | None:
         """Refuse a partition that cannot exist or does not."""

@@ -171,3 +171,12 @@ def test_share_groups_may_be_off() -> None:
     driver = ShareDriver(cluster_features="share.version=0")
 
     assert driver.heartbeat(1, 0, [TOPIC]).error_code == ErrorCode.UNSUPPORTED_VERSION
+
+
+def test_since_kafka_4_4_the_epochs_of_a_group_begin_at_one() -> None:
+    epochs = {
+        release: ShareDriver(broker_api_versions=release).heartbeat(1, 0, ["t"]).member_epoch
+        for release in ("4.3", "4.4")
+    }
+
+    assert epochs == {"4.3": 1, "4.4": 2}

@@ -238,3 +238,14 @@ def test_records_that_were_delivered_often_come_alone_since_kafka_4_2() -> None:
             break
 
     assert found[:5] == [[(0, 7, 1)], [(0, 7, 2)], [(0, 7, 3)], [(0, 3, 4)], [(0, 0, 5)]]
+
+
+def test_since_kafka_4_2_an_unknown_topic_is_the_error_of_its_partitions() -> None:
+    driver = joined(broker_api_versions="4.2")
+
+    (response,) = driver.fetch(1, topic_id=UUID(int=99))
+
+    assert (response.error_code, part(response).error_code) == (
+        ErrorCode.NONE,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+    )

@@ -56,3 +56,22 @@ def test_since_kafka_4_2_the_count_of_finished_records_is_written() -> None:
         driver, "ReadShareGroupStateSummaryRequest", "ReadStateSummaryData", version=1
     )
     assert (summary.start_offset, summary.delivery_complete_count) == (4, 3)
+
+
+def test_since_kafka_4_2_an_inverted_batch_is_refused_after_everything_else() -> None:
+    topic_class = messages.WriteShareGroupStateRequest.WriteStateData
+    batch = topic_class.PartitionData.StateBatch(first_offset=2, last_offset=0)
+    written: dict[str, Any] = {"leader_epoch": 0, "start_offset": 0, "state_batches": [batch]}
+    for release, says_negative in (("4.1", False), ("4.2", True)):
+        driver = joined_driver(broker_api_versions=release)
+        for state_epoch, is_negative in ((-1, True), (1, False)):
+            result = ask_state(
+                driver,
+                "WriteShareGroupStateRequest",
+                "WriteStateData",
+                state_epoch=state_epoch,
+                **written,
+            )
+            assert result.error_code == ErrorCode.INVALID_REQUEST
+            expected = says_negative and is_negative
+            assert ("cannot be a negative number" in result.error_message) == expected
