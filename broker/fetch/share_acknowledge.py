@@ -94,9 +94,13 @@ def request_error(release: Release, group_id: str | None, member_id: str | None)
     if release < MEMBER_IDS_ARE_FREE_SINCE:
         is_valid, error_code = _is_uuid(member_id), ErrorCode.UNKNOWN_SERVER_ERROR
     else:
-        is_valid = bool(member_id) and len(member_id or "") <= MEMBER_ID_LENGTH_MAX
-        error_code = ErrorCode.INVALID_REQUEST
+        is_valid, error_code = is_member_id(member_id), ErrorCode.INVALID_REQUEST
     return ErrorCode.NONE if is_valid and group_id is not None else error_code
+
+
+def is_member_id(member_id: str | None) -> bool:
+    """Return whether Kafka 4.2 takes a member id."""
+    return member_id is not None and 0 < len(member_id) <= MEMBER_ID_LENGTH_MAX
 
 
 def _is_uuid(member_id: str | None) -> bool:

@@ -17,7 +17,9 @@ from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import ensure_internal_topic, ownership_error
 from broker.cluster.internal_topics import SHARE_GROUP_STATE
 from broker.cluster.share_loading import are_share_groups_enabled
+from broker.config.api_versions import release_of
 from broker.errors import NOT_COORDINATOR_MESSAGE, Refusal
+from broker.fetch.share_acknowledge import MEMBER_IDS_ARE_FREE_SINCE, is_member_id
 from broker.groups.consumer.assignment import Assignment
 from broker.request.context import RequestContext
 from broker.routes import handles
@@ -40,6 +42,9 @@ def handle_share_group_heartbeat(
     """Kafka's `KafkaApis.handleShareGroupHeartbeat`."""
     if not are_share_groups_enabled(cluster):
         return _Response(error_code=ErrorCode.UNSUPPORTED_VERSION)
+    release = release_of(cluster.config.for_broker(context.broker_id))
+    if release >= MEMBER_IDS_ARE_FREE_SINCE and not is_member_id(request.member_id):
+        return _Response(error_code=ErrorCode.INVALID_REQUEST)
     names = request.subscribed_topic_names
     heartbeat = ShareHeartbeat(
         group_id=request.group_id,

@@ -7,7 +7,7 @@ Behaviour:
       NOT_COORDINATOR, INVALID_GROUP_ID, GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP. Each topic has its
       own: UNKNOWN_TOPIC_OR_PARTITION (also without a state), COORDINATOR_NOT_AVAILABLE. These come
       first.
-    - Without topics the group is not looked at.
+    - Without topics the group is not looked at before Kafka 4.2.
 """
 
 from uuid import UUID
@@ -15,6 +15,7 @@ from uuid import UUID
 from broker.administration.share_offsets import delete_offsets, group_to_change
 from broker.cluster.cluster import Cluster
 from broker.cluster.share_loading import are_share_groups_enabled
+from broker.config.api_versions import release_of
 from broker.errors import UNKNOWN_PARTITION, Refusal
 from broker.request.context import RequestContext
 from broker.routes import handles
@@ -23,6 +24,10 @@ from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.hash_order import in_hash_order, uuid_hash
 from protocol.pacing import may_pause, no_pause, paced
+from protocol.releases import Release
+
+GROUP_COUNTS_SINCE: Release = (4, 2)
+"""First release that looks at the group of a request without topics."""
 
 _Response = messages.DeleteShareGroupOffsetsResponse
 _Topic = _Response.DeleteShareGroupOffsetsResponseTopic
@@ -35,7 +40,8 @@ def handle_delete_share_group_offsets(
     context: RequestContext, request: "messages.DeleteShareGroupOffsetsRequest", cluster: Cluster
 ) -> "messages.DeleteShareGroupOffsetsResponse":
     """Kafka's `KafkaApis.handleDeleteShareGroupOffsetsRequest`."""
-    if not request.topics and are_share_groups_enabled(cluster):
+    release = release_of(cluster.config.for_broker(context.broker_id))
+    if release < GROUP_COUNTS_SINCE and not request.topics and are_share_groups_enabled(cluster):
         return _Response(responses=[])
     group = group_to_change(context, cluster, request.group_id)
     if isinstance(group, Refusal):

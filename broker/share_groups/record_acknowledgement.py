@@ -71,7 +71,7 @@ def _acknowledge_states(
             continue
         if is_part and first > batch.last_offset:
             break
-        refusal = _state_problem(state, member_id)
+        refusal = _state_problem(state, member_id, rules)
         if refusal is not None:
             return refusal
         offset = first if is_part else batch.first_offset
@@ -138,9 +138,10 @@ def _check_and_split(
     return None
 
 
-def _state_problem(state: InFlightState, member_id: str) -> Refusal | None:
+def _state_problem(state: InFlightState, member_id: str, rules: ShareRules) -> Refusal | None:
     if state.state is not RecordState.ACQUIRED:
-        return _invalid_state("The batch cannot be acknowledged. The offset is not acquired.")
+        what = "offset" if rules.isolates_bad_records else "batch"
+        return _invalid_state(f"The {what} cannot be acknowledged. The offset is not acquired.")
     if state.member_id != member_id:
         return _invalid_state("Member is not the owner of offset")
     return None

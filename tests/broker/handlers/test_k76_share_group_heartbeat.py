@@ -180,3 +180,13 @@ def test_since_kafka_4_4_the_epochs_of_a_group_begin_at_one() -> None:
     }
 
     assert epochs == {"4.3": 1, "4.4": 2}
+
+
+def test_since_kafka_4_2_an_invalid_member_id_is_refused_without_a_message() -> None:
+    request = messages.ShareGroupHeartbeatRequest(
+        group_id=GROUP, member_id="m" * 37, member_epoch=0, subscribed_topic_names=["t"]
+    )
+
+    response = ShareDriver(broker_api_versions="4.2").ask(request)
+
+    assert (response.error_code, response.error_message) == (ErrorCode.INVALID_REQUEST, None)

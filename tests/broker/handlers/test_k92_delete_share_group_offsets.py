@@ -59,3 +59,13 @@ def test_a_group_that_gets_members_during_a_pause_keeps_its_state() -> None:
     response = run_with_pauses(lambda: delete(driver, TOPIC), once(lambda: driver.join(2)))
 
     assert [topic.error_code for topic in response.responses] == [ErrorCode.NON_EMPTY_GROUP]
+
+
+def test_since_kafka_4_2_the_group_is_looked_at_without_topics() -> None:
+    request = messages.DeleteShareGroupOffsetsRequest(group_id="missing", topics=[])
+    codes = {}
+    for release in ("4.1", "4.2"):
+        driver = ShareDriver(broker_api_versions=release)
+        codes[release] = driver.ask(request, 0).error_code
+
+    assert codes == {"4.1": ErrorCode.NONE, "4.2": ErrorCode.GROUP_ID_NOT_FOUND}
