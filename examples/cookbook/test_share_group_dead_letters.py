@@ -24,7 +24,8 @@ def configure_group(servers, group_id):
         for name, value in GROUP_CONFIG.items()
     ]
     resource = ConfigResource(ResourceType.GROUP, group_id, incremental_configs=entries)
-    for outcome in AdminClient(servers).incremental_alter_configs([resource]).values():
+    admin = AdminClient(servers)
+    for outcome in admin.incremental_alter_configs([resource]).values():
         outcome.result(10)
 
 
