@@ -18,7 +18,7 @@ from protocol.errors import ErrorCode
 from protocol.pacing import LOOK_EVERY
 from tests.broker.cluster_builder import make_cluster
 from tests.broker.interleaving import once, run_with_pauses
-from tests.broker.share_driver import ACCEPT, GROUP, ShareDriver, part
+from tests.broker.share_driver import ACCEPT, GROUP, RELEASE, RENEW, ShareDriver, part
 
 HOUR_MS = 3_600_000
 
@@ -172,3 +172,31 @@ def test_a_group_starts_where_another_request_has_put_it_while_its_log_was_read(
 
     assert isinstance(led, LedSharePartition)
     assert led.share_partition.start_offset == 5
+
+
+def test_the_internal_key_switches_share_groups_on_before_kafka_4_3() -> None:
+    for release, is_enabled in (("4.2", True), ("4.3", False)):
+        keys = {
+            "broker.api.versions": release,
+            "cluster.features": "share.version=0",
+            "group.share.enable": "true",
+        }
+        assert are_share_groups_enabled(make_cluster(1, **keys)) == is_enabled
+
+
+def test_limits_of_a_group_hold_for_what_is_loaded() -> None:
+    driver = ShareDriver(broker_api_versions="4.3")
+    driver.join(1)
+    driver.produce(b"v")
+    assert driver.acquire(1) == [(0, 0, 1)]
+    driver.configure("share.delivery.count.limit", "2")
+    driver.version = 2
+    driver.configure("share.renew.acknowledge.enable", "false")
+
+    refused = driver.acknowledge(1, (0, 0, [RENEW]), is_renew_ack=True)
+
+    assert part(refused).error_code == ErrorCode.INVALID_RECORD_STATE
+    driver.acknowledge(1, (0, 0, [RELEASE]))
+    assert driver.acquire(1) == [(0, 0, 2)]
+    driver.acknowledge(1, (0, 0, [RELEASE]))
+    assert driver.acquire(1) == []

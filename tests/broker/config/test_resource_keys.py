@@ -1,0 +1,80 @@
+"""Configurations of groups by release; the tests of IncrementalAlterConfigs have the others."""
+
+import pytest
+
+from broker.config.broker_config import BrokerConfig
+from broker.config.resource_keys import group_problem
+
+LIMIT, LOCKS = "share.delivery.count.limit", "share.partition.max.record.locks"
+QUEUE = "errors.deadletterqueue.topic.name"
+
+
+def problem(release: str, name: str, value: str) -> str | None:
+    config = BrokerConfig.from_overrides({"broker.api.versions": release})
+    return group_problem({name: value}, config)
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "since"),
+    [
+        (LIMIT, "4.2", "4.3"),
+        (LOCKS, "4.2", "4.3"),
+        ("share.renew.acknowledge.enable", "4.2", "4.3"),
+        (QUEUE, "4.3", "4.4"),
+        ("errors.deadletterqueue.copy.record.enable", "4.3", "4.4"),
+    ],
+)
+def test_a_group_has_a_key_from_its_first_release_on(name: str, before: str, since: str) -> None:
+    value = {LIMIT: "7", LOCKS: "300"}.get(name, "true")
+
+    assert problem(before, name, value) == f"Unknown group config name: {name}"
+    assert problem(since, name, value) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "bounds"),
+    [
+        (LIMIT, ("11", "12"), "2 to 10"),
+        (LOCKS, ("4001", "9999"), "100 to 4000"),
+        ("share.record.lock.duration.ms", ("14999", "60001"), "15000 to 60000"),
+    ],
+)
+def test_the_bounds_of_the_brokers_hold_for_the_limits_of_a_group(
+    name: str, values: tuple[str, str], bounds: str
+) -> None:
+    for value in values:
+        message = f"{name} must be in the range {bounds} inclusive."
+        assert problem("4.3", name, value) == message
+
+
+def test_since_kafka_4_3_only_keys_that_are_set_are_checked() -> None:
+    bounds = {"group.share.min.session.timeout.ms": "50000"}
+    layer = {LIMIT: "7"}
+    for release, is_valid in (("4.3", True), ("4.1", False)):
+        config = BrokerConfig.from_overrides(
+            bounds
+            | {
+                "broker.api.versions": release,
+                "group.share.session.timeout.ms": "55000",
+            }
+        )
+        found = group_problem(layer if is_valid else {}, config)
+        assert (found is None) == is_valid
+
+
+def test_a_session_is_longer_than_the_heartbeat_interval_of_the_brokers() -> None:
+    config = BrokerConfig.from_overrides(
+        {
+            "broker.api.versions": "4.3",
+            "group.share.session.timeout.ms": "60000",
+            "group.share.min.session.timeout.ms": "5000",
+        }
+    )
+
+    assert group_problem({"share.session.timeout.ms": "5000"}, config) == (
+        "share.session.timeout.ms must be greater than share.heartbeat.interval.ms"
+    )
+
+
+def test_a_dead_letter_queue_is_no_internal_topic() -> None:
+    assert problem("4.4", QUEUE, "__dead") == (f"{QUEUE}: DLQ topic name must not start with '__'")
