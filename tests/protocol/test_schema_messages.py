@@ -91,6 +91,8 @@ def test_examples_have_the_bytes_that_kafka_writes(
 
 @pytest.mark.parametrize(("message_class", "version"), CLASSES_AND_VERSIONS)
 def test_defaults_can_be_encoded_and_decoded(message_class: Any, version: int) -> None:
+    if message_class is messages.StreamsGroupTopologyDescriptionUpdateRequest:
+        pytest.skip("its description has no default")
     encoded = encode_message(message_class(), version)
     assert encode_message(message_class.decode(encoded, version=version), version) == encoded
 
