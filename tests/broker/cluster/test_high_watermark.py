@@ -234,6 +234,7 @@ def test_it_never_falls_and_is_the_end_after_an_append_with_enough_in_sync(
     before = 0
     for step in steps:
         word, _, number = step.partition(" ")
+        in_sync_before = tuple(partition.isr)
         if word == "append":
             append(cluster)
         elif word == "min":
@@ -243,7 +244,8 @@ def test_it_never_falls_and_is_the_end_after_an_append_with_enough_in_sync(
         high_watermark, end = offsets(partition)
         assert before <= high_watermark <= end
         has_enough = len(partition.isr) >= topic.min_insync_replicas
-        if word != "min":
+        # Nothing looks at a changed minimum before an append or a change of the in-sync replicas.
+        if word == "append" or in_sync_before != tuple(partition.isr):
             assert has_enough <= (high_watermark == end)
             assert has_enough or high_watermark == before
         before = high_watermark
