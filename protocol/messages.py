@@ -42,7 +42,6 @@ _APIS_BY_PACKAGE = {
         "SyncGroup",
     ),
     "metadata": (
-        "ApiVersions",
         "FindCoordinator",
         "Metadata",
     ),
@@ -52,7 +51,6 @@ _APIS_BY_PACKAGE = {
         "EndTxn",
         "InitProducerId",
         "Produce",
-        "TxnOffsetCommit",
         "WriteTxnMarkers",
     ),
     "sasl": (

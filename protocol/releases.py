@@ -1,8 +1,9 @@
 """The API versions that the brokers of each Kafka release serve.
 
 The tables are those of kafka-python, which recorded them from brokers of these releases, before
-4.0 with ZooKeeper. From 3.6 on ours are those of a broker with KRaft. That of the default release
-is here, so that a broker of this release starts without the module of the others.
+4.0 with ZooKeeper. From 3.6 on ours are those of a broker with KRaft. 4.4 is later than its tables.
+That of the default release is here, so that a broker of this release starts without the module of
+the others.
 """
 
 from collections.abc import Mapping
@@ -55,9 +56,13 @@ _KRAFT_APIS: Mapping[int, tuple[tuple[Release, Versions], ...]] = {
 }
 
 _NEW_IN_4_4: Mapping[int, Versions] = {
+    ApiKey.API_VERSIONS: (0, 5),
+    ApiKey.TXN_OFFSET_COMMIT: (0, 6),
+    ApiKey.DELETE_GROUPS: (0, 3),
     ApiKey.STREAMS_GROUP_HEARTBEAT: (0, 1),
     ApiKey.STREAMS_GROUP_DESCRIBE: (0, 1),
     ApiKey.STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE: (0, 0),
+    ApiKey.UNREGISTER_CONTROLLER: (0, 0),
 }
 """What brokers of 4.4 serve beyond those of 4.3. Source: the message files of Kafka 4.4.0."""
 

@@ -12,9 +12,11 @@ API_NAMES = frozenset(
     {
         "AddRaftVoter",
         "AlterShareGroupOffsets",
+        "ApiVersions",
         "ConsumerGroupDescribe",
         "ConsumerGroupHeartbeat",
         "CreateDelegationToken",
+        "DeleteGroups",
         "DeleteShareGroupOffsets",
         "DeleteShareGroupState",
         "DescribeDelegationToken",
@@ -34,7 +36,9 @@ API_NAMES = frozenset(
         "StreamsGroupDescribe",
         "StreamsGroupHeartbeat",
         "StreamsGroupTopologyDescriptionUpdate",
+        "TxnOffsetCommit",
         "UnregisterBroker",
+        "UnregisterController",
         "WriteShareGroupState",
     }
 )

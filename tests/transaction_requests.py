@@ -6,6 +6,7 @@ connection without a socket, or a socket.
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
+from uuid import UUID
 
 from protocol import messages
 from tests.batches import NOW_MS, make_batch
@@ -134,9 +135,11 @@ class TransactionRequests:
         group_id: str,
         offset: int,
         version: int = 3,
+        *,
+        topic_id: UUID | None = None,
         **fields: Any,
     ) -> int:
-        """TxnOffsetCommit for partition 0: the error code."""
+        """TxnOffsetCommit for partition 0: the error code. v6 needs the topic's id."""
         topic_class = messages.TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic
         part = topic_class.TxnOffsetCommitRequestPartition(
             version=version, partition_index=0, committed_offset=offset, committed_metadata=""
@@ -147,10 +150,14 @@ class TransactionRequests:
             group_id=group_id,
             producer_id=producer[0],
             producer_epoch=producer[1],
-            topics=[topic_class(version=version, name=self.topic, partitions=[part])],
+            topics=[
+                topic_class(version=version, name=self.topic, topic_id=topic_id, partitions=[part])
+            ],
             **fields,
         )
-        return int(self.call(request, version).topics[0].partitions[0].error_code)
+        (topic,) = self.call(request, version).topics
+        assert (topic.topic_id == topic_id) if version >= 6 else (topic.name == self.topic)
+        return int(topic.partitions[0].error_code)
 
     def fetch_offset(self, group_id: str, *, require_stable: bool = True) -> tuple[int, int]:
         """OffsetFetch v7 for partition 0: the error code and the offset."""
@@ -272,21 +279,29 @@ class TransactionRequests:
         ]
 
     def write_marker(
-        self, producer: tuple[int, int], *, commit: bool, coordinator_epoch: int = 0, index: int = 0
+        self,
+        producer: tuple[int, int],
+        *,
+        commit: bool,
+        coordinator_epoch: int = 0,
+        index: int = 0,
+        version: int = 1,
+        transaction_version: int = 0,
     ) -> int:
         """WriteTxnMarkers of one partition: the error code."""
         marker_class = messages.WriteTxnMarkersRequest.WritableTxnMarker
         topic = marker_class.WritableTxnMarkerTopic(
-            version=1, name=self.topic, partition_indexes=[index]
+            version=version, name=self.topic, partition_indexes=[index]
         )
         marker = marker_class(
-            version=1,
+            version=version,
             producer_id=producer[0],
             producer_epoch=producer[1],
             transaction_result=commit,
             topics=[topic],
             coordinator_epoch=coordinator_epoch,
+            transaction_version=transaction_version,
         )
-        request = messages.WriteTxnMarkersRequest(version=1, markers=[marker])
-        (result,) = self.call(request, 1).markers
+        request = messages.WriteTxnMarkersRequest(version=version, markers=[marker])
+        (result,) = self.call(request, version).markers
         return int(result.topics[0].partitions[0].error_code)

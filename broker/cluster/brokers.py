@@ -38,6 +38,8 @@ class Broker:
     """Whether it will be down in a moment, when its controlled shutdown is complete."""
     is_out_of_memory: bool = False
     """Whether it stopped because of `broker.max.producer.ids`, until it is started again."""
+    is_unregistered_controller: bool = False
+    """Whether its registration as a controller was removed, until it is started again."""
     endpoints: dict[str, Address] = field(default_factory=dict)
     altered_endpoints: dict[str, Address] = field(default_factory=dict)
     """The addresses that `advertised.listeners` has at run time, in place of `endpoints`."""

@@ -222,7 +222,8 @@ class Cluster:
     @may_pause
     def set_availability(self, broker: Broker, availability: Availability) -> None:
         """Set whether the sockets of a broker accept and respond, and notify the server."""
-        broker.is_out_of_memory &= availability is not Availability.UP
+        if availability is Availability.UP:
+            broker.is_out_of_memory = broker.is_unregistered_controller = False
         if broker.availability is not availability:
             broker.availability = availability
             self.transactions.disconnect(broker.node_id)

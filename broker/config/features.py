@@ -62,7 +62,7 @@ FEATURES: Mapping[str, Feature] = {
     feature.name: feature
     for feature in (
         #       name                                implemented
-        Feature(METADATA_VERSION,                   99, {(3, 6): Levels(1, 14, 14), (3, 7): Levels(1, 19, 19), (3, 8): Levels(1, 20, 20), (3, 9): Levels(1, 21, 21), (4, 0): Levels(7, 25, 25), (4, 1): Levels(7, 27, 27), (4, 2): Levels(7, 29, 29), (4, 3): Levels(7, 30, 30)}),
+        Feature(METADATA_VERSION,                   99, {(3, 6): Levels(1, 14, 14), (3, 7): Levels(1, 19, 19), (3, 8): Levels(1, 20, 20), (3, 9): Levels(1, 21, 21), (4, 0): Levels(7, 25, 25), (4, 1): Levels(7, 27, 27), (4, 2): Levels(7, 29, 29), (4, 3): Levels(7, 30, 30), (4, 4): Levels(7, 33, 33)}),
         Feature(KRAFT_VERSION,                      0,  {(3, 9): Levels(0, 1, 0)}),
         Feature(TRANSACTION_VERSION,                2,  {(4, 0): Levels(0, 2, 2)}),
         Feature(GROUP_VERSION,                      1,  {(4, 0): Levels(0, 1, 1)}),
@@ -75,7 +75,7 @@ FEATURES: Mapping[str, Feature] = {
 
 # Levels of metadata.version whose records the level before lacks; a downgrade below one would
 # lose metadata.
-_METADATA_CHANGES = frozenset({1, 3, 5, 6, 7, 8, 11, 13, 14, 15, 17, 23})
+_METADATA_CHANGES = frozenset({1, 3, 5, 6, 7, 8, 11, 13, 14, 15, 17, 23, 30, 32, 33})
 
 
 def changes_metadata(level: int, other_level: int) -> bool:

@@ -101,7 +101,7 @@ _ARRAYS: dict[ApiKey, ErrorArray] = {
         _same("producer_id"),
         ErrorArray("topics", "topics", _NAMED, _INDEXES),
     ),
-    ApiKey.TXN_OFFSET_COMMIT: ErrorArray("topics", "topics", _NAMED, _partitions()),
+    ApiKey.TXN_OFFSET_COMMIT: ErrorArray("topics", "topics", _BY_ID, _partitions()),
     ApiKey.DESCRIBE_TRANSACTIONS: ErrorArray(
         "transactional_ids", "transaction_states", _same("transactional_id")
     ),

@@ -133,7 +133,7 @@ class GroupTable:
         group = self._groups.get(group_id)
         if group is None:
             if request.generation_id >= 0:
-                is_known = request.knows_missing_groups and not is_transactional
+                is_known = request.knows_missing_groups
                 return ErrorCode.GROUP_ID_NOT_FOUND if is_known else ErrorCode.ILLEGAL_GENERATION
             group = self.create(group_id, now_ms)
         return check_commit(group, request, is_transactional=is_transactional)

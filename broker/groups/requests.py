@@ -89,4 +89,7 @@ class CommitRequest(NamedTuple):
     group_instance_id: str | None = None
     retention_ms: int = -1
     knows_missing_groups: bool = True
-    """Whether the request's version allows GROUP_ID_NOT_FOUND (OffsetCommit v9+)."""
+    """Whether the version allows GROUP_ID_NOT_FOUND (OffsetCommit v9+, TxnOffsetCommit v6+).
+
+    It then allows STALE_MEMBER_EPOCH, too.
+    """

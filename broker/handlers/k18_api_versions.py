@@ -1,4 +1,4 @@
-"""ApiVersions: v0-4.
+"""ApiVersions: v0-5.
 
 Behaviour:
     - Lists the APIs that the requested broker serves, in the versions of a 4.1.0 broker or of
@@ -13,6 +13,8 @@ Behaviour:
       response header is version 0 for every version.
     - From v3 the client's name and version must match Kafka's pattern, else INVALID_REQUEST. The
       session keeps them, since the error of KIP-936's quota depends on the client library.
+    - v5 may name the cluster and the node that the client wants to reach (KIP-1242). Only one of
+      them gets INVALID_REQUEST, and another cluster or node REBOOTSTRAP_REQUIRED.
 """
 
 import re
@@ -36,6 +38,11 @@ SOFTWARE_VERSION_MIN = 3
 LEVEL_0_VERSION_MIN = 4
 """First version of ApiVersions with features whose lowest level is 0."""
 
+NODE_VERSION_MIN = 5
+"""First version of ApiVersions that may name the node that the client wants (KIP-1242)."""
+
+NO_NODE = -1
+
 _SupportedFeature = messages.ApiVersionsResponse.SupportedFeatureKey
 _FinalizedFeature = messages.ApiVersionsResponse.FinalizedFeatureKey
 
@@ -48,11 +55,11 @@ def respond_as_before(
 ) -> bytes | None:
     """Return the encoded response that an earlier client got, as every new connection asks for it.
 
-    None if the software of the client is refused.
+    None if the client is refused.
     """
     version = context.api_version
     request = decode_request(ApiKey.API_VERSIONS, version, frame, start, end)
-    if not _note_software(context, request):
+    if _refuse(context, request, cluster) is not ErrorCode.NONE:
         return None
     bodies = cluster.routes.api_versions_bodies
     key = (context.broker_id, version, cluster.features.epoch)
@@ -68,21 +75,31 @@ def handle_api_versions(
     context: RequestContext, request: "messages.ApiVersionsRequest", cluster: Cluster
 ) -> "messages.ApiVersionsResponse":
     """Kafka's `KafkaApis.handleApiVersionsRequest`."""
-    if not _note_software(context, request):
+    error_code = _refuse(context, request, cluster)
+    if error_code is not ErrorCode.NONE:
         return messages.ApiVersionsResponse(
-            version=context.api_version, error_code=ErrorCode.INVALID_REQUEST, api_keys=[]
+            version=context.api_version, error_code=error_code, api_keys=[]
         )
     return _response(context.api_version, *_shown_by(context, cluster))
 
 
-def _note_software(context: RequestContext, request: "messages.ApiVersionsRequest") -> bool:
-    """Keep the name and the version of the client, or return False if they are not allowed."""
-    if context.api_version >= SOFTWARE_VERSION_MIN:
+def _refuse(
+    context: RequestContext, request: "messages.ApiVersionsRequest", cluster: Cluster
+) -> ErrorCode:
+    """Keep the name and the version of the client, or return why it may not go on."""
+    version = context.api_version
+    cluster_id, node_id = request.cluster_id, request.node_id
+    names_node = version >= NODE_VERSION_MIN and (cluster_id is not None or node_id != NO_NODE)
+    if names_node and (cluster_id is None or node_id == NO_NODE):
+        return ErrorCode.INVALID_REQUEST
+    if version >= SOFTWARE_VERSION_MIN:
         software = ClientSoftware(request.client_software_name, request.client_software_version)
         if not all(map(_SOFTWARE_PATTERN.fullmatch, software)):
-            return False
+            return ErrorCode.INVALID_REQUEST
         context.session.client_software = software
-    return True
+    if names_node and (cluster_id, node_id) != (cluster.cluster_id, context.broker_id):
+        return ErrorCode.REBOOTSTRAP_REQUIRED
+    return ErrorCode.NONE
 
 
 @may_pause

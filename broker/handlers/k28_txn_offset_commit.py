@@ -1,4 +1,4 @@
-"""TxnOffsetCommit: v0-5.
+"""TxnOffsetCommit: v0-6.
 
 Behaviour:
     - Stores offsets of a group that become valid when the transaction of a producer is committed.
@@ -9,6 +9,9 @@ Behaviour:
     - From v3 a member and its generation are checked as for OffsetCommit, except that a rebalance
       is no error: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION. A share group gets
       GROUP_ID_NOT_FOUND.
+    - From v6 topics are named by id (KIP-1319); an unknown id gets UNKNOWN_TOPIC_ID. A generation
+      of a group that does not exist gets GROUP_ID_NOT_FOUND, and a member of the consumer protocol
+      STALE_MEMBER_EPOCH. Both get ILLEGAL_GENERATION before.
     - A stale producer epoch gets INVALID_PRODUCER_EPOCH, another producer id
       INVALID_PRODUCER_ID_MAPPING, and a transaction that is being ended CONCURRENT_TRANSACTIONS. If
       the coordinator of the transactional id cannot be asked: COORDINATOR_LOAD_IN_PROGRESS (before
@@ -33,6 +36,7 @@ from protocol.pacing import may_pause, paced
 LOADING_VERSION_MIN = 2
 ABORTABLE_VERSION_MIN = 4
 ADDS_PARTITION_VERSION_MIN = 5
+TOPIC_ID_VERSION_MIN = 6
 _NO_SEQUENCE = -1
 
 _Response = messages.TxnOffsetCommitResponse
@@ -47,24 +51,22 @@ def handle_txn_offset_commit(
 ) -> "messages.TxnOffsetCommitResponse":
     """Kafka's `KafkaApis.handleTxnOffsetCommitRequest`."""
     version = context.api_version
-    requested = requested_offsets(cluster, request.topics, uses_topic_ids=False)
+    uses_topic_ids = version >= TOPIC_ID_VERSION_MIN
+    requested = requested_offsets(cluster, request.topics, uses_topic_ids=uses_topic_ids)
     error_codes = _commit(context, request, requested.offsets, cluster)
-    return _Response(
-        version=version,
-        topics=[
-            _TopicResponse(
-                version=version,
-                name=name,
-                partitions=[
-                    _PartitionResponse(
-                        version=version, partition_index=index, error_code=error_code
-                    )
-                    for index, error_code in paced(errors)
-                ],
-            )
-            for name, errors in paced(response_topics(requested, error_codes))
-        ],
-    )
+    topic_responses = []
+    for key, errors in paced(response_topics(requested, error_codes)):
+        partitions = [
+            _PartitionResponse(version=version, partition_index=index, error_code=error_code)
+            for index, error_code in paced(errors)
+        ]
+        topic_response = _TopicResponse(version=version, partitions=partitions)
+        if uses_topic_ids:
+            topic_response.topic_id = key
+        else:
+            topic_response.name = key
+        topic_responses.append(topic_response)
+    return _Response(version=version, topics=topic_responses)
 
 
 @may_pause
@@ -81,9 +83,10 @@ def _commit(
         CommitRequest(
             group_id=request.group_id,
             offsets=offsets,
-            generation_id=request.generation_id,
+            generation_id=request.generation_id_or_member_epoch,
             member_id=request.member_id,
             group_instance_id=request.group_instance_id,
+            knows_missing_groups=context.api_version >= TOPIC_ID_VERSION_MIN,
         ),
         offsets_partition=index,
         producer=(request.producer_id, request.producer_epoch),

@@ -1,9 +1,11 @@
-"""DeleteGroups: v0-2.
+"""DeleteGroups: v0-3.
 
 Behaviour:
     - Deletes groups without members, with their offsets, or their state if they are share groups.
       Each group has its own error: NON_EMPTY_GROUP, GROUP_ID_NOT_FOUND, NOT_COORDINATOR. A name
       that occurs twice counts once.
+    - v3 has a message for each group. Kafka sets it if a plugin for the topologies of streams
+      groups fails (GROUP_DELETION_FAILED). There is none here, so it is null.
 """
 
 from broker.administration.share_offsets import delete_share_group

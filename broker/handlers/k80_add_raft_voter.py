@@ -1,10 +1,12 @@
-"""AddRaftVoter: v0.
+"""AddRaftVoter: v0-1.
 
 Behaviour:
     - Voters are fixed, as in a Kafka cluster with kraft.version 0, the default: a valid request
       gets UNSUPPORTED_VERSION.
     - Errors before that: INCONSISTENT_CLUSTER_ID, and INVALID_REQUEST for a voter without an id or
       a directory id, or without an address of the controllers listener.
+    - v1 says whether the response waits for the commit. No voter is ever added, so it makes no
+      difference.
 """
 
 from broker.addresses import Address

@@ -35,7 +35,7 @@ def requested_offsets(
 ) -> RequestedOffsets:
     """Return which partitions exist, and the offsets for them; `topics` is as in the request.
 
-    An OffsetCommit names topics by id from version 10 on, a TxnOffsetCommit never does.
+    An OffsetCommit names topics by id from version 10 on, a TxnOffsetCommit from version 6 on.
     """
     offsets: list[OffsetToCommit] = []
     known: list[tuple[Any, list[int]]] = []

@@ -27,6 +27,8 @@ IMPLICIT_PRODUCE_VERSION_MIN = 12
 _ADD_PARTITIONS_VERSION_MAX = 3
 """Later versions are for brokers only."""
 _IMPLICIT_OFFSETS_VERSION_MIN = 5
+_OFFSETS_BY_NAME_VERSION_MAX = 5
+"""Later versions name topics by id, which the caller of `send_offsets` does not have."""
 _EPOCH_BUMP_VERSION_MIN = 5
 
 
@@ -53,8 +55,9 @@ def request_message(
             return message, None
         case TxnOffsetCommitRequest():
             is_implicit = request.transaction_version >= IMPLICIT_PARTITIONS_VERSION_MIN
-            version_max = None if is_implicit else _IMPLICIT_OFFSETS_VERSION_MIN - 1
-            return _offset_commit(request), version_max
+            return _offset_commit(request), (
+                _OFFSETS_BY_NAME_VERSION_MAX if is_implicit else _IMPLICIT_OFFSETS_VERSION_MIN - 1
+            )
         case EndTxnRequest():
             message = messages.EndTxnRequest(
                 transactional_id=request.transactional_id,
@@ -150,7 +153,7 @@ def _offset_commit(request: TxnOffsetCommitRequest) -> "messages.TxnOffsetCommit
         group_id=request.group.group_id,
         producer_id=request.producer_id,
         producer_epoch=request.producer_epoch,
-        generation_id=request.group.generation_id,
+        generation_id_or_member_epoch=request.group.generation_id,
         member_id=request.group.member_id,
         group_instance_id=request.group.group_instance_id,
         topics=[topic_class(name=name, partitions=entries) for name, entries in partitions.items()],

@@ -1,4 +1,4 @@
-"""Schemas that kafka-python lacks: those of Apache Kafka 4.1.0, one file for each message.
+"""Schemas that kafka-python lacks: those of Apache Kafka 4.1.0 to 4.4.0, a file for each message.
 
 `schema_messages.py`, `control_records.py` and `coordinator_records.py` make classes of them. The
 form is that of Kafka's own files, which kafka-python reads too, with these differences:

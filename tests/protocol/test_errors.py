@@ -9,7 +9,7 @@ FIRST_CODE_BEYOND_KAFKA_PYTHON = 129
 
 
 def test_there_is_every_error_code_of_kafka() -> None:
-    assert sorted(ErrorCode) == list(range(-1, 134))  # `Errors` of kafka-clients 4.1.0
+    assert sorted(ErrorCode) == list(range(-1, 137))  # `Errors` of kafka-clients 4.4.0
 
 
 @pytest.mark.parametrize("error_code", ErrorCode)

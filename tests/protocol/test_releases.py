@@ -23,6 +23,11 @@ from protocol.releases import (
         ("2.8.2", ApiKey.METADATA, 11),
         ("3.9.1", ApiKey.FETCH, 17),
         ("4.0", ApiKey.PRODUCE, 12),
+        ("4.2.0", ApiKey.LIST_OFFSETS, 11),
+        ("4.3", ApiKey.DESCRIBE_LOG_DIRS, 5),
+        ("4.3", ApiKey.API_VERSIONS, 4),
+        ("4.4.0", ApiKey.API_VERSIONS, 5),
+        ("4.4", ApiKey.TXN_OFFSET_COMMIT, 6),
     ],
 )
 def test_a_release_is_found_with_or_without_its_patch_number(

@@ -311,7 +311,7 @@ class ConsumerGroup(ModernGroup[ConsumerMember, Assignment]):
         if not knows_epochs and member.classic is None:
             return ErrorCode.UNSUPPORTED_VERSION
         error_code = _check_epoch(member, request.generation_id)
-        if is_transactional and error_code is ErrorCode.STALE_MEMBER_EPOCH:
+        if error_code is ErrorCode.STALE_MEMBER_EPOCH and not request.knows_missing_groups:
             return ErrorCode.ILLEGAL_GENERATION
         return error_code
 

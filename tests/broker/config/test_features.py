@@ -30,6 +30,9 @@ def test_a_release_has_the_levels_that_came_last_before_it() -> None:
     assert FEATURES["group.version"].levels_in((3, 9)) is None
     assert "streams.version" not in supported_levels((4, 1))
     assert supported_levels((4, 2))["streams.version"] == Levels(0, 1, 1)
+    assert supported_levels((4, 3))["share.version"] == Levels(0, 1, 1)
+    assert supported_levels((4, 4))["share.version"] == Levels(0, 2, 2)
+    assert FEATURES[METADATA_VERSION].levels_in((4, 4)) == Levels(7, 33, 33)
 
 
 @pytest.mark.parametrize("release", releases())
@@ -44,7 +47,17 @@ def test_no_default_level_is_above_what_is_implemented_or_supported(
 
 @pytest.mark.parametrize(
     ("level", "other", "expected"),
-    [(27, 23, False), (27, 22, True), (22, 27, True), (23, 23, False), (21, 18, False)],
+    [
+        (27, 23, False),
+        (27, 22, True),
+        (22, 27, True),
+        (23, 23, False),
+        (21, 18, False),
+        (29, 27, False),
+        (30, 29, True),
+        (31, 30, False),
+        (33, 32, True),
+    ],
 )
 def test_a_level_changes_metadata_when_its_records_are_new(
     level: int, other: int, expected: bool

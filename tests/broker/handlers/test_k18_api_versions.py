@@ -13,10 +13,10 @@ from protocol.api_keys import ApiKey
 from protocol.codec import encode_message
 from protocol.errors import ErrorCode
 from protocol.releases import DEFAULT_VERSIONS, UNADVERTISED_APIS
-from tests.broker.cluster_builder import call, make_cluster, make_context
+from tests.broker.cluster_builder import CLUSTER_ID, call, make_cluster, make_context
 
 
-@pytest.mark.parametrize("version", range(5))
+@pytest.mark.parametrize("version", range(6))
 def test_exactly_the_versions_of_the_default_release_are_advertised(version: int) -> None:
     request = messages.ApiVersionsRequest(
         version=version, client_software_name="apache-kafka-java", client_software_version="4.0.0"
@@ -124,19 +124,21 @@ def test_releases_with_zookeeper_have_no_features() -> None:
     assert response.finalized_features_epoch == -1
 
 
-def _shortcut(cluster: Cluster, version: int, name: str = "client") -> bytes | None:
+def _shortcut(cluster: Cluster, version: int, name: str = "client", **node: Any) -> bytes | None:
     request = messages.ApiVersionsRequest(
-        version=version, client_software_name=name, client_software_version="1"
+        version=version, client_software_name=name, client_software_version="1", **node
     )
     frame = encode_message(request, version)
     context = make_context(ApiKey.API_VERSIONS, version)
     body = respond_as_before(context, frame, 0, len(frame), cluster)
+    if node:
+        return body
     expected = None if version < 3 or body is None else ClientSoftware(name, "1")
     assert context.session.client_software == expected
     return body
 
 
-@pytest.mark.parametrize("version", range(5))
+@pytest.mark.parametrize("version", range(6))
 def test_the_response_that_is_kept_is_that_of_the_handler(version: int) -> None:
     cluster = make_cluster(1)
 
@@ -159,3 +161,38 @@ def test_software_that_is_not_allowed_is_left_to_the_handler() -> None:
     cluster = make_cluster(1)
     assert _shortcut(cluster, 3) is not None
     assert _shortcut(cluster, 3, "a b") is None
+
+
+@pytest.mark.parametrize(
+    ("cluster_id", "node_id", "name", "error_code"),
+    [
+        (None, -1, "a", ErrorCode.NONE),
+        (CLUSTER_ID, 2, "a", ErrorCode.NONE),
+        (CLUSTER_ID, 1, "a", ErrorCode.REBOOTSTRAP_REQUIRED),
+        ("other", 2, "a", ErrorCode.REBOOTSTRAP_REQUIRED),
+        ("", 2, "a", ErrorCode.REBOOTSTRAP_REQUIRED),
+        (CLUSTER_ID, -1, "a", ErrorCode.INVALID_REQUEST),
+        (None, 2, "a", ErrorCode.INVALID_REQUEST),
+        ("other", 2, "a b", ErrorCode.INVALID_REQUEST),
+    ],
+)
+def test_a_client_that_reached_another_node_has_to_bootstrap_again(
+    cluster_id: str | None, node_id: int, name: str, error_code: ErrorCode
+) -> None:
+    cluster = make_cluster(2, **{"broker.api.versions": "4.4"})
+    request = messages.ApiVersionsRequest(
+        version=5,
+        client_software_name=name,
+        client_software_version="1",
+        cluster_id=cluster_id,
+        node_id=node_id,
+    )
+    response = call(cluster, request, 5, broker_id=2)
+    assert response.error_code == error_code
+    assert bool(response.api_keys) is (error_code is ErrorCode.NONE)
+
+
+def test_a_misrouted_client_gets_no_response_that_is_kept() -> None:
+    cluster = make_cluster(2)
+    assert _shortcut(cluster, 5, cluster_id=CLUSTER_ID, node_id=1) is not None
+    assert _shortcut(cluster, 5, cluster_id=CLUSTER_ID, node_id=2) is None

@@ -1,13 +1,17 @@
 """TxnOffsetCommit: offsets that are valid when their transaction is."""
 
+from typing import Any
+from uuid import UUID
+
 import pytest
 
 from broker.cluster.brokers import Availability
 from broker.cluster.coordinators import move_coordinator, move_transaction_coordinator
+from broker.groups.consumer.requests import ConsumerHeartbeat
 from broker.groups.requests import CommitRequest, OffsetToCommit
 from broker.share_groups.member import ShareHeartbeat
 from protocol.errors import ErrorCode
-from tests.broker.cluster_builder import NOW_MS
+from tests.broker.cluster_builder import ALL_VERSIONS, NOW_MS
 from tests.broker.interleaving import run_with_pauses
 from tests.broker.transactional_driver import (
     TransactionDriver,
@@ -16,24 +20,33 @@ from tests.broker.transactional_driver import (
 )
 
 NONE = ErrorCode.NONE
+ILLEGAL = ErrorCode.ILLEGAL_GENERATION
+STALE = ErrorCode.STALE_MEMBER_EPOCH
 UNSTABLE = (ErrorCode.UNSTABLE_OFFSET_COMMIT, -1)
 
 
+def topic_id_of(driver: TransactionDriver) -> UUID:
+    topic = driver.cluster.topics.get("t")
+    assert topic is not None
+    return topic.topic_id
+
+
 @pytest.mark.parametrize("commit", [True, False])
-@pytest.mark.parametrize("version", range(6))
+@pytest.mark.parametrize("version", range(7))
 def test_offsets_move_with_their_transaction(version: int, commit: bool) -> None:
-    driver = make_driver()
+    driver = make_driver(**ALL_VERSIONS)
     _, producer = driver.init()
+    topic_id = topic_id_of(driver)
     if version < 5:
         abortable = version >= 4
         assert driver.commit_offset(producer, "g", 3, version) == (
             ErrorCode.TRANSACTION_ABORTABLE if abortable else ErrorCode.INVALID_TXN_STATE
         )
         assert driver.add_offsets(producer, "g") == NONE
-    assert driver.commit_offset(producer, "g", 3, version) == NONE
+    assert driver.commit_offset(producer, "g", 3, version, topic_id=topic_id) == NONE
     assert driver.fetch_offset("g") == UNSTABLE
     assert driver.fetch_offset("g", require_stable=False) == (NONE, -1)
-    assert driver.end(producer, commit=commit, version=version)[0] == NONE
+    assert driver.end(producer, commit=commit, version=min(version, 5))[0] == NONE
     assert driver.fetch_offset("g") == (NONE, 3 if commit else -1)
 
 
@@ -42,7 +55,10 @@ def test_missing_topics_groups_and_epochs_are_refused() -> None:
     _, producer = driver.init()
     driver.add_offsets(producer, "g")
     assert driver.commit_offset(producer, "", 3) == ErrorCode.INVALID_GROUP_ID
-    assert driver.commit_offset(producer, "g", 3, generation_id=1) == ErrorCode.ILLEGAL_GENERATION
+    assert (
+        driver.commit_offset(producer, "g", 3, generation_id_or_member_epoch=1)
+        == ErrorCode.ILLEGAL_GENERATION
+    )
     assert driver.commit_offset(producer, "g", 3) == NONE
     driver.topic = "missing"
     assert driver.commit_offset(producer, "g", 3) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -53,6 +69,34 @@ def test_missing_topics_groups_and_epochs_are_refused() -> None:
     assert driver.commit_offset(other, "g", 3) == ErrorCode.INVALID_PRODUCER_ID_MAPPING
 
 
+def test_version_6_says_what_older_versions_call_an_illegal_generation() -> None:
+    driver = make_driver(**ALL_VERSIONS)
+    _, producer = driver.init()
+    topic_id = topic_id_of(driver)
+    join = ConsumerHeartbeat(
+        "modern",
+        "m",
+        0,
+        rebalance_timeout_ms=1000,
+        subscribed_topic_names=("t",),
+        owned_partitions={},
+    )
+    assert driver.cluster.groups.consumer_heartbeat(join, NOW_MS).member_epoch == 1
+
+    def commit(group_id: str, version: int, topic_id: UUID = topic_id, **fields: Any) -> int:
+        return driver.commit_offset(producer, group_id, 3, version, topic_id=topic_id, **fields)
+
+    stale: dict[str, Any] = {"member_id": "m", "generation_id_or_member_epoch": 9}
+    expected = {5: (ILLEGAL, ILLEGAL), 6: (ErrorCode.GROUP_ID_NOT_FOUND, STALE)}
+    for version, (of_missing_group, of_stale_member) in expected.items():
+        assert commit("g", version, generation_id_or_member_epoch=1) == of_missing_group
+        assert commit("modern", version, **stale) == of_stale_member
+        assert commit("modern", version, member_id="x") == ErrorCode.UNKNOWN_MEMBER_ID
+        assert commit("modern", version, **stale | {"generation_id_or_member_epoch": 1}) == NONE
+    assert commit("g", 6, UUID(int=77)) == ErrorCode.UNKNOWN_TOPIC_ID
+    assert "g" not in driver.cluster.groups.table
+
+
 @pytest.mark.parametrize("generation_id", [-1, 1])
 def test_a_share_group_takes_no_offsets_of_transactions(generation_id: int) -> None:
     driver = make_driver(**{"cluster.features": "share.version=1"})
@@ -61,7 +105,7 @@ def test_a_share_group_takes_no_offsets_of_transactions(generation_id: int) -> N
     request = ShareHeartbeat("g", "m", 0, "app", "/host", subscribed_topic_names=("t",))
     driver.cluster.share.groups.heartbeat(request, NOW_MS)
 
-    committed = driver.commit_offset(producer, "g", 3, generation_id=generation_id)
+    committed = driver.commit_offset(producer, "g", 3, generation_id_or_member_epoch=generation_id)
 
     assert committed == ErrorCode.GROUP_ID_NOT_FOUND
     assert "g" not in driver.cluster.groups.table

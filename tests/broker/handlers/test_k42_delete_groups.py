@@ -17,6 +17,7 @@ def test_every_version_deletes_groups_without_members(version: int) -> None:
 
     assert [(result.group_id, result.error_code) for result in response.results] == [(GROUP, 0)]
     assert [result.error_code for result in again.results] == [ErrorCode.GROUP_ID_NOT_FOUND]
+    assert again.results[0].error_message is None
     assert len(cluster.cluster.groups.table) == 0
 
 

@@ -17,9 +17,12 @@ def ask(
     voter_id: int = 1,
     directory_id: UUID = DIRECTORY_ID,
     listener_names: tuple[str, ...] = ("CONTROLLER",),
+    version: int = 0,
+    *,
+    ack_when_committed: bool = True,
 ) -> Any:
     request = messages.AddRaftVoterRequest(
-        version=0,
+        version=version,
         cluster_id=cluster_id,
         voter_id=voter_id,
         voter_directory_id=directory_id,
@@ -28,8 +31,9 @@ def ask(
             messages.AddRaftVoterRequest.Listener(name=name, host="localhost", port=9)
             for name in listener_names
         ],
+        ack_when_committed=ack_when_committed,
     )
-    return call(make_cluster(1), request, 0)
+    return call(make_cluster(1), request, version)
 
 
 @pytest.mark.parametrize("cluster_id", [None, CLUSTER_ID])
@@ -39,6 +43,11 @@ def test_a_valid_request_is_not_supported(cluster_id: str | None) -> None:
     assert response.error_message == (
         "Cluster doesn't support adding voter because the kraft.version feature is 0"
     )
+
+
+@pytest.mark.parametrize("ack_when_committed", [True, False])
+def test_version_1_is_refused_before_or_after_the_commit(*, ack_when_committed: bool) -> None:
+    assert ask(version=1, ack_when_committed=ack_when_committed).to_dict() == ask().to_dict()
 
 
 def test_another_cluster_is_refused() -> None:

@@ -145,7 +145,9 @@ def test_a_transaction_commits_without_a_member_and_a_stale_epoch_is_an_illegal_
     group = group_with(member("a", "t"))
     assert group.check_commit(CommitRequest(GROUP, ()), is_transactional=True) is ErrorCode.NONE
     stale = CommitRequest(GROUP, (), generation_id=2, member_id="a")
-    assert group.check_commit(stale, is_transactional=True) is ErrorCode.ILLEGAL_GENERATION
+    assert group.check_commit(stale, is_transactional=True) is ErrorCode.STALE_MEMBER_EPOCH
+    older = stale._replace(knows_missing_groups=False)
+    assert group.check_commit(older, is_transactional=True) is ErrorCode.ILLEGAL_GENERATION
 
 
 def test_anybody_commits_to_a_group_without_members() -> None:
