@@ -53,6 +53,8 @@ from protocol.pacing import may_pause, paced_stream
 _unpack_last_sequence = LAST_SEQUENCE.unpack_from
 _pack_newest_into = EPOCH_AND_NEWEST.pack_into
 _NO_ENTRIES: dict[int, TransactionalEntry] = {}
+_EPOCH_MAX = 2**15 - 1
+_NEWER_EPOCH_VERSION_MIN = 2
 
 
 class ProducerStateManager:
@@ -320,19 +322,31 @@ class ProducerStateManager:
         return True
 
     def check_marker(
-        self, producer_id: int, producer_epoch: int, coordinator_epoch: int
+        self,
+        producer_id: int,
+        producer_epoch: int,
+        coordinator_epoch: int,
+        transaction_version: int = 0,
     ) -> ErrorCode:
         """Return the error of a transaction marker, or NONE.
 
         INVALID_PRODUCER_EPOCH for an epoch older than the producer's;
         TRANSACTION_COORDINATOR_FENCED for a coordinator epoch older than the latest marker's. An
         unknown producer has the epochs -1. A negative producer id is no producer.
+
+        From transaction version 2 on the end of a transaction has a newer epoch (KIP-1228).
         """
         if producer_id < 0:
             return ErrorCode.NONE
         table = self._table
         position = table.find(producer_id)
-        if producer_epoch < (NO_EPOCH if position < 0 else epoch_at(table, position)):
+        current_epoch = NO_EPOCH if position < 0 else epoch_at(table, position)
+        if producer_epoch < current_epoch or (
+            producer_epoch == current_epoch
+            and transaction_version >= _NEWER_EPOCH_VERSION_MIN
+            and producer_epoch != _EPOCH_MAX
+            and self.transaction_start_offset(producer_id) != NO_OFFSET
+        ):
             return ErrorCode.INVALID_PRODUCER_EPOCH
         transactional = self._transactional.get(producer_id)
         if coordinator_epoch < (transactional.coordinator_epoch if transactional else NO_EPOCH):

@@ -246,6 +246,7 @@ def _write_all(
             transaction.producer_epoch,
             coordinating.leader_epoch,
             transaction.state is TransactionState.PREPARE_COMMIT,
+            transaction.transaction_version,
         )
         if _write_marker(cluster, transaction, partition, marker, now_ms) in _NEEDS_NO_MARKER:
             remaining.pop(partition, None)
@@ -332,7 +333,10 @@ def append_marker(
     if len(partition.isr) < topic.min_insync_replicas and topic.has_too_few_in_sync(partition):
         return ErrorCode.NOT_ENOUGH_REPLICAS
     error_code = partition.producers.check_marker(
-        marker.producer_id, marker.producer_epoch, marker.coordinator_epoch
+        marker.producer_id,
+        marker.producer_epoch,
+        marker.coordinator_epoch,
+        marker.transaction_version,
     )
     if error_code is ErrorCode.NONE:
         store_marker(cluster, topic, partition, marker, now_ms)
@@ -345,7 +349,7 @@ def store_marker(
 ) -> None:
     """Append a marker that `append_marker` has no reason to refuse."""
     producers, log = partition.producers, partition.log
-    producer_id, producer_epoch, coordinator_epoch, is_commit = marker
+    producer_id, producer_epoch, coordinator_epoch, is_commit, _transaction_version = marker
     offset, leader_epoch = log.log_end_offset, partition.leader_epoch
     batch = encode_end_txn_batch(
         ControlRecordType.COMMIT if is_commit else ControlRecordType.ABORT,

@@ -25,7 +25,8 @@ from protocol.errors import ErrorCode
 from protocol.framing import Frame
 from protocol.pacing import may_pause
 
-_VERSION = 1
+_VERSION_MIN = 1
+_VERSION_MAX = 2
 _SIZE_BYTES = 4
 
 Dispatch = Callable[[Frame, Peer, int], DispatchResult]
@@ -66,12 +67,13 @@ class MarkerChannel:
         """Send a marker to a broker."""
         host = self._cluster.brokers[node_id].host
         connection = _BrokerConnection(node_id, next(self._connection_ids), host)
+        version = self._version(node_id)
         frame = codec.encode_request(
             correlation_id=0,
             client_id="txn-marker-sender",
             api_key=ApiKey.WRITE_TXN_MARKERS,
-            api_version=_VERSION,
-            request=_request(topic, partition_index, marker),
+            api_version=version,
+            request=_request(topic, partition_index, marker, version),
         )
         result = self._dispatch((frame, 0, len(frame)), connection, now_ms)
 
@@ -83,41 +85,49 @@ class MarkerChannel:
 
         pending = PendingResponse(on_cancel=disconnect)
         if isinstance(result, PendingFrame):
-            result.pending.attach(lambda late: pending.complete(_error_code(result.encode(late))))
+            result.pending.attach(
+                lambda late: pending.complete(_error_code(result.encode(late), version))
+            )
         else:
-            pending.complete(_error_code(result))
+            pending.complete(_error_code(result, version))
         return MarkerRequest(marker, node_id, now_ms, pending)
 
+    def _version(self, node_id: int) -> int:
+        """Return the version of the request to a broker, which may have a release of its own."""
+        route = self._cluster.routes[node_id].get(ApiKey.WRITE_TXN_MARKERS)
+        return _VERSION_MIN if route is None else min(_VERSION_MAX, route.version_max)
 
-def _request(topic: str, partition_index: int, marker: Marker) -> Any:
+
+def _request(topic: str, partition_index: int, marker: Marker, version: int) -> Any:
     marker_class = messages.WriteTxnMarkersRequest.WritableTxnMarker
     topics = [
         marker_class.WritableTxnMarkerTopic(
-            version=_VERSION, name=topic, partition_indexes=[partition_index]
+            version=version, name=topic, partition_indexes=[partition_index]
         )
     ]
     return messages.WriteTxnMarkersRequest(
-        version=_VERSION,
+        version=version,
         markers=[
             marker_class(
-                version=_VERSION,
+                version=version,
                 producer_id=marker.producer_id,
                 producer_epoch=marker.producer_epoch,
                 transaction_result=marker.is_commit,
                 topics=topics,
                 coordinator_epoch=marker.coordinator_epoch,
+                transaction_version=marker.transaction_version,
             )
         ],
     )
 
 
-def _error_code(response: CompletedResponse) -> ErrorCode | None:
+def _error_code(response: CompletedResponse, version: int) -> ErrorCode | None:
     """Return the error code of the partition; None for a lost connection or broken bytes."""
     frame = frame_of(response)
     if frame is None or int.from_bytes(frame[:_SIZE_BYTES]) != len(frame) - _SIZE_BYTES:
         return None
     try:
-        message = codec.decode_response(frame, ApiKey.WRITE_TXN_MARKERS, _VERSION)
+        message = codec.decode_response(frame, ApiKey.WRITE_TXN_MARKERS, version)
         [error_code] = {
             ErrorCode(partition.error_code)
             for marker in message.markers

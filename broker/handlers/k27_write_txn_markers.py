@@ -1,4 +1,4 @@
-"""WriteTxnMarkers: v1.
+"""WriteTxnMarkers: v1-2.
 
 Behaviour:
     - Writes markers that end the transactions of producer ids, whatever their coordinator knows.
@@ -15,9 +15,8 @@ Behaviour:
       NOT_LEADER_OR_FOLLOWER, NOT_ENOUGH_REPLICAS, INVALID_PRODUCER_EPOCH (older than the
       producer's), TRANSACTION_COORDINATOR_FENCED (a coordinator epoch older than that of the last
       marker).
-
-Gaps:
-    - Version 2, which Kafka 4.1 lacks, is not served.
+    - v2 has the version of the transaction (KIP-1228). From 2 on a marker with the epoch of the
+      open transaction gets INVALID_PRODUCER_EPOCH, too: the end of a transaction has a newer one.
 """
 
 from collections.abc import Mapping
@@ -52,6 +51,7 @@ def handle_write_txn_markers(
             requested.producer_epoch,
             requested.coordinator_epoch,
             requested.transaction_result,
+            requested.transaction_version,
         )
         is_writable = marker.producer_id != NO_PRODUCER_ID and (
             marker.producer_epoch != NO_PRODUCER_EPOCH

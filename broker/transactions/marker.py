@@ -18,6 +18,8 @@ class Marker(NamedTuple):
     producer_epoch: int
     coordinator_epoch: int
     is_commit: bool
+    transaction_version: int = 0
+    """From 2 on the epoch must be newer than that of the transaction (KIP-1228)."""
 
 
 class MarkerRequest(NamedTuple):

@@ -2,9 +2,11 @@
 
 from typing import Any
 
+import pytest
+
 from protocol import messages
 from protocol.errors import ErrorCode
-from tests.broker.cluster_builder import NOW_MS
+from tests.broker.cluster_builder import ALL_VERSIONS, NOW_MS
 from tests.broker.transactional_driver import (
     TransactionDriver,
     make_driver,
@@ -65,6 +67,35 @@ def test_markers_of_older_epochs_and_coordinators_are_refused() -> None:
     # A marker of an unknown producer fences its older epochs.
     batch = driver.produce((5, 2), 0, is_transactional=False)
     assert batch[0] == ErrorCode.INVALID_PRODUCER_EPOCH
+
+
+@pytest.mark.parametrize(
+    ("version", "transaction_version", "error_code"),
+    [
+        (1, 2, NONE),
+        (2, 0, NONE),
+        (2, 1, NONE),
+        (2, 2, ErrorCode.INVALID_PRODUCER_EPOCH),
+        (2, 3, ErrorCode.INVALID_PRODUCER_EPOCH),
+    ],
+)
+def test_a_marker_of_the_epoch_of_an_open_transaction_is_late_with_version_2(
+    version: int, transaction_version: int, error_code: ErrorCode
+) -> None:
+    driver = make_driver(**ALL_VERSIONS, **{"transaction.partition.verification.enable": "false"})
+    assert driver.produce((5, 3), 0) == (NONE, 0)
+    marker = {"version": version, "transaction_version": transaction_version}
+    assert driver.write_marker((5, 3), commit=True, **marker) == error_code
+    assert driver.write_marker((5, 4), commit=True, **marker) == NONE
+    assert driver.write_marker((5, 4), commit=True, **marker) == NONE  # it is written again
+    assert driver.write_marker((5, 3), commit=True, **marker) == ErrorCode.INVALID_PRODUCER_EPOCH
+
+
+def test_the_last_epoch_ends_its_own_transaction() -> None:
+    driver = make_driver(**ALL_VERSIONS, **{"transaction.partition.verification.enable": "false"})
+    last = (5, 2**15 - 1)
+    assert driver.produce(last, 0) == (NONE, 0)
+    assert driver.write_marker(last, commit=True, version=2, transaction_version=2) == NONE
 
 
 def test_only_a_leader_with_enough_replicas_writes() -> None:
