@@ -30,6 +30,9 @@ from protocol.releases import Release
 _BOOTSTRAP_LEVEL_MIN = 4
 """The level of metadata.version 3.3-IV0, the first one that can store features."""
 
+NAMES_BOTH_LEVELS_SINCE: Release = (4, 2)
+"""First release whose error of a downgrade has the level before it."""
+
 
 class UpgradeType(IntEnum):
     """Whether an update may lower the level, numbered as in UpdateFeatures."""
@@ -169,6 +172,9 @@ def _check_metadata_version(
     cluster: Cluster, update: FeatureUpdate, release: Release
 ) -> Refusal | None:
     current = cluster.features.level(METADATA_VERSION)
+    beginning = f"Invalid {METADATA_VERSION} {update.level}"
+    if release >= NAMES_BOTH_LEVELS_SINCE:
+        beginning = f"Unsupported {METADATA_VERSION} downgrade from {current} to {update.level}"
     if release < FEATURES_ARE_KNOWN_SINCE and update.level < _BOOTSTRAP_LEVEL_MIN:
         problem = "Unable to set a metadata.version less than 3.3-IV0"
     elif update.level >= current or not changes_metadata(update.level, current):
@@ -180,9 +186,7 @@ def _check_metadata_version(
             "Refusing to perform the requested downgrade because it might delete metadata"
             " information."
         )
-    return Refusal(
-        ErrorCode.INVALID_UPDATE_VERSION, f"Invalid metadata.version {update.level}. {problem}"
-    )
+    return Refusal(ErrorCode.INVALID_UPDATE_VERSION, f"{beginning}. {problem}")
 
 
 def _dependency_problem(

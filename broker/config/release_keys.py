@@ -1,7 +1,7 @@
 """Configuration keys and defaults by Kafka release: what DescribeConfigs of an older broker shows.
 
-Sources: DescribeConfigs of Apache Kafka 3.9.1, 4.0.0 and 4.1.0. Before 3.9: the KIPs that added the
-keys.
+Sources: DescribeConfigs of Apache Kafka 3.9.1, 4.0.0, 4.1.0, 4.2.0, 4.3.0 and 4.4.0. Before 3.9:
+the KIPs that added the keys.
 """
 
 from collections.abc import Mapping
@@ -91,8 +91,20 @@ _KEYS_BY_FIRST_RELEASE: Mapping[Release, tuple[str, ...]] = {
         "streams.session.timeout.ms",
         "transaction.two.phase.commit.enable",
     ),
-    (4, 2): ("group.streams.initial.rebalance.delay.ms", "streams.initial.rebalance.delay.ms"),
+    (4, 2): (
+        "config.providers",
+        "controller.quorum.auto.join.enable",
+        "group.streams.initial.rebalance.delay.ms",
+        "remote.log.manager.follower.thread.pool.size",
+        "streams.initial.rebalance.delay.ms",
+    ),
     (4, 3): (
+        "controller.quorum.fetch.max.bytes",
+        "controller.quorum.fetch.snapshot.max.bytes",
+        "cordoned.log.dirs",
+        "follower.fetch.last.tiered.offset.enable",
+        "group.coordinator.background.threads",
+        "group.coordinator.cached.buffer.max.bytes",
         "group.share.max.delivery.count.limit",
         "group.share.max.partition.max.record.locks",
         "group.share.min.delivery.count.limit",
@@ -103,6 +115,7 @@ _KEYS_BY_FIRST_RELEASE: Mapping[Release, tuple[str, ...]] = {
         "group.streams.assignment.interval.ms",
         "group.streams.max.assignment.interval.ms",
         "group.streams.min.assignment.interval.ms",
+        "share.coordinator.cached.buffer.max.bytes",
         "streams.assignment.interval.ms",
     ),
     (4, 4): (
@@ -120,6 +133,8 @@ _KEYS_BY_FIRST_RELEASE: Mapping[Release, tuple[str, ...]] = {
         "group.streams.rack.aware.assignment.tags",
         "group.streams.task.offset.interval.ms",
         "group.streams.topology.description.plugin.class",
+        "sasl.oauthbearer.allow.unverified.audience",
+        "sasl.oauthbearer.allow.unverified.issuer",
         "streams.acceptable.recovery.lag",
         "streams.assignor.name",
         "streams.assignor.offload.enable",
@@ -158,6 +173,15 @@ _DEFAULTS_BEFORE: Mapping[Release, Mapping[str, Any]] = {
 }
 """Parsed defaults of broker keys that changed in a release, as they were before it."""
 
+_DEFAULTS_SINCE: Mapping[Release, Mapping[str, Any]] = {
+    (4, 2): {
+        "group.coordinator.append.linger.ms": -1,
+        "sasl.oauthbearer.expected.audience": (),
+        "share.coordinator.append.linger.ms": -1,
+    },
+}
+"""Parsed defaults of broker keys that changed after 4.1, from a release on."""
+
 GROUP_RESOURCES_SINCE: Release = (4, 0)
 """First release whose groups have configurations by default."""
 
@@ -177,4 +201,7 @@ def release_defaults(release: Release) -> Mapping[str, Any]:
     for changed_in, old in sorted(_DEFAULTS_BEFORE.items(), reverse=True):
         if release < changed_in:
             defaults |= old
+    for changed_in, new in sorted(_DEFAULTS_SINCE.items()):
+        if release >= changed_in:
+            defaults |= new
     return MappingProxyType(defaults)

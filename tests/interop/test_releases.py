@@ -1,5 +1,6 @@
-"""Our broker as 3.9, 4.0 and 4.1, beside Apache Kafka of the same release."""
+"""Our broker as 3.9, 4.0, 4.1 and 4.4, beside Apache Kafka of the same release."""
 
+import re
 import subprocess
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -21,7 +22,7 @@ from scenarios.maven import CannotRunError, fetch_jars
 from tests.interop.apache_kafka import VERSION, ApacheKafka
 from tests.interop.raw_client import RawClient
 
-RELEASES = ("3.9.1", "4.0.0", "4.1.0")
+RELEASES = ("3.9.1", "4.0.0", "4.1.0", "4.4.0")
 TOOLS = (
     f"org.apache.kafka:kafka_2.13:{VERSION}",
     f"org.apache.kafka:kafka-tools:{VERSION}",
@@ -50,7 +51,27 @@ SET_BY_THE_FIXTURE = {
 }
 # docs/compatibility.md lists what differs; eligible leader replicas set min.insync.replicas.
 OTHER_DEFAULTS = {"ssl.truststore.type", "min.insync.replicas", "security.inter.broker.protocol"}
-SUPPORTED_COUNTS = {"3.9.1": 2, "4.0.0": 5, "4.1.0": 6}
+SUPPORTED_COUNTS = {"3.9.1": 2, "4.0.0": 5, "4.1.0": 6, "4.4.0": 7}
+HIGHEST_METADATA_VERSIONS = {"3.9.1": 21, "4.0.0": 25, "4.1.0": 27, "4.4.0": 33}
+# Below are records that a safe downgrade would lose.
+LOWEST_SAFE_METADATA_VERSIONS = {"3.9.1": 18, "4.0.0": 23, "4.1.0": 23, "4.4.0": 33}
+# What Kafka 4.4 serves and this broker does not yet: share groups v2, and streams groups.
+LATER_APIS = {
+    ApiKey.SHARE_FETCH,
+    ApiKey.SHARE_ACKNOWLEDGE,
+    ApiKey.WRITE_SHARE_GROUP_STATE,
+    ApiKey.READ_SHARE_GROUP_STATE_SUMMARY,
+    ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS,
+    ApiKey.STREAMS_GROUP_HEARTBEAT,
+    ApiKey.STREAMS_GROUP_DESCRIBE,
+    93,
+}
+# Keys of Kafka 4.2 to 4.4 that this broker does not have yet: those of share groups, of streams
+# groups, of dead letter queues, of tiered storage, and of assignment intervals (KIP-1263).
+LATER_KEYS = re.compile(
+    r"(group\.)?(share|streams)\..*|errors\.deadletterqueue\..*|(log\.)?remote\.copy\.lag\..*"
+    r"|(group\.)?consumer\.(min\.|max\.)?assignment\.interval\.ms|max\.decompressed\.message\.bytes"
+)
 
 
 class Pair(NamedTuple):
@@ -96,6 +117,10 @@ def spans(response: Any) -> dict[int, tuple[int, int]]:
     return {api.api_key: (api.min_version, api.max_version) for api in response.api_keys}
 
 
+def without_later_apis(versions: dict[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
+    return {key: span for key, span in versions.items() if key not in LATER_APIS}
+
+
 def supported(response: Any) -> list[tuple[str, int, int]]:
     """The features in their order."""
     return [(f.name, f.min_version, f.max_version) for f in response.supported_features]
@@ -132,6 +157,10 @@ def create_topic(servers: str, name: str) -> None:
     assert ask(servers, request, 5).topics[0].error_code == 0
 
 
+def is_later(name: str) -> bool:
+    return LATER_KEYS.fullmatch(name) is not None
+
+
 def is_kafkas(key: ConfigKey) -> bool:
     return not (key.is_mock_only or key.name.startswith("producer.id.quota"))
 
@@ -140,8 +169,10 @@ def same_api_versions(ours: str, kafkas: str) -> None:
     for version in range(5):
         our_response = ask_api_versions(ours, version)
         kafkas_response = ask_api_versions(kafkas, version)
-        advertised = spans(our_response)
-        expected = spans(kafkas_response)
+        advertised = without_later_apis(spans(our_response))
+        expected = without_later_apis(spans(kafkas_response))
+        removed = {4, 5, 6, 7, 56, 58, 67}
+        assert expected.keys() - advertised.keys() <= removed
         # Our broker lacks the versions that Kafka 4.0 removed.
         assert advertised == {
             api_key: (
@@ -228,7 +259,7 @@ class TestRelease:
             for servers in (pair.ours, pair.kafkas)
         )
         # Keys for clients older than any that Kafka 4 serves.
-        missing = {name for name in kafkas if name not in ours}
+        missing = {name for name in kafkas if name not in ours and not is_later(name)}
         removed = {f"message.{name}" for name in REMOVED_TOPIC_KEYS}
         assert missing == (removed if pair.release == "3.9.1" else set())
         del kafkas["min.insync.replicas"]  # eligible leader replicas set it for all brokers
@@ -246,6 +277,9 @@ class TestRelease:
         names = known & kafkas.keys() - own - SET_BY_THE_FIXTURE - OTHER_DEFAULTS
         assert {name: ours[name] for name in names} == {name: kafkas[name] for name in names}
         assert len(names) > 80
+        missing = {name for name in kafkas if not (name in ours or is_later(name))}
+        if pair.release.startswith("4"):
+            assert {name for name in missing if not name.startswith("listener.name.")} == set()
 
     @pytest.mark.parametrize(
         "resource_type", [ResourceType.GROUP, ResourceType.CLIENT_METRICS], ids=lambda t: t.name
@@ -256,7 +290,8 @@ class TestRelease:
         ours, kafkas = (
             described(servers, resource_type, "none") for servers in (pair.ours, pair.kafkas)
         )
-        assert ours == kafkas
+        later = {name for name in kafkas.keys() - ours.keys() if is_later(name)}
+        assert ours == {name: text for name, text in kafkas.items() if name not in later}
 
     def test_telemetry_is_answered_and_not_advertised(self, pair: Pair) -> None:
         api_key = ApiKey.GET_TELEMETRY_SUBSCRIPTIONS
@@ -273,8 +308,8 @@ class TestRelease:
                 assert responses[0] == responses[1]
 
     def test_features_are_updated_alike(self, pair: Pair) -> None:
-        highest = {"3.9.1": 21, "4.0.0": 25, "4.1.0": 27}[pair.release]
-        lowest_safe = {"3.9.1": 18, "4.0.0": 23, "4.1.0": 23}[pair.release]
+        highest = HIGHEST_METADATA_VERSIONS[pair.release]
+        lowest_safe = LOWEST_SAFE_METADATA_VERSIONS[pair.release]
         updates = [
             ("metadata.version", highest + 1, UPGRADE),
             ("metadata.version", lowest_safe, UPGRADE),
@@ -290,6 +325,8 @@ class TestRelease:
             ("metadata.version", highest, SAFE_DOWNGRADE),
             ("metadata.version", highest, UPGRADE),
         ]
+        if FEATURES["streams.version"].implemented_max == 0 and pair.release > "4.1":
+            updates = [update for update in updates if update[0] != "streams.version"]
         for version in range(2 if pair.release.startswith("3") else 3):
             for update in updates:
                 responses = [

@@ -78,6 +78,17 @@ def test_an_impossible_level_is_refused_with_its_reason(
 def test_a_downgrade_that_would_lose_metadata_is_refused(upgrade_type: int, problem: str) -> None:
     found = update(make_cluster(1), ("metadata.version", 22, upgrade_type))
     assert found == {"metadata.version": f"Invalid metadata.version 22. {problem}"}
+    found_in_4_4 = update_features(
+        make_cluster(1, **{"broker.api.versions": "4.4"}),
+        [FeatureUpdate("metadata.version", 32, upgrade_type)],
+        (4, 4),
+        validate_only=True,
+    )
+    refusal = found_in_4_4["metadata.version"]
+    assert refusal is not None
+    assert refusal.error_message == (
+        f"Unsupported metadata.version downgrade from 33 to 32. {problem}"
+    )
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,9 @@ VERSIONS = "broker.api.versions"
         ("remote.log.copy.disable", (3, 9), True),
         ("share.isolation.level", (4, 0), False),
         ("share.isolation.level", (4, 1), True),
+        ("config.providers", (4, 1), False),
+        ("cordoned.log.dirs", (4, 2), False),
+        ("cordoned.log.dirs", (4, 3), True),
         ("retention.ms", (0, 11), True),
     ],
 )
@@ -34,6 +37,14 @@ def test_the_default_release_has_the_defaults_of_the_tables_and_the_newest_every
     assert all(is_known(name, newest) for name in BROKER_KEYS)
     assert not is_known("group.streams.assignors", DEFAULT_RELEASE)
     assert release_defaults(DEFAULT_RELEASE) == {}
+
+
+def test_a_release_after_the_default_one_has_its_own_defaults() -> None:
+    name = "group.coordinator.append.linger.ms"
+    assert release_defaults((4, 2)) == release_defaults((4, 4))
+    assert release_defaults((4, 4))[name] == -1
+    assert BrokerConfig.from_overrides({VERSIONS: "4.4"})[name] == -1
+    assert BrokerConfig.from_overrides({})[name] == 5
 
 
 def test_a_default_is_the_oldest_one_that_still_holds() -> None:
