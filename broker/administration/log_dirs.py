@@ -3,8 +3,9 @@
 Source: Kafka's `ReplicaManager.alterReplicaLogDirs`.
 """
 
-from broker.cluster.brokers import LOG_DIR
 from broker.cluster.cluster import Cluster
+from broker.cluster.cordoned_dirs import is_cordoned
+from broker.config.broker_requirements import LOG_DIR
 from protocol.errors import ErrorCode
 
 _DIR_NAME_MAX = 255
@@ -25,6 +26,8 @@ def move_replica(
         return ErrorCode.INVALID_TOPIC_EXCEPTION
     if path != log_dir(broker_id):
         return ErrorCode.LOG_DIR_NOT_FOUND
+    if is_cordoned(cluster, broker_id):
+        return ErrorCode.INVALID_REPLICA_ASSIGNMENT
     topic = cluster.topics.get(topic_name)
     if topic is None or not 0 <= partition_index < len(topic.partitions):
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

@@ -7,12 +7,17 @@ Sources: Kafka's `ReplicationControlManager.validateManualPartitionAssignment` a
 from collections.abc import Sequence
 
 from broker.cluster.cluster import Cluster
+from broker.cluster.cordoned_dirs import is_cordoned, usable_broker_ids
 from broker.cluster.topics import Topic, place_replicas
+from broker.config.api_versions import release_of
 from broker.errors import Refusal
 from protocol.errors import ErrorCode
 
 PARTITIONS_MAX = 10_000
 """Largest number of partitions that one request may create, as in Kafka's controller."""
+
+CORDONED_SINCE = (4, 3)
+"""First release whose errors speak of cordoned log directories (KIP-1066)."""
 
 Assignments = list[tuple[int, ...]]
 """Replicas of consecutive partitions; the first replica of each is its preferred leader."""
@@ -33,6 +38,11 @@ def check_replicas(
             return _invalid(
                 f"The manual partition assignment includes broker {broker_id}, but no such "
                 "broker is registered."
+            )
+        if is_cordoned(cluster, broker_id):
+            return _invalid(
+                f"The manual partition assignment includes broker {broker_id}, but all its log "
+                "directories are cordoned."
             )
         if broker_id == previous_id:
             return _invalid(
@@ -72,7 +82,8 @@ def place_new_topic(
     if refusal is not None:
         return refusal
     alive_count, dead_ids = _split(cluster, replication_factor)
-    return [replicas + dead_ids for replicas in cluster.place(partition_count, alive_count)]
+    placed = cluster.place(partition_count, alive_count, usable_broker_ids(cluster))
+    return [replicas + dead_ids for replicas in placed]
 
 
 def place_more(cluster: Cluster, topic: Topic, partition_count: int) -> Assignments | Refusal:
@@ -82,7 +93,7 @@ def place_more(cluster: Cluster, topic: Topic, partition_count: int) -> Assignme
     if refusal is not None:
         return refusal
     alive_count, dead_ids = _split(cluster, replication_factor)
-    broker_ids = cluster.alive_broker_ids()
+    broker_ids = usable_broker_ids(cluster)
     first_leader_id = topic.partitions[0].replicas[0]
     first = broker_ids.index(first_leader_id) if first_leader_id in broker_ids else 0
     placed = place_replicas(broker_ids, partition_count, alive_count, first + len(topic.partitions))
@@ -90,21 +101,32 @@ def place_more(cluster: Cluster, topic: Topic, partition_count: int) -> Assignme
 
 
 def _replication_problem(cluster: Cluster, replication_factor: int) -> Refusal | None:
+    knows_cordoned = release_of(cluster.shared_config) >= CORDONED_SINCE
+    total = sum(not is_cordoned(cluster, node_id) for node_id in cluster.brokers)
     message = None
-    if not cluster.alive_broker_ids():
-        message = "All brokers are currently fenced or in controlled shutdown."
-    elif replication_factor > len(cluster.brokers):
+    if not usable_broker_ids(cluster):
+        message = "All brokers are currently fenced" + (
+            ", or have all their log directories cordoned."
+            if knows_cordoned
+            else " or in controlled shutdown."
+        )
+    elif replication_factor > total:
         message = (
             f"The target replication factor of {replication_factor} cannot be reached because "
-            f"only {len(cluster.brokers)} broker(s) are registered."
+            f"only {total} broker(s) are registered"
+            f"{' or some brokers have all their log directories cordoned' * knows_cordoned}."
         )
     return Refusal(ErrorCode.INVALID_REPLICATION_FACTOR, message) if message else None
 
 
 def _split(cluster: Cluster, replication_factor: int) -> tuple[int, tuple[int, ...]]:
     """Return the number of replicas on brokers that are up, and the other brokers for the rest."""
-    alive_count = min(replication_factor, len(cluster.alive_broker_ids()))
-    dead_ids = [broker.node_id for broker in cluster.brokers.values() if not broker.is_alive]
+    alive_count = min(replication_factor, len(usable_broker_ids(cluster)))
+    dead_ids = [
+        broker.node_id
+        for broker in cluster.brokers.values()
+        if not broker.is_alive and not is_cordoned(cluster, broker.node_id)
+    ]
     return alive_count, tuple(dead_ids[: replication_factor - alive_count])
 
 

@@ -5,9 +5,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from broker.addresses import Address, parse_listener
-
-LOG_DIR = "/mock-kafka/broker-{}"
-"""Path of a broker's only log directory, by its node id."""
+from broker.config.broker_requirements import LOG_DIR
 
 
 class Availability(Enum):

@@ -255,9 +255,11 @@ class Cluster:
 
     # Topics --------------------------------------------------------------------------------
 
-    def place(self, partition_count: int, replication_factor: int) -> list[tuple[int, ...]]:
-        """Return replicas for the partitions of a new topic, on brokers that are up."""
-        broker_ids = self.alive_broker_ids()
+    def place(
+        self, partition_count: int, replication_factor: int, usable: Sequence[int] | None = None
+    ) -> list[tuple[int, ...]]:
+        """Return replicas for the partitions of a new topic, on brokers that are up or `usable`."""
+        broker_ids = self.alive_broker_ids() if usable is None else usable
         first = self._next_placement % len(broker_ids)
         return place_replicas(broker_ids, partition_count, replication_factor, first)
 

@@ -6,6 +6,7 @@ Sources: Kafka's `AutoTopicCreationManager` and `KafkaApis.getCoordinator`.
 from collections.abc import Iterable
 
 from broker.cluster.cluster import Cluster
+from broker.cluster.cordoned_dirs import usable_broker_ids
 from broker.cluster.internal_topics import GROUP_METADATA, TRANSACTION_STATE, InternalTopic
 from broker.cluster.topics import Topic
 from broker.config.features import GROUP_VERSION, STREAMS_VERSION
@@ -76,13 +77,13 @@ def transaction_ownership_error(
 def ensure_internal_topic(cluster: Cluster, internal: InternalTopic) -> Topic | None:
     """Return an internal topic, and create it if it is missing; nobody's quota is charged.
 
-    None if its replication factor is larger than the number of brokers that are up, or its
+    None if its replication factor is larger than the number of brokers that can be used, or its
     configuration is invalid.
     """
     topic = cluster.topics.get(internal.name)
     if topic is not None:
         return topic
-    broker_count = len(cluster.alive_broker_ids())
+    broker_count = len(usable_broker_ids(cluster))
     replication_factor = internal.replication_factor(cluster.config, broker_count)
     overrides = internal.overrides(cluster.config, replication_factor)
     if not 0 < replication_factor <= broker_count or validate_topic_overrides(overrides):
@@ -91,10 +92,10 @@ def ensure_internal_topic(cluster: Cluster, internal: InternalTopic) -> Topic | 
     topic = cluster.topics.get(internal.name)
     if topic is not None:
         return topic
-    if replication_factor > len(cluster.alive_broker_ids()):
+    if replication_factor > len(usable_broker_ids(cluster)):
         return None
     partition_count: int = cluster.config[internal.partition_count_key]
-    placed = cluster.place(partition_count, replication_factor)
+    placed = cluster.place(partition_count, replication_factor, usable_broker_ids(cluster))
     return cluster.create_topic(internal.name, placed, overrides)
 
 

@@ -10,6 +10,7 @@ from broker.config.keys import (
     INT,
     LIST,
     LONG,
+    ONE_BROKER,
     ONE_BROKER_OF_MOCK,
     PASSWORD,
     PER_BROKER,
@@ -56,6 +57,7 @@ CLUSTER_KEYS: tuple[ConfigKey, ...] = (
     mock_key("controller.mutation.time.us", INT,    0,      between(0, MINUTE_MS * 1000), CLUSTER_WIDE,  "Microseconds the controller takes for each partition it creates, adds or deletes; later mutations and elections wait."),
     mock_key("broker.api.versions",         LIST,   ("4.1",), explained_by(api_versions_problem), PER_BROKER,        "The Kafka release to behave as (2.8), and APIs with other versions: NAME=HIGHEST, NAME=LOWEST-HIGHEST, or NAME=-1 for none."),
     ConfigKey("broker.rack",                STRING, None,   None,                     STATIC_PER_BROKER, "Rack of the broker, as clients see it in Metadata."),
+    ConfigKey("cordoned.log.dirs",          LIST,   (),     None,                     ONE_BROKER,        "Log directories that get no new replicas: * for all, or paths of log.dirs (KIP-1066). It needs metadata.version 30."),
     ConfigKey("replica.selector.class",     STRING, None,   one_of(RACK_AWARE_SELECTOR), STATIC_PER_BROKER, "How a consumer with a rack gets a replica to read from (KIP-392); if unset, everyone reads from the leader."),
     ConfigKey("advertised.listeners",       STRING, None,   None,                     ONE_BROKER_OF_MOCK, "Addresses that clients connect to, if they differ from listeners. They can be changed for one broker at run time.", differs_at_start=True),
 )

@@ -7,6 +7,14 @@ Sources: Kafka's `KafkaConfig.validateValues`, `DynamicThreadPool`, `LogCleaner`
 from collections.abc import Mapping
 from typing import Any
 
+from broker.config.values import split_list
+
+LOG_DIR = "/mock-kafka/broker-{}"
+"""Path of a broker's only log directory, by its node id."""
+
+ALL_LOG_DIRS = "*"
+"""The value of `cordoned.log.dirs` for all directories."""
+
 _THREAD_KEYS = (
     "background.threads",
     "num.io.threads",
@@ -30,7 +38,7 @@ def requirement_problem(values: Mapping[str, Any]) -> str | None:
     broker_id, node_id = values["broker.id"], values["node.id"]
     if broker_id >= 0 and node_id is not None and broker_id != node_id:
         return "You must set `node.id` to the same value as `broker.id`."
-    problem = _log_problem(values) or _connection_problem(values)
+    problem = _log_problem(values) or _cordoned_problem(values) or _connection_problem(values)
     return None if problem is None else f"requirement failed: {problem}"
 
 
@@ -44,6 +52,30 @@ def _log_problem(values: Mapping[str, Any]) -> str | None:
     if threads and values["log.cleaner.dedupe.buffer.size"] // threads <= _MIB:
         return "log.cleaner.dedupe.buffer.size must be at least 1MB per cleaner thread."
     return None
+
+
+def _cordoned_problem(values: Mapping[str, Any]) -> str | None:
+    """Kafka's `KafkaConfig.validateCordonedLogDirs`."""
+    cordoned = values["cordoned.log.dirs"]
+    if ALL_LOG_DIRS in cordoned:
+        return (
+            "When cordoned.log.dirs is set to *, it must not contain other values"
+            if len(cordoned) > 1
+            else None
+        )
+    known = split_list(values["log.dirs"] or "")
+    unknown = [path for path in cordoned if path not in known and not _is_log_dir(path)]
+    if not unknown:
+        return None
+    return (
+        "All entries in cordoned.log.dirs must be present in log.dirs or log.dir. Missing entries :"
+        f" {', '.join(unknown)}"
+    )
+
+
+def _is_log_dir(path: str) -> bool:
+    beginning = LOG_DIR.format("")
+    return path.startswith(beginning) and path.removeprefix(beginning).isdecimal()
 
 
 def _is_unlimited_or_positive(value: int | None) -> bool:

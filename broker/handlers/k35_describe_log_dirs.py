@@ -5,6 +5,8 @@ Behaviour:
       has a replica. A null list of topics means all; partitions without a replica are left out.
     - A partition's size is that of its segments: what DeleteRecords has deleted counts until
       retention deletes the segment. Nothing lags, and nothing moves between directories.
+    - v5 says whether cordoned.log.dirs has the directory (KIP-1066). New replicas are then placed
+      on other brokers.
 
 Gaps:
     - There is no directory: records are in memory. From v4, total_bytes is log.memory.max.bytes and
@@ -13,6 +15,7 @@ Gaps:
 
 from broker.administration.log_dirs import log_dir
 from broker.cluster.cluster import Cluster
+from broker.cluster.cordoned_dirs import is_cordoned
 from broker.cluster.topics import Partition
 from broker.request.context import RequestContext
 from broker.routes import handles
@@ -55,7 +58,7 @@ def handle_describe_log_dirs(
         topics=topics,
         total_bytes=total_bytes,
         usable_bytes=max(0, total_bytes - cluster.log_bytes),
-        is_cordoned=False,
+        is_cordoned=is_cordoned(cluster, context.broker_id),
     )
     return messages.DescribeLogDirsResponse(
         version=version, throttle_time_ms=0, error_code=ErrorCode.NONE, results=[result]
