@@ -17,7 +17,9 @@ from protocol.errors import ErrorCode
 from tests.differential.player import Link
 from tests.interop.apache_kafka import PASSWORD, USERNAME, VERSION, ApacheKafka
 
-RELEASES = {"3.9": "3.9.1", "4.0": "4.0.0", "4.1": VERSION}
+RELEASES = {"3.9": "3.9.1", "4.0": "4.0.0", "4.1": VERSION, "4.4": "4.4.0"}
+_WITH_SHARE_GROUPS = ("4.4",)
+"""Releases whose clusters have share groups by default."""
 REBALANCE_DELAY_MS = 3000
 REPLAY_REBALANCE_DELAY_MS = 50
 """The delay shows in no answer, so a replay need not wait for it."""
@@ -200,7 +202,8 @@ class Setup:
 
     def broker_config(self) -> dict[str, str]:
         """Return the configuration of brokers, without their addresses."""
-        share_config = dict.fromkeys(SHARE_KEYS, "1") if self.share_version else {}
+        has_share_groups = self.share_version or self.release in _WITH_SHARE_GROUPS
+        share_config = dict.fromkeys(SHARE_KEYS, "1") if has_share_groups else {}
         return {
             "offsets.topic.replication.factor": str(self.brokers),
             "transaction.state.log.replication.factor": "1",

@@ -234,6 +234,7 @@ FIELDS: Mapping[str, Sequence[Any]] = {
     "rack_id": ("", "r"),
     "DescribeQuorum.topic_name": ("__cluster_metadata", "~a", ""),
     "UnregisterBroker.broker_id": (9, 2, -1),
+    "UnregisterController.controller_id": (1, 9, -1),
     "DeleteRecords.offset": (1, 2, -1, 0, 3, 4, -2),
     "key_type": (0, 0, 0, 2, 3, -1),
     "FindCoordinator.key": GROUPS,

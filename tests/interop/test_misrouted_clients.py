@@ -1,7 +1,6 @@
 """A client of Kafka 4.4 that reaches another node than it asked for (KIP-1242)."""
 
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
@@ -47,11 +46,9 @@ def test_a_broker_refuses_a_connection_that_was_meant_for_another(
 
 
 @pytest.mark.xdist_group("jvm")
-def test_a_java_producer_bootstraps_again_until_the_address_is_right(
-    tmp_path: Path, topic: str
-) -> None:
+def test_a_java_producer_bootstraps_again_until_the_address_is_right(topic: str) -> None:
     try:
-        java = compile_java_clients("4.4.0", tmp_path)
+        java = compile_java_clients("4.4.0")
     except CannotRunError as error:
         pytest.skip(str(error))
     with MockKafka(brokers=2, config=CONFIG) as kafka, ThreadPoolExecutor(1) as pool:
