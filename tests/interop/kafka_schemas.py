@@ -22,10 +22,8 @@ _COMMENT = re.compile(r"^\s*//.*$", re.MULTILINE)
 _BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 _ALPHABET = 'abcXYZ019-._ äß€語😀\n"\\'
 _ZERO_UUID = UUID(int=0)
-# Our names of fields where Kafka's would do harm, kafka-python's of some sets of bits, and those of
-# later releases.
+# Our names of fields where Kafka's would do harm, and kafka-python's of some sets of bits.
 _OTHER_NAMES = {
-    "GenerationId": "generation_id_or_member_epoch",
     "Version": "image_version",
     "TopicAuthorizedOperations": "authorized_operations",
     "ClusterAuthorizedOperations": "authorized_operations",

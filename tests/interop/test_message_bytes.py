@@ -1,6 +1,7 @@
 """Every message in every version of Apache Kafka 4.1.0 has the bytes that Kafka's classes write.
 
-Those of streams groups, which 4.1.0 has not completed, are compared with 4.4.0.
+Those with later versions, and those of streams groups, which 4.1.0 has not completed, are compared
+with 4.4.0.
 """
 
 import json
@@ -22,7 +23,14 @@ from tests.interop.kafka_schemas import Schema, Variety, as_message, as_value, r
 
 SOURCE = Path(__file__).with_name("java") / "Messages.java"
 NEWER_VERSION = "4.4.0"
-NEWER_PREFIX = "StreamsGroup"
+NEWER_PREFIXES = (
+    "AddRaftVoter",
+    "ApiVersions",
+    "DeleteGroups",
+    "StreamsGroup",
+    "TxnOffsetCommit",
+    "UnregisterController",
+)
 FULLNESS = (0, 1, 1, 0.9, 0.7, 0.5, 0.5, 0.3)
 """How much there is in the values of every version: nothing, everything, and between."""
 
@@ -86,7 +94,7 @@ pytestmark = pytest.mark.xdist_group("jvm")  # one worker runs Java once
 
 
 def _release(message_name: str) -> str:
-    return NEWER_VERSION if message_name.startswith(NEWER_PREFIX) else VERSION
+    return NEWER_VERSION if message_name.startswith(NEWER_PREFIXES) else VERSION
 
 
 @pytest.fixture(scope="module")
