@@ -55,16 +55,13 @@ SUPPORTED_COUNTS = {"3.9.1": 2, "4.0.0": 5, "4.1.0": 6, "4.4.0": 7}
 HIGHEST_METADATA_VERSIONS = {"3.9.1": 21, "4.0.0": 25, "4.1.0": 27, "4.4.0": 33}
 # Below are records that a safe downgrade would lose.
 LOWEST_SAFE_METADATA_VERSIONS = {"3.9.1": 18, "4.0.0": 23, "4.1.0": 23, "4.4.0": 33}
-# What Kafka 4.4 serves and this broker does not yet: share groups v2, and streams groups.
+# What Kafka 4.4 serves and this broker does not yet: share groups v2.
 LATER_APIS = {
     ApiKey.SHARE_FETCH,
     ApiKey.SHARE_ACKNOWLEDGE,
     ApiKey.WRITE_SHARE_GROUP_STATE,
     ApiKey.READ_SHARE_GROUP_STATE_SUMMARY,
     ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS,
-    ApiKey.STREAMS_GROUP_HEARTBEAT,
-    ApiKey.STREAMS_GROUP_DESCRIBE,
-    93,
 }
 # Keys of Kafka 4.2 to 4.4 that this broker does not have yet: those of share groups, of streams
 # groups, of dead letter queues, of tiered storage, and of assignment intervals (KIP-1263).
@@ -325,8 +322,6 @@ class TestRelease:
             ("metadata.version", highest, SAFE_DOWNGRADE),
             ("metadata.version", highest, UPGRADE),
         ]
-        if FEATURES["streams.version"].implemented_max == 0 and pair.release > "4.1":
-            updates = [update for update in updates if update[0] != "streams.version"]
         for version in range(2 if pair.release.startswith("3") else 3):
             for update in updates:
                 responses = [
