@@ -45,12 +45,21 @@ API_NAMES = frozenset(
 
 
 def make_class(name: str) -> Any:
-    """Return a new class of a request or response, made as kafka-python makes its own."""
-    from kafka.protocol.api_message import ApiMessage  # noqa: PLC0415 - see ADR 24
+    """Return a new class of a request or response, made as kafka-python makes its own.
 
-    return new_class(
+    kafka-python's clients in this process still find their own class of a response.
+    """
+    from kafka.protocol.api_header import ResponseClassRegistry  # noqa: PLC0415 - see ADR 24
+    from kafka.protocol.api_message import ApiMessage  # noqa: PLC0415
+
+    response_classes = ResponseClassRegistry._response_class_registry  # noqa: SLF001 - no other way
+    before = response_classes.copy()
+    made = new_class(
         name,
         (ApiMessage,),
         {"load_json": schemas},
         lambda attributes: attributes.update(__module__=__name__),
     )
+    response_classes.clear()
+    response_classes.update(before)
+    return made

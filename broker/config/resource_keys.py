@@ -59,7 +59,7 @@ GROUP_RESOURCE_KEYS: tuple[ConfigKey, ...] = (
     ConfigKey("streams.acceptable.recovery.lag", LONG,  10_000,             at_least(0),              READ_ONLY, "Lag with which a member of a streams group counts as caught up.", is_internal=True),
     internal_key("streams.num.warmup.replicas",   INT,    2,                  at_least(0),              READ_ONLY, "Warm-up copies of tasks of a streams group; Kafka 4.4 assigns none."),
     internal_key("streams.assignor.offload.enable", BOOLEAN, True,            None,                     READ_ONLY, "Whether another thread of Kafka computes the tasks of a streams group."),
-    ignored_key("streams.assignor.name",          STRING, None,               one_of("sticky"),         READ_ONLY, "The assignor of a streams group."),
+    ignored_key("streams.assignor.name",          STRING, "sticky",           one_of("sticky"),         READ_ONLY, "The assignor of a streams group."),
 )
 
 CLIENT_METRICS_KEYS: tuple[ConfigKey, ...] = (

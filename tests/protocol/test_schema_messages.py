@@ -1,9 +1,11 @@
 """Messages with our own schemas are encoded as Kafka's classes do it, and found like the others."""
 
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
+from kafka.protocol.api_header import ResponseClassRegistry
 
 from protocol import messages, schema_messages, schemas
 from protocol.api_keys import ApiKey
@@ -102,3 +104,15 @@ def test_a_null_that_the_schema_does_not_allow_is_refused() -> None:
     body = encode_message(request, 1)
     with pytest.raises(DecodeError, match="group_ids must not be null"):
         decode_request(ApiKey.SHARE_GROUP_DESCRIBE, 1, body, 0, len(body))
+
+
+@pytest.mark.parametrize("api_name", ["ApiVersions", "DeleteGroups", "TxnOffsetCommit"])
+def test_clients_of_kafka_python_find_its_own_class_of_a_response(api_name: str) -> None:
+    for package in ("admin", "metadata", "producer"):
+        import_module(f"kafka.protocol.{package}")
+    api_key = messages.api_key_of(api_name)
+
+    schema_messages.make_class(f"{api_name}Response")
+
+    found = ResponseClassRegistry._response_class_registry[api_key]
+    assert found.__module__.startswith("kafka.protocol.")
