@@ -20,6 +20,8 @@ from protocol.framing import SIZE_BYTES, FrameError, FrameReader
 RESPONSE_BYTES_MAX = 100 * 1024 * 1024
 SOFTWARE_NAME = "mock-kafka"
 _CORRELATION_ID_MAX = 2**31 - 1
+_API_VERSIONS_MAX = 4
+"""A later one only names the cluster and the node, which this client does not know at first."""
 
 _FRAME_HEADER = Struct(">ihhih")
 _CORRELATION_ID = Struct(">i")
@@ -54,16 +56,16 @@ class ProtocolCodec:
         self.features = NO_FEATURES
         """The features of the ApiVersions response."""
 
-    def api_versions_request(self, version_max: int | None = None) -> bytes:
+    def api_versions_request(self, version_max: int = _API_VERSIONS_MAX) -> bytes:
         """Return the ApiVersions request that opens a connection.
 
         `version_max` is for the second request, after a broker refused the version of the first.
         """
-        low, high = messages.schema_versions(ApiKey.API_VERSIONS)
+        low, _ = messages.schema_versions(ApiKey.API_VERSIONS)
         request = messages.ApiVersionsRequest(
             client_software_name=SOFTWARE_NAME, client_software_version="1"
         )
-        version = high if version_max is None else max(low, min(high, version_max))
+        version = max(low, min(_API_VERSIONS_MAX, version_max))
         return self._frame(ApiKey.API_VERSIONS, version, request)
 
     def on_api_versions(self, response: "messages.Message") -> bytes | None:

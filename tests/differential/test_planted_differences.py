@@ -9,6 +9,7 @@ import pytest
 import broker.handlers  # noqa: F401 - registers every API
 from broker.routes import ROUTES
 from protocol.messages import API_NAMES
+from protocol.releases import DEFAULT_VERSIONS
 from tests.differential.canonical import MAPPED_FIELDS, SYNONYMS, Names
 from tests.differential.clusters import ComparedCluster
 from tests.differential.comparison import Comparison, answering_apis, compare
@@ -19,7 +20,7 @@ from tests.differential.player import Play
 NOW_MS = 1_700_000_000_000
 PREFIX = "zq00000000-"
 Place = tuple[str | int, ...]
-ADVERTISED = sorted(key for key, route in ROUTES.items() if route.is_advertised)
+ADVERTISED = sorted(key for key in DEFAULT_VERSIONS if ROUTES[key].is_advertised)
 
 
 def canonical(responses: list[tuple[str, Any] | None]) -> list[Any]:
