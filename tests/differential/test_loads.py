@@ -34,7 +34,7 @@ def test_a_failed_check_and_an_early_end_accuse_but_a_late_generator_does_not() 
     )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_no_check_accuses_our_broker(spark: "SparkSession", tmp_path: Path) -> None:
     with our_cluster(SETUP) as ours:
         [outcome] = judged_loads(spark, {"ours": ours.servers}, range(1, 2), tmp_path)

@@ -210,10 +210,14 @@ def test_offsets_of_unknown_generations_are_refused(requests: TransactionRequest
     eventually(lambda: requests.call(request, 4).coordinators[0].error_code == NONE)
     eventually(lambda: requests.fetch_offset(group)[0] == NONE)
     assert requests.add_offsets(producer, group) == NONE
-    found = requests.commit_offset(producer, group, 7, generation_id=3, member_id="m")
+    found = requests.commit_offset(
+        producer, group, 7, generation_id_or_member_epoch=3, member_id="m"
+    )
     assert found == ErrorCode.ILLEGAL_GENERATION
     assert requests.commit_offset(producer, group, 7) == NONE
-    found = requests.commit_offset(producer, group, 8, generation_id=3, member_id="m")
+    found = requests.commit_offset(
+        producer, group, 8, generation_id_or_member_epoch=3, member_id="m"
+    )
     assert found == ErrorCode.UNKNOWN_MEMBER_ID
     stale = (producer.producer_id, producer.producer_epoch - 1)
     assert requests.commit_offset(stale, group, 8) == ErrorCode.INVALID_PRODUCER_EPOCH
