@@ -244,11 +244,11 @@ async def test_messages_and_frames_share_a_connection_in_any_order() -> None:
     exchange = asyncio.create_task(connection.exchange(connection.wire.api_versions_request(), 10))
     await asyncio.sleep(0)
     connection.send(b"frame", collector)
-    body = bytes(messages.ApiVersionsResponse(error_code=0, api_keys=[]).encode(version=5))
+    body = bytes(messages.ApiVersionsResponse(error_code=0, api_keys=[]).encode(version=4))
     response = frame_response(1, body, has_tagged_header=False)
     connection.data_received(b"\0\0\0\1a" + response + b"\0\0\0\1b")
     assert collector.responses == [b"a", b"b"]
-    assert await exchange == messages.ApiVersionsResponse(version=5, error_code=0, api_keys=[])
+    assert await exchange == messages.ApiVersionsResponse(version=4, error_code=0, api_keys=[])
 
 
 async def test_a_response_without_a_request_closes_the_connection() -> None:
