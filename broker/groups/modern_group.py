@@ -3,10 +3,13 @@
 Source: Kafka's `ModernGroup`.
 """
 
-from typing import Generic, Protocol, TypeVar
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from broker.errors import Refusal
 from broker.groups.offsets import OffsetTable
+from broker.groups.requests import CommitRequest
 from protocol.coordinator_records import CoordinatorRecord
 from protocol.errors import ErrorCode
 
@@ -34,11 +37,29 @@ M = TypeVar("M", bound=ModernMember)
 T = TypeVar("T")
 
 
-class ModernGroup(Generic[M, T]):
-    """Members, epochs, and the target of each member, of which `nothing` is the empty one."""
+class MemberRecords(NamedTuple, Generic[M, T]):
+    """What makes the records of a member; each is called with the id of the group first."""
+
+    member: Callable[[str, M], CoordinatorRecord]
+    current: Callable[[str, M], CoordinatorRecord]
+    target: Callable[[str, str, T], CoordinatorRecord]
+    tombstones: Callable[[str, str], list[CoordinatorRecord]]
+
+
+class ModernGroup(ABC, Generic[M, T]):
+    """Members, epochs, and the target of each member, of which `nothing` is the empty one.
+
+    Every change that another coordinator would need is added to `unwritten`.
+    """
 
     def __init__(
-        self, group_id: str, nothing: T, *, first_epoch: int, offsets: OffsetTable | None
+        self,
+        group_id: str,
+        nothing: T,
+        records: MemberRecords[M, T],
+        *,
+        first_epoch: int,
+        offsets: OffsetTable | None,
     ) -> None:
         self.group_id = group_id
         self.group_epoch = self.assignment_epoch = first_epoch
@@ -48,6 +69,7 @@ class ModernGroup(Generic[M, T]):
         """Whether no topic of the group has changed since the last epoch."""
         self.unwritten: list[CoordinatorRecord] = []
         self._nothing = nothing
+        self._records = records
         self._metadata_hash = 0
         self._targets: dict[str, T] = {}
         self._static_ids: dict[str, str] = {}
@@ -71,19 +93,81 @@ class ModernGroup(Generic[M, T]):
         """Whether it has no members."""
         return not self.members
 
-    def _put(self, member: M) -> None:
+    # Members ---------------------------------------------------------------------------------
+
+    def put_member(self, member: M) -> None:
+        """Add a member, or replace the one with its id."""
         self.members[member.member_id] = member
         if member.group_instance_id is not None:
             self._static_ids[member.group_instance_id] = member.member_id
 
-    def _take(self, member_id: str) -> M:
-        """Remove a member and its target, and return it."""
+    def write_member(self, member: M) -> None:
+        """Put a member whose description of itself has changed."""
+        self.put_member(member)
+        self.unwritten.append(self._records.member(self.group_id, member))
+
+    def write_assignment(self, member: M) -> None:
+        """Put a member whose epoch has changed, or what it has."""
+        self.put_member(member)
+        self.unwritten.append(self._records.current(self.group_id, member))
+
+    def remove_member(self, member_id: str) -> M:
+        """Remove a member and its target; what it had is free. The epoch stays."""
         member = self.members.pop(member_id)
         instance_id = member.group_instance_id or ""
         if self._static_ids.get(instance_id) == member_id:
             del self._static_ids[instance_id]
         self._targets.pop(member_id, None)
+        self.unwritten += self._records.tombstones(self.group_id, member_id)
         return member
+
+    def replace_static_member(self, old: M, new: M) -> None:
+        """Give the instance and the target of a member, and what it has, to a new member id."""
+        target = self.target_of(old.member_id)
+        self.remove_member(old.member_id)
+        self.write_member(new)
+        self._targets[new.member_id] = target
+        self.unwritten.append(self._records.target(self.group_id, new.member_id, target))
+        self.unwritten.append(self._records.current(self.group_id, new))
+
+    def _set_targets(self, targets: Mapping[str, T]) -> None:
+        """Set the target of each member; one that is missing in `targets` gets nothing."""
+        for member_id in self.members:
+            target = targets.get(member_id, self._nothing)
+            if self._targets.get(member_id) != target:
+                self._targets[member_id] = target
+                self.unwritten.append(self._records.target(self.group_id, member_id, target))
+
+    # Committed offsets -------------------------------------------------------------------------
+
+    def check_commit(self, request: CommitRequest, *, is_transactional: bool) -> ErrorCode:
+        """Return NONE, or why a member may not commit offsets."""
+        is_member = bool(request.member_id) or request.group_instance_id is not None
+        if request.generation_id < 0 and (not self.members or (is_transactional and not is_member)):
+            return ErrorCode.NONE
+        member = self.members.get(request.member_id)
+        if member is None:
+            return ErrorCode.UNKNOWN_MEMBER_ID
+        return self._check_member_commit(member, request, is_transactional=is_transactional)
+
+    def check_fetch(self, member_id: str | None, member_epoch: int) -> ErrorCode:
+        """Return NONE, or why a member may not fetch committed offsets."""
+        if member_id is None and member_epoch < 0:
+            return ErrorCode.NONE  # an administrator
+        member = self.members.get(member_id or "")
+        if member is None:
+            return ErrorCode.UNKNOWN_MEMBER_ID
+        return self._check_epoch(member, member_epoch)
+
+    @abstractmethod
+    def _check_member_commit(
+        self, member: M, request: CommitRequest, *, is_transactional: bool
+    ) -> ErrorCode:
+        """Return NONE, or why this member may not commit offsets."""
+
+    @abstractmethod
+    def _check_epoch(self, member: M, member_epoch: int) -> ErrorCode:
+        """Return NONE, or the error of an epoch that is not that of a member."""
 
 
 def check_instance(group: ModernGroup[M, T], instance_id: str, member_id: str) -> Refusal | None:

@@ -11,7 +11,7 @@ Behaviour:
       group.coordinator.rebalance.protocols lacks consumer.
 """
 
-from broker.administration.authorized_operations import GROUP_OPERATIONS
+from broker.administration.authorized_operations import GROUP_OPERATIONS, bit_field
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import (
     behind_empty_ids,
@@ -51,7 +51,7 @@ def handle_consumer_group_describe(
     if request.include_authorized_operations:
         for group in groups:
             if group.error_code == ErrorCode.NONE:
-                group.authorized_operations = sum(1 << code for code in GROUP_OPERATIONS)
+                group.authorized_operations = bit_field(GROUP_OPERATIONS)
     return messages.ConsumerGroupDescribeResponse(version=version, groups=groups)
 
 

@@ -1,7 +1,6 @@
 """The state of one group of the consumer protocol: members, epochs, targets and owners.
 
-`heartbeat` decides what a request changes. Every change that another coordinator would need is
-added to `unwritten`. Source: Kafka's `ConsumerGroup` and `ModernGroup`.
+`heartbeat` decides what a request changes. Source: Kafka's `ConsumerGroup`.
 """
 
 from collections import Counter
@@ -27,11 +26,13 @@ from broker.groups.consumer.reconciliation import reconcile
 from broker.groups.consumer.regexes import ResolvedRegex
 from broker.groups.consumer.requests import ConsumerGroupDescription
 from broker.groups.consumer.topics import TopicMetadata, TopicSource, group_hash
-from broker.groups.modern_group import ModernGroup
+from broker.groups.modern_group import MemberRecords, ModernGroup
 from broker.groups.offsets import OffsetTable
 from broker.groups.requests import CommitRequest
 from protocol.coordinator_records import CoordinatorRecord
 from protocol.errors import ErrorCode
+
+_RECORDS = MemberRecords(member_record, current_record, target_record, member_tombstones)
 
 
 class ConsumerGroup(ModernGroup[ConsumerMember, Assignment]):
@@ -41,7 +42,7 @@ class ConsumerGroup(ModernGroup[ConsumerMember, Assignment]):
     protocol_type = "consumer"
 
     def __init__(self, group_id: str, offsets: OffsetTable | None = None) -> None:
-        super().__init__(group_id, NO_PARTITIONS, first_epoch=0, offsets=offsets)
+        super().__init__(group_id, NO_PARTITIONS, _RECORDS, first_epoch=0, offsets=offsets)
         self.resolved_regexes: dict[str, ResolvedRegex] = {}
         self.is_resolving = False
         """Whether the coordinator is going to resolve the expressions."""
@@ -57,7 +58,7 @@ class ConsumerGroup(ModernGroup[ConsumerMember, Assignment]):
     def put_member(self, member: ConsumerMember) -> None:
         """Add a member, or replace the one with its id."""
         self._uncount(self.members.get(member.member_id))
-        self._put(member)
+        super().put_member(member)
         for owned in (member.assigned_partitions, member.partitions_pending_revocation):
             for topic_id, indexes in owned.items():
                 self._owned.setdefault(topic_id, set()).update(indexes)
@@ -65,31 +66,11 @@ class ConsumerGroup(ModernGroup[ConsumerMember, Assignment]):
         if member.subscribed_topic_regex:
             self._regex_counts[member.subscribed_topic_regex] += 1
 
-    def write_member(self, member: ConsumerMember) -> None:
-        """Put a member whose subscription or client has changed."""
-        self.put_member(member)
-        self.unwritten.append(member_record(self.group_id, member))
-
-    def write_assignment(self, member: ConsumerMember) -> None:
-        """Put a member whose epoch or partitions have changed."""
-        self.put_member(member)
-        self.unwritten.append(current_record(self.group_id, member))
-
     def remove_member(self, member_id: str) -> ConsumerMember:
         """Remove a member and its target; its partitions are free. The epoch stays."""
-        member = self._take(member_id)
+        member = super().remove_member(member_id)
         self._uncount(member)
-        self.unwritten += member_tombstones(self.group_id, member_id)
         return member
-
-    def replace_static_member(self, old: ConsumerMember, new: ConsumerMember) -> None:
-        """Give the instance, the target and the partitions of a member to a new member id."""
-        target = self._targets.get(old.member_id, NO_PARTITIONS)
-        self.remove_member(old.member_id)
-        self.write_member(new)
-        self._targets[new.member_id] = target
-        self.unwritten.append(target_record(self.group_id, new.member_id, target))
-        self.unwritten.append(current_record(self.group_id, new))
 
     def is_owned(self, partition: TopicPartition) -> bool:
         """Return whether a member owns a partition, or has still to revoke it."""
@@ -205,11 +186,7 @@ class ConsumerGroup(ModernGroup[ConsumerMember, Assignment]):
                 is_homogeneous=self.is_homogeneous,
             )
         )
-        for member_id in self.members:
-            target = targets.get(member_id, NO_PARTITIONS)
-            if self._targets.get(member_id) != target:
-                self._targets[member_id] = target
-                self.unwritten.append(target_record(self.group_id, member_id, target))
+        self._set_targets(targets)
         self.assignment_epoch = self.group_epoch
         self.unwritten.append(target_epoch_record(self.group_id, self.assignment_epoch))
 
@@ -299,37 +276,22 @@ class ConsumerGroup(ModernGroup[ConsumerMember, Assignment]):
 
     # Committed offsets -------------------------------------------------------------------------
 
-    def check_commit(self, request: CommitRequest, *, is_transactional: bool) -> ErrorCode:
-        """Return NONE, or why a member may not commit offsets."""
-        is_member = bool(request.member_id) or request.group_instance_id is not None
-        if request.generation_id < 0 and (not self.members or (is_transactional and not is_member)):
-            return ErrorCode.NONE
-        member = self.members.get(request.member_id)
-        if member is None:
-            return ErrorCode.UNKNOWN_MEMBER_ID
+    def _check_member_commit(
+        self, member: ConsumerMember, request: CommitRequest, *, is_transactional: bool
+    ) -> ErrorCode:
         knows_epochs = request.knows_missing_groups or is_transactional
         if not knows_epochs and member.classic is None:
             return ErrorCode.UNSUPPORTED_VERSION
-        error_code = _check_epoch(member, request.generation_id)
+        error_code = self._check_epoch(member, request.generation_id)
         if error_code is ErrorCode.STALE_MEMBER_EPOCH and not request.knows_missing_groups:
             return ErrorCode.ILLEGAL_GENERATION
         return error_code
 
-    def check_fetch(self, member_id: str | None, member_epoch: int) -> ErrorCode:
-        """Return NONE, or why a member may not fetch committed offsets."""
-        if member_id is None and member_epoch < 0:
-            return ErrorCode.NONE  # an administrator
-        member = self.members.get(member_id or "")
-        if member is None:
-            return ErrorCode.UNKNOWN_MEMBER_ID
-        return _check_epoch(member, member_epoch)
-
-
-def _check_epoch(member: ConsumerMember, member_epoch: int) -> ErrorCode:
-    if member_epoch == member.member_epoch:
-        return ErrorCode.NONE
-    is_classic = member.classic is not None
-    return ErrorCode.ILLEGAL_GENERATION if is_classic else ErrorCode.STALE_MEMBER_EPOCH
+    def _check_epoch(self, member: ConsumerMember, member_epoch: int) -> ErrorCode:
+        if member_epoch == member.member_epoch:
+            return ErrorCode.NONE
+        is_classic = member.classic is not None
+        return ErrorCode.ILLEGAL_GENERATION if is_classic else ErrorCode.STALE_MEMBER_EPOCH
 
 
 def _subtract(counts: Counter[str], names: Iterable[str]) -> None:

@@ -1,14 +1,13 @@
 """The state of one streams group: members, topology, epochs, targets and owners of tasks.
 
-`heartbeat` decides what a request changes. Every change that another coordinator would need is
-added to `unwritten`. Source: Kafka's `StreamsGroup`.
+`heartbeat` decides what a request changes. Source: Kafka's `StreamsGroup`.
 """
 
 from collections.abc import Mapping
 from enum import Enum
 from typing import NamedTuple
 
-from broker.groups.modern_group import ModernGroup
+from broker.groups.modern_group import MemberRecords, ModernGroup
 from broker.groups.offsets import OffsetTable
 from broker.groups.requests import CommitRequest
 from broker.groups.streams.configured_topology import ConfiguredTopology
@@ -34,6 +33,8 @@ from protocol.errors import ErrorCode
 
 STANDBY_REPLICAS = "num.standby.replicas"
 """The number of standby tasks of each task, among the configurations that targets depend on."""
+
+_RECORDS = MemberRecords(member_record, current_record, target_record, member_tombstones)
 
 FIRST_EPOCH = 1
 """The epoch of a group before its first member."""
@@ -72,7 +73,9 @@ class StreamsGroup(ModernGroup[StreamsMember, TargetTasks]):
     protocol_type = "streams"
 
     def __init__(self, group_id: str, offsets: OffsetTable | None = None) -> None:
-        super().__init__(group_id, NOTHING_TARGETED, first_epoch=FIRST_EPOCH, offsets=offsets)
+        super().__init__(
+            group_id, NOTHING_TARGETED, _RECORDS, first_epoch=FIRST_EPOCH, offsets=offsets
+        )
         self.assignment_ms = 0
         """When the targets were computed; 0 lets the next ones be computed at once."""
         self.topology: Topology | None = None
@@ -94,39 +97,22 @@ class StreamsGroup(ModernGroup[StreamsMember, TargetTasks]):
 
     # Members ---------------------------------------------------------------------------------
 
-    def write_member(self, member: StreamsMember) -> None:
-        """Put a member whose description of itself has changed."""
-        self._replace(member)
-        self.unwritten.append(member_record(self.group_id, member))
-
-    def write_assignment(self, member: StreamsMember) -> None:
-        """Put a member whose epoch or tasks have changed."""
-        self._replace(member)
-        self.unwritten.append(current_record(self.group_id, member))
-
-    def _replace(self, member: StreamsMember) -> None:
+    def put_member(self, member: StreamsMember) -> None:
+        """Add a member, or replace the one with its id; it has its tasks."""
         before = self.members.get(member.member_id)
         if before is not None:
             self.owners.remove(before)
-        self._put(member)
+        super().put_member(member)
         self.owners.add(member)
 
-    def remove_member(self, member_id: str) -> None:
+    def remove_member(self, member_id: str) -> StreamsMember:
         """Remove a member and its target; its tasks are free. The epoch stays."""
-        self.owners.remove(self._take(member_id))
+        member = super().remove_member(member_id)
+        self.owners.remove(member)
         self.reported_offsets.pop(member_id, None)
-        self.unwritten += member_tombstones(self.group_id, member_id)
         if not self.members:
             self.shutdown_member_id = None
-
-    def replace_static_member(self, old: StreamsMember, new: StreamsMember) -> None:
-        """Give the instance, the target and the tasks of a member to a new member id."""
-        target = self.target_of(old.member_id)
-        self.remove_member(old.member_id)
-        self.write_member(new)
-        self._targets[new.member_id] = target
-        self.unwritten.append(target_record(self.group_id, new.member_id, target))
-        self.unwritten.append(current_record(self.group_id, new))
+        return member
 
     def fence(self, member_id: str) -> None:
         """Remove a member and begin a new epoch."""
@@ -179,11 +165,7 @@ class StreamsGroup(ModernGroup[StreamsMember, TargetTasks]):
             }
             standby_replicas = int(self.assignment_configs[STANDBY_REPLICAS])
             targets = assign_stickily(self.members, subtopologies, offsets, standby_replicas)
-        for member_id in self.members:
-            target = targets.get(member_id, NOTHING_TARGETED)
-            if self._targets.get(member_id) != target:
-                self._targets[member_id] = target
-                self.unwritten.append(target_record(self.group_id, member_id, target))
+        self._set_targets(targets)
         self._note_targets(now_ms)
 
     def _note_targets(self, now_ms: int) -> None:
@@ -229,14 +211,9 @@ class StreamsGroup(ModernGroup[StreamsMember, TargetTasks]):
 
     # Committed offsets -------------------------------------------------------------------------
 
-    def check_commit(self, request: CommitRequest, *, is_transactional: bool) -> ErrorCode:
-        """Return NONE, or why a member may not commit offsets."""
-        is_member = bool(request.member_id) or request.group_instance_id is not None
-        if request.generation_id < 0 and (not self.members or (is_transactional and not is_member)):
-            return ErrorCode.NONE
-        member = self.members.get(request.member_id)
-        if member is None:
-            return ErrorCode.UNKNOWN_MEMBER_ID
+    def _check_member_commit(
+        self, member: StreamsMember, request: CommitRequest, *, is_transactional: bool
+    ) -> ErrorCode:
         if not (request.knows_missing_groups or is_transactional):
             return ErrorCode.UNSUPPORTED_VERSION
         if self._may_commit(member, request):
@@ -257,12 +234,6 @@ class StreamsGroup(ModernGroup[StreamsMember, TargetTasks]):
                 return False
         return True
 
-    def check_fetch(self, member_id: str | None, member_epoch: int) -> ErrorCode:
-        """Return NONE, or why a member may not fetch committed offsets."""
-        if member_id is None and member_epoch < 0:
-            return ErrorCode.NONE  # an administrator
-        member = self.members.get(member_id or "")
-        if member is None:
-            return ErrorCode.UNKNOWN_MEMBER_ID
+    def _check_epoch(self, member: StreamsMember, member_epoch: int) -> ErrorCode:
         is_current = member_epoch == member.member_epoch
         return ErrorCode.NONE if is_current else ErrorCode.STALE_MEMBER_EPOCH
