@@ -93,7 +93,7 @@ class MarkerChannel:
         return MarkerRequest(marker, node_id, now_ms, pending)
 
     def _version(self, node_id: int) -> int:
-        """Return the version of the request to a broker, which may have a release of its own."""
+        """Return the highest version that a broker serves; brokers may have different releases."""
         route = self._cluster.routes[node_id].get(ApiKey.WRITE_TXN_MARKERS)
         return _VERSION_MIN if route is None else min(_VERSION_MAX, route.version_max)
 

@@ -45,7 +45,7 @@ class PartitionCounts:
         """Return the number of partitions of a topic that a source of the topology is.
 
         Raises:
-            TopologyError: it is not known, which Kafka takes for a mistake of its own.
+            TopologyError: it is not known. Kafka takes this for a bug in the coordinator.
         """
         count = self.get(topic_name)
         if count is None:

@@ -97,7 +97,7 @@ class StreamsDriver:
         return self.groups.streams.heartbeat(request, self.now_ms)
 
     def join(self, member_id: str, **fields: Any) -> StreamsHeartbeatResult:
-        """Join, each member in a process of its own unless `process_id` says another."""
+        """Join. Without a `process_id`, the member is the only one of its process."""
         joining: dict[str, Any] = {
             "member_epoch": 0,
             "rebalance_timeout_ms": REBALANCE_MS,
