@@ -220,7 +220,7 @@ class GroupAdmin(ABC):
 
         _, _, response = self._ask_coordinator(group_id, request, first_error)
         names = {topic_id: name for name, topic_id in ids.items()}
-        return {
+        results = {
             (
                 topic.name or names.get(topic.topic_id or NO_TOPIC_ID, ""),
                 part.partition_index,
@@ -228,6 +228,9 @@ class GroupAdmin(ABC):
             for topic in response.topics
             for part in topic.partitions
         }
+        # From version 10 on topics have ids alone, and a topic that does not exist has none.
+        unknown = error_of(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        return {key: results.get(key, unknown) for key in offsets}
 
     def delete_group_offsets(
         self, group_id: str, partitions: Iterable[PartitionKey]

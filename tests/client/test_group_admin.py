@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from client.admin import Admin
+from client.blocking_admin import open_admin
 from client.errors import ApiError
 from client.group_admin import EARLIEST, LATEST
 from client.resources import GroupDescription, GroupListing, PartitionOffset
@@ -49,6 +50,20 @@ def test_offsets_of_topics_that_do_not_exist_are_errors_of_their_partitions(admi
     (error,) = admin.alter_group_offsets("g", {("gone", 0): PartitionOffset(1)}).values()
     assert error is not None
     assert error.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_topics_that_do_not_exist_have_their_error_where_topics_have_ids() -> None:
+    versions: dict[str, str | int | float | bool] = {"broker.api.versions": "OffsetCommit=10"}
+    offsets = {(name, 0): PartitionOffset(1) for name in ("gone", "t", "missing")}
+    with (
+        MockKafka(config=versions, in_process=True) as kafka,
+        open_admin(kafka.bootstrap_servers) as admin,
+    ):
+        kafka.create_topic("t")
+        results = admin.alter_group_offsets("g", offsets)
+    codes = {name: error and error.error_code for (name, _), error in results.items()}
+    unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert codes == {"gone": unknown, "t": None, "missing": unknown}
 
 
 def test_a_group_without_members_is_described_and_deleted(admin: Admin) -> None:
