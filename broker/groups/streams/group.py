@@ -218,7 +218,8 @@ class StreamsGroup(ModernGroup[StreamsMember, TargetTasks]):
             return ErrorCode.UNSUPPORTED_VERSION
         if self._may_commit(member, request):
             return ErrorCode.NONE
-        return ErrorCode.ILLEGAL_GENERATION if is_transactional else ErrorCode.STALE_MEMBER_EPOCH
+        knows_epochs = request.knows_missing_groups
+        return ErrorCode.STALE_MEMBER_EPOCH if knows_epochs else ErrorCode.ILLEGAL_GENERATION
 
     def _may_commit(self, member: StreamsMember, request: CommitRequest) -> bool:
         """Whether a member has each task since the epoch of its commit, or an older one."""

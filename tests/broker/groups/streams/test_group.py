@@ -40,11 +40,14 @@ def test_an_administrator_commits_while_the_group_is_empty() -> None:
     assert driver.group.check_commit(request, is_transactional=True) is ErrorCode.NONE
 
 
-def test_a_commit_of_a_wrong_epoch_in_a_transaction_is_of_an_illegal_generation() -> None:
+def test_a_commit_of_a_wrong_epoch_in_a_transaction_has_the_error_of_its_version() -> None:
     driver = StreamsDriver()
     driver.join("a")
     request = CommitRequest(GROUP, [OffsetToCommit("t", 0, 1)], 9, "a")
     found = driver.group.check_commit(request, is_transactional=True)
+    assert found is ErrorCode.STALE_MEMBER_EPOCH
+    older = request._replace(knows_missing_groups=False)
+    found = driver.group.check_commit(older, is_transactional=True)
     assert found is ErrorCode.ILLEGAL_GENERATION
 
 
