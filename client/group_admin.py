@@ -11,13 +11,13 @@ from uuid import UUID
 
 from client.errors import ApiError, UnsupportedVersionError, error_of
 from client.group_messages import (
-    NO_TOPIC_ID,
     by_topic,
     classic_group,
     committed_offsets,
     consumer_group,
     offsets_to_commit,
     share_group,
+    topic_name,
 )
 from client.resources import (
     Address,
@@ -204,7 +204,8 @@ class GroupAdmin(ABC):
         self, group_id: str, offsets: Mapping[PartitionKey, PartitionOffset]
     ) -> dict[PartitionKey, ApiError | None]:
         """Commit offsets for a group without members."""
-        ids = {name: topic_id for topic_id, name in self.topic_names().items()}
+        names = self.topic_names()
+        ids = {name: topic_id for topic_id, name in names.items()}
         request = messages.OffsetCommitRequest(
             group_id=group_id,
             generation_id_or_member_epoch=-1,
@@ -219,12 +220,8 @@ class GroupAdmin(ABC):
             return next((code for code in codes if code in _RETRIED), 0)
 
         _, _, response = self._ask_coordinator(group_id, request, first_error)
-        names = {topic_id: name for name, topic_id in ids.items()}
         results = {
-            (
-                topic.name or names.get(topic.topic_id or NO_TOPIC_ID, ""),
-                part.partition_index,
-            ): error_of(part.error_code)
+            (topic_name(topic, names), part.partition_index): error_of(part.error_code)
             for topic in response.topics
             for part in topic.partitions
         }

@@ -21,6 +21,7 @@ _OldTopic: TypeAlias = "messages.OffsetFetchResponse.OffsetFetchResponseTopic"
 _Topic: TypeAlias = (
     "messages.OffsetFetchResponse.OffsetFetchResponseGroup.OffsetFetchResponseTopics"
 )
+_Committed: TypeAlias = "messages.OffsetCommitResponse.OffsetCommitResponseTopic"
 _Assignment: TypeAlias = (
     "messages.ConsumerGroupDescribeResponse.DescribedGroup.Member.Assignment"
     " | messages.ShareGroupDescribeResponse.DescribedGroup.Member.Assignment"
@@ -127,7 +128,7 @@ def committed_offsets(
 ) -> dict[PartitionKey, PartitionOffset]:
     """Return the offsets of an OffsetFetch response, whose topics may have an id only."""
     return {
-        (_topic_name(topic, names), part.partition_index): PartitionOffset(
+        (topic_name(topic, names), part.partition_index): PartitionOffset(
             part.committed_offset, part.committed_leader_epoch, part.metadata or ""
         )
         for topic in topics
@@ -136,7 +137,8 @@ def committed_offsets(
     }
 
 
-def _topic_name(topic: "_OldTopic | _Topic", names: Mapping[UUID, str]) -> str:
+def topic_name(topic: "_OldTopic | _Topic | _Committed", names: Mapping[UUID, str]) -> str:
+    """Return the name of a topic that may have an id only; "" if that is unknown."""
     if isinstance(topic, messages.OffsetFetchResponse.OffsetFetchResponseTopic):
         return topic.name
     return topic.name or names.get(topic.topic_id or NO_TOPIC_ID, "")

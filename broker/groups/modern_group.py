@@ -148,7 +148,10 @@ class ModernGroup(ABC, Generic[M, T]):
         member = self.members.get(request.member_id)
         if member is None:
             return ErrorCode.UNKNOWN_MEMBER_ID
-        return self._check_member_commit(member, request, is_transactional=is_transactional)
+        error_code = self._check_member_commit(member, request, is_transactional=is_transactional)
+        if error_code is ErrorCode.STALE_MEMBER_EPOCH and not request.knows_missing_groups:
+            return ErrorCode.ILLEGAL_GENERATION
+        return error_code
 
     def check_fetch(self, member_id: str | None, member_epoch: int) -> ErrorCode:
         """Return NONE, or why a member may not fetch committed offsets."""
@@ -163,7 +166,7 @@ class ModernGroup(ABC, Generic[M, T]):
     def _check_member_commit(
         self, member: M, request: CommitRequest, *, is_transactional: bool
     ) -> ErrorCode:
-        """Return NONE, or why this member may not commit offsets."""
+        """Return NONE, or why this member may not commit offsets, as the newest version says it."""
 
     @abstractmethod
     def _check_epoch(self, member: M, member_epoch: int) -> ErrorCode:

@@ -53,10 +53,9 @@ def test_offsets_of_topics_that_do_not_exist_are_errors_of_their_partitions(admi
 
 
 def test_topics_that_do_not_exist_have_their_error_where_topics_have_ids() -> None:
-    versions: dict[str, str | int | float | bool] = {"broker.api.versions": "OffsetCommit=10"}
     offsets = {(name, 0): PartitionOffset(1) for name in ("gone", "t", "missing")}
     with (
-        MockKafka(config=versions, in_process=True) as kafka,
+        MockKafka(config={"broker.api.versions": "OffsetCommit=10"}, in_process=True) as kafka,
         open_admin(kafka.bootstrap_servers) as admin,
     ):
         kafka.create_topic("t")

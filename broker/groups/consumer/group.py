@@ -282,10 +282,7 @@ class ConsumerGroup(ModernGroup[ConsumerMember, Assignment]):
         knows_epochs = request.knows_missing_groups or is_transactional
         if not knows_epochs and member.classic is None:
             return ErrorCode.UNSUPPORTED_VERSION
-        error_code = self._check_epoch(member, request.generation_id)
-        if error_code is ErrorCode.STALE_MEMBER_EPOCH and not request.knows_missing_groups:
-            return ErrorCode.ILLEGAL_GENERATION
-        return error_code
+        return self._check_epoch(member, request.generation_id)
 
     def _check_epoch(self, member: ConsumerMember, member_epoch: int) -> ErrorCode:
         if member_epoch == member.member_epoch:

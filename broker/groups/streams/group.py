@@ -216,10 +216,8 @@ class StreamsGroup(ModernGroup[StreamsMember, TargetTasks]):
     ) -> ErrorCode:
         if not (request.knows_missing_groups or is_transactional):
             return ErrorCode.UNSUPPORTED_VERSION
-        if self._may_commit(member, request):
-            return ErrorCode.NONE
-        knows_epochs = request.knows_missing_groups
-        return ErrorCode.STALE_MEMBER_EPOCH if knows_epochs else ErrorCode.ILLEGAL_GENERATION
+        may_commit = self._may_commit(member, request)
+        return ErrorCode.NONE if may_commit else ErrorCode.STALE_MEMBER_EPOCH
 
     def _may_commit(self, member: StreamsMember, request: CommitRequest) -> bool:
         """Whether a member has each task since the epoch of its commit, or an older one."""
