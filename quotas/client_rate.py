@@ -45,8 +45,8 @@ class ClientRate(SampledRate):
     __slots__ = (
         "_safe_total",
         "_unit",
-        "_used_ms",
         "denominator",
+        "last_used_ms",
         "left",
         "life_ms",
         "limit",
@@ -65,17 +65,8 @@ class ClientRate(SampledRate):
         """A total that is not above the limit, whatever the time."""
         self.left = _UNLIMITED
         """What may be recorded before `ends_ms`, and is not above the limit for sure."""
-        self._used_ms = 0
+        self.last_used_ms = 0
         self.throttle_time: SampledAverage | None = None
-
-    @property
-    def last_used_ms(self) -> int:
-        """When it was looked up or a value was recorded last."""
-        return max(self._used_ms, self._last_ms)
-
-    @last_used_ms.setter
-    def last_used_ms(self, time_ms: int) -> None:
-        self._used_ms = time_ms
 
     def set_limit(self, limit: "Fraction | None", now_ms: int) -> None:
         """Use this limit from now on."""

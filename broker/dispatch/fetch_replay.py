@@ -52,14 +52,23 @@ class _Learnt(NamedTuple):
 class FetchReplay:
     """The latest Fetch requests of one connection, by the size of their frame."""
 
-    __slots__ = ("_cluster", "_dispatcher", "_is_used", "_learnt", "_pause", "_peer", "_skip")
+    __slots__ = (
+        "_cluster",
+        "_dispatcher",
+        "_is_used",
+        "_learnt",
+        "_pause",
+        "_peer",
+        "_skip",
+        "_was_noted",
+    )
 
     def __init__(self, dispatcher: OrdinaryPath, cluster: Cluster, peer: Peer) -> None:
         self._dispatcher = dispatcher
         self._cluster = cluster
         self._peer = peer
         self._learnt: dict[int, _Learnt] = {}
-        self._is_used = True
+        self._is_used, self._was_noted = True, False
         self._pause = self._skip = 0
 
     @may_pause
@@ -149,8 +158,12 @@ class FetchReplay:
             or not fetch.is_short
         ):
             return None
-        self._is_used = True
         has_quotas, is_noted = cluster.quotas.clients.is_enabled, dispatcher.notes_requests
+        if self._was_noted and not is_noted:
+            self._was_noted = False
+            self._learnt.clear()  # the journal has kept their contexts
+            return None
+        self._is_used, self._was_noted = True, is_noted
         if has_quotas or is_noted:
             size_bytes = len(data) - SIZE_BYTES
             context = fetch.context = replayed_context(

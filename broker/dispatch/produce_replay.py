@@ -110,7 +110,6 @@ class ProduceReplay:
         ):
             return 0, None
         has_quotas, is_noted = cluster.quotas.clients.is_enabled, dispatcher.notes_requests
-        is_kept = has_quotas or is_noted
         context.now_ms, context.principal = now_ms, session.principal
         # fmt: off
         (
@@ -150,7 +149,7 @@ class ProduceReplay:
             if is_transactional and (is_plain or count > 1):
                 break
             position = end
-            if is_kept:
+            if is_noted:
                 context = replayed_context(
                     ApiKey.PRODUCE, template, self._peer, correlation_id, size, now_ms
                 )
@@ -166,8 +165,10 @@ class ProduceReplay:
                 )
                 if has_quotas:
                     charge_produce(context, cluster, expects_response=acks != 0)
-                if has_error or context.throttle_time_ms:
+                if has_error or context.throttle_time_ms or context.shadow is not None:
                     response = self._unusual(context, template, results, has_error=has_error)
+                    if not is_noted:
+                        context = self._renew_context(now_ms)
                 elif acks:
                     response = pack_response(correlation_id, results)
             except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
@@ -181,6 +182,13 @@ class ProduceReplay:
         if position:
             self._is_used = True
         return position, None
+
+    def _renew_context(self, now_ms: int) -> RequestContext:
+        """Return the context of further requests: a quota, or a pause, has kept the last one."""
+        assert self._learnt is not None
+        context = replayed_context(ApiKey.PRODUCE, self._learnt.template, self._peer, 0, 0, now_ms)
+        self._learnt = self._learnt._replace(context=context)
+        return context
 
     @may_pause
     def _unusual(

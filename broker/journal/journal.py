@@ -95,10 +95,14 @@ class Journal:
         started_ns: int,
     ) -> Entry:
         """Add a request; `buffer[start:end]` is its frame without the size."""
-        frame = bytes(buffer[start:end]) if end - start <= self.bytes_max else None
-        entry = Entry(self._next_number, context.connection_id, context, frame, started_ns)
+        frame, byte_count = None, end - start
+        if byte_count <= self.bytes_max:
+            frame = bytes(buffer[start:end])
+        else:
+            byte_count = 0
+        entry = Entry(self._next_number, context, frame, byte_count, started_ns)
         self._add(entry)
-        self._byte_count += 0 if frame is None else end - start
+        self._byte_count += byte_count
         return entry
 
     def wait(self, entry: Entry) -> None:
@@ -108,7 +112,8 @@ class Journal:
 
     def end(self, entry: Entry, response: CompletedResponse, now_ns: int) -> None:
         """Record the response of a request."""
-        self._waiting.pop(entry.connection_id, None)
+        if self._waiting:
+            self._waiting.pop(entry.connection_id, None)
         entry.duration_us = (now_ns - entry.started_ns) // 1000
         frame: Any = response
         entry.outcome = Outcome.RESPONDED

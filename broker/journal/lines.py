@@ -25,46 +25,39 @@ class Outcome(StrEnum):
 
 
 class Entry:
-    """One request; `frame` is None if it exceeds the byte limit of the journal."""
+    """One request; `frame` is None if it exceeds the byte limit of the journal.
 
-    __slots__ = (
-        "_response",
-        "byte_count",
-        "close_reason",
-        "connection_id",
-        "context",
-        "duration_us",
-        "errors",
-        "frame",
-        "number",
-        "outcome",
-        "started_ns",
-        "targets",
-    )
+    It has no slots: what few requests have is then an attribute of the class.
+    """
+
+    _response: bytes | EncodedParts | None = None
+    outcome = Outcome.WAITING
+    close_reason: str | None = None
+    duration_us: int | None = None
+    targets: RequestTargets | None = None
+    """None until `targets_of` has decoded the request."""
+    errors: frozenset[str] | None = None
+    """None until `errors_of` has decoded the response."""
 
     def __init__(
         self,
         number: int,
-        connection_id: int,
         context: RequestContext,
         frame: bytes | None,
+        byte_count: int,
         started_ns: int,
     ) -> None:
+        """`byte_count` is that of the frames that it holds."""
         self.number = number
-        self.connection_id = connection_id
         self.context = context
         self.frame = frame
-        self.byte_count = 0 if frame is None else len(frame)
-        """Bytes of the frames that it holds."""
+        self.byte_count = byte_count
         self.started_ns = started_ns
-        self._response: bytes | EncodedParts | None = None
-        self.outcome = Outcome.WAITING
-        self.close_reason: str | None = None
-        self.duration_us: int | None = None
-        self.targets: RequestTargets | None = None
-        """None until `targets_of` has decoded the request."""
-        self.errors: frozenset[str] | None = None
-        """None until `errors_of` has decoded the response."""
+
+    @property
+    def connection_id(self) -> int:
+        """The connection of the request, among all of the cluster's."""
+        return self.context.connection_id
 
     @property
     def response(self) -> bytes | None:

@@ -139,6 +139,21 @@ def test_a_long_wait_that_ends_while_it_begins_leaves_no_waiter(
     assert len(result["written"]) == 3
 
 
+def test_a_journal_that_ends_keeps_what_it_has() -> None:
+    usual = [*[produce(), fetch(*ONE)] * 4]
+    replayed, without, taken = both(
+        [
+            ("set_journal", {"is_enabled": True}),
+            *usual,
+            ("set_journal", {"is_enabled": False}),
+            *usual,
+        ]
+    )
+
+    assert taken > 3
+    assert replayed["journal"] == without["journal"]
+
+
 @pytest.mark.parametrize("version", [9, 11, 12, 13, 18])
 @pytest.mark.parametrize("isolation_level", [0, 1])
 def test_usual_requests_are_replayed(version: int, isolation_level: int) -> None:

@@ -7,7 +7,7 @@ from tests.broker.cluster_builder import make_context
 
 
 def test_the_parts_of_a_response_are_joined() -> None:
-    entry = Entry(1, 5, make_context(ApiKey.METADATA, 9), b"request", 0)
+    entry = Entry(1, make_context(ApiKey.METADATA, 9), b"request", len(b"request"), 0)
     entry.keep(EncodedParts([b"one", b"two"], 6), 6)
 
     assert entry.response == b"onetwo"
